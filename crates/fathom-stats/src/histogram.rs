@@ -1,0 +1,169 @@
+//! Latency bins: 64 per power of two of nanoseconds, so the error of a bin is below 0.8 %.
+//!
+//! Layout. Values below 128 have a bin each. Above, let `m` be the index of the highest set bit and
+//! `e = m - 6`; the bin is `64 * (e + 1) + ((value >> e) & 63)`. The first 1856 bins are those that fio's
+//! JSON+ and histogram logs print; fathom goes on to 2^44 ns (4.9 hours), and what lies beyond is counted
+//! apart, never put into the last bin.
+//!
+//! Source: the layout is published in fio's documentation of `json+`; see also SPDK's `histogram_data.h` for
+//! the same idea.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// log2 of the number of bins in one power of two.
+const GROUP_BITS: u32 = 6;
+/// Highest bit index that still has bins of its own.
+const HIGHEST_BIT: u32 = 43;
+/// Number of bins of one histogram.
+pub const BIN_COUNT: usize = ((HIGHEST_BIT - GROUP_BITS + 2) as usize) << GROUP_BITS;
+/// First value, in nanoseconds, that no bin covers.
+pub const RANGE_END_NS: u64 = 1 << (HIGHEST_BIT + 1);
+
+/// The bin of a latency in nanoseconds, or `None` when it lies beyond the range.
+#[inline(always)]
+pub fn bin_of(ns: u64) -> Option<usize> {
+    // `| 127` folds the linear part (values below 128) into the general formula: e becomes 0 there.
+    let exponent = 63 - (ns | 127).leading_zeros() - GROUP_BITS;
+    let bin = ((exponent as usize) << GROUP_BITS) + (ns >> exponent) as usize;
+    (bin < BIN_COUNT).then_some(bin)
+}
+
+/// The value in nanoseconds that is reported for a bin: its middle, truncated.
+pub fn value_of(bin: usize) -> u64 {
+    if bin < 128 {
+        return bin as u64;
+    }
+    let exponent = (bin >> GROUP_BITS) - 1;
+    let offset = (bin & 63) as u64;
+    let half_step = (1u64 << exponent) >> 1;
+    (1u64 << (exponent + GROUP_BITS as usize)) + (offset << exponent) + half_step
+}
+
+/// An owned histogram; merges exactly by adding.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Histogram {
+    /// Bin index to count; empty bins are absent.
+    pub bins: BTreeMap<u16, u64>,
+    /// Values at or beyond [`RANGE_END_NS`].
+    pub beyond_range: u64,
+}
+
+impl Histogram {
+    /// Adds one value in nanoseconds.
+    pub fn record(&mut self, ns: u64) {
+        match bin_of(ns) {
+            Some(bin) => *self.bins.entry(bin as u16).or_default() += 1,
+            None => self.beyond_range += 1,
+        }
+    }
+
+    /// Number of values recorded, those beyond the range included.
+    pub fn count(&self) -> u64 {
+        self.bins.values().sum::<u64>() + self.beyond_range
+    }
+
+    /// Adds all of `other`.
+    pub fn merge(&mut self, other: &Histogram) {
+        for (&bin, &count) in &other.bins {
+            *self.bins.entry(bin).or_default() += count;
+        }
+        self.beyond_range += other.beyond_range;
+    }
+
+    /// `(value in ns, count)` of every bin that is not empty, in ascending order.
+    pub fn values(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.bins.iter().map(|(&bin, &count)| (value_of(bin as usize), count))
+    }
+
+    /// The values in nanoseconds at the given percentiles (0..=100, ascending): for each the smallest bin whose
+    /// cumulative count reaches that share. A percentile that falls beyond the range gives [`RANGE_END_NS`].
+    /// Empty when nothing was recorded.
+    pub fn percentiles(&self, percentiles: &[f64]) -> Vec<u64> {
+        let total = self.count();
+        if total == 0 {
+            return Vec::new();
+        }
+        let mut cumulative = 0;
+        let mut bins = self.values().peekable();
+        percentiles
+            .iter()
+            .map(|&percentile| {
+                let wanted = percentile / 100.0 * total as f64;
+                while let Some(&(value, count)) = bins.peek() {
+                    if (cumulative + count) as f64 >= wanted {
+                        return value;
+                    }
+                    cumulative += count;
+                    bins.next();
+                }
+                RANGE_END_NS
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn known_bins() {
+        assert_eq!(bin_of(0), Some(0));
+        assert_eq!(bin_of(127), Some(127));
+        assert_eq!(bin_of(128), Some(128));
+        for ns in 536..=543 {
+            assert_eq!(value_of(bin_of(ns).expect("in range")), 540);
+        }
+        assert_eq!(bin_of(RANGE_END_NS - 1), Some(BIN_COUNT - 1));
+        assert_eq!(bin_of(RANGE_END_NS), None);
+        assert_eq!(bin_of(u64::MAX), None);
+    }
+
+    #[test]
+    fn bins_are_contiguous() {
+        for bin in 0..BIN_COUNT {
+            assert_eq!(bin_of(value_of(bin)), Some(bin));
+        }
+    }
+
+    #[test]
+    fn beyond_the_range_is_told_apart() {
+        let mut histogram = Histogram::default();
+        histogram.record(1000);
+        histogram.record(RANGE_END_NS);
+        assert_eq!(
+            histogram.percentiles(&[50.0, 99.0]),
+            vec![value_of(bin_of(1000).expect("in")), RANGE_END_NS]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn error_is_below_one_percent(ns in 0u64..RANGE_END_NS) {
+            let value = value_of(bin_of(ns).expect("in range"));
+            prop_assert!(value.abs_diff(ns) as f64 <= 0.008 * ns as f64 + 0.5);
+        }
+
+        #[test]
+        fn merged_equals_recorded_together(a in prop::collection::vec(any::<u64>(), 0..200), b in prop::collection::vec(0u64..1 << 30, 0..200)) {
+            let record = |values: &[u64]| { let mut h = Histogram::default(); values.iter().for_each(|&v| h.record(v)); h };
+            let mut merged = record(&a);
+            merged.merge(&record(&b));
+            let together: Vec<u64> = a.iter().chain(&b).copied().collect();
+            prop_assert_eq!(&merged, &record(&together));
+            prop_assert_eq!(merged.count(), together.len() as u64);
+        }
+
+        #[test]
+        fn percentiles_agree_with_an_exact_sort(mut values in prop::collection::vec(0u64..1 << 40, 1..300), p in 0.1f64..100.0) {
+            let mut histogram = Histogram::default();
+            values.iter().for_each(|&v| histogram.record(v));
+            values.sort_unstable();
+            let rank = ((p / 100.0 * values.len() as f64).ceil() as usize).max(1) - 1;
+            let exact = values[rank.min(values.len() - 1)];
+            prop_assert_eq!(bin_of(histogram.percentiles(&[p])[0]), bin_of(exact));
+        }
+    }
+}

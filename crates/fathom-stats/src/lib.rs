@@ -1,0 +1,14 @@
+//! Numbers: what a worker counts, how counts merge exactly, and the plain result model that reports read.
+//!
+//! No I/O, no printing, no clock. Everything here is either a fixed layout of counters that a worker
+//! fills and anybody may read live ([`samples`]), or owned data that merges by adding ([`report`]).
+
+pub mod histogram;
+pub mod latency;
+pub mod live;
+pub mod report;
+pub mod samples;
+pub mod series;
+
+pub use histogram::Histogram;
+pub use latency::LatencyStats;

@@ -1,0 +1,429 @@
+//! The plain result of a run. Workers and the supervisor fill it; output formats read it and nothing else.
+//!
+//! Everything here is owned, serialisable data: a report can be stored, merged with others and printed later.
+//! Arrays over directions are indexed read, write, trim.
+
+use crate::latency::LatencyStats;
+use crate::series::SampleStats;
+use serde::{Deserialize, Serialize};
+
+/// Number of I/O directions that carry data or addresses: read, write, trim.
+pub const DIRECTIONS: usize = 3;
+/// Buckets of the depth, submit and complete distributions.
+pub const DEPTH_BUCKETS: usize = 7;
+/// Upper bounds in ns of the latency distribution: 10 of nanoseconds, 10 of microseconds, 11 of milliseconds.
+/// A value at or above the last bound falls into one more bucket (`>=2000` ms).
+pub const DISTRIBUTION_BOUNDS_NS: [u64; 31] = [
+    2,
+    4,
+    10,
+    20,
+    50,
+    100,
+    250,
+    500,
+    750,
+    1000,
+    2_000,
+    4_000,
+    10_000,
+    20_000,
+    50_000,
+    100_000,
+    250_000,
+    500_000,
+    750_000,
+    1_000_000,
+    2_000_000,
+    4_000_000,
+    10_000_000,
+    20_000_000,
+    50_000_000,
+    100_000_000,
+    250_000_000,
+    500_000_000,
+    750_000_000,
+    1_000_000_000,
+    2_000_000_000,
+];
+/// Number of buckets of the latency distribution.
+pub const DISTRIBUTION_BUCKETS: usize = DISTRIBUTION_BOUNDS_NS.len() + 1;
+
+/// A whole run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunReport {
+    /// Version that compatible readers expect, for example `fio-3.42`.
+    pub version: String,
+    /// Wall clock when the report was made, milliseconds since the epoch.
+    pub timestamp_ms: u64,
+    /// Options given before any job, as written, canonical names, in order.
+    pub global_options: Vec<(String, String)>,
+    /// One entry per job, or per group where `group_reporting` merged it; in definition order.
+    pub jobs: Vec<JobReport>,
+    /// One entry per reporting group.
+    pub groups: Vec<GroupReport>,
+    /// Block devices that held the files of the run; `None` when nothing was asked or found.
+    pub disks: Vec<DiskReport>,
+    /// Plain sentences on what a reader must know to trust the figures (stuck I/Os, lost workers).
+    pub notes: Vec<String>,
+}
+
+/// The result of one clone, or of several merged ones.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct JobReport {
+    /// Name of the job.
+    pub name: String,
+    /// Reporting group, counted from 0.
+    pub group_id: u32,
+    /// Number of clones merged into this entry.
+    pub clones: u32,
+    /// Process id of the (first) clone.
+    pub pid: u32,
+    /// When the job started, milliseconds of the clock that `job_start_clock_id` names (wall clock by default).
+    pub job_start_ms: u64,
+    /// Why the job ended early.
+    pub error: Option<JobError>,
+    /// Estimated seconds to go (0 in a final report).
+    pub eta_seconds: u64,
+    /// Whole seconds since the job started.
+    pub elapsed_seconds: u64,
+    /// Options of the job as written (canonical names, `name` included); flags have an empty value.
+    pub options: Vec<(String, String)>,
+    /// `description=`.
+    pub description: Option<String>,
+    /// Figures per direction.
+    pub directions: [DirectionReport; DIRECTIONS],
+    /// Latency of syncs; its count is the number of syncs.
+    pub sync: LatencyStats,
+    /// Sum of the clones' run times in ms.
+    pub runtime_total_ms: u64,
+    /// Processor time and faults.
+    pub cpu: CpuReport,
+    /// I/Os issued at depth 1, 2-3, 4-7, 8-15, 16-31, 32-63, 64 and more.
+    pub depth_map: [u64; DEPTH_BUCKETS],
+    /// Submissions that carried 0, 1-4, 5-8, 9-16, 17-32, 33-64, more I/Os.
+    pub submit_map: [u64; DEPTH_BUCKETS],
+    /// Reaps that returned as many.
+    pub complete_map: [u64; DEPTH_BUCKETS],
+    /// I/Os by completion latency; see [`DISTRIBUTION_BOUNDS_NS`].
+    pub distribution: [u64; DISTRIBUTION_BUCKETS],
+    /// Errors tolerated, when `continue_on_error` or `ignore_error` is set.
+    pub tolerated_errors: Option<ToleratedErrors>,
+    /// Depth, target and window that the `latency` line shows.
+    pub latency_goal: LatencyGoal,
+    /// How to show the figures.
+    pub view: ViewOptions,
+}
+
+/// The error that ended a job.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobError {
+    /// errno.
+    pub code: i32,
+    /// The stored text, `file:FILE, func=FUNC, error=TEXT`.
+    pub text: String,
+}
+
+/// Figures of one direction.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DirectionReport {
+    /// Bytes moved.
+    pub io_bytes: u64,
+    /// I/Os issued.
+    pub issued: u64,
+    /// I/Os that ended (those counted in the latency figures and IOPS).
+    pub total_ios: u64,
+    /// I/Os that moved less than asked.
+    pub short_ios: u64,
+    /// I/Os that were dropped.
+    pub drop_ios: u64,
+    /// Run time in ms.
+    pub runtime_ms: u64,
+    /// Submission latency.
+    pub slat: LatencyStats,
+    /// Completion latency.
+    pub clat: LatencyStats,
+    /// Total latency.
+    pub lat: LatencyStats,
+    /// Bandwidth samples in KiB/s.
+    pub bw: SampleStats,
+    /// IOPS samples.
+    pub iops: SampleStats,
+}
+
+/// Processor use of a job, summed over its clones.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuReport {
+    /// User time in µs.
+    pub user_us: u64,
+    /// System time in µs.
+    pub system_us: u64,
+    /// Context switches.
+    pub context_switches: u64,
+    /// Major page faults.
+    pub major_faults: u64,
+    /// Minor page faults.
+    pub minor_faults: u64,
+}
+
+/// Errors that did not end the job.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToleratedErrors {
+    /// How many.
+    pub total: u64,
+    /// errno of the first, 0 when there was none.
+    pub first: i32,
+}
+
+/// The `latency_target` family and the depth in use.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LatencyGoal {
+    /// Depth: `iodepth`, or the one that `latency_target` found.
+    pub depth: u32,
+    /// Target in ns; 0 when not set.
+    pub target_ns: u64,
+    /// Share of I/Os that must meet it, percent.
+    pub percentile: f64,
+    /// Window in ns; 0 when not set.
+    pub window_ns: u64,
+}
+
+/// How the figures of a job are shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ViewOptions {
+    /// 1024 or 1000: which of the two bandwidth figures comes first.
+    pub kb_base: u32,
+    /// 8 shows bytes, 1 shows bits.
+    pub unit_base: u32,
+    /// Digits of scaled numbers.
+    pub significant_figures: u32,
+    /// Percentiles to list, ascending; empty lists none.
+    pub percentiles: Vec<f64>,
+    /// Show percentiles of submission latency.
+    pub slat_percentiles: bool,
+    /// Show percentiles of completion latency.
+    pub clat_percentiles: bool,
+    /// Show percentiles of total latency.
+    pub lat_percentiles: bool,
+}
+
+impl Default for ViewOptions {
+    fn default() -> Self {
+        ViewOptions {
+            kb_base: 1024,
+            unit_base: 8,
+            significant_figures: 4,
+            percentiles: DEFAULT_PERCENTILES.to_vec(),
+            slat_percentiles: false,
+            clat_percentiles: true,
+            lat_percentiles: false,
+        }
+    }
+}
+
+/// The percentiles of a report that does not ask for others.
+pub const DEFAULT_PERCENTILES: [f64; 17] =
+    [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
+
+/// The `Run status group` lines: figures over the clones of a group, before any merging.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GroupReport {
+    /// Group number, counted from 0.
+    pub group_id: u32,
+    /// 1024 or 1000.
+    pub kb_base: u32,
+    /// 8 bytes, 1 bits.
+    pub unit_base: u32,
+    /// Digits of scaled numbers.
+    pub significant_figures: u32,
+    /// Figures per direction.
+    pub directions: [GroupDirection; DIRECTIONS],
+}
+
+/// One direction of a group.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupDirection {
+    /// Bytes moved by all clones.
+    pub io_bytes: u64,
+    /// Slowest clone, bytes per second.
+    pub min_bw_bytes: u64,
+    /// Fastest clone, bytes per second.
+    pub max_bw_bytes: u64,
+    /// Total over the longest run time, bytes per second.
+    pub total_bw_bytes: u64,
+    /// Shortest run time in ms.
+    pub min_runtime_ms: u64,
+    /// Longest run time in ms.
+    pub max_runtime_ms: u64,
+}
+
+/// What the kernel counted for one block device during the run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DiskReport {
+    /// Kernel name, for example `nvme0n1`.
+    pub name: String,
+    /// I/Os completed: read, write.
+    pub ios: [u64; 2],
+    /// 512-byte sectors: read, write.
+    pub sectors: [u64; 2],
+    /// Merged requests: read, write.
+    pub merges: [u64; 2],
+    /// Milliseconds that requests took: read, write.
+    pub ticks_ms: [u64; 2],
+    /// Weighted milliseconds in queue.
+    pub in_queue_ms: u64,
+    /// Share of the time that the device was busy, percent.
+    pub util_percent: f64,
+    /// Devices that a stacked device (md, dm) is made of.
+    pub members: Vec<DiskReport>,
+}
+
+impl DirectionReport {
+    /// Bytes per second over the direction's run time (at least 1 ms).
+    pub fn bytes_per_second(&self) -> u64 {
+        scale_per_second(self.io_bytes, self.runtime_ms)
+    }
+
+    /// I/Os per second, exact.
+    pub fn iops(&self) -> f64 {
+        if self.total_ios == 0 { 0.0 } else { 1000.0 * self.total_ios as f64 / self.runtime_ms.max(1) as f64 }
+    }
+
+    /// Adds another clone's figures. Run time is that of the longest clone.
+    pub fn merge(&mut self, other: &DirectionReport) {
+        self.io_bytes += other.io_bytes;
+        self.issued += other.issued;
+        self.total_ios += other.total_ios;
+        self.short_ios += other.short_ios;
+        self.drop_ios += other.drop_ios;
+        self.runtime_ms = self.runtime_ms.max(other.runtime_ms);
+        self.slat.merge(&other.slat);
+        self.clat.merge(&other.clat);
+        self.lat.merge(&other.lat);
+        self.bw.merge(&other.bw);
+        self.iops.merge(&other.iops);
+    }
+}
+
+impl JobReport {
+    /// Merges another clone of the same group into this entry (`group_reporting`).
+    pub fn merge(&mut self, other: &JobReport) {
+        self.clones += other.clones;
+        if self.error.is_none() {
+            self.error.clone_from(&other.error);
+        }
+        self.elapsed_seconds = self.elapsed_seconds.max(other.elapsed_seconds);
+        self.eta_seconds = self.eta_seconds.max(other.eta_seconds);
+        for (own, theirs) in self.directions.iter_mut().zip(&other.directions) {
+            own.merge(theirs);
+        }
+        self.sync.merge(&other.sync);
+        self.runtime_total_ms += other.runtime_total_ms;
+        self.cpu.user_us += other.cpu.user_us;
+        self.cpu.system_us += other.cpu.system_us;
+        self.cpu.context_switches += other.cpu.context_switches;
+        self.cpu.major_faults += other.cpu.major_faults;
+        self.cpu.minor_faults += other.cpu.minor_faults;
+        add_all(&mut self.depth_map, &other.depth_map);
+        add_all(&mut self.submit_map, &other.submit_map);
+        add_all(&mut self.complete_map, &other.complete_map);
+        add_all(&mut self.distribution, &other.distribution);
+        if let Some(theirs) = &other.tolerated_errors {
+            let own = self.tolerated_errors.get_or_insert_default();
+            own.total += theirs.total;
+            if own.first == 0 {
+                own.first = theirs.first;
+            }
+        }
+    }
+
+    /// True when the job neither issued nor moved anything; such a job has no place in a report.
+    pub fn is_empty(&self) -> bool {
+        self.directions.iter().all(|d| d.issued == 0 && d.total_ios == 0 && d.io_bytes == 0)
+            && self.sync.count == 0
+    }
+}
+
+impl GroupReport {
+    /// The group's figures from the unmerged reports of its clones.
+    pub fn from_clones<'a>(group_id: u32, clones: impl Iterator<Item = &'a JobReport>) -> GroupReport {
+        let mut group = GroupReport {
+            group_id,
+            kb_base: 1024,
+            unit_base: 8,
+            significant_figures: 4,
+            ..Default::default()
+        };
+        for job in clones {
+            group.kb_base = job.view.kb_base;
+            group.unit_base = job.view.unit_base;
+            group.significant_figures = job.view.significant_figures;
+            for (total, direction) in group.directions.iter_mut().zip(&job.directions) {
+                total.add(direction);
+            }
+        }
+        for total in &mut group.directions {
+            total.total_bw_bytes = scale_per_second(total.io_bytes, total.max_runtime_ms);
+        }
+        group
+    }
+}
+
+impl GroupDirection {
+    fn add(&mut self, direction: &DirectionReport) {
+        if direction.io_bytes == 0 && direction.total_ios == 0 {
+            return;
+        }
+        let first = self.max_runtime_ms == 0;
+        let rate = direction.bytes_per_second();
+        let runtime = direction.runtime_ms.max(1);
+        self.min_bw_bytes = if first { rate } else { self.min_bw_bytes.min(rate) };
+        self.min_runtime_ms = if first { runtime } else { self.min_runtime_ms.min(runtime) };
+        self.max_bw_bytes = self.max_bw_bytes.max(rate);
+        self.max_runtime_ms = self.max_runtime_ms.max(runtime);
+        self.io_bytes += direction.io_bytes;
+    }
+}
+
+fn add_all(own: &mut [u64], theirs: &[u64]) {
+    for (a, b) in own.iter_mut().zip(theirs) {
+        *a += b;
+    }
+}
+
+fn scale_per_second(amount: u64, milliseconds: u64) -> u64 {
+    if milliseconds == 0 && amount == 0 {
+        return 0;
+    }
+    (u128::from(amount) * 1000 / u128::from(milliseconds.max(1))) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clone_with(bytes: u64, runtime_ms: u64) -> JobReport {
+        let mut job = JobReport { clones: 1, ..Default::default() };
+        job.directions[0] =
+            DirectionReport { io_bytes: bytes, issued: 1, total_ios: 1, runtime_ms, ..Default::default() };
+        job
+    }
+
+    #[test]
+    fn group_spans_its_clones() {
+        let clones = [clone_with(1000, 100), clone_with(1000, 50)];
+        let group = GroupReport::from_clones(0, clones.iter());
+        let read = &group.directions[0];
+        assert_eq!((read.min_bw_bytes, read.max_bw_bytes, read.total_bw_bytes), (10_000, 20_000, 20_000));
+        assert_eq!((read.min_runtime_ms, read.max_runtime_ms, read.io_bytes), (50, 100, 2000));
+    }
+
+    #[test]
+    fn a_report_survives_serialisation() {
+        let mut report =
+            RunReport { version: "fio-3.42".into(), jobs: vec![clone_with(4096, 1)], ..Default::default() };
+        report.jobs[0].directions[0].clat.record(1234);
+        let text = serde_json::to_string(&report).expect("serialises");
+        assert_eq!(serde_json::from_str::<RunReport>(&text).expect("parses"), report);
+    }
+}

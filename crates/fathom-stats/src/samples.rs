@@ -1,0 +1,279 @@
+//! The counters of one worker, in a fixed layout that may lie in memory shared between processes.
+//!
+//! There is one writer, the worker. Readers (the supervisor) look at any moment without locks: every field is an
+//! atomic that the writer stores with `Relaxed`, which costs what a plain store costs, and nothing is ever
+//! read-modify-written atomically. A reader may see an I/O counted in one field and not yet in the next; it
+//! never sees a torn number, and all fields agree once the worker has stopped.
+
+use crate::histogram::{BIN_COUNT, Histogram, bin_of};
+use crate::latency::LatencyStats;
+use crate::report::{DEPTH_BUCKETS, DIRECTIONS, DISTRIBUTION_BOUNDS_NS, DISTRIBUTION_BUCKETS};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Adds to a counter that only this thread writes.
+#[inline(always)]
+pub fn bump(counter: &AtomicU64, amount: u64) {
+    counter.store(counter.load(Relaxed).wrapping_add(amount), Relaxed);
+}
+
+/// One latency figure: see [`LatencyStats`] for the owned form.
+#[repr(C, align(64))]
+pub struct LatencySamples {
+    count: AtomicU64,
+    sum_ns: AtomicU64,
+    sum_of_squares_low: AtomicU64,
+    sum_of_squares_high: AtomicU64,
+    min_ns: AtomicU64,
+    max_ns: AtomicU64,
+    beyond_range: AtomicU64,
+    bins: [AtomicU64; BIN_COUNT],
+}
+
+impl LatencySamples {
+    /// Counts one value in nanoseconds; `with_bins` adds it to the histogram too.
+    #[inline(always)]
+    pub fn record(&self, ns: u64, with_bins: bool) {
+        bump(&self.count, 1);
+        bump(&self.sum_ns, ns);
+        let square = u128::from(ns) * u128::from(ns);
+        let (low, carry) = self.sum_of_squares_low.load(Relaxed).overflowing_add(square as u64);
+        self.sum_of_squares_low.store(low, Relaxed);
+        let high = (square >> 64) as u64 + u64::from(carry);
+        if high != 0 {
+            bump(&self.sum_of_squares_high, high);
+        }
+        if ns < self.min_ns.load(Relaxed) {
+            self.min_ns.store(ns, Relaxed);
+        }
+        if ns > self.max_ns.load(Relaxed) {
+            self.max_ns.store(ns, Relaxed);
+        }
+        if with_bins {
+            match bin_of(ns) {
+                Some(bin) => bump(&self.bins[bin], 1),
+                None => bump(&self.beyond_range, 1),
+            }
+        }
+    }
+
+    /// Number of values so far.
+    pub fn count(&self) -> u64 {
+        self.count.load(Relaxed)
+    }
+
+    fn reset(&self) {
+        if self.count.swap(0, Relaxed) != 0 {
+            for counter in [
+                &self.sum_ns,
+                &self.sum_of_squares_low,
+                &self.sum_of_squares_high,
+                &self.max_ns,
+                &self.beyond_range,
+            ] {
+                counter.store(0, Relaxed);
+            }
+            for bin in &self.bins {
+                bin.store(0, Relaxed);
+            }
+        }
+        self.min_ns.store(u64::MAX, Relaxed);
+    }
+
+    /// An owned copy of what has been counted so far.
+    pub fn snapshot(&self) -> LatencyStats {
+        let count = self.count.load(Relaxed);
+        if count == 0 {
+            return LatencyStats::default();
+        }
+        let high = u128::from(self.sum_of_squares_high.load(Relaxed));
+        let mut histogram =
+            Histogram { beyond_range: self.beyond_range.load(Relaxed), ..Histogram::default() };
+        for (index, bin) in self.bins.iter().enumerate() {
+            let count = bin.load(Relaxed);
+            if count != 0 {
+                histogram.bins.insert(index as u16, count);
+            }
+        }
+        LatencyStats {
+            count,
+            sum_ns: self.sum_ns.load(Relaxed),
+            sum_of_squares: (high << 64) | u128::from(self.sum_of_squares_low.load(Relaxed)),
+            min_ns: self.min_ns.load(Relaxed),
+            max_ns: self.max_ns.load(Relaxed),
+            histogram,
+        }
+    }
+}
+
+/// Counters of one direction.
+#[repr(C, align(64))]
+pub struct DirectionSamples {
+    /// Bytes moved by ended I/Os.
+    pub bytes: AtomicU64,
+    /// I/Os handed to the engine.
+    pub issued: AtomicU64,
+    /// I/Os ended.
+    pub completed: AtomicU64,
+    /// I/Os that moved less than asked.
+    pub short: AtomicU64,
+    /// I/Os dropped.
+    pub dropped: AtomicU64,
+    /// Submission latency.
+    pub slat: LatencySamples,
+    /// Completion latency.
+    pub clat: LatencySamples,
+    /// Total latency.
+    pub lat: LatencySamples,
+}
+
+/// Everything that one worker counts.
+///
+/// All-zero memory is a valid value; [`WorkerSamples::reset`] must run before the first record.
+#[repr(C, align(128))]
+pub struct WorkerSamples {
+    /// Counts how often the samples were reset (end of a ramp), so that a reader of differences notices.
+    pub epoch: AtomicU64,
+    /// Errors that `continue_on_error` tolerated.
+    pub tolerated_errors: AtomicU64,
+    /// errno of the first of them.
+    pub first_error: AtomicU64,
+    /// Depth distribution of issued I/Os.
+    pub depth_map: [AtomicU64; DEPTH_BUCKETS],
+    /// Batch sizes handed over per submission.
+    pub submit_map: [AtomicU64; DEPTH_BUCKETS],
+    /// Batch sizes per reap.
+    pub complete_map: [AtomicU64; DEPTH_BUCKETS],
+    /// Distribution of completion latency over the bounds of the report.
+    pub distribution: [AtomicU64; DISTRIBUTION_BUCKETS],
+    /// Counters per direction.
+    pub directions: [DirectionSamples; DIRECTIONS],
+    /// Latency of fsync, fdatasync, sync_file_range and syncfs.
+    pub sync: LatencySamples,
+}
+
+impl WorkerSamples {
+    /// Forgets everything counted so far (start of a run, end of a ramp).
+    pub fn reset(&self) {
+        for map in [&self.depth_map, &self.submit_map, &self.complete_map] {
+            map.iter().for_each(|counter| counter.store(0, Relaxed));
+        }
+        self.distribution.iter().for_each(|counter| counter.store(0, Relaxed));
+        self.tolerated_errors.store(0, Relaxed);
+        self.first_error.store(0, Relaxed);
+        for direction in &self.directions {
+            for counter in [
+                &direction.bytes,
+                &direction.issued,
+                &direction.completed,
+                &direction.short,
+                &direction.dropped,
+            ] {
+                counter.store(0, Relaxed);
+            }
+            direction.slat.reset();
+            direction.clat.reset();
+            direction.lat.reset();
+        }
+        self.sync.reset();
+        bump(&self.epoch, 1);
+    }
+
+    /// Counts a latency into the coarse distribution of the report.
+    #[inline(always)]
+    pub fn record_distribution(&self, ns: u64) {
+        bump(&self.distribution[distribution_bucket(ns)], 1);
+    }
+}
+
+/// Bucket of the coarse latency distribution: the first whose bound lies above the value.
+#[inline(always)]
+pub fn distribution_bucket(ns: u64) -> usize {
+    // One table entry per bit length; a power of two spans at most two bounds, so two compares settle it.
+    let mut bucket = usize::from(FIRST_BUCKET[(64 - ns.leading_zeros()) as usize]);
+    while bucket < DISTRIBUTION_BOUNDS_NS.len() && ns >= DISTRIBUTION_BOUNDS_NS[bucket] {
+        bucket += 1;
+    }
+    bucket
+}
+
+/// For each bit length, the bucket of the smallest value with that length.
+const FIRST_BUCKET: [u8; 65] = {
+    let mut table = [0; 65];
+    let mut bits = 1;
+    while bits <= 64 {
+        let smallest = 1u64 << (bits - 1);
+        let mut bucket = 0;
+        while bucket < DISTRIBUTION_BOUNDS_NS.len() && smallest >= DISTRIBUTION_BOUNDS_NS[bucket] {
+            bucket += 1;
+        }
+        table[bits] = bucket as u8;
+        bits += 1;
+    }
+    table
+};
+
+/// Bucket of the depth distribution: 1, 2-3, 4-7, 8-15, 16-31, 32-63, 64 and more.
+#[inline(always)]
+pub fn depth_bucket(depth: u32) -> usize {
+    (31 - (depth | 1).leading_zeros()).min(6) as usize
+}
+
+/// Bucket of the submit and complete distributions: 0, 1-4, 5-8, 9-16, 17-32, 33-64, more.
+#[inline(always)]
+pub fn batch_bucket(batch: u32) -> usize {
+    match batch {
+        0 => 0,
+        1..=4 => 1,
+        _ => (32 - (batch - 1).leading_zeros()).min(7) as usize - 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn zeroed() -> Box<LatencySamples> {
+        let samples = Box::new(LatencySamples {
+            count: AtomicU64::new(0),
+            sum_ns: AtomicU64::new(0),
+            sum_of_squares_low: AtomicU64::new(0),
+            sum_of_squares_high: AtomicU64::new(0),
+            min_ns: AtomicU64::new(0),
+            max_ns: AtomicU64::new(0),
+            beyond_range: AtomicU64::new(0),
+            bins: [const { AtomicU64::new(0) }; BIN_COUNT],
+        });
+        samples.reset();
+        samples
+    }
+
+    #[test]
+    fn buckets_of_depth_and_batch() {
+        let depths: Vec<usize> = [1, 2, 3, 4, 8, 16, 32, 63, 64, 1000].map(depth_bucket).to_vec();
+        assert_eq!(depths, [0, 1, 1, 2, 3, 4, 5, 5, 6, 6]);
+        let batches: Vec<usize> = [0, 1, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 5000].map(batch_bucket).to_vec();
+        assert_eq!(batches, [0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_snapshot_is_what_was_recorded(values in prop::collection::vec(0u64..1 << 45, 0..200)) {
+            let samples = zeroed();
+            let mut expected = LatencyStats::default();
+            for &value in &values {
+                samples.record(value, true);
+                expected.record(value);
+            }
+            prop_assert_eq!(samples.snapshot(), expected);
+            samples.reset();
+            prop_assert_eq!(samples.snapshot(), LatencyStats::default());
+        }
+
+        #[test]
+        fn distribution_bucket_is_the_first_bound_above(ns in prop_oneof![0u64..3000, 0u64..4_000_000_000, any::<u64>()]) {
+            let expected = DISTRIBUTION_BOUNDS_NS.iter().position(|&bound| ns < bound).unwrap_or(31);
+            prop_assert_eq!(distribution_bucket(ns), expected);
+        }
+    }
+}
