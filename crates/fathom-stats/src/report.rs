@@ -66,6 +66,9 @@ pub struct RunReport {
     pub disks: Vec<DiskReport>,
     /// Plain sentences on what a reader must know to trust the figures (stuck I/Os, lost workers).
     pub notes: Vec<String>,
+    /// How idle the processors were, when `--idle-prof` asked.
+    #[serde(default)]
+    pub idleness: Option<IdlenessReport>,
 }
 
 /// The result of one clone, or of several merged ones.
@@ -111,6 +114,12 @@ pub struct JobReport {
     pub tolerated_errors: Option<ToleratedErrors>,
     /// Depth, target and window that the `latency` line shows.
     pub latency_goal: LatencyGoal,
+    /// Zones that were reset, for zoned jobs.
+    #[serde(default)]
+    pub zone_resets: Option<u64>,
+    /// What the search for a steady state found, when one was asked for.
+    #[serde(default)]
+    pub steady_state: Option<SteadyStateReport>,
     /// How to show the figures.
     pub view: ViewOptions,
 }
@@ -149,6 +158,96 @@ pub struct DirectionReport {
     pub bw: SampleStats,
     /// IOPS samples.
     pub iops: SampleStats,
+    /// Latency per I/O priority: completion latency, or total latency with `lat_percentiles`. Empty when all
+    /// I/Os had the same priority.
+    #[serde(default)]
+    pub priorities: Vec<PriorityReport>,
+    /// Accesses that the engine's cache answered, for engines that know.
+    #[serde(default)]
+    pub cache: Option<CacheReport>,
+}
+
+/// Latency of the I/Os of one priority.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PriorityReport {
+    /// Priority class: 0 none, 1 real time, 2 best effort, 3 idle.
+    pub class: u8,
+    /// Level in the class, 0 is first.
+    pub level: u8,
+    /// Hint to the device.
+    pub hint: u16,
+    /// The latencies.
+    pub latency: LatencyStats,
+}
+
+/// How an engine's own cache answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CacheReport {
+    /// Accesses answered by the cache.
+    pub hits: u64,
+    /// Accesses that went to the device.
+    pub misses: u64,
+}
+
+impl CacheReport {
+    /// Share of hits in percent; 0 when there was no access.
+    pub fn hit_percent(&self) -> f64 {
+        100.0 * self.hits as f64 / (self.hits + self.misses).max(1) as f64
+    }
+}
+
+/// The outcome of `--idle-prof`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct IdlenessReport {
+    /// Mean over all processors, percent.
+    pub system_percent: f64,
+    /// One figure per processor in percent; empty when only the mean was asked for.
+    pub per_cpu_percent: Vec<f64>,
+    /// Mean time of one unit of calibration work, µs.
+    pub unit_mean_us: f64,
+    /// Its standard deviation, µs.
+    pub unit_stddev_us: f64,
+}
+
+/// What `steadystate=` watches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SteadyStateMetric {
+    /// I/Os per second.
+    #[default]
+    Iops,
+    /// Bandwidth.
+    Bandwidth,
+    /// Completion latency.
+    Latency,
+}
+
+/// The outcome of `steadystate=`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SteadyStateReport {
+    /// What is watched.
+    pub metric: SteadyStateMetric,
+    /// The slope of a line through the window rather than the largest deviation from its mean.
+    pub slope_mode: bool,
+    /// The limit is a share of the mean.
+    pub percent: bool,
+    /// The limit.
+    pub limit: f64,
+    /// Length of the window in seconds.
+    pub duration_seconds: u64,
+    /// The limit was met.
+    pub attained: bool,
+    /// The value compared with the limit.
+    pub criterion: f64,
+    /// Largest deviation from the mean of the window.
+    pub max_deviation: f64,
+    /// Slope of the line through the window.
+    pub slope: f64,
+    /// I/Os per second, one per second of the window.
+    pub iops: Vec<u64>,
+    /// Bytes per second, one per second of the window.
+    pub bytes_per_second: Vec<u64>,
+    /// Mean latency in ns, one per second of the window; used with the latency metric.
+    pub latency_ns: Vec<u64>,
 }
 
 /// Processor use of a job, summed over its clones.
@@ -205,6 +304,21 @@ pub struct ViewOptions {
     pub clat_percentiles: bool,
     /// Show percentiles of total latency.
     pub lat_percentiles: bool,
+    /// Whether the directions are shown apart, together, or both.
+    #[serde(default)]
+    pub unified: UnifiedReporting,
+}
+
+/// `unified_rw_reporting`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum UnifiedReporting {
+    /// Read, write and trim each on their own.
+    #[default]
+    Apart,
+    /// All directions as one.
+    Mixed,
+    /// The directions, then all as one.
+    Both,
 }
 
 impl Default for ViewOptions {
@@ -217,6 +331,7 @@ impl Default for ViewOptions {
             slat_percentiles: false,
             clat_percentiles: true,
             lat_percentiles: false,
+            unified: UnifiedReporting::Apart,
         }
     }
 }
@@ -238,6 +353,12 @@ pub struct GroupReport {
     pub significant_figures: u32,
     /// Figures per direction.
     pub directions: [GroupDirection; DIRECTIONS],
+    /// All directions as one.
+    #[serde(default)]
+    pub mixed: GroupDirection,
+    /// Whether the directions are shown apart, together, or both.
+    #[serde(default)]
+    pub unified: UnifiedReporting,
 }
 
 /// One direction of a group.
@@ -302,6 +423,25 @@ impl DirectionReport {
         self.lat.merge(&other.lat);
         self.bw.merge(&other.bw);
         self.iops.merge(&other.iops);
+        for theirs in &other.priorities {
+            let same = |own: &&mut PriorityReport| {
+                (own.class, own.level, own.hint) == (theirs.class, theirs.level, theirs.hint)
+            };
+            match self.priorities.iter_mut().find(same) {
+                Some(own) => own.latency.merge(&theirs.latency),
+                None => self.priorities.push(theirs.clone()),
+            }
+        }
+        if let Some(theirs) = &other.cache {
+            let own = self.cache.get_or_insert_default();
+            own.hits += theirs.hits;
+            own.misses += theirs.misses;
+        }
+    }
+
+    /// True when nothing was issued, moved or ended.
+    pub fn is_empty(&self) -> bool {
+        self.issued == 0 && self.total_ios == 0 && self.io_bytes == 0
     }
 }
 
@@ -335,12 +475,24 @@ impl JobReport {
                 own.first = theirs.first;
             }
         }
+        if let Some(theirs) = other.zone_resets {
+            *self.zone_resets.get_or_insert_default() += theirs;
+        }
+    }
+
+    /// All directions as one, for `unified_rw_reporting`. They share the job's time, so its run time is the
+    /// longest of theirs.
+    pub fn mixed(&self) -> DirectionReport {
+        let mut mixed = DirectionReport::default();
+        for direction in self.directions.iter().filter(|direction| !direction.is_empty()) {
+            mixed.merge(direction);
+        }
+        mixed
     }
 
     /// True when the job neither issued nor moved anything; such a job has no place in a report.
     pub fn is_empty(&self) -> bool {
-        self.directions.iter().all(|d| d.issued == 0 && d.total_ios == 0 && d.io_bytes == 0)
-            && self.sync.count == 0
+        self.directions.iter().all(DirectionReport::is_empty) && self.sync.count == 0
     }
 }
 
@@ -358,11 +510,13 @@ impl GroupReport {
             group.kb_base = job.view.kb_base;
             group.unit_base = job.view.unit_base;
             group.significant_figures = job.view.significant_figures;
+            group.unified = job.view.unified;
             for (total, direction) in group.directions.iter_mut().zip(&job.directions) {
                 total.add(direction);
             }
+            group.mixed.add(&job.mixed());
         }
-        for total in &mut group.directions {
+        for total in group.directions.iter_mut().chain([&mut group.mixed]) {
             total.total_bw_bytes = scale_per_second(total.io_bytes, total.max_runtime_ms);
         }
         group

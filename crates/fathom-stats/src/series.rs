@@ -11,10 +11,10 @@ pub struct SampleStats {
     pub min: u64,
     /// Largest sample.
     pub max: u64,
-    /// Sum of all samples.
-    pub sum: f64,
-    /// Sum of the squares of all samples.
-    pub sum_of_squares: f64,
+    /// Mean of the samples; of merged clones the sum of their means, because they ran side by side.
+    pub mean: f64,
+    /// Sum of the squared distances from the mean (of each clone from its own).
+    pub squared_distances: f64,
 }
 
 impl SampleStats {
@@ -23,34 +23,30 @@ impl SampleStats {
         self.min = if self.samples == 0 { value } else { self.min.min(value) };
         self.max = self.max.max(value);
         self.samples += 1;
-        self.sum += value as f64;
-        self.sum_of_squares += (value as f64) * (value as f64);
+        // Welford's update: the mean moves by a share of the distance, so no large sums cancel.
+        let distance = value as f64 - self.mean;
+        self.mean += distance / self.samples as f64;
+        self.squared_distances += distance * (value as f64 - self.mean);
     }
 
-    /// Adds all samples of `other`.
+    /// Adds a clone that ran at the same time: levels add up (three clones at 100 MiB/s are 300 MiB/s), the
+    /// number of samples too.
     pub fn merge(&mut self, other: &SampleStats) {
-        if other.samples == 0 {
-            return;
-        }
-        self.min = if self.samples == 0 { other.min } else { self.min.min(other.min) };
-        self.max = self.max.max(other.max);
+        self.min += other.min;
+        self.max += other.max;
         self.samples += other.samples;
-        self.sum += other.sum;
-        self.sum_of_squares += other.sum_of_squares;
+        self.mean += other.mean;
+        self.squared_distances += other.squared_distances;
     }
 
     /// Mean of the samples; 0 when there is none.
     pub fn mean(&self) -> f64 {
-        if self.samples == 0 { 0.0 } else { self.sum / self.samples as f64 }
+        self.mean
     }
 
     /// Sample standard deviation (n - 1); 0 with fewer than two samples.
     pub fn stddev(&self) -> f64 {
-        if self.samples < 2 {
-            return 0.0;
-        }
-        let n = self.samples as f64;
-        ((self.sum_of_squares - self.sum * self.sum / n).max(0.0) / (n - 1.0)).sqrt()
+        if self.samples < 2 { 0.0 } else { (self.squared_distances / (self.samples - 1) as f64).sqrt() }
     }
 }
 
@@ -58,21 +54,26 @@ impl SampleStats {
 mod tests {
     use super::*;
 
+    fn recorded(values: &[u64]) -> SampleStats {
+        let mut stats = SampleStats::default();
+        values.iter().for_each(|&value| stats.record(value));
+        stats
+    }
+
     #[test]
-    fn merge_equals_recording_together() {
-        let mut a = SampleStats::default();
-        let mut b = SampleStats::default();
-        let mut both = SampleStats::default();
-        for value in [10, 12, 9] {
-            a.record(value);
-            both.record(value);
-        }
-        for value in [100, 3] {
-            b.record(value);
-            both.record(value);
-        }
-        a.merge(&b);
-        assert_eq!(a, both);
-        assert_eq!((a.min, a.max, a.samples), (3, 100, 5));
+    fn mean_and_deviation() {
+        let stats = recorded(&[2, 4, 4, 4, 5, 5, 7, 9]);
+        assert!((stats.mean() - 5.0).abs() < 1e-12);
+        assert!((stats.stddev() - (32.0f64 / 7.0).sqrt()).abs() < 1e-12);
+        assert_eq!((stats.min, stats.max, stats.samples), (2, 9, 8));
+    }
+
+    #[test]
+    fn clones_add_up() {
+        let mut both = recorded(&[3328, 3336, 3344]);
+        both.merge(&recorded(&[3328, 3336, 3344]));
+        assert_eq!((both.min, both.max, both.samples), (6656, 6688, 6));
+        assert!((both.mean() - 6672.0).abs() < 1e-9);
+        assert!((both.stddev() - 7.155418).abs() < 1e-6);
     }
 }
