@@ -1,1 +1,35 @@
+//! Output formats: a [`RunReport`] in, bytes out.
+//!
+//! A format is one file that implements [`Format`] and one line in [`FORMATS`]. Formats know nothing about each
+//! other, about the run, or about where their bytes go. The texts that appear around a report (job headers, the
+//! status line) are made here too, because their numbers follow the same rules.
 
+#![forbid(unsafe_code)]
+
+mod ctime;
+pub mod eta;
+pub mod header;
+mod json;
+mod normal;
+mod scale;
+mod shares;
+
+use fathom_stats::report::RunReport;
+use std::io;
+
+/// One way to write a report.
+pub trait Format {
+    /// The word that `--output-format` knows it by.
+    fn name(&self) -> &'static str;
+
+    /// Writes the whole report.
+    fn write(&self, report: &RunReport, out: &mut dyn io::Write) -> io::Result<()>;
+}
+
+/// All formats, in the order in which they are written when several are asked for.
+pub static FORMATS: &[&(dyn Format + Sync)] = &[&json::Json, &json::JsonPlus, &normal::Normal];
+
+/// The format of that name.
+pub fn by_name(name: &str) -> Option<&'static (dyn Format + Sync)> {
+    FORMATS.iter().copied().find(|format| format.name() == name)
+}

@@ -496,6 +496,49 @@ impl JobReport {
     }
 }
 
+impl SteadyStateReport {
+    /// Mean I/Os per second of the window.
+    pub fn iops_mean(&self) -> u64 {
+        mean_of(&self.iops) as u64
+    }
+
+    /// Mean bytes per second of the window.
+    pub fn bandwidth_mean(&self) -> u64 {
+        mean_of(&self.bytes_per_second) as u64
+    }
+
+    /// Mean latency of the window in ns.
+    pub fn latency_mean_ns(&self) -> f64 {
+        mean_of(&self.latency_ns)
+    }
+}
+
+impl DiskReport {
+    /// The average over the members of a stacked device, nameless; `None` for a device of its own.
+    pub fn mean_of_members(&self) -> Option<DiskReport> {
+        let count = self.members.len() as u64;
+        if count == 0 {
+            return None;
+        }
+        let mut mean = DiskReport::default();
+        for member in &self.members {
+            add_all(&mut mean.ios, &member.ios);
+            add_all(&mut mean.sectors, &member.sectors);
+            add_all(&mut mean.merges, &member.merges);
+            add_all(&mut mean.ticks_ms, &member.ticks_ms);
+            mean.in_queue_ms += member.in_queue_ms;
+            mean.util_percent += member.util_percent;
+        }
+        mean.ios = mean.ios.map(|sum| sum / count);
+        mean.sectors = mean.sectors.map(|sum| sum / count);
+        mean.merges = mean.merges.map(|sum| sum / count);
+        mean.ticks_ms = mean.ticks_ms.map(|sum| sum / count);
+        mean.in_queue_ms /= count;
+        mean.util_percent /= count as f64;
+        Some(mean)
+    }
+}
+
 impl GroupReport {
     /// The group's figures from the unmerged reports of its clones.
     pub fn from_clones<'a>(group_id: u32, clones: impl Iterator<Item = &'a JobReport>) -> GroupReport {
@@ -537,6 +580,11 @@ impl GroupDirection {
         self.max_runtime_ms = self.max_runtime_ms.max(runtime);
         self.io_bytes += direction.io_bytes;
     }
+}
+
+fn mean_of(values: &[u64]) -> f64 {
+    let sum: u128 = values.iter().map(|&value| u128::from(value)).sum();
+    sum as f64 / values.len().max(1) as f64
 }
 
 fn add_all(own: &mut [u64], theirs: &[u64]) {

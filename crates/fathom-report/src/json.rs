@@ -1,0 +1,113 @@
+//! The report for programs: fio's JSON, key by key in its order, and the same with histograms (`json+`).
+
+mod job;
+mod layout;
+mod steady;
+
+use crate::Format;
+use crate::ctime::ctime;
+use fathom_stats::report::{DiskReport, IdlenessReport, RunReport};
+use layout::Object;
+use std::io;
+
+/// `--output-format=json`.
+pub(crate) struct Json;
+
+/// `--output-format=json+`: every latency object has its histogram.
+pub(crate) struct JsonPlus;
+
+impl Format for Json {
+    fn name(&self) -> &'static str {
+        "json"
+    }
+
+    fn write(&self, report: &RunReport, out: &mut dyn io::Write) -> io::Result<()> {
+        out.write_all(document(report, false).document().as_bytes())
+    }
+}
+
+impl Format for JsonPlus {
+    fn name(&self) -> &'static str {
+        "json+"
+    }
+
+    fn write(&self, report: &RunReport, out: &mut dyn io::Write) -> io::Result<()> {
+        out.write_all(document(report, true).document().as_bytes())
+    }
+}
+
+fn document(report: &RunReport, with_bins: bool) -> Object {
+    let mut object = Object::default();
+    object.add("fio version", report.version.as_str());
+    object.add("timestamp", report.timestamp_ms / 1000);
+    object.add("timestamp_ms", report.timestamp_ms);
+    object.add("time", ctime(report.timestamp_ms).as_str());
+    if !report.global_options.is_empty() {
+        let options = report.global_options.iter().map(|(key, value)| (key, value.as_str()));
+        object.add("global options", options.collect::<Object>());
+    }
+    let jobs = report.jobs.iter().map(|entry| job::object(entry, &report.groups, with_bins));
+    object.add("jobs", jobs.collect::<Vec<Object>>());
+    if !report.disks.is_empty() {
+        object.add("disk_util", devices(&report.disks));
+    }
+    if let Some(report) = &report.idleness {
+        object.add("cpu_idleness", idleness(report));
+    }
+    if !report.notes.is_empty() {
+        object.add("fathom notes", report.notes.iter().map(String::as_str).collect::<Vec<&str>>());
+    }
+    object
+}
+
+/// One entry per device; the members of a stacked device follow it.
+fn devices(disks: &[DiskReport]) -> Vec<Object> {
+    disks
+        .iter()
+        .flat_map(|disk| {
+            let mut entries = vec![device(disk)];
+            entries.extend(devices(&disk.members));
+            entries
+        })
+        .collect()
+}
+
+fn device(disk: &DiskReport) -> Object {
+    let mut object = Object::default();
+    object.add("name", disk.name.as_str());
+    object.add("read_ios", disk.ios[0]);
+    object.add("write_ios", disk.ios[1]);
+    object.add("read_sectors", disk.sectors[0]);
+    object.add("write_sectors", disk.sectors[1]);
+    object.add("read_merges", disk.merges[0]);
+    object.add("write_merges", disk.merges[1]);
+    object.add("read_ticks", disk.ticks_ms[0]);
+    object.add("write_ticks", disk.ticks_ms[1]);
+    object.add("in_queue", disk.in_queue_ms);
+    object.add("util", disk.util_percent);
+    if let Some(mean) = disk.mean_of_members() {
+        object.add("aggr_read_ios", mean.ios[0]);
+        object.add("aggr_write_ios", mean.ios[1]);
+        object.add("aggr_read_sectors", mean.sectors[0]);
+        object.add("aggr_write_sectors", mean.sectors[1]);
+        object.add("aggr_read_merges", mean.merges[0]);
+        // The singular is the key's published name.
+        object.add("aggr_write_merge", mean.merges[1]);
+        object.add("aggr_read_ticks", mean.ticks_ms[0]);
+        object.add("aggr_write_ticks", mean.ticks_ms[1]);
+        object.add("aggr_in_queue", mean.in_queue_ms);
+        object.add("aggr_util", mean.util_percent);
+    }
+    object
+}
+
+fn idleness(report: &IdlenessReport) -> Object {
+    let mut object = Object::default();
+    object.add("system", report.system_percent);
+    for (index, share) in report.per_cpu_percent.iter().enumerate() {
+        object.add(format!("cpu-{index}"), *share);
+    }
+    object.add("unit_mean", report.unit_mean_us);
+    object.add("unit_stddev", report.unit_stddev_us);
+    object
+}

@@ -1,0 +1,185 @@
+//! A JSON value with ordered keys, and the layout that readers of fio's JSON know: two blanks per level,
+//! `"key" : value`, one element per line, six decimals.
+
+/// A value. Only what reports need: there is no null and no boolean.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Value {
+    Integer(u64),
+    Signed(i64),
+    Float(f64),
+    Text(String),
+    Object(Object),
+    List(Vec<Value>),
+}
+
+impl From<u64> for Value {
+    fn from(value: u64) -> Value {
+        Value::Integer(value)
+    }
+}
+
+impl From<u32> for Value {
+    fn from(value: u32) -> Value {
+        Value::Integer(value.into())
+    }
+}
+
+impl From<i32> for Value {
+    fn from(value: i32) -> Value {
+        Value::Signed(value.into())
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Value {
+        Value::Float(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Value {
+        Value::Text(value.to_string())
+    }
+}
+
+impl From<Object> for Value {
+    fn from(value: Object) -> Value {
+        Value::Object(value)
+    }
+}
+
+impl<T: Into<Value>> From<Vec<T>> for Value {
+    fn from(values: Vec<T>) -> Value {
+        Value::List(values.into_iter().map(Into::into).collect())
+    }
+}
+
+/// Keys and values in the order in which they were added.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Object(Vec<(String, Value)>);
+
+impl Object {
+    /// Adds one member.
+    pub(super) fn add(&mut self, key: impl Into<String>, value: impl Into<Value>) {
+        self.0.push((key.into(), value.into()));
+    }
+
+    /// The whole text of a document, ended by a newline.
+    pub(super) fn document(&self) -> String {
+        let mut text = String::new();
+        append_object(&mut text, self, 0);
+        text.push('\n');
+        text
+    }
+}
+
+impl<K: Into<String>, V: Into<Value>> FromIterator<(K, V)> for Object {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(members: I) -> Object {
+        Object(members.into_iter().map(|(key, value)| (key.into(), value.into())).collect())
+    }
+}
+
+fn append_value(text: &mut String, value: &Value, level: usize) {
+    match value {
+        Value::Integer(number) => *text += &number.to_string(),
+        Value::Signed(number) => *text += &number.to_string(),
+        // JSON has no word for infinity or "not a number".
+        Value::Float(number) => *text += &format!("{:.6}", if number.is_finite() { *number } else { 0.0 }),
+        Value::Text(string) => append_text(text, string),
+        Value::Object(object) => append_object(text, object, level),
+        Value::List(values) => append_list(text, values, level),
+    }
+}
+
+fn append_object(text: &mut String, object: &Object, level: usize) {
+    *text += "{\n";
+    for (index, (key, value)) in object.0.iter().enumerate() {
+        separate(text, index, level + 1);
+        append_text(text, key);
+        *text += " : ";
+        append_value(text, value, level + 1);
+    }
+    close(text, '}', level);
+}
+
+fn append_list(text: &mut String, values: &[Value], level: usize) {
+    *text += "[\n";
+    for (index, value) in values.iter().enumerate() {
+        separate(text, index, level + 1);
+        append_value(text, value, level + 1);
+    }
+    close(text, ']', level);
+}
+
+fn separate(text: &mut String, index: usize, level: usize) {
+    if index > 0 {
+        *text += ",\n";
+    }
+    indent(text, level);
+}
+
+fn close(text: &mut String, bracket: char, level: usize) {
+    text.push('\n');
+    indent(text, level);
+    text.push(bracket);
+}
+
+fn indent(text: &mut String, level: usize) {
+    text.extend(std::iter::repeat_n("  ", level));
+}
+
+/// A string in quotes. Control characters are escaped as JSON demands, whatever wrote them into a job's name.
+fn append_text(text: &mut String, string: &str) {
+    text.push('"');
+    for character in string.chars() {
+        match character {
+            '"' | '\\' => text.extend(['\\', character]),
+            '\0'..' ' => *text += &format!("\\u{:04x}", u32::from(character)),
+            _ => text.push(character),
+        }
+    }
+    text.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layout() {
+        let mut inner = Object::default();
+        inner.add("min", 1u64);
+        inner.add("mean", 170_260.694_293);
+        let mut object = Object::default();
+        object.add("name", "a\"b\\c\n");
+        object.add("empty", Object::default());
+        object.add("list", vec![1u64, 2]);
+        object.add("objects", vec![inner]);
+        assert_eq!(
+            object.document(),
+            r#"{
+  "name" : "a\"b\\c\u000a",
+  "empty" : {
+
+  },
+  "list" : [
+    1,
+    2
+  ],
+  "objects" : [
+    {
+      "min" : 1,
+      "mean" : 170260.694293
+    }
+  ]
+}
+"#
+        );
+    }
+
+    #[test]
+    fn what_json_cannot_say_is_zero() {
+        let object: Object = [("a", f64::NAN), ("b", f64::INFINITY)].into_iter().collect();
+        assert_eq!(object.document(), "{\n  \"a\" : 0.000000,\n  \"b\" : 0.000000\n}\n");
+    }
+}

@@ -1,0 +1,54 @@
+//! The report for people: job blocks, group lines, disk lines, in the columns that scripts have learnt to cut.
+
+mod disks;
+mod group;
+mod job;
+mod latency;
+mod steady;
+
+use crate::Format;
+use fathom_stats::report::{IdlenessReport, RunReport};
+use std::io;
+
+/// `--output-format=normal`.
+pub(crate) struct Normal;
+
+impl Format for Normal {
+    fn name(&self) -> &'static str {
+        "normal"
+    }
+
+    fn write(&self, report: &RunReport, out: &mut dyn io::Write) -> io::Result<()> {
+        let mut text = String::from("\n");
+        for entry in report.jobs.iter().filter(|job| !job.is_empty()) {
+            job::append(&mut text, entry, report);
+        }
+        for entry in &report.groups {
+            group::append(&mut text, entry);
+        }
+        disks::append(&mut text, &report.disks);
+        if let Some(idleness) = &report.idleness {
+            append_idleness(&mut text, idleness);
+        }
+        if !report.notes.is_empty() {
+            text.push('\n');
+        }
+        for note in &report.notes {
+            text += &format!("note: {note}\n");
+        }
+        out.write_all(text.as_bytes())
+    }
+}
+
+fn append_idleness(text: &mut String, idleness: &IdlenessReport) {
+    *text += &format!("\nCPU idleness:\n  system: {:3.2}%\n", idleness.system_percent);
+    if !idleness.per_cpu_percent.is_empty() {
+        let cpus: Vec<String> =
+            idleness.per_cpu_percent.iter().map(|share| format!("{share:3.2}%")).collect();
+        *text += &format!("  percpu: {}\n", cpus.join(", "));
+    }
+    *text += &format!(
+        "  unit work: mean={:3.2}us, stddev={:3.2}\n",
+        idleness.unit_mean_us, idleness.unit_stddev_us
+    );
+}

@@ -1,0 +1,89 @@
+//! Percentages that more than one format shows, with the floors that keep "hardly ever" apart from "never".
+
+use fathom_stats::report::{DEPTH_BUCKETS, DIRECTIONS, DISTRIBUTION_BUCKETS, GroupReport, JobReport};
+
+/// Smallest share that a depth distribution shows for a bucket that is not empty, percent.
+const SMALLEST_DEPTH_SHARE: f64 = 0.1;
+/// The same for the latency distribution.
+const SMALLEST_LATENCY_SHARE: f64 = 0.01;
+
+/// Share of I/Os issued at each depth. Syncs count in the depths but not in the total, so the sum may exceed 100.
+pub(crate) fn depths(job: &JobReport) -> [f64; DEPTH_BUCKETS] {
+    shares(
+        &job.depth_map,
+        job.directions.iter().map(|direction| direction.issued).sum(),
+        SMALLEST_DEPTH_SHARE,
+    )
+}
+
+/// Share of submissions or reaps that carried so many I/Os.
+pub(crate) fn batches(map: &[u64; DEPTH_BUCKETS]) -> [f64; DEPTH_BUCKETS] {
+    shares(map, map.iter().sum(), SMALLEST_DEPTH_SHARE)
+}
+
+/// Share of I/Os in each bucket of the latency distribution.
+pub(crate) fn distribution(job: &JobReport) -> [f64; DISTRIBUTION_BUCKETS] {
+    shares(&job.distribution, job.distribution.iter().sum(), SMALLEST_LATENCY_SHARE)
+}
+
+/// User and system time in percent of the run time of all clones.
+pub(crate) fn processor(job: &JobReport) -> (f64, f64) {
+    let total_us = job.runtime_total_ms as f64 * 1000.0;
+    let share = |us: u64| if total_us > 0.0 { 100.0 * us as f64 / total_us } else { 0.0 };
+    (share(job.cpu.user_us), share(job.cpu.system_us))
+}
+
+/// A job's mean bandwidth in percent of its group's, at most 100: samples taken at the fast end of a run can
+/// exceed what the group reached on the whole.
+pub(crate) fn of_group(mean_kib: f64, group_bytes_per_second: u64) -> f64 {
+    let group_kib = group_bytes_per_second as f64 / 1024.0;
+    if group_kib > 0.0 && mean_kib > 0.0 { (100.0 * mean_kib / group_kib).min(100.0) } else { 0.0 }
+}
+
+/// What the group of a job moved, bytes per second: per direction, and all directions as one.
+pub(crate) fn group_rates(groups: &[GroupReport], group_id: u32) -> ([u64; DIRECTIONS], u64) {
+    groups
+        .iter()
+        .find(|group| group.group_id == group_id)
+        .map(|group| {
+            (
+                group.directions.each_ref().map(|direction| direction.total_bw_bytes),
+                group.mixed.total_bw_bytes,
+            )
+        })
+        .unwrap_or_default()
+}
+
+fn shares<const N: usize>(map: &[u64; N], total: u64, smallest: f64) -> [f64; N] {
+    map.map(|count| match (count, total) {
+        (0, _) | (_, 0) => 0.0,
+        _ => (100.0 * count as f64 / total as f64).max(smallest),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_stats::report::DirectionReport;
+
+    #[test]
+    fn rare_is_not_never() {
+        assert_eq!(shares(&[999_999, 1, 0], 1_000_000, 0.1), [99.9999, 0.1, 0.0]);
+    }
+
+    #[test]
+    fn syncs_push_the_depths_over_a_hundred() {
+        let mut job = JobReport { depth_map: [103, 0, 0, 0, 0, 0, 0], ..Default::default() };
+        job.directions[1] = DirectionReport { issued: 100, ..Default::default() };
+        assert_eq!(depths(&job)[0], 103.0);
+    }
+
+    #[test]
+    fn nothing_done_is_zero_everywhere() {
+        let job = JobReport::default();
+        assert_eq!(depths(&job), [0.0; 7]);
+        assert_eq!(processor(&job), (0.0, 0.0));
+        assert_eq!(of_group(100.0, 0), 0.0);
+        assert_eq!(of_group(2048.0, 1024), 100.0);
+    }
+}
