@@ -13,7 +13,9 @@ pub fn status_line(tick: &LiveTick) -> String {
     let scale = Scale::new(tick.kb_base, tick.unit_base, FIGURES);
     let mut line = format!("Jobs: {} (f={})", tick.running, tick.open_files);
     if tick.rate_limit_bytes > 0 || tick.rate_min_bytes > 0 {
-        line += &format!(", {}-{}", scale.rate(tick.rate_min_bytes), scale.rate(tick.rate_limit_bytes));
+        // Limits are given in bytes, and shown so even where rates are shown in bits.
+        let limits = Scale { bits: false, ..scale };
+        line += &format!(", {}-{}", limits.rate(tick.rate_min_bytes), limits.rate(tick.rate_limit_bytes));
     } else if tick.rate_limit_iops > 0 || tick.rate_min_iops > 0 {
         line += &format!(", {}-{} IOPS", tick.rate_min_iops, tick.rate_limit_iops);
     }
@@ -181,12 +183,17 @@ mod tests {
     #[test]
     fn bits() {
         let tick = LiveTick {
+            rate_limit_bytes: 3 << 20,
+            rate_min_bytes: 1 << 20,
             estimate_known: true,
             bytes_per_second: [1_000_000, 0, 0],
             kb_base: 1000,
             unit_base: 1,
             ..tick()
         };
-        assert!(status_line(&tick).contains("[r=8000kbit/s]"));
+        assert_eq!(
+            status_line(&tick),
+            "Jobs: 1 (f=1), 1049kB/s-3146kB/s: [W(1)][-.-%][r=8000kbit/s][eta --]"
+        );
     }
 }

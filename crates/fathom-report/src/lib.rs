@@ -6,7 +6,7 @@
 
 #![forbid(unsafe_code)]
 
-mod ctime;
+pub mod ctime;
 pub mod eta;
 pub mod header;
 mod json;

@@ -1,0 +1,237 @@
+//! Whole reports compared with files under `tests/golden`. `UPDATE_GOLDEN=1` rewrites the files; review the
+//! difference like any other change.
+
+mod support;
+
+use fathom_report::ctime::ctime;
+use fathom_stats::histogram::RANGE_END_NS;
+use fathom_stats::report::*;
+use std::path::Path;
+use support::*;
+
+/// Compares the report in both formats with `NAME.txt` and `NAME.json`.
+fn check(name: &str, report: &RunReport) {
+    check_format(name, report, "normal", "txt");
+    check_format(name, report, "json", "json");
+}
+
+fn check_format(name: &str, report: &RunReport, format: &str, extension: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.{extension}"));
+    let mut bytes = Vec::new();
+    let format = fathom_report::by_name(format).expect("a known format");
+    format.write(report, &mut bytes).expect("memory takes everything");
+    // Reports show local time; the files hold UTC.
+    let text = String::from_utf8(bytes)
+        .expect("reports are text")
+        .replace(&ctime(report.timestamp_ms), "Sat Nov 21 00:31:16 2026");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, &text).expect("the golden file can be written");
+    }
+    let expected = std::fs::read_to_string(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}; UPDATE_GOLDEN=1 makes it", path.display()));
+    for (number, (ours, theirs)) in text.lines().zip(expected.lines()).enumerate() {
+        assert_eq!(ours, theirs, "{} line {}", path.display(), number + 1);
+    }
+    assert_eq!(text, expected, "{}", path.display());
+}
+
+#[test]
+fn plain_read() {
+    check("plain_read", &report(vec![read_job("seqread")]));
+}
+
+#[test]
+fn mixed_group_of_two() {
+    check("mixed_group_of_two", &report(vec![mixed_job("mix"), read_job("seq")]));
+}
+
+#[test]
+fn libaio_with_submission_latency() {
+    let mut job = mixed_job("aio");
+    job.view.slat_percentiles = true;
+    check("libaio", &report(vec![job]));
+}
+
+#[test]
+fn device_full() {
+    let mut failed = job("e", 1, Default::default());
+    failed.directions[1].issued = 1;
+    failed.depth_map = [1, 0, 0, 0, 0, 0, 0];
+    failed.submit_map = [0, 1, 0, 0, 0, 0, 0];
+    failed.complete_map = [1, 1, 0, 0, 0, 0, 0];
+    failed.error = Some(JobError {
+        code: 28,
+        text: "file:io_u.c:2057, func=io_u error, error=No space left on device".into(),
+    });
+    let mut report = report(vec![failed]);
+    report.disks.clear();
+    check("device_full", &report);
+}
+
+#[test]
+fn continue_on_error() {
+    let mut job = read_job("tolerant");
+    job.tolerated_errors = Some(ToleratedErrors { total: 3, first: 5 });
+    job.directions[0].issued += 3;
+    job.directions[0].short_ios = 2;
+    job.directions[0].drop_ios = 1;
+    let mut clean = read_job("clean");
+    clean.tolerated_errors = Some(ToleratedErrors::default());
+    check("continue_on_error", &report(vec![job, clean]));
+}
+
+#[test]
+fn group_reporting() {
+    let clones = [mixed_job("mix"), mixed_job("mix"), mixed_job("mix")];
+    let mut whole = report(clones.to_vec());
+    let [mut merged, second, third] = clones;
+    merged.merge(&second);
+    merged.merge(&third);
+    merged.description = Some("three of a kind".into());
+    whole.jobs = vec![merged];
+    check("group_reporting", &whole);
+}
+
+#[test]
+fn decimal_thousands() {
+    let mut job = mixed_job("mix");
+    job.view.kb_base = 1000;
+    check("kb_base_1000", &report(vec![job]));
+}
+
+#[test]
+fn bits() {
+    let mut job = mixed_job("mix");
+    job.view.unit_base = 1;
+    job.view.significant_figures = 6;
+    check("unit_base_1", &report(vec![job]));
+}
+
+#[test]
+fn lat_percentiles() {
+    let mut job = mixed_job("mix");
+    job.view.lat_percentiles = true;
+    job.view.clat_percentiles = false;
+    check("lat_percentiles", &report(vec![job]));
+}
+
+#[test]
+fn percentile_list() {
+    let mut job = read_job("seqread");
+    job.view.percentiles = vec![50.0, 99.0, 99.9, 99.9999];
+    check("percentile_list", &report(vec![job]));
+}
+
+#[test]
+fn no_percentiles() {
+    let mut job = read_job("seqread");
+    job.view.percentiles.clear();
+    check("no_percentiles", &report(vec![job]));
+}
+
+#[test]
+fn fsync() {
+    let mut job = read_job("log");
+    job.directions.swap(0, 1);
+    job.sync = recorded(latencies(400_000, 32));
+    job.depth_map[0] += 32;
+    check("fsync", &report(vec![job]));
+}
+
+#[test]
+fn trim() {
+    let mut job = read_job("discard");
+    job.directions.swap(0, 2);
+    check("trim", &report(vec![job]));
+}
+
+#[test]
+fn stuck() {
+    let mut job = read_job("hung");
+    job.directions[0].issued += 1;
+    let clat = &mut job.directions[0].clat;
+    for _ in 0..16 {
+        clat.record(RANGE_END_NS + 5);
+    }
+    job.distribution[DISTRIBUTION_BUCKETS - 1] += 16;
+    job.error = Some(JobError { code: 110, text: "file:hung, func=read, error=Connection timed out".into() });
+    let mut report = report(vec![job]);
+    report.notes = vec![
+        "job hung: read of 65536 bytes at offset 16777216 of /mnt/hung has no answer since 2.0 s".into(),
+    ];
+    check("stuck", &report);
+    check_format("stuck", &report, "json+", "plus.json");
+}
+
+#[test]
+fn stacked_disks() {
+    let mut report = report(vec![read_job("seqread")]);
+    let mut stacked = disk("md0", 100);
+    stacked.members = vec![disk("sda", 40), disk("sdb", 61)];
+    report.disks = vec![disk("vda", 0), stacked];
+    check("stacked_disks", &report);
+}
+
+#[test]
+fn several_groups() {
+    let mut second = mixed_job("second");
+    second.group_id = 1;
+    let idle = JobReport { name: "never ran".into(), group_id: 2, clones: 1, ..Default::default() };
+    let mut report = report(vec![read_job("first"), second, idle]);
+    report.global_options = vec![("ioengine".into(), "psync".into()), ("direct".into(), "1".into())];
+    check("several_groups", &report);
+}
+
+#[test]
+fn all_directions_as_one() {
+    let mut job = mixed_job("mix");
+    job.view.unified = UnifiedReporting::Mixed;
+    check("unified_mixed", &report(vec![job.clone()]));
+    job.view.unified = UnifiedReporting::Both;
+    check("unified_both", &report(vec![job]));
+}
+
+#[test]
+fn histograms() {
+    check_format("histograms", &report(vec![mixed_job("mix")]), "json+", "plus.json");
+}
+
+#[test]
+fn priorities_cache_and_zones() {
+    let mut job = mixed_job("mix");
+    job.zone_resets = Some(7);
+    job.directions[0].cache = Some(CacheReport { hits: 1, misses: 2 });
+    job.directions[0].priorities = vec![
+        PriorityReport { class: 0, level: 0, hint: 0, latency: recorded(latencies(120_000, 1400)) },
+        PriorityReport { class: 1, level: 2, hint: 0, latency: recorded(latencies(60_000, 582)) },
+    ];
+    check("priorities", &report(vec![job]));
+}
+
+#[test]
+fn steady_state_and_idleness() {
+    let mut job = mixed_job("mix");
+    job.latency_goal.target_ns = 10_000_000;
+    job.latency_goal.window_ns = 2_000_000_000;
+    job.latency_goal.percentile = 99.0;
+    job.steady_state = Some(SteadyStateReport {
+        percent: true,
+        limit: 20.0,
+        duration_seconds: 2,
+        attained: true,
+        criterion: 14.006_6,
+        max_deviation: 14.006_6,
+        slope: 0.5,
+        iops: vec![4781, 4783],
+        bytes_per_second: vec![19_608_000, 19_610_000],
+        ..Default::default()
+    });
+    let mut report = report(vec![job]);
+    report.idleness = Some(IdlenessReport {
+        system_percent: 32.49,
+        per_cpu_percent: vec![49.81, 15.18],
+        unit_mean_us: 15.83,
+        unit_stddev_us: 0.32,
+    });
+    check("steady_state", &report);
+}

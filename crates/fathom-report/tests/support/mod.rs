@@ -1,0 +1,152 @@
+//! Reports made by hand: recorded samples, no clock, so that their texts never change.
+
+// Each test program uses a part of these helpers.
+#![allow(dead_code)]
+
+use fathom_stats::LatencyStats;
+use fathom_stats::report::*;
+use fathom_stats::series::SampleStats;
+
+/// The moment of every report made here: 2026-11-21 00:31:16 UTC.
+pub(crate) const TIMESTAMP_MS: u64 = 1_795_221_076_578;
+
+/// A repeatable spread of latencies around `middle` ns with a long tail.
+pub(crate) fn latencies(middle: u64, count: u64) -> impl Iterator<Item = u64> {
+    let mut state = middle;
+    (0..count).map(move |index| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let spread = (state >> 33) % middle.max(1);
+        let tail = if index % 97 == 96 { middle * 20 } else { 0 };
+        middle / 2 + spread + tail
+    })
+}
+
+/// Statistics of those latencies.
+pub(crate) fn recorded(values: impl IntoIterator<Item = u64>) -> LatencyStats {
+    let mut stats = LatencyStats::default();
+    values.into_iter().for_each(|value| stats.record(value));
+    stats
+}
+
+/// A direction of `ios` I/Os of `block` bytes with completion latencies around `middle` ns; `slat` for engines
+/// that submit first.
+pub(crate) fn direction(
+    ios: u64,
+    block: u64,
+    runtime_ms: u64,
+    middle: u64,
+    slat: Option<u64>,
+) -> DirectionReport {
+    let submit: Vec<u64> = slat.map_or(Vec::new(), |middle| latencies(middle, ios).collect());
+    let clat: Vec<u64> = latencies(middle, ios).collect();
+    let lat = clat.iter().enumerate().map(|(index, ns)| ns + submit.get(index).unwrap_or(&150));
+    DirectionReport {
+        io_bytes: ios * block,
+        issued: ios,
+        total_ios: ios,
+        runtime_ms,
+        lat: recorded(lat),
+        slat: recorded(submit),
+        clat: recorded(clat),
+        ..Default::default()
+    }
+}
+
+/// Samples of one clone.
+pub(crate) fn samples(values: &[u64]) -> SampleStats {
+    let mut stats = SampleStats::default();
+    values.iter().for_each(|&value| stats.record(value));
+    stats
+}
+
+/// A job of one clone that ran for `runtime_ms`; `directions` are read, write, trim.
+pub(crate) fn job(name: &str, depth: u32, directions: [DirectionReport; DIRECTIONS]) -> JobReport {
+    let mut distribution = [0; DISTRIBUTION_BUCKETS];
+    for (ns, count) in directions.iter().flat_map(|direction| direction.clat.histogram.values()) {
+        distribution[DISTRIBUTION_BOUNDS_NS.partition_point(|&bound| bound <= ns)] += count;
+    }
+    let issued: u64 = directions.iter().map(|direction| direction.issued).sum();
+    let runtime_ms = directions.iter().map(|direction| direction.runtime_ms).max().unwrap_or(0);
+    let mut depth_map = [0; DEPTH_BUCKETS];
+    depth_map[(depth.max(1).ilog2() as usize).min(DEPTH_BUCKETS - 1)] = issued;
+    JobReport {
+        name: name.into(),
+        clones: 1,
+        pid: 15_592,
+        job_start_ms: TIMESTAMP_MS - 3_006,
+        elapsed_seconds: 4,
+        options: vec![
+            ("name".into(), name.into()),
+            ("rw".into(), "read".into()),
+            ("time_based".into(), String::new()),
+        ],
+        runtime_total_ms: runtime_ms,
+        cpu: CpuReport {
+            user_us: runtime_ms * 56,
+            system_us: runtime_ms * 23,
+            context_switches: issued + 3,
+            major_faults: 0,
+            minor_faults: 23,
+        },
+        depth_map,
+        submit_map: [0, issued, 0, 0, 0, 0, 0],
+        complete_map: [0, issued, 0, 0, 0, 0, 0],
+        distribution,
+        latency_goal: LatencyGoal { depth, percentile: 100.0, ..Default::default() },
+        directions,
+        ..Default::default()
+    }
+}
+
+/// Only reads.
+pub(crate) fn read_job(name: &str) -> JobReport {
+    job(name, 1, [direction(256, 65_536, 19, 60_000, None), Default::default(), Default::default()])
+}
+
+/// Reads and writes at depth eight.
+pub(crate) fn mixed_job(name: &str) -> JobReport {
+    let mut job = job(
+        name,
+        8,
+        [
+            direction(1982, 4096, 62, 120_000, Some(3_900)),
+            direction(2114, 4096, 62, 90_000, Some(2_100)),
+            Default::default(),
+        ],
+    );
+    job.depth_map = [1, 4, 9, 4_082, 0, 0, 0];
+    job.complete_map = [0, 4_096, 1, 0, 0, 0, 0];
+    job.directions[0].bw = samples(&[1016, 1024, 1032, 1024]);
+    job.directions[0].iops = samples(&[254, 256, 258, 256]);
+    job
+}
+
+/// A report of these jobs, each group summed up.
+pub(crate) fn report(jobs: Vec<JobReport>) -> RunReport {
+    let last_group = jobs.iter().map(|job| job.group_id).max().unwrap_or(0);
+    let groups = (0..=last_group)
+        .map(|id| GroupReport::from_clones(id, jobs.iter().filter(|job| job.group_id == id)))
+        .collect();
+    RunReport {
+        version: "fio-3.42".into(),
+        timestamp_ms: TIMESTAMP_MS,
+        jobs,
+        groups,
+        disks: vec![disk("vda", 3)],
+        ..Default::default()
+    }
+}
+
+/// A device that did `ios` reads and twice as many writes.
+pub(crate) fn disk(name: &str, ios: u64) -> DiskReport {
+    DiskReport {
+        name: name.into(),
+        ios: [ios, 2 * ios],
+        sectors: [8 * ios, 16 * ios],
+        merges: [0, ios / 2],
+        ticks_ms: [ios / 3, ios],
+        in_queue_ms: ios,
+        util_percent: 12.345,
+        members: Vec::new(),
+    }
+}
