@@ -1,0 +1,436 @@
+//! What one option declaration says, and the macro that turns a list of declarations into
+//! the struct that holds the values and the table that everything else is derived from.
+
+use serde::{Deserialize, Serialize};
+
+use crate::spec::JobSpec;
+use crate::value::{ParseContext, TimeUnit, ValueError};
+
+/// Whether an option does its work in this version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// The option works.
+    Built,
+    /// The option is known; asking for anything but its default is refused.
+    Later,
+    /// The option was removed: using it is an error.
+    Removed,
+    /// The option is accepted and has no effect any more.
+    Ignored,
+}
+
+/// The shape of an option's value on the command line and in `--cmdhelp`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Free text, or text with a grammar of its own.
+    Text,
+    /// Text that may be left out in a job file.
+    OptionalText,
+    /// One of a list of words, some with arguments behind a colon.
+    Choice,
+    /// A whole number.
+    Int,
+    /// A number of bytes.
+    Size,
+    /// 0 or 1.
+    Bool,
+    /// On when named; takes a number only behind `=`.
+    Flag,
+    /// A length of time.
+    Time,
+    /// One to three ranges of sizes.
+    Range,
+    /// Floating point numbers separated by colons.
+    FloatList,
+    /// Options that have no value any more.
+    Deprecated,
+}
+
+impl Kind {
+    /// The words `--cmdhelp` uses for this kind of value.
+    pub fn description(self) -> &'static str {
+        match self {
+            Kind::Text | Kind::OptionalText | Kind::Choice => "string (opt=bla)",
+            Kind::Int => "integer value (opt=100)",
+            Kind::Size => "string with possible k/m/g postfix (opt=4k)",
+            Kind::Bool => "boolean value (opt=1)",
+            Kind::Flag => "empty or boolean value ([0|1])",
+            Kind::Time => "string with time postfix (opt=10s)",
+            Kind::Range => "one to three ranges (opt=1k-4k[,4k-8k[,1k-8k]])",
+            Kind::FloatList => "list of floating point values separated by ':' (opt=5.9:7.8)",
+            Kind::Deprecated => "(null)",
+        }
+    }
+}
+
+/// The chapter an option belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Category {
+    /// What the job is called and how often it runs.
+    JobDescription,
+    /// Direction, pattern and caching.
+    IoType,
+    /// Which files and zones.
+    File,
+    /// How much.
+    Size,
+    /// How many I/Os in flight.
+    Depth,
+    /// How large each I/O is.
+    BlockSize,
+    /// When to start and stop.
+    Time,
+    /// How fast.
+    Rate,
+    /// Processes, CPUs, priorities.
+    Threads,
+    /// What is measured and logged.
+    Measurement,
+    /// Latency limits.
+    Latency,
+    /// Checking the data.
+    Verification,
+    /// Recorded I/O.
+    Replay,
+    /// Memory and its content.
+    Buffers,
+    /// What happens on errors.
+    ErrorHandling,
+    /// The engine and its own options.
+    Engine,
+    /// Ending at a steady state.
+    SteadyState,
+    /// Built-in workloads.
+    Profile,
+}
+
+impl Category {
+    /// All categories, in the order of the tables.
+    pub const ALL: [Category; 18] = [
+        Category::JobDescription,
+        Category::IoType,
+        Category::File,
+        Category::Size,
+        Category::Depth,
+        Category::BlockSize,
+        Category::Time,
+        Category::Rate,
+        Category::Threads,
+        Category::Measurement,
+        Category::Latency,
+        Category::Verification,
+        Category::Replay,
+        Category::Buffers,
+        Category::ErrorHandling,
+        Category::Engine,
+        Category::SteadyState,
+        Category::Profile,
+    ];
+
+    /// The title used in documentation.
+    pub fn title(self) -> &'static str {
+        match self {
+            Category::JobDescription => "Job description",
+            Category::IoType => "I/O type",
+            Category::File => "Files",
+            Category::Size => "Size",
+            Category::Depth => "Queue depth",
+            Category::BlockSize => "Block size",
+            Category::Time => "Time",
+            Category::Rate => "Rate",
+            Category::Threads => "Threads, processes and job synchronisation",
+            Category::Measurement => "Measurement",
+            Category::Latency => "Latency",
+            Category::Verification => "Verification",
+            Category::Replay => "Replay",
+            Category::Buffers => "Buffers and memory",
+            Category::ErrorHandling => "Error handling",
+            Category::Engine => "Engine",
+            Category::SteadyState => "Steady state",
+            Category::Profile => "Profiles",
+        }
+    }
+}
+
+/// Which numbers an option takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bounds {
+    /// Smallest value.
+    pub min: Option<f64>,
+    /// Largest value.
+    pub max: Option<f64>,
+}
+
+impl Bounds {
+    /// No limits.
+    pub const NONE: Bounds = Bounds { min: None, max: None };
+
+    /// Only a smallest value.
+    pub const fn at_least(min: f64) -> Bounds {
+        Bounds { min: Some(min), max: None }
+    }
+
+    /// Only a largest value.
+    pub const fn at_most(max: f64) -> Bounds {
+        Bounds { min: None, max: Some(max) }
+    }
+
+    /// Both limits.
+    pub const fn between(min: f64, max: f64) -> Bounds {
+        Bounds { min: Some(min), max: Some(max) }
+    }
+}
+
+/// A word an option takes, and what it means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Choice {
+    /// The word as written.
+    pub name: &'static str,
+    /// Its meaning in a few words.
+    pub help: &'static str,
+}
+
+/// Writes a value into a job.
+pub type Setter = fn(&mut JobSpec, &str, &OptionDef, &mut ParseContext<'_>) -> Result<(), ValueError>;
+
+/// Everything known about one option; made by the `options!` macro.
+#[derive(Debug, Clone, Copy)]
+pub struct OptionDef {
+    /// Canonical name.
+    pub name: &'static str,
+    /// Other names for the same option.
+    pub aliases: &'static [&'static str],
+    /// Shape of the value.
+    pub kind: Kind,
+    /// Default as it would be written.
+    pub default: Option<&'static str>,
+    /// Range of numbers.
+    pub bounds: Bounds,
+    /// Words the value may be.
+    pub choices: &'static [Choice],
+    /// Words that are known but refused in this version.
+    pub later_choices: &'static [&'static str],
+    /// Chapter of the documentation.
+    pub category: Category,
+    /// The option this one refines, for indentation in listings.
+    pub parent: Option<&'static str>,
+    /// Engine the option is private to; empty for options of every job.
+    pub engine: &'static str,
+    /// Help text, first paragraph of the field's documentation.
+    pub help: &'static str,
+    /// Whether it works in this version.
+    pub status: Status,
+    /// Unit of a time without a suffix.
+    pub unit: TimeUnit,
+    /// Handled before the other options of its section.
+    pub early: bool,
+    /// Left out of the list of all options, as in fio.
+    pub unlisted: bool,
+    /// Writes a value into a job.
+    pub set: Setter,
+    /// Whether the job's value is the default.
+    pub is_default: fn(&JobSpec) -> bool,
+}
+
+fn set_nothing(_: &mut JobSpec, _: &str, _: &OptionDef, _: &mut ParseContext<'_>) -> Result<(), ValueError> {
+    Ok(())
+}
+
+impl OptionDef {
+    /// The base that declarations fill in.
+    pub(crate) const BLANK: OptionDef = OptionDef {
+        name: "",
+        aliases: &[],
+        kind: Kind::Text,
+        default: None,
+        bounds: Bounds::NONE,
+        choices: &[],
+        later_choices: &[],
+        category: Category::Engine,
+        parent: None,
+        engine: "",
+        help: "",
+        status: Status::Later,
+        unit: TimeUnit::Seconds,
+        early: false,
+        unlisted: false,
+        set: set_nothing,
+        is_default: |_| true,
+    };
+
+    /// An option that fio once had; it holds no value.
+    pub(crate) const fn deprecated(
+        name: &'static str,
+        status: Status,
+        category: Category,
+        help: &'static str,
+    ) -> OptionDef {
+        OptionDef { name, kind: Kind::Deprecated, category, help, status, ..OptionDef::BLANK }
+    }
+
+    /// The help text without the blanks that documentation comments begin with.
+    pub fn summary(&self) -> &'static str {
+        self.help.trim()
+    }
+
+    /// Whether the option goes by this name.
+    pub fn is_named(&self, name: &str) -> bool {
+        self.name == name || self.aliases.contains(&name)
+    }
+
+    /// Whether a value has to follow the name.
+    pub fn needs_value(&self) -> bool {
+        !matches!(self.kind, Kind::Flag)
+    }
+}
+
+/// A group of options: where its values live inside a job.
+pub(crate) trait Section {
+    fn of(job: &JobSpec) -> &Self;
+    fn of_mut(job: &mut JobSpec) -> &mut Self;
+}
+
+/// Turns option declarations into a struct with one documented field per option and a
+/// static table of [`OptionDef`].
+///
+/// A declaration reads: documentation (which is the help text), `Built` or `Later`, the
+/// kind of value, field name (`as "name"` when the option's name is no Rust name), type,
+/// default as written, and further properties of [`OptionDef`] by name.
+macro_rules! options {
+    (
+        $(#[doc = $about:literal])+
+        pub struct $Struct:ident at job.$($path:ident).+, in $category:ident, table $TABLE:ident;
+        $(
+            $(#[doc = $help:literal])+
+            $status:ident $kind:ident $field:ident $(as $name:literal)? : $type:ty $(= $default:literal)?
+            $(, { $($property:ident : $value:expr),+ $(,)? })?;
+        )*
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+        pub struct $Struct {
+            $( $(#[doc = $help])+ pub $field: $type, )*
+        }
+
+        impl $crate::definition::Section for $Struct {
+            fn of(job: &$crate::spec::JobSpec) -> &Self {
+                &job.$($path).+
+            }
+            fn of_mut(job: &mut $crate::spec::JobSpec) -> &mut Self {
+                &mut job.$($path).+
+            }
+        }
+
+        impl Default for $Struct {
+            fn default() -> Self {
+                $Struct {
+                    $( $field: $crate::value::default_value::<$type>(
+                        &options!(@definition $Struct, $category, [$($help)+], $status, $kind, $field,
+                                  [$($name)?], $type, [$($default)?], [$($($property: $value,)+)?])), )*
+                }
+            }
+        }
+
+        #[doc = concat!("The declarations behind [`", stringify!($Struct), "`].")]
+        pub static $TABLE: &[$crate::definition::OptionDef] = &[
+            $( options!(@definition $Struct, $category, [$($help)+], $status, $kind, $field,
+                        [$($name)?], $type, [$($default)?], [$($($property: $value,)+)?]), )*
+        ];
+    };
+
+    (@definition $Struct:ident, $category:ident, [$($help:literal)+], $status:ident, $kind:ident,
+     $field:ident, [$($name:literal)?], $type:ty, [$($default:literal)?], [$($property:ident: $value:expr,)*]) => {
+        $crate::definition::OptionDef {
+            name: options!(@name $field $($name)?),
+            help: concat!($($help),+),
+            kind: $crate::definition::Kind::$kind,
+            status: $crate::definition::Status::$status,
+            category: $crate::definition::Category::$category,
+            default: options!(@default $($default)?),
+            set: |job, text, definition, context| {
+                let section = <$Struct as $crate::definition::Section>::of_mut(job);
+                $crate::value::OptionValue::assign(&mut section.$field, text, definition, context)
+            },
+            is_default: |job| {
+                let section = <$Struct as $crate::definition::Section>::of(job);
+                section.$field == $Struct::default().$field
+            },
+            $( $property: $value, )*
+            ..$crate::definition::OptionDef::BLANK
+        }
+    };
+    (@name $field:ident $name:literal) => { $name };
+    (@name $field:ident) => { stringify!($field) };
+    (@default $default:literal) => { Some($default) };
+    (@default) => { None };
+}
+
+/// Turns a list of words into an enumeration that is an option value.
+///
+/// Each variant names the words that mean it, the first being the one printed, and its
+/// documentation is the help text of the value listing.
+macro_rules! choices {
+    (
+        $(#[doc = $about:literal])+
+        pub enum $Enum:ident {
+            $( $(#[doc = $help:literal])+ $Variant:ident = $word:literal $(| $other:literal)*, )+
+        }
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+        pub enum $Enum {
+            $( $(#[doc = $help])+ $Variant, )+
+        }
+
+        impl $Enum {
+            /// The words this value can be written as, with their meaning.
+            pub const CHOICES: &'static [$crate::definition::Choice] = &[
+                $( $crate::definition::Choice { name: $word, help: concat!($($help),+) },
+                   $( $crate::definition::Choice { name: $other, help: concat!("Same as ", $word) }, )* )+
+            ];
+
+            /// The word as fio prints it.
+            pub fn name(self) -> &'static str {
+                match self { $( $Enum::$Variant => $word, )+ }
+            }
+
+            /// The value a word stands for.
+            pub fn from_name(word: &str) -> Option<Self> {
+                match word {
+                    $( $word $(| $other)* => Some($Enum::$Variant), )+
+                    _ => None,
+                }
+            }
+        }
+
+        impl std::fmt::Display for $Enum {
+            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str(self.name())
+            }
+        }
+
+        impl $crate::value::Word for $Enum {
+            const FIRST: Self = [$($Enum::$Variant),+][0];
+            fn parse_word(word: &str) -> Option<Self> {
+                $Enum::from_name(word)
+            }
+        }
+
+        impl $crate::value::OptionValue for $Enum {
+            fn unset() -> Self {
+                <Self as $crate::value::Word>::FIRST
+            }
+            fn assign(
+                &mut self,
+                text: &str,
+                definition: &$crate::definition::OptionDef,
+                context: &mut $crate::value::ParseContext<'_>,
+            ) -> Result<(), $crate::value::ValueError> {
+                *self = $crate::value::parse_choice(text, definition, context)?;
+                Ok(())
+            }
+        }
+    };
+}
+
+pub(crate) use {choices, options};

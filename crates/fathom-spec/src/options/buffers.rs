@@ -1,0 +1,79 @@
+//! Memory for the data and what is in it.
+
+use crate::definition::{Bounds, choices, options};
+use crate::value::{Memory, MemoryKind, Pattern};
+
+choices! {
+    /// What duplicates are copies of.
+    pub enum DedupeMode {
+        /// The previous unique buffer
+        Repeat = "repeat",
+        /// A set of buffers prepared at start
+        WorkingSet = "working_set",
+    }
+}
+
+options! {
+    /// Memory for the data and what is in it.
+    pub struct BufferOptions at job.buffers, in Buffers, table TABLE;
+
+    /// Where I/O buffers come from; mmap, mmaphuge and mmapshared take :FILE
+    Built Choice mem: Memory = "malloc", {
+        aliases: &["iomem"],
+        choices: MemoryKind::CHOICES,
+        later_choices: &["shm", "shmhuge", "mmapshared", "mmaphuge", "cudamalloc"],
+    };
+
+    /// Alignment of the buffers
+    Built Int iomem_align: u64 = "0", {
+        aliases: &["mem_align"],
+        bounds: Bounds::at_least(0.0),
+        parent: Some("mem"),
+        unlisted: true,
+    };
+
+    /// mlock this much memory
+    Later Size lockmem: u64 = "0";
+
+    /// GPU index for mem=cudamalloc
+    Later Int gpu_dev_id: u32 = "0";
+
+    /// Fill buffers with zeros
+    Built Flag zero_buffers: bool;
+
+    /// New buffer content for every I/O
+    Built Flag refill_buffers: bool;
+
+    /// Slightly alter buffer content for every I/O
+    Built Bool scramble_buffers: bool = "1";
+
+    /// Repeat this pattern in the buffers
+    Built Text buffer_pattern: Option<Pattern>;
+
+    /// How compressible the data shall be
+    Later Int buffer_compress_percentage: Option<u32>, { bounds: Bounds::between(0.0, 100.0) };
+
+    /// Chunk for compressibility
+    Later Int buffer_compress_chunk: u32 = "512", { parent: Some("buffer_compress_percentage") };
+
+    /// Share of duplicate buffers
+    Later Int dedupe_percentage: Option<u32>, { bounds: Bounds::between(0.0, 100.0) };
+
+    /// Share duplicate seeds between jobs
+    Later Bool dedupe_global: bool = "0";
+
+    /// How duplicates are produced
+    Later Choice dedupe_mode: DedupeMode = "repeat", {
+        choices: DedupeMode::CHOICES,
+        parent: Some("dedupe_percentage"),
+    };
+
+    /// Working set for dedupe_mode=working_set
+    Later Int dedupe_working_set_percentage: u32 = "5", {
+        bounds: Bounds::between(0.0, 100.0),
+        parent: Some("dedupe_percentage"),
+    };
+
+    /// Size of a huge page
+    Later Int hugepage_size as "hugepage-size": u32 = "2097152";
+}

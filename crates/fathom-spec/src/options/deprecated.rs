@@ -1,0 +1,18 @@
+//! Options that fio once had. Some are errors, some are accepted without effect; none
+//! holds a value.
+
+use crate::definition::{Category, OptionDef, Status};
+
+/// The options without values.
+pub static TABLE: &[OptionDef] = &[
+    OptionDef::deprecated(
+        "percentage_sequential",
+        Status::Removed,
+        Category::IoType,
+        "Removed; use percentage_random",
+    ),
+    OptionDef::deprecated("rwmixcycle", Status::Removed, Category::IoType, "Removed"),
+    OptionDef::deprecated("flow_watermark", Status::Ignored, Category::Rate, "Accepted and ignored"),
+    OptionDef::deprecated("verifysort", Status::Ignored, Category::Verification, "Accepted and ignored"),
+    OptionDef::deprecated("verifysort_nr", Status::Ignored, Category::Verification, "Accepted and ignored"),
+];

@@ -1,0 +1,46 @@
+//! How many I/Os are kept in flight and how they are batched.
+
+use crate::definition::{Bounds, choices, options};
+
+choices! {
+    /// Who submits I/O.
+    pub enum IoSubmitMode {
+        /// The job itself
+        Inline = "inline",
+        /// A pool of threads
+        Offload = "offload",
+    }
+}
+
+options! {
+    /// How many I/Os are kept in flight and how they are batched.
+    pub struct DepthOptions at job.depth, in Depth, table TABLE;
+
+    /// Units kept in flight
+    Built Int iodepth: u32 = "1", { bounds: Bounds::at_least(1.0) };
+
+    /// How many units to submit in one go
+    Built Int iodepth_batch: u32 = "1", { aliases: &["iodepth_batch_submit"], parent: Some("iodepth") };
+
+    /// Minimum number of completions to reap per call
+    Built Int iodepth_batch_complete_min: u32 = "1", {
+        aliases: &["iodepth_batch_complete"],
+        bounds: Bounds::at_least(0.0),
+        parent: Some("iodepth"),
+    };
+
+    /// Maximum number of completions to reap per call
+    Built Int iodepth_batch_complete_max: Option<u32>, {
+        bounds: Bounds::at_least(0.0),
+        parent: Some("iodepth"),
+    };
+
+    /// Queue drains to this level before refilling
+    Built Int iodepth_low: Option<u32>, { parent: Some("iodepth") };
+
+    /// Hold back an I/O that overlaps one in flight
+    Later Bool serialize_overlap: bool = "0", { parent: Some("iodepth") };
+
+    /// Submit from the job itself or from a helper thread pool
+    Later Choice io_submit_mode: IoSubmitMode = "inline", { choices: IoSubmitMode::CHOICES };
+}

@@ -1,0 +1,63 @@
+//! The engine and what several engines share.
+
+use crate::definition::{Bounds, choices, options};
+use crate::value::{EngineName, PlacementIds};
+
+choices! {
+    /// Kind of placement directive.
+    pub enum DataPlacement {
+        /// None
+        None = "none",
+        /// Flexible data placement
+        Fdp = "fdp",
+        /// Write streams
+        Streams = "streams",
+    }
+}
+
+choices! {
+    /// How a placement identifier is chosen.
+    pub enum PlacementSelect {
+        /// At random
+        Random = "random",
+        /// In turn
+        RoundRobin = "roundrobin",
+        /// By offset, from a scheme file
+        Scheme = "scheme",
+    }
+}
+
+options! {
+    /// The engine and what several engines share.
+    pub struct EngineOptions at job.engine, in Engine, table TABLE;
+
+    /// Selects the I/O engine; unknown names are tried as shared objects
+    Built Text ioengine: EngineName = "psync";
+
+    /// Ranges per trim command
+    Later Int num_range: u32 = "1", { bounds: Bounds::at_most(256.0) };
+
+    /// Issue writes with torn write protection
+    Built Bool atomic: bool = "0";
+
+    /// Flexible data placement for writes
+    Later Bool fdp: bool = "0";
+
+    /// Data placement directive kind
+    Later Choice dataplacement: DataPlacement = "none", {
+        aliases: &["data_placement"],
+        choices: DataPlacement::CHOICES,
+    };
+
+    /// How a placement id is chosen
+    Later Choice plid_select: PlacementSelect = "roundrobin", {
+        aliases: &["fdp_pli_select"],
+        choices: PlacementSelect::CHOICES,
+    };
+
+    /// Comma list (ranges allowed) of placement ids
+    Later Text plids: Option<PlacementIds>, { aliases: &["fdp_pli"] };
+
+    /// File of "start,end,id" lines mapping offsets to placement ids
+    Later Text dp_scheme: Option<String>;
+}

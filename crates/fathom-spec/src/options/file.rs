@@ -1,0 +1,172 @@
+//! Which files, devices and zones the job works on.
+
+use crate::definition::{Bounds, choices, options};
+use crate::value::{FileService, SizeSpec};
+
+choices! {
+    /// What kind of file the names stand for.
+    pub enum FileType {
+        /// Ask the file system
+        Any = "none",
+        /// Regular files
+        File = "file",
+        /// Block devices
+        Block = "block",
+        /// Character devices
+        Char = "char",
+    }
+}
+
+choices! {
+    /// Locking of files around each I/O.
+    pub enum LockFile {
+        /// No locking
+        None = "none",
+        /// One user at a time
+        Exclusive = "exclusive",
+        /// Many readers or one writer
+        ReadWrite = "readwrite",
+    }
+}
+
+choices! {
+    /// How files are given space before the run.
+    pub enum Fallocate {
+        /// No preallocation
+        None = "none" | "0",
+        /// The file system's own call, where there is one
+        Native = "native",
+        /// posix_fallocate
+        Posix = "posix" | "1",
+        /// Space without changing the file size
+        Keep = "keep",
+        /// Only set the file size
+        Truncate = "truncate",
+    }
+}
+
+choices! {
+    /// How zones are treated.
+    pub enum ZoneMode {
+        /// Not at all
+        None = "none",
+        /// Work on stretches of the range
+        Strided = "strided",
+        /// Follow the rules of zoned devices
+        Zbd = "zbd",
+    }
+}
+
+options! {
+    /// Which files, devices and zones the job works on.
+    pub struct FileOptions at job.file, in File, table TABLE;
+
+    /// Colon separated list of targets; a backslash escapes ":"; "-" is stdin/stdout
+    Built Text filename: Option<String>, { early: true };
+
+    /// Treat all named files as this type instead of asking stat
+    Built Choice filetype: FileType = "none", { choices: FileType::CHOICES };
+
+    /// Prefix directory for file names; colon list is dealt to clones in turn
+    Built Text directory: Option<String>;
+
+    /// Template for generated names
+    Built Text filename_format: String = "$jobname.$jobnum.$filenum", { early: true };
+
+    /// In client/server mode prepend the client address to generated file names
+    Later Bool unique_filename: bool = "1";
+
+    /// Locking of the file around each I/O
+    Later Choice lockfile: LockFile = "none", {
+        choices: LockFile::CHOICES,
+        parent: Some("filename"),
+        early: true,
+    };
+
+    /// Add every regular file below this directory as target
+    Later Text opendir: Option<String>;
+
+    /// Number of files per clone
+    Built Int nrfiles: u32 = "1", { aliases: &["nr_files"] };
+
+    /// Files kept open at once
+    Later Int openfiles: Option<u32>;
+
+    /// How the next file is chosen; :N switches every N I/Os, zipf/pareto/normal take a float
+    Built Choice file_service_type: FileService = "roundrobin", {
+        choices: FileService::CHOICES,
+        parent: Some("nrfiles"),
+    };
+
+    /// Preallocation method used when laying out files
+    Built Choice fallocate: Fallocate = "native", { choices: Fallocate::CHOICES };
+
+    /// Switch the block device to this scheduler before the run
+    Later Text ioscheduler: Option<String>;
+
+    /// Zone handling
+    Later Choice zonemode: ZoneMode = "none", { choices: ZoneMode::CHOICES };
+
+    /// Zone size (strided) or zone size override (zbd)
+    Later Size zonesize: u64 = "0";
+
+    /// Usable bytes per zone for regular or conventional targets
+    Later Size zonecapacity: u64 = "0";
+
+    /// Length of the strided zone pattern
+    Later Size zonerange: u64 = "0";
+
+    /// Bytes skipped between zones
+    Later Size zoneskip: Option<SizeSpec> = "0";
+
+    /// Allow reads above the write pointer
+    Later Bool read_beyond_wp: bool = "0";
+
+    /// Open zone limit per target
+    Later Int max_open_zones: u32 = "0", { bounds: Bounds::at_most(4096.0) };
+
+    /// Open zone limit per job
+    Later Int job_max_open_zones: u32 = "0", { bounds: Bounds::at_most(4096.0) };
+
+    /// Ignore the limit announced by the device
+    Later Bool ignore_zone_limits: bool = "0";
+
+    /// Fill ratio above which zones get reset
+    Later FloatList zone_reset_threshold: Option<f64>, { bounds: Bounds::between(0.0, 1.0) };
+
+    /// Resets per write once the threshold is exceeded
+    Later FloatList zone_reset_frequency: Option<f64>, { bounds: Bounds::between(0.0, 1.0) };
+
+    /// Recover the write pointer after a failed write
+    Later Bool recover_zbd_write_error: bool = "0";
+
+    /// Write the short zone tail instead of finishing the zone
+    Later Bool write_zone_remainder: bool = "0";
+
+    /// Lay files out one job at a time
+    Built Bool create_serialize: bool = "1";
+
+    /// fsync after layout
+    Built Bool create_fsync: bool = "1";
+
+    /// Create a file only when first opened
+    Built Bool create_on_open: bool = "0";
+
+    /// Only lay files out, no I/O
+    Built Bool create_only: bool = "0";
+
+    /// Permission to create missing files
+    Built Bool allow_file_create: bool = "1";
+
+    /// Permission to write to a mounted block device
+    Later Bool allow_mounted_write: bool = "0";
+
+    /// Read the whole file into cache before start
+    Built Bool pre_read: bool = "0";
+
+    /// Remove files when the job ends
+    Built Bool unlink: bool = "0";
+
+    /// Remove files after every loop
+    Later Bool unlink_each_loop: bool = "0";
+}

@@ -1,0 +1,149 @@
+//! What is measured, logged and reported.
+
+use crate::definition::{Bounds, choices, options};
+use crate::value::CpuList;
+
+choices! {
+    /// What an averaged log entry holds.
+    pub enum LogWindowValue {
+        /// Mean of the window
+        Average = "avg" | "0",
+        /// Largest of the window
+        Maximum = "max" | "1",
+        /// Mean and largest
+        Both = "both",
+    }
+}
+
+choices! {
+    /// Whether directions are reported together.
+    pub enum UnifiedReporting {
+        /// Each direction on its own
+        None = "none" | "0",
+        /// All directions as one
+        Mixed = "mixed" | "1",
+        /// Both ways
+        Both = "both" | "2",
+    }
+}
+
+options! {
+    /// What is measured, logged and reported.
+    pub struct MeasurementOptions at job.measurement, in Measurement, table TABLE;
+
+    /// Start a new reporting group
+    Built Flag new_group: bool;
+
+    /// Separate log file per clone
+    Later Bool per_job_logs: bool = "1";
+
+    /// Write a bandwidth log, optional prefix
+    Later OptionalText write_bw_log: Option<String>;
+
+    /// Write slat, clat and lat logs, optional prefix
+    Later OptionalText write_lat_log: Option<String>;
+
+    /// Write an IOPS log, optional prefix
+    Later OptionalText write_iops_log: Option<String>;
+
+    /// Initial number of log entries
+    Later Int log_entries: u32 = "1024", { bounds: Bounds::between(1024.0, 1048576.0) };
+
+    /// Average log entries over this window
+    Later Int log_avg_msec: u32 = "0";
+
+    /// Write completion latency histograms this often
+    Later Int log_hist_msec: u32 = "0";
+
+    /// Halve the number of histogram bins this many times
+    Later Int log_hist_coarseness: u32 = "0", { bounds: Bounds::between(0.0, 6.0) };
+
+    /// Write a histogram log, optional prefix
+    Later OptionalText write_hist_log: Option<String>;
+
+    /// Which window value is logged
+    Later Choice log_window_value: LogWindowValue = "avg", {
+        aliases: &["log_max_value"],
+        choices: LogWindowValue::CHOICES,
+    };
+
+    /// Add the offset column
+    Later Bool log_offset: bool = "0";
+
+    /// Log the priority value instead of a high flag
+    Later Bool log_prio: bool = "0";
+
+    /// Add the issue time column
+    Later Bool log_issue_time: bool = "0";
+
+    /// Compress log chunks of this size in memory
+    Later Int log_compression: Option<u32>, { bounds: Bounds::between(1024.0, 536870912.0) };
+
+    /// CPU list for log compression
+    Later Text log_compression_cpus: Option<CpuList>, { parent: Some("log_compression") };
+
+    /// Store logs compressed with suffix .fz
+    Later Bool log_store_compressed: bool;
+
+    /// Use the epoch of another clock in logs
+    Later Bool log_alternate_epoch: bool, { aliases: &["log_unix_epoch"] };
+
+    /// Clock number for log_alternate_epoch
+    Later Int log_alternate_epoch_clock_id: Option<u32>;
+
+    /// Histogram of errors per block life
+    Later Bool block_error_percentiles: bool = "0";
+
+    /// Averaging window for bandwidth in milliseconds
+    Built Int bwavgtime: u32 = "500", { parent: Some("write_bw_log") };
+
+    /// Averaging window for IOPS in milliseconds
+    Built Int iopsavgtime: u32 = "500", { parent: Some("write_iops_log") };
+
+    /// One report for a group of clones
+    Built Flag group_reporting: bool;
+
+    /// Collect statistics for this job
+    Built Bool stats: bool = "1";
+
+    /// Report completion latency percentiles
+    Built Bool clat_percentiles: bool = "1";
+
+    /// Report total latency percentiles
+    Built Bool lat_percentiles: bool = "0";
+
+    /// Report submission latency percentiles
+    Built Bool slat_percentiles: bool = "0";
+
+    /// Colon separated list of percentiles, at most 20
+    Built FloatList percentile_list: Vec<f64> = "1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99", {
+        bounds: Bounds::between(0.0, 100.0),
+    };
+
+    /// Digits of scaled numbers in normal output
+    Built Int significant_figures: u32 = "4", { bounds: Bounds::between(1.0, 10.0) };
+
+    /// Collect block device statistics
+    Built Bool disk_util: bool = "1";
+
+    /// Turn off latency and bandwidth measurement
+    Built Bool gtod_reduce: bool = "0";
+
+    /// No total latency
+    Built Bool disable_lat: bool = "0", { parent: Some("gtod_reduce") };
+
+    /// No completion latency
+    Built Bool disable_clat: bool = "0", { parent: Some("gtod_reduce") };
+
+    /// No submission latency
+    Built Bool disable_slat: bool = "0", { parent: Some("gtod_reduce") };
+
+    /// No bandwidth samples
+    Built Bool disable_bw_measurement: bool = "0", {
+        aliases: &["disable_bw"],
+        parent: Some("gtod_reduce"),
+    };
+
+    /// Report directions together
+    Later Choice unified_rw_reporting: UnifiedReporting = "none", { choices: UnifiedReporting::CHOICES };
+}

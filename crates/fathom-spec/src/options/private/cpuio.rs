@@ -1,0 +1,33 @@
+//! Options of the `cpuio` engine.
+
+use crate::definition::{choices, options};
+
+/// The engine these options belong to.
+pub(crate) const ENGINE: &str = "cpuio";
+
+choices! {
+    /// How the CPU is kept busy.
+    pub enum CpuMode {
+        /// Counting
+        Noop = "noop",
+        /// Sorting
+        Qsort = "qsort",
+    }
+}
+
+options! {
+    /// Options of the `cpuio` engine.
+    pub struct CpuioOptions at job.private.cpuio, in Engine, table TABLE;
+
+    /// CPU load in percent (required)
+    Later Int cpuload: Option<u32>, { engine: ENGINE };
+
+    /// Kind of CPU stress
+    Later Choice cpumode: CpuMode = "noop", { choices: CpuMode::CHOICES, engine: ENGINE };
+
+    /// Length of a burn cycle in microseconds
+    Later Int cpuchunks: u32 = "50000", { parent: Some("cpuload"), engine: ENGINE };
+
+    /// Stop when all I/O jobs have ended
+    Later Bool exit_on_io_done: bool = "0", { engine: ENGINE };
+}

@@ -1,0 +1,26 @@
+//! Options of the `dfs` engine.
+
+use crate::definition::options;
+
+/// The engine these options belong to.
+pub(crate) const ENGINE: &str = "dfs";
+
+options! {
+    /// Options of the `dfs` engine.
+    pub struct DfsOptions at job.private.dfs, in Engine, table TABLE;
+
+    /// DAOS pool (label or UUID), required
+    Later Text pool: Option<String>, { engine: ENGINE };
+
+    /// DAOS container, required
+    Later Text cont: Option<String>, { engine: ENGINE };
+
+    /// Chunk size, 0 = container default
+    Later Size chunk_size: u64 = "0", { engine: ENGINE };
+
+    /// Object class name
+    Later Text object_class: Option<String>, { engine: ENGINE };
+
+    /// Pool service replica list
+    Later Text svcl: Option<String>, { engine: ENGINE };
+}

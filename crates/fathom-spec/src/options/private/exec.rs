@@ -1,0 +1,23 @@
+//! Options of the `exec` engine.
+
+use crate::definition::{Bounds, options};
+
+/// The engine these options belong to.
+pub(crate) const ENGINE: &str = "exec";
+
+options! {
+    /// Options of the `exec` engine.
+    pub struct ExecOptions at job.private.exec, in Engine, table TABLE;
+
+    /// Program to start, required
+    Later Text program: Option<String>, { engine: ENGINE };
+
+    /// Its arguments; %r becomes the runtime in seconds, %n the job name
+    Later Text arguments: Option<String>, { engine: ENGINE };
+
+    /// Seconds between SIGTERM and SIGKILL
+    Later Int grace_time: u32 = "1", { bounds: Bounds::at_least(0.0), engine: ENGINE };
+
+    /// Redirect stdout and stderr to files
+    Later Bool std_redirect: bool = "1", { engine: ENGINE };
+}

@@ -1,0 +1,26 @@
+//! Options of the `filestat` and `dirstat` engines.
+
+use crate::definition::{choices, options};
+
+/// The engine these options belong to.
+pub(crate) const ENGINE: &str = "filestat";
+
+choices! {
+    /// Which call looks at the file.
+    pub enum StatType {
+        /// stat(2)
+        Stat = "stat",
+        /// lstat(2)
+        Lstat = "lstat",
+        /// statx(2)
+        Statx = "statx",
+    }
+}
+
+options! {
+    /// Options of the `filestat` and `dirstat` engines.
+    pub struct FilestatOptions at job.private.filestat, in Engine, table TABLE;
+
+    /// Which stat call
+    Later Choice stat_type: StatType = "stat", { choices: StatType::CHOICES, engine: ENGINE };
+}

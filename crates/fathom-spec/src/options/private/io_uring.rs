@@ -1,0 +1,167 @@
+//! Options of the `io_uring` and `io_uring_cmd` engines.
+
+use crate::definition::{Bounds, choices, options};
+use crate::value::{PerDir, WordList};
+
+/// The engine these options belong to.
+pub(crate) const ENGINE: &str = "io_uring";
+
+choices! {
+    /// Command of the verify phase.
+    pub enum VerifyCommand {
+        /// Read and compare here
+        Read = "read",
+        /// The device compares
+        Compare = "compare",
+    }
+}
+
+choices! {
+    /// Kind of pass-through.
+    pub enum CommandType {
+        /// NVMe
+        Nvme = "nvme",
+        /// SCSI through bsg
+        Bsg = "bsg",
+    }
+}
+
+choices! {
+    /// Length of SCSI commands.
+    pub enum CdbLength {
+        /// Whatever fits
+        Auto = "0",
+        /// 10 bytes
+        Ten = "10",
+        /// 16 bytes
+        Sixteen = "16",
+        /// 32 bytes
+        ThirtyTwo = "32",
+    }
+}
+
+choices! {
+    /// BYTCHK field of VERIFY.
+    pub enum VerifyBytchk {
+        /// Medium check only
+        Zero = "0",
+        /// Compare with the data sent
+        One = "1",
+        /// Compare with one block sent
+        Three = "3",
+    }
+}
+
+choices! {
+    /// Command for reads.
+    pub enum ReadMode {
+        /// Read
+        Read = "read",
+        /// Pre-fetch into the cache of the device
+        Prefetch = "prefetch",
+    }
+}
+
+choices! {
+    /// A field of protection information to check.
+    pub enum PiCheck {
+        /// Guard
+        Guard = "GUARD",
+        /// Reference tag
+        RefTag = "REFTAG",
+        /// Application tag
+        AppTag = "APPTAG",
+    }
+}
+
+options! {
+    /// Options of the `io_uring` and `io_uring_cmd` engines.
+    pub struct IoUringOptions at job.private.io_uring, in Engine, table TABLE;
+
+    /// Polled completions
+    Built Flag hipri: bool, { engine: ENGINE };
+
+    /// FUA on reads (io_uring_cmd)
+    Later Bool readfua: bool = "0", { engine: ENGINE };
+
+    /// FUA on writes (io_uring_cmd)
+    Later Bool writefua: bool = "0", { engine: ENGINE };
+
+    /// Kind of write command or mix mode/pct:mode/pct (io_uring_cmd): write uncor zeroes verify zone_append
+    Later Choice write_mode: String = "write", { engine: ENGINE };
+
+    /// Read or Compare in the verify phase (io_uring_cmd)
+    Later Choice verify_mode: VerifyCommand = "read", { choices: VerifyCommand::CHOICES, engine: ENGINE };
+
+    /// Register the buffers
+    Built Flag fixedbufs: bool, { engine: ENGINE };
+
+    /// Register the files
+    Built Flag registerfiles: bool, { engine: ENGINE };
+
+    /// Kernel submission thread
+    Built Flag sqthread_poll: bool, { engine: ENGINE };
+
+    /// CPU of that thread
+    Built Int sqthread_poll_cpu: Option<u32>, { engine: ENGINE };
+
+    /// Use READ/WRITE instead of READV/WRITEV; -1 decides itself
+    Built Int nonvectored: i32 = "-1", { engine: ENGINE };
+
+    /// RWF_DONTCACHE
+    Built Int uncached: Option<u32>, { engine: ENGINE };
+
+    /// RWF_NOWAIT
+    Built Bool nowait: bool, { engine: ENGINE };
+
+    /// IOSQE_ASYNC on every Nth request
+    Built Int force_async: Option<u32>, { engine: ENGINE };
+
+    /// Pass-through type (io_uring_cmd)
+    Later Choice cmd_type: CommandType = "nvme", { choices: CommandType::CHOICES, engine: ENGINE };
+
+    /// SCSI CDB length, 0 chooses (io_uring_cmd bsg)
+    Later Choice cdb_len: CdbLength = "0", { choices: CdbLength::CHOICES, engine: ENGINE };
+
+    /// BYTCHK of VERIFY (io_uring_cmd bsg)
+    Later Choice verify_bytchk: VerifyBytchk = "0", { choices: VerifyBytchk::CHOICES, engine: ENGINE };
+
+    /// Read or Pre-Fetch (io_uring_cmd bsg)
+    Later Choice read_mode: ReadMode = "read", { choices: ReadMode::CHOICES, engine: ENGINE };
+
+    /// Metadata bytes per I/O
+    Later Int md_per_io_size: u32 = "0", { engine: ENGINE };
+
+    /// PRACT bit
+    Later Bool pi_act: bool = "1", { engine: ENGINE };
+
+    /// Comma list GUARD REFTAG APPTAG
+    Later Choice pi_chk: Option<WordList<PiCheck>>, { choices: PiCheck::CHOICES, engine: ENGINE };
+
+    /// Application tag
+    Later Int apptag: u32 = "0x1234", { engine: ENGINE };
+
+    /// Application tag mask
+    Later Int apptag_mask: u32 = "0xffff", { engine: ENGINE };
+
+    /// DEAC bit on write zeroes (io_uring_cmd)
+    Later Bool deac: bool = "0", { engine: ENGINE };
+
+    /// Share of I/O sent with the other priority, read,write
+    Later Int cmdprio_percentage: PerDir<u32> = "0", {
+        bounds: Bounds::between(0.0, 100.0),
+        engine: ENGINE,
+    };
+
+    /// Class of these
+    Later Int cmdprio_class: PerDir<u32> = "1", { bounds: Bounds::between(1.0, 3.0), engine: ENGINE };
+
+    /// Hint of these
+    Later Int cmdprio_hint: PerDir<u32> = "0", { bounds: Bounds::between(0.0, 1023.0), engine: ENGINE };
+
+    /// Level of these
+    Later Int cmdprio: PerDir<u32> = "0", { bounds: Bounds::between(0.0, 7.0), engine: ENGINE };
+
+    /// Per block size shares: bs/pct[/class/level[/hint]]:
+    Later Text cmdprio_bssplit: Option<String>, { engine: ENGINE };
+}

@@ -1,0 +1,39 @@
+//! Options of the `libaio` engine.
+
+use crate::definition::{Bounds, options};
+use crate::value::PerDir;
+
+/// The engine these options belong to.
+pub(crate) const ENGINE: &str = "libaio";
+
+options! {
+    /// Options of the `libaio` engine.
+    pub struct LibaioOptions at job.private.libaio, in Engine, table TABLE;
+
+    /// Read completions from the shared ring
+    Built Flag userspace_reap: bool, { engine: ENGINE };
+
+    /// RWF_NOWAIT
+    Built Bool nowait: bool, { engine: ENGINE };
+
+    /// Use the vectored commands
+    Built Bool libaio_vectored: bool, { engine: ENGINE };
+
+    /// Share of I/O sent with the other priority, read,write
+    Later Int cmdprio_percentage: PerDir<u32> = "0", {
+        bounds: Bounds::between(0.0, 100.0),
+        engine: ENGINE,
+    };
+
+    /// Class of these
+    Later Int cmdprio_class: PerDir<u32> = "1", { bounds: Bounds::between(1.0, 3.0), engine: ENGINE };
+
+    /// Hint of these
+    Later Int cmdprio_hint: PerDir<u32> = "0", { bounds: Bounds::between(0.0, 1023.0), engine: ENGINE };
+
+    /// Level of these
+    Later Int cmdprio: PerDir<u32> = "0", { bounds: Bounds::between(0.0, 7.0), engine: ENGINE };
+
+    /// Per block size shares: bs/pct[/class/level[/hint]]:
+    Later Text cmdprio_bssplit: Option<String>, { engine: ENGINE };
+}

@@ -1,0 +1,27 @@
+//! Options of the `libcufile` engine.
+
+use crate::definition::{choices, options};
+
+/// The engine these options belong to.
+pub(crate) const ENGINE: &str = "libcufile";
+
+choices! {
+    /// Path of the data.
+    pub enum CudaIo {
+        /// cuFile
+        CuFile = "cufile",
+        /// POSIX calls and copies
+        Posix = "posix",
+    }
+}
+
+options! {
+    /// Options of the `libcufile` engine.
+    pub struct LibcufileOptions at job.private.libcufile, in Engine, table TABLE;
+
+    /// Colon list of GPU ids dealt to clones
+    Later Text gpu_dev_ids: Option<String>, { engine: ENGINE };
+
+    /// cuFile or POSIX with copies
+    Later Choice cuda_io: CudaIo = "cufile", { choices: CudaIo::CHOICES, engine: ENGINE };
+}

@@ -1,0 +1,27 @@
+//! Options of the `libhipfile` engine.
+
+use crate::definition::{choices, options};
+
+/// The engine these options belong to.
+pub(crate) const ENGINE: &str = "libhipfile";
+
+choices! {
+    /// Path of the data.
+    pub enum RocmIo {
+        /// hipFile
+        HipFile = "hipfile",
+        /// POSIX calls and copies
+        Posix = "posix",
+    }
+}
+
+options! {
+    /// Options of the `libhipfile` engine.
+    pub struct LibhipfileOptions at job.private.libhipfile, in Engine, table TABLE;
+
+    /// Colon list of GPU ids dealt to clones
+    Later Text gpu_dev_ids: Option<String>, { engine: ENGINE };
+
+    /// hipFile or POSIX with copies
+    Later Choice rocm_io: RocmIo = "hipfile", { choices: RocmIo::CHOICES, engine: ENGINE };
+}

@@ -1,0 +1,23 @@
+//! Options of the `pvsync2` engine.
+
+use crate::definition::{Bounds, options};
+
+/// The engine these options belong to.
+pub(crate) const ENGINE: &str = "pvsync2";
+
+options! {
+    /// Options of the `pvsync2` engine.
+    pub struct Pvsync2Options at job.private.pvsync2, in Engine, table TABLE;
+
+    /// RWF_HIPRI
+    Built Flag hipri: bool, { engine: ENGINE };
+
+    /// Share of I/O with RWF_HIPRI
+    Built Int hipri_percentage: u32 = "100", { bounds: Bounds::between(0.0, 100.0), engine: ENGINE };
+
+    /// RWF_DONTCACHE
+    Built Int uncached: Option<u32>, { engine: ENGINE };
+
+    /// RWF_NOWAIT
+    Built Bool nowait: bool, { engine: ENGINE };
+}

@@ -1,0 +1,85 @@
+//! How fast the job goes.
+
+use std::time::Duration;
+
+use crate::definition::{Bounds, choices, options};
+use crate::value::{PerDir, TimeUnit};
+
+choices! {
+    /// What thinktime_blocks counts.
+    pub enum ThinktimeBlocksType {
+        /// Completed I/Os
+        Complete = "complete",
+        /// Issued I/Os
+        Issue = "issue",
+    }
+}
+
+choices! {
+    /// Spacing of I/Os under a rate.
+    pub enum RateProcess {
+        /// Even
+        Linear = "linear",
+        /// As from many independent users
+        Poisson = "poisson",
+    }
+}
+
+options! {
+    /// How fast the job goes.
+    pub struct RateOptions at job.rate, in Rate, table TABLE;
+
+    /// Pause between batches
+    Built Time thinktime: Duration = "0", { unit: TimeUnit::Microseconds };
+
+    /// Part of thinktime spent burning CPU
+    Built Time thinktime_spin: Duration = "0", { parent: Some("thinktime"), unit: TimeUnit::Microseconds };
+
+    /// CPU cycles (spun) between I/Os, accounted as thinking, in addition to thinktime
+    Later Int thinkcycles: u32 = "0", { parent: Some("thinktime") };
+
+    /// I/Os between pauses
+    Built Int thinktime_blocks: u32 = "1", { parent: Some("thinktime") };
+
+    /// Count issued or completed I/Os
+    Built Choice thinktime_blocks_type: ThinktimeBlocksType = "complete", {
+        choices: ThinktimeBlocksType::CHOICES,
+        parent: Some("thinktime"),
+    };
+
+    /// I/O time before each pause
+    Built Time thinktime_iotime: Duration = "0", { parent: Some("thinktime") };
+
+    /// Bandwidth cap for read,write,trim
+    Built Int rate: PerDir<u64>;
+
+    /// Fail if bandwidth is below this
+    Built Int rate_min: PerDir<u64>, { aliases: &["ratemin"], parent: Some("rate") };
+
+    /// IOPS cap per direction
+    Built Int rate_iops: PerDir<u64>;
+
+    /// Fail if IOPS are below this
+    Built Int rate_iops_min: PerDir<u64>, { parent: Some("rate_iops") };
+
+    /// Spacing of rate-limited I/O
+    Built Choice rate_process: RateProcess = "linear", {
+        choices: RateProcess::CHOICES,
+        parent: Some("rate"),
+    };
+
+    /// Averaging window for the minimum checks in milliseconds
+    Built Int rate_cycle: u32 = "1000", { aliases: &["ratecycle"], parent: Some("rate") };
+
+    /// Do not count thinktime against the rate
+    Built Bool rate_ignore_thinktime: bool, { parent: Some("rate") };
+
+    /// Flow group of the job
+    Later Int flow_id: u32 = "0";
+
+    /// Weight inside the flow group
+    Later Int flow: u32 = "0", { bounds: Bounds::at_most(1000.0), parent: Some("flow_id") };
+
+    /// Pause in microseconds when ahead of the flow
+    Later Int flow_sleep: u32 = "0", { parent: Some("flow_id") };
+}

@@ -1,0 +1,53 @@
+//! What parsing gives back: something to run, or something to say.
+
+use serde::{Deserialize, Serialize};
+
+use crate::spec::RunSpec;
+
+/// The result of reading a command line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Outcome {
+    /// Jobs to run.
+    Run(Box<RunSpec>),
+    /// Nothing to run: print the messages and end with the exit status.
+    Exit(Reply),
+}
+
+/// Everything to print before ending, and the exit status.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reply {
+    /// Messages in the order they were produced.
+    pub messages: Vec<Message>,
+    /// Exit status of the process.
+    pub exit: u8,
+}
+
+/// One or more lines for one of the two output streams.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// Where the text goes.
+    pub stream: Stream,
+    /// The text, without the newline that ends it.
+    pub text: String,
+}
+
+impl Message {
+    /// A message for standard output.
+    pub fn stdout(text: impl Into<String>) -> Self {
+        Message { stream: Stream::Stdout, text: text.into() }
+    }
+
+    /// A message for standard error.
+    pub fn stderr(text: impl Into<String>) -> Self {
+        Message { stream: Stream::Stderr, text: text.into() }
+    }
+}
+
+/// An output stream of the process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}

@@ -1,0 +1,111 @@
+//! Finding options by name, and the nearest name to a misspelt one.
+
+use crate::definition::OptionDef;
+use crate::engines;
+use crate::options::{TABLES, private};
+
+/// The options of every job, in the order of the tables.
+pub fn job_options() -> impl Iterator<Item = &'static OptionDef> {
+    TABLES.iter().copied().flatten()
+}
+
+/// The option of every job that goes by this name or alias.
+pub fn find_job_option(name: &str) -> Option<&'static OptionDef> {
+    job_options().find(|option| option.is_named(name))
+}
+
+/// The private option of an engine that goes by this name or alias.
+pub fn find_engine_option(engine: &str, name: &str) -> Option<&'static OptionDef> {
+    private::of_engine(engine).iter().find(|option| option.is_named(name))
+}
+
+/// The option that the name means in a job with this engine.
+pub fn find_option(engine: &str, name: &str) -> Option<&'static OptionDef> {
+    find_job_option(name).or_else(|| find_engine_option(engine, name))
+}
+
+/// An engine that understands the option privately; helps to explain an unknown one.
+pub(crate) fn engine_with_option(name: &str) -> Option<&'static str> {
+    engines::ALL
+        .iter()
+        .find(|engine| engine.options().iter().any(|option| option.is_named(name)))
+        .map(|engine| engine.name)
+}
+
+/// Every name and alias of the options of every job.
+pub(crate) fn job_option_names() -> impl Iterator<Item = &'static str> {
+    job_options().flat_map(|option| std::iter::once(option.name).chain(option.aliases.iter().copied()))
+}
+
+/// The number of letters to insert, delete or replace to turn one word into another.
+pub(crate) fn distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (line, letter) in from.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = line + 1;
+        for (column, other) in to.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != *other);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(row[column] + 1).min(diagonal + 1);
+        }
+    }
+    row[to.len()]
+}
+
+/// The first of the names that are nearest to a word, with its distance.
+pub(crate) fn nearest_with_distance<'n>(
+    word: &str,
+    names: impl Iterator<Item = &'n str>,
+) -> Option<(&'n str, usize)> {
+    // No name is that long, and the distance of long texts takes long to find.
+    if word.len() > 256 {
+        return None;
+    }
+    names.map(|name| (name, distance(word, name))).min_by_key(|(_, distance)| *distance)
+}
+
+/// The nearest name, if it is near enough to be what was meant.
+pub(crate) fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    nearest_with_distance(word, names)
+        .filter(|(_, distance)| *distance <= word.chars().count().div_ceil(2))
+        .map(|(name, _)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn distances_are_counted_in_letters() {
+        assert_eq!(distance("bs", "bs"), 0);
+        assert_eq!(distance("bogus", "bs"), 3);
+        assert_eq!(distance("", "size"), 4);
+        assert_eq!(distance("kitten", "sitting"), 3);
+    }
+
+    #[test]
+    fn near_names_are_suggested_and_far_ones_are_not() {
+        assert_eq!(nearest("iodept", job_option_names()), Some("iodepth"));
+        assert_eq!(nearest("bogus", job_option_names()), Some("bs"));
+        assert_eq!(nearest("zzzzzzzzzzzzzzzz", job_option_names()), None);
+    }
+
+    #[test]
+    fn aliases_find_their_option() {
+        assert_eq!(find_job_option("blocksize").map(|option| option.name), Some("bs"));
+        assert_eq!(find_option("io_uring", "hipri").map(|option| option.engine), Some("io_uring"));
+        assert!(find_option("psync", "hipri").is_none());
+        assert_eq!(engine_with_option("userspace_reap"), Some("libaio"));
+    }
+
+    proptest! {
+        #[test]
+        fn distance_is_symmetric(one in "[a-e_]{0,8}", other in "[a-e_]{0,8}") {
+            prop_assert_eq!(distance(&one, &other), distance(&other, &one));
+            prop_assert_eq!(distance(&one, &other) == 0, one == other);
+        }
+    }
+}

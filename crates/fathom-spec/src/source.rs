@@ -1,0 +1,135 @@
+//! What the job language asks of the world outside: files, environment variables and a
+//! few facts about the machine.
+
+use std::io;
+use std::path::Path;
+
+/// The only door through which parsing reaches outside the text it was given.
+///
+/// Tests answer from memory; the program uses [`SystemSource`].
+pub trait Source {
+    /// The whole text of a file: a job file, an included file, a pattern file.
+    fn read_file(&self, path: &Path) -> io::Result<String>;
+    /// The whole of standard input, for a job file named `-`.
+    fn read_stdin(&self) -> io::Result<String>;
+    /// The value of an environment variable, for `${NAME}` in job files.
+    fn variable(&self, name: &str) -> Option<String>;
+    /// Whether the path is an existing directory.
+    fn is_directory(&self, path: &Path) -> bool;
+    /// CPUs that are online (`$ncpus`).
+    fn online_cpus(&self) -> u32;
+    /// CPUs that the kernel is set up for, the bound of CPU lists.
+    fn configured_cpus(&self) -> u32;
+    /// Bytes of a memory page (`$pagesize`).
+    fn page_size(&self) -> u64;
+    /// Memory of the machine in MiB (`$mb_memory`).
+    fn memory_mib(&self) -> u64;
+}
+
+/// The machine the program runs on.
+#[derive(Debug, Clone)]
+pub struct SystemSource {
+    page_size: u64,
+}
+
+impl SystemSource {
+    /// A source for this machine. The page size comes from the caller because asking the
+    /// kernel for it needs a system call wrapper that this crate does not have.
+    pub fn new(page_size: u64) -> Self {
+        SystemSource { page_size }
+    }
+}
+
+impl Source for SystemSource {
+    fn read_file(&self, path: &Path) -> io::Result<String> {
+        std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn read_stdin(&self) -> io::Result<String> {
+        let mut bytes = Vec::new();
+        io::Read::read_to_end(&mut io::stdin().lock(), &mut bytes)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+    }
+
+    fn is_directory(&self, path: &Path) -> bool {
+        path.is_dir()
+    }
+
+    fn online_cpus(&self) -> u32 {
+        count_cpus("/sys/devices/system/cpu/online")
+    }
+
+    fn configured_cpus(&self) -> u32 {
+        count_cpus("/sys/devices/system/cpu/present")
+    }
+
+    fn page_size(&self) -> u64 {
+        self.page_size
+    }
+
+    fn memory_mib(&self) -> u64 {
+        std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| total_memory_kib(&text)).unwrap_or(0)
+            / 1024
+    }
+}
+
+fn count_cpus(path: &str) -> u32 {
+    let listed = std::fs::read_to_string(path).ok().map_or(0, |text| cpus_in_list(&text));
+    if listed > 0 {
+        return listed;
+    }
+    // Without sysfs the scheduler's own answer is the best there is.
+    std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX))
+}
+
+/// How many CPUs a kernel list such as `0-3,8` names; 0 when it cannot be read.
+fn cpus_in_list(text: &str) -> u32 {
+    let mut count = 0u32;
+    for part in text.trim().split(',') {
+        let (low, high) = part.split_once('-').unwrap_or((part, part));
+        match (low.trim().parse::<u32>(), high.trim().parse::<u32>()) {
+            (Ok(low), Ok(high)) if high >= low => {
+                count = count.saturating_add((high - low).saturating_add(1))
+            }
+            _ => return 0,
+        }
+    }
+    count
+}
+
+fn total_memory_kib(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find(|line| line.starts_with("MemTotal:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernel_cpu_lists_are_counted() {
+        assert_eq!(cpus_in_list("0-3,8\n"), 5);
+        assert_eq!(cpus_in_list("0"), 1);
+        assert_eq!(cpus_in_list(""), 0);
+        assert_eq!(cpus_in_list("3-1"), 0);
+    }
+
+    #[test]
+    fn total_memory_is_found() {
+        assert_eq!(total_memory_kib("MemFree: 1 kB\nMemTotal:       2048 kB\n"), Some(2048));
+        assert_eq!(total_memory_kib("nothing"), None);
+    }
+
+    #[test]
+    fn this_machine_answers() {
+        let source = SystemSource::new(4096);
+        assert!(source.online_cpus() >= 1);
+        assert!(source.configured_cpus() >= 1);
+        assert_eq!(source.page_size(), 4096);
+        assert!(source.is_directory(Path::new("/")));
+    }
+}

@@ -1,0 +1,224 @@
+//! The typed result of parsing: a run, its jobs and the program's own options.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::options::{
+    block_size::BlockSizeOptions, buffers::BufferOptions, depth::DepthOptions,
+    description::JobDescriptionOptions, engine::EngineOptions, error_handling::ErrorHandlingOptions,
+    file::FileOptions, io_type::IoTypeOptions, latency::LatencyOptions, measurement::MeasurementOptions,
+    private::PrivateOptions, profile::ProfileOptions, rate::RateOptions, replay::ReplayOptions,
+    size::SizeOptions, steady_state::SteadyStateOptions, threads::ThreadOptions, time::TimeOptions,
+    verification::VerificationOptions,
+};
+use crate::options::{io_type::RandomGenerator, verification::VerifyMethod};
+use crate::outcome::Message;
+
+/// Everything that was asked for in one invocation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunSpec {
+    /// Options of the program itself.
+    pub program: ProgramOptions,
+    /// Options written for all jobs, by canonical name; flags have an empty value.
+    pub global_options: Vec<(String, String)>,
+    /// The jobs, in the order they were defined.
+    pub jobs: Vec<JobSpec>,
+    /// Warnings and notes to print before the run, in order.
+    pub messages: Vec<Message>,
+}
+
+/// Options of the program itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProgramOptions {
+    /// File for the report and all messages.
+    pub output: Option<PathBuf>,
+    /// Forms of the report.
+    pub formats: OutputFormats,
+    /// When to show the progress line.
+    pub eta: Eta,
+    /// Keep a progress line on the screen every so often.
+    pub eta_newline: Option<Duration>,
+    /// Time between two updates of the progress line.
+    pub eta_interval: Duration,
+    /// Writing and trimming is forbidden.
+    pub readonly: bool,
+    /// Stop after parsing.
+    pub parse_only: bool,
+    /// Warnings of the parser end the program.
+    pub warnings_fatal: bool,
+    /// Only these sections run; empty means all.
+    pub sections: Vec<String>,
+}
+
+impl Default for ProgramOptions {
+    fn default() -> Self {
+        ProgramOptions {
+            output: None,
+            formats: OutputFormats::default(),
+            eta: Eta::Auto,
+            eta_newline: None,
+            eta_interval: Duration::from_secs(1),
+            readonly: false,
+            parse_only: false,
+            warnings_fatal: false,
+            sections: Vec::new(),
+        }
+    }
+}
+
+/// Forms of the report; several may be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputFormats {
+    /// For people.
+    pub normal: bool,
+    /// JSON.
+    pub json: bool,
+    /// JSON with all latency bins.
+    pub json_plus: bool,
+    /// One line of fields separated by semicolons.
+    pub terse: bool,
+}
+
+impl Default for OutputFormats {
+    fn default() -> Self {
+        OutputFormats { normal: true, json: false, json_plus: false, terse: false }
+    }
+}
+
+/// When to show the progress line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Eta {
+    /// Whatever standard output is.
+    Always,
+    /// Not at all.
+    Never,
+    /// On a terminal, with the report for people.
+    Auto,
+}
+
+/// Where something was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Origin {
+    /// On the command line.
+    CommandLine,
+    /// In a job file.
+    File {
+        /// Name of the file, `-` for standard input.
+        path: PathBuf,
+        /// Line, counted from 1.
+        line: usize,
+    },
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::CommandLine => formatter.write_str("command line"),
+            Origin::File { path, line } => write!(formatter, "{}:{line}", path.display()),
+        }
+    }
+}
+
+/// One job with all its options, defaults and inherited ones filled in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JobSpec {
+    /// Name of the job.
+    pub name: String,
+    /// Where the job was opened.
+    pub origin: Origin,
+    /// Options written for this job, by canonical name; flags have an empty value, `name` is
+    /// the first when the job came from the command line. Those of [global] are not repeated.
+    pub written: Vec<(String, String)>,
+    /// What the job is called and how often it runs.
+    pub job_description: JobDescriptionOptions,
+    /// Direction, pattern and caching.
+    pub io_type: IoTypeOptions,
+    /// Files and zones.
+    pub file: FileOptions,
+    /// How much.
+    pub size: SizeOptions,
+    /// I/Os in flight.
+    pub depth: DepthOptions,
+    /// How large each I/O is.
+    pub block_size: BlockSizeOptions,
+    /// Start and end.
+    pub time: TimeOptions,
+    /// How fast.
+    pub rate: RateOptions,
+    /// Processes, CPUs, priorities and job order.
+    pub threads: ThreadOptions,
+    /// Statistics and logs.
+    pub measurement: MeasurementOptions,
+    /// Latency limits.
+    pub latency: LatencyOptions,
+    /// Checking the data.
+    pub verification: VerificationOptions,
+    /// Recorded I/O.
+    pub replay: ReplayOptions,
+    /// Memory and its content.
+    pub buffers: BufferOptions,
+    /// Errors.
+    pub error_handling: ErrorHandlingOptions,
+    /// The engine.
+    pub engine: EngineOptions,
+    /// Steady state.
+    pub steady_state: SteadyStateOptions,
+    /// Built-in workloads.
+    pub profile: ProfileOptions,
+    /// Options that only one engine understands.
+    pub private: PrivateOptions,
+    given: BTreeSet<String>,
+}
+
+impl JobSpec {
+    /// A job with nothing but defaults.
+    pub fn new(name: impl Into<String>, origin: Origin) -> Self {
+        JobSpec {
+            name: name.into(),
+            origin,
+            written: Vec::new(),
+            job_description: JobDescriptionOptions::default(),
+            io_type: IoTypeOptions::default(),
+            file: FileOptions::default(),
+            size: SizeOptions::default(),
+            depth: DepthOptions::default(),
+            block_size: BlockSizeOptions::default(),
+            time: TimeOptions::default(),
+            rate: RateOptions::default(),
+            threads: ThreadOptions::default(),
+            measurement: MeasurementOptions::default(),
+            latency: LatencyOptions::default(),
+            verification: VerificationOptions::default(),
+            replay: ReplayOptions::default(),
+            buffers: BufferOptions::default(),
+            error_handling: ErrorHandlingOptions::default(),
+            engine: EngineOptions::default(),
+            steady_state: SteadyStateOptions::default(),
+            profile: ProfileOptions::default(),
+            private: PrivateOptions::default(),
+            given: BTreeSet::new(),
+        }
+    }
+
+    /// Whether the option was given for this job or inherited from [global]; by canonical name.
+    pub fn is_set(&self, option: &str) -> bool {
+        self.given.contains(option)
+    }
+
+    /// Remembers that the option was given.
+    pub fn mark_set(&mut self, option: &str) {
+        self.given.insert(option.to_owned());
+    }
+
+    /// Whether the job's random offsets have to be fio's very sequence: others rely on it
+    /// where a generator was named or data is verified.
+    pub fn needs_fio_sequence(&self) -> bool {
+        self.is_set("random_generator")
+            || self.io_type.random_generator != RandomGenerator::Tausworthe
+            || self.verification.verify != VerifyMethod::None
+    }
+}

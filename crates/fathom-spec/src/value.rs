@@ -1,0 +1,261 @@
+//! Typed option values: each type with a grammar of its own has a file here, with its
+//! parser, its tests and a `Display` that prints what parses back.
+
+mod bssplit;
+mod continue_on_error;
+mod cpu_list;
+mod distribution;
+mod engine_name;
+mod file_service;
+mod ignore_error;
+mod list;
+mod memory;
+mod number;
+mod pattern;
+mod per_direction;
+mod placement;
+mod range;
+mod rw;
+mod size;
+mod steady_state;
+mod sync_file_range;
+mod time;
+
+use std::io;
+use std::path::Path;
+
+use thiserror::Error;
+
+use crate::definition::OptionDef;
+use crate::outcome::Message;
+use crate::source::Source;
+
+pub use bssplit::{BlockSizeSplit, BsShare};
+pub use continue_on_error::ContinueOnError;
+pub use cpu_list::CpuList;
+pub use distribution::{AbsoluteZone, Distribution, Zone};
+pub use engine_name::EngineName;
+pub use file_service::FileService;
+pub use ignore_error::{IgnoreErrors, errno_number};
+pub use list::WordList;
+pub use memory::{Memory, MemoryKind};
+pub use pattern::{Pattern, PatternPart};
+pub use per_direction::{Direction, PerDir};
+pub use placement::PlacementIds;
+pub use range::SizeRange;
+pub use rw::{Rw, RwMode};
+pub use size::SizeSpec;
+pub use steady_state::{SteadyCriterion, SteadyState};
+pub use sync_file_range::SyncFileRange;
+pub use time::TimeUnit;
+
+pub(crate) use number::{Whole, parse_float, parse_whole};
+pub(crate) use per_direction::Element;
+pub(crate) use range::split_outside_parentheses;
+pub(crate) use time::parse_time;
+
+/// What values may depend on besides their own text.
+pub struct ParseContext<'a> {
+    /// 1024 when `k` means 1024 bytes, 1000 when it means 1000.
+    pub kb_base: u32,
+    /// Directions that write or trim are refused.
+    pub readonly: bool,
+    /// Files and machine facts.
+    pub source: &'a dyn Source,
+    /// Lines to print, in order: reasons of a failure and warnings.
+    pub notes: Vec<Message>,
+}
+
+impl<'a> ParseContext<'a> {
+    /// A context with the usual meaning of suffixes.
+    pub fn new(source: &'a dyn Source) -> Self {
+        ParseContext { kb_base: 1024, readonly: false, source, notes: Vec::new() }
+    }
+
+    /// Adds a line for standard error.
+    pub(crate) fn complain(&mut self, text: impl Into<String>) {
+        self.notes.push(Message::stderr(text));
+    }
+}
+
+/// A value that could not be understood.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("expected {expected}")]
+pub struct ValueError {
+    /// What would have been accepted, in words that follow "expected".
+    pub expected: String,
+}
+
+impl ValueError {
+    /// An error that names what would have been accepted.
+    pub fn new(expected: impl Into<String>) -> Self {
+        ValueError { expected: expected.into() }
+    }
+}
+
+/// A type that an option can have.
+pub trait OptionValue: Sized + PartialEq {
+    /// The value before anything was written.
+    fn unset() -> Self;
+
+    /// Takes over the text of an option; parts that the text leaves out keep their value.
+    fn assign(
+        &mut self,
+        text: &str,
+        definition: &OptionDef,
+        context: &mut ParseContext<'_>,
+    ) -> Result<(), ValueError>;
+}
+
+impl<T: OptionValue> OptionValue for Option<T> {
+    fn unset() -> Self {
+        None
+    }
+
+    fn assign(
+        &mut self,
+        text: &str,
+        definition: &OptionDef,
+        context: &mut ParseContext<'_>,
+    ) -> Result<(), ValueError> {
+        let mut value = self.take().unwrap_or_else(T::unset);
+        value.assign(text, definition, context)?;
+        *self = Some(value);
+        Ok(())
+    }
+}
+
+impl OptionValue for String {
+    fn unset() -> Self {
+        String::new()
+    }
+
+    fn assign(&mut self, text: &str, _: &OptionDef, _: &mut ParseContext<'_>) -> Result<(), ValueError> {
+        text.clone_into(self);
+        Ok(())
+    }
+}
+
+/// A value of an option with a fixed list of words.
+pub(crate) trait Word: Copy {
+    /// What the value is before anything was written.
+    const FIRST: Self;
+    /// The value a word stands for.
+    fn parse_word(word: &str) -> Option<Self>;
+}
+
+/// Reads one word of a fixed list. Only the part before the first colon counts, as
+/// arguments follow it in the options that take some.
+pub(crate) fn parse_choice<T: Word>(
+    text: &str,
+    definition: &OptionDef,
+    context: &mut ParseContext<'_>,
+) -> Result<T, ValueError> {
+    let word = text.split(':').next().unwrap_or(text);
+    T::parse_word(word).ok_or_else(|| {
+        list_choices(definition, context);
+        ValueError::new(one_of(definition))
+    })
+}
+
+/// The listing of valid values that precedes the failure line.
+pub(crate) fn list_choices(definition: &OptionDef, context: &mut ParseContext<'_>) {
+    if definition.choices.is_empty() {
+        return;
+    }
+    context.notes.push(Message::stdout(format!("{}\n", choice_lines(definition.choices))));
+}
+
+/// The valid values, one to a line, as `--cmdhelp` and error messages show them.
+pub(crate) fn choice_lines(choices: &[crate::definition::Choice]) -> String {
+    let mut lines = Vec::new();
+    for (index, choice) in choices.iter().enumerate() {
+        let label = if index == 0 { "valid values" } else { "" };
+        lines.push(format!("{label:>20}: {:<10} {}", choice.name, choice.help.trim()));
+    }
+    lines.join("\n")
+}
+
+/// "one of a, b, c" for diagnostics.
+pub(crate) fn one_of(definition: &OptionDef) -> String {
+    let names: Vec<&str> = definition.choices.iter().map(|choice| choice.name).collect();
+    format!("one of {}", names.join(", "))
+}
+
+/// The value a declaration's default stands for.
+///
+/// Defaults are checked by a test; one that did not parse would leave the value unset.
+pub(crate) fn default_value<T: OptionValue>(definition: &OptionDef) -> T {
+    let mut value = T::unset();
+    if let Some(text) = definition.default {
+        let mut context = ParseContext::new(&NoSource);
+        if value.assign(text, definition, &mut context).is_err() {
+            return T::unset();
+        }
+    }
+    value
+}
+
+/// A source that knows nothing: defaults do not depend on the machine.
+pub(crate) struct NoSource;
+
+impl Source for NoSource {
+    fn read_file(&self, _: &Path) -> io::Result<String> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn read_stdin(&self) -> io::Result<String> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn variable(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn is_directory(&self, _: &Path) -> bool {
+        true
+    }
+
+    fn online_cpus(&self) -> u32 {
+        1
+    }
+
+    fn configured_cpus(&self) -> u32 {
+        1 << 16
+    }
+
+    fn page_size(&self) -> u64 {
+        4096
+    }
+
+    fn memory_mib(&self) -> u64 {
+        1024
+    }
+}
+
+/// Helpers shared by the tests of the value types.
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+
+    /// Parses a value without any declared limits.
+    pub(crate) fn parse<T: OptionValue>(text: &str) -> Result<T, ValueError> {
+        parse_noting(text).0
+    }
+
+    /// Parses a value and gives back the lines that would be printed.
+    pub(crate) fn parse_noting<T: OptionValue>(text: &str) -> (Result<T, ValueError>, Vec<String>) {
+        parse_as(text, &OptionDef { name: "test", ..OptionDef::BLANK })
+    }
+
+    /// Parses a value under a declaration.
+    pub(crate) fn parse_as<T: OptionValue>(
+        text: &str,
+        definition: &OptionDef,
+    ) -> (Result<T, ValueError>, Vec<String>) {
+        let mut context = ParseContext::new(&NoSource);
+        let mut value = T::unset();
+        let result = value.assign(text, definition, &mut context).map(|()| value);
+        (result, context.notes.into_iter().map(|note| note.text).collect())
+    }
+}

@@ -1,0 +1,158 @@
+//! `bssplit`: block sizes with the share of I/Os that each gets.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::per_direction::spread;
+use super::range::split_outside_parentheses;
+use super::{Direction, OptionValue, ParseContext, PerDir, ValueError, parse_whole};
+use crate::definition::OptionDef;
+
+/// At most this many sizes for a direction.
+const MOST_SHARES: usize = 64;
+
+/// One block size of a split.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BsShare {
+    /// Block size in bytes.
+    pub size: u64,
+    /// Percentage of I/Os; left blank, it shares equally what the others leave over.
+    pub percent: Option<u32>,
+}
+
+/// The splits of the three directions; an empty list means no split.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct BlockSizeSplit(pub PerDir<Vec<BsShare>>);
+
+impl BlockSizeSplit {
+    /// The split of a direction with every percentage filled in.
+    pub fn resolved(&self, direction: Direction) -> Vec<(u64, u32)> {
+        let shares = self.0.get(direction);
+        let given: u32 = shares.iter().filter_map(|share| share.percent).sum();
+        let blanks = shares.iter().filter(|share| share.percent.is_none()).count();
+        let each = u32::try_from(blanks).map_or(0, |blanks| 100u32.saturating_sub(given) / blanks.max(1));
+        shares.iter().map(|share| (share.size, share.percent.unwrap_or(each))).collect()
+    }
+}
+
+impl fmt::Display for BlockSizeSplit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, shares) in self.0.0.iter().enumerate() {
+            if index > 0 {
+                formatter.write_str(",")?;
+            }
+            for (index, share) in shares.iter().enumerate() {
+                let separator = if index > 0 { ":" } else { "" };
+                write!(formatter, "{separator}{}/", share.size)?;
+                if let Some(percent) = share.percent {
+                    write!(formatter, "{percent}")?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn expected() -> ValueError {
+    ValueError::new("block sizes with percentages such as 4k/60:64k/40, directions separated by commas")
+}
+
+fn parse_share(text: &str, context: &mut ParseContext<'_>) -> Result<BsShare, ValueError> {
+    let parts = split_outside_parentheses(text, &['/']);
+    let size = parse_whole(parts[0], context.kb_base).and_then(|whole| u64::try_from(whole.value).ok());
+    let size = size.filter(|size| *size > 0).ok_or_else(expected)?;
+    let percent = match parts.get(1).map(|percent| percent.trim()) {
+        None | Some("") => None,
+        Some(percent) => {
+            let percent = parse_whole(percent, 1024).and_then(|whole| u32::try_from(whole.value).ok());
+            Some(percent.ok_or_else(expected)?.min(100))
+        }
+    };
+    Ok(BsShare { size, percent })
+}
+
+fn parse_shares(text: &str, context: &mut ParseContext<'_>) -> Result<Vec<BsShare>, ValueError> {
+    let parts = split_outside_parentheses(text, &[':']);
+    let shares: Vec<BsShare> = parts
+        .into_iter()
+        .filter(|part| !part.trim().is_empty())
+        .map(|part| parse_share(part, context))
+        .collect::<Result<_, _>>()?;
+    if shares.len() > MOST_SHARES {
+        return Err(ValueError::new(format!("at most {MOST_SHARES} block sizes for a direction")));
+    }
+    let sum: u32 = shares.iter().filter_map(|share| share.percent).sum();
+    let blanks = shares.iter().filter(|share| share.percent.is_none()).count();
+    if sum > 100 && blanks > 1 {
+        context.complain("fio: bssplit percentages add to more than 100%");
+        return Err(ValueError::new("percentages that add up to at most 100"));
+    }
+    Ok(shares)
+}
+
+impl OptionValue for BlockSizeSplit {
+    fn unset() -> Self {
+        BlockSizeSplit::default()
+    }
+
+    fn assign(
+        &mut self,
+        text: &str,
+        _: &OptionDef,
+        context: &mut ParseContext<'_>,
+    ) -> Result<(), ValueError> {
+        let mut splits: [Vec<BsShare>; 3] = Default::default();
+        spread(&mut splits, &split_outside_parentheses(text, &[',']), |part| parse_shares(part, context))?;
+        *self = BlockSizeSplit(PerDir(splits));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::testing::{parse, parse_noting};
+    use super::*;
+
+    #[test]
+    fn blank_shares_divide_the_rest() {
+        let split: BlockSizeSplit = parse("4k/50:8k:16k/").unwrap();
+        assert_eq!(split.resolved(Direction::Write), [(4096, 50), (8192, 25), (16384, 25)]);
+    }
+
+    #[test]
+    fn directions_are_separate() {
+        let split: BlockSizeSplit = parse("1k/100,2k/40:4k/60").unwrap();
+        assert_eq!(split.resolved(Direction::Read), [(1024, 100)]);
+        assert_eq!(split.resolved(Direction::Trim), [(2048, 40), (4096, 60)]);
+    }
+
+    #[test]
+    fn too_much_is_refused_only_when_blanks_get_nothing() {
+        assert!(parse::<BlockSizeSplit>("4k/60:8k/60").is_ok());
+        let (result, notes) = parse_noting::<BlockSizeSplit>("4k/60:8k/60:1k:2k");
+        assert!(result.is_err());
+        assert_eq!(notes, ["fio: bssplit percentages add to more than 100%"]);
+    }
+
+    proptest! {
+        #[test]
+        fn printing_parses_back(
+            shares in proptest::collection::vec((1u64..1 << 40, proptest::option::of(0u32..30)), 1..4)
+        ) {
+            let shares: Vec<BsShare> =
+                shares.into_iter().map(|(size, percent)| BsShare { size, percent }).collect();
+            let split = BlockSizeSplit(PerDir::all(shares));
+            prop_assert_eq!(parse(&split.to_string()), Ok(split));
+        }
+
+        #[test]
+        fn no_text_panics(text in ".*") {
+            if let Ok(split) = parse::<BlockSizeSplit>(&text) {
+                split.resolved(Direction::Read);
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Lists of CPU numbers.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{OptionValue, ParseContext, ValueError};
+use crate::definition::OptionDef;
+
+/// CPU numbers in ascending order, each once.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CpuList(pub Vec<u32>);
+
+impl fmt::Display for CpuList {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cpus: Vec<String> = self.0.iter().map(u32::to_string).collect();
+        formatter.write_str(&cpus.join(","))
+    }
+}
+
+fn expected() -> ValueError {
+    ValueError::new("CPU numbers and ranges such as 0,2-5")
+}
+
+impl OptionValue for CpuList {
+    fn unset() -> Self {
+        CpuList::default()
+    }
+
+    fn assign(
+        &mut self,
+        text: &str,
+        _: &OptionDef,
+        context: &mut ParseContext<'_>,
+    ) -> Result<(), ValueError> {
+        let last = context.source.configured_cpus().saturating_sub(1);
+        let mut cpus = Vec::new();
+        for part in text.split([',', ':']).map(str::trim).filter(|part| !part.is_empty()) {
+            let (low, high) = part.split_once('-').unwrap_or((part, part));
+            let low: u32 = low.trim().parse().map_err(|_| expected())?;
+            let high: u32 = high.trim().parse().map_err(|_| expected())?;
+            if low > high {
+                return Err(expected());
+            }
+            if high > last {
+                context
+                    .complain(format!("fio: CPU {} too large (max={last})", low.max(last.saturating_add(1))));
+                return Err(ValueError::new(format!("CPU numbers up to {last}")));
+            }
+            cpus.extend(low..=high);
+        }
+        if cpus.is_empty() {
+            return Err(expected());
+        }
+        cpus.sort_unstable();
+        cpus.dedup();
+        *self = CpuList(cpus);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::testing::{parse, parse_noting};
+    use super::*;
+
+    #[test]
+    fn ranges_and_single_cpus_mix() {
+        assert_eq!(parse("5,0-2,1"), Ok(CpuList(vec![0, 1, 2, 5])));
+        for text in ["", "x", "3-1", "1-", ","] {
+            assert!(parse::<CpuList>(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn cpus_the_machine_lacks_are_named() {
+        let (result, notes) = parse_noting::<CpuList>("70000");
+        assert!(result.is_err());
+        assert_eq!(notes, ["fio: CPU 70000 too large (max=65535)"]);
+    }
+
+    proptest! {
+        #[test]
+        fn printing_parses_back(cpus in proptest::collection::btree_set(0u32..65536, 1..20)) {
+            let list = CpuList(cpus.into_iter().collect());
+            prop_assert_eq!(parse(&list.to_string()), Ok(list));
+        }
+
+        #[test]
+        fn no_text_panics(text in "[-0-9,x ]*") {
+            let _ = parse::<CpuList>(&text);
+        }
+    }
+}

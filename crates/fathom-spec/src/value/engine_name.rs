@@ -1,0 +1,92 @@
+//! `ioengine`: the engine by name.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{OptionValue, ParseContext, ValueError};
+use crate::definition::OptionDef;
+use crate::engines;
+use crate::outcome::Message;
+use crate::registry::nearest;
+
+/// An engine, either one of those fathom knows or a shared object.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EngineName {
+    /// Canonical name, `external` for a shared object.
+    pub name: String,
+    /// The shared object behind `external:`.
+    pub external: Option<PathBuf>,
+}
+
+impl fmt::Display for EngineName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.external {
+            Some(path) => write!(formatter, "external:{}", path.display()),
+            None => formatter.write_str(&self.name),
+        }
+    }
+}
+
+impl OptionValue for EngineName {
+    fn unset() -> Self {
+        EngineName { name: "psync".to_owned(), external: None }
+    }
+
+    fn assign(
+        &mut self,
+        text: &str,
+        _: &OptionDef,
+        context: &mut ParseContext<'_>,
+    ) -> Result<(), ValueError> {
+        let text = text.trim();
+        if let Some(path) = text.strip_prefix("external:").filter(|path| !path.is_empty()) {
+            *self = EngineName { name: "external".to_owned(), external: Some(PathBuf::from(path)) };
+            return Ok(());
+        }
+        // Old job files say "linuxaio" or "aio" with all kinds of endings.
+        let libaio = text.starts_with("linuxaio") || text.starts_with("aio");
+        let name = if libaio { "libaio" } else { text };
+        if engines::find(name).is_some() {
+            *self = EngineName { name: name.to_owned(), external: None };
+            return Ok(());
+        }
+        context.notes.push(Message::stdout(format!(
+            "fio: file:ioengines.c, func=dlopen, error={name}: cannot open shared object file: No such file or directory"
+        )));
+        context.complain(format!("fio: engine {name} not loadable"));
+        context.complain("fio: failed to load engine");
+        let names: Vec<&str> = engines::ALL.iter().map(|engine| engine.name).collect();
+        let hint = nearest(name, names.iter().copied())
+            .map_or(String::new(), |name| format!("; did you mean {name}?"));
+        Err(ValueError::new(format!("the name of an engine, see --enghelp{hint}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{parse, parse_noting};
+    use super::*;
+
+    #[test]
+    fn historic_names_mean_libaio() {
+        for name in ["libaio", "linuxaio", "aio", "aio-something"] {
+            assert_eq!(parse::<EngineName>(name).unwrap().name, "libaio", "{name}");
+        }
+    }
+
+    #[test]
+    fn shared_objects_keep_their_path() {
+        let external: EngineName = parse("external:/x/y.so").unwrap();
+        assert_eq!(external.external, Some(PathBuf::from("/x/y.so")));
+        assert_eq!(parse(&external.to_string()), Ok(external));
+    }
+
+    #[test]
+    fn unknown_engines_are_not_loadable() {
+        let (result, notes) = parse_noting::<EngineName>("psinc");
+        assert!(result.unwrap_err().expected.contains("did you mean psync?"));
+        assert_eq!(notes[1], "fio: engine psinc not loadable");
+    }
+}

@@ -1,0 +1,182 @@
+//! Lengths of time.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::range::split_outside_parentheses;
+use super::{Element, OptionValue, ParseContext, ValueError};
+use crate::definition::OptionDef;
+use crate::expression;
+
+/// The unit of a time that is written without one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TimeUnit {
+    /// Seconds.
+    Seconds,
+    /// Milliseconds.
+    Milliseconds,
+    /// Microseconds.
+    Microseconds,
+}
+
+impl TimeUnit {
+    fn microseconds(self) -> u64 {
+        match self {
+            TimeUnit::Seconds => 1_000_000,
+            TimeUnit::Milliseconds => 1_000,
+            TimeUnit::Microseconds => 1,
+        }
+    }
+}
+
+/// How many microseconds a unit word stands for.
+///
+/// fio knows only the one-letter forms (with `us`, `ms` and their `sec` spellings) and takes
+/// any other word, even `sec` or `min`, for microseconds. Here the spelled-out words mean
+/// what they say and unknown words are refused.
+fn unit_microseconds(word: &str) -> Option<u64> {
+    Some(match word.to_ascii_lowercase().as_str() {
+        "us" | "usec" | "usecs" => 1,
+        "ms" | "msec" | "msecs" => 1_000,
+        "s" | "sec" | "secs" | "second" | "seconds" => 1_000_000,
+        "m" | "min" | "mins" | "minute" | "minutes" => 60_000_000,
+        "h" | "hour" | "hours" => 3_600_000_000,
+        "d" | "day" | "days" => 86_400_000_000,
+        _ => return None,
+    })
+}
+
+/// Reads a length of time; a number without a word counts in `unit`. Fractions are cut off.
+pub(crate) fn parse_time(text: &str, unit: TimeUnit) -> Option<Duration> {
+    let text = text.trim();
+    if text.starts_with('(') {
+        let number = expression::evaluate(text, expression::Suffixes::Times(unit))?;
+        return (number >= 0.0 && number < 1e18).then(|| Duration::from_micros(number as u64));
+    }
+    let text = text.strip_prefix('+').unwrap_or(text);
+    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    let number: u64 = text[..end].parse().ok()?;
+    let mut word = &text[end..];
+    if let Some(fraction) = word.strip_prefix('.') {
+        word = fraction.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    }
+    let word = word.trim();
+    let factor = if word.is_empty() { unit.microseconds() } else { unit_microseconds(word)? };
+    Some(Duration::from_micros(number.checked_mul(factor)?))
+}
+
+fn expected_time() -> ValueError {
+    ValueError::new("a time such as 30s, 500ms or 2h")
+}
+
+impl Element for Duration {
+    fn unset_element() -> Self {
+        Duration::ZERO
+    }
+
+    fn parse_element(
+        text: &str,
+        definition: &OptionDef,
+        _: &mut ParseContext<'_>,
+    ) -> Result<Self, ValueError> {
+        parse_time(text, definition.unit).ok_or_else(expected_time)
+    }
+}
+
+impl OptionValue for Duration {
+    fn unset() -> Self {
+        Duration::ZERO
+    }
+
+    fn assign(
+        &mut self,
+        text: &str,
+        definition: &OptionDef,
+        _: &mut ParseContext<'_>,
+    ) -> Result<(), ValueError> {
+        *self = parse_time(text, definition.unit).ok_or_else(expected_time)?;
+        Ok(())
+    }
+}
+
+/// A span to choose a time from; both ends are equal when only one was given.
+impl OptionValue for (Duration, Duration) {
+    fn unset() -> Self {
+        (Duration::ZERO, Duration::ZERO)
+    }
+
+    fn assign(
+        &mut self,
+        text: &str,
+        definition: &OptionDef,
+        _: &mut ParseContext<'_>,
+    ) -> Result<(), ValueError> {
+        let ends = split_outside_parentheses(text, &[',', '-']);
+        let low = parse_time(ends[0], definition.unit).ok_or_else(expected_time)?;
+        let high = match ends.get(1) {
+            Some(high) => parse_time(high, definition.unit).ok_or_else(expected_time)?,
+            None => low,
+        };
+        *self = (low.min(high), low.max(high));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn seconds(text: &str) -> Option<Duration> {
+        parse_time(text, TimeUnit::Seconds)
+    }
+
+    #[test]
+    fn units_are_understood() {
+        assert_eq!(seconds("10"), Some(Duration::from_secs(10)));
+        assert_eq!(seconds("10ms"), Some(Duration::from_millis(10)));
+        assert_eq!(seconds("3usec"), Some(Duration::from_micros(3)));
+        assert_eq!(seconds("2m"), Some(Duration::from_secs(120)));
+        assert_eq!(seconds("1h"), Some(Duration::from_secs(3600)));
+        assert_eq!(seconds("1d"), Some(Duration::from_secs(86400)));
+        assert_eq!(parse_time("7", TimeUnit::Microseconds), Some(Duration::from_micros(7)));
+        assert_eq!(parse_time("7", TimeUnit::Milliseconds), Some(Duration::from_millis(7)));
+    }
+
+    #[test]
+    fn fractions_are_cut() {
+        assert_eq!(seconds("1.5s"), Some(Duration::from_secs(1)));
+        assert_eq!(seconds("0.5s"), Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn words_mean_what_they_say() {
+        assert_eq!(seconds("1sec"), Some(Duration::from_secs(1)));
+        assert_eq!(seconds("1min"), Some(Duration::from_secs(60)));
+        assert_eq!(seconds("abc"), None);
+        assert_eq!(seconds("10x"), None);
+        assert_eq!(seconds("-1"), None);
+    }
+
+    #[test]
+    fn expressions_are_evaluated() {
+        assert_eq!(seconds("(1m+30s)"), Some(Duration::from_secs(90)));
+        assert_eq!(seconds("(2*3)"), Some(Duration::from_secs(6)));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in ".*") {
+            let _ = seconds(&text);
+        }
+    }
+
+    #[test]
+    fn a_span_may_be_written_from_either_end() {
+        let span = (Duration::from_secs(1), Duration::from_secs(3));
+        assert_eq!(super::super::testing::parse("3-1"), Ok(span));
+        assert_eq!(super::super::testing::parse("1,3"), Ok(span));
+    }
+}
