@@ -1,0 +1,172 @@
+//! What is in the files and on the devices after a run.
+
+use crate::support::compare::expect_ios;
+use crate::support::devices::LoopDevice;
+use crate::support::program::Launch;
+use crate::support::{KIB, MIB, file_of, json, scratch};
+use serde_json::Value;
+use std::collections::HashSet;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+#[track_caller]
+fn run(directory: &Path, words: &str) -> Value {
+    let finished = Launch::fathom(directory).words("--output-format=json").words(words).run().expect_clean();
+    json::document(&finished.stdout)
+}
+
+#[track_caller]
+fn sizes(directory: &Path) -> Vec<(String, u64)> {
+    let mut files: Vec<(String, u64)> = std::fs::read_dir(directory)
+        .expect("the directory can be read")
+        .map(|entry| {
+            let entry = entry.expect("an entry");
+            (
+                entry.file_name().into_string().expect("a name is text"),
+                entry.metadata().expect("metadata").len(),
+            )
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn laid_out_files_have_their_size() {
+    let directory = scratch();
+    run(directory.path(), "--name=job --rw=read --bs=4k --size=48k --nrfiles=3 --numjobs=2");
+    let expected: Vec<(String, u64)> =
+        (0..2).flat_map(|clone| (0..3).map(move |file| (format!("job.{clone}.{file}"), 16 * KIB))).collect();
+    assert_eq!(sizes(directory.path()), expected);
+    let data = std::fs::read(directory.path().join("job.0.0")).expect("the file can be read");
+    assert!(data.chunks(512).all(|sector| sector.iter().any(|&byte| byte != 0)), "files to read hold data");
+}
+
+#[test]
+fn a_short_file_is_extended() {
+    let directory = scratch();
+    let file = file_of(directory.path(), "data", 4 * KIB);
+    let document = run(directory.path(), "--name=job --filename=data --rw=read --bs=4k --size=64k");
+    expect_ios(&document, &["read"], 16, 4096);
+    assert_eq!(std::fs::metadata(file).expect("the file is there").len(), 64 * KIB);
+}
+
+#[test]
+fn an_odd_tail_is_left_alone() {
+    let directory = scratch();
+    let document = run(directory.path(), "--name=job --filename=data --rw=write --bs=4k --size=20000");
+    expect_ios(&document, &["write"], 4, 4096);
+    assert_eq!(sizes(directory.path()), [("data".to_string(), 20_000)]);
+}
+
+#[test]
+fn offsets_bound_what_is_written() {
+    let directory = scratch();
+    let file = file_of(directory.path(), "data", 64 * KIB);
+    run(
+        directory.path(),
+        "--name=job --filename=data --rw=write --bs=4k --offset=16k --size=32k --overwrite=1 --zero_buffers",
+    );
+    let data = std::fs::read(file).expect("the file can be read");
+    let zero: Vec<usize> =
+        (0..16).filter(|block| data[block * 4096..][..4096].iter().all(|&byte| byte == 0)).collect();
+    assert_eq!(zero, (4..12).collect::<Vec<_>>());
+    assert_eq!(data.len(), 64 << 10);
+}
+
+#[test]
+fn patterns_are_written_as_given() {
+    let directory = scratch();
+    run(
+        directory.path(),
+        "--name=job --filename=data --rw=write --bs=4k --size=16k --buffer_pattern=0xdeadbeef",
+    );
+    let data = std::fs::read(directory.path().join("data")).expect("the file can be read");
+    assert!(data.chunks(4).all(|word| word == [0xde, 0xad, 0xbe, 0xef]), "{:x?}", &data[..16]);
+}
+
+/// Every block of a random job is its own content, so a write that is missed or doubled shows in the file.
+#[test]
+fn random_writes_cover_every_block_once() {
+    let directory = scratch();
+    let document = run(
+        directory.path(),
+        "--name=job --filename=data --rw=randwrite --bs=4k --size=1M --fallocate=none --refill_buffers",
+    );
+    expect_ios(&document, &["write"], 256, 4096);
+    let data = std::fs::read(directory.path().join("data")).expect("the file can be read");
+    assert_eq!(data.len() as u64, MIB);
+    let distinct: HashSet<&[u8]> = data.chunks(4096).collect();
+    assert_eq!(distinct.len(), 256, "refilled buffers differ, and no block was left out");
+    assert!(data.chunks(4096).all(|block| block.iter().any(|&byte| byte != 0)));
+}
+
+#[test]
+fn several_block_sizes_cover_the_file() {
+    let directory = scratch();
+    let document = run(
+        directory.path(),
+        "--name=job --filename=data --rw=randwrite --bsrange=4k-16k --size=1M --fallocate=none",
+    );
+    assert_eq!(json::total(&document, "write/io_bytes"), MIB);
+    let data = std::fs::read(directory.path().join("data")).expect("the file can be read");
+    assert!(data.chunks(4096).all(|block| block.iter().any(|&byte| byte != 0)), "a block was left out");
+}
+
+#[test]
+fn written_blocks_can_be_verified() {
+    let directory = scratch();
+    let write = "--name=job --filename=data --rw=randwrite --bs=4k --size=1M --verify=crc32c";
+    run(directory.path(), &format!("{write} --do_verify=1"));
+    run(directory.path(), "--name=job --filename=data --rw=read --bs=4k --size=1M --verify=crc32c");
+    let path = directory.path().join("data");
+    let mut data = std::fs::read(&path).expect("the file can be read");
+    data[500_000] ^= 1;
+    std::fs::write(&path, data).expect("the file can be written");
+    let spoilt = Launch::fathom(directory.path())
+        .words("--name=job --filename=data --rw=read --bs=4k --size=1M --verify=crc32c")
+        .run();
+    assert_ne!(spoilt.code(), 0, "a flipped bit is found: {}", spoilt.stdout);
+    assert!(spoilt.stdout.contains("err=84"), "{}", spoilt.stdout);
+}
+
+#[test]
+fn trims_free_the_blocks_of_a_device() {
+    let device = require!(LoopDevice::new(4 * MIB));
+    assert!(device.allocated() >= 4 * MIB);
+    let words = format!("--name=job --filename={} --rw=trim --bs=64k --size=2M", device.path().display());
+    let document = run(scratch().path(), &words);
+    let trimmed = json::job(&document, "job");
+    assert_eq!(json::integer(trimmed, "trim/total_ios"), 32);
+    assert_eq!(json::integer(trimmed, "trim/io_bytes"), 2 * MIB);
+    assert!(device.allocated() <= 2 * MIB + 64 * KIB, "{} bytes are still allocated", device.allocated());
+    let contents = device.contents();
+    assert!(contents[..2 << 20].iter().all(|&byte| byte == 0), "trimmed blocks read as zeroes");
+    assert!(contents[2 << 20..].iter().all(|&byte| byte == 0xa5), "the others are as they were");
+}
+
+#[test]
+fn trims_of_a_file_punch_holes() {
+    let directory = scratch();
+    let path = file_of(directory.path(), "data", MIB);
+    std::fs::File::open(&path).and_then(|file| file.sync_all()).expect("the file can be synced");
+    let before = std::fs::metadata(&path).expect("metadata").blocks();
+    run(directory.path(), "--name=job --filename=data --rw=randtrim --bs=64k --size=512k");
+    let after = std::fs::metadata(&path).expect("metadata");
+    assert!(after.blocks() <= before / 2 + 16, "{before} blocks became {}", after.blocks());
+    assert_eq!(after.len(), MIB, "the size stays");
+}
+
+#[test]
+fn unlink_removes_what_was_made() {
+    let directory = scratch();
+    run(directory.path(), "--name=job --rw=write --bs=4k --size=64k --unlink=1");
+    assert_eq!(sizes(directory.path()), []);
+}
+
+#[test]
+fn create_only_does_no_io() {
+    let directory = scratch();
+    run(directory.path(), "--name=job --filename=data --rw=read --bs=4k --size=64k --create_only=1");
+    assert_eq!(sizes(directory.path()), [("data".to_string(), 64 * KIB)]);
+}

@@ -1,0 +1,142 @@
+//! A device that answers no more: the report comes all the same, in time, and says what is stuck.
+
+use crate::hung_fs::{Faults, HungFs};
+use crate::support::program::Launch;
+use crate::support::{MIB, file_of, json, scratch};
+use std::time::Duration;
+
+/// Requests that the device answers before it hangs.
+const ANSWERED: u64 = 50;
+/// Run time of every job here.
+const RUNTIME: Duration = Duration::from_secs(2);
+/// When the report must be there: a second after the deadline, and a little for starting up.
+const LIMIT: Duration = Duration::from_millis(3_500);
+
+fn job(fs: &HungFs, more: &str) -> String {
+    let file = fs.file();
+    format!(
+        "--output-format=normal,json --time_based --runtime=2 --bs=4k --size=1M \
+         --name=hung --rw=read --filename={} {more} \
+         --name=good --rw=read --filename=good --ioengine=psync --iodepth=1 --rate_iops=200",
+        file.display()
+    )
+}
+
+fn hang() -> Result<HungFs, String> {
+    HungFs::mount(MIB, Faults { hang_after: Some(ANSWERED), ..Default::default() })
+}
+
+/// Runs a reader of a device that hangs beside one of a healthy file.
+#[track_caller]
+fn check(fs: &HungFs, more: &str) {
+    let directory = scratch();
+    file_of(directory.path(), "good", MIB);
+    let finished = Launch::fathom(directory.path()).words(&job(fs, more)).run();
+
+    assert!(finished.stdout_closed < LIMIT, "output was held for {:?}", finished.stdout_closed);
+    assert!(finished.elapsed < LIMIT, "ended after {:?}", finished.elapsed);
+    assert_ne!(finished.code(), 0, "a stuck I/O is no success: {}", finished.stdout);
+    check_report(fs, &finished.stdout);
+}
+
+#[track_caller]
+fn check_report(fs: &HungFs, stdout: &str) {
+    let stuck = fs.hanging();
+    assert!(!stuck.is_empty(), "nothing is stuck: {stdout}");
+
+    let document = json::document(stdout);
+    let hung = json::job(&document, "hung");
+    assert_eq!(json::integer(hung, "read/clat_ns/N"), ANSWERED, "what was answered is counted");
+    assert_ne!(json::integer(hung, "error"), 0);
+    let good = json::job(&document, "good");
+    assert_eq!(json::integer(good, "error"), 0);
+    let ios = json::integer(good, "read/total_ios");
+    assert!((350..=410).contains(&ios), "{ios} I/Os in two seconds at 200 a second");
+
+    let notes: Vec<&str> = stdout.lines().filter_map(|line| line.strip_prefix("note: ")).collect();
+    assert!(!notes.is_empty(), "no note: {stdout}");
+    assert_eq!(document["fathom notes"].as_array().map(Vec::len), Some(notes.len()));
+    for asked in stuck {
+        let offset = asked.offset.to_string();
+        let named = |note: &&str| note.split(|c: char| !c.is_ascii_digit()).any(|number| number == offset);
+        assert!(notes.iter().any(|note| named(note)), "no note names offset {offset}: {notes:?}");
+    }
+}
+
+#[test]
+fn synchronous_reads() {
+    fathom_only!();
+    check(&require!(hang()), "--ioengine=psync");
+}
+
+#[test]
+fn libaio_reads() {
+    fathom_only!();
+    check(&require!(hang()), "--ioengine=libaio --direct=1 --iodepth=1");
+}
+
+#[test]
+fn io_uring_reads() {
+    fathom_only!();
+    check(&require!(hang()), "--ioengine=io_uring --direct=1 --iodepth=1");
+}
+
+#[test]
+fn synchronous_writes() {
+    fathom_only!();
+    let fs = require!(hang());
+    let directory = scratch();
+    let words = format!(
+        "--output-format=normal,json --time_based --runtime=2 --name=hung --rw=write --bs=4k --size=1M \
+         --overwrite=1 --filename={}",
+        fs.file().display()
+    );
+    let finished = Launch::fathom(directory.path()).words(&words).run();
+    assert!(finished.stdout_closed < LIMIT, "output was held for {:?}", finished.stdout_closed);
+    assert_ne!(finished.code(), 0);
+    let offset = fs.hanging()[0].offset.to_string();
+    assert!(
+        finished.stdout.lines().any(|line| line.starts_with("note: ") && line.contains(&offset)),
+        "{}",
+        finished.stdout
+    );
+}
+
+/// A thread that is stuck keeps its process from ending, but not the report from coming.
+#[test]
+fn a_stuck_thread() {
+    fathom_only!();
+    let fs = require!(hang());
+    let directory = scratch();
+    file_of(directory.path(), "good", MIB);
+    let mut running = Launch::fathom(directory.path()).words(&job(&fs, "--thread=1")).start();
+    let (stdout, when) = running.wait_for_output(|text| text.contains("\nnote: "));
+    assert!(when < LIMIT, "the report came after {when:?}");
+    check_report(&fs, &stdout);
+    drop(fs);
+    assert_ne!(running.finish().code(), 0);
+}
+
+/// The deadline is what ends a run here, so a signal before it must do so too.
+#[test]
+fn interrupted_while_stuck() {
+    fathom_only!();
+    let fs = require!(hang());
+    let directory = scratch();
+    let words = format!(
+        "--output-format=normal,json --name=hung --rw=read --bs=4k --size=1M --time_based --runtime=60 --filename={}",
+        fs.file().display()
+    );
+    let running = Launch::fathom(directory.path()).words(&words).start();
+    while fs.hanging().is_empty() && running.elapsed() < RUNTIME {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let asked_at = running.elapsed();
+    running.signal("INT");
+    let finished = running.finish();
+    let taken = finished.stdout_closed - asked_at;
+    assert!(taken < Duration::from_millis(1_500), "the report came {taken:?} after the signal");
+    assert_ne!(finished.code(), 0);
+    let document = json::document(&finished.stdout);
+    assert_eq!(json::integer(json::job(&document, "hung"), "read/clat_ns/N"), ANSWERED);
+}

@@ -1,0 +1,73 @@
+//! Ctrl-C and its kin: the run ends at once, its report is whole.
+
+use crate::support::program::{Finished, Launch};
+use crate::support::{MIB, file_of, json, scratch};
+use std::time::Duration;
+
+/// Starts a long job, sends the signal after a second, and checks what every ending by a signal has.
+#[track_caller]
+fn interrupt(signal: &str, number: u32, more: &str) -> Finished {
+    let directory = scratch();
+    file_of(directory.path(), "data", MIB);
+    let words = format!(
+        "--output-format=normal --name=long --rw=randread --bs=4k --size=1M --filename=data --time_based \
+         --runtime=60 --rate_iops=1000 {more}"
+    );
+    let running = Launch::fathom(directory.path()).words(&words).start();
+    std::thread::sleep(Duration::from_secs(1));
+    running.signal(signal);
+    let asked_at = running.elapsed();
+    let finished = running.finish();
+    let taken = finished.stdout_closed - asked_at;
+    assert!(taken < Duration::from_millis(1_200), "the report came {taken:?} after the signal");
+    assert_eq!(finished.code(), 128, "{}", finished.stdout);
+    assert!(
+        finished.stdout.contains(&format!("\nfio: terminating on signal {number}\n")),
+        "{}",
+        finished.stdout
+    );
+    finished
+}
+
+#[test]
+fn ctrl_c() {
+    let finished = interrupt("INT", 2, "");
+    assert!(finished.stdout.contains("\nlong: (groupid=0, jobs=1): err= 0: pid="), "{}", finished.stdout);
+    assert!(
+        finished.stdout.contains("\nRun status group 0 (all jobs):\n   READ: bw="),
+        "{}",
+        finished.stdout
+    );
+}
+
+#[test]
+fn termination() {
+    interrupt("TERM", 15, "");
+}
+
+#[test]
+fn threads() {
+    interrupt("INT", 2, "--thread=1 --numjobs=3 --group_reporting");
+}
+
+#[test]
+fn a_job_that_waits() {
+    let finished = interrupt("INT", 2, "--name=later --stonewall --filename=data");
+    assert!(finished.stdout.contains("\nlong: (groupid=0"), "{}", finished.stdout);
+    assert!(!finished.stdout.contains("\nlater: (groupid=1"), "{}", finished.stdout);
+}
+
+#[test]
+fn figures_up_to_then() {
+    let directory = scratch();
+    let words = "--output-format=json --name=long --ioengine=null --rw=read --bs=4k --size=1G --time_based \
+                 --runtime=60 --rate_iops=1000";
+    let running = Launch::fathom(directory.path()).words(words).start();
+    std::thread::sleep(Duration::from_millis(1_500));
+    running.signal("INT");
+    let finished = running.finish();
+    let document = json::document(&finished.stdout);
+    let ios = json::integer(json::job(&document, "long"), "read/total_ios");
+    assert!((1_000..1_800).contains(&ios), "{ios} I/Os after 1.5 s at 1000 a second");
+    assert_eq!(finished.code(), 128);
+}

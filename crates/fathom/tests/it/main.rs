@@ -1,0 +1,23 @@
+//! The program as its users run it: jobs in, reports, files and system calls out.
+//!
+//! Everything goes through the executable. `FATHOM_TEST_PROGRAM` names another one to try the tests on, such as
+//! an installed fio; tests of what fio does not promise are skipped then. What a machine cannot do (no root, no
+//! strace) is skipped with a line that says so, and the lines are collected in the file named by
+//! `FATHOM_SKIP_LOG`.
+
+#![forbid(unsafe_code)]
+
+#[macro_use]
+mod support;
+
+mod bad_input;
+mod effects_calls;
+mod effects_files;
+mod effects_order;
+mod hung;
+mod hung_fs;
+mod interrupted;
+mod killed;
+mod seeds_files;
+mod seeds_groups;
+mod seeds_randrw;

@@ -1,0 +1,57 @@
+//! Many clones that report as one: four deep queues against the clock, ten and a hundred writers to their end.
+
+use crate::support::compare::{Case, expect_ios};
+use crate::support::{KIB, MIB, json};
+
+#[track_caller]
+fn check_deep_queues(name: &str, workload: &str, direction: &str) {
+    let document = Case::new(format!(
+        "--name={name} --ioengine=io_uring --rw={workload} --bs=4k --direct=1 --size=4M --numjobs=4 \
+         --iodepth=64 --group_reporting --runtime=2 --time_based"
+    ))
+    .check();
+    let job = json::job(&document, name);
+    let ios = json::integer(job, &format!("{direction}/total_ios"));
+    assert!(ios > 4 * 1024, "{ios} I/Os are less than one round");
+    assert_eq!(json::integer(job, &format!("{direction}/io_bytes")), ios * 4096);
+    assert_eq!(json::integer(job, &format!("{direction}/clat_ns/N")), ios);
+    let runtime = json::integer(job, &format!("{direction}/runtime"));
+    assert!((2000..2500).contains(&runtime), "{runtime} ms");
+    let all = json::integer(job, "job_runtime");
+    assert!((8000..10_000).contains(&all), "{all} ms in all clones");
+    // Half-second samples of four clones.
+    assert!(json::integer(job, &format!("{direction}/bw_samples")) >= 8, "{job}");
+    assert!(job["iodepth_level"][">=64"].as_f64() > Some(90.0), "{}", job["iodepth_level"]);
+}
+
+#[test]
+fn four_clones_read_64_deep() {
+    check_deep_queues("random_read_test", "randread", "read");
+}
+
+#[test]
+fn four_clones_write_64_deep() {
+    check_deep_queues("random_write_test", "randwrite", "write");
+}
+
+#[test]
+fn ten_clones_write() {
+    let document = Case::new(
+        "--name=formyblog --bs=4K --numjobs=10 --size=1M --rw=randwrite --directory=. --ioengine=libaio \
+         --group_reporting --iodepth=16 --direct=1",
+    )
+    .check();
+    expect_ios(&document, &["write"], 10 * MIB / 4096, 4096);
+    assert_eq!(document["jobs"].as_array().map(Vec::len), Some(1), "ten clones are one entry");
+}
+
+#[test]
+fn a_hundred_clones_read_and_write() {
+    let document = Case::new(
+        "--name=formyblog2 --bs=4K --numjobs=100 --size=256K --rw=readwrite --directory=. --ioengine=libaio \
+         --group_reporting --iodepth=256 --direct=1",
+    )
+    .check();
+    expect_ios(&document, &["read", "write"], 100 * 256 * KIB / 4096, 4096);
+    assert_eq!(document["jobs"].as_array().map(Vec::len), Some(1), "a hundred clones are one entry");
+}

@@ -1,0 +1,117 @@
+//! Block devices and file systems made of memory, gone when they are dropped.
+
+use super::skip;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use tempfile::{NamedTempFile, TempDir};
+
+/// `losetup --find` and its use of what it found are two steps, so only one test at a time takes them.
+static FINDING: Mutex<()> = Mutex::new(());
+
+/// A loop device on a file in memory.
+pub(crate) struct LoopDevice {
+    path: PathBuf,
+    backing: NamedTempFile,
+}
+
+impl LoopDevice {
+    /// A device of `bytes` bytes whose blocks are all allocated.
+    pub(crate) fn new(bytes: u64) -> Result<LoopDevice, String> {
+        skip::root()?;
+        skip::tool("losetup")?;
+        let backing = NamedTempFile::new_in("/dev/shm").map_err(|error| format!("/dev/shm: {error}"))?;
+        std::fs::write(backing.path(), vec![0xa5; bytes as usize])
+            .map_err(|error| format!("/dev/shm: {error}"))?;
+        let _one_at_a_time = FINDING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let file = backing.path().to_str().ok_or("the path of a temporary file is text")?;
+        let path = run("losetup", &["--find", "--show", file])?;
+        Ok(LoopDevice { path: path.trim().into(), backing })
+    }
+
+    /// The device.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes that the file behind the device occupies.
+    pub(crate) fn allocated(&self) -> u64 {
+        use std::os::unix::fs::MetadataExt;
+        self.backing.as_file().metadata().expect("the backing file has metadata").blocks() * 512
+    }
+
+    /// What the device holds.
+    pub(crate) fn contents(&self) -> Vec<u8> {
+        std::fs::read(self.backing.path()).expect("the backing file can be read")
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        // Nothing can be done about a device that stays; losetup's own message says which it is.
+        let _ = Command::new("losetup").arg("--detach").arg(&self.path).status();
+    }
+}
+
+/// A mounted file system. Fields are dropped in their order: unmounted first, then the device is detached.
+pub(crate) struct Mounted {
+    mount: MountPoint,
+    _device: Option<LoopDevice>,
+}
+
+impl Mounted {
+    /// A file system of the type that `mkfs.TYPE` makes, on a loop device.
+    pub(crate) fn new(kind: &str, bytes: u64) -> Result<Mounted, String> {
+        skip::tool(&format!("mkfs.{kind}"))?;
+        let device = LoopDevice::new(bytes)?;
+        let path = device.path().to_str().ok_or("the path of a device is text")?;
+        run(&format!("mkfs.{kind}"), &["-q", path])?;
+        Ok(Mounted { mount: MountPoint::new(&["-t", kind, path])?, _device: Some(device) })
+    }
+
+    /// A file system in memory that holds no more than `bytes` bytes.
+    pub(crate) fn memory(bytes: u64) -> Result<Mounted, String> {
+        skip::root()?;
+        Ok(Mounted {
+            mount: MountPoint::new(&["-t", "tmpfs", "-o", &format!("size={bytes}"), "tmpfs"])?,
+            _device: None,
+        })
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        self.mount.0.path()
+    }
+
+    /// Forbids writing from now on.
+    pub(crate) fn make_read_only(&self) -> Result<(), String> {
+        run("mount", &["-o", "remount,ro", self.path().to_str().ok_or("the path is text")?]).map(drop)
+    }
+}
+
+struct MountPoint(TempDir);
+
+impl MountPoint {
+    fn new(arguments: &[&str]) -> Result<MountPoint, String> {
+        let directory = super::scratch();
+        let path = directory.path().to_str().ok_or("the path of a temporary directory is text")?;
+        run("mount", &[arguments, &[path]].concat())?;
+        Ok(MountPoint(directory))
+    }
+}
+
+impl Drop for MountPoint {
+    fn drop(&mut self) {
+        // Lazily, so that a file still open somewhere does not keep the mount for ever.
+        let _ = Command::new("umount").arg("--lazy").arg(self.0.path()).status();
+    }
+}
+
+/// Runs a tool of the system; its output, or what it said as the reason why not.
+fn run(tool: &str, arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new(tool).args(arguments).output().map_err(|error| format!("{tool}: {error}"))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(format!("{tool} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr).trim())),
+    }
+}

@@ -1,0 +1,28 @@
+//! What the tests stand on: running programs, reading reports, devices to run on.
+
+#[macro_use]
+pub(crate) mod skip;
+pub(crate) mod compare;
+pub(crate) mod devices;
+pub(crate) mod json;
+pub(crate) mod processes;
+pub(crate) mod program;
+pub(crate) mod shape;
+pub(crate) mod trace;
+
+/// Bytes of a kibibyte.
+pub(crate) const KIB: u64 = 1 << 10;
+/// Bytes of a mebibyte.
+pub(crate) const MIB: u64 = 1 << 20;
+
+/// A directory for one test, removed with all that is in it.
+pub(crate) fn scratch() -> tempfile::TempDir {
+    tempfile::Builder::new().prefix("fathom-it-").tempdir().expect("a temporary directory can be made")
+}
+
+/// A file of `bytes` bytes that are not zero.
+pub(crate) fn file_of(directory: &std::path::Path, name: &str, bytes: u64) -> std::path::PathBuf {
+    let path = directory.join(name);
+    std::fs::write(&path, vec![0x5a; bytes as usize]).expect("a file can be written");
+    path
+}

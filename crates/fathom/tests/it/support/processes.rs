@@ -1,0 +1,47 @@
+//! Processes as `/proc` shows them.
+
+use std::process::{Command, Stdio};
+
+/// Sends a signal, named as `kill` names it. A process that is gone is not an error.
+pub(crate) fn signal(pid: u32, name: &str) {
+    let status = Command::new("kill").args(["-s", name, &pid.to_string()]).stderr(Stdio::null()).status();
+    status.expect("kill(1) can be run");
+}
+
+/// Kills a process and everything that it started.
+pub(crate) fn kill_tree(pid: u32) {
+    // The list comes first: children of a dead process belong to somebody else.
+    let all = descendants(pid);
+    signal(pid, "KILL");
+    for child in all {
+        signal(child, "KILL");
+    }
+}
+
+/// All processes below `pid`, parents before their children.
+pub(crate) fn descendants(pid: u32) -> Vec<u32> {
+    let table = parents();
+    let mut found = Vec::new();
+    let mut front = vec![pid];
+    while let Some(parent) = front.pop() {
+        let children: Vec<u32> =
+            table.iter().filter(|&&(_, above)| above == parent).map(|&(child, _)| child).collect();
+        front.extend(&children);
+        found.extend(children);
+    }
+    found
+}
+
+/// Every process with its parent.
+fn parents() -> Vec<(u32, u32)> {
+    let entries = std::fs::read_dir("/proc").expect("/proc is mounted");
+    entries
+        .filter_map(|entry| {
+            let pid: u32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+            // The name in parentheses may hold anything, so fields count from its end: state, parent, ...
+            let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
+            Some((pid, parent))
+        })
+        .collect()
+}

@@ -1,0 +1,236 @@
+//! Running a program to its end, with a limit on how long that may take.
+
+use super::processes;
+use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How long a run may take unless a test says otherwise; generous, because machines that test are often busy.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// How often the state of a run is looked at.
+const POLL: Duration = Duration::from_millis(5);
+
+/// The program under test.
+pub(crate) fn path() -> PathBuf {
+    std::env::var_os("FATHOM_TEST_PROGRAM").map_or_else(|| env!("CARGO_BIN_EXE_fathom").into(), PathBuf::from)
+}
+
+/// True when the tests are tried on another program.
+pub(crate) fn is_another() -> bool {
+    std::env::var_os("FATHOM_TEST_PROGRAM").is_some()
+}
+
+/// The installed fio to compare with.
+pub(crate) fn reference() -> Result<PathBuf, String> {
+    super::skip::tool("fio").map(|()| "fio".into())
+}
+
+/// What a program printed and how it ended.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    /// Standard output.
+    pub(crate) stdout: String,
+    /// Standard error.
+    pub(crate) stderr: String,
+    /// How it ended.
+    pub(crate) status: ExitStatus,
+    /// From the start until it had ended.
+    pub(crate) elapsed: Duration,
+    /// From the start until nobody held its standard output any more.
+    pub(crate) stdout_closed: Duration,
+}
+
+impl Finished {
+    /// The exit code; a signal counts as 128 and its number, as shells have it.
+    pub(crate) fn code(&self) -> i32 {
+        self.status.code().or_else(|| self.status.signal().map(|signal| 128 + signal)).unwrap_or(-1)
+    }
+
+    /// Fails the test unless the program succeeded and had nothing to complain about.
+    #[track_caller]
+    pub(crate) fn expect_clean(self) -> Finished {
+        assert_eq!((self.code(), self.stderr.as_str()), (0, ""), "standard output: {}", self.stdout);
+        self
+    }
+}
+
+/// A program to start.
+pub(crate) struct Launch {
+    command: Command,
+    timeout: Duration,
+}
+
+impl Launch {
+    /// The program under test, in `directory`.
+    pub(crate) fn fathom(directory: &Path) -> Launch {
+        Launch::of(&path(), directory)
+    }
+
+    /// Any program, in `directory`.
+    pub(crate) fn of(program: &Path, directory: &Path) -> Launch {
+        let mut command = Command::new(program);
+        command.current_dir(directory).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Launch { command, timeout: TIMEOUT }
+    }
+
+    /// Adds arguments: the words of a text, split at blanks.
+    pub(crate) fn words(mut self, text: &str) -> Launch {
+        self.command.args(text.split_whitespace());
+        self
+    }
+
+    /// Adds one argument as it is.
+    pub(crate) fn argument(mut self, argument: impl AsRef<std::ffi::OsStr>) -> Launch {
+        self.command.arg(argument);
+        self
+    }
+
+    /// Sets the limit.
+    pub(crate) fn timeout(mut self, timeout: Duration) -> Launch {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Starts it.
+    #[track_caller]
+    pub(crate) fn start(mut self) -> Running {
+        let started = Instant::now();
+        let mut child = self
+            .command
+            .spawn()
+            .unwrap_or_else(|error| panic!("{:?} cannot be started: {error}", self.command));
+        Running {
+            stdout: Collector::new(child.stdout.take().expect("piped"), started),
+            stderr: Collector::new(child.stderr.take().expect("piped"), started),
+            child,
+            started,
+            timeout: self.timeout,
+        }
+    }
+
+    /// Starts it and waits for its end.
+    #[track_caller]
+    pub(crate) fn run(self) -> Finished {
+        self.start().finish()
+    }
+}
+
+/// A started program. Dropped before its end, it is killed with all that it started.
+pub(crate) struct Running {
+    child: Child,
+    stdout: Collector,
+    stderr: Collector,
+    started: Instant,
+    timeout: Duration,
+}
+
+impl Running {
+    /// Process id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a signal, named as `kill` names it.
+    pub(crate) fn signal(&self, name: &str) {
+        processes::signal(self.pid(), name);
+    }
+
+    /// Time since the start.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Waits until standard output satisfies the condition; what it was then, and when.
+    #[track_caller]
+    pub(crate) fn wait_for_output(&mut self, condition: impl Fn(&str) -> bool) -> (String, Duration) {
+        loop {
+            let text = self.stdout.text();
+            if condition(&text) {
+                return (text, self.elapsed());
+            }
+            self.check_time(&text);
+            sleep(POLL);
+        }
+    }
+
+    /// Waits until the program has ended and its output is closed.
+    #[track_caller]
+    pub(crate) fn finish(mut self) -> Finished {
+        let mut ended = None;
+        loop {
+            if ended.is_none() {
+                let status = self.child.try_wait().expect("the state of a child can be had");
+                ended = status.map(|status| (status, self.elapsed()));
+            }
+            let closed = (self.stdout.closed(), self.stderr.closed());
+            if let (Some((status, elapsed)), (Some(stdout_closed), Some(_))) = (ended, closed) {
+                let (stdout, stderr) = (self.stdout.text(), self.stderr.text());
+                return Finished { stdout, stderr, status, elapsed, stdout_closed };
+            }
+            self.check_time(&format!("ended: {ended:?}, output closed: {closed:?}"));
+            sleep(POLL);
+        }
+    }
+
+    #[track_caller]
+    fn check_time(&self, state: &str) {
+        assert!(
+            self.elapsed() < self.timeout,
+            "no end after {:?}\nstate: {state}\nstdout: {}\nstderr: {}",
+            self.timeout,
+            self.stdout.text(),
+            self.stderr.text()
+        );
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            processes::kill_tree(self.child.id());
+            // A child stuck in the kernel cannot be waited for; it ends when its device does.
+            let _ = self.child.try_wait();
+        }
+    }
+}
+
+/// Reads a pipe to its end on a thread of its own.
+struct Collector(Arc<Mutex<Collected>>);
+
+#[derive(Default)]
+struct Collected {
+    bytes: Vec<u8>,
+    closed: Option<Duration>,
+}
+
+impl Collector {
+    fn new(mut pipe: impl Read + Send + 'static, started: Instant) -> Collector {
+        let shared = Arc::new(Mutex::new(Collected::default()));
+        let own = Arc::clone(&shared);
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            loop {
+                let count = pipe.read(&mut buffer).unwrap_or(0);
+                let mut collected = own.lock().expect("no reader panics");
+                collected.bytes.extend_from_slice(&buffer[..count]);
+                if count == 0 {
+                    collected.closed = Some(started.elapsed());
+                    return;
+                }
+            }
+        });
+        Collector(shared)
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.lock().expect("no reader panics").bytes).into_owned()
+    }
+
+    fn closed(&self) -> Option<Duration> {
+        self.0.lock().expect("no reader panics").closed
+    }
+}
