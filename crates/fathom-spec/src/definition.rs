@@ -193,6 +193,9 @@ pub struct Choice {
 /// Writes a value into a job.
 pub type Setter = fn(&mut JobSpec, &str, &OptionDef, &mut ParseContext<'_>) -> Result<(), ValueError>;
 
+/// Holds the text of a value against the machine.
+pub type Check = fn(&str, &mut ParseContext<'_>) -> Result<(), ValueError>;
+
 /// Everything known about one option; made by the `options!` macro.
 #[derive(Debug, Clone, Copy)]
 pub struct OptionDef {
@@ -226,6 +229,8 @@ pub struct OptionDef {
     pub early: bool,
     /// Left out of the list of all options, as in fio.
     pub unlisted: bool,
+    /// Looks at the text before it is taken over, where the machine has a say in it.
+    pub check: Option<Check>,
     /// Writes a value into a job.
     pub set: Setter,
     /// Whether the job's value is the default.
@@ -254,6 +259,7 @@ impl OptionDef {
         unit: TimeUnit::Seconds,
         early: false,
         unlisted: false,
+        check: None,
         set: set_nothing,
         is_default: |_| true,
     };

@@ -1,7 +1,7 @@
 //! The engines by name: which exist, which are built, and what the option rules need to
 //! know about them.
 
-use crate::definition::OptionDef;
+use crate::definition::{Choice, OptionDef};
 use crate::options::private;
 
 /// One I/O engine.
@@ -21,6 +21,8 @@ pub struct EngineDef {
     pub many_ranges: bool,
     /// Works without files on disk.
     pub without_files: bool,
+    /// Can sync whole file systems.
+    pub syncfs: bool,
 }
 
 impl EngineDef {
@@ -33,6 +35,7 @@ impl EngineDef {
             atomic_writes: false,
             many_ranges: false,
             without_files: false,
+            syncfs: false,
         }
     }
 
@@ -56,6 +59,10 @@ impl EngineDef {
         EngineDef { without_files: true, ..self }
     }
 
+    const fn syncfs(self) -> Self {
+        EngineDef { syncfs: true, ..self }
+    }
+
     /// The options that only this engine understands.
     pub fn options(&self) -> &'static [OptionDef] {
         private::of_engine(self.name)
@@ -64,17 +71,21 @@ impl EngineDef {
 
 /// Every engine that job files may name.
 pub const ALL: &[EngineDef] = &[
-    EngineDef::new("sync", "lseek, then read or write").built().synchronous(),
-    EngineDef::new("psync", "pread and pwrite; the default").built().synchronous(),
-    EngineDef::new("vsync", "readv and writev over adjacent blocks").built().synchronous(),
-    EngineDef::new("pvsync", "preadv and pwritev").built().synchronous(),
-    EngineDef::new("pvsync2", "preadv2 and pwritev2 with flags").built().synchronous().atomic_writes(),
+    EngineDef::new("sync", "lseek, then read or write").built().synchronous().syncfs(),
+    EngineDef::new("psync", "pread and pwrite; the default").built().synchronous().syncfs(),
+    EngineDef::new("vsync", "readv and writev over adjacent blocks").built().synchronous().syncfs(),
+    EngineDef::new("pvsync", "preadv and pwritev").built().synchronous().syncfs(),
+    EngineDef::new("pvsync2", "preadv2 and pwritev2 with flags")
+        .built()
+        .synchronous()
+        .atomic_writes()
+        .syncfs(),
     EngineDef::new("mmap", "copies to and from a mapping of the file").built().synchronous(),
-    EngineDef::new("libaio", "Linux native asynchronous I/O").built().atomic_writes(),
+    EngineDef::new("libaio", "Linux native asynchronous I/O").built().atomic_writes().syncfs(),
     EngineDef::new("io_uring", "Linux submission and completion rings").built().atomic_writes(),
-    EngineDef::new("posixaio", "POSIX asynchronous I/O").built(),
+    EngineDef::new("posixaio", "POSIX asynchronous I/O").built().syncfs(),
     EngineDef::new("null", "nothing; completes at once").built().without_files(),
-    EngineDef::new("io_uring_cmd", "NVMe and SCSI pass-through over io_uring").many_ranges(),
+    EngineDef::new("io_uring_cmd", "NVMe and SCSI pass-through over io_uring").many_ranges().syncfs(),
     EngineDef::new("splice", "splice and vmsplice through a pipe").synchronous(),
     EngineDef::new("sg", "SCSI generic").synchronous(),
     EngineDef::new("net", "sockets").synchronous().without_files(),
@@ -82,7 +93,7 @@ pub const ALL: &[EngineDef] = &[
     EngineDef::new("cpuio", "burns CPU time").synchronous().without_files(),
     EngineDef::new("exec", "runs a program").synchronous().without_files(),
     EngineDef::new("page_fault", "touches anonymous memory").synchronous().without_files(),
-    EngineDef::new("falloc", "fallocate calls").synchronous(),
+    EngineDef::new("falloc", "fallocate calls").synchronous().syncfs(),
     EngineDef::new("ftruncate", "sets the file size").synchronous(),
     EngineDef::new("e4defrag", "moves ext4 extents").synchronous(),
     EngineDef::new("mtd", "flash memory character devices").synchronous(),
@@ -117,6 +128,17 @@ pub const ALL: &[EngineDef] = &[
     EngineDef::new("windowsaio", "Windows native asynchronous I/O"),
     EngineDef::new("external", "an engine in a shared object"),
 ];
+
+/// The names as values of `ioengine`.
+pub const CHOICES: &[Choice] = &{
+    let mut choices = [Choice { name: "", help: "" }; ALL.len()];
+    let mut index = 0;
+    while index < ALL.len() {
+        choices[index] = Choice { name: ALL[index].name, help: ALL[index].summary };
+        index += 1;
+    }
+    choices
+};
 
 /// The engine of that name.
 pub fn find(name: &str) -> Option<&'static EngineDef> {

@@ -6,22 +6,67 @@
 
 #![forbid(unsafe_code)]
 
+mod assembly;
+mod assign;
+mod command_line;
 pub mod definition;
+mod diagnostic;
 pub mod engines;
 mod expression;
+mod help;
+mod job_file;
+mod keywords;
 pub mod options;
 mod outcome;
+mod program_options;
 pub mod registry;
+mod resolve;
+mod show_command;
 mod source;
 mod spec;
+#[cfg(test)]
+mod testing;
 pub mod value;
 
+pub use diagnostic::Diagnostic;
 pub use outcome::{Message, Outcome, Reply, Stream};
 pub use source::{Source, SystemSource};
 pub use spec::{Eta, JobSpec, Origin, OutputFormats, ProgramOptions, RunSpec};
 
+use assembly::Assembly;
+use command_line::Stop;
+
 /// Reads a command line (without the program's name) and the job files it names.
+///
+/// Nothing is created or written; the outcome says what to run or what to print.
 pub fn parse(program_name: &str, args: &[String], source: &dyn Source) -> Outcome {
-    let _ = (args, source);
-    Outcome::Exit(Reply { messages: vec![Message::stderr(program_name)], exit: 1 })
+    let mut assembly = Assembly::new(source);
+    let read = command_line::read(program_name, args, &mut assembly)
+        .and_then(|files| files.iter().try_for_each(|file| assembly.read_job_file(file)).map_err(Stop::from));
+    let Assembly { program, mut messages, jobs, show_command, global_options, .. } = assembly;
+    match read {
+        Err(Stop::Answer(reply)) => {
+            messages.extend(reply.messages);
+            Outcome::Exit(Reply { messages, exit: reply.exit })
+        }
+        Err(Stop::Mistake) => Outcome::Exit(Reply { messages, exit: 1 }),
+        Ok(()) if show_command => Outcome::Exit(Reply { messages, exit: 0 }),
+        Ok(()) if jobs.is_empty() && program.parse_only => Outcome::Exit(Reply { messages, exit: 0 }),
+        Ok(()) if jobs.is_empty() => {
+            messages.push(Message::stdout(help::usage(program_name)));
+            messages.push(Message::stderr("No job(s) defined\n"));
+            messages.push(no_jobs(&program).message());
+            Outcome::Exit(Reply { messages, exit: 1 })
+        }
+        Ok(()) => Outcome::Run(Box::new(RunSpec { program, global_options, jobs, messages })),
+    }
+}
+
+fn no_jobs(program: &ProgramOptions) -> Diagnostic {
+    let problem = if program.sections.is_empty() {
+        "no job was defined; name one with --name=... or give a job file".to_owned()
+    } else {
+        format!("no job is called {}, as --section asks for", program.sections.join(" or "))
+    };
+    Diagnostic::general(&Origin::CommandLine, problem)
 }

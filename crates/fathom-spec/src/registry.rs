@@ -53,7 +53,7 @@ pub(crate) fn distance(from: &str, to: &str) -> usize {
     row[to.len()]
 }
 
-/// The first of the names that are nearest to a word, with its distance.
+/// The name nearest to a word, with its distance; of equally near ones the first by alphabet.
 pub(crate) fn nearest_with_distance<'n>(
     word: &str,
     names: impl Iterator<Item = &'n str>,
@@ -62,7 +62,7 @@ pub(crate) fn nearest_with_distance<'n>(
     if word.len() > 256 {
         return None;
     }
-    names.map(|name| (name, distance(word, name))).min_by_key(|(_, distance)| *distance)
+    names.map(|name| (name, distance(word, name))).min_by_key(|(name, distance)| (*distance, *name))
 }
 
 /// The nearest name, if it is near enough to be what was meant.

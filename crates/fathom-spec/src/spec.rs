@@ -17,6 +17,7 @@ use crate::options::{
 };
 use crate::options::{io_type::RandomGenerator, verification::VerifyMethod};
 use crate::outcome::Message;
+use crate::value::{Direction, SizeRange};
 
 /// Everything that was asked for in one invocation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -171,6 +172,8 @@ pub struct JobSpec {
     pub profile: ProfileOptions,
     /// Options that only one engine understands.
     pub private: PrivateOptions,
+    /// The queue depth that was asked for; `depth.iodepth` is 1 where the engine allows no more.
+    pub asked_iodepth: u32,
     given: BTreeSet<String>,
 }
 
@@ -200,6 +203,7 @@ impl JobSpec {
             steady_state: SteadyStateOptions::default(),
             profile: ProfileOptions::default(),
             private: PrivateOptions::default(),
+            asked_iodepth: 1,
             given: BTreeSet::new(),
         }
     }
@@ -212,6 +216,30 @@ impl JobSpec {
     /// Remembers that the option was given.
     pub fn mark_set(&mut self, option: &str) {
         self.given.insert(option.to_owned());
+    }
+
+    /// The block sizes a direction may use: those of bssplit, else of bsrange, else bs.
+    pub fn block_sizes(&self, direction: Direction) -> SizeRange {
+        let sizes = &self.block_size;
+        let split = sizes.bssplit.as_ref().map(|split| split.0.get(direction).as_slice()).unwrap_or_default();
+        if let (Some(min), Some(max)) =
+            (split.iter().map(|share| share.size).min(), split.iter().map(|share| share.size).max())
+        {
+            return SizeRange { min, max };
+        }
+        match &sizes.bsrange {
+            // A direction that was left blank has no range of its own.
+            Some(ranges) if ranges.get(direction).max > 0 => *ranges.get(direction),
+            _ => {
+                let size = *sizes.bs.get(direction);
+                SizeRange { min: size, max: size }
+            }
+        }
+    }
+
+    /// The smallest block a direction may use.
+    pub fn smallest_block(&self, direction: Direction) -> u64 {
+        self.block_sizes(direction).min
     }
 
     /// Whether the job's random offsets have to be fio's very sequence: others rely on it

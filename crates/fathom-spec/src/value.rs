@@ -6,6 +6,7 @@ mod continue_on_error;
 mod cpu_list;
 mod distribution;
 mod engine_name;
+mod file_names;
 mod file_service;
 mod ignore_error;
 mod list;
@@ -33,8 +34,11 @@ use crate::source::Source;
 pub use bssplit::{BlockSizeSplit, BsShare};
 pub use continue_on_error::ContinueOnError;
 pub use cpu_list::CpuList;
+pub(crate) use cpu_list::check_cpu_mask;
 pub use distribution::{AbsoluteZone, Distribution, Zone};
 pub use engine_name::EngineName;
+pub(crate) use file_names::check_directories;
+pub use file_names::split_file_names;
 pub use file_service::FileService;
 pub use ignore_error::{IgnoreErrors, errno_number};
 pub use list::WordList;
@@ -49,9 +53,8 @@ pub use steady_state::{SteadyCriterion, SteadyState};
 pub use sync_file_range::SyncFileRange;
 pub use time::TimeUnit;
 
-pub(crate) use number::{Whole, parse_float, parse_whole};
+pub(crate) use number::{parse_float, parse_whole};
 pub(crate) use per_direction::Element;
-pub(crate) use range::split_outside_parentheses;
 pub(crate) use time::parse_time;
 
 /// What values may depend on besides their own text.
@@ -60,6 +63,8 @@ pub struct ParseContext<'a> {
     pub kb_base: u32,
     /// Directions that write or trim are refused.
     pub readonly: bool,
+    /// Name of the job, for messages that mention it.
+    pub job_name: String,
     /// Files and machine facts.
     pub source: &'a dyn Source,
     /// Lines to print, in order: reasons of a failure and warnings.
@@ -69,7 +74,7 @@ pub struct ParseContext<'a> {
 impl<'a> ParseContext<'a> {
     /// A context with the usual meaning of suffixes.
     pub fn new(source: &'a dyn Source) -> Self {
-        ParseContext { kb_base: 1024, readonly: false, source, notes: Vec::new() }
+        ParseContext { kb_base: 1024, readonly: false, job_name: String::new(), source, notes: Vec::new() }
     }
 
     /// Adds a line for standard error.

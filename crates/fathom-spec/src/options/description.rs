@@ -46,3 +46,13 @@ options! {
     /// Report bandwidth in bytes (8), bits (1) or decide from the engine (0)
     Built Choice unit_base: Option<UnitBase>, { choices: UnitBase::CHOICES, early: true };
 }
+
+impl KbBase {
+    /// The number itself.
+    pub fn factor(self) -> u32 {
+        match self {
+            KbBase::Binary => 1024,
+            KbBase::Decimal => 1000,
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! The engine and what several engines share.
 
 use crate::definition::{Bounds, choices, options};
+use crate::engines;
 use crate::value::{EngineName, PlacementIds};
 
 choices! {
@@ -32,7 +33,7 @@ options! {
     pub struct EngineOptions at job.engine, in Engine, table TABLE;
 
     /// Selects the I/O engine; unknown names are tried as shared objects
-    Built Text ioengine: EngineName = "psync";
+    Built Text ioengine: EngineName = "psync", { choices: engines::CHOICES };
 
     /// Ranges per trim command
     Later Int num_range: u32 = "1", { bounds: Bounds::at_most(256.0) };

@@ -1,7 +1,7 @@
 //! Which files, devices and zones the job works on.
 
 use crate::definition::{Bounds, choices, options};
-use crate::value::{FileService, SizeSpec};
+use crate::value::{FileService, SizeSpec, check_directories};
 
 choices! {
     /// What kind of file the names stand for.
@@ -68,7 +68,7 @@ options! {
     Built Choice filetype: FileType = "none", { choices: FileType::CHOICES };
 
     /// Prefix directory for file names; colon list is dealt to clones in turn
-    Built Text directory: Option<String>;
+    Built Text directory: Option<String>, { check: Some(check_directories) };
 
     /// Template for generated names
     Built Text filename_format: String = "$jobname.$jobnum.$filenum", { early: true };

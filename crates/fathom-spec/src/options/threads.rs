@@ -1,7 +1,7 @@
 //! Processes, CPUs, priorities and the order of jobs.
 
 use crate::definition::{Bounds, choices, options};
-use crate::value::CpuList;
+use crate::value::{CpuList, check_cpu_mask};
 
 choices! {
     /// How clones share the CPU list.
@@ -54,7 +54,7 @@ options! {
     Built Int priohint: Option<u32>, { bounds: Bounds::between(0.0, 1023.0) };
 
     /// CPU affinity as bit mask
-    Built Int cpumask: Option<u64>;
+    Built Int cpumask: Option<u64>, { check: Some(check_cpu_mask) };
 
     /// CPU affinity as list, e.g. 0,2-5
     Built Text cpus_allowed: Option<CpuList>;

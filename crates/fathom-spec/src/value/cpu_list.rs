@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{OptionValue, ParseContext, ValueError};
+use super::{OptionValue, ParseContext, ValueError, parse_whole};
 use crate::definition::OptionDef;
 
 /// CPU numbers in ascending order, each once.
@@ -59,6 +59,27 @@ impl OptionValue for CpuList {
     }
 }
 
+impl CpuList {
+    /// The CPUs whose bits are set.
+    pub fn from_mask(mask: u64) -> Self {
+        CpuList((0..64).filter(|cpu| mask >> cpu & 1 == 1).collect())
+    }
+}
+
+/// Refuses masks with CPUs that the machine does not have.
+pub(crate) fn check_cpu_mask(text: &str, context: &mut ParseContext<'_>) -> Result<(), ValueError> {
+    let last = context.source.configured_cpus().saturating_sub(1);
+    let mask = parse_whole(text, context.kb_base).and_then(|whole| u64::try_from(whole.value).ok());
+    let CpuList(cpus) = CpuList::from_mask(mask.unwrap_or(0));
+    match cpus.into_iter().find(|cpu| *cpu > last) {
+        None => Ok(()),
+        Some(cpu) => {
+            context.complain(format!("fio: CPU {cpu} too large (max={last})"));
+            Err(ValueError::new(format!("bits for CPU numbers up to {last}")))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -79,6 +100,13 @@ mod tests {
         let (result, notes) = parse_noting::<CpuList>("70000");
         assert!(result.is_err());
         assert_eq!(notes, ["fio: CPU 70000 too large (max=65535)"]);
+    }
+
+    #[test]
+    fn masks_are_lists_in_bits() {
+        assert_eq!(CpuList::from_mask(0b1011), CpuList(vec![0, 1, 3]));
+        let mut context = ParseContext::new(&super::super::NoSource);
+        assert!(check_cpu_mask("0xff", &mut context).is_ok());
     }
 
     proptest! {

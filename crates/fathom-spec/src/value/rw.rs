@@ -4,8 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{OptionValue, ParseContext, ValueError, parse_choice, parse_whole};
+use super::{OptionValue, ParseContext, ValueError, list_choices, parse_choice, parse_whole};
 use crate::definition::{OptionDef, choices};
+use crate::help;
 
 choices! {
     /// Direction and pattern of the I/O.
@@ -95,9 +96,23 @@ impl OptionValue for RwMode {
             Some((_, postfix)) => Some(parse_postfix(rw, postfix, context)?),
             None => None,
         };
+        if context.readonly && (rw.writes() || rw.trims()) {
+            report_readonly(definition, context);
+            return Err(ValueError::new("a direction that only reads, because of --readonly"));
+        }
         *self = RwMode { rw, postfix };
         Ok(())
     }
+}
+
+fn report_readonly(definition: &OptionDef, context: &mut ParseContext<'_>) {
+    context.complain(format!(
+        "fio: job <{}> has write or trim bit set, but fio is in read-only mode",
+        context.job_name
+    ));
+    context.complain("Correct format for offending option");
+    context.complain(help::option_head(definition));
+    list_choices(definition, context);
 }
 
 fn parse_postfix(rw: Rw, text: &str, context: &mut ParseContext<'_>) -> Result<i64, ValueError> {

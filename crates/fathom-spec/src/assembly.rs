@@ -1,0 +1,224 @@
+//! Collecting jobs: defaults, the jobs of the command line, and the jobs of job files.
+
+use crate::assign::{RawOption, Rejected, Surroundings, assign};
+use crate::definition::OptionDef;
+use crate::diagnostic::Diagnostic;
+use crate::job_file::{self, Section};
+use crate::outcome::Message;
+use crate::registry::{self, find_engine_option, find_job_option};
+use crate::resolve;
+use crate::show_command;
+use crate::source::Source;
+use crate::spec::{JobSpec, Origin, ProgramOptions};
+
+/// What has been collected so far.
+pub(crate) struct Assembly<'a> {
+    source: &'a dyn Source,
+    /// Options of the program, as far as they have been read.
+    pub(crate) program: ProgramOptions,
+    /// Lines to print, in order.
+    pub(crate) messages: Vec<Message>,
+    /// The jobs that will run.
+    pub(crate) jobs: Vec<JobSpec>,
+    /// Whether job files are only shown as command lines.
+    pub(crate) show_command: bool,
+    /// Options written for all jobs of the run.
+    pub(crate) global_options: Vec<(String, String)>,
+    /// What a new job begins with.
+    pub(crate) defaults: JobSpec,
+    files_read: usize,
+}
+
+impl<'a> Assembly<'a> {
+    /// Nothing collected yet.
+    pub(crate) fn new(source: &'a dyn Source) -> Self {
+        Assembly {
+            source,
+            program: ProgramOptions::default(),
+            messages: Vec::new(),
+            jobs: Vec::new(),
+            show_command: false,
+            global_options: Vec::new(),
+            defaults: JobSpec::new("", Origin::CommandLine),
+            files_read: 0,
+        }
+    }
+
+    /// Gives an option to a job.
+    pub(crate) fn assign(
+        &mut self,
+        job: &mut JobSpec,
+        definition: &'static OptionDef,
+        raw: &RawOption,
+    ) -> Result<(), Rejected> {
+        let surroundings = Surroundings { source: self.source, readonly: self.program.readonly };
+        assign(job, definition, raw, &surroundings, &mut self.messages)
+    }
+
+    /// Gives an option to all jobs that follow.
+    pub(crate) fn assign_default(
+        &mut self,
+        definition: &'static OptionDef,
+        raw: &RawOption,
+    ) -> Result<(), Rejected> {
+        let mut defaults = self.take_defaults();
+        let result = self.assign(&mut defaults, definition, raw);
+        self.put_defaults(defaults);
+        result
+    }
+
+    fn take_defaults(&mut self) -> JobSpec {
+        std::mem::replace(&mut self.defaults, JobSpec::new("", Origin::CommandLine))
+    }
+
+    fn put_defaults(&mut self, defaults: JobSpec) {
+        for (name, value) in &defaults.written {
+            match self.global_options.iter_mut().find(|(written, _)| written == name) {
+                Some(entry) => entry.1.clone_from(value),
+                None => self.global_options.push((name.clone(), value.clone())),
+            }
+        }
+        self.defaults = defaults;
+    }
+
+    /// A job that begins with the current defaults.
+    pub(crate) fn open_job(&self, name: &str, origin: Origin) -> JobSpec {
+        let mut job = self.defaults.clone();
+        name.clone_into(&mut job.name);
+        job.origin = origin;
+        job.written.clear();
+        job
+    }
+
+    /// Takes in a complete job, unless --section leaves it out.
+    pub(crate) fn close_job(&mut self, mut job: JobSpec) -> Result<(), Rejected> {
+        let sections = &self.program.sections;
+        if !sections.is_empty() && !sections.contains(&job.name) {
+            return Ok(());
+        }
+        // Like fio, checking the text alone does not look at combinations.
+        if !self.program.parse_only && !self.show_command {
+            resolve::review(&mut job, &self.jobs, self.program.warnings_fatal, &mut self.messages)?;
+        }
+        self.jobs.push(job);
+        Ok(())
+    }
+
+    /// Reads a job file and takes in its jobs.
+    pub(crate) fn read_job_file(&mut self, path: &str) -> Result<(), Rejected> {
+        // The defaults of the command line reach the first file only, and the jobs of every
+        // further file wait for all before them.
+        let further = self.files_read > 0;
+        self.files_read += 1;
+        if further {
+            self.defaults = JobSpec::new("", Origin::CommandLine);
+        }
+        let file = job_file::read(path, self.source);
+        let mut first_job = true;
+        for section in &file.sections {
+            if section.is_global() {
+                let defaults = self.take_defaults();
+                let (defaults, result) = self.fill(defaults, section);
+                self.put_defaults(defaults);
+                result?;
+                continue;
+            }
+            let mut job = self.open_job(&section.name, section.origin.clone());
+            if further && first_job {
+                job.threads.stonewall = true;
+            }
+            first_job = false;
+            let (job, result) = self.fill(job, section);
+            result?;
+            self.close_job(job)?;
+        }
+        if !file.failure.is_empty() {
+            self.messages.extend(file.failure);
+            return Err(Rejected);
+        }
+        if self.show_command {
+            self.messages.push(Message::stdout(show_command::command_line(&file.sections)));
+        }
+        Ok(())
+    }
+
+    /// Gives a job the options of its section. All mistakes of the section are reported.
+    fn fill(&mut self, mut job: JobSpec, section: &Section) -> (JobSpec, Result<(), Rejected>) {
+        let start = self.messages.len();
+        let mut rejected = false;
+        let known: Vec<(Option<&'static OptionDef>, &RawOption)> =
+            section.options.iter().map(|raw| (find_job_option(&raw.name), raw)).collect();
+        // Some options change how others are read, so their place in the section is irrelevant.
+        for early in [true, false] {
+            for (definition, raw) in &known {
+                if let Some(definition) = definition.filter(|definition| definition.early == early) {
+                    rejected |= self.assign(&mut job, definition, raw).is_err();
+                }
+            }
+        }
+        for (_, raw) in known.iter().filter(|(definition, _)| definition.is_none()) {
+            match find_engine_option(&job.engine.ioengine.name, &raw.name) {
+                Some(definition) => rejected |= self.assign(&mut job, definition, raw).is_err(),
+                None => {
+                    self.report_unknown(&job, raw);
+                    rejected = true;
+                }
+            }
+        }
+        if !rejected {
+            order_as_written(&mut job, section);
+            return (job, Ok(()));
+        }
+        self.messages.push(Message::stderr(format!("fio: job {} dropped", section.name)));
+        self.ours_last(start);
+        (job, Err(Rejected))
+    }
+
+    fn report_unknown(&mut self, job: &JobSpec, raw: &RawOption) {
+        self.messages.push(Message::stderr(format!("Bad option <{}>", raw.text())));
+        let nearest = registry::nearest(&raw.name, known_names());
+        if let Some(name) = nearest {
+            self.messages.push(Message::stderr(format!("Did you mean {name}?")));
+        }
+        self.messages.push(unknown_option(job, raw, nearest).message());
+    }
+
+    /// Moves our own lines behind those of fio, among the messages from `start` on.
+    pub(crate) fn ours_last(&mut self, start: usize) {
+        self.messages[start..].sort_by_key(|message| message.text.starts_with("fathom: "));
+    }
+}
+
+/// Names that a misspelt option may have meant.
+pub(crate) fn known_names() -> impl Iterator<Item = &'static str> {
+    crate::program_options::ALL.iter().map(|option| option.name).chain(registry::job_option_names())
+}
+
+/// Explains an option that no job or only jobs of another engine have.
+pub(crate) fn unknown_option(job: &JobSpec, raw: &RawOption, nearest: Option<&str>) -> Diagnostic {
+    let value = raw.value.as_deref();
+    match registry::engine_with_option(&raw.name) {
+        Some(engine) => Diagnostic::option(
+            &raw.origin,
+            &raw.name,
+            value,
+            format!(
+                "only some engines have this option, such as {engine}; the job uses {}{}",
+                job.engine.ioengine.name,
+                if raw.origin == Origin::CommandLine { ", and ioengine has to come first" } else { "" },
+            ),
+        ),
+        None => Diagnostic::option(&raw.origin, &raw.name, value, "there is no such option").suggest(nearest),
+    }
+}
+
+/// The report lists options in the order of the file, however they were read.
+fn order_as_written(job: &mut JobSpec, section: &Section) {
+    let engine = job.engine.ioengine.name.clone();
+    let place = |name: &str| {
+        section.options.iter().position(|raw| {
+            registry::find_option(&engine, &raw.name).is_some_and(|definition| definition.name == name)
+        })
+    };
+    job.written.sort_by_key(|(name, _)| place(name));
+}

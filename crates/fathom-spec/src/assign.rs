@@ -1,0 +1,152 @@
+//! Giving one option to one job: the step that command lines and job files share.
+
+use crate::definition::{Kind, OptionDef, Status};
+use crate::diagnostic::Diagnostic;
+use crate::engines;
+use crate::options::engine::EngineOptions;
+use crate::outcome::Message;
+use crate::resolve;
+use crate::source::Source;
+use crate::spec::{JobSpec, Origin};
+use crate::value::{ParseContext, list_choices};
+
+/// An option as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RawOption {
+    /// The name, as typed.
+    pub(crate) name: String,
+    /// What stood behind the `=`.
+    pub(crate) value: Option<String>,
+    /// Where it was written.
+    pub(crate) origin: Origin,
+}
+
+impl RawOption {
+    /// `name=value`, or the name alone.
+    pub(crate) fn text(&self) -> String {
+        match &self.value {
+            Some(value) => format!("{}={value}", self.name),
+            None => self.name.clone(),
+        }
+    }
+}
+
+/// A job could not take an option; everything to say about it has been said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rejected;
+
+/// Where options are parsed: the machine, and the rule against writing.
+pub(crate) struct Surroundings<'a> {
+    pub(crate) source: &'a dyn Source,
+    pub(crate) readonly: bool,
+}
+
+/// Gives the option to the job. Lines to print go to `messages`; on success the value is in
+/// its field and the option counts as given.
+pub(crate) fn assign(
+    job: &mut JobSpec,
+    definition: &'static OptionDef,
+    raw: &RawOption,
+    surroundings: &Surroundings<'_>,
+    messages: &mut Vec<Message>,
+) -> Result<(), Rejected> {
+    if matches!(definition.status, Status::Removed | Status::Ignored) {
+        return assign_deprecated(definition, raw, messages);
+    }
+    let mut context = ParseContext::new(surroundings.source);
+    context.kb_base = job.job_description.kb_base.factor();
+    context.readonly = surroundings.readonly;
+    context.job_name = if job.name.is_empty() { "(null)".to_owned() } else { job.name.clone() };
+
+    let result = match &raw.value {
+        None if !may_stand_alone(definition) => {
+            report_missing_value(definition, &mut context);
+            Err(format!("needs a value, {}=...", definition.name))
+        }
+        value => {
+            let text = value.as_deref().unwrap_or("");
+            let checked = definition.check.map_or(Ok(()), |check| check(text, &mut context));
+            checked
+                .and_then(|()| (definition.set)(job, text, definition, &mut context))
+                .map_err(|error| error.to_string())
+        }
+    };
+    messages.append(&mut context.notes);
+    if let Err(expected) = result {
+        messages.push(Message::stderr(format!("fio: failed parsing {}", raw.text())));
+        messages.push(Diagnostic::option(&raw.origin, &raw.name, raw.value.as_deref(), expected).message());
+        return Err(Rejected);
+    }
+    refuse_unbuilt(job, definition, raw, messages)?;
+    job.mark_set(definition.name);
+    remember(job, definition, raw);
+    resolve::inverse::follow(job, definition.name);
+    Ok(())
+}
+
+fn may_stand_alone(definition: &OptionDef) -> bool {
+    matches!(definition.kind, Kind::Flag | Kind::OptionalText)
+}
+
+fn report_missing_value(definition: &OptionDef, context: &mut ParseContext<'_>) {
+    if definition.kind == Kind::Choice {
+        list_choices(definition, context);
+    } else {
+        context.complain(format!("Option {} requires an argument", definition.name));
+    }
+}
+
+fn assign_deprecated(
+    definition: &OptionDef,
+    raw: &RawOption,
+    messages: &mut Vec<Message>,
+) -> Result<(), Rejected> {
+    messages.push(Message::stdout(format!("Option {} is deprecated", definition.name)));
+    if definition.status == Status::Ignored {
+        return Ok(());
+    }
+    messages.push(Message::stderr(format!("fio: failed parsing {}", raw.text())));
+    let line = Diagnostic::option(
+        &raw.origin,
+        &raw.name,
+        raw.value.as_deref(),
+        format!("this option no longer exists: {}", definition.summary()),
+    );
+    messages.push(line.message());
+    Err(Rejected)
+}
+
+/// Nothing is silently ignored: asking for something that does not work yet is an error.
+fn refuse_unbuilt(
+    job: &JobSpec,
+    definition: &OptionDef,
+    raw: &RawOption,
+    messages: &mut Vec<Message>,
+) -> Result<(), Rejected> {
+    let asked_for = definition.status == Status::Later && !(definition.is_default)(job);
+    let word = raw.value.as_deref().unwrap_or("").split(':').next().unwrap_or("");
+    if !asked_for && !definition.later_choices.contains(&word) && !engine_is_unbuilt(&job.engine, definition)
+    {
+        return Ok(());
+    }
+    let line = Diagnostic::general(
+        &raw.origin,
+        format!("option {} is known but not built yet; see docs/compatibility.md", raw.text()),
+    );
+    messages.push(line.message());
+    Err(Rejected)
+}
+
+fn engine_is_unbuilt(engine: &EngineOptions, definition: &OptionDef) -> bool {
+    definition.name == "ioengine" && engines::find(&engine.ioengine.name).is_none_or(|engine| !engine.built)
+}
+
+/// Keeps what was written, under the canonical name. Of an option repeated, the last value
+/// stays, at the place of the first.
+fn remember(job: &mut JobSpec, definition: &OptionDef, raw: &RawOption) {
+    let value = raw.value.clone().unwrap_or_default();
+    match job.written.iter_mut().find(|(name, _)| name == definition.name) {
+        Some(entry) => entry.1 = value,
+        None => job.written.push((definition.name.to_owned(), value)),
+    }
+}

@@ -1,0 +1,93 @@
+//! One clear line for every mistake, after the lines fio would print.
+
+use std::fmt;
+
+use crate::outcome::Message;
+use crate::spec::Origin;
+
+/// What is wrong, where, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Where the mistake is.
+    pub origin: Origin,
+    /// The option it is about.
+    pub option: Option<String>,
+    /// The value that was given.
+    pub value: Option<String>,
+    /// What was expected, or what is wrong with the combination.
+    pub expected: String,
+    /// The nearest valid name.
+    pub suggestion: Option<String>,
+}
+
+impl Diagnostic {
+    /// A diagnostic about an option and its value.
+    pub fn option(origin: &Origin, option: &str, value: Option<&str>, expected: impl Into<String>) -> Self {
+        Diagnostic {
+            origin: origin.clone(),
+            option: Some(option.to_owned()),
+            value: value.map(str::to_owned),
+            expected: expected.into(),
+            suggestion: None,
+        }
+    }
+
+    /// A diagnostic that is not about a single option.
+    pub fn general(origin: &Origin, problem: impl Into<String>) -> Self {
+        Diagnostic {
+            origin: origin.clone(),
+            option: None,
+            value: None,
+            expected: problem.into(),
+            suggestion: None,
+        }
+    }
+
+    /// Adds the nearest valid name.
+    #[must_use]
+    pub fn suggest(self, suggestion: Option<&str>) -> Self {
+        Diagnostic { suggestion: suggestion.map(str::to_owned), ..self }
+    }
+
+    /// The line for standard error.
+    pub fn message(&self) -> Message {
+        Message::stderr(self.to_string())
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "fathom: {}: ", self.origin)?;
+        match (&self.option, &self.value) {
+            (Some(option), Some(value)) => write!(formatter, "option {option}={value}")?,
+            (Some(option), None) => write!(formatter, "option {option}")?,
+            (None, _) => {}
+        }
+        if self.option.is_some() {
+            formatter.write_str(": ")?;
+        }
+        formatter.write_str(&self.expected)?;
+        match &self.suggestion {
+            Some(suggestion) => write!(formatter, "; did you mean {suggestion}?"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_where_what_and_what_to_do() {
+        let origin = Origin::File { path: "a.fio".into(), line: 3 };
+        let line =
+            Diagnostic::option(&origin, "bss", Some("4k"), "there is no such option").suggest(Some("bs"));
+        assert_eq!(
+            line.to_string(),
+            "fathom: a.fio:3: option bss=4k: there is no such option; did you mean bs?"
+        );
+        let line = Diagnostic::general(&Origin::CommandLine, "no job was defined");
+        assert_eq!(line.to_string(), "fathom: command line: no job was defined");
+    }
+}

@@ -1,0 +1,280 @@
+//! The job file dialect: sections, options, comments, includes and `${NAME}`.
+
+use std::path::{Path, PathBuf};
+
+use crate::assign::RawOption;
+use crate::diagnostic::Diagnostic;
+use crate::keywords;
+use crate::outcome::Message;
+use crate::source::Source;
+use crate::spec::Origin;
+
+/// Includes nested deeper than this include each other.
+const DEEPEST_INCLUDE: usize = 16;
+
+/// A section name is cut after this many letters.
+const LONGEST_NAME: usize = 255;
+
+/// A section with its options, as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Section {
+    pub(crate) name: String,
+    pub(crate) origin: Origin,
+    pub(crate) options: Vec<RawOption>,
+}
+
+impl Section {
+    /// Sections whose name begins with "global" change the defaults of those that follow.
+    pub(crate) fn is_global(&self) -> bool {
+        is_global_name(&self.name)
+    }
+}
+
+/// Whether a section or job of this name sets defaults.
+pub(crate) fn is_global_name(name: &str) -> bool {
+    name.starts_with("global")
+}
+
+/// What was found before the file ended or a mistake stopped reading.
+#[derive(Debug, Default)]
+pub(crate) struct JobFile {
+    pub(crate) sections: Vec<Section>,
+    /// What to say about the mistake that stopped reading; empty when there was none.
+    pub(crate) failure: Vec<Message>,
+}
+
+/// Reads a job file, `-` being standard input.
+pub(crate) fn read(path: &str, source: &dyn Source) -> JobFile {
+    let text = if path == "-" { source.read_stdin() } else { source.read_file(Path::new(path)) };
+    match text {
+        Ok(text) => {
+            let mut reader = Reader { source, file: JobFile::default(), open: false };
+            reader.read_lines(&text, Path::new(path), 0);
+            reader.file
+        }
+        Err(error) => {
+            let failure = vec![
+                Message::stderr(format!("fio: unable to open '{path}' job file")),
+                Diagnostic::general(&Origin::CommandLine, format!("job file {path}: {error}")).message(),
+            ];
+            JobFile { sections: Vec::new(), failure }
+        }
+    }
+}
+
+/// Drops everything from the first comment sign on, and the blanks around the rest.
+fn without_comment(line: &str) -> &str {
+    line.split([';', '#']).next().unwrap_or("").trim()
+}
+
+struct Reader<'a> {
+    source: &'a dyn Source,
+    file: JobFile,
+    /// Whether a section has been opened and options may follow.
+    open: bool,
+}
+
+impl Reader<'_> {
+    /// Takes in the lines of a file; `depth` tells an included file from the job file.
+    fn read_lines(&mut self, text: &str, path: &Path, depth: usize) {
+        for (index, line) in text.lines().enumerate() {
+            if !self.file.failure.is_empty() {
+                return;
+            }
+            let line = without_comment(line);
+            let origin = Origin::File { path: path.to_owned(), line: index + 1 };
+            if line.is_empty() {
+                continue;
+            }
+            if line.starts_with('[') {
+                self.open_section(line, origin, depth);
+            } else if let Some(included) = included_file(line) {
+                self.include(included, path, origin, depth);
+            } else {
+                self.read_option(line, origin);
+            }
+        }
+    }
+
+    fn open_section(&mut self, line: &str, origin: Origin, depth: usize) {
+        if depth > 0 {
+            self.file.failure = vec![
+                Message::stderr("No new sections in included files"),
+                Diagnostic::general(&origin, format!("{line} may only stand in the job file itself"))
+                    .message(),
+            ];
+            return;
+        }
+        // A missing bracket takes the last letter with it, as if that were the bracket.
+        let inner = match line.find(']') {
+            Some(end) => &line[1..end],
+            None => {
+                let last = line.char_indices().last().map_or(1, |(at, _)| at);
+                line.get(1..last).unwrap_or("")
+            }
+        };
+        let name: String = inner.chars().take(LONGEST_NAME).collect();
+        self.file.sections.push(Section { name, origin, options: Vec::new() });
+        self.open = true;
+    }
+
+    fn read_option(&mut self, line: &str, origin: Origin) {
+        let line = keywords::expand_variables(line, self.source);
+        let (name, value) = match line.split_once('=') {
+            Some((name, value)) => (name.trim(), Some(value.trim())),
+            None => (line.as_str(), None),
+        };
+        match self.file.sections.last_mut().filter(|_| self.open) {
+            Some(section) => {
+                let value = value.map(|value| keywords::expand_keywords(value, self.source));
+                section.options.push(RawOption { name: name.to_owned(), value, origin });
+            }
+            None => {
+                self.file.failure = vec![
+                    Message::stderr(format!("fio: option <{line}> outside of [] job section")),
+                    Diagnostic::option(
+                        &origin,
+                        name,
+                        value,
+                        "options need a section above them, such as [global] or [job1]",
+                    )
+                    .message(),
+                ];
+            }
+        }
+    }
+
+    /// Splices a file in, found as named or beside the file that includes it.
+    fn include(&mut self, name: &str, includer: &Path, origin: Origin, depth: usize) {
+        if !self.open {
+            self.read_option(&format!("include {name}"), origin);
+            return;
+        }
+        let name = keywords::expand_variables(name, self.source);
+        let beside: PathBuf = includer.parent().unwrap_or(Path::new("")).join(&name);
+        let found = self
+            .source
+            .read_file(Path::new(&name))
+            .map(|text| (PathBuf::from(&name), text))
+            .or_else(|_| self.source.read_file(&beside).map(|text| (beside, text)));
+        match found {
+            Ok((path, text)) if depth < DEEPEST_INCLUDE => {
+                self.read_lines(&text, &path, depth + 1);
+                if !self.file.failure.is_empty() {
+                    self.close_after_include(&name);
+                }
+            }
+            Ok(_) => {
+                let problem = format!("include {name}: files include each other");
+                self.file.failure.push(Diagnostic::general(&origin, problem).message());
+            }
+            Err(error) => {
+                self.file.failure.push(Message::stderr(format!("fio: unable to open '{name}' job file")));
+                self.close_after_include(&name);
+                let problem = format!("include {name}: {error}");
+                self.file.failure.push(Diagnostic::general(&origin, problem).message());
+            }
+        }
+    }
+
+    fn close_after_include(&mut self, name: &str) {
+        let line = Message::stderr(format!("Error 1 while parsing include file {name}"));
+        // Our own line stays the last one.
+        let at = self.file.failure.iter().position(is_ours).unwrap_or(self.file.failure.len());
+        self.file.failure.insert(at, line);
+        self.open = false;
+    }
+}
+
+fn is_ours(message: &Message) -> bool {
+    message.text.starts_with("fathom: ")
+}
+
+fn included_file(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("include")?;
+    rest.starts_with([' ', '\t']).then(|| rest.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::MemorySource;
+
+    fn sections(text: &str) -> Vec<(String, Vec<String>)> {
+        let source = MemorySource::with_file("job.fio", text);
+        let file = read("job.fio", &source);
+        assert_eq!(file.failure, []);
+        file.sections
+            .into_iter()
+            .map(|section| (section.name, section.options.iter().map(RawOption::text).collect()))
+            .collect()
+    }
+
+    fn failure(source: &MemorySource) -> Vec<String> {
+        read("job.fio", source).failure.into_iter().map(|message| message.text).collect()
+    }
+
+    #[test]
+    fn sections_options_and_comments_are_told_apart() {
+        let found = sections("; head\n[a b]\n  rw = read ; why\n\nthread # on\n[b]\nsize=1m\n");
+        assert_eq!(found[0], ("a b".to_owned(), vec!["rw=read".to_owned(), "thread".to_owned()]));
+        assert_eq!(found[1], ("b".to_owned(), vec!["size=1m".to_owned()]));
+    }
+
+    #[test]
+    fn a_missing_bracket_takes_a_letter() {
+        assert_eq!(
+            sections("[a\n[bc\n[]\n").iter().map(|one| one.0.as_str()).collect::<Vec<_>>(),
+            ["", "b", ""]
+        );
+    }
+
+    #[test]
+    fn options_need_a_section() {
+        let lines = failure(&MemorySource::with_file("job.fio", "rw=read\n[a]\n"));
+        assert_eq!(lines[0], "fio: option <rw=read> outside of [] job section");
+        assert!(lines[1].starts_with("fathom: job.fio:1: "));
+    }
+
+    #[test]
+    fn includes_are_spliced_in() {
+        let mut source = MemorySource::with_file("dir/job.fio", "[a]\ninclude more\nbs=4k\n");
+        source.files.insert("dir/more".into(), "rw=write\n".to_owned());
+        let file = read("dir/job.fio", &source);
+        let options: Vec<String> = file.sections[0].options.iter().map(RawOption::text).collect();
+        assert_eq!(options, ["rw=write", "bs=4k"]);
+    }
+
+    #[test]
+    fn missing_and_wrong_includes_are_named() {
+        let mut source = MemorySource::with_file("job.fio", "[a]\ninclude nope\n");
+        let lines = failure(&source);
+        assert_eq!(lines[0], "fio: unable to open 'nope' job file");
+        assert_eq!(lines[1], "Error 1 while parsing include file nope");
+        source.files.insert("nope".into(), "[b]\n".to_owned());
+        let lines = failure(&source);
+        assert_eq!(lines[0], "No new sections in included files");
+        assert_eq!(lines[1], "Error 1 while parsing include file nope");
+        source.files.insert("nope".into(), "include nope\n".to_owned());
+        assert!(failure(&source).iter().any(|line| line.contains("include each other")));
+    }
+
+    #[test]
+    fn variables_and_keywords_are_replaced() {
+        let mut source =
+            MemorySource::with_file("job.fio", "[a]\nsize=${SIZE}\nbs=$pagesize\nname=${NONE}\n");
+        source.variables.insert("SIZE".to_owned(), "4m".to_owned());
+        let file = read("job.fio", &source);
+        let options: Vec<String> = file.sections[0].options.iter().map(RawOption::text).collect();
+        assert_eq!(options, ["size=4m", "bs=4096", "name=${NONE}"]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "(\\[|\\]|=|;|#|include |\\$\\{|\\}|a|\n|\\PC)*") {
+            read("job.fio", &MemorySource::with_file("job.fio", &text));
+        }
+    }
+}

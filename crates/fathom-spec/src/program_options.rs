@@ -1,0 +1,252 @@
+//! The options of the program itself.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::diagnostic::Diagnostic;
+use crate::help;
+use crate::outcome::{Message, Reply};
+use crate::spec::{Eta, Origin, OutputFormats, ProgramOptions};
+use crate::value::{TimeUnit, parse_time};
+
+/// Whether an option of the program takes a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Argument {
+    None,
+    Required,
+    Optional,
+}
+
+/// One option of the program.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ProgramOption {
+    pub(crate) name: &'static str,
+    pub(crate) argument: Argument,
+    /// How the usage text names the value.
+    pub(crate) placeholder: &'static str,
+    pub(crate) help: &'static str,
+    pub(crate) built: bool,
+    /// Known but left out of the usage text.
+    pub(crate) hidden: bool,
+}
+
+const fn option(
+    name: &'static str,
+    argument: Argument,
+    placeholder: &'static str,
+    help: &'static str,
+) -> ProgramOption {
+    ProgramOption { name, argument, placeholder, help, built: true, hidden: false }
+}
+
+impl ProgramOption {
+    const fn later(self) -> Self {
+        ProgramOption { built: false, ..self }
+    }
+
+    const fn hidden(self) -> Self {
+        ProgramOption { hidden: true, ..self }
+    }
+}
+
+use Argument::{None as NoValue, Optional, Required};
+
+/// Every option of the program, in the order of the usage text.
+pub(crate) const ALL: &[ProgramOption] = &[
+    option("debug", Required, "=classes", "Trace classes of events; help lists them").later(),
+    option("parse-only", NoValue, "", "Check the jobs and run nothing"),
+    option("merge-blktrace-only", NoValue, "", "Merge block traces and run nothing").later(),
+    option("output", Required, "=file", "Write the report and all messages to a file"),
+    option("bandwidth-log", Optional, "[=prefix]", "Log the bandwidth of all jobs together").later(),
+    option("minimal", NoValue, "", "Report in the terse form").later(),
+    option("output-format", Required, "=list", "Forms of the report: normal, json, json+, terse"),
+    option("terse-version", Required, "=number", "Version of the terse form, 2 to 5").later(),
+    option("version", NoValue, "", "Print the version"),
+    option("help", NoValue, "", "Print this text"),
+    option("cpuclock-test", NoValue, "", "Check the CPU's clock").later(),
+    option("crctest", Optional, "[=list]", "Time the checksum functions").later(),
+    option("cmdhelp", Optional, "[=option]", "Explain a job option, or list all of them"),
+    option("enghelp", Optional, "[=engine[,option]]", "List the engines, or explain the options of one"),
+    option("showcmd", NoValue, "", "Print a job file as a command line"),
+    option("eta", Required, "=when", "Show the progress line: always, never or auto"),
+    option("eta-newline", Required, "=time", "Keep a progress line on the screen every so often"),
+    option("status-interval", Required, "=time", "Print the whole report every so often").later(),
+    option("readonly", NoValue, "", "Refuse every job that writes or trims"),
+    option("section", Required, "=name", "Run only this section; may be given several times"),
+    option("alloc-size", Required, "=kb", "Accepted; there is no memory pool to size"),
+    option("warnings-fatal", NoValue, "", "Treat warnings about jobs as errors"),
+    option("max-jobs", Required, "=number", "Accepted; the ceiling of 4096 clones is fixed"),
+    option("server", Optional, "[=address]", "Wait for jobs from clients").later(),
+    option("daemonize", Required, "=file", "Wait for jobs in the background").later(),
+    option("client", Required, "=host", "Run the jobs on a server").later(),
+    option("remote-config", Required, "=file", "Run a job file that the server has").later(),
+    option("idle-prof", Required, "=how", "Report how idle the CPUs were").later(),
+    option("inflate-log", Required, "=file", "Print a compressed log").later(),
+    option("trigger-file", Required, "=file", "Run the trigger when this file appears").later(),
+    option("trigger-timeout", Required, "=time", "Run the trigger after this time").later(),
+    option("trigger", Required, "=command", "The trigger, on this machine").later(),
+    option("trigger-remote", Required, "=command", "The trigger, on the servers").later(),
+    option("aux-path", Required, "=dir", "Directory for state files and logs").later(),
+    option("append-terse", NoValue, "", "Add the terse form to the report").later().hidden(),
+    option("latency-log", Required, "", "Removed; jobs have options for latency logs").hidden(),
+    option("memcpytest", Optional, "", "Time memory copies").later().hidden(),
+    option("profile", Required, "", "Run a built-in workload").later().hidden(),
+    option("eta-interval", Required, "=time", "Time between two progress lines").hidden(),
+];
+
+/// What the usage text shows: an option with its value, and its help.
+pub(crate) fn usage_entries() -> impl Iterator<Item = (String, String)> {
+    ALL.iter().filter(|option| !option.hidden).map(|option| {
+        let note = if option.built { "" } else { " (not built yet)" };
+        (format!("--{}{}", option.name, option.placeholder), format!("{}{note}", option.help))
+    })
+}
+
+/// The option of exactly this name.
+pub(crate) fn find(name: &str) -> Option<&'static ProgramOption> {
+    ALL.iter().find(|option| option.name == name)
+}
+
+/// Classes of events that `--debug` knows.
+const DEBUG_CLASSES: &str = "process,file,io,mem,blktrace,verify,random,parse,diskutil,job,mutex,profile,\
+                             time,net,rate,compress,steadystate,helperthread,zbd,sprandom,all";
+
+/// What an option of the program leads to.
+pub(crate) enum Effect {
+    /// Go on with the next option.
+    Continue,
+    /// Only show job files as command lines.
+    ShowCommand,
+    /// End with this reply.
+    Exit(Reply),
+}
+
+fn fail(lines: &[String], name: &str, value: Option<&str>, expected: &str) -> Effect {
+    let mut messages: Vec<Message> = lines.iter().map(Message::stderr).collect();
+    messages.push(Diagnostic::option(&Origin::CommandLine, &format!("--{name}"), value, expected).message());
+    Effect::Exit(Reply { messages, exit: 1 })
+}
+
+fn answer(text: String) -> Effect {
+    Effect::Exit(Reply { messages: vec![Message::stdout(text)], exit: 0 })
+}
+
+/// Carries out an option of the program.
+pub(crate) fn apply(
+    option: &ProgramOption,
+    value: Option<&str>,
+    program_name: &str,
+    program: &mut ProgramOptions,
+) -> Effect {
+    let text = value.unwrap_or("");
+    match option.name {
+        "debug" if text == "help" || text == "?" => {
+            return answer(format!("fio: dumping debug options:{DEBUG_CLASSES}"));
+        }
+        "latency-log" => {
+            let line = "fio: --latency-log is deprecated. Use per-job latency log options.".to_owned();
+            return fail(&[line], option.name, value, "this option no longer exists");
+        }
+        "minimal" | "append-terse" | "terse-version" => {
+            if option.name == "terse-version" && !matches!(text.parse::<u32>(), Ok(2..=5)) {
+                let line = "fio: bad terse version format".to_owned();
+                return fail(&[line], option.name, value, "expected a version from 2 to 5");
+            }
+            return refuse(option, value);
+        }
+        "profile" if !matches!(text, "tiobench" | "act") => {
+            let line = format!("fio: profile '{text}' not found");
+            return fail(&[line], option.name, value, "expected tiobench or act");
+        }
+        _ if !option.built => return refuse(option, value),
+        "parse-only" => program.parse_only = true,
+        "output" => program.output = Some(PathBuf::from(text)),
+        "output-format" => return apply_formats(text, program),
+        "version" => return answer(help::version_line(program_name)),
+        "help" => return answer(help::usage(program_name)),
+        "cmdhelp" => return Effect::Exit(help::command_help(value)),
+        "enghelp" => return Effect::Exit(help::engine_help(value)),
+        "showcmd" => return Effect::ShowCommand,
+        "eta" => {
+            program.eta = match text {
+                "always" => Eta::Always,
+                "never" => Eta::Never,
+                _ => Eta::Auto,
+            }
+        }
+        "eta-newline" | "eta-interval" => return apply_eta_time(option.name, text, program),
+        "readonly" => program.readonly = true,
+        "warnings-fatal" => program.warnings_fatal = true,
+        "section" => {
+            if text == "global" {
+                let line = "fio: can't use global as only section".to_owned();
+                return fail(&[line], option.name, value, "name a section that holds a job");
+            }
+            program.sections.push(text.to_owned());
+        }
+        // fathom has no memory pool and a fixed ceiling of clones: accepted, nothing to set.
+        _ => {}
+    }
+    Effect::Continue
+}
+
+fn refuse(option: &ProgramOption, value: Option<&str>) -> Effect {
+    let text = value.map_or(String::new(), |value| format!("={value}"));
+    let line = Diagnostic::general(
+        &Origin::CommandLine,
+        format!("option --{}{text} is known but not built yet; see docs/compatibility.md", option.name),
+    );
+    Effect::Exit(Reply { messages: vec![line.message()], exit: 1 })
+}
+
+fn apply_formats(text: &str, program: &mut ProgramOptions) -> Effect {
+    let mut formats = OutputFormats { normal: false, json: false, json_plus: false, terse: false };
+    for name in text.split(',') {
+        match name.trim() {
+            "normal" => formats.normal = true,
+            "json" => formats.json = true,
+            "json+" => formats.json_plus = true,
+            "terse" | "minimal" | "csv" => {
+                let line = Diagnostic::general(
+                    &Origin::CommandLine,
+                    format!(
+                        "option --output-format={text} is known but its form {name} is not built yet; \
+                         see docs/compatibility.md"
+                    ),
+                );
+                return Effect::Exit(Reply { messages: vec![line.message()], exit: 1 });
+            }
+            other => {
+                let lines = [
+                    format!("fio: invalid output format {other}"),
+                    "fio: failed parsing output-format".to_owned(),
+                ];
+                return fail(&lines, "output-format", Some(text), "expected normal, json or json+");
+            }
+        }
+    }
+    program.formats = formats;
+    Effect::Continue
+}
+
+fn apply_eta_time(name: &str, text: &str, program: &mut ProgramOptions) -> Effect {
+    if name == "eta-newline" {
+        match parse_time(text, TimeUnit::Seconds).filter(|time| !time.is_zero()) {
+            Some(time) => program.eta_newline = Some(time),
+            None => {
+                let line = "fio: eta new line time too short".to_owned();
+                return fail(&[line], name, Some(text), "expected a time such as 1s");
+            }
+        }
+        return Effect::Continue;
+    }
+    let shortest = Duration::from_millis(250);
+    match parse_time(text, TimeUnit::Milliseconds).filter(|time| *time >= shortest) {
+        Some(time) => program.eta_interval = time,
+        None => {
+            let line = "fio: eta interval time too short (250msec min)".to_owned();
+            return fail(&[line], name, Some(text), "expected a time such as 500ms");
+        }
+    }
+    Effect::Continue
+}

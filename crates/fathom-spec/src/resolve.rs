@@ -1,0 +1,125 @@
+//! Rules across options: combinations that are wrong, that imply others, or that deserve a
+//! note. They run once for each job when it is complete, in a fixed order.
+
+mod block_size;
+mod depth;
+mod direct;
+mod groups;
+pub(crate) mod inverse;
+mod measurement;
+mod rate;
+mod time;
+mod wait;
+
+use crate::assign::Rejected;
+use crate::diagnostic::Diagnostic;
+use crate::outcome::Message;
+use crate::spec::{JobSpec, Origin};
+
+/// What a rule sees and where it speaks.
+pub(crate) struct Review<'a> {
+    /// The jobs defined before this one.
+    pub(crate) earlier: &'a [JobSpec],
+    /// Warnings end the program.
+    pub(crate) warnings_fatal: bool,
+    /// Lines to print.
+    pub(crate) messages: &'a mut Vec<Message>,
+    warned: bool,
+}
+
+/// One rule: may change the job, and may refuse it.
+type Rule = fn(&mut JobSpec, &mut Review<'_>) -> Result<(), Rejected>;
+
+/// All rules, in the order they run.
+const RULES: &[Rule] = &[
+    wait::check_waitee,
+    rate::check_exclusive,
+    rate::check_minimum,
+    time::drop_time_based_without_runtime,
+    block_size::alignment_turns_map_off,
+    block_size::distribution_turns_map_off,
+    block_size::warn_unaligned_direct,
+    block_size::check_size,
+    depth::cap_synchronous,
+    depth::clamp_batches,
+    direct::check_atomic,
+    direct::check_syncfs,
+    direct::drop_pre_read,
+    measurement::expand_gtod_reduce,
+    measurement::ignore_error_continues,
+    groups::check_latency_percentiles,
+    groups::check_job_count,
+];
+
+/// Holds a complete job against all rules.
+pub(crate) fn review(
+    job: &mut JobSpec,
+    earlier: &[JobSpec],
+    warnings_fatal: bool,
+    messages: &mut Vec<Message>,
+) -> Result<(), Rejected> {
+    let mut review = Review { earlier, warnings_fatal, messages, warned: false };
+    for rule in RULES {
+        rule(job, &mut review)?;
+    }
+    if review.warned && review.warnings_fatal {
+        return Err(Rejected);
+    }
+    Ok(())
+}
+
+impl Review<'_> {
+    /// Refuses the job: fio's line, then what is wrong in our words.
+    fn refuse(&mut self, origin: &Origin, line: impl Into<String>, problem: impl Into<String>) -> Rejected {
+        self.messages.push(Message::stderr(line));
+        self.messages.push(Diagnostic::general(origin, problem).message());
+        Rejected
+    }
+
+    /// A line on standard error that does not stop the run, unless warnings are fatal.
+    fn warn(&mut self, line: impl Into<String>) {
+        self.messages.push(Message::stderr(line));
+        self.warned = true;
+    }
+
+    /// A line on standard output.
+    fn note(&mut self, line: impl Into<String>) {
+        self.messages.push(Message::stdout(line));
+    }
+}
+
+/// Helpers for the tests of the rules.
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+    use crate::testing::MemorySource;
+    use crate::{Outcome, parse};
+
+    /// The last job of a command line and the lines printed on the way.
+    pub(crate) fn job(arguments: &str) -> (Option<JobSpec>, Vec<String>) {
+        let arguments: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
+        let texts = |messages: Vec<Message>| messages.into_iter().map(|message| message.text).collect();
+        match parse("fio", &arguments, &MemorySource::default()) {
+            Outcome::Run(mut run) => (run.jobs.pop(), texts(run.messages)),
+            Outcome::Exit(reply) => {
+                assert_eq!(reply.exit, 1);
+                (None, texts(reply.messages))
+            }
+        }
+    }
+
+    /// The job of a command line that has to be accepted without a word.
+    pub(crate) fn quiet_job(arguments: &str) -> JobSpec {
+        let (job, lines) = job(arguments);
+        assert_eq!(lines, Vec::<String>::new());
+        job.unwrap()
+    }
+
+    /// The first line printed for a command line that has to be refused.
+    pub(crate) fn refusal(arguments: &str) -> String {
+        let (job, lines) = job(arguments);
+        assert!(job.is_none(), "{arguments} was accepted");
+        assert!(lines.last().is_some_and(|line| line.starts_with("fathom: ")), "{lines:?}");
+        lines[0].clone()
+    }
+}

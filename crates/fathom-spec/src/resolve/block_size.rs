@@ -1,0 +1,81 @@
+//! Block sizes, their alignment, and the map of random blocks.
+
+use super::Review;
+use crate::assign::Rejected;
+use crate::spec::JobSpec;
+use crate::value::{Direction, Distribution, SizeSpec};
+
+/// Blocks that do not start at multiples of their size cannot be kept in the map.
+pub(super) fn alignment_turns_map_off(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let aligned = Direction::ALL.iter().any(|direction| {
+        job.block_size.ba.get(*direction).is_some_and(|align| align != job.smallest_block(*direction))
+    });
+    if aligned && job.io_type.rw.rw.is_random() && !job.io_type.norandommap {
+        review.warn("fio: Any use of blockalign= turns off randommap");
+        job.io_type.norandommap = true;
+    }
+    Ok(())
+}
+
+/// A distribution that prefers some blocks has to be able to come back to them.
+pub(super) fn distribution_turns_map_off(job: &mut JobSpec, _: &mut Review<'_>) -> Result<(), Rejected> {
+    if job.io_type.random_distribution != Distribution::Random {
+        job.io_type.norandommap = true;
+    }
+    Ok(())
+}
+
+/// Direct I/O wants whole sectors.
+pub(super) fn warn_unaligned_direct(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    if job.block_size.bs_unaligned && job.io_type.direct {
+        review.warn("fio: bs_unaligned may not work with raw io");
+    }
+    Ok(())
+}
+
+/// There is room for at least one block.
+pub(super) fn check_size(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let Some(SizeSpec::Bytes(size)) = job.size.size else {
+        return Ok(());
+    };
+    let smallest = Direction::ALL.iter().map(|direction| job.smallest_block(*direction)).min().unwrap_or(0);
+    if size > 0 && size < smallest {
+        return Err(review.refuse(
+            &job.origin,
+            format!("fio: size too small, must not be less than minimum block size: {size} < {smallest}"),
+            format!("job {}: make size at least {smallest}, or the block size smaller", job.name),
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{job, quiet_job, refusal};
+
+    #[test]
+    fn size_has_room_for_a_block() {
+        let line = "fio: size too small, must not be less than minimum block size:";
+        assert_eq!(refusal("--name=a --size=4"), format!("{line} 4 < 4096"));
+        assert_eq!(refusal("--name=a --bs=128k --size=64k"), format!("{line} 65536 < 131072"));
+        assert_eq!(refusal("--name=a --bsrange=8k-16k --size=4k"), format!("{line} 4096 < 8192"));
+        assert_eq!(refusal("--name=a --bssplit=64k/50:32k/50 --size=16k"), format!("{line} 16384 < 32768"));
+        quiet_job("--name=a --bs=4k,128k --size=64k");
+    }
+
+    #[test]
+    fn alignment_and_distributions_turn_the_map_off() {
+        let (aligned, lines) = job("--name=a --rw=randread --ba=512");
+        assert!(aligned.unwrap().io_type.norandommap);
+        assert_eq!(lines, ["fio: Any use of blockalign= turns off randommap"]);
+        assert!(!quiet_job("--name=a --rw=read --ba=512").io_type.norandommap);
+        assert!(quiet_job("--name=a --rw=randread --random_distribution=zipf:1.2").io_type.norandommap);
+        assert!(!quiet_job("--name=a --rw=randread").io_type.norandommap);
+    }
+
+    #[test]
+    fn unaligned_sizes_and_direct_io_get_a_warning() {
+        let (_, lines) = job("--name=a --bs_unaligned --direct=1");
+        assert_eq!(lines, ["fio: bs_unaligned may not work with raw io"]);
+    }
+}

@@ -1,0 +1,68 @@
+//! Queue depth and batches.
+
+use super::Review;
+use crate::assign::Rejected;
+use crate::engines;
+use crate::spec::JobSpec;
+
+/// Engines that finish each I/O before the next have a depth of 1.
+pub(super) fn cap_synchronous(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    job.asked_iodepth = job.depth.iodepth;
+    let synchronous = engines::find(&job.engine.ioengine.name).is_some_and(|engine| engine.synchronous);
+    if !synchronous || job.depth.iodepth <= 1 {
+        return Ok(());
+    }
+    review.note(
+        "note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1",
+    );
+    // vsync gathers adjacent blocks up to the depth, so the number still means something to it.
+    if job.engine.ioengine.name != "vsync" {
+        job.depth.iodepth = 1;
+    }
+    Ok(())
+}
+
+/// Fills in batch sizes left open and cuts those beyond the depth.
+pub(super) fn clamp_batches(job: &mut JobSpec, _: &mut Review<'_>) -> Result<(), Rejected> {
+    let depth = &mut job.depth;
+    let limit = depth.iodepth;
+    depth.iodepth_low = Some(match depth.iodepth_low {
+        None | Some(0) => limit,
+        Some(low) => low.min(limit),
+    });
+    if depth.iodepth_batch == 0 || depth.iodepth_batch > limit {
+        depth.iodepth_batch = limit;
+    }
+    depth.iodepth_batch_complete_min = depth.iodepth_batch_complete_min.min(limit);
+    let most = depth.iodepth_batch_complete_max.unwrap_or(0);
+    depth.iodepth_batch_complete_max = Some(most.min(limit).max(depth.iodepth_batch_complete_min));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{job, quiet_job};
+
+    #[test]
+    fn synchronous_engines_are_capped_with_a_note() {
+        let (capped, lines) = job("--name=a --iodepth=8");
+        let capped = capped.unwrap();
+        assert_eq!((capped.depth.iodepth, capped.asked_iodepth), (1, 8));
+        assert!(lines[0].starts_with("note: both iodepth >= 1"));
+        assert_eq!(quiet_job("--name=a --ioengine=libaio --iodepth=8").depth.iodepth, 8);
+    }
+
+    #[test]
+    fn batches_stay_within_the_depth() {
+        let depth = quiet_job("--name=a --ioengine=libaio --iodepth=8 --iodepth_batch=0").depth;
+        assert_eq!((depth.iodepth_batch, depth.iodepth_low), (8, Some(8)));
+        assert_eq!((depth.iodepth_batch_complete_min, depth.iodepth_batch_complete_max), (1, Some(1)));
+        let depth = quiet_job(
+            "--name=a --ioengine=libaio --iodepth=8 --iodepth_batch=99 --iodepth_low=99 \
+             --iodepth_batch_complete_min=4 --iodepth_batch_complete_max=2",
+        )
+        .depth;
+        assert_eq!((depth.iodepth_batch, depth.iodepth_low), (8, Some(8)));
+        assert_eq!(depth.iodepth_batch_complete_max, Some(4));
+    }
+}

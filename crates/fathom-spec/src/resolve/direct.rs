@@ -1,0 +1,75 @@
+//! What an engine can do to files: atomic writes, syncing, reading ahead.
+
+use super::Review;
+use crate::assign::Rejected;
+use crate::engines::{self, EngineDef};
+use crate::spec::JobSpec;
+
+fn engine(job: &JobSpec) -> Option<&'static EngineDef> {
+    engines::find(&job.engine.ioengine.name)
+}
+
+/// Atomic writes need an engine that has them, and direct I/O.
+pub(super) fn check_atomic(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    if !job.engine.atomic {
+        return Ok(());
+    }
+    if !engine(job).is_some_and(|engine| engine.atomic_writes) {
+        return Err(review.refuse(
+            &job.origin,
+            "fio: engine does not support atomic writes",
+            format!("job {}: atomic=1 needs ioengine pvsync2, libaio or io_uring", job.name),
+        ));
+    }
+    job.io_type.direct = true;
+    job.io_type.buffered = false;
+    Ok(())
+}
+
+/// Syncing the whole file system at the end is up to the engine.
+pub(super) fn check_syncfs(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    if job.io_type.end_syncfs && !engine(job).is_some_and(|engine| engine.syncfs) {
+        let engine = &job.engine.ioengine.name;
+        return Err(review.refuse(
+            &job.origin,
+            format!("{}: I/O engine does not support syncfs", job.name),
+            format!("job {}: end_syncfs=1 does not work with ioengine {engine}", job.name),
+        ));
+    }
+    Ok(())
+}
+
+/// Engines without files have nothing to read ahead.
+pub(super) fn drop_pre_read(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    if job.file.pre_read && engine(job).is_some_and(|engine| engine.without_files) {
+        review.warn("fio: cannot pre-read files with an IO engine that isn't seekable. Pre-read disabled.");
+        job.file.pre_read = false;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{job, quiet_job, refusal};
+
+    #[test]
+    fn atomic_writes_are_direct_and_need_an_engine() {
+        assert_eq!(refusal("--name=a --atomic=1"), "fio: engine does not support atomic writes");
+        assert!(quiet_job("--name=a --atomic=1 --ioengine=io_uring").io_type.direct);
+    }
+
+    #[test]
+    fn not_every_engine_syncs_file_systems() {
+        let line = refusal("--name=a --end_syncfs=1 --ioengine=null");
+        assert_eq!(line, "a: I/O engine does not support syncfs");
+        quiet_job("--name=a --end_syncfs=1");
+    }
+
+    #[test]
+    fn nothing_is_read_ahead_without_files() {
+        let (accepted, lines) = job("--name=a --pre_read=1 --ioengine=null");
+        assert!(!accepted.unwrap().file.pre_read);
+        assert!(lines[0].ends_with("Pre-read disabled."));
+        assert!(quiet_job("--name=a --pre_read=1").file.pre_read);
+    }
+}

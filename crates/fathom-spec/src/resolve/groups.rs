@@ -1,0 +1,73 @@
+//! Jobs as members of groups, and how many there may be.
+
+use super::Review;
+use crate::assign::Rejected;
+use crate::spec::JobSpec;
+
+/// All clones of all jobs together.
+const MOST_CLONES: u64 = 4096;
+
+/// A group's latency percentiles are reported once, so its jobs have to agree on them.
+pub(super) fn check_latency_percentiles(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    if !job.measurement.group_reporting || opens_group(job) {
+        return Ok(());
+    }
+    // Walk back through the group to the job that opened it.
+    for earlier in review.earlier.iter().rev() {
+        if earlier.measurement.lat_percentiles != job.measurement.lat_percentiles {
+            return Err(review.refuse(
+                &job.origin,
+                format!("fio: lat_percentiles in job: {} differs from group", job.name),
+                format!("job {}: give all jobs of the group the same lat_percentiles", job.name),
+            ));
+        }
+        if opens_group(earlier) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn opens_group(job: &JobSpec) -> bool {
+    job.threads.stonewall || job.measurement.new_group
+}
+
+/// The run has a fixed ceiling of clones.
+pub(super) fn check_job_count(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let clones = |job: &JobSpec| u64::from(job.job_description.numjobs);
+    let total: u64 = review.earlier.iter().map(clones).sum::<u64>() + clones(job);
+    if clones(job) == 0 || total > MOST_CLONES {
+        return Err(review.refuse(
+            &job.origin,
+            "error: maximum number of jobs reached.\nerror: failed to setup shm segment",
+            format!(
+                "job {}: numjobs={} is out of range; at least 1, and at most {MOST_CLONES} in the whole run",
+                job.name, job.job_description.numjobs
+            ),
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{quiet_job, refusal};
+
+    #[test]
+    fn groups_agree_on_percentiles() {
+        assert_eq!(
+            refusal("--name=a --name=b --lat_percentiles=1 --group_reporting"),
+            "fio: lat_percentiles in job: b differs from group"
+        );
+        quiet_job("--name=a --group_reporting --name=b --lat_percentiles=1");
+        quiet_job("--name=a --name=b --lat_percentiles=1 --group_reporting --new_group");
+    }
+
+    #[test]
+    fn the_number_of_clones_is_limited() {
+        assert!(refusal("--name=a --numjobs=0").starts_with("error: maximum number of jobs reached."));
+        refusal("--name=a --numjobs=5000");
+        refusal("--name=a --numjobs=4000 --name=b --numjobs=97");
+        assert_eq!(quiet_job("--name=a --numjobs=4096").job_description.numjobs, 4096);
+    }
+}

@@ -1,0 +1,45 @@
+//! Pairs of options that say the same thing in opposite words: the last one given counts.
+
+use crate::spec::JobSpec;
+use crate::value::CpuList;
+
+/// Lets the partner of an option that was just given follow it.
+pub(crate) fn follow(job: &mut JobSpec, option: &str) {
+    let io_type = &mut job.io_type;
+    match option {
+        "direct" => io_type.buffered = !io_type.direct,
+        "buffered" => io_type.direct = !io_type.buffered,
+        "rwmixread" => io_type.rwmixwrite = 100u32.saturating_sub(io_type.rwmixread),
+        "rwmixwrite" => io_type.rwmixread = 100u32.saturating_sub(io_type.rwmixwrite),
+        "cpumask" => job.threads.cpus_allowed = job.threads.cpumask.map(CpuList::from_mask),
+        "name" => {
+            if let Some(name) = &job.job_description.name {
+                job.name.clone_from(name);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::quiet_job;
+    use crate::value::CpuList;
+
+    #[test]
+    fn the_last_of_a_pair_wins() {
+        let job = quiet_job("--name=a --buffered=0");
+        assert!(job.io_type.direct && !job.io_type.buffered);
+        let job = quiet_job("--name=a --direct=1 --buffered=1");
+        assert!(!job.io_type.direct && job.io_type.buffered);
+        let job = quiet_job("--name=a --rwmixread=70");
+        assert_eq!((job.io_type.rwmixread, job.io_type.rwmixwrite), (70, 30));
+        let job = quiet_job("--name=a --rwmixread=70 --rwmixwrite=90");
+        assert_eq!((job.io_type.rwmixread, job.io_type.rwmixwrite), (10, 90));
+    }
+
+    #[test]
+    fn a_mask_is_a_list_of_cpus() {
+        assert_eq!(quiet_job("--name=a --cpumask=5").threads.cpus_allowed, Some(CpuList(vec![0, 2])));
+    }
+}

@@ -1,0 +1,50 @@
+//! Waiting for other jobs.
+
+use super::Review;
+use crate::assign::Rejected;
+use crate::spec::JobSpec;
+
+/// The job waited for exists, once, and before this one.
+pub(super) fn check_waitee(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let Some(waitee) = job.threads.wait_for.clone() else {
+        return Ok(());
+    };
+    let name = &job.name;
+    if waitee == *name {
+        return Err(review.refuse(
+            &job.origin,
+            format!("{name}: a job cannot wait for itself (wait_for={waitee})."),
+            format!("job {name}: wait_for has to name another, earlier job"),
+        ));
+    }
+    match review.earlier.iter().filter(|earlier| earlier.name == waitee).count() {
+        1 => Ok(()),
+        0 => Err(review.refuse(
+            &job.origin,
+            format!("{name}: waitee job {waitee} unknown."),
+            format!("job {name}: wait_for={waitee} has to name a job defined before this one"),
+        )),
+        _ => Err(review.refuse(
+            &job.origin,
+            format!(
+                "{name}: multiple waitees {waitee} found,\nplease avoid duplicates when using wait_for option."
+            ),
+            format!("job {name}: wait_for={waitee} fits several jobs; give them different names"),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{quiet_job, refusal};
+
+    #[test]
+    fn only_one_earlier_job_can_be_waited_for() {
+        assert_eq!(refusal("--name=a --wait_for=z"), "a: waitee job z unknown.");
+        assert_eq!(refusal("--name=a --wait_for=a"), "a: a job cannot wait for itself (wait_for=a).");
+        assert!(
+            refusal("--name=b --name=b --name=a --wait_for=b").starts_with("a: multiple waitees b found,")
+        );
+        assert_eq!(quiet_job("--name=b --name=a --wait_for=b").threads.wait_for.as_deref(), Some("b"));
+    }
+}

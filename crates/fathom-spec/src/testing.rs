@@ -1,0 +1,57 @@
+//! A source in memory for tests.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::source::Source;
+
+/// Files and variables that exist only in a test.
+#[derive(Debug, Default)]
+pub(crate) struct MemorySource {
+    pub(crate) files: HashMap<PathBuf, String>,
+    pub(crate) variables: HashMap<String, String>,
+}
+
+impl MemorySource {
+    pub(crate) fn with_file(path: &str, text: &str) -> Self {
+        MemorySource {
+            files: HashMap::from([(PathBuf::from(path), text.to_owned())]),
+            variables: HashMap::new(),
+        }
+    }
+}
+
+impl Source for MemorySource {
+    fn read_file(&self, path: &Path) -> io::Result<String> {
+        self.files.get(path).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn read_stdin(&self) -> io::Result<String> {
+        self.read_file(Path::new("-"))
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        self.variables.get(name).cloned()
+    }
+
+    fn is_directory(&self, path: &Path) -> bool {
+        path == Path::new("/tmp") || path == Path::new("/")
+    }
+
+    fn online_cpus(&self) -> u32 {
+        4
+    }
+
+    fn configured_cpus(&self) -> u32 {
+        4
+    }
+
+    fn page_size(&self) -> u64 {
+        4096
+    }
+
+    fn memory_mib(&self) -> u64 {
+        1024
+    }
+}
