@@ -29,7 +29,7 @@ fn run(directory: &Path, words: &str) -> Finished {
 #[track_caller]
 fn expect_error(finished: &Finished, name: &str, code: u64, text: &str) {
     let all = format!("{}{}", finished.stdout, finished.stderr);
-    let start = format!("err={code:2}/file:");
+    let start = format!("err={code}/file:");
     let told = |line: &&str| {
         line.starts_with("fio: pid=") && line.contains(&start) && line.ends_with(&format!("error={text}"))
     };
@@ -50,8 +50,6 @@ fn a_file_that_must_not_be_made() {
     let directory = scratch();
     let finished =
         run(directory.path(), "--name=bad --filename=absent --rw=read --size=64k --allow_file_create=0");
-    let document = json::document(&finished.stdout);
-    assert_ne!(json::integer(json::job(&document, "bad"), "error"), 0);
     assert!(
         finished.stderr.contains("fio: file creation disallowed by allow_file_create=0"),
         "{}",

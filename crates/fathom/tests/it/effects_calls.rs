@@ -61,6 +61,8 @@ fn vsync_gathers_neighbours() {
     let trace = require!(trace("readv,read", words));
     let calls = trace.on("readv", "/data").count();
     assert!((2..=16).contains(&calls), "{calls} calls of readv");
+    // The installed release counts fewer bytes than it reads here.
+    fathom_only!();
     expect_ios(&json::document(&trace.finished.stdout), &["read"], 16, 4096);
 }
 
@@ -176,6 +178,8 @@ fn random_offsets_are_a_permutation() {
 /// The sequence that verification depends on is the published one.
 #[test]
 fn random_offsets_of_a_verifying_job() {
+    // Releases differ in how they seed.
+    fathom_only!();
     let words = "--name=job --filename=data --rw=randwrite --bs=4k --size=64k --overwrite=1 --verify=crc32c --do_verify=0";
     let trace = require!(trace("pwrite64", words));
     let blocks: Vec<u64> = trace.on("pwrite64", "/data").map(|call| offset_of(call) / 4096).collect();

@@ -172,7 +172,7 @@ fn every_clone_reports_its_own_process() {
         .stdout
         .lines()
         .filter(|line| line.starts_with("job: (groupid=0, jobs=1): err= 0: pid="))
-        .filter_map(|line| line.split("pid=").nth(1)?.split(':').next())
+        .filter_map(|line| line.split(": pid=").nth(1)?.split(':').next())
         .collect();
     assert_eq!(pids.len(), 3, "{}", finished.stdout);
     assert!(finished.stdout.contains("\n...\n"), "{}", finished.stdout);

@@ -9,6 +9,8 @@ use std::time::Duration;
 const ANSWERED: u64 = 50;
 /// Run time of every job here.
 const RUNTIME: Duration = Duration::from_secs(2);
+/// When to give up waiting.
+const TIMEOUT: Duration = Duration::from_secs(20);
 /// When the report must be there: a second after the deadline, and a little for starting up.
 const LIMIT: Duration = Duration::from_millis(3_500);
 
@@ -31,7 +33,7 @@ fn hang() -> Result<HungFs, String> {
 fn check(fs: &HungFs, more: &str) {
     let directory = scratch();
     file_of(directory.path(), "good", MIB);
-    let finished = Launch::fathom(directory.path()).words(&job(fs, more)).run();
+    let finished = Launch::fathom(directory.path()).timeout(TIMEOUT).words(&job(fs, more)).run();
 
     assert!(finished.stdout_closed < LIMIT, "output was held for {:?}", finished.stdout_closed);
     assert!(finished.elapsed < LIMIT, "ended after {:?}", finished.elapsed);
@@ -59,7 +61,7 @@ fn check_report(fs: &HungFs, stdout: &str) {
     for asked in stuck {
         let offset = asked.offset.to_string();
         let named = |note: &&str| note.split(|c: char| !c.is_ascii_digit()).any(|number| number == offset);
-        assert!(notes.iter().any(|note| named(note)), "no note names offset {offset}: {notes:?}");
+        assert!(notes.iter().any(named), "no note names offset {offset}: {notes:?}");
     }
 }
 
@@ -91,7 +93,7 @@ fn synchronous_writes() {
          --overwrite=1 --filename={}",
         fs.file().display()
     );
-    let finished = Launch::fathom(directory.path()).words(&words).run();
+    let finished = Launch::fathom(directory.path()).timeout(TIMEOUT).words(&words).run();
     assert!(finished.stdout_closed < LIMIT, "output was held for {:?}", finished.stdout_closed);
     assert_ne!(finished.code(), 0);
     let offset = fs.hanging()[0].offset.to_string();
@@ -109,7 +111,8 @@ fn a_stuck_thread() {
     let fs = require!(hang());
     let directory = scratch();
     file_of(directory.path(), "good", MIB);
-    let mut running = Launch::fathom(directory.path()).words(&job(&fs, "--thread=1")).start();
+    let mut running =
+        Launch::fathom(directory.path()).timeout(TIMEOUT).words(&job(&fs, "--thread=1")).start();
     let (stdout, when) = running.wait_for_output(|text| text.contains("\nnote: "));
     assert!(when < LIMIT, "the report came after {when:?}");
     check_report(&fs, &stdout);
@@ -127,7 +130,7 @@ fn interrupted_while_stuck() {
         "--output-format=normal,json --name=hung --rw=read --bs=4k --size=1M --time_based --runtime=60 --filename={}",
         fs.file().display()
     );
-    let running = Launch::fathom(directory.path()).words(&words).start();
+    let running = Launch::fathom(directory.path()).timeout(TIMEOUT).words(&words).start();
     while fs.hanging().is_empty() && running.elapsed() < RUNTIME {
         std::thread::sleep(Duration::from_millis(10));
     }

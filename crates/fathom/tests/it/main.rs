@@ -17,6 +17,7 @@ mod effects_order;
 mod hung;
 mod hung_fs;
 mod interrupted;
+mod invariants;
 mod killed;
 mod seeds_files;
 mod seeds_groups;

@@ -18,6 +18,13 @@ pub(crate) fn kill_tree(pid: u32) {
     }
 }
 
+/// True while a process exists and has not ended; one that has may still wait to be collected.
+pub(crate) fn runs(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(')').and_then(|(_, fields)| fields.split_whitespace().next());
+    state.is_some_and(|state| !matches!(state, "Z" | "X"))
+}
+
 /// All processes below `pid`, parents before their children.
 pub(crate) fn descendants(pid: u32) -> Vec<u32> {
     let table = parents();
