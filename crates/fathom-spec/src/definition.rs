@@ -219,7 +219,7 @@ pub struct OptionDef {
     pub parent: Option<&'static str>,
     /// Engine the option is private to; empty for options of every job.
     pub engine: &'static str,
-    /// Help text, first paragraph of the field's documentation.
+    /// Help text: the documentation of the field. Its first line is the summary.
     pub help: &'static str,
     /// Whether it works in this version.
     pub status: Status,
@@ -274,9 +274,14 @@ impl OptionDef {
         OptionDef { name, kind: Kind::Deprecated, category, help, status, ..OptionDef::BLANK }
     }
 
-    /// The help text without the blanks that documentation comments begin with.
+    /// The first line of the help text.
     pub fn summary(&self) -> &'static str {
-        self.help.trim()
+        self.help.lines().next().unwrap_or("").trim()
+    }
+
+    /// What the help text says beyond its first line.
+    pub fn details(&self) -> String {
+        self.help.lines().skip(1).map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
     /// Whether the option goes by this name.
@@ -348,7 +353,7 @@ macro_rules! options {
      $field:ident, [$($name:literal)?], $type:ty, [$($default:literal)?], [$($property:ident: $value:expr,)*]) => {
         $crate::definition::OptionDef {
             name: options!(@name $field $($name)?),
-            help: concat!($($help),+),
+            help: concat!($($help, "\n"),+),
             kind: $crate::definition::Kind::$kind,
             status: $crate::definition::Status::$status,
             category: $crate::definition::Category::$category,

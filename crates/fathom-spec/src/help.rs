@@ -48,8 +48,9 @@ fn range_line(definition: &OptionDef) -> Option<String> {
         value.map_or(otherwise.to_owned(), |value| number(definition.kind, value))
     };
     match definition.kind {
-        Kind::Int | Kind::FloatList if min.is_some() || max.is_some() => {
-            Some(format!("min={}, max={}", shown(min, "0"), shown(max, "-1")))
+        Kind::Int => Some(format!("min={}, max={}", shown(min, "0"), shown(max, "-1"))),
+        Kind::FloatList if min.is_some() || max.is_some() => {
+            Some(format!("min={}, max={}", shown(min, "0.000000"), shown(max, "-1")))
         }
         _ => min.map(|min| format!("min={}", number(definition.kind, min))),
     }

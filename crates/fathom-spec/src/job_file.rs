@@ -48,7 +48,7 @@ pub(crate) fn read(path: &str, source: &dyn Source) -> JobFile {
     let text = if path == "-" { source.read_stdin() } else { source.read_file(Path::new(path)) };
     match text {
         Ok(text) => {
-            let mut reader = Reader { source, file: JobFile::default(), open: false };
+            let mut reader = Reader { source, file: JobFile::default(), open: false, open_was_lost: false };
             reader.read_lines(&text, Path::new(path), 0);
             reader.file
         }
@@ -72,19 +72,22 @@ struct Reader<'a> {
     file: JobFile,
     /// Whether a section has been opened and options may follow.
     open: bool,
+    /// Whether a failed include closed it.
+    open_was_lost: bool,
 }
 
 impl Reader<'_> {
     /// Takes in the lines of a file; `depth` tells an included file from the job file.
     fn read_lines(&mut self, text: &str, path: &Path, depth: usize) {
         for (index, line) in text.lines().enumerate() {
-            if !self.file.failure.is_empty() {
-                return;
-            }
             let line = without_comment(line);
             let origin = Origin::File { path: path.to_owned(), line: index + 1 };
             if line.is_empty() {
                 continue;
+            }
+            if !self.file.failure.is_empty() {
+                self.stop_after_include(line, depth);
+                return;
             }
             if line.starts_with('[') {
                 self.open_section(line, origin, depth);
@@ -152,6 +155,7 @@ impl Reader<'_> {
         }
         let name = keywords::expand_variables(name, self.source);
         let beside: PathBuf = includer.parent().unwrap_or(Path::new("")).join(&name);
+        let shown = beside.display().to_string();
         let found = self
             .source
             .read_file(Path::new(&name))
@@ -169,7 +173,7 @@ impl Reader<'_> {
                 self.file.failure.push(Diagnostic::general(&origin, problem).message());
             }
             Err(error) => {
-                self.file.failure.push(Message::stderr(format!("fio: unable to open '{name}' job file")));
+                self.file.failure.push(Message::stderr(format!("fio: unable to open '{shown}' job file")));
                 self.close_after_include(&name);
                 let problem = format!("include {name}: {error}");
                 self.file.failure.push(Diagnostic::general(&origin, problem).message());
@@ -177,11 +181,22 @@ impl Reader<'_> {
         }
     }
 
-    fn close_after_include(&mut self, name: &str) {
-        let line = Message::stderr(format!("Error 1 while parsing include file {name}"));
-        // Our own line stays the last one.
+    /// A failed include closes the job, so that fio also complains about the option behind it.
+    fn stop_after_include(&mut self, line: &str, depth: usize) {
+        let is_option = !line.starts_with('[') && included_file(line).is_none();
+        if depth == 0 && self.open_was_lost && is_option {
+            self.insert_before_ours(format!("fio: option <{line}> outside of [] job section"));
+        }
+    }
+
+    fn insert_before_ours(&mut self, line: String) {
         let at = self.file.failure.iter().position(is_ours).unwrap_or(self.file.failure.len());
-        self.file.failure.insert(at, line);
+        self.file.failure.insert(at, Message::stderr(line));
+    }
+
+    fn close_after_include(&mut self, name: &str) {
+        self.insert_before_ours(format!("Error 1 while parsing include file {name}"));
+        self.open_was_lost = true;
         self.open = false;
     }
 }

@@ -9,6 +9,7 @@
 mod assembly;
 mod assign;
 mod command_line;
+mod compatibility;
 pub mod definition;
 mod diagnostic;
 pub mod engines;
@@ -28,6 +29,7 @@ mod spec;
 mod testing;
 pub mod value;
 
+pub use compatibility::compatibility_markdown;
 pub use diagnostic::Diagnostic;
 pub use outcome::{Message, Outcome, Reply, Stream};
 pub use source::{Source, SystemSource};

@@ -46,3 +46,6 @@ pub static TABLES: &[&[OptionDef]] = &[
     profile::TABLE,
     deprecated::TABLE,
 ];
+
+#[cfg(test)]
+mod tests;

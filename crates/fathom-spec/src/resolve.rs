@@ -63,6 +63,8 @@ pub(crate) fn review(
         rule(job, &mut review)?;
     }
     if review.warned && review.warnings_fatal {
+        let problem = format!("job {}: the warning above is an error because of --warnings-fatal", job.name);
+        review.messages.push(Diagnostic::general(&job.origin, problem).message());
         return Err(Rejected);
     }
     Ok(())

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::job_file::Section;
+use crate::registry::find_job_option;
 
 /// One line for a job file: the options of [global] first, then each job. A blank ends it,
 /// as in fio.
@@ -13,10 +14,12 @@ pub(crate) fn command_line(sections: &[Section]) -> String {
             let _ = write!(line, "--name={} ", section.name);
         }
         for option in &section.options {
+            let name =
+                find_job_option(&option.name).map_or(option.name.as_str(), |definition| definition.name);
             let _ = match &option.value {
-                Some(value) if option.name == "description" => write!(line, "--description=\"{value}\" "),
-                Some(value) => write!(line, "--{}={value} ", option.name),
-                None => write!(line, "--{} ", option.name),
+                Some(value) if name == "description" => write!(line, "--description=\"{value}\" "),
+                Some(value) => write!(line, "--{name}={value} "),
+                None => write!(line, "--{name} "),
             };
         }
     }

@@ -17,14 +17,15 @@ options! {
     /// Memory for the data and what is in it.
     pub struct BufferOptions at job.buffers, in Buffers, table TABLE;
 
-    /// Where I/O buffers come from; mmap, mmaphuge and mmapshared take :FILE
+    /// Memory that buffers are made of
+    /// Mappings take a file behind a colon.
     Built Choice mem: Memory = "malloc", {
         aliases: &["iomem"],
         choices: MemoryKind::CHOICES,
         later_choices: &["shm", "shmhuge", "mmapshared", "mmaphuge", "cudamalloc"],
     };
 
-    /// Alignment of the buffers
+    /// Alignment of the first buffer in bytes
     Built Int iomem_align: u64 = "0", {
         aliases: &["mem_align"],
         bounds: Bounds::at_least(0.0),
@@ -38,16 +39,17 @@ options! {
     /// GPU index for mem=cudamalloc
     Later Int gpu_dev_id: u32 = "0";
 
-    /// Fill buffers with zeros
+    /// Write zeros
     Built Flag zero_buffers: bool;
 
-    /// New buffer content for every I/O
+    /// New random content for each write
     Built Flag refill_buffers: bool;
 
-    /// Slightly alter buffer content for every I/O
+    /// Change a few bytes of the content for each write
     Built Bool scramble_buffers: bool = "1";
 
-    /// Repeat this pattern in the buffers
+    /// Content of the buffers, repeated
+    /// Numbers, 0x digits, "text", 'file' and %o (the offset) one after the other.
     Built Text buffer_pattern: Option<Pattern>;
 
     /// How compressible the data shall be

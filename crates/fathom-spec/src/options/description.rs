@@ -28,22 +28,26 @@ options! {
     /// What the job is called, how often it runs, how sizes are read.
     pub struct JobDescriptionOptions at job.job_description, in JobDescription, table TABLE;
 
-    /// Free text copied into the report (normal, JSON "desc", terse last field)
+    /// Text copied into the report
     Built Text description: Option<String>;
 
-    /// Job name; on the command line it starts a new job section
+    /// Name of the job
+    /// On the command line it opens a new job; in a job file it replaces the name of the section.
     Built Text name: Option<String>;
 
-    /// Run the whole job this many times
+    /// Number of times the whole job runs
     Built Int loops: u32 = "1";
 
-    /// Number of clones of this job
+    /// Number of clones of the job
+    /// All clones of a run together are at most 4096.
     Built Int numjobs: u32 = "1";
 
-    /// Whether k/M/G suffixes mean powers of 1024 or 1000 (the "i" forms mean the opposite)
+    /// What suffixes such as k mean
+    /// With 1024, k is 1024 and kib 1000; with 1000, k is 1000 and kib 1024.
     Built Choice kb_base: KbBase = "1024", { choices: KbBase::CHOICES, early: true };
 
-    /// Report bandwidth in bytes (8), bits (1) or decide from the engine (0)
+    /// Unit of bandwidth in reports
+    /// Without it, the engine decides.
     Built Choice unit_base: Option<UnitBase>, { choices: UnitBase::CHOICES, early: true };
 }
 

@@ -32,13 +32,15 @@ options! {
     /// The engine and what several engines share.
     pub struct EngineOptions at job.engine, in Engine, table TABLE;
 
-    /// Selects the I/O engine; unknown names are tried as shared objects
+    /// Engine that does the I/O
+    /// external:PATH names a shared object.
     Built Text ioengine: EngineName = "psync", { choices: engines::CHOICES };
 
-    /// Ranges per trim command
+    /// Ranges in each trim command
     Later Int num_range: u32 = "1", { bounds: Bounds::at_most(256.0) };
 
-    /// Issue writes with torn write protection
+    /// Write blocks that are never torn
+    /// Implies direct; only for pvsync2, libaio and io_uring.
     Built Bool atomic: bool = "0";
 
     /// Flexible data placement for writes

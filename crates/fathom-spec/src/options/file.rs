@@ -61,16 +61,19 @@ options! {
     /// Which files, devices and zones the job works on.
     pub struct FileOptions at job.file, in File, table TABLE;
 
-    /// Colon separated list of targets; a backslash escapes ":"; "-" is stdin/stdout
+    /// Files and devices to work on, separated by colons
+    /// A backslash before a colon makes it part of the name. All clones share them. Without it, names are made from filename_format.
     Built Text filename: Option<String>, { early: true };
 
-    /// Treat all named files as this type instead of asking stat
+    /// Kind of file that the names stand for, instead of asking the file system
     Built Choice filetype: FileType = "none", { choices: FileType::CHOICES };
 
-    /// Prefix directory for file names; colon list is dealt to clones in turn
+    /// Directory for the files, which has to exist
+    /// A list separated by colons is dealt to the clones in turn.
     Built Text directory: Option<String>, { check: Some(check_directories) };
 
-    /// Template for generated names
+    /// Template of file names
+    /// $jobname, $jobnum (number of the clone) and $filenum are replaced.
     Built Text filename_format: String = "$jobname.$jobnum.$filenum", { early: true };
 
     /// In client/server mode prepend the client address to generated file names
@@ -86,19 +89,20 @@ options! {
     /// Add every regular file below this directory as target
     Later Text opendir: Option<String>;
 
-    /// Number of files per clone
+    /// Number of files of each clone
     Built Int nrfiles: u32 = "1", { aliases: &["nr_files"] };
 
-    /// Files kept open at once
+    /// Number of files open at the same time
     Later Int openfiles: Option<u32>;
 
-    /// How the next file is chosen; :N switches every N I/Os, zipf/pareto/normal take a float
+    /// How the next file is chosen
+    /// Behind a colon the number of I/Os on a file, or the parameter of the distribution.
     Built Choice file_service_type: FileService = "roundrobin", {
         choices: FileService::CHOICES,
         parent: Some("nrfiles"),
     };
 
-    /// Preallocation method used when laying out files
+    /// How new files get their space before the run
     Built Choice fallocate: Fallocate = "native", { choices: Fallocate::CHOICES };
 
     /// Switch the block device to this scheduler before the run
@@ -143,28 +147,29 @@ options! {
     /// Write the short zone tail instead of finishing the zone
     Later Bool write_zone_remainder: bool = "0";
 
-    /// Lay files out one job at a time
+    /// Create the files of one job after those of the other
     Built Bool create_serialize: bool = "1";
 
-    /// fsync after layout
+    /// Sync files that were created for the job
     Built Bool create_fsync: bool = "1";
 
-    /// Create a file only when first opened
+    /// Create a file only when the job first opens it
     Built Bool create_on_open: bool = "0";
 
-    /// Only lay files out, no I/O
+    /// Create the files and do no I/O
     Built Bool create_only: bool = "0";
 
-    /// Permission to create missing files
+    /// Create files that do not exist
     Built Bool allow_file_create: bool = "1";
 
     /// Permission to write to a mounted block device
     Later Bool allow_mounted_write: bool = "0";
 
-    /// Read the whole file into cache before start
+    /// Read the files once before the job starts
+    /// Only for engines that work on files.
     Built Bool pre_read: bool = "0";
 
-    /// Remove files when the job ends
+    /// Delete the files when the job ends
     Built Bool unlink: bool = "0";
 
     /// Remove files after every loop

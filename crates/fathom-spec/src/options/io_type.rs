@@ -74,104 +74,125 @@ options! {
     pub struct IoTypeOptions at job.io_type, in IoType, table TABLE;
 
     /// Direction and pattern of the I/O
+    /// Behind a colon: for sequential patterns the bytes to add after each block (may be negative), for random ones the number of I/Os for each random offset.
     Built Choice rw: RwMode = "read", { aliases: &["readwrite"], choices: Rw::CHOICES };
 
-    /// How the offset behaves when rw has a numeric postfix
+    /// Where I/Os go between two random offsets
+    /// Matters for random patterns with a number behind the colon of rw.
     Built Choice rw_sequencer: RwSequencer = "sequential", { choices: RwSequencer::CHOICES };
 
-    /// First byte of the region used; percent allowed
+    /// First byte of the region that is worked on
+    /// A percentage counts from the size of the target.
     Built Size offset: SizeSpec = "0", { aliases: &["fileoffset"] };
 
-    /// Round a percentage offset down to this multiple
+    /// Multiple that a percentage offset is rounded down to
+    /// 0 means the smallest block size.
     Built Int offset_align: u64 = "0";
 
-    /// Add clone-number times this to the offset
+    /// Distance between the regions of two clones
+    /// Each clone adds its number times this to the offset.
     Built Size offset_increment: SizeSpec = "0", { parent: Some("offset") };
 
-    /// Stop after this many I/Os
+    /// End after this many I/Os
+    /// 0 sets no limit; the size still does.
     Built Size number_ios: u64 = "0";
 
-    /// Same random sequence every run
+    /// Draw the same random sequence in every run
+    /// With 0 and no randseed, seeds come from the system.
     Built Bool randrepeat: bool = "1", { aliases: &["allrandrepeat"], parent: Some("rw") };
 
-    /// Seed of the generators
+    /// Seed of all random generators of the job
     Built Size randseed: u64 = "0x89", { parent: Some("rw") };
 
-    /// Do not track which blocks random I/O already covered
+    /// Forget which blocks random I/O has been to
+    /// Blocks may then repeat before all have had their turn.
     Built Flag norandommap: bool, { parent: Some("rw") };
 
-    /// If the map cannot be allocated continue without it
+    /// Go on without the map of blocks when memory is short
     Built Bool softrandommap: bool = "0", { parent: Some("norandommap"), unlisted: true };
 
-    /// SSD preconditioning random write pattern
+    /// Precondition a solid state disk with one pass of random writes
+    /// Needs random_generator=lfsr and norandommap=1.
     Later Bool sprandom: bool = "0", { parent: Some("rw") };
 
-    /// Number of regions for sprandom
+    /// Regions that a preconditioning pass is cut into
     Later Int spr_num_regions: u32 = "100", { parent: Some("sprandom"), unlisted: true };
 
-    /// Over-provisioning ratio for sprandom
+    /// Over-provisioning of the disk that is preconditioned
     Later FloatList spr_op: f64 = "0.15", { parent: Some("sprandom"), unlisted: true };
 
-    /// Device cache size for sprandom
+    /// Size of the cache of the disk that is preconditioned
     Later Size spr_cs: u64 = "0", { parent: Some("sprandom"), unlisted: true };
 
     /// Generator behind random offsets
+    /// Naming one asks for exactly the sequence that fio draws.
     Built Choice random_generator: RandomGenerator = "tausworthe", { choices: RandomGenerator::CHOICES };
 
-    /// Distribution of random offsets with optional arguments
+    /// Which offsets random I/O prefers
+    /// zipf:theta, pareto:h and normal:deviation take a centre behind another colon; zoned:share/range and zoned_abs:share/size list zones; sequence:n,n,... lists blocks. All but random turn the map of blocks off.
     Built Choice random_distribution: Distribution = "random", { choices: Distribution::CHOICES };
 
-    /// For random_distribution=sequence move forward by the list length each repetition
+    /// Shift a listed sequence of blocks by its length at each repetition
     Built Bool random_sequence_stride: bool = "0";
 
-    /// Share of random blocks in a random workload, per direction
+    /// Share of random offsets in a random workload, in percent
+    /// The rest continues behind the last I/O. One value each for reads, writes and trims.
     Built Int percentage_random: PerDir<u32> = "100", { bounds: Bounds::at_most(100.0) };
 
-    /// posix_fadvise advice issued on the file
+    /// What the kernel is told about the access pattern
     Built Choice fadvise_hint: FadviseHint = "1", { choices: FadviseHint::CHOICES };
 
-    /// fsync after every N writes
+    /// Sync the file after every so many writes
+    /// 0 never does.
     Built Int fsync: u32 = "0";
 
-    /// fdatasync after every N writes
+    /// Sync the data of the file after every so many writes
+    /// 0 never does.
     Built Int fdatasync: u32 = "0";
 
-    /// Mark every Nth write as barrier
+    /// Make every so-many-th write a barrier
     Later Int write_barrier: u32 = "0";
 
-    /// mode list and count: mode[,mode]:N calls sync_file_range every N writes
+    /// Push written ranges out every so many writes
+    /// Steps separated by commas, then a colon and the number of writes.
     Built Choice sync_file_range: Option<SyncFileRange>, { choices: SyncFileRange::CHOICES };
 
-    /// O_DIRECT or platform equivalent
+    /// Bypass the page cache (O_DIRECT)
+    /// The opposite of buffered; the last one given counts.
     Built Bool direct: bool = "0";
 
-    /// Page cache I/O
+    /// Go through the page cache
+    /// The opposite of direct; the last one given counts.
     Built Bool buffered: bool = "1";
 
-    /// Lay the file out before writing
+    /// Give the file its full size and content before writing to it
     Built Bool overwrite: bool = "0";
 
-    /// Share of reads
+    /// Share of reads in a mixed workload, in percent
+    /// The opposite of rwmixwrite; the last one given counts.
     Built Int rwmixread: u32 = "50", { bounds: Bounds::at_most(100.0) };
 
-    /// Share of writes
+    /// Share of writes in a mixed workload, in percent
+    /// The opposite of rwmixread; the last one given counts.
     Built Int rwmixwrite: u32 = "50", { bounds: Bounds::at_most(100.0) };
 
-    /// Drop the page cache of the file before start
+    /// Drop cached pages of the file before the job starts
     Built Bool invalidate: bool = "1";
 
-    /// O_SYNC or O_DSYNC on open
+    /// Durability of each write
+    /// sync opens with O_SYNC, dsync with O_DSYNC.
     Built Choice sync: SyncMode = "none", { choices: SyncMode::CHOICES };
 
-    /// Write life time hint via fcntl
+    /// Expected lifetime of the written data, told to the kernel
     Later Choice write_hint: Option<WriteHint>, { choices: WriteHint::CHOICES };
 
-    /// fsync when the writes of the job are done
+    /// Sync the file when the job has written everything
     Built Bool end_fsync: bool = "0";
 
-    /// fsync each time a file is closed
+    /// Sync a file each time it is closed
     Built Bool fsync_on_close: bool = "0";
 
-    /// syncfs when the writes of the job are done
+    /// Sync the whole file system when the job has written everything
+    /// Only some engines can.
     Built Bool end_syncfs: bool = "0";
 }

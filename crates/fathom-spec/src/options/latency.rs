@@ -9,7 +9,8 @@ options! {
     /// Limits on latency.
     pub struct LatencyOptions at job.latency, in Latency, table TABLE;
 
-    /// Fail when an I/O takes longer
+    /// Latency above which the job fails
+    /// One value each for reads, writes and trims; in microseconds, unless it has a unit.
     Built Time max_latency: PerDir<Option<Duration>>, { unit: TimeUnit::Microseconds };
 
     /// Search the depth that still meets this latency

@@ -31,7 +31,7 @@ options! {
     /// What is measured, logged and reported.
     pub struct MeasurementOptions at job.measurement, in Measurement, table TABLE;
 
-    /// Start a new reporting group
+    /// Open a new reporting group
     Built Flag new_group: bool;
 
     /// Separate log file per clone
@@ -94,51 +94,53 @@ options! {
     /// Histogram of errors per block life
     Later Bool block_error_percentiles: bool = "0";
 
-    /// Averaging window for bandwidth in milliseconds
+    /// Time of one bandwidth sample in milliseconds
     Built Int bwavgtime: u32 = "500", { parent: Some("write_bw_log") };
 
-    /// Averaging window for IOPS in milliseconds
+    /// Time of one IOPS sample in milliseconds
     Built Int iopsavgtime: u32 = "500", { parent: Some("write_iops_log") };
 
-    /// One report for a group of clones
+    /// One report for all jobs of the group
     Built Flag group_reporting: bool;
 
     /// Collect statistics for this job
     Built Bool stats: bool = "1";
 
-    /// Report completion latency percentiles
+    /// Report percentiles of completion latency
     Built Bool clat_percentiles: bool = "1";
 
-    /// Report total latency percentiles
+    /// Report percentiles of total latency
+    /// The jobs of a group have to agree.
     Built Bool lat_percentiles: bool = "0";
 
-    /// Report submission latency percentiles
+    /// Report percentiles of submission latency
     Built Bool slat_percentiles: bool = "0";
 
-    /// Colon separated list of percentiles, at most 20
+    /// Percentiles to report, separated by colons, at most 20
     Built FloatList percentile_list: Vec<f64> = "1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99", {
         bounds: Bounds::between(0.0, 100.0),
     };
 
-    /// Digits of scaled numbers in normal output
+    /// Digits of scaled numbers in the normal report
     Built Int significant_figures: u32 = "4", { bounds: Bounds::between(1.0, 10.0) };
 
-    /// Collect block device statistics
+    /// Report how busy the disks were
     Built Bool disk_util: bool = "1";
 
-    /// Turn off latency and bandwidth measurement
+    /// Measure no latencies and sample no bandwidth
+    /// Turns the four disable options on and all percentiles off.
     Built Bool gtod_reduce: bool = "0";
 
-    /// No total latency
+    /// Measure no total latency
     Built Bool disable_lat: bool = "0", { parent: Some("gtod_reduce") };
 
-    /// No completion latency
+    /// Measure no completion latency
     Built Bool disable_clat: bool = "0", { parent: Some("gtod_reduce") };
 
-    /// No submission latency
+    /// Measure no submission latency
     Built Bool disable_slat: bool = "0", { parent: Some("gtod_reduce") };
 
-    /// No bandwidth samples
+    /// Sample no bandwidth
     Built Bool disable_bw_measurement: bool = "0", {
         aliases: &["disable_bw"],
         parent: Some("gtod_reduce"),

@@ -29,16 +29,18 @@ options! {
     /// How fast the job goes.
     pub struct RateOptions at job.rate, in Rate, table TABLE;
 
-    /// Pause between batches
+    /// Pause after thinktime_blocks I/Os
+    /// In microseconds, unless it has a unit.
     Built Time thinktime: Duration = "0", { unit: TimeUnit::Microseconds };
 
-    /// Part of thinktime spent burning CPU
+    /// Part of the pause that keeps the CPU busy
+    /// In microseconds, unless it has a unit.
     Built Time thinktime_spin: Duration = "0", { parent: Some("thinktime"), unit: TimeUnit::Microseconds };
 
     /// CPU cycles (spun) between I/Os, accounted as thinking, in addition to thinktime
     Later Int thinkcycles: u32 = "0", { parent: Some("thinktime") };
 
-    /// I/Os between pauses
+    /// I/Os between two pauses
     Built Int thinktime_blocks: u32 = "1", { parent: Some("thinktime") };
 
     /// Count issued or completed I/Os
@@ -47,31 +49,35 @@ options! {
         parent: Some("thinktime"),
     };
 
-    /// I/O time before each pause
+    /// Time of I/O between two pauses
     Built Time thinktime_iotime: Duration = "0", { parent: Some("thinktime") };
 
-    /// Bandwidth cap for read,write,trim
+    /// Bandwidth that a clone does not exceed, in bytes per second
+    /// One value each for reads, writes and trims; 0 sets no limit.
     Built Int rate: PerDir<u64>;
 
-    /// Fail if bandwidth is below this
+    /// Bandwidth below which the job fails, in bytes per second
+    /// One value each for reads, writes and trims.
     Built Int rate_min: PerDir<u64>, { aliases: &["ratemin"], parent: Some("rate") };
 
-    /// IOPS cap per direction
+    /// I/Os per second that a clone does not exceed
+    /// One value each for reads, writes and trims; not together with rate.
     Built Int rate_iops: PerDir<u64>;
 
-    /// Fail if IOPS are below this
+    /// I/Os per second below which the job fails
+    /// One value each for reads, writes and trims.
     Built Int rate_iops_min: PerDir<u64>, { parent: Some("rate_iops") };
 
-    /// Spacing of rate-limited I/O
+    /// How I/Os are spaced under a rate
     Built Choice rate_process: RateProcess = "linear", {
         choices: RateProcess::CHOICES,
         parent: Some("rate"),
     };
 
-    /// Averaging window for the minimum checks in milliseconds
+    /// Time over which the minimum rates are averaged, in milliseconds
     Built Int rate_cycle: u32 = "1000", { aliases: &["ratecycle"], parent: Some("rate") };
 
-    /// Do not count thinktime against the rate
+    /// Make up for pauses under a rate
     Built Bool rate_ignore_thinktime: bool, { parent: Some("rate") };
 
     /// Flow group of the job

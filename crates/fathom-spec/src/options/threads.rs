@@ -29,7 +29,7 @@ options! {
     /// Processes, CPUs, priorities and the order of jobs.
     pub struct ThreadOptions at job.threads, in Threads, table TABLE;
 
-    /// Do not start until every clone of the named earlier job has ended
+    /// Name of an earlier job whose clones have to end first
     Built Text wait_for: Option<String>;
 
     /// Shell command run before the job
@@ -38,28 +38,30 @@ options! {
     /// Shell command run after the job
     Later Text exec_postrun: Option<String>;
 
-    /// Process name of the job
+    /// Name of the job's processes
     Built Text comm: Option<String>;
 
-    /// Process nice value
+    /// Nice value of the job's processes
     Built Int nice: i32 = "0", { bounds: Bounds::between(-20.0, 19.0) };
 
-    /// I/O priority level
+    /// I/O priority within its class, 0 being the highest
     Built Int prio: Option<u32>, { bounds: Bounds::between(0.0, 7.0) };
 
-    /// I/O priority class
+    /// Class of I/O priority
+    /// 0 none, 1 realtime, 2 best effort, 3 idle.
     Built Int prioclass: Option<u32>, { bounds: Bounds::between(0.0, 3.0) };
 
-    /// I/O priority hint
+    /// Hint that goes with the I/O priority
     Built Int priohint: Option<u32>, { bounds: Bounds::between(0.0, 1023.0) };
 
-    /// CPU affinity as bit mask
+    /// CPUs the job may run on, as bits of a number
     Built Int cpumask: Option<u64>, { check: Some(check_cpu_mask) };
 
-    /// CPU affinity as list, e.g. 0,2-5
+    /// CPUs the job may run on, such as 0,2-5
     Built Text cpus_allowed: Option<CpuList>;
 
-    /// Share the set or give each clone one CPU
+    /// How clones share the CPUs
+    /// Without it, every clone may use all of them.
     Built Choice cpus_allowed_policy: Option<CpusAllowedPolicy>, {
         choices: CpusAllowedPolicy::CHOICES,
         parent: Some("cpus_allowed"),
@@ -72,13 +74,15 @@ options! {
     /// NUMA memory policy: default|local|prefer:N|bind:list|interleave:list
     Later Text numa_mem_policy: Option<String>;
 
-    /// End other jobs when one ends
+    /// End other jobs when this one ends
+    /// exit_what says which.
     Built Flag exitall: bool;
 
-    /// Scope of exitall
+    /// Which jobs exitall ends
     Built Choice exit_what: ExitWhat = "group", { choices: ExitWhat::CHOICES };
 
-    /// Barrier: wait for all earlier jobs; starts a new reporting group
+    /// Wait until all jobs before this one have ended
+    /// Also opens a new reporting group.
     Built Flag stonewall: bool, { aliases: &["wait_for_previous"] };
 
     /// Clones are threads instead of processes

@@ -20,27 +20,30 @@ options! {
     /// When the job starts and stops.
     pub struct TimeOptions at job.time, in Time, table TABLE;
 
-    /// Delay before start; a low-high pair picks at random
+    /// Time to wait before the job starts
+    /// Two values give a time drawn from between them.
     Built Time startdelay: (Duration, Duration) = "0";
 
-    /// Stop after this time
+    /// Time after which the job ends
+    /// 0 sets no limit.
     Built Time runtime: Duration = "0", { aliases: &["timeout"] };
 
-    /// Keep repeating until runtime is over
+    /// Go on until runtime is over, even when all data has been handled
     Built Flag time_based: bool;
 
-    /// Warm-up time excluded from statistics
+    /// Time at the start that is left out of the statistics
     Built Time ramp_time: Option<Duration>;
 
     /// Warm-up amount excluded from statistics
     Later Size ramp_size: Option<u64>, { bounds: Bounds::at_least(1.0) };
 
-    /// Clock used for timing
+    /// Clock that times are taken from
+    /// Without it, the best one the machine has.
     Built Choice clocksource: Option<ClockSource>, { choices: ClockSource::CHOICES };
 
-    /// CPU that only keeps the clock
+    /// CPU that does nothing but keep the clock
     Later Int gtod_cpu: Option<u32>;
 
-    /// Clock number for job_start in JSON
+    /// Number of the clock that tells when the job started in JSON
     Built Int job_start_clock_id: Option<u32>;
 }

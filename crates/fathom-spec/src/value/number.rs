@@ -272,3 +272,116 @@ impl OptionValue for f64 {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::testing::{parse, parse_as};
+    use super::*;
+    use crate::definition::Bounds;
+
+    fn whole(text: &str) -> Option<i128> {
+        parse_whole(text, 1024).map(|whole| whole.value)
+    }
+
+    #[test]
+    fn suffixes_multiply() {
+        for (text, value) in [
+            ("4", 4),
+            ("+7", 7),
+            ("-4", -4),
+            ("4k", 4096),
+            ("4K", 4096),
+            ("4kb", 4096),
+            ("4ki", 4096),
+            ("4kib", 4000),
+            ("4mi", 4 << 20),
+            ("4mib", 4_000_000),
+            ("2g", 2 << 30),
+            ("1t", 1 << 40),
+            ("1p", 1 << 50),
+            ("0x10", 16),
+            ("-0x10", -16),
+            (" 8k ", 8192),
+            ("(4k+4)", 4100),
+        ] {
+            assert_eq!(whole(text), Some(value), "{text}");
+        }
+        assert_eq!(parse_whole("4k", 1000).map(|whole| whole.value), Some(4000));
+        assert_eq!(parse_whole("4kib", 1000).map(|whole| whole.value), Some(4096));
+    }
+
+    #[test]
+    fn what_follows_the_suffix_is_ignored() {
+        for (text, value) in
+            [("4x", 4), ("4kk", 4096), ("1e3", 1), ("1.5k", 1), ("4 k", 4), ("0x1k", 1), ("0x10k", 16)]
+        {
+            assert_eq!(whole(text), Some(value), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_need_digits() {
+        for text in ["", "abc", "k", "-", "+", "0x", "--1", "(1"] {
+            assert_eq!(whole(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_stay_within_their_type_and_range() {
+        assert_eq!(parse("4294967295"), Ok(u32::MAX));
+        assert!(parse::<u32>("4294967296").is_err());
+        assert!(parse::<u64>("99999999999999999999999").is_err());
+        assert_eq!(parse("-1"), Ok(-1i32));
+        let percent = OptionDef { name: "share", bounds: Bounds::between(1.0, 100.0), ..OptionDef::BLANK };
+        let (result, notes) = parse_as::<u32>("101", &percent);
+        assert!(result.is_err());
+        assert_eq!(notes, ["share: max value out of range: 101 (100 max)"]);
+        assert_eq!(parse_as::<u32>("0", &percent).1, ["share: min value out of range: 0 (1 min)"]);
+        assert_eq!(parse_as::<u32>("-1", &percent).1, ["share: min value out of range: -1 (1 min)"]);
+        assert_eq!(parse_as::<u32>("4z", &percent).1, ["share: 'z' suffix isn't applicable"]);
+    }
+
+    #[test]
+    fn switches_take_0_and_1_and_flags_any_number() {
+        let switch = OptionDef { kind: Kind::Bool, ..OptionDef::BLANK };
+        assert_eq!(parse_as("1", &switch).0, Ok(true));
+        assert_eq!(parse_as("0", &switch).0, Ok(false));
+        assert_eq!(parse_as::<bool>("2", &switch).1, ["max value out of range: 2 (1 max)"]);
+        assert!(parse_as::<bool>("yes", &switch).0.is_err());
+        assert!(parse_as::<bool>("", &switch).0.is_err());
+        let flag = OptionDef { kind: Kind::Flag, ..OptionDef::BLANK };
+        assert_eq!(parse_as("", &flag).0, Ok(true));
+        assert_eq!(parse_as("2", &flag).0, Ok(true));
+        assert_eq!(parse_as("0", &flag).0, Ok(false));
+        assert!(parse_as::<bool>("on", &flag).0.is_err());
+    }
+
+    #[test]
+    fn lists_of_floating_point_numbers_are_limited() {
+        let percentiles = OptionDef { bounds: Bounds::between(0.0, 100.0), ..OptionDef::BLANK };
+        assert_eq!(parse_as("50:99.9", &percentiles).0, Ok(vec![50.0, 99.9]));
+        let (result, notes) = parse_as::<Vec<f64>>("101:1", &percentiles);
+        assert_eq!(result, Ok(vec![1.0]));
+        assert_eq!(notes, ["value out of range: 101.000000 (range max: 100.000000)"]);
+        assert_eq!(parse_as::<Vec<f64>>("a", &percentiles).1, ["not a floating point value: a"]);
+        let (result, notes) = parse_as::<Vec<f64>>(&["1"; 25].join(":"), &percentiles);
+        assert_eq!(result.map(|list| list.len()), Ok(20));
+        assert_eq!(notes, ["the list exceeding max length 20"]);
+    }
+
+    proptest! {
+        #[test]
+        fn printed_numbers_parse_back(value in any::<i64>(), large in any::<u64>()) {
+            prop_assert_eq!(whole(&value.to_string()), Some(i128::from(value)));
+            prop_assert_eq!(parse(&large.to_string()), Ok(large));
+        }
+
+        #[test]
+        fn no_text_panics(text in ".*", number in "[-+0-9xXkmgtpib%z.]*") {
+            whole(&text);
+            whole(&number);
+        }
+    }
+}

@@ -52,7 +52,7 @@ pub(crate) fn parse_time(text: &str, unit: TimeUnit) -> Option<Duration> {
     let text = text.trim();
     if text.starts_with('(') {
         let number = expression::evaluate(text, expression::Suffixes::Times(unit))?;
-        return (number >= 0.0 && number < 1e18).then(|| Duration::from_micros(number as u64));
+        return (0.0..1e18).contains(&number).then(|| Duration::from_micros(number as u64));
     }
     let text = text.strip_prefix('+').unwrap_or(text);
     let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());

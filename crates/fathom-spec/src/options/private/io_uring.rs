@@ -78,7 +78,7 @@ options! {
     /// Options of the `io_uring` and `io_uring_cmd` engines.
     pub struct IoUringOptions at job.private.io_uring, in Engine, table TABLE;
 
-    /// Polled completions
+    /// Poll the device for completions
     Built Flag hipri: bool, { engine: ENGINE };
 
     /// FUA on reads (io_uring_cmd)
@@ -93,28 +93,28 @@ options! {
     /// Read or Compare in the verify phase (io_uring_cmd)
     Later Choice verify_mode: VerifyCommand = "read", { choices: VerifyCommand::CHOICES, engine: ENGINE };
 
-    /// Register the buffers
+    /// Register the buffers with the kernel
     Built Flag fixedbufs: bool, { engine: ENGINE };
 
-    /// Register the files
+    /// Register the files with the kernel
     Built Flag registerfiles: bool, { engine: ENGINE };
 
-    /// Kernel submission thread
+    /// Let a kernel thread submit the I/Os
     Built Flag sqthread_poll: bool, { engine: ENGINE };
 
-    /// CPU of that thread
+    /// CPU of the submitting kernel thread
     Built Int sqthread_poll_cpu: Option<u32>, { engine: ENGINE };
 
-    /// Use READ/WRITE instead of READV/WRITEV; -1 decides itself
+    /// Use READ and WRITE rather than READV and WRITEV; -1 uses what the kernel has
     Built Int nonvectored: i32 = "-1", { engine: ENGINE };
 
-    /// RWF_DONTCACHE
+    /// Drop pages from the cache behind each buffered I/O (RWF_DONTCACHE)
     Built Int uncached: Option<u32>, { engine: ENGINE };
 
-    /// RWF_NOWAIT
+    /// Let I/Os fail rather than wait for locks (RWF_NOWAIT)
     Built Bool nowait: bool, { engine: ENGINE };
 
-    /// IOSQE_ASYNC on every Nth request
+    /// Hand every so-many-th request to a kernel worker at once
     Built Int force_async: Option<u32>, { engine: ENGINE };
 
     /// Pass-through type (io_uring_cmd)
@@ -147,21 +147,21 @@ options! {
     /// DEAC bit on write zeroes (io_uring_cmd)
     Later Bool deac: bool = "0", { engine: ENGINE };
 
-    /// Share of I/O sent with the other priority, read,write
+    /// Share of I/Os with a priority of their own, in percent, for reads and writes
     Later Int cmdprio_percentage: PerDir<u32> = "0", {
         bounds: Bounds::between(0.0, 100.0),
         engine: ENGINE,
     };
 
-    /// Class of these
+    /// Priority class of these I/Os
     Later Int cmdprio_class: PerDir<u32> = "1", { bounds: Bounds::between(1.0, 3.0), engine: ENGINE };
 
-    /// Hint of these
+    /// Priority hint of these I/Os
     Later Int cmdprio_hint: PerDir<u32> = "0", { bounds: Bounds::between(0.0, 1023.0), engine: ENGINE };
 
-    /// Level of these
+    /// Priority level of these I/Os
     Later Int cmdprio: PerDir<u32> = "0", { bounds: Bounds::between(0.0, 7.0), engine: ENGINE };
 
-    /// Per block size shares: bs/pct[/class/level[/hint]]:
+    /// Share of I/Os with a priority of their own for each block size, as size/percent[/class/level[/hint]]
     Later Text cmdprio_bssplit: Option<String>, { engine: ENGINE };
 }

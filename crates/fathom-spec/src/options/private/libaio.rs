@@ -10,30 +10,30 @@ options! {
     /// Options of the `libaio` engine.
     pub struct LibaioOptions at job.private.libaio, in Engine, table TABLE;
 
-    /// Read completions from the shared ring
+    /// Read completions from the ring in shared memory, without a system call
     Built Flag userspace_reap: bool, { engine: ENGINE };
 
-    /// RWF_NOWAIT
+    /// Let I/Os fail rather than wait for locks (RWF_NOWAIT)
     Built Bool nowait: bool, { engine: ENGINE };
 
     /// Use the vectored commands
     Built Bool libaio_vectored: bool, { engine: ENGINE };
 
-    /// Share of I/O sent with the other priority, read,write
+    /// Share of I/Os with a priority of their own, in percent, for reads and writes
     Later Int cmdprio_percentage: PerDir<u32> = "0", {
         bounds: Bounds::between(0.0, 100.0),
         engine: ENGINE,
     };
 
-    /// Class of these
+    /// Priority class of these I/Os
     Later Int cmdprio_class: PerDir<u32> = "1", { bounds: Bounds::between(1.0, 3.0), engine: ENGINE };
 
-    /// Hint of these
+    /// Priority hint of these I/Os
     Later Int cmdprio_hint: PerDir<u32> = "0", { bounds: Bounds::between(0.0, 1023.0), engine: ENGINE };
 
-    /// Level of these
+    /// Priority level of these I/Os
     Later Int cmdprio: PerDir<u32> = "0", { bounds: Bounds::between(0.0, 7.0), engine: ENGINE };
 
-    /// Per block size shares: bs/pct[/class/level[/hint]]:
+    /// Share of I/Os with a priority of their own for each block size, as size/percent[/class/level[/hint]]
     Later Text cmdprio_bssplit: Option<String>, { engine: ENGINE };
 }

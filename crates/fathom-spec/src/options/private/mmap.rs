@@ -9,6 +9,6 @@ options! {
     /// Options of the `mmap` engine.
     pub struct MmapOptions at job.private.mmap, in Engine, table TABLE;
 
-    /// Private mapping with huge page advice
+    /// Private mapping with advice to use huge pages
     Built Int thp: Option<u32>, { engine: ENGINE };
 }

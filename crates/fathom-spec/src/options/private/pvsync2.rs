@@ -9,15 +9,15 @@ options! {
     /// Options of the `pvsync2` engine.
     pub struct Pvsync2Options at job.private.pvsync2, in Engine, table TABLE;
 
-    /// RWF_HIPRI
+    /// Poll the device for completions (RWF_HIPRI)
     Built Flag hipri: bool, { engine: ENGINE };
 
-    /// Share of I/O with RWF_HIPRI
+    /// Share of I/Os that are polled for, in percent
     Built Int hipri_percentage: u32 = "100", { bounds: Bounds::between(0.0, 100.0), engine: ENGINE };
 
-    /// RWF_DONTCACHE
+    /// Drop pages from the cache behind each buffered I/O (RWF_DONTCACHE)
     Built Int uncached: Option<u32>, { engine: ENGINE };
 
-    /// RWF_NOWAIT
+    /// Let I/Os fail rather than wait for locks (RWF_NOWAIT)
     Built Bool nowait: bool, { engine: ENGINE };
 }
