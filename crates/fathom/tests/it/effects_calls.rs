@@ -84,8 +84,10 @@ fn libaio_submits_to_the_kernel() {
     let trace = require!(trace("io_setup,io_submit,io_getevents,io_pgetevents,pread64", words));
     assert!(trace.count("io_setup") >= 1);
     let submitted: u64 = trace.calls.iter().filter_map(|call| returned(call, "io_submit")).sum();
+    assert_eq!(submitted, 16);
+    // Completions may also be taken from the ring without a call.
     let reaped: u64 = trace.calls.iter().filter_map(|call| returned(call, "io_getevents")).sum();
-    assert_eq!((submitted, reaped), (16, 16));
+    assert!(reaped <= 16, "{reaped} completions of 16");
     assert_eq!(trace.on("pread64", "/data").count(), 0);
 }
 

@@ -162,7 +162,8 @@ fn trims_of_a_file_punch_holes() {
 #[test]
 fn unlink_removes_what_was_made() {
     let directory = scratch();
-    run(directory.path(), "--name=job --rw=write --bs=4k --size=64k --unlink=1");
+    let finished = Launch::fathom(directory.path()).words("--name=job --rw=write --bs=4k --size=64k --unlink=1").run();
+    assert_eq!(finished.code(), 0, "{}{}", finished.stdout, finished.stderr);
     assert_eq!(sizes(directory.path()), []);
 }
 
