@@ -166,7 +166,7 @@ fn replay(arguments: &str, view: &ViewOptions) {
     {
         Ok(output) => output,
         Err(error) => {
-            println!("SKIP replay: fio cannot be run: {error}");
+            support::record_skip("replay", &format!("fio cannot be run: {error}"));
             return;
         }
     };
