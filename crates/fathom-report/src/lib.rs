@@ -13,6 +13,7 @@ mod json;
 mod normal;
 mod scale;
 mod shares;
+mod terse;
 
 use fathom_stats::report::RunReport;
 use std::io;
@@ -27,9 +28,15 @@ pub trait Format {
 }
 
 /// All formats, in the order in which they are written when several are asked for.
-pub static FORMATS: &[&(dyn Format + Sync)] = &[&json::Json, &json::JsonPlus, &normal::Normal];
+pub static FORMATS: &[&(dyn Format + Sync)] =
+    &[&terse::DEFAULT, &json::Json, &json::JsonPlus, &normal::Normal];
 
 /// The format of that name.
 pub fn by_name(name: &str) -> Option<&'static (dyn Format + Sync)> {
     FORMATS.iter().copied().find(|format| format.name() == name)
+}
+
+/// `terse` in the version that `--terse-version` asks for; `None` when there is no such version.
+pub fn terse(version: u32) -> Option<&'static (dyn Format + Sync)> {
+    terse::of_version(version).map(|format| format as &(dyn Format + Sync))
 }

@@ -9,10 +9,11 @@ use fathom_stats::report::*;
 use std::path::Path;
 use support::*;
 
-/// Compares the report in both formats with `NAME.txt` and `NAME.json`.
+/// Compares the report with `NAME.txt`, `NAME.json` and `NAME.terse`.
 fn check(name: &str, report: &RunReport) {
     check_format(name, report, "normal", "txt");
     check_format(name, report, "json", "json");
+    check_format(name, report, "terse", "terse");
 }
 
 fn check_format(name: &str, report: &RunReport, format: &str, extension: &str) {

@@ -122,14 +122,19 @@ fn job(value: &Value, view: &ViewOptions) -> JobReport {
     }
 }
 
-fn our_text(document: &Value, view: &ViewOptions) -> String {
+fn our_report(document: &Value, view: &ViewOptions) -> RunReport {
     let jobs: Vec<JobReport> =
         document["jobs"].as_array().expect("jobs").iter().map(|value| job(value, view)).collect();
     let mut report = support::report(jobs);
     report.timestamp_ms = integer(document, "timestamp_ms");
+    report.version = document["fio version"].as_str().expect("a version").into();
     report.disks.clear();
+    report
+}
+
+fn text(format: &dyn fathom_report::Format, report: &RunReport) -> String {
     let mut bytes = Vec::new();
-    fathom_report::by_name("normal").expect("known").write(&report, &mut bytes).expect("memory takes all");
+    format.write(report, &mut bytes).expect("memory takes all");
     String::from_utf8(bytes).expect("text")
 }
 
@@ -156,30 +161,62 @@ fn comparable(text: &str) -> Vec<String> {
         .collect()
 }
 
-fn replay(arguments: &str, view: &ViewOptions) {
-    let directory = std::env::temp_dir();
-    let output = match Command::new("fio")
-        .args(["--output-format=json+,normal"])
+/// What fio prints for a job in the formats given; `None` when there is no fio.
+fn fio(formats: &str, arguments: &str) -> Option<String> {
+    let output = Command::new("fio")
+        .arg(format!("--output-format={formats}"))
         .args(arguments.split_whitespace())
-        .current_dir(directory)
-        .output()
-    {
-        Ok(output) => output,
+        .current_dir(std::env::temp_dir())
+        .output();
+    match output {
+        Ok(output) => Some(String::from_utf8(output.stdout).expect("fio prints text")),
         Err(error) => {
             support::record_skip("replay", &format!("fio cannot be run: {error}"));
-            return;
+            None
         }
-    };
-    let text = String::from_utf8(output.stdout).expect("fio prints text");
+    }
+}
+
+/// The JSON document in a text, with what stands before and behind it.
+fn split(text: &str) -> (&str, Value, &str) {
     let start = text.find("{\n").expect("JSON begins");
     let end = text.find("\n}\n").expect("JSON ends") + 3;
-    let document: Value = serde_json::from_str(&text[start..end]).expect("valid JSON");
-    let (ours, theirs) = (comparable(&our_text(&document, view)), comparable(&text[end..]));
+    (&text[..start], serde_json::from_str(&text[start..end]).expect("valid JSON"), &text[end..])
+}
+
+fn replay(arguments: &str, view: &ViewOptions) {
+    let Some(output) = fio("json+,normal", arguments) else { return };
+    let (_, document, normal) = split(&output);
+    let format = fathom_report::by_name("normal").expect("known");
+    let (ours, theirs) = (comparable(&text(format, &our_report(&document, view))), comparable(normal));
     for (our_line, their_line) in ours.iter().zip(&theirs) {
         assert_eq!(our_line, their_line, "{arguments}");
     }
     assert_eq!(ours.len(), theirs.len(), "{arguments}");
     assert!(ours.len() > 15, "{ours:?}");
+}
+
+#[test]
+fn terse_lines() {
+    for version in [2, 3, 4, 5] {
+        let arguments = format!(
+            "--terse-version={version} --disk_util=0 --name=t --ioengine=null --size=1g --rw=rw --rate=3333k \
+             --runtime=1700ms --description=hello --iodepth=4"
+        );
+        let Some(output) = fio("terse,json+", &arguments) else { return };
+        let (terse, document, _) = split(&output);
+        let format = fathom_report::terse(version).expect("a version");
+        let ours = text(format, &our_report(&document, &default_view()));
+        let theirs = &terse[terse.find(&format!("{version};")).expect("a line")..];
+        for (index, (our_field, their_field)) in ours.split(';').zip(theirs.split(';')).enumerate() {
+            // Deviations were made anew from the six decimals that JSON has, so their last one may differ.
+            let near = |a: f64, b: f64| (a - b).abs() < 5e-6;
+            let equal = our_field == their_field
+                || matches!((our_field.parse(), their_field.parse()), (Ok(a), Ok(b)) if near(a, b));
+            assert!(equal, "version {version}, field {}: {our_field} and {their_field}", index + 1);
+        }
+        assert_eq!(ours.split(';').count(), theirs.split(';').count(), "version {version}: {ours}{theirs}");
+    }
 }
 
 fn default_view() -> ViewOptions {
