@@ -197,19 +197,18 @@ pub(crate) fn known_names() -> impl Iterator<Item = &'static str> {
 /// Explains an option that no job or only jobs of another engine have.
 pub(crate) fn unknown_option(job: &JobSpec, raw: &RawOption, nearest: Option<&str>) -> Diagnostic {
     let value = raw.value.as_deref();
-    match registry::engine_with_option(&raw.name) {
-        Some(engine) => Diagnostic::option(
-            &raw.origin,
-            &raw.name,
-            value,
-            format!(
-                "only some engines have this option, such as {engine}; the job uses {}{}",
-                job.engine.ioengine.name,
-                if raw.origin == Origin::CommandLine { ", and ioengine has to come first" } else { "" },
-            ),
-        ),
-        None => Diagnostic::option(&raw.origin, &raw.name, value, "there is no such option").suggest(nearest),
+    let engines = registry::engines_with_option(&raw.name);
+    if engines.is_empty() {
+        return Diagnostic::option(&raw.origin, &raw.name, value, "there is no such option").suggest(nearest);
     }
+    let order =
+        if raw.origin == Origin::CommandLine { "; ioengine has to come before its options" } else { "" };
+    let problem = format!(
+        "only jobs with ioengine {} have this option, this one uses {}{order}",
+        engines.join(" or "),
+        job.engine.ioengine.name
+    );
+    Diagnostic::option(&raw.origin, &raw.name, value, problem)
 }
 
 /// The report lists options in the order of the file, however they were read.

@@ -8,7 +8,7 @@ use crate::outcome::Message;
 use crate::resolve;
 use crate::source::Source;
 use crate::spec::{JobSpec, Origin};
-use crate::value::{ParseContext, list_choices};
+use crate::value::{ParseContext, ValueError, list_choices};
 
 /// An option as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,20 +61,22 @@ pub(crate) fn assign(
     let result = match &raw.value {
         None if !may_stand_alone(definition) => {
             report_missing_value(definition, &mut context);
-            Err(format!("needs a value, {}=...", definition.name))
+            Err(ValueError::new(format!("a value, {}=...", definition.name)))
         }
         value => {
             let text = value.as_deref().unwrap_or("");
             let checked = definition.check.map_or(Ok(()), |check| check(text, &mut context));
-            checked
-                .and_then(|()| (definition.set)(job, text, definition, &mut context))
-                .map_err(|error| error.to_string())
+            checked.and_then(|()| (definition.set)(job, text, definition, &mut context))
         }
     };
     messages.append(&mut context.notes);
-    if let Err(expected) = result {
-        messages.push(Message::stderr(format!("fio: failed parsing {}", raw.text())));
-        messages.push(Diagnostic::option(&raw.origin, &raw.name, raw.value.as_deref(), expected).message());
+    if let Err(error) = result {
+        if !error.fully_reported {
+            messages.push(Message::stderr(format!("fio: failed parsing {}", raw.text())));
+        }
+        messages.push(
+            Diagnostic::option(&raw.origin, &raw.name, raw.value.as_deref(), error.to_string()).message(),
+        );
         return Err(Rejected);
     }
     refuse_unbuilt(job, definition, raw, messages)?;

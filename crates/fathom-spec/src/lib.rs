@@ -27,6 +27,8 @@ mod source;
 mod spec;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 pub mod value;
 
 pub use compatibility::compatibility_markdown;

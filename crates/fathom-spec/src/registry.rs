@@ -24,12 +24,13 @@ pub fn find_option(engine: &str, name: &str) -> Option<&'static OptionDef> {
     find_job_option(name).or_else(|| find_engine_option(engine, name))
 }
 
-/// An engine that understands the option privately; helps to explain an unknown one.
-pub(crate) fn engine_with_option(name: &str) -> Option<&'static str> {
+/// The engines that understand the option privately; helps to explain an unknown one.
+pub(crate) fn engines_with_option(name: &str) -> Vec<&'static str> {
     engines::ALL
         .iter()
-        .find(|engine| engine.options().iter().any(|option| option.is_named(name)))
+        .filter(|engine| engine.options().iter().any(|option| option.is_named(name)))
         .map(|engine| engine.name)
+        .collect()
 }
 
 /// Every name and alias of the options of every job.
@@ -98,7 +99,7 @@ mod tests {
         assert_eq!(find_job_option("blocksize").map(|option| option.name), Some("bs"));
         assert_eq!(find_option("io_uring", "hipri").map(|option| option.engine), Some("io_uring"));
         assert!(find_option("psync", "hipri").is_none());
-        assert_eq!(engine_with_option("userspace_reap"), Some("libaio"));
+        assert_eq!(engines_with_option("userspace_reap"), ["libaio"]);
     }
 
     proptest! {

@@ -10,6 +10,7 @@ mod measurement;
 mod rate;
 mod time;
 mod wait;
+mod zones;
 
 use crate::assign::Rejected;
 use crate::diagnostic::Diagnostic;
@@ -39,6 +40,7 @@ const RULES: &[Rule] = &[
     block_size::alignment_turns_map_off,
     block_size::distribution_turns_map_off,
     block_size::warn_unaligned_direct,
+    zones::check_zones,
     block_size::check_size,
     depth::cap_synchronous,
     depth::clamp_batches,

@@ -89,12 +89,14 @@ impl<'a> ParseContext<'a> {
 pub struct ValueError {
     /// What would have been accepted, in words that follow "expected".
     pub expected: String,
+    /// The notes already say everything that fio says; its usual line does not follow.
+    pub fully_reported: bool,
 }
 
 impl ValueError {
     /// An error that names what would have been accepted.
     pub fn new(expected: impl Into<String>) -> Self {
-        ValueError { expected: expected.into() }
+        ValueError { expected: expected.into(), fully_reported: false }
     }
 }
 

@@ -303,7 +303,7 @@ fn job_files_become_the_same_command_line() {
         "[global-x]\nsize=1m\n[a]\n[a]\n",
         "[a]\nsize=1m\ninclude good.fio\nthread\n",
         "[a]\nbs=$pagesize\nsize=8*$ncpus\n",
-        "[a]\nbs = 4096\nsize=1m ; comment\n[b\n[]\n",
+        "[a]\nbs =4096\nsize=1m ; comment\n[b\n[]\n",
     ] {
         let job_file = write_files(directory.path(), text).display().to_string();
         let arguments = ["--showcmd".to_owned(), job_file];

@@ -60,7 +60,8 @@ impl OptionValue for EngineName {
         let names: Vec<&str> = engines::ALL.iter().map(|engine| engine.name).collect();
         let hint = nearest(name, names.iter().copied())
             .map_or(String::new(), |name| format!("; did you mean {name}?"));
-        Err(ValueError::new(format!("the name of an engine, see --enghelp{hint}")))
+        let expected = format!("the name of an engine, see --enghelp{hint}");
+        Err(ValueError { expected, fully_reported: true })
     }
 }
 
