@@ -186,8 +186,8 @@ fn add_distribution(fields: &mut Fields, job: &JobReport) {
 fn add_disks(fields: &mut Fields, disks: &[DiskReport]) {
     for disk in disks {
         fields.add(&disk.name);
-        for pair in [disk.ios, disk.merges, disk.ticks_ms] {
-            pair.map(|figure| fields.add(figure));
+        for figure in [disk.ios, disk.merges, disk.ticks_ms].concat() {
+            fields.add(figure);
         }
         fields.add(disk.in_queue_ms);
         fields.percent(disk.util_percent, 2);
