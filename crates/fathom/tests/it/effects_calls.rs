@@ -182,6 +182,7 @@ fn random_offsets_are_a_permutation() {
 fn random_offsets_of_a_verifying_job() {
     // Releases differ in how they seed.
     fathom_only!();
+    built!("--name=job --ioengine=null --size=4k --rw=randwrite --verify=crc32c");
     let words = "--name=job --filename=data --rw=randwrite --bs=4k --size=64k --overwrite=1 --verify=crc32c --do_verify=0";
     let trace = require!(trace("pwrite64", words));
     let blocks: Vec<u64> = trace.on("pwrite64", "/data").map(|call| offset_of(call) / 4096).collect();

@@ -74,6 +74,33 @@ fn offsets_bound_what_is_written() {
     assert_eq!(data.len(), 64 << 10);
 }
 
+/// A limit on both directions must not make a job use both.
+#[test]
+fn a_limited_reader_writes_nothing() {
+    for limit in ["--rate_iops=400", "--rate=1600k", "--rate_iops_min=1", "--thinktime=1000"] {
+        let directory = scratch();
+        let path = file_of(directory.path(), "data", 256 * KIB);
+        let before = std::fs::read(&path).expect("the file can be read");
+        let words = format!("--name=job --filename=data --rw=randread --bs=4k --size=256k {limit}");
+        let document = run(directory.path(), &words);
+        expect_ios(&document, &["read"], 64, 4096);
+        assert_eq!(json::total(&document, "write/total_ios"), 0, "{limit}");
+        assert!(
+            std::fs::read(&path).expect("the file can be read") == before,
+            "{limit} changed what was read"
+        );
+    }
+}
+
+#[test]
+fn a_limited_writer_reads_nothing() {
+    let directory = scratch();
+    let document =
+        run(directory.path(), "--name=job --filename=data --rw=write --bs=4k --size=256k --rate_iops=400");
+    expect_ios(&document, &["write"], 64, 4096);
+    assert_eq!(json::total(&document, "read/total_ios"), 0);
+}
+
 #[test]
 fn patterns_are_written_as_given() {
     let directory = scratch();
@@ -115,6 +142,7 @@ fn several_block_sizes_cover_the_file() {
 
 #[test]
 fn written_blocks_can_be_verified() {
+    built!("--name=job --ioengine=null --size=4k --verify=crc32c");
     let directory = scratch();
     let write = "--name=job --filename=data --rw=randwrite --bs=4k --size=1M --verify=crc32c";
     run(directory.path(), &format!("{write} --do_verify=1"));
@@ -162,7 +190,8 @@ fn trims_of_a_file_punch_holes() {
 #[test]
 fn unlink_removes_what_was_made() {
     let directory = scratch();
-    let finished = Launch::fathom(directory.path()).words("--name=job --rw=write --bs=4k --size=64k --unlink=1").run();
+    let finished =
+        Launch::fathom(directory.path()).words("--name=job --rw=write --bs=4k --size=64k --unlink=1").run();
     assert_eq!(finished.code(), 0, "{}{}", finished.stdout, finished.stderr);
     assert_eq!(sizes(directory.path()), []);
 }

@@ -29,6 +29,15 @@ pub(crate) fn reference() -> Result<PathBuf, String> {
     super::skip::tool("fio").map(|()| "fio".into())
 }
 
+/// `Ok` unless the program under test calls one of the options known but not built.
+pub(crate) fn knows(words: &str) -> Result<(), String> {
+    let finished = Launch::fathom(Path::new("/")).words("--parse-only").words(words).run();
+    match finished.stderr.lines().find(|line| line.contains("known but not built yet")) {
+        Some(line) => Err(line.to_string()),
+        None => Ok(()),
+    }
+}
+
 /// What a program printed and how it ended.
 #[derive(Debug)]
 pub(crate) struct Finished {

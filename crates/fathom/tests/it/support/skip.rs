@@ -29,6 +29,15 @@ macro_rules! fathom_only {
     };
 }
 
+/// Ends the test when the program says that it does not have the option yet; it says so by name.
+macro_rules! built {
+    ($words:expr) => {
+        if let Err(reason) = $crate::support::program::knows($words) {
+            skip!("{reason}");
+        }
+    };
+}
+
 /// Writes the line to standard error past the capture of the test runner, and to the file named by
 /// `FATHOM_SKIP_LOG`.
 pub(crate) fn record(reason: &str) {
