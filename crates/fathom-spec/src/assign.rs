@@ -59,6 +59,9 @@ pub(crate) fn assign(
     context.job_name = if job.name.is_empty() { "(null)".to_owned() } else { job.name.clone() };
 
     let result = match &raw.value {
+        Some(value) if value.is_empty() && definition.kind != Kind::OptionalText => {
+            Err(ValueError::new("a value behind the ="))
+        }
         None if !may_stand_alone(definition) => {
             report_missing_value(definition, &mut context);
             Err(ValueError::new(format!("a value, {}=...", definition.name)))
@@ -103,17 +106,16 @@ fn assign_deprecated(
     raw: &RawOption,
     messages: &mut Vec<Message>,
 ) -> Result<(), Rejected> {
-    messages.push(Message::stdout(format!("Option {} is deprecated", definition.name)));
-    if definition.status == Status::Ignored {
-        return Ok(());
+    if raw.value.is_none() {
+        messages.push(Message::stderr(format!("Option {} requires an argument", definition.name)));
+    } else {
+        messages.push(Message::stdout(format!("Option {} is deprecated", definition.name)));
+        if definition.status == Status::Ignored {
+            return Ok(());
+        }
     }
     messages.push(Message::stderr(format!("fio: failed parsing {}", raw.text())));
-    let line = Diagnostic::option(
-        &raw.origin,
-        &raw.name,
-        raw.value.as_deref(),
-        format!("this option no longer exists: {}", definition.summary()),
-    );
+    let line = Diagnostic::option(&raw.origin, &raw.name, raw.value.as_deref(), definition.summary());
     messages.push(line.message());
     Err(Rejected)
 }

@@ -350,7 +350,8 @@ macro_rules! options {
     };
 
     (@definition $Struct:ident, $category:ident, [$($help:literal)+], $status:ident, $kind:ident,
-     $field:ident, [$($name:literal)?], $type:ty, [$($default:literal)?], [$($property:ident: $value:expr,)*]) => {
+     $field:ident, [$($name:literal)?], $type:ty, [$($default:literal)?],
+     [$($property:ident: $value:expr,)*]) => {
         $crate::definition::OptionDef {
             name: options!(@name $field $($name)?),
             help: concat!($($help, "\n"),+),

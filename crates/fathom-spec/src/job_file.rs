@@ -109,7 +109,7 @@ impl Reader<'_> {
             return;
         }
         // A missing bracket takes the last letter with it, as if that were the bracket.
-        let inner = match line.find(']') {
+        let inner = match line.rfind(']') {
             Some(end) => &line[1..end],
             None => {
                 let last = line.char_indices().last().map_or(1, |(at, _)| at);
@@ -240,6 +240,7 @@ mod tests {
 
     #[test]
     fn a_missing_bracket_takes_a_letter() {
+        assert_eq!(sections("[a]b] x\n")[0].0, "a]b");
         assert_eq!(
             sections("[a\n[bc\n[]\n").iter().map(|one| one.0.as_str()).collect::<Vec<_>>(),
             ["", "b", ""]

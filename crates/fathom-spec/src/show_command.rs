@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::job_file::Section;
 use crate::registry::find_job_option;
 
-/// One line for a job file: the options of [global] first, then each job. A blank ends it,
+/// One line for a job file: the options of `[global]` first, then each job. A blank ends it,
 /// as in fio.
 pub(crate) fn command_line(sections: &[Section]) -> String {
     let mut line = "fio ".to_owned();

@@ -64,7 +64,7 @@ impl Source for SystemSource {
     }
 
     fn configured_cpus(&self) -> u32 {
-        count_cpus("/sys/devices/system/cpu/present")
+        count_cpus("/sys/devices/system/cpu/possible")
     }
 
     fn page_size(&self) -> u64 {

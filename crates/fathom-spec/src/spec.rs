@@ -132,7 +132,7 @@ pub struct JobSpec {
     /// Where the job was opened.
     pub origin: Origin,
     /// Options written for this job, by canonical name; flags have an empty value, `name` is
-    /// the first when the job came from the command line. Those of [global] are not repeated.
+    /// the first when the job came from the command line. Those of `[global]` are not repeated.
     pub written: Vec<(String, String)>,
     /// What the job is called and how often it runs.
     pub job_description: JobDescriptionOptions,
@@ -208,7 +208,7 @@ impl JobSpec {
         }
     }
 
-    /// Whether the option was given for this job or inherited from [global]; by canonical name.
+    /// Whether the option was given for this job or inherited from `[global]`; by canonical name.
     pub fn is_set(&self, option: &str) -> bool {
         self.given.contains(option)
     }

@@ -253,6 +253,9 @@ fn results_can_be_sent_elsewhere() {
     assert_eq!(serde_json::from_str::<RunSpec>(&text).unwrap(), run);
 }
 
+/// A section, an option, an include, or anything.
+const JOB_FILE_LINE: &str = "(\\[[a-z]{0,6}\\]?|[a-z_]{1,8}( ?= ?\\PC{0,8})?|include \\PC{0,4}|\\PC{0,9})";
+
 proptest! {
     #[test]
     fn no_command_line_panics(
@@ -273,7 +276,7 @@ proptest! {
 
     #[test]
     fn no_job_file_panics(
-        lines in proptest::collection::vec("(\\[[a-z]{0,6}\\]?|[a-z_]{1,8}( ?= ?\\PC{0,8})?|include \\PC{0,4}|\\PC{0,9})", 0..12)
+        lines in proptest::collection::vec(JOB_FILE_LINE, 0..12)
     ) {
         let source = MemorySource::with_file("job.fio", &lines.join("\n"));
         outcome("job.fio", &source);

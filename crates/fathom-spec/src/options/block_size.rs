@@ -8,6 +8,7 @@ options! {
     pub struct BlockSizeOptions at job.block_size, in BlockSize, table TABLE;
 
     /// Block size
+    ///
     /// One value each for reads, writes and trims; a missing trim value is that of writes.
     Built Int bs: PerDir<u64> = "4096", {
         aliases: &["blocksize"],
@@ -16,6 +17,7 @@ options! {
     };
 
     /// Alignment of random offsets
+    ///
     /// Usually the smallest block size; anything else turns the map of blocks off.
     Built Int ba: PerDir<Option<u64>>, {
         aliases: &["blockalign"],
@@ -24,6 +26,7 @@ options! {
     };
 
     /// Range that block sizes are drawn from, in multiples of its lower end
+    ///
     /// One range each for reads, writes and trims.
     Built Range bsrange: Option<PerDir<SizeRange>>, {
         aliases: &["blocksize_range"],
@@ -32,6 +35,7 @@ options! {
     };
 
     /// Block sizes and the share of I/Os that each gets, in percent
+    ///
     /// size/percent:size/percent, directions separated by commas; blank shares divide what is left.
     Built Text bssplit: Option<BlockSizeSplit>, { parent: Some("rw") };
 

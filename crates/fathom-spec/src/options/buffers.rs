@@ -18,6 +18,7 @@ options! {
     pub struct BufferOptions at job.buffers, in Buffers, table TABLE;
 
     /// Memory that buffers are made of
+    ///
     /// Mappings take a file behind a colon.
     Built Choice mem: Memory = "malloc", {
         aliases: &["iomem"],
@@ -49,6 +50,7 @@ options! {
     Built Bool scramble_buffers: bool = "1";
 
     /// Content of the buffers, repeated
+    ///
     /// Numbers, 0x digits, "text", 'file' and %o (the offset) one after the other.
     Built Text buffer_pattern: Option<Pattern>;
 

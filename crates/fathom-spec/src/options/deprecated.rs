@@ -11,8 +11,13 @@ pub static TABLE: &[OptionDef] = &[
         Category::IoType,
         "Removed; use percentage_random",
     ),
-    OptionDef::deprecated("rwmixcycle", Status::Removed, Category::IoType, "Removed"),
-    OptionDef::deprecated("flow_watermark", Status::Ignored, Category::Rate, "Accepted and ignored"),
-    OptionDef::deprecated("verifysort", Status::Ignored, Category::Verification, "Accepted and ignored"),
-    OptionDef::deprecated("verifysort_nr", Status::Ignored, Category::Verification, "Accepted and ignored"),
+    OptionDef::deprecated(
+        "rwmixcycle",
+        Status::Removed,
+        Category::IoType,
+        "Removed; rwmixread and rwmixwrite set the mix",
+    ),
+    OptionDef::deprecated("flow_watermark", Status::Ignored, Category::Rate, "Has no effect any more"),
+    OptionDef::deprecated("verifysort", Status::Ignored, Category::Verification, "Has no effect any more"),
+    OptionDef::deprecated("verifysort_nr", Status::Ignored, Category::Verification, "Has no effect any more"),
 ];

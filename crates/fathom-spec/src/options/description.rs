@@ -32,6 +32,7 @@ options! {
     Built Text description: Option<String>;
 
     /// Name of the job
+    ///
     /// On the command line it opens a new job; in a job file it replaces the name of the section.
     Built Text name: Option<String>;
 
@@ -39,14 +40,17 @@ options! {
     Built Int loops: u32 = "1";
 
     /// Number of clones of the job
+    ///
     /// All clones of a run together are at most 4096.
     Built Int numjobs: u32 = "1";
 
     /// What suffixes such as k mean
+    ///
     /// With 1024, k is 1024 and kib 1000; with 1000, k is 1000 and kib 1024.
     Built Choice kb_base: KbBase = "1024", { choices: KbBase::CHOICES, early: true };
 
     /// Unit of bandwidth in reports
+    ///
     /// Without it, the engine decides.
     Built Choice unit_base: Option<UnitBase>, { choices: UnitBase::CHOICES, early: true };
 }

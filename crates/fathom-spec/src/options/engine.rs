@@ -33,6 +33,7 @@ options! {
     pub struct EngineOptions at job.engine, in Engine, table TABLE;
 
     /// Engine that does the I/O
+    ///
     /// external:PATH names a shared object.
     Built Text ioengine: EngineName = "psync", { choices: engines::CHOICES };
 
@@ -40,6 +41,7 @@ options! {
     Later Int num_range: u32 = "1", { bounds: Bounds::at_most(256.0) };
 
     /// Write blocks that are never torn
+    ///
     /// Implies direct; only for pvsync2, libaio and io_uring.
     Built Bool atomic: bool = "0";
 

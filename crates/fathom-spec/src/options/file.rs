@@ -62,17 +62,21 @@ options! {
     pub struct FileOptions at job.file, in File, table TABLE;
 
     /// Files and devices to work on, separated by colons
-    /// A backslash before a colon makes it part of the name. All clones share them. Without it, names are made from filename_format.
+    ///
+    /// A backslash before a colon makes it part of the name. All clones share them. Without it, names
+    /// are made from filename_format.
     Built Text filename: Option<String>, { early: true };
 
     /// Kind of file that the names stand for, instead of asking the file system
     Built Choice filetype: FileType = "none", { choices: FileType::CHOICES };
 
     /// Directory for the files, which has to exist
+    ///
     /// A list separated by colons is dealt to the clones in turn.
     Built Text directory: Option<String>, { check: Some(check_directories) };
 
     /// Template of file names
+    ///
     /// $jobname, $jobnum (number of the clone) and $filenum are replaced.
     Built Text filename_format: String = "$jobname.$jobnum.$filenum", { early: true };
 
@@ -96,6 +100,7 @@ options! {
     Later Int openfiles: Option<u32>;
 
     /// How the next file is chosen
+    ///
     /// Behind a colon the number of I/Os on a file, or the parameter of the distribution.
     Built Choice file_service_type: FileService = "roundrobin", {
         choices: FileService::CHOICES,
@@ -166,6 +171,7 @@ options! {
     Later Bool allow_mounted_write: bool = "0";
 
     /// Read the files once before the job starts
+    ///
     /// Only for engines that work on files.
     Built Bool pre_read: bool = "0";
 

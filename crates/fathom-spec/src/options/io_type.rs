@@ -74,30 +74,38 @@ options! {
     pub struct IoTypeOptions at job.io_type, in IoType, table TABLE;
 
     /// Direction and pattern of the I/O
-    /// Behind a colon: for sequential patterns the bytes to add after each block (may be negative), for random ones the number of I/Os for each random offset.
+    ///
+    /// Behind a colon: for sequential patterns the bytes to add after each block (may be negative), for
+    /// random ones the number of I/Os for each random offset.
     Built Choice rw: RwMode = "read", { aliases: &["readwrite"], choices: Rw::CHOICES };
 
     /// Where I/Os go between two random offsets
+    ///
     /// Matters for random patterns with a number behind the colon of rw.
     Built Choice rw_sequencer: RwSequencer = "sequential", { choices: RwSequencer::CHOICES };
 
     /// First byte of the region that is worked on
+    ///
     /// A percentage counts from the size of the target.
     Built Size offset: SizeSpec = "0", { aliases: &["fileoffset"] };
 
     /// Multiple that a percentage offset is rounded down to
+    ///
     /// 0 means the smallest block size.
     Built Int offset_align: u64 = "0";
 
     /// Distance between the regions of two clones
+    ///
     /// Each clone adds its number times this to the offset.
     Built Size offset_increment: SizeSpec = "0", { parent: Some("offset") };
 
     /// End after this many I/Os
+    ///
     /// 0 sets no limit; the size still does.
     Built Size number_ios: u64 = "0";
 
     /// Draw the same random sequence in every run
+    ///
     /// With 0 and no randseed, seeds come from the system.
     Built Bool randrepeat: bool = "1", { aliases: &["allrandrepeat"], parent: Some("rw") };
 
@@ -105,6 +113,7 @@ options! {
     Built Size randseed: u64 = "0x89", { parent: Some("rw") };
 
     /// Forget which blocks random I/O has been to
+    ///
     /// Blocks may then repeat before all have had their turn.
     Built Flag norandommap: bool, { parent: Some("rw") };
 
@@ -112,6 +121,7 @@ options! {
     Built Bool softrandommap: bool = "0", { parent: Some("norandommap"), unlisted: true };
 
     /// Precondition a solid state disk with one pass of random writes
+    ///
     /// Needs random_generator=lfsr and norandommap=1.
     Later Bool sprandom: bool = "0", { parent: Some("rw") };
 
@@ -125,17 +135,22 @@ options! {
     Later Size spr_cs: u64 = "0", { parent: Some("sprandom"), unlisted: true };
 
     /// Generator behind random offsets
+    ///
     /// Naming one asks for exactly the sequence that fio draws.
     Built Choice random_generator: RandomGenerator = "tausworthe", { choices: RandomGenerator::CHOICES };
 
     /// Which offsets random I/O prefers
-    /// zipf:theta, pareto:h and normal:deviation take a centre behind another colon; zoned:share/range and zoned_abs:share/size list zones; sequence:n,n,... lists blocks. All but random turn the map of blocks off.
+    ///
+    /// zipf:theta, pareto:h and normal:deviation take a centre behind another colon; zoned:share/range
+    /// and zoned_abs:share/size list zones; sequence:n,n,... lists blocks. All but random turn the map
+    /// of blocks off.
     Built Choice random_distribution: Distribution = "random", { choices: Distribution::CHOICES };
 
     /// Shift a listed sequence of blocks by its length at each repetition
     Built Bool random_sequence_stride: bool = "0";
 
     /// Share of random offsets in a random workload, in percent
+    ///
     /// The rest continues behind the last I/O. One value each for reads, writes and trims.
     Built Int percentage_random: PerDir<u32> = "100", { bounds: Bounds::at_most(100.0) };
 
@@ -143,10 +158,12 @@ options! {
     Built Choice fadvise_hint: FadviseHint = "1", { choices: FadviseHint::CHOICES };
 
     /// Sync the file after every so many writes
+    ///
     /// 0 never does.
     Built Int fsync: u32 = "0";
 
     /// Sync the data of the file after every so many writes
+    ///
     /// 0 never does.
     Built Int fdatasync: u32 = "0";
 
@@ -154,14 +171,17 @@ options! {
     Later Int write_barrier: u32 = "0";
 
     /// Push written ranges out every so many writes
+    ///
     /// Steps separated by commas, then a colon and the number of writes.
     Built Choice sync_file_range: Option<SyncFileRange>, { choices: SyncFileRange::CHOICES };
 
     /// Bypass the page cache (O_DIRECT)
+    ///
     /// The opposite of buffered; the last one given counts.
     Built Bool direct: bool = "0";
 
     /// Go through the page cache
+    ///
     /// The opposite of direct; the last one given counts.
     Built Bool buffered: bool = "1";
 
@@ -169,10 +189,12 @@ options! {
     Built Bool overwrite: bool = "0";
 
     /// Share of reads in a mixed workload, in percent
+    ///
     /// The opposite of rwmixwrite; the last one given counts.
     Built Int rwmixread: u32 = "50", { bounds: Bounds::at_most(100.0) };
 
     /// Share of writes in a mixed workload, in percent
+    ///
     /// The opposite of rwmixread; the last one given counts.
     Built Int rwmixwrite: u32 = "50", { bounds: Bounds::at_most(100.0) };
 
@@ -180,6 +202,7 @@ options! {
     Built Bool invalidate: bool = "1";
 
     /// Durability of each write
+    ///
     /// sync opens with O_SYNC, dsync with O_DSYNC.
     Built Choice sync: SyncMode = "none", { choices: SyncMode::CHOICES };
 
@@ -193,6 +216,7 @@ options! {
     Built Bool fsync_on_close: bool = "0";
 
     /// Sync the whole file system when the job has written everything
+    ///
     /// Only some engines can.
     Built Bool end_syncfs: bool = "0";
 }

@@ -10,6 +10,7 @@ options! {
     pub struct LatencyOptions at job.latency, in Latency, table TABLE;
 
     /// Latency above which the job fails
+    ///
     /// One value each for reads, writes and trims; in microseconds, unless it has a unit.
     Built Time max_latency: PerDir<Option<Duration>>, { unit: TimeUnit::Microseconds };
 

@@ -110,6 +110,7 @@ options! {
     Built Bool clat_percentiles: bool = "1";
 
     /// Report percentiles of total latency
+    ///
     /// The jobs of a group have to agree.
     Built Bool lat_percentiles: bool = "0";
 
@@ -117,7 +118,8 @@ options! {
     Built Bool slat_percentiles: bool = "0";
 
     /// Percentiles to report, separated by colons, at most 20
-    Built FloatList percentile_list: Vec<f64> = "1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99", {
+    Built FloatList percentile_list: Vec<f64> =
+        "1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99", {
         bounds: Bounds::between(0.0, 100.0),
     };
 
@@ -128,6 +130,7 @@ options! {
     Built Bool disk_util: bool = "1";
 
     /// Measure no latencies and sample no bandwidth
+    ///
     /// Turns the four disable options on and all percentiles off.
     Built Bool gtod_reduce: bool = "0";
 

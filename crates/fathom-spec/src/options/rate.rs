@@ -30,10 +30,12 @@ options! {
     pub struct RateOptions at job.rate, in Rate, table TABLE;
 
     /// Pause after thinktime_blocks I/Os
+    ///
     /// In microseconds, unless it has a unit.
     Built Time thinktime: Duration = "0", { unit: TimeUnit::Microseconds };
 
     /// Part of the pause that keeps the CPU busy
+    ///
     /// In microseconds, unless it has a unit.
     Built Time thinktime_spin: Duration = "0", { parent: Some("thinktime"), unit: TimeUnit::Microseconds };
 
@@ -53,18 +55,22 @@ options! {
     Built Time thinktime_iotime: Duration = "0", { parent: Some("thinktime") };
 
     /// Bandwidth that a clone does not exceed, in bytes per second
+    ///
     /// One value each for reads, writes and trims; 0 sets no limit.
     Built Int rate: PerDir<u64>;
 
     /// Bandwidth below which the job fails, in bytes per second
+    ///
     /// One value each for reads, writes and trims.
     Built Int rate_min: PerDir<u64>, { aliases: &["ratemin"], parent: Some("rate") };
 
     /// I/Os per second that a clone does not exceed
+    ///
     /// One value each for reads, writes and trims; not together with rate.
     Built Int rate_iops: PerDir<u64>;
 
     /// I/Os per second below which the job fails
+    ///
     /// One value each for reads, writes and trims.
     Built Int rate_iops_min: PerDir<u64>, { parent: Some("rate_iops") };
 

@@ -8,18 +8,22 @@ options! {
     pub struct SizeOptions at job.size, in Size, table TABLE;
 
     /// Bytes that each clone handles, over all its files
+    ///
     /// A percentage counts from the size of the target.
     Built Size size: Option<SizeSpec>;
 
     /// Bytes of I/O after which the job ends
+    ///
     /// May be more than size, which is then gone through again; a percentage counts from size.
     Built Size io_size: Option<SizeSpec>, { aliases: &["io_limit"] };
 
     /// Write until no space is left
+    ///
     /// That is no error, and size does not count.
     Built Bool fill_device: bool = "0", { aliases: &["fill_fs"] };
 
     /// Size of each file
+    ///
     /// Two values give each file a size drawn from between them.
     Built Size filesize: Option<SizeRange>, { bounds: Bounds::at_least(1.0) };
 

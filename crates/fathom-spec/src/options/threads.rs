@@ -48,6 +48,7 @@ options! {
     Built Int prio: Option<u32>, { bounds: Bounds::between(0.0, 7.0) };
 
     /// Class of I/O priority
+    ///
     /// 0 none, 1 realtime, 2 best effort, 3 idle.
     Built Int prioclass: Option<u32>, { bounds: Bounds::between(0.0, 3.0) };
 
@@ -61,6 +62,7 @@ options! {
     Built Text cpus_allowed: Option<CpuList>;
 
     /// How clones share the CPUs
+    ///
     /// Without it, every clone may use all of them.
     Built Choice cpus_allowed_policy: Option<CpusAllowedPolicy>, {
         choices: CpusAllowedPolicy::CHOICES,
@@ -75,6 +77,7 @@ options! {
     Later Text numa_mem_policy: Option<String>;
 
     /// End other jobs when this one ends
+    ///
     /// exit_what says which.
     Built Flag exitall: bool;
 
@@ -82,6 +85,7 @@ options! {
     Built Choice exit_what: ExitWhat = "group", { choices: ExitWhat::CHOICES };
 
     /// Wait until all jobs before this one have ended
+    ///
     /// Also opens a new reporting group.
     Built Flag stonewall: bool, { aliases: &["wait_for_previous"] };
 

@@ -21,10 +21,12 @@ options! {
     pub struct TimeOptions at job.time, in Time, table TABLE;
 
     /// Time to wait before the job starts
+    ///
     /// Two values give a time drawn from between them.
     Built Time startdelay: (Duration, Duration) = "0";
 
     /// Time after which the job ends
+    ///
     /// 0 sets no limit.
     Built Time runtime: Duration = "0", { aliases: &["timeout"] };
 
@@ -38,6 +40,7 @@ options! {
     Later Size ramp_size: Option<u64>, { bounds: Bounds::at_least(1.0) };
 
     /// Clock that times are taken from
+    ///
     /// Without it, the best one the machine has.
     Built Choice clocksource: Option<ClockSource>, { choices: ClockSource::CHOICES };
 

@@ -26,9 +26,11 @@ pub(super) fn check_waitee(job: &mut JobSpec, review: &mut Review<'_>) -> Result
         )),
         _ => Err(review.refuse(
             &job.origin,
-            format!(
-                "{name}: multiple waitees {waitee} found,\nplease avoid duplicates when using wait_for option."
-            ),
+            [
+                &format!("{name}: multiple waitees {waitee} found,"),
+                "please avoid duplicates when using wait_for option.",
+            ]
+            .join("\n"),
             format!("job {name}: wait_for={waitee} fits several jobs; give them different names"),
         )),
     }

@@ -54,19 +54,20 @@ impl fmt::Display for BlockSizeSplit {
     }
 }
 
-fn expected() -> ValueError {
+fn conversion_failed(context: &mut ParseContext<'_>) -> ValueError {
+    context.complain("fio: split conversion failed");
     ValueError::new("block sizes with percentages such as 4k/60:64k/40, directions separated by commas")
 }
 
 fn parse_share(text: &str, context: &mut ParseContext<'_>) -> Result<BsShare, ValueError> {
     let parts = split_outside_parentheses(text, &['/']);
     let size = parse_whole(parts[0], context.kb_base).and_then(|whole| u64::try_from(whole.value).ok());
-    let size = size.filter(|size| *size > 0).ok_or_else(expected)?;
+    let size = size.filter(|size| *size > 0).ok_or_else(|| conversion_failed(context))?;
     let percent = match parts.get(1).map(|percent| percent.trim()) {
         None | Some("") => None,
         Some(percent) => {
             let percent = parse_whole(percent, 1024).and_then(|whole| u32::try_from(whole.value).ok());
-            Some(percent.ok_or_else(expected)?.min(100))
+            Some(percent.ok_or_else(|| conversion_failed(context))?.min(100))
         }
     };
     Ok(BsShare { size, percent })

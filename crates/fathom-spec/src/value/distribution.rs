@@ -165,7 +165,7 @@ fn parse_curve(
     match parse_float(center).filter(|center| (0.0..=1.0).contains(center)) {
         Some(center) => Ok((first, Some(center))),
         None => {
-            context.complain("fio: distribution random center out of range (0 <= center <= 1.0)");
+            context.complain("fio: distribution center out of range (0 <= center <= 1.0)");
             Err(ValueError::new("a centre from 0 to 1 behind the second colon"))
         }
     }

@@ -53,7 +53,8 @@ impl OptionValue for EngineName {
             return Ok(());
         }
         context.notes.push(Message::stdout(format!(
-            "fio: file:ioengines.c, func=dlopen, error={name}: cannot open shared object file: No such file or directory"
+            "fio: file:ioengines.c, func=dlopen, error={name}: cannot open shared object file: \
+             No such file or directory"
         )));
         context.complain(format!("fio: engine {name} not loadable"));
         context.complain("fio: failed to load engine");

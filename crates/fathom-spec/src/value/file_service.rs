@@ -86,7 +86,7 @@ impl OptionValue for FileService {
             "random" => FileService::Random { hold: parse_hold(argument)? },
             "zipf" => {
                 let theta = parse_parameter(argument, 1.1, context)?;
-                check(theta > 0.0 && theta != 1.0, "fio: zipf theta must different than 1.0", context)?;
+                check(theta > 0.0 && theta != 1.0, "fio: zipf theta must be different than 1.0", context)?;
                 FileService::Zipf { theta }
             }
             "pareto" => {

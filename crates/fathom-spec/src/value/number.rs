@@ -137,7 +137,8 @@ macro_rules! whole_number {
                 definition: &OptionDef,
                 context: &mut ParseContext<'_>,
             ) -> Result<Self, ValueError> {
-                let value = parse_bounded(text, definition, context, <$type>::MIN.into(), <$type>::MAX.into())?;
+                let (min, max) = (<$type>::MIN.into(), <$type>::MAX.into());
+                let value = parse_bounded(text, definition, context, min, max)?;
                 <$type>::try_from(value).map_err(|_| ValueError::new("a smaller number"))
             }
         }
@@ -266,9 +267,8 @@ impl OptionValue for f64 {
         definition: &OptionDef,
         context: &mut ParseContext<'_>,
     ) -> Result<(), ValueError> {
-        if let Some(first) = parse_floats(text, definition, context)?.first() {
-            *self = *first;
-        }
+        let values = parse_floats(text, definition, context)?;
+        *self = *values.first().ok_or_else(|| ValueError::new("a number in the range of the option"))?;
         Ok(())
     }
 }

@@ -105,6 +105,8 @@ impl OptionValue for SizeRange {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::super::testing::parse;
     use super::*;
 
@@ -114,6 +116,22 @@ mod tests {
         assert_eq!(parse::<SizeRange>("64k-4k"), Ok(range));
         assert_eq!(parse::<SizeRange>(&range.to_string()), Ok(range));
         assert_eq!(parse::<SizeRange>("1k"), Ok(SizeRange { min: 1024, max: 1024 }));
+    }
+
+    proptest! {
+        #[test]
+        fn printing_parses_back(low in any::<u64>(), high in any::<u64>()) {
+            let range = SizeRange { min: low.min(high), max: low.max(high) };
+            prop_assert_eq!(parse(&range.to_string()), Ok(range));
+            let ranges = PerDir([range, SizeRange { min: 1, max: 2 }, range]);
+            prop_assert_eq!(parse(&ranges.to_string()), Ok(ranges));
+        }
+
+        #[test]
+        fn no_text_panics(text in ".*") {
+            let _ = parse::<SizeRange>(&text);
+            let _ = parse::<PerDir<SizeRange>>(&text);
+        }
     }
 
     #[test]
