@@ -2,8 +2,8 @@
 
 use crate::hung_fs::{Faults, HungFs};
 use crate::support::devices::{LoopDevice, Mounted};
-use crate::support::program::{Finished, Launch};
-use crate::support::{KIB, MIB, file_of, json, scratch};
+use crate::support::program::{self, Finished, Launch};
+use crate::support::{KIB, MIB, file_of, json, scratch, skip};
 use std::path::Path;
 
 /// A second job that nothing is wrong with.
@@ -56,6 +56,39 @@ fn a_file_that_must_not_be_made() {
         finished.stderr
     );
     assert!(!directory.path().join("absent").exists());
+}
+
+/// Root may read everything, so this one runs as nobody.
+#[test]
+fn a_file_that_must_not_be_read() {
+    use std::os::unix::fs::PermissionsExt;
+    require!(skip::root());
+    require!(skip::tool("setpriv"));
+    let directory = scratch();
+    let file = file_of(directory.path(), "secret", 64 * KIB);
+    let set_mode = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
+            .expect("permissions can be set");
+    };
+    set_mode(directory.path(), 0o755);
+    set_mode(&file, 0o600);
+    let as_nobody = |words: &str| {
+        Launch::of(Path::new("setpriv"), directory.path())
+            .words("--reuid=65534 --regid=65534 --clear-groups")
+            .argument(program::path())
+            .words(words)
+            .run()
+    };
+    if as_nobody("--version").code() != 0 {
+        skip!("nobody may not run the program where it is");
+    }
+    let finished = as_nobody(&format!(
+        "--output-format=normal,json --name=bad --filename=secret --rw=read --size=64k {GOOD}"
+    ));
+    expect_error(&finished, "bad", 13, "Permission denied");
+    assert_eq!(finished.code(), 1, "{}", finished.stdout);
+    let document = json::document(&finished.stdout);
+    assert_eq!(json::integer(json::job(&document, "good"), "read/total_ios"), 16, "the other job");
 }
 
 #[test]

@@ -117,8 +117,10 @@ fn mmap_maps_and_reads_nothing() {
 #[test]
 fn posixaio_reads_on_threads_of_the_library() {
     let words = "--name=job --filename=data --rw=read --bs=4k --size=64k --ioengine=posixaio --iodepth=4";
-    let trace = require!(trace("pread64,io_submit,io_uring_enter", words));
+    let trace = require!(trace("open,openat,fadvise64,pread64,io_submit,io_uring_enter", words));
     assert_eq!(trace.on("pread64", "/data").count(), 16);
+    let (readers, openers) = (trace.callers("pread64", "/data"), trace.callers("fadvise64", "/data"));
+    assert!(!openers.is_empty() && readers.is_disjoint(&openers), "{readers:?} read for {openers:?}");
     assert_eq!(trace.count("io_submit") + trace.count("io_uring_enter"), 0);
 }
 

@@ -2,13 +2,16 @@
 
 use super::program::{self, Finished, Launch};
 use super::{scratch, skip};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
 /// The calls of all processes and threads of a run.
 pub(crate) struct Trace {
-    /// One call per entry, without the process id; calls that another one interrupted are whole again.
+    /// One call per entry; calls that another one interrupted are whole again.
     pub(crate) calls: Vec<String>,
+    /// The thread that made each of them.
+    callers: Vec<u32>,
     /// How the run went.
     pub(crate) finished: Finished,
 }
@@ -31,7 +34,8 @@ impl Trace {
             return Err(format!("strace: {}", finished.stderr.trim()));
         }
         let text = std::fs::read_to_string(&log).map_err(|error| format!("strace's log: {error}"))?;
-        Ok(Trace { calls: whole_calls(&text), finished })
+        let (callers, calls) = whole_calls(&text).into_iter().unzip();
+        Ok(Trace { calls, callers, finished })
     }
 
     /// Calls of that name on a file whose path ends in `file`.
@@ -44,6 +48,16 @@ impl Trace {
             .filter(move |call| call.starts_with(&start) && call.contains(&marker))
     }
 
+    /// The threads that made a call of that name on a file whose name ends so.
+    pub(crate) fn callers(&self, name: &str, file: &str) -> BTreeSet<u32> {
+        let start = format!("{name}(");
+        let marker = format!("{file}>");
+        let all = self.callers.iter().zip(&self.calls);
+        all.filter(|(_, call)| call.starts_with(&start) && call.contains(&marker))
+            .map(|(&pid, _)| pid)
+            .collect()
+    }
+
     /// Number of calls of that name.
     pub(crate) fn count(&self, name: &str) -> usize {
         let start = format!("{name}(");
@@ -52,26 +66,28 @@ impl Trace {
 }
 
 /// Joins `pread64(3, <unfinished ...>` with `<... pread64 resumed>...` of the same process.
-fn whole_calls(log: &str) -> Vec<String> {
-    let mut open: std::collections::HashMap<&str, &str> = Default::default();
+fn whole_calls(log: &str) -> Vec<(u32, String)> {
+    let mut open: BTreeMap<u32, &str> = BTreeMap::new();
     let mut calls = Vec::new();
     for (pid, call) in log.lines().filter_map(|line| line.split_once(char::is_whitespace)) {
+        let Ok(pid) = pid.parse() else { continue };
         let call = call.trim_start();
         if let Some(start) = call.strip_suffix("<unfinished ...>") {
             open.insert(pid, start);
         } else if let Some((_, end)) = call.split_once("resumed>") {
-            calls.push(format!("{}{end}", open.remove(pid).unwrap_or_default()));
+            calls.push((pid, format!("{}{end}", open.remove(&pid).unwrap_or_default())));
         } else {
-            calls.push(call.to_string());
+            calls.push((pid, call.to_string()));
         }
     }
     // What never returned was called all the same.
-    calls.extend(open.into_values().map(str::to_string));
+    calls.extend(open.into_iter().map(|(pid, start)| (pid, start.to_string())));
     calls
 }
 
 #[test]
 fn interrupted_calls_are_joined() {
     let log = "12 pread64(3</f>, <unfinished ...>\n13  close(3) = 0\n12 <... pread64 resumed>\"\"..., 4096, 0) = 4096\n";
-    assert_eq!(whole_calls(log), ["close(3) = 0", "pread64(3</f>, \"\"..., 4096, 0) = 4096"]);
+    let expected = [(13, "close(3) = 0"), (12, "pread64(3</f>, \"\"..., 4096, 0) = 4096")];
+    assert_eq!(whole_calls(log), expected.map(|(pid, call)| (pid, call.to_string())));
 }
