@@ -1,1 +1,15 @@
+//! Plan and run: what a job does, how files are prepared, the worker's loop and the supervisor that watches.
+//!
+//! Nothing here parses option text or prints. A plan goes in; samples and events come out.
 
+pub mod engine;
+pub mod files;
+pub mod message;
+pub mod payload;
+pub mod plan;
+pub mod random;
+pub mod region;
+pub mod supervisor;
+pub mod target;
+pub mod unit;
+pub mod worker;

@@ -23,10 +23,15 @@ pub const RANGE_END_NS: u64 = 1 << (HIGHEST_BIT + 1);
 /// The bin of a latency in nanoseconds, or `None` when it lies beyond the range.
 #[inline(always)]
 pub fn bin_of(ns: u64) -> Option<usize> {
+    (ns < RANGE_END_NS).then(|| short_bin_of(ns))
+}
+
+/// [`bin_of`] for a value that is known to lie inside the range; others get the last bin.
+#[inline(always)]
+pub fn short_bin_of(ns: u64) -> usize {
     // `| 127` folds the linear part (values below 128) into the general formula: e becomes 0 there.
     let exponent = 63 - (ns | 127).leading_zeros() - GROUP_BITS;
-    let bin = ((exponent as usize) << GROUP_BITS) + (ns >> exponent) as usize;
-    (bin < BIN_COUNT).then_some(bin)
+    (((exponent as usize) << GROUP_BITS) + (ns >> exponent) as usize).min(BIN_COUNT - 1)
 }
 
 /// The value in nanoseconds that is reported for a bin: its middle, truncated.

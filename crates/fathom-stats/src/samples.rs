@@ -5,7 +5,7 @@
 //! read-modify-written atomically. A reader may see an I/O counted in one field and not yet in the next; it
 //! never sees a torn number, and all fields agree once the worker has stopped.
 
-use crate::histogram::{BIN_COUNT, Histogram, bin_of};
+use crate::histogram::{BIN_COUNT, Histogram, bin_of, short_bin_of};
 use crate::latency::LatencyStats;
 use crate::report::{DEPTH_BUCKETS, DIRECTIONS, DISTRIBUTION_BOUNDS_NS, DISTRIBUTION_BUCKETS};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -15,6 +15,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub fn bump(counter: &AtomicU64, amount: u64) {
     counter.store(counter.load(Relaxed).wrapping_add(amount), Relaxed);
 }
+
+/// The square of a latency below this (four seconds) fits a word.
+pub const SHORT_NS: u64 = 1 << 32;
 
 /// One latency figure: see [`LatencyStats`] for the owned form.
 #[repr(C, align(64))]
@@ -31,17 +34,37 @@ pub struct LatencySamples {
 
 impl LatencySamples {
     /// Counts one value in nanoseconds; `with_bins` adds it to the histogram too.
-    #[inline(always)]
     pub fn record(&self, ns: u64, with_bins: bool) {
+        self.add_wide_square(ns);
+        self.record_all_but_square(ns, with_bins);
+    }
+
+    /// [`record`](LatencySamples::record) without the histogram, for a value below [`SHORT_NS`], which must be known
+    /// beforehand.
+    #[inline(always)]
+    pub fn record_short(&self, ns: u64) {
+        let (low, carry) = self.sum_of_squares_low.load(Relaxed).overflowing_add(ns.wrapping_mul(ns));
+        if carry {
+            self.add_wide_square(ns);
+        } else {
+            self.sum_of_squares_low.store(low, Relaxed);
+        }
+        self.record_all_but_square(ns, false);
+    }
+
+    /// [`record_short`](LatencySamples::record_short) with the histogram; returns the bin.
+    #[inline(always)]
+    pub fn record_short_in_bins(&self, ns: u64) -> usize {
+        self.record_short(ns);
+        let bin = short_bin_of(ns);
+        bump(&self.bins[bin], 1);
+        bin
+    }
+
+    #[inline(always)]
+    fn record_all_but_square(&self, ns: u64, with_bins: bool) {
         bump(&self.count, 1);
         bump(&self.sum_ns, ns);
-        let square = u128::from(ns) * u128::from(ns);
-        let (low, carry) = self.sum_of_squares_low.load(Relaxed).overflowing_add(square as u64);
-        self.sum_of_squares_low.store(low, Relaxed);
-        let high = (square >> 64) as u64 + u64::from(carry);
-        if high != 0 {
-            bump(&self.sum_of_squares_high, high);
-        }
         if ns < self.min_ns.load(Relaxed) {
             self.min_ns.store(ns, Relaxed);
         }
@@ -54,6 +77,14 @@ impl LatencySamples {
                 None => bump(&self.beyond_range, 1),
             }
         }
+    }
+
+    #[inline(never)]
+    fn add_wide_square(&self, ns: u64) {
+        let square = u128::from(ns) * u128::from(ns);
+        let (low, carry) = self.sum_of_squares_low.load(Relaxed).overflowing_add(square as u64);
+        self.sum_of_squares_low.store(low, Relaxed);
+        bump(&self.sum_of_squares_high, (square >> 64) as u64 + u64::from(carry));
     }
 
     /// Number of values so far.
@@ -179,35 +210,53 @@ impl WorkerSamples {
     }
 
     /// Counts a latency into the coarse distribution of the report.
-    #[inline(always)]
     pub fn record_distribution(&self, ns: u64) {
         bump(&self.distribution[distribution_bucket(ns)], 1);
+    }
+
+    /// The same for a latency whose histogram bin is known.
+    #[inline(always)]
+    pub fn record_distribution_of_bin(&self, ns: u64, bin: usize) {
+        bump(&self.distribution[distribution_bucket_of_bin(ns, bin)], 1);
     }
 }
 
 /// Bucket of the coarse latency distribution: the first whose bound lies above the value.
-#[inline(always)]
 pub fn distribution_bucket(ns: u64) -> usize {
-    // One table entry per bit length; a power of two spans at most two bounds, so two compares settle it.
-    let mut bucket = usize::from(FIRST_BUCKET[(64 - ns.leading_zeros()) as usize]);
-    while bucket < DISTRIBUTION_BOUNDS_NS.len() && ns >= DISTRIBUTION_BOUNDS_NS[bucket] {
-        bucket += 1;
-    }
-    bucket
+    DISTRIBUTION_BOUNDS_NS.partition_point(|&bound| bound <= ns)
 }
 
-/// For each bit length, the bucket of the smallest value with that length.
-const FIRST_BUCKET: [u8; 65] = {
-    let mut table = [0; 65];
-    let mut bits = 1;
-    while bits <= 64 {
-        let smallest = 1u64 << (bits - 1);
+/// The same for a value whose histogram bin is known: a bin holds at most one bound, so one look-up and one compare
+/// settle it.
+#[inline(always)]
+fn distribution_bucket_of_bin(ns: u64, bin: usize) -> usize {
+    let bucket = usize::from(FIRST_BUCKET[bin & (FIRST_BUCKET.len() - 1)]);
+    (bucket + usize::from(ns >= BOUND_AFTER[bucket & (DISTRIBUTION_BUCKETS - 1)])) & (DISTRIBUTION_BUCKETS - 1)
+}
+
+/// The bounds, and one that no value reaches.
+const BOUND_AFTER: [u64; DISTRIBUTION_BUCKETS] = {
+    let mut bounds = [u64::MAX; DISTRIBUTION_BUCKETS];
+    let mut index = 0;
+    while index < DISTRIBUTION_BOUNDS_NS.len() {
+        bounds[index] = DISTRIBUTION_BOUNDS_NS[index];
+        index += 1;
+    }
+    bounds
+};
+
+/// For each bin, the bucket of its smallest value. Its length is a power of two, so that indexing needs no check.
+const FIRST_BUCKET: [u8; 4096] = {
+    let mut table = [0; 4096];
+    let mut bin = 0;
+    while bin < BIN_COUNT {
+        let smallest = if bin < 128 { bin as u64 } else { (64 + (bin as u64 & 63)) << ((bin >> 6) - 1) };
         let mut bucket = 0;
         while bucket < DISTRIBUTION_BOUNDS_NS.len() && smallest >= DISTRIBUTION_BOUNDS_NS[bucket] {
             bucket += 1;
         }
-        table[bits] = bucket as u8;
-        bits += 1;
+        table[bin] = bucket as u8;
+        bin += 1;
     }
     table
 };
@@ -262,7 +311,11 @@ mod tests {
             let samples = zeroed();
             let mut expected = LatencyStats::default();
             for &value in &values {
-                samples.record(value, true);
+                if value < SHORT_NS {
+                    samples.record_short_in_bins(value);
+                } else {
+                    samples.record(value, true);
+                }
                 expected.record(value);
             }
             prop_assert_eq!(samples.snapshot(), expected);
@@ -274,6 +327,9 @@ mod tests {
         fn distribution_bucket_is_the_first_bound_above(ns in prop_oneof![0u64..3000, 0u64..4_000_000_000, any::<u64>()]) {
             let expected = DISTRIBUTION_BOUNDS_NS.iter().position(|&bound| ns < bound).unwrap_or(31);
             prop_assert_eq!(distribution_bucket(ns), expected);
+            if let Some(bin) = bin_of(ns) {
+                prop_assert_eq!(distribution_bucket_of_bin(ns, bin), expected);
+            }
         }
     }
 }

@@ -1,1 +1,18 @@
+//! Every raw system call and all pointer arithmetic that is not an engine's own ring.
+//!
+//! Small, safe wrappers: each returns an [`Errno`] or plain data, never prints, and knows nothing of jobs. All that
+//! the kernel may lack is probed where it is used.
 
+pub mod affinity;
+pub mod block_device;
+pub mod clock;
+pub mod errno;
+pub mod file;
+pub mod futex;
+pub mod memory;
+pub mod priority;
+pub mod process;
+pub mod signal;
+pub mod usage;
+
+pub use errno::Errno;

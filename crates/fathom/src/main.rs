@@ -1,1 +1,30 @@
-fn main() {}
+//! The program: parse, plan, supervise, report.
+
+#![forbid(unsafe_code)]
+
+mod exit;
+mod output;
+mod run;
+
+use fathom_spec::{Outcome, SystemSource};
+use fathom_sys::clock::Calibration;
+use fathom_sys::memory::page_size;
+use output::Output;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // Taken first: the calibration needs two milliseconds, which parsing and planning already spend.
+    let calibration = Calibration::start();
+    let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let program_name = words.next().unwrap_or_else(|| "fathom".to_owned());
+    let words: Vec<String> = words.collect();
+    let source = SystemSource::new(page_size() as u64);
+    match fathom_spec::parse(&program_name, &words, &source) {
+        Outcome::Exit(reply) => {
+            let mut output = Output::terminal();
+            reply.messages.iter().for_each(|message| output.say(message));
+            ExitCode::from(reply.exit)
+        }
+        Outcome::Run(spec) => run::run(&spec, calibration),
+    }
+}

@@ -1,0 +1,348 @@
+//! `io_uring`: submission and completion rings shared with the kernel.
+//!
+//! Probed once, when the engine is set up: the best legal set of ring features is used, and [`Engine::features`] says
+//! which. Two calls a round (submit, then wait), so that submission and completion latency mean what they say.
+
+use crate::shared::{Immediate, rwf};
+use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError, Traits};
+use fathom_run::unit::Operation;
+use fathom_sys::Errno;
+use io_uring::{Probe, opcode, squeue, types};
+
+pub(crate) struct IoUring {
+    ring: io_uring::IoUring,
+    features: Vec<&'static str>,
+    immediate: Immediate,
+    vectors: Box<[libc::iovec]>,
+    /// Queued, not yet handed over.
+    queued: u32,
+    /// Not yet seen by the kernel's own thread (sqthread_poll only).
+    options: Options,
+}
+
+/// Choices made once, looked at for every I/O.
+#[derive(Clone, Copy)]
+struct Options {
+    fixed_buffers: bool,
+    registered_files: bool,
+    vectored: bool,
+    read_flags: i32,
+    write_flags: i32,
+    /// Ask for asynchronous execution of every Nth request; 0: never.
+    force_async: u32,
+    force_async_left: u32,
+    /// Completions are polled for: waiting needs a system call in any case.
+    discards: bool,
+}
+
+impl Engine for IoUring {
+    const NAME: &'static str = "io_uring";
+    const TRAITS: Traits = Traits { synchronous: false, diskless: false, uses_buffers: true };
+
+    fn new(setup: &Setup<'_>) -> Result<IoUring, SetupError> {
+        let private = &setup.job.private.io_uring;
+        let (ring, mut features) = build_ring(setup)?;
+        let mut probe = Probe::new();
+        let probed = ring.submitter().register_probe(&mut probe).is_ok();
+        let supports = |code: u8| probed && probe.is_supported(code);
+        let plain = supports(opcode::Read::CODE) && supports(opcode::Write::CODE);
+        let common = if private.nowait { rwf::NOWAIT } else { 0 }
+            | if private.uncached.unwrap_or(0) != 0 { rwf::DONTCACHE } else { 0 };
+        let mut engine = IoUring {
+            immediate: Immediate::new(setup),
+            vectors: vec![libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; setup.depth as usize].into(),
+            queued: 0,
+            options: Options {
+                fixed_buffers: private.fixedbufs,
+                registered_files: private.registerfiles,
+                vectored: private.nonvectored == 0 || !plain,
+                read_flags: common,
+                write_flags: common | if setup.job.engine.atomic { rwf::ATOMIC } else { 0 },
+                force_async: private.force_async.unwrap_or(0),
+                force_async_left: private.force_async.unwrap_or(0),
+                // Discards through the ring came with Linux 6.12; no opcode of their own tells.
+                discards: false,
+            },
+            features: Vec::new(),
+            ring,
+        };
+        engine.register(setup, &mut features)?;
+        engine.features = features;
+        Ok(engine)
+    }
+
+    #[inline(always)]
+    fn queue(&mut self, slot: u32, io: &Io) -> Queued {
+        let entry = match io.operation {
+            Operation::Read | Operation::Write => self.transfer(slot, io),
+            Operation::Trim if self.options.discards || !self.immediate.is_block_device(io.file) => {
+                self.punch_hole(io)
+            }
+            Operation::Trim => return Queued::Done(self.immediate.perform(io)),
+            _ => self.sync(io),
+        };
+        let mut entry = entry.user_data(u64::from(slot));
+        if self.options.force_async > 0 {
+            entry = self.every_nth_async(entry);
+        }
+        // SAFETY: buffer, vector and descriptor of the entry stay valid until its completion has been reaped: the loop
+        // reuses a slot only then, and `Drop` of the ring waits for the kernel.
+        let pushed = unsafe { self.ring.submission().push(&entry) };
+        if pushed.is_err() {
+            // The ring has as many entries as there are slots.
+            return Queued::Done(i64::from(-libc::EBUSY));
+        }
+        self.queued += 1;
+        Queued::Pending
+    }
+
+    #[inline(always)]
+    fn commit(&mut self) -> Result<u32, Errno> {
+        match self.ring.submit() {
+            Ok(taken) => {
+                // With a kernel thread the entries are taken as soon as they lie in the ring.
+                let taken = if self.ring.params().is_setup_sqpoll() { self.queued } else { taken as u32 };
+                self.queued -= taken.min(self.queued);
+                Ok(taken)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    #[inline(always)]
+    fn reap(&mut self, min: u32, out: &mut Completions) -> Result<(), Errno> {
+        self.collect(out);
+        while out.len() < min as usize && out.room() > 0 {
+            let wanted = min as usize - out.len();
+            self.wait(wanted)?;
+            self.collect(out);
+        }
+        Ok(())
+    }
+
+    fn features(&self) -> Vec<&'static str> {
+        self.features.clone()
+    }
+}
+
+impl IoUring {
+    #[inline(always)]
+    fn transfer(&mut self, slot: u32, io: &Io) -> squeue::Entry {
+        let reads = io.operation == Operation::Read;
+        let flags = if reads { self.options.read_flags } else { self.options.write_flags };
+        let (fd, fixed) = (types::Fd(io.fd), types::Fixed(io.file));
+        macro_rules! with_target {
+            ($build:expr) => {
+                if self.options.registered_files { $build(fixed.into()) } else { $build(fd.into()) }
+            };
+        }
+        if self.options.fixed_buffers {
+            let index = slot as u16;
+            return if reads {
+                with_target!(|target: Target| target.read_fixed(io, index, flags))
+            } else {
+                with_target!(|target: Target| target.write_fixed(io, index, flags))
+            };
+        }
+        if self.options.vectored {
+            let vector = &mut self.vectors[slot as usize];
+            *vector = libc::iovec { iov_base: io.buffer.cast(), iov_len: io.length as usize };
+            let vector: *const libc::iovec = vector;
+            return with_target!(|target: Target| target.vectored(reads, vector, io, flags));
+        }
+        if reads {
+            with_target!(|target: Target| target.read(io, flags))
+        } else {
+            with_target!(|target: Target| target.write(io, flags))
+        }
+    }
+
+    fn sync(&self, io: &Io) -> squeue::Entry {
+        if io.operation == Operation::RangeSync {
+            return opcode::SyncFileRange::new(types::Fd(io.fd), io.length)
+                .offset(io.offset)
+                .flags(self.immediate.range_flags())
+                .build();
+        }
+        let flags = match io.operation {
+            Operation::DataSync => types::FsyncFlags::DATASYNC,
+            _ => types::FsyncFlags::empty(),
+        };
+        opcode::Fsync::new(types::Fd(io.fd)).flags(flags).build()
+    }
+
+    fn punch_hole(&self, io: &Io) -> squeue::Entry {
+        opcode::Fallocate::new(types::Fd(io.fd), u64::from(io.length))
+            .offset(io.offset)
+            .mode(libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE)
+            .build()
+    }
+
+    fn every_nth_async(&mut self, entry: squeue::Entry) -> squeue::Entry {
+        self.options.force_async_left -= 1;
+        if self.options.force_async_left > 0 {
+            return entry;
+        }
+        self.options.force_async_left = self.options.force_async;
+        entry.flags(squeue::Flags::ASYNC)
+    }
+
+    #[inline(always)]
+    fn collect(&mut self, out: &mut Completions) {
+        let mut completions = self.ring.completion();
+        while out.room() > 0
+            && let Some(entry) = completions.next()
+        {
+            // Trims and range syncs report 0 for "all of it"; the loop settles that by the operation.
+            out.push(entry.user_data() as u32, i64::from(entry.result()));
+        }
+    }
+
+    fn wait(&mut self, wanted: usize) -> Result<(), Errno> {
+        match self.ring.submitter().submit_and_wait(wanted) {
+            Ok(_) => Ok(()),
+            Err(error) if error.raw_os_error() == Some(libc::EINTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Registers buffers and files where the job asks for it, and the ring itself always.
+    fn register(&mut self, setup: &Setup<'_>, features: &mut Vec<&'static str>) -> Result<(), SetupError> {
+        let submitter = self.ring.submitter();
+        if self.options.fixed_buffers {
+            let vectors: Vec<libc::iovec> = (0..setup.depth as usize)
+                .map(|slot| libc::iovec {
+                    // SAFETY: the arena has a buffer of `buffer_stride` bytes for every slot.
+                    iov_base: unsafe { setup.arena.add(slot * setup.buffer_stride) }.cast(),
+                    iov_len: setup.buffer_length,
+                })
+                .collect();
+            // SAFETY: the arena outlives the engine.
+            unsafe { submitter.register_buffers(&vectors) }.map_err(|error| {
+                SetupError::new(error.into(), "io_uring_register_buffers")
+                    .with_advice("the buffers cannot be pinned; raise `ulimit -l` or leave fixedbufs out")
+            })?;
+            features.push("fixed buffers");
+        }
+        if self.options.registered_files {
+            let fds: Vec<i32> = setup.files.iter().map(|file| file.fd).collect();
+            submitter
+                .register_files(&fds)
+                .map_err(|error| SetupError::new(error.into(), "io_uring_register_files"))?;
+            features.push("registered files");
+        }
+        Ok(())
+    }
+}
+
+/// A descriptor or the number of a registered file; both build the same requests.
+enum Target {
+    Fd(types::Fd),
+    Fixed(types::Fixed),
+}
+
+impl From<types::Fd> for Target {
+    fn from(fd: types::Fd) -> Target {
+        Target::Fd(fd)
+    }
+}
+
+impl From<types::Fixed> for Target {
+    fn from(fixed: types::Fixed) -> Target {
+        Target::Fixed(fixed)
+    }
+}
+
+macro_rules! on_target {
+    ($target:expr, $name:ident => $build:expr) => {
+        match $target {
+            Target::Fd($name) => $build,
+            Target::Fixed($name) => $build,
+        }
+    };
+}
+
+impl Target {
+    #[inline(always)]
+    fn read(self, io: &Io, flags: i32) -> squeue::Entry {
+        on_target!(self, fd => opcode::Read::new(fd, io.buffer, io.length).offset(io.offset).rw_flags(flags).build())
+    }
+
+    #[inline(always)]
+    fn write(self, io: &Io, flags: i32) -> squeue::Entry {
+        on_target!(self, fd => opcode::Write::new(fd, io.buffer, io.length).offset(io.offset).rw_flags(flags).build())
+    }
+
+    #[inline(always)]
+    fn read_fixed(self, io: &Io, index: u16, flags: i32) -> squeue::Entry {
+        on_target!(self, fd => opcode::ReadFixed::new(fd, io.buffer, io.length, index)
+            .offset(io.offset).rw_flags(flags).build())
+    }
+
+    #[inline(always)]
+    fn write_fixed(self, io: &Io, index: u16, flags: i32) -> squeue::Entry {
+        on_target!(self, fd => opcode::WriteFixed::new(fd, io.buffer, io.length, index)
+            .offset(io.offset).rw_flags(flags).build())
+    }
+
+    #[inline(always)]
+    fn vectored(self, reads: bool, vector: *const libc::iovec, io: &Io, flags: i32) -> squeue::Entry {
+        if reads {
+            on_target!(self, fd => opcode::Readv::new(fd, vector, 1).offset(io.offset).rw_flags(flags).build())
+        } else {
+            on_target!(self, fd => opcode::Writev::new(fd, vector, 1).offset(io.offset).rw_flags(flags).build())
+        }
+    }
+}
+
+/// The best ring that this kernel and the job's options allow.
+fn build_ring(setup: &Setup<'_>) -> Result<(io_uring::IoUring, Vec<&'static str>), SetupError> {
+    let options = &setup.job.private.io_uring;
+    let entries = setup.depth.max(1);
+    let build = |modern: bool| {
+        let mut builder = io_uring::IoUring::builder();
+        builder.setup_cqsize(entries.next_power_of_two() * 2);
+        if options.hipri {
+            builder.setup_iopoll();
+        }
+        if options.sqthread_poll {
+            builder.setup_sqpoll(SQPOLL_IDLE_MS);
+            if let Some(cpu) = options.sqthread_poll_cpu {
+                builder.setup_sqpoll_cpu(cpu);
+            }
+        } else if modern {
+            builder.setup_single_issuer().setup_defer_taskrun().setup_coop_taskrun();
+        }
+        builder.build(entries)
+    };
+    let mut features = Vec::new();
+    let (ring, modern) = match build(true) {
+        Ok(ring) => (ring, true),
+        // Kernels before 6.1 do not know some of the flags.
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => (build(false).map_err(refused)?, false),
+        Err(error) => return Err(refused(error)),
+    };
+    if options.sqthread_poll {
+        features.push("kernel submission thread");
+    } else if modern {
+        features.extend(["single issuer", "deferred task run"]);
+    }
+    if options.hipri {
+        features.push("polled completions");
+    }
+    Ok((ring, features))
+}
+
+/// Milliseconds without work after which the kernel's submission thread sleeps.
+const SQPOLL_IDLE_MS: u32 = 1000;
+
+fn refused(error: std::io::Error) -> SetupError {
+    let errno = Errno::from(error);
+    let advice = match errno.0 {
+        libc::ENOSYS => "your kernel doesn't support io_uring",
+        libc::EPERM => "io_uring is forbidden here (see /proc/sys/kernel/io_uring_disabled, or a seccomp filter)",
+        libc::ENOMEM => "no memory for the rings; raise `ulimit -l` or lower iodepth=",
+        _ => "",
+    };
+    SetupError::new(errno, "io_queue_init").with_advice(advice)
+}

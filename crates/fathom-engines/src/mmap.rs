@@ -1,0 +1,100 @@
+//! `mmap`: the file is mapped, reads and writes are copies, fsync is `msync`.
+
+use crate::shared::Immediate;
+use fathom_run::engine::{Engine, Io, OpenFile, Queued, Setup, SetupError, Traits};
+use fathom_run::unit::Operation;
+use fathom_spec::JobSpec;
+use fathom_spec::value::Rw;
+use fathom_sys::Errno;
+use fathom_sys::memory::{Mapping, page_size};
+
+/// One mapped file.
+struct MappedFile {
+    mapping: Mapping,
+    /// Offset in the file of the mapping's first byte: a multiple of the page size.
+    first: u64,
+}
+
+pub(crate) struct Mmap {
+    files: Vec<MappedFile>,
+    immediate: Immediate,
+    /// Pushes each write out, and drops each page from memory, as near to direct I/O as a mapping comes.
+    direct: bool,
+}
+
+impl Engine for Mmap {
+    const NAME: &'static str = "mmap";
+    const TRAITS: Traits = Traits { synchronous: true, diskless: false, uses_buffers: true };
+
+    fn new(setup: &Setup<'_>) -> Result<Mmap, SetupError> {
+        let files = setup.files.iter().map(|file| map(setup.job, file)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Mmap { files, immediate: Immediate::new(setup), direct: setup.job.io_type.direct })
+    }
+
+    #[inline(always)]
+    fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
+        let file = &self.files[io.file as usize];
+        let place = io.offset.wrapping_sub(file.first) as usize;
+        let length = io.length as usize;
+        match io.operation {
+            Operation::Read | Operation::Write => {
+                if place.checked_add(length).is_none_or(|end| end > file.mapping.len()) {
+                    return Queued::Done(i64::from(-libc::EINVAL));
+                }
+                // SAFETY: place..place + length was just checked to lie inside the mapping; the buffer holds `length` bytes
+                // and cannot overlap it.
+                unsafe {
+                    let mapped = file.mapping.address().add(place);
+                    match io.operation {
+                        Operation::Read => std::ptr::copy_nonoverlapping(mapped, io.buffer, length),
+                        _ => std::ptr::copy_nonoverlapping(io.buffer, mapped, length),
+                    }
+                }
+                if self.direct {
+                    return Queued::Done(self.push_out(file, place, length));
+                }
+                Queued::Done(i64::from(io.length))
+            }
+            Operation::Trim => Queued::Done(self.immediate.perform(io)),
+            _ => Queued::Done(match file.mapping.sync(0, file.mapping.len()) {
+                Ok(()) => 0,
+                Err(errno) => i64::from(-errno.0),
+            }),
+        }
+    }
+}
+
+impl Mmap {
+    #[cold]
+    fn push_out(&self, file: &MappedFile, place: usize, length: usize) -> i64 {
+        let done = file.mapping.sync(place, length).and_then(|()| file.mapping.drop_pages(place, length));
+        match done {
+            Ok(()) => length as i64,
+            Err(errno) => i64::from(-errno.0),
+        }
+    }
+}
+
+fn map(job: &JobSpec, file: &OpenFile) -> Result<MappedFile, SetupError> {
+    let page = page_size() as u64;
+    let first = file.start / page * page;
+    let length = file.start - first + file.size;
+    let reads = !matches!(job.io_type.rw.rw, Rw::Write | Rw::RandWrite);
+    let writes = !matches!(job.io_type.rw.rw, Rw::Read | Rw::RandRead);
+    let huge_pages = job.private.mmap.thp.unwrap_or(0) != 0;
+    let error = |errno| {
+        SetupError::new(errno, "mmap")
+            .with_advice(format!("cannot map {length} bytes of {} ({errno})", file.name))
+    };
+    let length_here = usize::try_from(length).map_err(|_| error(Errno(libc::EFBIG)))?;
+    let mapping = Mapping::file(file.fd, first, length_here, reads || !writes, writes, huge_pages).map_err(error)?;
+    // Advice may be refused without harm.
+    let _ = if huge_pages {
+        mapping.advise(libc::MADV_HUGEPAGE)
+    } else if matches!(job.io_type.rw.rw, Rw::RandRead | Rw::RandWrite | Rw::RandRw) {
+        mapping.advise(libc::MADV_RANDOM)
+    } else {
+        mapping.advise(libc::MADV_SEQUENTIAL)
+    };
+    Ok(MappedFile { mapping, first })
+}

@@ -1,0 +1,62 @@
+//! `null`: does nothing, at once. What is left is the cost of the tester itself.
+
+use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError, Traits};
+use fathom_sys::Errno;
+
+/// At depth 1 every I/O ends as it is queued; deeper, when it is reaped.
+pub(crate) struct Null {
+    deep: bool,
+    /// Handed over, not yet reaped: slot and length.
+    in_flight: Vec<(u32, u32)>,
+    committed: usize,
+}
+
+impl Engine for Null {
+    const NAME: &'static str = "null";
+    const TRAITS: Traits = Traits { synchronous: false, diskless: true, uses_buffers: false };
+
+    fn new(setup: &Setup<'_>) -> Result<Null, SetupError> {
+        let deep = setup.depth > 1;
+        Ok(Null { deep, in_flight: Vec::with_capacity(setup.depth as usize), committed: 0 })
+    }
+
+    #[inline(always)]
+    fn queue(&mut self, slot: u32, io: &Io) -> Queued {
+        if !self.deep {
+            return Queued::Done(i64::from(io.length));
+        }
+        self.in_flight.push((slot, io.length));
+        Queued::Pending
+    }
+
+    #[inline(always)]
+    fn commit(&mut self) -> Result<u32, Errno> {
+        let fresh = self.in_flight.len() - self.committed;
+        self.committed = self.in_flight.len();
+        Ok(fresh as u32)
+    }
+
+    #[inline(always)]
+    fn reap(&mut self, _min: u32, out: &mut Completions) -> Result<(), Errno> {
+        let count = self.committed.min(out.room());
+        for &(slot, length) in &self.in_flight[..count] {
+            out.push(slot, i64::from(length));
+        }
+        // Oldest first, as a device would; usually that is all of them.
+        if count == self.in_flight.len() {
+            self.in_flight.clear();
+        } else {
+            self.in_flight.drain(..count);
+        }
+        self.committed -= count;
+        Ok(())
+    }
+
+    fn counts_batches(&self) -> bool {
+        self.deep
+    }
+
+    fn ends_at_once(&self) -> bool {
+        !self.deep
+    }
+}

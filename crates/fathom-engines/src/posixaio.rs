@@ -1,0 +1,144 @@
+//! `posixaio`: the C library's `aio_read`, `aio_write`, `aio_fsync` and `aio_suspend`.
+
+use crate::shared::Immediate;
+use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError, Traits};
+use fathom_run::unit::Operation;
+use fathom_sys::Errno;
+
+/// `aio_suspend` is given at most so many requests at once.
+const SUSPEND_LIST: usize = 8;
+
+pub(crate) struct Posixaio {
+    /// One per slot; fixed in place, because the library keeps pointers to them.
+    control_blocks: Box<[libc::aiocb]>,
+    /// Slots in flight, oldest first.
+    in_flight: Vec<u32>,
+    /// Taken since the last commit.
+    fresh: u32,
+    /// Ended inside the call that should have started them: slot and result.
+    failed: Vec<(u32, i64)>,
+    immediate: Immediate,
+}
+
+impl Engine for Posixaio {
+    const NAME: &'static str = "posixaio";
+    const TRAITS: Traits = Traits { synchronous: false, diskless: false, uses_buffers: true };
+
+    fn new(setup: &Setup<'_>) -> Result<Posixaio, SetupError> {
+        let depth = setup.depth as usize;
+        Ok(Posixaio {
+            control_blocks: (0..depth).map(|_| empty_control_block()).collect(),
+            in_flight: Vec::with_capacity(depth),
+            fresh: 0,
+            failed: Vec::with_capacity(depth),
+            immediate: Immediate::new(setup),
+        })
+    }
+
+    #[inline(always)]
+    fn queue(&mut self, slot: u32, io: &Io) -> Queued {
+        if matches!(io.operation, Operation::Trim | Operation::RangeSync) {
+            return Queued::Done(self.immediate.perform(io));
+        }
+        let block = &mut self.control_blocks[slot as usize];
+        block.aio_fildes = io.fd;
+        block.aio_buf = io.buffer.cast();
+        block.aio_nbytes = io.length as usize;
+        block.aio_offset = io.offset as libc::off_t;
+        // SAFETY: the control block stays in place in its box and the buffer belongs to this slot until the request has
+        // been reaped.
+        let result = unsafe {
+            match io.operation {
+                Operation::Read => libc::aio_read(block),
+                Operation::Write => libc::aio_write(block),
+                Operation::DataSync => libc::aio_fsync(libc::O_DSYNC, block),
+                _ => libc::aio_fsync(libc::O_SYNC, block),
+            }
+        };
+        self.fresh += 1;
+        if result == 0 {
+            self.in_flight.push(slot);
+        } else {
+            self.failed.push((slot, i64::from(-Errno::last().0)));
+        }
+        Queued::Pending
+    }
+
+    #[inline(always)]
+    fn commit(&mut self) -> Result<u32, Errno> {
+        // The library took each request as it was queued.
+        Ok(std::mem::take(&mut self.fresh))
+    }
+
+    fn reap(&mut self, min: u32, out: &mut Completions) -> Result<(), Errno> {
+        while out.room() > 0
+            && let Some((slot, result)) = self.failed.pop()
+        {
+            out.push(slot, result);
+        }
+        loop {
+            self.collect(out);
+            if out.len() >= min as usize || out.room() == 0 || self.in_flight.is_empty() {
+                return Ok(());
+            }
+            self.suspend()?;
+        }
+    }
+}
+
+impl Posixaio {
+    /// Lists every request that has ended.
+    fn collect(&mut self, out: &mut Completions) {
+        let mut kept = 0;
+        for index in 0..self.in_flight.len() {
+            let slot = self.in_flight[index];
+            let block = &mut self.control_blocks[slot as usize];
+            // SAFETY: the block was given to the library and not yet returned.
+            let state = unsafe { libc::aio_error(block) };
+            if state == libc::EINPROGRESS || out.room() == 0 {
+                self.in_flight[kept] = slot;
+                kept += 1;
+                continue;
+            }
+            // SAFETY: the request has ended; its result is fetched once.
+            let returned = unsafe { libc::aio_return(block) };
+            out.push(slot, if state == 0 { returned as i64 } else { i64::from(-state) });
+        }
+        self.in_flight.truncate(kept);
+    }
+
+    /// Sleeps until one of the oldest requests has ended.
+    fn suspend(&self) -> Result<(), Errno> {
+        let mut list = [std::ptr::null::<libc::aiocb>(); SUSPEND_LIST];
+        let count = self.in_flight.len().min(SUSPEND_LIST);
+        for (place, &slot) in list.iter_mut().zip(&self.in_flight) {
+            *place = &raw const self.control_blocks[slot as usize];
+        }
+        // SAFETY: the first `count` pointers are to live control blocks; no time limit is given.
+        let result = unsafe { libc::aio_suspend(list.as_ptr(), count as libc::c_int, std::ptr::null()) };
+        match result {
+            0 => Ok(()),
+            _ => match Errno::last() {
+                Errno(libc::EAGAIN | libc::EINTR) => Ok(()),
+                errno => Err(errno),
+            },
+        }
+    }
+}
+
+impl Drop for Posixaio {
+    fn drop(&mut self) {
+        // The library still has pointers to requests in flight: they must outlive them.
+        if !self.in_flight.is_empty() {
+            let blocks = std::mem::replace(&mut self.control_blocks, Box::new([]));
+            Box::leak(blocks);
+        }
+    }
+}
+
+fn empty_control_block() -> libc::aiocb {
+    // SAFETY: aiocb is a plain C structure; all zeros means no notification, which is what is wanted.
+    let mut block: libc::aiocb = unsafe { std::mem::zeroed() };
+    block.aio_sigevent.sigev_notify = libc::SIGEV_NONE;
+    block
+}

@@ -1,0 +1,32 @@
+//! `psync`: `pread` and `pwrite`.
+
+use crate::shared::{Immediate, outcome};
+use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError, Traits};
+use fathom_run::unit::Operation;
+
+pub(crate) struct Psync {
+    immediate: Immediate,
+}
+
+impl Engine for Psync {
+    const NAME: &'static str = "psync";
+    const TRAITS: Traits = Traits { synchronous: true, diskless: false, uses_buffers: true };
+
+    fn new(setup: &Setup<'_>) -> Result<Psync, SetupError> {
+        Ok(Psync { immediate: Immediate::new(setup) })
+    }
+
+    #[inline(always)]
+    fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
+        let (buffer, length, offset) = (io.buffer.cast(), io.length as usize, io.offset as libc::off_t);
+        // SAFETY: the loop gives a buffer of at least `length` bytes that nobody else uses during the call.
+        let returned = unsafe {
+            match io.operation {
+                Operation::Read => libc::pread(io.fd, buffer, length, offset),
+                Operation::Write => libc::pwrite(io.fd, buffer, length, offset),
+                _ => return Queued::Done(self.immediate.perform(io)),
+            }
+        };
+        Queued::Done(outcome(returned))
+    }
+}

@@ -1,0 +1,33 @@
+//! `pvsync`: `preadv` and `pwritev` with one vector.
+
+use crate::shared::{Immediate, outcome};
+use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError, Traits};
+use fathom_run::unit::Operation;
+
+pub(crate) struct Pvsync {
+    immediate: Immediate,
+}
+
+impl Engine for Pvsync {
+    const NAME: &'static str = "pvsync";
+    const TRAITS: Traits = Traits { synchronous: true, diskless: false, uses_buffers: true };
+
+    fn new(setup: &Setup<'_>) -> Result<Pvsync, SetupError> {
+        Ok(Pvsync { immediate: Immediate::new(setup) })
+    }
+
+    #[inline(always)]
+    fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
+        let vector = libc::iovec { iov_base: io.buffer.cast(), iov_len: io.length as usize };
+        let offset = io.offset as libc::off_t;
+        // SAFETY: the vector names a buffer of the loop that nobody else uses during the call.
+        let returned = unsafe {
+            match io.operation {
+                Operation::Read => libc::preadv(io.fd, &vector, 1, offset),
+                Operation::Write => libc::pwritev(io.fd, &vector, 1, offset),
+                _ => return Queued::Done(self.immediate.perform(io)),
+            }
+        };
+        Queued::Done(outcome(returned))
+    }
+}

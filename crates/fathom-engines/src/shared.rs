@@ -1,0 +1,120 @@
+//! Calls that several engines make alike.
+
+use fathom_run::engine::{Io, OpenFile, Setup};
+use fathom_run::unit::Operation;
+use fathom_spec::value::SyncFileRange;
+use fathom_sys::{Errno, block_device, file};
+
+/// The result of a system call in the form of a completion: bytes moved, or `-errno`.
+#[inline(always)]
+pub(crate) fn outcome(returned: isize) -> i64 {
+    if returned >= 0 { returned as i64 } else { i64::from(-Errno::last().0) }
+}
+
+/// Trims and syncs that an engine does inside the call.
+#[derive(Clone, Debug)]
+pub(crate) struct Immediate {
+    block_devices: Vec<bool>,
+    range_flags: u32,
+}
+
+impl Immediate {
+    pub(crate) fn new(setup: &Setup<'_>) -> Immediate {
+        Immediate {
+            block_devices: setup.files.iter().map(|file: &OpenFile| file.is_block_device).collect(),
+            range_flags: range_flags(setup.job.io_type.sync_file_range.as_ref()),
+        }
+    }
+
+    /// Does a trim or a sync; reads and writes are the engine's own.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn perform(&self, io: &Io) -> i64 {
+        let result = match io.operation {
+            Operation::Trim => self.trim(io),
+            Operation::Sync => file::sync(io.fd).map(|()| 0),
+            Operation::DataSync => file::sync_data(io.fd).map(|()| 0),
+            Operation::RangeSync => {
+                file::sync_range(io.fd, io.offset, u64::from(io.length), self.range_flags).map(|()| 0)
+            }
+            Operation::Read | Operation::Write => Err(Errno(libc::EINVAL)),
+        };
+        result.unwrap_or_else(|errno| i64::from(-errno.0))
+    }
+
+    fn trim(&self, io: &Io) -> Result<i64, Errno> {
+        let length = u64::from(io.length);
+        if self.block_devices[io.file as usize] {
+            block_device::discard(io.fd, io.offset, length)?;
+        } else {
+            file::punch_hole(io.fd, io.offset, length)?;
+        }
+        Ok(i64::from(io.length))
+    }
+
+    /// True when trims of this file are block discards.
+    pub(crate) fn is_block_device(&self, file: u32) -> bool {
+        self.block_devices[file as usize]
+    }
+
+    /// `SYNC_FILE_RANGE_*` flags of the job.
+    pub(crate) fn range_flags(&self) -> u32 {
+        self.range_flags
+    }
+}
+
+fn range_flags(options: Option<&SyncFileRange>) -> u32 {
+    let Some(range) = options else { return 0 };
+    let mut flags = 0;
+    for (set, flag) in [
+        (range.wait_before, libc::SYNC_FILE_RANGE_WAIT_BEFORE),
+        (range.write, libc::SYNC_FILE_RANGE_WRITE),
+        (range.wait_after, libc::SYNC_FILE_RANGE_WAIT_AFTER),
+    ] {
+        if set {
+            flags |= flag;
+        }
+    }
+    flags
+}
+
+/// `RWF_*` flags (linux/fs.h) that the C library's headers may not know yet.
+pub(crate) mod rwf {
+    /// Polled completion.
+    pub(crate) const HIPRI: i32 = 0x01;
+    /// Fail rather than wait.
+    pub(crate) const NOWAIT: i32 = 0x08;
+    /// All or nothing.
+    pub(crate) const ATOMIC: i32 = 0x40;
+    /// Through the page cache, but not kept there.
+    pub(crate) const DONTCACHE: i32 = 0x80;
+}
+
+/// Moves the file position of a descriptor if it is not there already, as engines with `read` and `write` need.
+#[derive(Clone, Debug)]
+pub(crate) struct Positions {
+    next: Vec<u64>,
+}
+
+impl Positions {
+    pub(crate) fn new(setup: &Setup<'_>) -> Positions {
+        // Just opened: every descriptor stands at 0.
+        Positions { next: vec![0; setup.files.len()] }
+    }
+
+    #[inline(always)]
+    pub(crate) fn seek(&mut self, io: &Io) -> Result<(), Errno> {
+        if self.next[io.file as usize] == io.offset {
+            return Ok(());
+        }
+        // SAFETY: no memory is passed.
+        let reached = unsafe { libc::lseek(io.fd, io.offset as libc::off_t, libc::SEEK_SET) };
+        if reached < 0 { Err(Errno::last()) } else { Ok(()) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn moved(&mut self, io: &Io, result: i64) {
+        // After an error nobody knows where the descriptor stands.
+        self.next[io.file as usize] = if result >= 0 { io.offset + result as u64 } else { u64::MAX };
+    }
+}

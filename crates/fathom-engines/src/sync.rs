@@ -1,0 +1,39 @@
+//! `sync`: `lseek` where the position differs, then `read` or `write`.
+
+use crate::shared::{Immediate, Positions, outcome};
+use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError, Traits};
+use fathom_run::unit::Operation;
+
+pub(crate) struct Sync {
+    immediate: Immediate,
+    positions: Positions,
+}
+
+impl Engine for Sync {
+    const NAME: &'static str = "sync";
+    const TRAITS: Traits = Traits { synchronous: true, diskless: false, uses_buffers: true };
+
+    fn new(setup: &Setup<'_>) -> Result<Sync, SetupError> {
+        Ok(Sync { immediate: Immediate::new(setup), positions: Positions::new(setup) })
+    }
+
+    #[inline(always)]
+    fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
+        if !matches!(io.operation, Operation::Read | Operation::Write) {
+            return Queued::Done(self.immediate.perform(io));
+        }
+        if let Err(errno) = self.positions.seek(io) {
+            return Queued::Done(i64::from(-errno.0));
+        }
+        let (buffer, length) = (io.buffer.cast(), io.length as usize);
+        // SAFETY: the loop gives a buffer of at least `length` bytes that nobody else uses during the call.
+        let result = outcome(unsafe {
+            match io.operation {
+                Operation::Read => libc::read(io.fd, buffer, length),
+                _ => libc::write(io.fd, buffer, length),
+            }
+        });
+        self.positions.moved(io, result);
+        Queued::Done(result)
+    }
+}

@@ -1,0 +1,207 @@
+//! What an engine is: the one thing that differs between ways of doing I/O.
+//!
+//! The run loop is generic over [`Engine`] and instantiated once per engine, so nothing in it is an indirect call. An
+//! engine never prints, never retries and never takes time: it moves one unit, or a batch, and says what came out.
+
+use crate::unit::Operation;
+use fathom_spec::JobSpec;
+use fathom_sys::Errno;
+use std::os::fd::RawFd;
+
+/// What an engine can do; the plan is checked against it before anything runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Traits {
+    /// Every I/O ends inside [`Engine::queue`]; depth is 1.
+    pub synchronous: bool,
+    /// Works without files (nothing is opened or laid out).
+    pub diskless: bool,
+    /// Buffers are touched, so writes need content.
+    pub uses_buffers: bool,
+}
+
+/// One I/O as an engine sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Io {
+    /// What to do.
+    pub operation: Operation,
+    /// Index of the file.
+    pub file: u32,
+    /// Descriptor of the file (-1 for diskless engines).
+    pub fd: RawFd,
+    /// Memory to read into or write from.
+    pub buffer: *mut u8,
+    /// Bytes.
+    pub length: u32,
+    /// First byte in the file.
+    pub offset: u64,
+}
+
+/// What became of a unit that was queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queued {
+    /// It has ended already: bytes moved, or `-errno`.
+    Done(i64),
+    /// It is prepared; [`Engine::commit`] hands it to the kernel.
+    Pending,
+}
+
+/// One ended unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Completion {
+    /// The slot given to [`Engine::queue`].
+    pub slot: u32,
+    /// Bytes moved, or `-errno`.
+    pub result: i64,
+}
+
+/// Room for one reap.
+pub const REAP_BATCH: usize = 256;
+
+/// Ended units of one reap, in a fixed array.
+pub struct Completions {
+    list: [Completion; REAP_BATCH],
+    count: usize,
+    limit: usize,
+}
+
+impl Default for Completions {
+    fn default() -> Self {
+        Completions { list: [Completion::default(); REAP_BATCH], count: 0, limit: REAP_BATCH }
+    }
+}
+
+impl Completions {
+    /// Adds one; there must be [`room`](Completions::room).
+    #[inline(always)]
+    pub fn push(&mut self, slot: u32, result: i64) {
+        if let Some(place) = self.list.get_mut(self.count) {
+            *place = Completion { slot, result };
+            self.count += 1;
+        }
+    }
+
+    /// How many more fit.
+    #[inline(always)]
+    pub fn room(&self) -> usize {
+        self.limit.saturating_sub(self.count)
+    }
+
+    /// How many there are.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// True when there is none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// All of them, in the order of arrival.
+    #[inline(always)]
+    pub fn list(&self) -> &[Completion] {
+        &self.list[..self.count]
+    }
+
+    /// Forgets all and takes at most `limit` from now on.
+    #[inline(always)]
+    pub fn begin(&mut self, limit: u32) {
+        self.count = 0;
+        self.limit = (limit as usize).min(REAP_BATCH);
+    }
+}
+
+/// One opened file.
+#[derive(Clone, Debug)]
+pub struct OpenFile {
+    /// Name as in messages.
+    pub name: String,
+    /// Descriptor, -1 for diskless engines.
+    pub fd: RawFd,
+    /// True for block devices.
+    pub is_block_device: bool,
+    /// First byte of the part that the job uses.
+    pub start: u64,
+    /// Bytes of that part.
+    pub size: u64,
+}
+
+/// What an engine may know when it is set up. Buffers and files are ready by then.
+pub struct Setup<'a> {
+    /// The job.
+    pub job: &'a JobSpec,
+    /// Files, in the order of their indices.
+    pub files: &'a [OpenFile],
+    /// Units in flight at most.
+    pub depth: u32,
+    /// First byte of the buffer arena.
+    pub arena: *mut u8,
+    /// Bytes between two buffers of the arena.
+    pub buffer_stride: usize,
+    /// Bytes that a buffer holds.
+    pub buffer_length: usize,
+}
+
+/// Why an engine cannot be set up.
+#[derive(Debug)]
+pub struct SetupError {
+    /// errno.
+    pub errno: Errno,
+    /// The system or library call that failed.
+    pub call: &'static str,
+    /// What to do about it, in one sentence; may be empty.
+    pub advice: String,
+}
+
+impl SetupError {
+    /// An error of a call, without advice.
+    pub fn new(errno: Errno, call: &'static str) -> SetupError {
+        SetupError { errno, call, advice: String::new() }
+    }
+
+    /// Adds a sentence on what to do.
+    pub fn with_advice(mut self, advice: impl Into<String>) -> SetupError {
+        self.advice = advice.into();
+        self
+    }
+}
+
+/// A way of doing I/O.
+pub trait Engine: Sized {
+    /// Name in `ioengine=`.
+    const NAME: &'static str;
+    /// What it can do.
+    const TRAITS: Traits;
+
+    /// Sets the engine up; runs in the worker, before the clock starts.
+    fn new(setup: &Setup<'_>) -> Result<Self, SetupError>;
+
+    /// Takes one unit. `slot` comes back with its completion.
+    fn queue(&mut self, slot: u32, io: &Io) -> Queued;
+
+    /// Hands everything queued to the kernel; returns how many units it took (the rest stays queued). Engines that end
+    /// every unit in [`queue`](Engine::queue) need not implement it.
+    fn commit(&mut self) -> Result<u32, Errno> {
+        Ok(0)
+    }
+
+    /// Waits until at least `min` units have ended (0: looks only), and lists all that fit.
+    fn reap(&mut self, _min: u32, _out: &mut Completions) -> Result<(), Errno> {
+        Ok(())
+    }
+
+    /// False when submitting and reaping are not calls worth counting (nothing is ever handed over).
+    fn counts_batches(&self) -> bool {
+        true
+    }
+
+    /// True when every unit ends inside [`queue`](Engine::queue): the loop then takes one after the other.
+    fn ends_at_once(&self) -> bool {
+        Self::TRAITS.synchronous
+    }
+
+    /// Which kernel features the engine found and uses, for the report.
+    fn features(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+}

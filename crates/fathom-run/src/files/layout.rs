@@ -1,0 +1,151 @@
+//! Creates and fills files before a run.
+//!
+//! A file that is too short is extended where it ends: what it holds already stays. (fio removes or empties such a file
+//! first; fathom never throws away data that a job did not ask it to overwrite.)
+
+use super::{FileEntry, FileError, FileKind, mounted};
+use crate::payload::{Payload, PayloadRule};
+use crate::plan::WorkerPlan;
+use crate::random::{SeedUse, Seeds};
+use fathom_spec::JobSpec;
+use fathom_spec::options::file::Fallocate;
+use fathom_sys::{Errno, file};
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::Path;
+
+/// Checks the targets of a clone, and creates and extends what is missing. `announce` is told how many files are laid
+/// out and how many bytes they will have, before the first is touched.
+pub fn prepare(
+    plan: &WorkerPlan,
+    job: &JobSpec,
+    entries: &[FileEntry],
+    readonly: bool,
+    announce: impl FnOnce(usize, u64),
+) -> Result<(), FileError> {
+    for entry in entries {
+        check_target(plan, job, entry)?;
+    }
+    if job.file.create_on_open || job.size.fill_device {
+        return Ok(());
+    }
+    let short: Vec<&FileEntry> = entries.iter().filter(|entry| entry.is_short()).collect();
+    if short.is_empty() {
+        return Ok(());
+    }
+    if readonly {
+        let refused = FileError::of_call(Errno(libc::EROFS), "open", &short[0].path);
+        return Err(refused.with_message("fio: refusing extend of file due to read-only".to_owned()));
+    }
+    announce(short.len(), short.iter().map(|entry| entry.wanted_size()).sum());
+    short.iter().try_for_each(|entry| lay_out(plan, job, entry))
+}
+
+fn check_target(plan: &WorkerPlan, job: &JobSpec, entry: &FileEntry) -> Result<(), FileError> {
+    if entry.kind == FileKind::Regular && entry.present_size.is_none() {
+        if !job.file.allow_file_create {
+            let refused = FileError::of_call(Errno(libc::ENOENT), "open", &entry.path);
+            return Err(refused.with_message("fio: file creation disallowed by allow_file_create=0".to_owned()));
+        }
+        if is_device_name(&entry.path) {
+            let refused = FileError::of_call(Errno(libc::ENOENT), "open", &entry.path);
+            return Err(refused.with_message(format!(
+                "fathom: there is no device {}; fathom does not create regular files under /dev",
+                entry.path.display()
+            )));
+        }
+    }
+    if entry.kind == FileKind::Block && plan.changes_data() && !job.file.allow_mounted_write {
+        let metadata = std::fs::metadata(&entry.path)
+            .map_err(|error| FileError::of_call(error.into(), "stat", &entry.path))?;
+        let device = metadata.rdev();
+        if mounted::is_mounted(libc::major(device), libc::minor(device)) {
+            let refused = FileError::of_call(Errno(libc::EBUSY), "open", &entry.path);
+            return Err(refused.with_message(format!(
+                "fio: {} appears mounted, and 'allow_mounted_write' isn't set. Aborting.",
+                entry.path.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// A name where a device was meant: creating a regular file there would fill memory, not a disk.
+fn is_device_name(path: &Path) -> bool {
+    path.starts_with("/dev") && !path.starts_with("/dev/shm")
+}
+
+fn lay_out(plan: &WorkerPlan, job: &JobSpec, entry: &FileEntry) -> Result<(), FileError> {
+    let failed = |call: &'static str| move |errno: Errno| FileError::of_call(errno, call, &entry.path);
+    create_parents(&entry.path).map_err(failed("mkdir"))?;
+    let flags = libc::O_WRONLY | libc::O_CREAT;
+    let mut file: File = file::open(&entry.path, flags, 0o644).map_err(failed("open"))?.into();
+    let present = entry.present_size.unwrap_or(0);
+    let missing = entry.wanted_size() - present;
+    preallocate(job, &file, present, missing).map_err(failed("fallocate"))?;
+    if plan.content_needed {
+        std::io::Seek::seek(&mut file, std::io::SeekFrom::Start(present))
+            .map_err(|error| failed("lseek")(error.into()))?;
+        fill(plan, job, &mut file, missing).map_err(failed("write"))?;
+        if job.file.create_fsync {
+            file::sync(file.as_raw_fd()).map_err(failed("fsync"))?;
+        }
+        // Laid out data must not be served from memory afterwards; failing that is no reason to stop.
+        let _ = file::advise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED);
+    }
+    Ok(())
+}
+
+/// Makes missing directories above a file, for the user alone.
+pub(super) fn create_parents(path: &Path) -> Result<(), Errno> {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() && !parent.exists() => {
+            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(parent).map_err(Errno::from)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn preallocate(job: &JobSpec, file: &File, present: u64, missing: u64) -> Result<(), Errno> {
+    let fd = file.as_raw_fd();
+    match job.file.fallocate {
+        Fallocate::None => Ok(()),
+        Fallocate::Truncate => file::truncate(fd, present + missing),
+        Fallocate::Posix => file::posix_fallocate(fd, present, missing),
+        Fallocate::Keep => tolerate_unsupported(file::fallocate(fd, libc::FALLOC_FL_KEEP_SIZE, present, missing)),
+        Fallocate::Native => tolerate_unsupported(file::fallocate(fd, 0, present, missing)),
+    }
+}
+
+/// Preallocation is a help, not a need: file systems without it get along.
+fn tolerate_unsupported(result: Result<(), Errno>) -> Result<(), Errno> {
+    match result {
+        Err(Errno(libc::EOPNOTSUPP | libc::ENOSYS | libc::EINVAL)) => Ok(()),
+        other => other,
+    }
+}
+
+fn fill(plan: &WorkerPlan, job: &JobSpec, file: &mut File, missing: u64) -> Result<(), Errno> {
+    let generator = Seeds::new(job.io_type.randseed, plan.thread_number).generator(SeedUse::Buffer);
+    let rule = match &plan.payload {
+        // Every block of a new file is different, or a deduplicating device would store one.
+        PayloadRule::Random { .. } => PayloadRule::Random { refill: true, scramble: false },
+        other => other.clone(),
+    };
+    let mut payload = Payload::new(rule, generator);
+    let block = plan.target_plan.lengths[1].max().clamp(4096, 1 << 20) as usize;
+    let mut buffer = vec![0; block];
+    payload.prepare(&mut buffer, 0);
+    let mut left = missing;
+    let mut offset = 0;
+    while left > 0 {
+        let length = left.min(block as u64) as usize;
+        payload.refresh(&mut buffer[..length], offset, 0);
+        file.write_all(&buffer[..length]).map_err(Errno::from)?;
+        left -= length as u64;
+        offset += length as u64;
+    }
+    Ok(())
+}

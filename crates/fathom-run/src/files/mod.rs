@@ -1,0 +1,254 @@
+//! The files of a clone: which ones, how large, and which part of each the clone works on.
+//!
+//! [`resolve`] only looks; [`layout`] creates and fills what is missing; [`open`] opens for the run.
+
+pub mod layout;
+mod mounted;
+pub mod names;
+pub mod open;
+
+use crate::plan::WorkerPlan;
+use crate::random::{SeedUse, Seeds};
+use fathom_spec::JobSpec;
+use fathom_spec::value::SizeSpec;
+use fathom_sys::Errno;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+/// What a path stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// A regular file, or nothing yet.
+    Regular,
+    /// A block device.
+    Block,
+    /// A character device, pipe or socket: no size of its own.
+    Character,
+    /// No file at all (diskless engines).
+    None,
+}
+
+/// One file of a clone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileEntry {
+    /// Name as in messages: the path.
+    pub path: PathBuf,
+    /// What it is.
+    pub kind: FileKind,
+    /// Its size now; `None` when it does not exist yet.
+    pub present_size: Option<u64>,
+    /// First byte of the part to work on.
+    pub start: u64,
+    /// Bytes of that part.
+    pub size: u64,
+}
+
+impl FileEntry {
+    /// The name as text.
+    pub fn name(&self) -> String {
+        self.path.to_string_lossy().into_owned()
+    }
+
+    /// Size that a regular file must have before the run.
+    pub fn wanted_size(&self) -> u64 {
+        self.start.saturating_add(self.size)
+    }
+
+    /// True when bytes are missing that the run needs.
+    pub fn is_short(&self) -> bool {
+        self.kind == FileKind::Regular && self.present_size.unwrap_or(0) < self.wanted_size()
+    }
+}
+
+/// Why the files of a clone cannot be used: what the job's error line says, and what else a user should read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileError {
+    /// errno.
+    pub errno: i32,
+    /// Text in the form of fio's error line, after `err=N/`.
+    pub text: String,
+    /// A message for standard error, if there is more to say.
+    pub message: Option<String>,
+}
+
+impl FileError {
+    /// An error of a system call on a file.
+    pub fn of_call(errno: Errno, call: &str, path: &Path) -> FileError {
+        let text = format!("file:filesetup.c, func={call}({}), error={errno}", path.display());
+        FileError { errno: errno.0, text, message: None }
+    }
+
+    /// A mistake in the job.
+    pub fn of_job(function: &str, message: String) -> FileError {
+        let errno = Errno(libc::EINVAL);
+        let text = format!("file:filesetup.c, func={function}, error={errno}");
+        FileError { errno: errno.0, text, message: Some(message) }
+    }
+
+    /// Adds a message.
+    pub fn with_message(mut self, message: String) -> FileError {
+        self.message = Some(message);
+        self
+    }
+}
+
+/// The files of a clone as they are now.
+pub fn resolve(plan: &WorkerPlan, job: &JobSpec) -> Result<Vec<FileEntry>, FileError> {
+    let mut entries = Vec::new();
+    for path in names::paths(plan, job) {
+        entries.push(look_at(path, job, plan.diskless)?);
+    }
+    let sizes = file_sizes(plan, job, &entries)?;
+    for (entry, wanted) in entries.iter_mut().zip(sizes) {
+        place(plan, job, entry, wanted)?;
+    }
+    if entries.iter().all(|entry| entry.size == 0) {
+        return Err(missing_size(job));
+    }
+    let smallest = plan.target_plan.lengths.iter().map(|rule| rule.min()).min().unwrap_or(1);
+    if entries.iter().all(|entry| entry.size < smallest) {
+        return Err(FileError::of_job("init_io_u", "fio: blocksize is larger than data set range".to_owned()));
+    }
+    Ok(entries)
+}
+
+fn missing_size(job: &JobSpec) -> FileError {
+    FileError::of_job("total_file_size", format!("{}: you need to specify size=", job.name))
+}
+
+fn look_at(path: PathBuf, job: &JobSpec, diskless: bool) -> Result<FileEntry, FileError> {
+    use fathom_spec::options::file::FileType;
+    let mut entry = FileEntry { path, kind: FileKind::None, present_size: None, start: 0, size: 0 };
+    if diskless {
+        return Ok(entry);
+    }
+    let metadata = match std::fs::metadata(&entry.path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            entry.kind = FileKind::Regular;
+            return Ok(entry);
+        }
+        Err(error) => return Err(FileError::of_call(error.into(), "stat", &entry.path)),
+    };
+    let found = metadata.file_type();
+    if found.is_dir() {
+        return Err(FileError::of_call(Errno(libc::EISDIR), "open", &entry.path));
+    }
+    entry.kind = match job.file.filetype {
+        FileType::File => FileKind::Regular,
+        FileType::Block => FileKind::Block,
+        FileType::Char => FileKind::Character,
+        FileType::Any if found.is_block_device() => FileKind::Block,
+        FileType::Any if found.is_file() => FileKind::Regular,
+        FileType::Any => FileKind::Character,
+    };
+    entry.present_size = match entry.kind {
+        FileKind::Regular => Some(metadata.len()),
+        FileKind::Block => Some(device_size(&entry.path)?),
+        FileKind::Character | FileKind::None => None,
+    };
+    Ok(entry)
+}
+
+fn device_size(path: &Path) -> Result<u64, FileError> {
+    let fd = fathom_sys::file::open(path, libc::O_RDONLY, 0)
+        .map_err(|errno| FileError::of_call(errno, "open", path))?;
+    fathom_sys::block_device::size(fd.as_raw_fd()).map_err(|errno| FileError::of_call(errno, "ioctl", path))
+}
+
+/// What a job says about the size of one file's part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted {
+    /// So many bytes.
+    Bytes(u64),
+    /// This share of what is there.
+    Percent(u32),
+    /// All that is there.
+    Everything,
+}
+
+fn file_sizes(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result<Vec<Wanted>, FileError> {
+    let count = entries.len() as u64;
+    if let Some(range) = &job.size.filesize {
+        let mut generator = Seeds::new(job.io_type.randseed, plan.thread_number).generator(SeedUse::FileSize);
+        let unit = plan.target_plan.lengths[0].min().max(1);
+        return Ok(entries
+            .iter()
+            .map(|_| {
+                let drawn = range.min + generator.below(range.max - range.min + 1);
+                Wanted::Bytes(if range.min == range.max { drawn } else { (drawn / unit * unit).max(range.min) })
+            })
+            .collect());
+    }
+    Ok(match &job.size.size {
+        _ if job.size.fill_device => vec![Wanted::Everything; entries.len()],
+        None => vec![Wanted::Everything; entries.len()],
+        Some(SizeSpec::Percent(percent)) => vec![Wanted::Percent(*percent); entries.len()],
+        Some(SizeSpec::Zones(_)) => return Err(missing_size(job)),
+        Some(SizeSpec::Bytes(total)) => {
+            let smallest = plan.target_plan.lengths.iter().map(|rule| rule.min()).min().unwrap_or(1).max(1);
+            let (each, rest) = (total / count, total % count * u64::from(count > 1));
+            // What does not divide goes to the first files, a block each, if it is made of whole blocks.
+            let extra_files = if rest % smallest == 0 { rest / smallest } else { 0 };
+            (0..count).map(|index| Wanted::Bytes(each + if index < extra_files { smallest } else { 0 })).collect()
+        }
+    })
+}
+
+fn place(plan: &WorkerPlan, job: &JobSpec, entry: &mut FileEntry, wanted: Wanted) -> Result<(), FileError> {
+    let present = entry.present_size.unwrap_or(0);
+    let smallest = plan.target_plan.lengths.iter().map(|rule| rule.min()).min().unwrap_or(1).max(1);
+    let reference = match wanted {
+        Wanted::Bytes(bytes) if entry.kind != FileKind::Block => bytes.max(present),
+        _ => present,
+    };
+    let align = if job.io_type.offset_align > 0 { u64::from(job.io_type.offset_align) } else { smallest };
+    let bytes_of = |spec: &SizeSpec| match spec {
+        SizeSpec::Bytes(bytes) => *bytes,
+        SizeSpec::Percent(percent) => {
+            let share = (u128::from(reference) * u128::from(*percent) / 100) as u64;
+            share / align * align
+        }
+        SizeSpec::Zones(_) => 0,
+    };
+    entry.start = bytes_of(&job.io_type.offset)
+        .saturating_add(bytes_of(&job.io_type.offset_increment).saturating_mul(u64::from(plan.subjob)));
+    let fixed_size = entry.kind == FileKind::Block || (entry.present_size.is_some() && wanted == Wanted::Everything);
+    if fixed_size && entry.kind != FileKind::None && entry.start > 0 && entry.start >= present {
+        let message = format!("{}: you need to specify valid offset=", job.name);
+        return Err(FileError::of_job("setup_files", message));
+    }
+    let room = present.saturating_sub(entry.start);
+    entry.size = match wanted {
+        Wanted::Everything if job.size.fill_device => fill_size(entry),
+        Wanted::Everything => room,
+        Wanted::Percent(percent) => {
+            let share = (u128::from(present) * u128::from(percent) / 100) as u64;
+            share.min(room) / smallest * smallest
+        }
+        Wanted::Bytes(bytes) if entry.kind == FileKind::Block && entry.start.saturating_add(bytes) > present => {
+            return Err(too_small(job, entry, bytes));
+        }
+        Wanted::Bytes(bytes) => bytes,
+    };
+    Ok(())
+}
+
+/// A device that is filled has an end; a file system is filled until it says so.
+fn fill_size(entry: &FileEntry) -> u64 {
+    match entry.kind {
+        FileKind::Block => entry.present_size.unwrap_or(0).saturating_sub(entry.start),
+        _ => (i64::MAX as u64) - entry.start,
+    }
+}
+
+fn too_small(job: &JobSpec, entry: &FileEntry, bytes: u64) -> FileError {
+    let present = entry.present_size.unwrap_or(0);
+    FileError::of_job("bdev size", String::new()).with_message(format!(
+        "{}: {} has {present} bytes, which is less than offset {} plus size {bytes}; use a smaller size= or none at all",
+        job.name,
+        entry.path.display(),
+        entry.start
+    ))
+}

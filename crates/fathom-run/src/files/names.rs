@@ -1,0 +1,100 @@
+//! Names of the files of a clone.
+
+use crate::plan::WorkerPlan;
+use fathom_spec::JobSpec;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+/// The paths that a clone works on, in order.
+pub fn paths(plan: &WorkerPlan, job: &JobSpec) -> Vec<PathBuf> {
+    let job_is_a_device = job.file.filename.is_none() && job.file.nrfiles <= 1 && is_special_file(Path::new(&job.name));
+    if job_is_a_device { vec![PathBuf::from(&job.name)] } else { planned_paths(plan, job) }
+}
+
+/// The same by the words of the plan alone, without a look at any file.
+pub fn planned_paths(plan: &WorkerPlan, job: &JobSpec) -> Vec<PathBuf> {
+    let directory = directory_of(plan, job);
+    let named = |name: &str| match &directory {
+        Some(directory) => Path::new(directory).join(name),
+        None => PathBuf::from(name),
+    };
+    let wanted = job.file.nrfiles.max(1) as usize;
+    if let Some(list) = &job.file.filename {
+        let names = split_list(list);
+        let count = if job.is_set("nrfiles") { wanted.min(names.len()) } else { names.len() };
+        return names[..count].iter().map(|name| named(name)).collect();
+    }
+    (0..wanted).map(|number| named(&generated(&job.file.filename_format, job, plan.subjob, number))).collect()
+}
+
+/// The directory of a clone: the list is dealt out in turn.
+fn directory_of(plan: &WorkerPlan, job: &JobSpec) -> Option<String> {
+    let list = split_list(job.file.directory.as_deref()?);
+    list.get(plan.subjob as usize % list.len().max(1)).cloned()
+}
+
+/// A job named after a device works on that device.
+fn is_special_file(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|metadata| {
+        let kind = metadata.file_type();
+        kind.is_block_device() || kind.is_char_device()
+    })
+}
+
+/// Splits a list at colons; `\:` is a colon in a name.
+pub fn split_list(text: &str) -> Vec<String> {
+    let mut names = vec![String::new()];
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let last = names.len() - 1;
+        match character {
+            '\\' if characters.peek() == Some(&':') => {
+                characters.next();
+                names[last].push(':');
+            }
+            ':' => names.push(String::new()),
+            other => names[last].push(other),
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+/// Fills in `filename_format`. Keywords are found whatever their case.
+fn generated(format: &str, job: &JobSpec, subjob: u32, number: usize) -> String {
+    // A slash in a job name must not make directories out of it.
+    let keywords = [
+        ("$jobname", job.name.replace('/', "_")),
+        ("$jobnum", subjob.to_string()),
+        ("$filenum", number.to_string()),
+        ("$clientuid", String::new()),
+    ];
+    let mut name = String::new();
+    let mut rest = format;
+    'text: while !rest.is_empty() {
+        for (keyword, value) in &keywords {
+            if rest.len() >= keyword.len()
+                && rest.is_char_boundary(keyword.len())
+                && rest[..keyword.len()].eq_ignore_ascii_case(keyword)
+            {
+                name.push_str(value);
+                rest = &rest[keyword.len()..];
+                continue 'text;
+            }
+        }
+        let mut characters = rest.chars();
+        name.extend(characters.next());
+        rest = characters.as_str();
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_split_at_plain_colons() {
+        assert_eq!(split_list("a:b\\:c::d"), ["a", "b:c", "d"]);
+    }
+}

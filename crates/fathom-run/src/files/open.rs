@@ -1,0 +1,147 @@
+//! Opens the files of a clone for the run.
+
+use super::{FileEntry, FileError, FileKind, layout};
+use crate::engine::OpenFile;
+use crate::plan::WorkerPlan;
+use fathom_spec::JobSpec;
+use fathom_spec::options::io_type::{FadviseHint, SyncMode};
+use fathom_sys::{Errno, block_device, file};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+
+/// The opened files of a clone; closed on drop.
+#[derive(Default)]
+pub struct OpenFiles {
+    /// What engines see.
+    pub list: Vec<OpenFile>,
+    /// Device numbers of the block devices below, without repetition.
+    pub devices: Vec<u64>,
+    descriptors: Vec<OwnedFd>,
+}
+
+impl OpenFiles {
+    /// Opens everything; drops the page cache of the files where the job wants that.
+    pub fn open(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result<OpenFiles, FileError> {
+        let mut files = OpenFiles::default();
+        for entry in entries {
+            let fd = match entry.kind {
+                FileKind::None => -1,
+                _ => {
+                    let descriptor = open_one(plan, job, entry)?;
+                    let fd = descriptor.as_raw_fd();
+                    settle_cache(plan, job, entry, fd)?;
+                    files.remember_device(entry);
+                    files.descriptors.push(descriptor);
+                    fd
+                }
+            };
+            files.list.push(OpenFile {
+                name: entry.name(),
+                fd,
+                is_block_device: entry.kind == FileKind::Block,
+                start: entry.start,
+                size: entry.size,
+            });
+        }
+        Ok(files)
+    }
+
+    fn remember_device(&mut self, entry: &FileEntry) {
+        let Ok(metadata) = std::fs::metadata(&entry.path) else { return };
+        let device = match entry.kind {
+            FileKind::Block => metadata.rdev(),
+            FileKind::Regular => metadata.dev(),
+            FileKind::Character | FileKind::None => return,
+        };
+        if !self.devices.contains(&device) {
+            self.devices.push(device);
+        }
+    }
+
+    /// Reads all files once, so that they are cached.
+    pub fn read_into_cache(&self) -> Result<(), Errno> {
+        let mut buffer = vec![0u8; 1 << 20];
+        for open in &self.list {
+            let mut offset = open.start;
+            let end = open.start + open.size;
+            while offset < end {
+                let length = buffer.len().min((end - offset) as usize);
+                // SAFETY: the buffer has room for `length` bytes.
+                let read =
+                    unsafe { libc::pread(open.fd, buffer.as_mut_ptr().cast(), length, offset as libc::off_t) };
+                match read {
+                    ..0 => return Err(Errno::last()),
+                    0 => break,
+                    _ => offset += read as u64,
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn open_one(plan: &WorkerPlan, job: &JobSpec, entry: &FileEntry) -> Result<OwnedFd, FileError> {
+    let mut flags = if plan.changes_data() { libc::O_RDWR } else { libc::O_RDONLY };
+    if plan.changes_data() && entry.kind == FileKind::Regular && job.file.allow_file_create {
+        flags |= libc::O_CREAT;
+        layout::create_parents(&entry.path).map_err(|errno| FileError::of_call(errno, "mkdir", &entry.path))?;
+    }
+    if job.io_type.direct || job.engine.atomic {
+        flags |= libc::O_DIRECT;
+    }
+    flags |= match job.io_type.sync {
+        SyncMode::None => 0,
+        SyncMode::Sync => libc::O_SYNC,
+        SyncMode::Dsync => libc::O_DSYNC,
+    };
+    // Reading must not cost a write of the access time; only the owner (or root) may ask for that.
+    let attempts = [flags | libc::O_NOATIME, flags];
+    let mut last = Errno(libc::EIO);
+    for flags in attempts {
+        match file::open(&entry.path, flags, 0o600) {
+            Ok(descriptor) => return Ok(descriptor),
+            Err(errno) => last = errno,
+        }
+        if last != Errno(libc::EPERM) {
+            break;
+        }
+    }
+    if last == Errno(libc::EACCES) && plan.changes_data() && !plan.reads_data() {
+        // A target that may only be written to.
+        let write_only = (flags & !libc::O_RDWR) | libc::O_WRONLY;
+        if let Ok(descriptor) = file::open(&entry.path, write_only, 0o600) {
+            return Ok(descriptor);
+        }
+    }
+    let mut error = FileError::of_call(last, "open", &entry.path);
+    if last == Errno(libc::EINVAL) && flags & libc::O_DIRECT != 0 {
+        let name = entry.path.display();
+        error.message = Some(format!(
+            "fio: looks like your file system does not support direct=1/buffered=0 ({name}); leave direct=1 out"
+        ));
+    }
+    Err(error)
+}
+
+fn settle_cache(plan: &WorkerPlan, job: &JobSpec, entry: &FileEntry, fd: i32) -> Result<(), FileError> {
+    if job.io_type.invalidate {
+        // Dropping the cache needs privileges on some targets; a run without it is still a run.
+        let _ = match entry.kind {
+            FileKind::Block => block_device::flush_buffers(fd),
+            FileKind::Regular => file::advise(fd, entry.start, entry.size, libc::POSIX_FADV_DONTNEED),
+            FileKind::Character | FileKind::None => Ok(()),
+        };
+    }
+    let advice = match job.io_type.fadvise_hint {
+        FadviseHint::None => None,
+        FadviseHint::Auto if plan.target_plan.random => Some(libc::POSIX_FADV_RANDOM),
+        FadviseHint::Auto | FadviseHint::Sequential => Some(libc::POSIX_FADV_SEQUENTIAL),
+        FadviseHint::Random => Some(libc::POSIX_FADV_RANDOM),
+        FadviseHint::NoReuse => Some(libc::POSIX_FADV_NOREUSE),
+    };
+    if let Some(advice) = advice.filter(|_| matches!(entry.kind, FileKind::Regular | FileKind::Block)) {
+        file::advise(fd, entry.start, entry.size, advice)
+            .map_err(|errno| FileError::of_call(errno, "fadvise", &entry.path))?;
+    }
+    Ok(())
+}

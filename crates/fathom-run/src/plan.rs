@@ -1,0 +1,263 @@
+//! From typed jobs to workers: clones, groups, stages, and everything that the loop will not look up again.
+
+use crate::engine::Traits;
+use crate::payload::PayloadRule;
+use crate::random::Seeds;
+use crate::target::distribution::{DistributionRule, ZoneShare};
+use crate::target::file_choice::{FileOrder, FileRule};
+use crate::target::length::{LengthRule, WeightedSize};
+use crate::target::{DirectionPlan, GeneratorKind, TargetPlan};
+use fathom_spec::options::io_type::{RandomGenerator, RwSequencer};
+use fathom_spec::value::{Direction as OptionDirection, Distribution, FileService, PatternPart, Rw};
+use fathom_spec::{JobSpec, RunSpec};
+use serde::{Deserialize, Serialize};
+
+/// A whole run: its jobs and one worker per clone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Options written before any job.
+    pub global_options: Vec<(String, String)>,
+    /// The jobs, in definition order.
+    pub jobs: Vec<JobSpec>,
+    /// One per clone, in definition order.
+    pub workers: Vec<WorkerPlan>,
+    /// Nothing may be written or laid out.
+    pub readonly: bool,
+}
+
+/// One clone of a job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkerPlan {
+    /// Index of the job in [`Plan::jobs`].
+    pub job: usize,
+    /// Number over the whole run, from 1.
+    pub thread_number: u32,
+    /// Number among the clones of its job, from 0.
+    pub subjob: u32,
+    /// Reporting group, from 0.
+    pub group_id: u32,
+    /// Stage, from 0: a stage begins when all workers of earlier stages have ended.
+    pub stage: u32,
+    /// Index of the job whose clones must have ended first.
+    pub waits_for: Option<usize>,
+    /// The engine needs no files.
+    pub diskless: bool,
+    /// I/Os in flight at most.
+    pub depth: u32,
+    /// Sequence of targets.
+    pub target_plan: TargetPlan,
+    /// Content of writes.
+    pub payload: PayloadRule,
+    /// Files must hold data before the run, not merely have a size.
+    pub content_needed: bool,
+}
+
+impl WorkerPlan {
+    /// True when the job writes or trims.
+    pub fn changes_data(&self) -> bool {
+        self.target_plan.directions != DirectionPlan::Read
+    }
+
+    /// True when the job reads.
+    pub fn reads_data(&self) -> bool {
+        matches!(self.target_plan.directions, DirectionPlan::Read | DirectionPlan::Mix(_))
+    }
+
+    /// True when the job writes.
+    pub fn writes_data(&self) -> bool {
+        !matches!(self.target_plan.directions, DirectionPlan::Read | DirectionPlan::Trim)
+    }
+}
+
+impl Plan {
+    /// Plans a run. `traits` tells what the engine of that name can do.
+    pub fn new(spec: &RunSpec, traits: impl Fn(&str) -> Option<Traits>) -> Result<Plan, String> {
+        let mut plan = Plan {
+            global_options: spec.global_options.clone(),
+            jobs: spec.jobs.clone(),
+            workers: Vec::new(),
+            readonly: spec.program.readonly,
+        };
+        let (mut group_id, mut stage) = (0, 0);
+        for (index, job) in spec.jobs.iter().enumerate() {
+            if index > 0 {
+                stage += u32::from(job.threads.stonewall);
+                group_id += u32::from(job.threads.stonewall || job.measurement.new_group);
+            }
+            let engine = job.engine.ioengine.name.as_str();
+            let engine_traits = traits(engine).ok_or_else(|| format!("fio: engine {engine} not loadable"))?;
+            let waits_for = waitee(spec, index, job)?;
+            let target_plan = target_plan(job);
+            for subjob in 0..job.job_description.numjobs {
+                plan.workers.push(WorkerPlan {
+                    job: index,
+                    thread_number: plan.workers.len() as u32 + 1,
+                    subjob,
+                    group_id,
+                    stage,
+                    waits_for,
+                    diskless: engine_traits.diskless,
+                    depth: job.depth.iodepth.max(1),
+                    target_plan: target_plan.clone(),
+                    payload: payload(job)?,
+                    content_needed: job.io_type.overwrite
+                        || job.file.pre_read
+                        || matches!(target_plan.directions, DirectionPlan::Read | DirectionPlan::Mix(_)),
+                });
+            }
+        }
+        Ok(plan)
+    }
+
+    /// The job of a worker.
+    pub fn job_of(&self, worker: &WorkerPlan) -> &JobSpec {
+        &self.jobs[worker.job]
+    }
+}
+
+/// The seeds of a worker.
+pub fn seeds(worker: &WorkerPlan, job: &JobSpec) -> Seeds {
+    if job.io_type.randrepeat || job.is_set("randseed") {
+        Seeds::new(job.io_type.randseed, worker.thread_number)
+    } else {
+        Seeds::from_system()
+    }
+}
+
+fn waitee(spec: &RunSpec, index: usize, job: &JobSpec) -> Result<Option<usize>, String> {
+    let Some(name) = &job.threads.wait_for else { return Ok(None) };
+    match spec.jobs[..index].iter().position(|earlier| &earlier.name == name) {
+        Some(position) => Ok(Some(position)),
+        None => Err(format!("{}: waitee job {name} unknown.", job.name)),
+    }
+}
+
+fn target_plan(job: &JobSpec) -> TargetPlan {
+    let mode = &job.io_type.rw;
+    let lengths = lengths(job);
+    let alignment =
+        std::array::from_fn(|direction| job.block_size.ba.0[direction].unwrap_or_else(|| smallest(&lengths)));
+    let distribution = distribution(job);
+    let random =
+        matches!(mode.rw, Rw::RandRead | Rw::RandWrite | Rw::RandTrim | Rw::RandRw | Rw::RandTrimWrite);
+    let aligned = job.block_size.ba.0.iter().all(Option::is_none);
+    TargetPlan {
+        directions: match mode.rw {
+            Rw::Read | Rw::RandRead => DirectionPlan::Read,
+            Rw::Write | Rw::RandWrite => DirectionPlan::Write,
+            Rw::Trim | Rw::RandTrim => DirectionPlan::Trim,
+            Rw::ReadWrite | Rw::RandRw => DirectionPlan::Mix(job.io_type.rwmixread),
+            Rw::TrimWrite | Rw::RandTrimWrite => DirectionPlan::TrimThenWrite,
+        },
+        random,
+        random_percent: job.io_type.percentage_random.0,
+        postfix: mode.postfix,
+        repeat_offset: job.io_type.rw_sequencer == RwSequencer::Identical,
+        lengths,
+        length_by_pattern: job.block_size.bs_is_seq_rand,
+        alignment,
+        each_block_once: !job.io_type.norandommap && distribution == DistributionRule::Uniform && aligned,
+        generator: match job.io_type.random_generator {
+            RandomGenerator::Lfsr => GeneratorKind::ShiftRegister,
+            RandomGenerator::Tausworthe64 => GeneratorKind::Tausworthe64,
+            RandomGenerator::Tausworthe if job.needs_fio_sequence() => GeneratorKind::Tausworthe,
+            RandomGenerator::Tausworthe => GeneratorKind::Free,
+        },
+        distribution,
+        files: file_rule(job),
+    }
+}
+
+/// Block of the random map: the smallest length of all directions.
+fn smallest(lengths: &[LengthRule; 3]) -> u64 {
+    lengths.iter().map(LengthRule::min).min().unwrap_or(1)
+}
+
+fn lengths(job: &JobSpec) -> [LengthRule; 3] {
+    std::array::from_fn(|direction| {
+        if let Some(split) = &job.block_size.bssplit {
+            let option_direction =
+                [OptionDirection::Read, OptionDirection::Write, OptionDirection::Trim][direction];
+            let list: Vec<WeightedSize> = split
+                .resolved(option_direction)
+                .into_iter()
+                .map(|(size, percent)| WeightedSize { size, percent })
+                .collect();
+            if !list.is_empty() {
+                return LengthRule::split(list);
+            }
+        }
+        if let Some(ranges) = &job.block_size.bsrange {
+            let range = ranges.0[direction];
+            if range.min != range.max {
+                let unaligned = job.block_size.bs_unaligned;
+                return LengthRule::Range { min: range.min, max: range.max, unaligned };
+            }
+            return LengthRule::Fixed(range.min);
+        }
+        LengthRule::Fixed(job.block_size.bs.0[direction])
+    })
+}
+
+fn distribution(job: &JobSpec) -> DistributionRule {
+    match &job.io_type.random_distribution {
+        Distribution::Random => DistributionRule::Uniform,
+        Distribution::Zipf { theta, center } => DistributionRule::Zipf { theta: *theta, center: *center },
+        Distribution::Pareto { h, center } => DistributionRule::Pareto { h: *h, center: *center },
+        Distribution::Normal { deviation, center } => {
+            DistributionRule::Normal { deviation: *deviation, center: *center }
+        }
+        Distribution::Zoned(zones) => DistributionRule::Zoned(std::array::from_fn(|direction| {
+            zones.0[direction]
+                .iter()
+                .map(|zone| ZoneShare { access_percent: zone.access, size: u64::from(zone.size) })
+                .collect()
+        })),
+        Distribution::ZonedAbs(zones) => DistributionRule::ZonedAbsolute(std::array::from_fn(|direction| {
+            zones.0[direction]
+                .iter()
+                .map(|zone| ZoneShare { access_percent: zone.access, size: zone.size })
+                .collect()
+        })),
+        Distribution::Sequence(blocks) => {
+            DistributionRule::Sequence { blocks: blocks.clone(), stride: job.io_type.random_sequence_stride }
+        }
+    }
+}
+
+fn file_rule(job: &JobSpec) -> FileRule {
+    let rule = |order, hold: u32| FileRule { order, hold: u64::from(hold.max(1)) };
+    match job.file.file_service_type {
+        FileService::RoundRobin { hold } => rule(FileOrder::RoundRobin, hold),
+        FileService::Sequential { hold } => rule(FileOrder::Sequential, hold),
+        FileService::Random { hold } => rule(FileOrder::Random, hold),
+        FileService::Zipf { theta } => rule(FileOrder::Zipf(theta), 1),
+        FileService::Pareto { h } => rule(FileOrder::Pareto(h), 1),
+        FileService::Normal { deviation } => rule(FileOrder::Normal(deviation), 1),
+    }
+}
+
+fn payload(job: &JobSpec) -> Result<PayloadRule, String> {
+    let buffers = &job.buffers;
+    if let Some(pattern) = &buffers.buffer_pattern {
+        let (mut bytes, mut offset_places) = (Vec::new(), Vec::new());
+        for part in &pattern.0 {
+            match part {
+                PatternPart::Bytes(more) => bytes.extend_from_slice(more),
+                PatternPart::Offset => {
+                    offset_places.push(bytes.len());
+                    bytes.extend_from_slice(&[0; 8]);
+                }
+                PatternPart::File(path) => bytes.extend(std::fs::read(path).map_err(|error| {
+                    format!("{}: cannot read the pattern file {}: {error}", job.name, path.display())
+                })?),
+            }
+        }
+        return Ok(PayloadRule::Pattern { bytes, offset_places });
+    }
+    Ok(if buffers.zero_buffers {
+        PayloadRule::Zero
+    } else {
+        PayloadRule::Random { refill: buffers.refill_buffers, scramble: buffers.scramble_buffers }
+    })
+}

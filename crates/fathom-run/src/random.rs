@@ -1,0 +1,261 @@
+//! Random numbers: the combined Tausworthe generators taus88 and taus258, and the seeds of a worker.
+//!
+//! Source: P. L'Ecuyer, "Maximally equidistributed combined Tausworthe generators" (1996) and "Tables of maximally
+//! equidistributed combined LFSR generators" (1999). The seeding follows what fio documents and is seen to do, so that
+//! the same seed gives the same sequence; the golden vectors of the tests hold it in place.
+
+/// Multiplier that derives one seed from the one before.
+const SEED_STEP: u64 = 0x9e37_0001;
+/// Multipliers of the seeding recurrence, for words of 32 and 64 bits.
+const SEEDING_FACTOR: u32 = 69069;
+const SEEDING_FACTOR_64: u64 = 6_906_969_069;
+/// Start of the seeding recurrence; kept for compatibility of sequences.
+const SEEDING_START: u32 = 53;
+/// Values thrown away after seeding.
+const WARM_UP: usize = 6;
+/// 2^64 divided by the golden ratio, as a multiplicative hash.
+pub const HASH_FACTOR: u64 = 0x61C8_8646_80B5_83EB;
+
+/// taus88: 32 bits a step, period 2^88.
+#[derive(Clone, Debug)]
+pub struct Taus88 {
+    state: [u32; 3],
+}
+
+impl Taus88 {
+    /// A generator seeded with the low 32 bits of `seed`.
+    pub fn new(seed: u64) -> Taus88 {
+        let seed = seed as u32;
+        let mut word = SEEDING_START;
+        let state = [1, 7, 15].map(|minimum| {
+            word = word.wrapping_mul(SEEDING_FACTOR) ^ seed;
+            if word < minimum { word + minimum } else { word }
+        });
+        let mut generator = Taus88 { state };
+        for _ in 0..WARM_UP {
+            generator.next_u32();
+        }
+        generator
+    }
+
+    /// The next 32 bits.
+    #[inline(always)]
+    pub fn next_u32(&mut self) -> u32 {
+        let [s1, s2, s3] = self.state;
+        let s1 = ((s1 & !1) << 12) ^ (((s1 << 13) ^ s1) >> 19);
+        let s2 = ((s2 & !7) << 4) ^ (((s2 << 2) ^ s2) >> 25);
+        let s3 = ((s3 & !15) << 17) ^ (((s3 << 3) ^ s3) >> 11);
+        self.state = [s1, s2, s3];
+        s1 ^ s2 ^ s3
+    }
+
+    /// A uniform number below `end`.
+    #[inline(always)]
+    pub fn below(&mut self, end: u64) -> u64 {
+        (u128::from(end) * u128::from(self.next_u32()) >> 32) as u64
+    }
+
+    /// A uniform whole percentage, 1..=100.
+    #[inline(always)]
+    pub fn percent(&mut self) -> u32 {
+        1 + self.below(100) as u32
+    }
+
+    /// The product of two successive numbers: the seed of a buffer's content.
+    pub fn buffer_seed(&mut self) -> u64 {
+        let first = u64::from(self.next_u32());
+        first.wrapping_mul(u64::from(self.next_u32()))
+    }
+}
+
+/// taus258: 64 bits a step, period 2^258.
+#[derive(Clone, Debug)]
+pub struct Taus258 {
+    state: [u64; 5],
+}
+
+impl Taus258 {
+    /// A generator seeded with all 64 bits of `seed`.
+    pub fn new(seed: u64) -> Taus258 {
+        let mut word = u64::from(SEEDING_START);
+        let state = [1, 7, 15, 33, 49].map(|minimum| {
+            word = word.wrapping_mul(SEEDING_FACTOR_64) ^ seed;
+            if word < minimum { word + minimum } else { word }
+        });
+        let mut generator = Taus258 { state };
+        for _ in 0..WARM_UP {
+            generator.next_u64();
+        }
+        generator
+    }
+
+    /// The next 64 bits.
+    pub fn next_u64(&mut self) -> u64 {
+        let [z1, z2, z3, z4, z5] = self.state;
+        self.state = [
+            ((z1 & !0x1) << 10) ^ (((z1 << 1) ^ z1) >> 53),
+            ((z2 & !0x1ff) << 5) ^ (((z2 << 24) ^ z2) >> 50),
+            ((z3 & !0xfff) << 29) ^ (((z3 << 3) ^ z3) >> 23),
+            ((z4 & !0x1ffff) << 23) ^ (((z4 << 5) ^ z4) >> 24),
+            ((z5 & !0x7fffff) << 8) ^ (((z5 << 3) ^ z5) >> 33),
+        ];
+        self.state.iter().fold(0, |all, word| all ^ word)
+    }
+}
+
+/// What a seed is for; the number is its place in the sequence of seeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SeedUse {
+    /// Block sizes of reads; writes and trims follow.
+    BlockSizeRead = 0,
+    /// Block sizes of writes.
+    BlockSizeWrite = 1,
+    /// Block sizes of trims.
+    BlockSizeTrim = 2,
+    /// Content of verified writes.
+    Verify = 3,
+    /// Choice of direction in a mix.
+    Mix = 4,
+    /// Choice of the file.
+    File = 5,
+    /// Offsets.
+    Offset = 6,
+    /// File sizes.
+    FileSize = 7,
+    /// Buffer content.
+    Buffer = 9,
+    /// Sequential or random, where that is mixed.
+    SequentialOrRandom = 10,
+    /// Start delays.
+    StartDelay = 13,
+    /// Arrivals of a Poisson process.
+    Poisson = 15,
+    /// Choice of the zone of a zoned distribution.
+    Zone = 16,
+}
+
+/// All seeds of one worker.
+#[derive(Clone, Debug)]
+pub struct Seeds {
+    values: [u64; 24],
+}
+
+impl Seeds {
+    /// Seeds for the worker with this thread number (from 1), from the job's `randseed`.
+    pub fn new(randseed: u64, thread_number: u32) -> Seeds {
+        let mut base = (0..4).fold(randseed, |seed, _| seed.wrapping_mul(SEED_STEP));
+        let mut values = [0; 24];
+        for (index, value) in values.iter_mut().enumerate() {
+            *value = base.wrapping_mul(u64::from(thread_number)).wrapping_add(index as u64);
+            base = base.wrapping_mul(SEED_STEP);
+        }
+        Seeds { values }
+    }
+
+    /// Seeds that nobody can foresee (`randrepeat=0`).
+    pub fn from_system() -> Seeds {
+        use std::hash::{BuildHasher, RandomState};
+        // RandomState is seeded by the operating system; one state a value keeps them independent.
+        Seeds { values: std::array::from_fn(|index| RandomState::new().hash_one(index)) }
+    }
+
+    /// One seed.
+    pub fn get(&self, purpose: SeedUse) -> u64 {
+        self.values[purpose as usize]
+    }
+
+    /// A taus88 generator for one purpose.
+    pub fn generator(&self, purpose: SeedUse) -> Taus88 {
+        Taus88::new(self.get(purpose))
+    }
+}
+
+/// Bob Jenkins' lookup3 hash of a byte string, initial value 0 (public domain, burtleburtle.net/bob/c/lookup3.c).
+/// Distributions with a private generator are seeded with the hash of the file name.
+pub fn jenkins_hash(bytes: &[u8]) -> u32 {
+    let start = 0xdead_beef_u32.wrapping_add(bytes.len() as u32);
+    let (mut a, mut b, mut c) = (start, start, start);
+    let mut rest = bytes;
+    let word = |chunk: &[u8], at: usize| {
+        (0..4).fold(0u32, |all, i| all | u32::from(*chunk.get(at + i).unwrap_or(&0)) << (8 * i))
+    };
+    while rest.len() > 12 {
+        a = a.wrapping_add(word(rest, 0));
+        b = b.wrapping_add(word(rest, 4));
+        c = c.wrapping_add(word(rest, 8));
+        for (shift, step) in [(4, 0), (6, 1), (8, 2), (16, 0), (19, 1), (4, 2)] {
+            match step {
+                0 => {
+                    a = a.wrapping_sub(c) ^ c.rotate_left(shift);
+                    c = c.wrapping_add(b);
+                }
+                1 => {
+                    b = b.wrapping_sub(a) ^ a.rotate_left(shift);
+                    a = a.wrapping_add(c);
+                }
+                _ => {
+                    c = c.wrapping_sub(b) ^ b.rotate_left(shift);
+                    b = b.wrapping_add(a);
+                }
+            }
+        }
+        rest = &rest[12..];
+    }
+    if rest.is_empty() {
+        return c;
+    }
+    a = a.wrapping_add(word(rest, 0));
+    b = b.wrapping_add(word(rest, 4));
+    c = c.wrapping_add(word(rest, 8));
+    c = (c ^ b).wrapping_sub(b.rotate_left(14));
+    a = (a ^ c).wrapping_sub(c.rotate_left(11));
+    b = (b ^ a).wrapping_sub(a.rotate_left(25));
+    c = (c ^ b).wrapping_sub(b.rotate_left(16));
+    a = (a ^ c).wrapping_sub(c.rotate_left(4));
+    b = (b ^ a).wrapping_sub(a.rotate_left(14));
+    (c ^ b).wrapping_sub(b.rotate_left(24))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_of_the_first_worker() {
+        let seeds = Seeds::new(0x89, 1);
+        let expected = [
+            0x52780a68adbc0089,
+            0x2a2f6621592b008a,
+            0xb06218b3049a008b,
+            0x7baf221db009008c,
+            0x22b582615b78008d,
+            0x3c14397e06e7008e,
+            0x5e6a4773b256008f,
+            0x2056ac425dc50090,
+            0x187867ea09340091,
+            0xdd6e7a6ab4a30092,
+        ];
+        assert_eq!(seeds.values[..10], expected);
+    }
+
+    #[test]
+    fn first_numbers_of_the_offset_generator() {
+        let mut generator = Seeds::new(0x89, 1).generator(SeedUse::Offset);
+        let numbers: Vec<u32> = (0..4).map(|_| generator.next_u32()).collect();
+        assert_eq!(numbers, [4196289317, 3719163915, 2820806093, 2217523518]);
+    }
+
+    #[test]
+    fn first_buffer_seeds() {
+        let mut generator = Seeds::new(0x89, 1).generator(SeedUse::Buffer);
+        let seeds: Vec<u64> = (0..3).map(|_| generator.buffer_seed()).collect();
+        assert_eq!(seeds, [1628508906074988597, 14222277271217598888, 10662605594482762401]);
+    }
+
+    #[test]
+    fn jenkins_hash_of_the_author() {
+        // The self test of lookup3.c.
+        assert_eq!(jenkins_hash(b""), 0xdeadbeef);
+        assert_eq!(jenkins_hash(b"Four score and seven years ago"), 0x17770551);
+    }
+}

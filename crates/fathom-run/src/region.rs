@@ -1,0 +1,209 @@
+//! Memory that the supervisor and the workers share: one block per worker, and all units.
+
+use crate::unit::Unit;
+use fathom_stats::samples::WorkerSamples;
+use fathom_sys::Errno;
+use fathom_sys::memory::Mapping;
+use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+/// Longest stored error text, as in fio's reports.
+const ERROR_TEXT: usize = 127;
+/// Block devices remembered per worker.
+pub const DEVICES: usize = 16;
+
+/// Stages of a worker's life, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u32)]
+pub enum Stage {
+    /// Nothing has happened yet.
+    NotStarted = 0,
+    /// Created.
+    Created = 1,
+    /// Setting itself up.
+    SettingUp = 2,
+    /// Reading files into the cache.
+    PreReading = 3,
+    /// Ready, waiting for the start gate (or its start delay).
+    Ready = 4,
+    /// Running, not yet recording.
+    Ramping = 5,
+    /// Running.
+    Running = 6,
+    /// Waiting for I/Os in flight after the last was issued.
+    Draining = 7,
+    /// In its final fsync.
+    FinalSync = 8,
+    /// Closing up.
+    Finishing = 9,
+    /// Done.
+    Ended = 10,
+}
+
+impl Stage {
+    fn from_number(number: u32) -> Stage {
+        use Stage::*;
+        [NotStarted, Created, SettingUp, PreReading, Ready, Ramping, Running, Draining, FinalSync, Finishing, Ended]
+            [(number as usize).min(10)]
+    }
+}
+
+/// Requests from the supervisor to a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Order {
+    /// Wait at the start gate.
+    Wait = 0,
+    /// Run.
+    Go = 1,
+    /// Stop issuing, finish what is in flight.
+    Stop = 2,
+}
+
+/// The block of one worker. All-zero memory is a valid start.
+#[repr(C, align(128))]
+pub struct WorkerBlock {
+    /// [`Order`]; a futex word.
+    pub order: AtomicU32,
+    stage: AtomicU32,
+    /// Process id.
+    pub pid: AtomicU32,
+    /// Files open.
+    pub open_files: AtomicU32,
+    /// Monotonic ns when recording started (after delay and ramp); 0 before.
+    pub start_ns: AtomicU64,
+    /// Monotonic ns when the job's clock started (before the ramp); 0 before.
+    pub begin_ns: AtomicU64,
+    /// Monotonic ns when the last I/O of the run had ended; 0 before.
+    pub end_ns: AtomicU64,
+    /// `job_start` of the report, ms.
+    pub job_start_ms: AtomicU64,
+    /// Monotonic ns after which the worker will not issue; 0: no limit.
+    pub deadline_ns: AtomicU64,
+    /// Bytes that the job wants to move in all; 0 when unknown.
+    pub goal_bytes: AtomicU64,
+    /// Bytes moved since the job began, ramp included.
+    pub progress_bytes: AtomicU64,
+    /// Processor use, µs and counts: user, system, switches, major and minor faults.
+    pub usage: [AtomicU64; 5],
+    /// Kernel device numbers (`dev_t`) below the files; 0 ends the list.
+    pub devices: [AtomicU64; DEVICES],
+    error: AtomicI32,
+    error_length: AtomicU32,
+    error_text: [AtomicU8; ERROR_TEXT],
+    /// What the worker counts.
+    pub samples: WorkerSamples,
+}
+
+impl WorkerBlock {
+    /// Where the worker is.
+    pub fn stage(&self) -> Stage {
+        Stage::from_number(self.stage.load(Ordering::Acquire))
+    }
+
+    /// Moves the worker on.
+    pub fn set_stage(&self, stage: Stage) {
+        self.stage.store(stage as u32, Ordering::Release);
+    }
+
+    /// True once the supervisor wants the worker to stop.
+    #[inline(always)]
+    pub fn should_stop(&self) -> bool {
+        self.order.load(Ordering::Relaxed) == Order::Stop as u32
+    }
+
+    /// Sends an order and wakes the worker if it sleeps on it.
+    pub fn send(&self, order: Order) {
+        fathom_sys::futex::set_and_wake(&self.order, order as u32);
+    }
+
+    /// Stores the error that ends the job, unless there is one already.
+    pub fn fail(&self, errno: i32, text: &str) {
+        if self.error.load(Ordering::Acquire) != 0 {
+            return;
+        }
+        let bytes = text.as_bytes();
+        let length = bytes.len().min(ERROR_TEXT);
+        for (place, byte) in self.error_text.iter().zip(&bytes[..length]) {
+            place.store(*byte, Ordering::Relaxed);
+        }
+        self.error_length.store(length as u32, Ordering::Relaxed);
+        self.error.store(errno, Ordering::Release);
+    }
+
+    /// The error that ended the job: errno and text.
+    pub fn error(&self) -> Option<(i32, String)> {
+        let errno = self.error.load(Ordering::Acquire);
+        if errno == 0 {
+            return None;
+        }
+        let length = (self.error_length.load(Ordering::Relaxed) as usize).min(ERROR_TEXT);
+        let bytes: Vec<u8> = self.error_text[..length].iter().map(|b| b.load(Ordering::Relaxed)).collect();
+        Some((errno, String::from_utf8_lossy(&bytes).into_owned()))
+    }
+}
+
+/// All shared memory of a run.
+pub struct Region {
+    blocks: Mapping,
+    units: Mapping,
+    /// Per worker: index of its first unit, and how many it has.
+    unit_ranges: Vec<(usize, usize)>,
+}
+
+impl Region {
+    /// Memory for workers with these depths. Pages cost nothing until a worker touches them.
+    pub fn new(depths: &[u32]) -> Result<Region, Errno> {
+        let mut next = 0;
+        let unit_ranges = depths
+            .iter()
+            .map(|&depth| {
+                let range = (next, depth as usize);
+                next += depth as usize;
+                range
+            })
+            .collect();
+        let blocks = Mapping::shared(std::mem::size_of::<WorkerBlock>() * depths.len().max(1))?;
+        let units = Mapping::shared(std::mem::size_of::<Unit>() * next.max(1))?;
+        Ok(Region { blocks, units, unit_ranges })
+    }
+
+    /// Number of workers.
+    pub fn workers(&self) -> usize {
+        self.unit_ranges.len()
+    }
+
+    /// The block of one worker.
+    pub fn worker(&self, index: usize) -> &WorkerBlock {
+        assert!(index < self.unit_ranges.len());
+        // SAFETY: the mapping has room for every worker's block, is page aligned (the block's size is a multiple of its
+        // alignment), starts as zeros, which is a valid block, and lives as long as `self`. All fields are
+        // atomics, so sharing it with other processes is sound.
+        unsafe { &*self.blocks.address().cast::<WorkerBlock>().add(index) }
+    }
+
+    /// The units of one worker.
+    pub fn units(&self, index: usize) -> &[Unit] {
+        let (first, count) = self.unit_ranges[index];
+        // SAFETY: as for `worker`; the ranges were laid out inside the mapping.
+        unsafe { std::slice::from_raw_parts(self.units.address().cast::<Unit>().add(first), count) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_do_not_overlap_and_errors_stick() {
+        let region = Region::new(&[1, 32, 4]).expect("mapped");
+        region.worker(1).fail(28, "first");
+        region.worker(1).fail(5, "second");
+        assert_eq!(region.worker(1).error(), Some((28, "first".into())));
+        assert_eq!(region.worker(0).error(), None);
+        assert_eq!(region.units(1).len(), 32);
+        region.units(1)[31].set_in_flight(true);
+        assert!(!region.units(2)[0].is_in_flight());
+        region.worker(2).set_stage(Stage::Draining);
+        assert_eq!(region.worker(2).stage(), Stage::Draining);
+    }
+}

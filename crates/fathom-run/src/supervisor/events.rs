@@ -1,0 +1,173 @@
+//! What happens to the supervisor: messages, signals, ended processes, time.
+
+use super::{Observer, Standing, Supervisor};
+use crate::message::Message;
+use crate::region::Stage;
+use fathom_sys::clock::monotonic_ns;
+use fathom_sys::process::{self, Ended};
+use fathom_sys::signal;
+use std::time::Duration;
+
+/// Signals that the supervisor takes.
+pub(super) const SIGNALS: &[i32] = &[libc::SIGINT, libc::SIGTERM, libc::SIGCHLD, libc::SIGUSR1];
+
+/// Longest time between two looks at the workers.
+const LONGEST_WAIT: Duration = Duration::from_millis(250);
+/// The same while something is about to end, so that a hang is seen in time.
+const SHORT_WAIT: Duration = Duration::from_millis(50);
+/// How long a killed layout process may take to go.
+const LAYOUT_GRACE: Duration = Duration::from_millis(300);
+
+impl<O: Observer> Supervisor<'_, O> {
+    /// Sleeps until something happens or the next look is due.
+    pub(super) fn wait_for_events(&mut self) {
+        let now = monotonic_ns();
+        let mut wait = LONGEST_WAIT;
+        if self.stopping_since.is_some() || self.a_deadline_is_near(now) {
+            wait = SHORT_WAIT;
+        }
+        for worker in self.tracked.iter().filter(|worker| worker.is_started()) {
+            wait = wait.min(worker.series.time_to_next(now));
+        }
+        if self.options.tick.is_some() {
+            wait = wait.min(self.live.time_to_next(now));
+        }
+        signal::wait_readable(&[self.receiver.descriptor(), self.signals.descriptor()], wait);
+    }
+
+    /// Handles everything that has happened.
+    pub(super) fn handle_events(&mut self) {
+        self.pass_messages_on();
+        while let Some(signal) = self.signals.next() {
+            match signal {
+                libc::SIGINT | libc::SIGTERM => self.end_by_signal(signal),
+                libc::SIGUSR1 => {
+                    let report = self.interim_report();
+                    self.observer.interim_report(&report);
+                }
+                _ => {}
+            }
+        }
+        while let Some((pid, ended, usage)) = process::reap_one() {
+            self.process_ended(pid, ended, usage);
+        }
+        self.collect_ended_threads();
+        // Lines that a process wrote before it ended.
+        self.pass_messages_on();
+    }
+
+    pub(super) fn pass_messages_on(&mut self) {
+        for message in self.receiver.drain() {
+            if !matches!(message, Message::StageChanged | Message::FilesReady(_)) {
+                self.observer.message(&message);
+            }
+        }
+    }
+
+    fn end_by_signal(&mut self, signal: i32) {
+        if self.signal.is_none() {
+            self.signal = Some(signal);
+            let text = format!("\nfio: terminating on signal {signal}");
+            self.observer.message(&Message::Output(text));
+        }
+        self.stop_everything();
+    }
+
+    fn process_ended(&mut self, pid: u32, ended: Ended, usage: fathom_sys::usage::Usage) {
+        let members: Vec<usize> = (0..self.tracked.len())
+            .filter(|&index| self.tracked[index].process == pid && self.tracked[index].is_started())
+            .collect();
+        for index in members {
+            if self.region.worker(index).stage() != Stage::Ended {
+                self.lost_worker(index, pid, ended);
+                self.tracked[index].usage = Some(usage);
+            }
+            self.mark_over(index);
+        }
+    }
+
+    /// A worker's process ended before the worker had.
+    fn lost_worker(&mut self, index: usize, pid: u32, ended: Ended) {
+        self.tracked[index].killed = Some(ended);
+        if self.tracked[index].stuck {
+            return;
+        }
+        let job = self.plan.job_of(&self.plan.workers[index]);
+        let how = match ended {
+            Ended::Killed(signal) => {
+                self.observer.message(&Message::Output(format!("fio: pid={pid}, got signal={signal}")));
+                format!("was killed by signal {signal}")
+            }
+            Ended::Exited(status) => format!("ended with status {status}"),
+        };
+        self.notes.push(format!(
+            "job {} (pid {pid}) {how}; its figures are those up to that moment",
+            job.name
+        ));
+        let text = format!("file:worker, func=process {pid}, error=worker {how}");
+        self.region.worker(index).fail(libc::EINTR, &text);
+    }
+
+    /// Threads share a process, so their end shows in their blocks only.
+    fn collect_ended_threads(&mut self) {
+        for index in self.indices_started() {
+            let is_thread = self.plan.job_of(&self.plan.workers[index]).threads.thread;
+            if is_thread && self.region.worker(index).stage() == Stage::Ended {
+                self.mark_over(index);
+            }
+        }
+    }
+
+    /// Follows the layout process until it has ended, or a signal ends it.
+    pub(super) fn wait_for_layout(&mut self, pid: u32) {
+        let mut kill_since = None;
+        loop {
+            signal::wait_readable(&[self.receiver.descriptor(), self.signals.descriptor()], LONGEST_WAIT);
+            self.pass_messages_on();
+            while let Some(signal) = self.signals.next() {
+                if matches!(signal, libc::SIGINT | libc::SIGTERM) {
+                    self.end_by_signal(signal);
+                }
+            }
+            while let Some((ended_pid, ended, _)) = process::reap_one() {
+                if ended_pid == pid {
+                    self.pass_messages_on();
+                    self.layout_ended(ended);
+                    return;
+                }
+            }
+            if self.signal.is_some() {
+                let since = *kill_since.get_or_insert_with(|| {
+                    process::kill(pid, libc::SIGKILL);
+                    monotonic_ns()
+                });
+                if monotonic_ns() - since > LAYOUT_GRACE.as_nanos() as u64 {
+                    self.notes.push(format!(
+                        "laying out files (pid {pid}) is stuck in the kernel and could not be ended"
+                    ));
+                    self.layout_failed("is stuck in the kernel");
+                    return;
+                }
+            }
+        }
+    }
+
+    fn layout_ended(&mut self, ended: Ended) {
+        match ended {
+            Ended::Exited(0) => {}
+            _ if self.signal.is_some() => {}
+            Ended::Killed(signal) => self.layout_failed(&format!("was killed by signal {signal}")),
+            Ended::Exited(status) => self.layout_failed(&format!("ended with status {status}")),
+        }
+    }
+
+    /// Without its files no job can run.
+    fn layout_failed(&mut self, how: &str) {
+        for index in 0..self.tracked.len() {
+            if self.tracked[index].standing == Standing::Waiting && !self.plan.workers[index].diskless {
+                let text = format!("file:filesetup.c, func=layout, error=laying out files {how}");
+                self.region.worker(index).fail(libc::EINTR, &text);
+            }
+        }
+    }
+}

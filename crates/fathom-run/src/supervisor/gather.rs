@@ -1,0 +1,194 @@
+//! From the workers' samples to the result of the run.
+
+use super::{Observer, Supervisor};
+use crate::region::WorkerBlock;
+use fathom_spec::JobSpec;
+use fathom_spec::options::description::{KbBase, UnitBase};
+use fathom_stats::report::{
+    CpuReport, DirectionReport, GroupReport, JobError, JobReport, LatencyGoal, RunReport, ToleratedErrors, ViewOptions,
+};
+use fathom_stats::samples::DirectionSamples;
+use fathom_sys::clock::{monotonic_ns, wall_clock_ms};
+use std::sync::atomic::Ordering::Relaxed;
+
+impl<O: Observer> Supervisor<'_, O> {
+    /// The result when all is over.
+    pub(super) fn final_report(&mut self) -> RunReport {
+        let mut report = self.interim_report();
+        for job in &mut report.jobs {
+            job.eta_seconds = 0;
+        }
+        report
+    }
+
+    /// The result so far.
+    pub(super) fn interim_report(&self) -> RunReport {
+        let clones: Vec<JobReport> = (0..self.tracked.len()).map(|index| self.clone_report(index)).collect();
+        RunReport {
+            version: self.options.version.to_owned(),
+            timestamp_ms: wall_clock_ms(),
+            global_options: self.plan.global_options.clone(),
+            groups: groups(&clones),
+            jobs: self.merged(clones),
+            disks: self.disks.report(),
+            notes: self.notes.clone(),
+            ..RunReport::default()
+        }
+    }
+
+    /// One entry per clone, or per group where `group_reporting` asks for it.
+    fn merged(&self, clones: Vec<JobReport>) -> Vec<JobReport> {
+        let mut entries: Vec<(JobReport, bool)> = Vec::new();
+        for (index, clone) in clones.into_iter().enumerate() {
+            let job = self.plan.job_of(&self.plan.workers[index]);
+            if !job.measurement.stats {
+                continue;
+            }
+            let grouped = job.measurement.group_reporting;
+            let partner = entries.iter_mut().find(|(entry, can_merge)| {
+                grouped && *can_merge && entry.group_id == clone.group_id
+            });
+            match partner {
+                Some((entry, _)) => entry.merge(&clone),
+                None => entries.push((clone, grouped)),
+            }
+        }
+        entries.into_iter().map(|(entry, _)| entry).collect()
+    }
+
+    fn clone_report(&self, index: usize) -> JobReport {
+        let worker = &self.plan.workers[index];
+        let job = self.plan.job_of(worker);
+        let block = self.region.worker(index);
+        let now = monotonic_ns();
+        let runtime_ms = self.runtime_ms(index, now);
+        let samples = &block.samples;
+        let load_all = |counters: &[std::sync::atomic::AtomicU64; 7]| counters.each_ref().map(|c| c.load(Relaxed));
+        let mut report = JobReport {
+            name: job.name.clone(),
+            group_id: worker.group_id,
+            clones: 1,
+            pid: block.pid.load(Relaxed),
+            job_start_ms: block.job_start_ms.load(Relaxed),
+            error: block.error().map(|(code, text)| JobError { code, text }),
+            eta_seconds: self.seconds_to_go(now).unwrap_or(0),
+            elapsed_seconds: (now - self.started_ns).div_ceil(1_000_000_000),
+            options: job.written.clone(),
+            description: job.job_description.description.clone(),
+            sync: samples.sync.snapshot(),
+            runtime_total_ms: runtime_ms,
+            cpu: self.cpu(index, block),
+            depth_map: load_all(&samples.depth_map),
+            submit_map: load_all(&samples.submit_map),
+            complete_map: load_all(&samples.complete_map),
+            distribution: samples.distribution.each_ref().map(|counter| counter.load(Relaxed)),
+            tolerated_errors: tolerated(job, block),
+            latency_goal: LatencyGoal { depth: worker.depth, percentile: 100.0, ..LatencyGoal::default() },
+            view: view(job),
+            ..JobReport::default()
+        };
+        for (direction, place) in report.directions.iter_mut().enumerate() {
+            *place = direction_report(&samples.directions[direction], runtime_ms);
+            place.bw = self.tracked[index].series.bw(direction).clone();
+            place.iops = self.tracked[index].series.iops(direction).clone();
+        }
+        report
+    }
+
+    /// Milliseconds of recorded run time. A worker that could not say when it ended, ended when that was seen.
+    fn runtime_ms(&self, index: usize, now: u64) -> u64 {
+        let block = self.region.worker(index);
+        let start = block.start_ns.load(Relaxed);
+        if start == 0 {
+            return 0;
+        }
+        let end = match (block.end_ns.load(Relaxed), self.tracked[index].over_ns) {
+            (0, 0) => now,
+            (0, over) => over,
+            (end, _) => end,
+        };
+        // Rounded, and never 0 for a job that ran.
+        ((end.saturating_sub(start) + 500_000) / 1_000_000).max(1)
+    }
+
+    fn cpu(&self, index: usize, block: &WorkerBlock) -> CpuReport {
+        if let Some(usage) = self.tracked[index].usage {
+            return CpuReport {
+                user_us: usage.user_us,
+                system_us: usage.system_us,
+                context_switches: usage.context_switches,
+                major_faults: usage.major_faults,
+                minor_faults: usage.minor_faults,
+            };
+        }
+        let [user_us, system_us, context_switches, major_faults, minor_faults] =
+            block.usage.each_ref().map(|value| value.load(Relaxed));
+        CpuReport { user_us, system_us, context_switches, major_faults, minor_faults }
+    }
+}
+
+fn groups(clones: &[JobReport]) -> Vec<GroupReport> {
+    let last = clones.iter().map(|clone| clone.group_id).max().unwrap_or(0);
+    (0..=last)
+        .map(|id| GroupReport::from_clones(id, clones.iter().filter(|clone| clone.group_id == id)))
+        .collect()
+}
+
+fn direction_report(samples: &DirectionSamples, runtime_ms: u64) -> DirectionReport {
+    let total_ios = samples.completed.load(Relaxed);
+    let issued = samples.issued.load(Relaxed);
+    DirectionReport {
+        io_bytes: samples.bytes.load(Relaxed),
+        issued,
+        total_ios,
+        short_ios: samples.short.load(Relaxed),
+        drop_ios: samples.dropped.load(Relaxed),
+        runtime_ms: if issued > 0 || total_ios > 0 { runtime_ms } else { 0 },
+        slat: samples.slat.snapshot(),
+        clat: samples.clat.snapshot(),
+        lat: samples.lat.snapshot(),
+        ..DirectionReport::default()
+    }
+}
+
+fn tolerated(job: &JobSpec, block: &WorkerBlock) -> Option<ToleratedErrors> {
+    let options = &job.error_handling;
+    let chosen = options.continue_on_error;
+    if !chosen.read && !chosen.write && !chosen.verify && options.ignore_error.is_none() {
+        return None;
+    }
+    Some(ToleratedErrors {
+        total: block.samples.tolerated_errors.load(Relaxed),
+        first: block.samples.first_error.load(Relaxed) as i32,
+    })
+}
+
+pub(super) fn kb_base(job: &JobSpec) -> u32 {
+    match job.job_description.kb_base {
+        KbBase::Binary => 1024,
+        KbBase::Decimal => 1000,
+    }
+}
+
+pub(super) fn unit_base(job: &JobSpec) -> u32 {
+    match job.job_description.unit_base {
+        Some(UnitBase::Bits) => 1,
+        _ => 8,
+    }
+}
+
+fn view(job: &JobSpec) -> ViewOptions {
+    let options = &job.measurement;
+    let mut percentiles = options.percentile_list.clone();
+    percentiles.sort_by(f64::total_cmp);
+    ViewOptions {
+        kb_base: kb_base(job),
+        unit_base: unit_base(job),
+        significant_figures: options.significant_figures,
+        percentiles,
+        slat_percentiles: options.slat_percentiles,
+        clat_percentiles: options.clat_percentiles,
+        lat_percentiles: options.lat_percentiles,
+        ..ViewOptions::default()
+    }
+}

@@ -1,0 +1,161 @@
+//! The status line's view of a run.
+
+use super::{Observer, Standing, Supervisor};
+use crate::region::Stage;
+use crate::target::DirectionPlan;
+use fathom_stats::live::{LiveTick, RunState};
+use fathom_stats::report::DIRECTIONS;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// An estimate of the time to go is given from this age of the run on.
+const ESTIMATE_AFTER_NS: u64 = 2_000_000_000;
+
+/// What was shown last.
+#[derive(Default)]
+pub(super) struct LiveView {
+    interval_ns: u64,
+    last_ns: u64,
+    bytes: [u64; DIRECTIONS],
+    ios: [u64; DIRECTIONS],
+}
+
+impl LiveView {
+    pub(super) fn time_to_next(&self, now: u64) -> Duration {
+        Duration::from_nanos((self.last_ns + self.interval_ns).saturating_sub(now))
+    }
+}
+
+impl<O: Observer> Supervisor<'_, O> {
+    pub(super) fn tick_if_due(&mut self, now: u64) {
+        let Some(interval) = self.options.tick else { return };
+        if self.live.last_ns == 0 {
+            self.live.interval_ns = interval.as_nanos() as u64;
+            self.live.last_ns = now;
+            return;
+        }
+        if now < self.live.last_ns + self.live.interval_ns {
+            return;
+        }
+        let tick = self.live_tick(now);
+        self.observer.tick(&tick);
+    }
+
+    fn live_tick(&mut self, now: u64) -> LiveTick {
+        let mut tick = LiveTick { unit_base: 8, kb_base: 1024, ..LiveTick::default() };
+        let (mut bytes, mut ios) = ([0; DIRECTIONS], [0; DIRECTIONS]);
+        for index in 0..self.tracked.len() {
+            tick.states.push(self.state_of(index));
+            let block = self.region.worker(index);
+            for (direction, samples) in block.samples.directions.iter().enumerate() {
+                bytes[direction] += samples.bytes.load(Relaxed);
+                ios[direction] += samples.completed.load(Relaxed);
+            }
+            if self.tracked[index].is_started() {
+                self.add_running(index, &mut tick);
+            }
+        }
+        let span = (now - self.live.last_ns).max(1);
+        let per_second = |now: u64, before: u64| (u128::from(now.saturating_sub(before)) * 1_000_000_000 / u128::from(span)) as u64;
+        tick.bytes_per_second = std::array::from_fn(|d| per_second(bytes[d], self.live.bytes[d]));
+        tick.iops = std::array::from_fn(|d| per_second(ios[d], self.live.ios[d]));
+        self.live.bytes = bytes;
+        self.live.ios = ios;
+        self.live.last_ns = now;
+        let age = now - self.started_ns;
+        tick.estimate_known = age >= ESTIMATE_AFTER_NS;
+        tick.eta_seconds = self.seconds_to_go(now);
+        tick.percent_done = tick.eta_seconds.map(|left| {
+            let elapsed = age as f64 / 1e9;
+            (100.0 * elapsed / (elapsed + left as f64).max(0.001)).min(100.0)
+        });
+        tick
+    }
+
+    fn add_running(&self, index: usize, tick: &mut LiveTick) {
+        let worker = &self.plan.workers[index];
+        let job = self.plan.job_of(worker);
+        tick.running += 1;
+        tick.open_files += self.region.worker(index).open_files.load(Relaxed);
+        tick.rate_limit_bytes += job.rate.rate.0.iter().sum::<u64>();
+        tick.rate_min_bytes += job.rate.rate_min.0.iter().sum::<u64>();
+        tick.rate_limit_iops += job.rate.rate_iops.0.iter().sum::<u64>();
+        tick.rate_min_iops += job.rate.rate_iops_min.0.iter().sum::<u64>();
+        tick.kb_base = super::gather::kb_base(job);
+        tick.unit_base = super::gather::unit_base(job);
+    }
+
+    fn state_of(&self, index: usize) -> RunState {
+        let tracked = &self.tracked[index];
+        let block = self.region.worker(index);
+        match tracked.standing {
+            Standing::Waiting => return RunState::NotStarted,
+            Standing::Over if tracked.killed.is_some() || tracked.stuck => return RunState::Killed,
+            Standing::Over if block.error().is_some() => return RunState::Failed,
+            Standing::Over => return RunState::Reaped,
+            Standing::Started { .. } => {}
+        }
+        match block.stage() {
+            Stage::NotStarted | Stage::Created => RunState::Created,
+            Stage::SettingUp | Stage::Ready => RunState::Initialising,
+            Stage::PreReading => RunState::PreReading,
+            Stage::Ramping => RunState::Ramping,
+            Stage::Running | Stage::Draining => self.running_state(index),
+            Stage::FinalSync => RunState::FinalSync,
+            Stage::Finishing => RunState::Finishing,
+            Stage::Ended => RunState::Exited,
+        }
+    }
+
+    fn running_state(&self, index: usize) -> RunState {
+        let plan = &self.plan.workers[index].target_plan;
+        let sequential = !plan.random;
+        match plan.directions {
+            DirectionPlan::Read | DirectionPlan::Mix(100) => RunState::Reading { sequential },
+            DirectionPlan::Write | DirectionPlan::Mix(0) => RunState::Writing { sequential },
+            DirectionPlan::Mix(_) => RunState::Mixed { sequential },
+            DirectionPlan::Trim | DirectionPlan::TrimThenWrite => RunState::Trimming { sequential },
+        }
+    }
+
+    /// Longest estimate over all workers of the stage, plus the run times that are known of later stages.
+    pub(super) fn seconds_to_go(&self, now: u64) -> Option<u64> {
+        let mut by_stage = std::collections::BTreeMap::<u32, u64>::new();
+        for index in 0..self.tracked.len() {
+            let left = match self.tracked[index].standing {
+                Standing::Over => 0,
+                Standing::Waiting => {
+                    let job = self.plan.job_of(&self.plan.workers[index]);
+                    (job.time.runtime + job.time.ramp_time.unwrap_or_default() + job.time.startdelay.0).as_secs()
+                }
+                Standing::Started { .. } => self.worker_seconds_to_go(index, now)?,
+            };
+            let longest = by_stage.entry(self.plan.workers[index].stage).or_default();
+            *longest = (*longest).max(left);
+        }
+        Some(by_stage.values().sum())
+    }
+
+    fn worker_seconds_to_go(&self, index: usize, now: u64) -> Option<u64> {
+        let block = self.region.worker(index);
+        let job = self.plan.job_of(&self.plan.workers[index]);
+        let (start, deadline) = (block.start_ns.load(Relaxed), block.deadline_ns.load(Relaxed));
+        let by_time = match (start, deadline) {
+            (0, _) if !job.time.runtime.is_zero() => {
+                Some((job.time.runtime + job.time.ramp_time.unwrap_or_default() + job.time.startdelay.0).as_secs())
+            }
+            (_, 0) => None,
+            (_, deadline) => Some(deadline.saturating_sub(now).div_ceil(1_000_000_000)),
+        };
+        let goal = block.goal_bytes.load(Relaxed);
+        let done: u64 = block.samples.directions.iter().map(|d| d.bytes.load(Relaxed)).sum();
+        let by_amount = (start != 0 && goal > 0 && done > 0).then(|| {
+            let elapsed = (now - start) as f64 / 1e9;
+            (elapsed * goal.saturating_sub(done) as f64 / done as f64) as u64
+        });
+        match (by_time, by_amount) {
+            (Some(time), Some(amount)) => Some(time.min(amount)),
+            (time, amount) => time.or(amount),
+        }
+    }
+}

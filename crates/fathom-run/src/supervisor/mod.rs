@@ -1,0 +1,239 @@
+//! The supervisor: starts workers, watches them, takes signals, enforces deadlines, and gathers the result.
+//!
+//! It never touches a target: files are looked at, laid out and opened by other processes. So a hung device cannot hang
+//! it, and whatever happens to a worker, everything counted so far is in the report.
+
+mod disks;
+mod events;
+mod gather;
+mod live;
+mod schedule;
+mod series;
+mod spawn;
+mod watch;
+
+use crate::message::{self, Message, MessageReceiver, MessageSender};
+use crate::plan::Plan;
+use crate::region::{Order, Region, Stage};
+use crate::worker::WorkerContext;
+use disks::DiskWatch;
+use fathom_stats::live::LiveTick;
+use fathom_stats::report::RunReport;
+use fathom_sys::Errno;
+use fathom_sys::clock::{Clock, monotonic_ns};
+use fathom_sys::process::Ended;
+use fathom_sys::signal::SignalQueue;
+use fathom_sys::usage::Usage;
+use series::Series;
+use std::time::Duration;
+
+/// Runs a worker with the engine of its job.
+pub type RunWorker = fn(&WorkerContext<'_>);
+
+/// What a caller wants to hear of a run while it goes on.
+pub trait Observer {
+    /// A line of a worker, or of the supervisor.
+    fn message(&mut self, message: &Message);
+    /// A moment of the run; called every [`Options::tick`].
+    fn tick(&mut self, tick: &LiveTick);
+    /// A report of the run so far (SIGUSR1).
+    fn interim_report(&mut self, report: &RunReport);
+}
+
+/// How to supervise.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Time between two ticks; `None` for no ticks.
+    pub tick: Option<Duration>,
+    /// Version for the report.
+    pub version: &'static str,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Everything that was counted.
+    pub report: RunReport,
+    /// Jobs that failed.
+    pub failed_jobs: u32,
+    /// The signal that ended the run early.
+    pub signal: Option<i32>,
+}
+
+/// Where the supervisor stands with a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// Not started.
+    Waiting,
+    /// Started, in the batch with this number.
+    Started { batch: u32 },
+    /// Over; nothing more will come.
+    Over,
+}
+
+/// What the supervisor keeps per worker.
+struct Tracked {
+    standing: Standing,
+    /// Process that runs it (shared by the threads of a batch).
+    process: u32,
+    /// How its process ended, if it ended before the worker was done.
+    killed: Option<Ended>,
+    /// Given up on: its I/O is stuck.
+    stuck: bool,
+    /// Monotonic ns when it was over, for workers that could not say so themselves.
+    over_ns: u64,
+    /// Processor use as the kernel counted it for a process that was killed.
+    usage: Option<Usage>,
+    watch: watch::Progress,
+    series: Series,
+}
+
+struct Supervisor<'a, O> {
+    plan: &'a Plan,
+    engines: Vec<RunWorker>,
+    clock: Clock,
+    options: Options,
+    observer: &'a mut O,
+    region: Region,
+    sender: MessageSender,
+    receiver: MessageReceiver,
+    signals: SignalQueue,
+    tracked: Vec<Tracked>,
+    disks: DiskWatch,
+    live: live::LiveView,
+    notes: Vec<String>,
+    started_ns: u64,
+    batch: u32,
+    /// Batches whose start gate is still closed.
+    closed_batches: Vec<u32>,
+    stage: u32,
+    signal: Option<i32>,
+    /// Monotonic ns since when everything has been told to stop.
+    stopping_since: Option<u64>,
+}
+
+/// Runs a plan. `engines` gives, for each job of the plan, the function that runs its workers. The calling process must
+/// have one thread.
+pub fn run<O: Observer>(
+    plan: &Plan,
+    engines: Vec<RunWorker>,
+    clock: Clock,
+    options: Options,
+    observer: &mut O,
+) -> Result<Outcome, Errno> {
+    let depths: Vec<u32> = plan.workers.iter().map(|worker| worker.depth).collect();
+    let region = Region::new(&depths)?;
+    let (sender, receiver) = message::channel()?;
+    let signals = SignalQueue::new(events::SIGNALS)?;
+    let tracked = plan.workers.iter().map(|worker| Tracked::new(plan.job_of(worker))).collect();
+    let mut supervisor = Supervisor {
+        plan,
+        engines,
+        clock,
+        options,
+        observer,
+        region,
+        sender,
+        receiver,
+        signals,
+        tracked,
+        disks: DiskWatch::default(),
+        live: live::LiveView::default(),
+        notes: Vec::new(),
+        started_ns: monotonic_ns(),
+        batch: 0,
+        closed_batches: Vec::new(),
+        stage: 0,
+        signal: None,
+        stopping_since: None,
+    };
+    supervisor.prepare_files()?;
+    supervisor.run_all()?;
+    supervisor.say_stuck();
+    Ok(supervisor.outcome())
+}
+
+impl<O: Observer> Supervisor<'_, O> {
+    /// Starts what may start and handles what happens, until nothing is left.
+    fn run_all(&mut self) -> Result<(), Errno> {
+        loop {
+            self.start_runnable()?;
+            self.open_gates();
+            if self.everything_is_over() {
+                return Ok(());
+            }
+            self.wait_for_events();
+            self.handle_events();
+            self.watch_workers();
+        }
+    }
+
+    fn everything_is_over(&self) -> bool {
+        let none_running = self.tracked.iter().all(|worker| !matches!(worker.standing, Standing::Started { .. }));
+        let none_waiting = self.tracked.iter().all(|worker| worker.standing == Standing::Over);
+        none_running && (none_waiting || self.stopping_since.is_some())
+    }
+
+    fn context(&self, index: usize) -> WorkerContext<'_> {
+        WorkerContext { plan: self.plan, index, region: &self.region, clock: self.clock, messages: &self.sender }
+    }
+
+    fn indices_started(&self) -> Vec<usize> {
+        (0..self.tracked.len())
+            .filter(|&index| matches!(self.tracked[index].standing, Standing::Started { .. }))
+            .collect()
+    }
+
+    /// Tells every worker to stop; those that have not begun never will.
+    fn stop_everything(&mut self) {
+        self.stopping_since.get_or_insert_with(monotonic_ns);
+        for index in 0..self.tracked.len() {
+            self.region.worker(index).send(Order::Stop);
+        }
+    }
+
+    /// A worker is over: note when, and let `exitall` do its work.
+    fn mark_over(&mut self, index: usize) {
+        if self.tracked[index].standing == Standing::Over {
+            return;
+        }
+        self.tracked[index].standing = Standing::Over;
+        self.tracked[index].over_ns = monotonic_ns();
+        let failed = self.has_failed(index);
+        self.apply_exitall(index, failed);
+    }
+
+    fn has_failed(&self, index: usize) -> bool {
+        self.region.worker(index).error().is_some()
+    }
+
+    fn outcome(mut self) -> Outcome {
+        let report = self.final_report();
+        let failed_jobs = (0..self.tracked.len()).filter(|&index| self.has_failed(index)).count() as u32;
+        Outcome { report, failed_jobs, signal: self.signal }
+    }
+}
+
+impl Tracked {
+    fn new(job: &fathom_spec::JobSpec) -> Tracked {
+        Tracked {
+            standing: Standing::Waiting,
+            process: 0,
+            killed: None,
+            stuck: false,
+            over_ns: 0,
+            usage: None,
+            watch: watch::Progress::default(),
+            series: Series::of(job),
+        }
+    }
+
+    fn is_started(&self) -> bool {
+        matches!(self.standing, Standing::Started { .. })
+    }
+}
+
+/// True for stages in which I/O is under way.
+fn does_io(stage: Stage) -> bool {
+    matches!(stage, Stage::Ramping | Stage::Running | Stage::Draining)
+}

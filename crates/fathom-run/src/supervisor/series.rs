@@ -1,0 +1,110 @@
+//! Bandwidth and IOPS samples at regular intervals, taken from outside: the worker does nothing for them.
+
+use crate::region::WorkerBlock;
+use fathom_spec::JobSpec;
+use fathom_stats::report::DIRECTIONS;
+use fathom_stats::series::SampleStats;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// The series of one worker.
+pub(super) struct Series {
+    bw: Windows,
+    iops: Windows,
+}
+
+/// One figure, window by window.
+struct Windows {
+    enabled: bool,
+    interval_ns: u64,
+    epoch: u64,
+    /// Monotonic ns of the window's start; 0 before the first.
+    since: u64,
+    last: [u64; DIRECTIONS],
+    stats: [SampleStats; DIRECTIONS],
+}
+
+impl Series {
+    pub(super) fn of(job: &JobSpec) -> Series {
+        let enabled = !job.measurement.disable_bw_measurement;
+        let windows = |milliseconds: u32| Windows {
+            enabled,
+            interval_ns: u64::from(milliseconds.max(1)) * 1_000_000,
+            epoch: 0,
+            since: 0,
+            last: [0; DIRECTIONS],
+            stats: Default::default(),
+        };
+        Series { bw: windows(job.measurement.bwavgtime), iops: windows(job.measurement.iopsavgtime) }
+    }
+
+    /// Takes the samples that are due.
+    pub(super) fn sample(&mut self, block: &WorkerBlock, now: u64) {
+        let start = block.start_ns.load(Relaxed);
+        let ended = block.end_ns.load(Relaxed) != 0;
+        if start == 0 || ended {
+            return;
+        }
+        let epoch = block.samples.epoch.load(Relaxed);
+        let directions = &block.samples.directions;
+        let bytes = std::array::from_fn(|d| directions[d].bytes.load(Relaxed));
+        let ios = std::array::from_fn(|d| directions[d].completed.load(Relaxed));
+        // Bytes per millisecond times 1000 / 1024 are KiB per second.
+        self.bw.sample(start, epoch, now, bytes, |delta, ns| (u128::from(delta) * 1_000_000_000 / 1024 / ns) as u64);
+        self.iops.sample(start, epoch, now, ios, |delta, ns| (u128::from(delta) * 1_000_000_000 / ns) as u64);
+    }
+
+    /// Time until the next sample is due.
+    pub(super) fn time_to_next(&self, now: u64) -> Duration {
+        self.bw.time_to_next(now).min(self.iops.time_to_next(now))
+    }
+
+    pub(super) fn bw(&self, direction: usize) -> &SampleStats {
+        &self.bw.stats[direction]
+    }
+
+    pub(super) fn iops(&self, direction: usize) -> &SampleStats {
+        &self.iops.stats[direction]
+    }
+}
+
+impl Windows {
+    fn sample(
+        &mut self,
+        start: u64,
+        epoch: u64,
+        now: u64,
+        totals: [u64; DIRECTIONS],
+        rate: impl Fn(u64, u128) -> u64,
+    ) {
+        if !self.enabled {
+            return;
+        }
+        if self.epoch != epoch {
+            // The worker began to record (again): earlier windows do not count.
+            self.epoch = epoch;
+            self.since = start;
+            self.last = [0; DIRECTIONS];
+            self.stats = Default::default();
+        }
+        let span = now.saturating_sub(self.since);
+        if span < self.interval_ns {
+            return;
+        }
+        for (direction, total) in totals.into_iter().enumerate() {
+            let delta = total.saturating_sub(self.last[direction]);
+            if delta > 0 {
+                self.stats[direction].record(rate(delta, u128::from(span)));
+            }
+        }
+        self.last = totals;
+        self.since = now;
+    }
+
+    fn time_to_next(&self, now: u64) -> Duration {
+        if !self.enabled || self.since == 0 {
+            return Duration::from_secs(1);
+        }
+        Duration::from_nanos((self.since + self.interval_ns).saturating_sub(now))
+    }
+}

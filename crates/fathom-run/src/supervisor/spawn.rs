@@ -1,0 +1,128 @@
+//! New processes: one per worker, one for all threads of a batch, one that lays files out.
+
+use super::{Observer, Supervisor};
+use crate::files::{self, layout};
+use crate::message::Message;
+use crate::region::{Order, Stage};
+use crate::worker::WorkerContext;
+use crate::worker::setup::{announce_layout, tell_file_error};
+use fathom_sys::process::{self, Fork};
+use fathom_sys::{Errno, signal};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::events::SIGNALS;
+
+impl<O: Observer> Supervisor<'_, O> {
+    /// Looks at and lays out the files of all jobs, one after the other, in a process of its own. Returns when that is
+    /// done, or when a signal ended the run.
+    pub(super) fn prepare_files(&mut self) -> Result<(), Errno> {
+        let wants_files: Vec<usize> = (0..self.plan.workers.len())
+            .filter(|&index| {
+                let worker = &self.plan.workers[index];
+                let job = self.plan.job_of(worker);
+                !worker.diskless && (job.file.create_serialize || job.file.create_only)
+            })
+            .collect();
+        if wants_files.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the supervisor has a single thread.
+        let pid = match unsafe { process::fork() }? {
+            Fork::Child => {
+                become_child();
+                for index in wants_files {
+                    let context = self.context(index);
+                    guarded(&context, || lay_out_for(&context));
+                }
+                process::exit_now(0);
+            }
+            Fork::Parent(pid) => pid,
+        };
+        self.wait_for_layout(pid);
+        Ok(())
+    }
+
+    /// Starts one worker in a process.
+    pub(super) fn start_process(&mut self, index: usize) -> Result<u32, Errno> {
+        // SAFETY: the supervisor has a single thread.
+        match unsafe { process::fork() }? {
+            Fork::Child => {
+                become_child();
+                let run = self.engines[self.plan.workers[index].job];
+                let context = self.context(index);
+                guarded(&context, || run(&context));
+                process::exit_now(i32::from(context.region.worker(index).error().is_some()));
+            }
+            Fork::Parent(pid) => Ok(pid),
+        }
+    }
+
+    /// Starts workers as threads of one process.
+    pub(super) fn start_threads(&mut self, indices: &[usize]) -> Result<u32, Errno> {
+        // SAFETY: the supervisor has a single thread.
+        match unsafe { process::fork() }? {
+            Fork::Child => {
+                become_child();
+                std::thread::scope(|scope| {
+                    for &index in indices {
+                        let run = self.engines[self.plan.workers[index].job];
+                        let context = self.context(index);
+                        scope.spawn(move || {
+                            // A shared descriptor table costs a reference count per system call.
+                            let _ = fathom_sys::file::unshare_descriptors();
+                            guarded(&context, || run(&context));
+                        });
+                    }
+                });
+                process::exit_now(0);
+            }
+            Fork::Parent(pid) => Ok(pid),
+        }
+    }
+}
+
+/// A child has its own session, no terminal, the usual signals, and does not outlive the supervisor.
+fn become_child() {
+    // Failing to arrange it is no reason not to run.
+    let _ = process::die_with_parent();
+    process::new_session();
+    signal::unblock(SIGNALS);
+    // Whoever reads the program's output must see its end even if this process hangs.
+    for stream in 0..=2 {
+        process::detach_stream(stream);
+    }
+}
+
+/// Runs something in a child; a defect of ours becomes an error of the job, not a backtrace.
+fn guarded(context: &WorkerContext<'_>, work: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(work)) {
+        let text = payload
+            .downcast_ref::<String>()
+            .cloned()
+            .or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned()))
+            .unwrap_or_else(|| "no details".to_owned());
+        context.messages.send(&Message::Error(format!(
+            "fathom: internal error ({text}); please report it with the job that caused it"
+        )));
+        context.fail(libc::EFAULT, "file:worker, func=internal error, error=internal error of fathom");
+        context.region.worker(context.index).set_stage(Stage::Ended);
+    }
+}
+
+fn lay_out_for(context: &WorkerContext<'_>) {
+    let plan = &context.plan.workers[context.index];
+    let job = context.plan.job_of(plan);
+    context.region.worker(context.index).set_stage(Stage::SettingUp);
+    let announce = |files, bytes| announce_layout(context, files, bytes);
+    let done = files::resolve(plan, job)
+        .and_then(|entries| layout::prepare(plan, job, &entries, context.plan.readonly, announce));
+    if let Err(error) = done {
+        tell_file_error(context, &error);
+    }
+    context.region.worker(context.index).set_stage(Stage::NotStarted);
+    let stopped = context.region.worker(context.index).order.load(std::sync::atomic::Ordering::Relaxed);
+    if stopped == Order::Stop as u32 {
+        process::exit_now(0);
+    }
+    context.messages.send(&Message::FilesReady(context.index as u32));
+}

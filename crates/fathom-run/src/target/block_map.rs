@@ -1,0 +1,140 @@
+//! Which blocks a random job has already covered: a bit per block, with summary levels above it so that the next
+//! free block is found in a few steps however full the map is.
+
+/// A map of `0..blocks`, all free at first.
+#[derive(Clone, Debug)]
+pub struct BlockMap {
+    blocks: u64,
+    free: u64,
+    /// `levels[0]` has a bit per block; each higher level has a bit per word below that says "this word is full".
+    levels: Vec<Vec<u64>>,
+}
+
+impl BlockMap {
+    /// An empty map, or `None` when there is not enough memory for it.
+    pub fn new(blocks: u64) -> Option<BlockMap> {
+        let mut levels = Vec::new();
+        let mut bits = blocks.max(1);
+        loop {
+            let words = usize::try_from(bits.div_ceil(64)).ok()?;
+            let mut level: Vec<u64> = Vec::new();
+            level.try_reserve_exact(words).ok()?;
+            level.resize(words, 0);
+            // Bits behind the end count as taken, so that searches never find them.
+            if bits % 64 != 0 {
+                level[words - 1] = u64::MAX << (bits % 64);
+            }
+            levels.push(level);
+            if words == 1 {
+                break;
+            }
+            bits = words as u64;
+        }
+        Some(BlockMap { blocks, free: blocks, levels })
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        let mut bits = self.blocks.max(1);
+        for level in &mut self.levels {
+            level.fill(0);
+            if bits % 64 != 0 {
+                *level.last_mut().expect("a level has a word") = u64::MAX << (bits % 64);
+            }
+            bits = level.len() as u64;
+        }
+        self.free = self.blocks;
+    }
+
+    /// Blocks not yet taken.
+    pub fn free(&self) -> u64 {
+        self.free
+    }
+
+    /// True when the block has been taken.
+    pub fn is_taken(&self, block: u64) -> bool {
+        self.levels[0][(block / 64) as usize] >> (block % 64) & 1 == 1
+    }
+
+    /// The first free block at or after `from`, wrapping to the start; `None` when all are taken.
+    pub fn next_free(&self, from: u64) -> Option<u64> {
+        self.search(from).or_else(|| self.search(0))
+    }
+
+    fn search(&self, from: u64) -> Option<u64> {
+        let mut position = from;
+        let mut level = 0;
+        // Climb until a word at or behind the position has room, then descend to its first free bit.
+        loop {
+            let word_index = (position / 64) as usize;
+            let words = self.levels.get(level)?;
+            if let Some(word) = words.get(word_index) {
+                let candidates = !word & (u64::MAX << (position % 64));
+                if candidates != 0 {
+                    let mut bit = word_index as u64 * 64 + u64::from(candidates.trailing_zeros());
+                    while level > 0 {
+                        level -= 1;
+                        let below = self.levels[level][bit as usize];
+                        bit = bit * 64 + u64::from((!below).trailing_zeros());
+                    }
+                    return Some(bit);
+                }
+            }
+            position = position / 64 + 1;
+            level += 1;
+        }
+    }
+
+    /// Takes up to `wanted` free blocks from `first` on, stopping at the first that is taken; returns how many.
+    pub fn take(&mut self, first: u64, wanted: u64) -> u64 {
+        let mut taken = 0;
+        while taken < wanted && first + taken < self.blocks && !self.is_taken(first + taken) {
+            self.set(first + taken);
+            taken += 1;
+        }
+        self.free -= taken;
+        taken
+    }
+
+    fn set(&mut self, block: u64) {
+        let mut bit = block;
+        for level in &mut self.levels {
+            let word = &mut level[(bit / 64) as usize];
+            *word |= 1 << (bit % 64);
+            if *word != u64::MAX {
+                break;
+            }
+            bit /= 64;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn agrees_with_a_plain_list(blocks in 1u64..10_000, moves in prop::collection::vec((any::<u64>(), 1u64..20), 1..400)) {
+            let mut map = BlockMap::new(blocks).expect("small");
+            let mut model = vec![false; blocks as usize];
+            for (random, wanted) in moves {
+                let from = random % blocks;
+                let expected = (from..blocks).chain(0..from).find(|&b| !model[b as usize]);
+                let found = map.next_free(from);
+                prop_assert_eq!(found, expected);
+                let Some(first) = found else { break };
+                let taken = map.take(first, wanted);
+                prop_assert!(taken >= 1 && taken <= wanted);
+                for block in first..first + taken {
+                    prop_assert!(!std::mem::replace(&mut model[block as usize], true));
+                }
+                prop_assert_eq!(map.free(), model.iter().filter(|&&t| !t).count() as u64);
+            }
+            map.clear();
+            prop_assert_eq!(map.next_free(0), Some(0));
+            prop_assert_eq!(map.free(), blocks);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Whether the next I/O reads, writes or trims.
+
+use crate::random::Taus88;
+
+/// Direction of an I/O. The numbers are the indices of per-direction arrays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Direction {
+    /// Data from the file.
+    Read = 0,
+    /// Data to the file.
+    Write = 1,
+    /// Giving a range back.
+    Trim = 2,
+}
+
+impl Direction {
+    /// The word of messages and logs.
+    pub fn word(self) -> &'static str {
+        ["read", "write", "trim"][self as usize]
+    }
+}
+
+/// The rule by which directions follow each other.
+#[derive(Clone, Debug)]
+pub enum Directions {
+    /// Always the same.
+    Only(Direction),
+    /// Reads and writes by chance.
+    Mix(Mix),
+    /// Each block is trimmed, then written.
+    TrimThenWrite {
+        /// The write that goes with the last trim is still to come.
+        write_is_due: bool,
+    },
+}
+
+/// A mix of reads and writes.
+///
+/// A draw decides; after it has changed the direction, the next draw waits until the new direction has made up for
+/// the share of the old one, which keeps short stretches close to the wanted ratio.
+#[derive(Clone, Debug)]
+pub struct Mix {
+    read_percent: u32,
+    generator: Taus88,
+    current: Direction,
+    issued: [u64; 2],
+    /// No draw until this many I/Os of the current direction have been issued.
+    draw_at: u64,
+}
+
+impl Mix {
+    /// A mix with this share of reads in percent.
+    pub fn new(read_percent: u32, generator: Taus88) -> Mix {
+        Mix { read_percent, generator, current: Direction::Read, issued: [0; 2], draw_at: 0 }
+    }
+
+    /// The direction of the next I/O.
+    #[inline]
+    pub fn next(&mut self) -> Direction {
+        if self.issued[self.current as usize] >= self.draw_at {
+            self.draw();
+        }
+        self.issued[self.current as usize] += 1;
+        self.current
+    }
+
+    /// Direction that must be used instead of the drawn one (the other is held back by its rate).
+    pub fn replace_last(&mut self, direction: Direction) {
+        self.issued[self.current as usize] -= 1;
+        self.issued[direction as usize] += 1;
+    }
+
+    fn draw(&mut self) {
+        let drawn =
+            if self.generator.percent() <= self.read_percent { Direction::Read } else { Direction::Write };
+        if drawn != self.current {
+            let share_of_drawn =
+                if drawn == Direction::Read { self.read_percent } else { 100 - self.read_percent };
+            self.draw_at = self.issued[self.current as usize] * u64::from(share_of_drawn) / 100;
+            self.current = drawn;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{SeedUse, Seeds};
+
+    fn letters(read_percent: u32) -> String {
+        let mut mix = Mix::new(read_percent, Seeds::new(0x89, 1).generator(SeedUse::Mix));
+        (0..16).map(|_| &mix.next().word()[..1]).collect()
+    }
+
+    #[test]
+    fn golden_mixes() {
+        assert_eq!(letters(50), "rrrwrrwwwrwrwrrr");
+        assert_eq!(letters(70), "rrrwrrwrrrwrwrrr");
+    }
+}

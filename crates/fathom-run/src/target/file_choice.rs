@@ -1,0 +1,108 @@
+//! Which of its files a worker turns to next.
+
+use super::distribution::Sampler;
+use crate::random::Taus88;
+use serde::{Deserialize, Serialize};
+
+/// The rule, and for how many I/Os a choice holds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FileRule {
+    /// How to choose.
+    pub order: FileOrder,
+    /// I/Os until the next choice; at least 1.
+    pub hold: u64,
+}
+
+/// How the next file is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum FileOrder {
+    /// Each in turn.
+    RoundRobin,
+    /// One until it is done, then the next.
+    Sequential,
+    /// Uniform draw.
+    Random,
+    /// Zipf with this exponent: the first files come up most.
+    Zipf(f64),
+    /// Pareto with this shape.
+    Pareto(f64),
+    /// A bell over the files with this deviation in percent.
+    Normal(f64),
+}
+
+/// Slots per file that a skewed draw spreads over, so that neighbouring files share the steps of the curve.
+const SLOTS_PER_FILE: u64 = 1024;
+
+/// The state of the choice.
+#[derive(Clone, Debug)]
+pub(super) struct FileChoice {
+    rule: FileRule,
+    generator: Taus88,
+    sampler: Option<Sampler>,
+    current: usize,
+    left: u64,
+}
+
+impl FileChoice {
+    pub(super) fn new(rule: FileRule, files: usize, seed: u64) -> FileChoice {
+        let slots = files as u64 * SLOTS_PER_FILE;
+        let sampler = match rule.order {
+            FileOrder::Zipf(theta) => Some(Sampler::zipf(theta, None, slots, seed)),
+            FileOrder::Pareto(h) => Some(Sampler::pareto(h, None, slots, seed)),
+            FileOrder::Normal(deviation) => Some(Sampler::normal(deviation, None, slots, seed)),
+            _ => None,
+        };
+        FileChoice { rule, generator: Taus88::new(seed), sampler, current: usize::MAX, left: 0 }
+    }
+
+    /// The file for the next I/O among those for which `usable` holds; `None` when there is none.
+    pub(super) fn next(&mut self, count: usize, usable: impl Fn(usize) -> bool) -> Option<usize> {
+        if self.left > 0 && usable(self.current) {
+            self.left -= 1;
+            return Some(self.current);
+        }
+        let start = match self.rule.order {
+            FileOrder::RoundRobin => self.current.wrapping_add(1) % count,
+            FileOrder::Sequential => {
+                if self.current < count {
+                    self.current
+                } else {
+                    0
+                }
+            }
+            FileOrder::Random => self.generator.below(count as u64) as usize,
+            _ => match &mut self.sampler {
+                Some(sampler) => ((sampler.next_rank() / SLOTS_PER_FILE) as usize).min(count - 1),
+                None => 0,
+            },
+        };
+        let chosen = (start..count).chain(0..start).find(|&file| usable(file))?;
+        self.current = chosen;
+        self.left = self.rule.hold.saturating_sub(1);
+        Some(chosen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(rule: FileRule, usable: impl Fn(usize) -> bool + Copy) -> Vec<usize> {
+        let mut choice = FileChoice::new(rule, 3, 1);
+        (0..6).filter_map(|_| choice.next(3, usable)).collect()
+    }
+
+    #[test]
+    fn orders() {
+        let rule = |order, hold| FileRule { order, hold };
+        assert_eq!(order(rule(FileOrder::RoundRobin, 1), |_| true), [0, 1, 2, 0, 1, 2]);
+        assert_eq!(order(rule(FileOrder::RoundRobin, 2), |_| true), [0, 0, 1, 1, 2, 2]);
+        assert_eq!(order(rule(FileOrder::RoundRobin, 1), |f| f != 1), [0, 2, 0, 2, 0, 2]);
+        assert_eq!(order(rule(FileOrder::Sequential, 1), |f| f != 0), [1; 6]);
+        assert!(order(rule(FileOrder::Random, 1), |_| false).is_empty());
+        let mut zipf = FileChoice::new(rule(FileOrder::Zipf(1.3), 1), 3, 1);
+        let drawn: Vec<usize> = (0..1000).filter_map(|_| zipf.next(3, |_| true)).collect();
+        let hits = |file| drawn.iter().filter(|&&drawn| drawn == file).count();
+        assert!(hits(0) > 5 * hits(1) && hits(1) > hits(2), "{} {} {}", hits(0), hits(1), hits(2));
+    }
+}

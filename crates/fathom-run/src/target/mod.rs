@@ -1,0 +1,542 @@
+//! Which block comes next: direction, file, offset and length of each I/O.
+//!
+//! A [`TargetPlan`] says what is wanted; [`Targets`] gives one [`Target`] after the other. Two generators serve random
+//! offsets. Where the very sequence matters to others (the plan says so by naming a generator), it is the one that fio
+//! gives for the same seed, with a map of covered blocks. Everywhere else it is a keyed permutation, which needs no
+//! memory and costs the same at the end of a pass as at its start.
+
+pub mod block_map;
+pub mod direction;
+pub mod distribution;
+pub mod file_choice;
+pub mod length;
+mod offset;
+pub mod permutation;
+pub mod shift_register;
+
+use crate::random::{SeedUse, Seeds, Taus88};
+use direction::{Direction, Directions, Mix};
+use distribution::DistributionRule;
+use file_choice::{FileChoice, FileRule};
+use length::LengthRule;
+use offset::RandomOffsets;
+use permutation::Permutation;
+use serde::{Deserialize, Serialize};
+
+/// What an I/O is aimed at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// First byte in the file.
+    pub offset: u64,
+    /// Bytes.
+    pub length: u32,
+    /// Index of the file.
+    pub file: u32,
+    /// Read, write or trim.
+    pub direction: Direction,
+}
+
+/// The part of one file that a worker uses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Region {
+    /// Name as given, which seeds private generators.
+    pub name: String,
+    /// First byte.
+    pub start: u64,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// How directions follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DirectionPlan {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// Trims.
+    Trim,
+    /// Reads and writes, with this share of reads in percent.
+    Mix(u32),
+    /// Trim, then write, block by block.
+    TrimThenWrite,
+}
+
+/// The generator behind uniform random offsets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum GeneratorKind {
+    /// The plan leaves it open: a permutation where one fits.
+    Free,
+    /// taus88, fio's sequence.
+    Tausworthe,
+    /// taus258, fio's sequence.
+    Tausworthe64,
+    /// A linear feedback shift register.
+    ShiftRegister,
+}
+
+/// Everything that decides on targets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TargetPlan {
+    /// Directions.
+    pub directions: DirectionPlan,
+    /// Random rather than sequential offsets.
+    pub random: bool,
+    /// Share of random offsets per direction, percent; 100 is all (only of interest to random plans).
+    pub random_percent: [u32; 3],
+    /// Sequential plans: bytes added after each block. Random plans: I/Os per random draw.
+    pub postfix: Option<i64>,
+    /// Between random draws repeat the offset instead of going on behind it.
+    pub repeat_offset: bool,
+    /// Lengths per direction.
+    pub lengths: [LengthRule; 3],
+    /// Sequential I/O takes lengths of reads, random I/O those of writes, whatever the direction.
+    pub length_by_pattern: bool,
+    /// Alignment of random offsets per direction, bytes.
+    pub alignment: [u64; 3],
+    /// Cover each block once before any comes again.
+    pub each_block_once: bool,
+    /// Generator of uniform offsets.
+    pub generator: GeneratorKind,
+    /// Distribution of random offsets.
+    pub distribution: DistributionRule,
+    /// Order of files.
+    pub files: FileRule,
+}
+
+impl TargetPlan {
+    /// Indices of the directions that occur.
+    pub fn used_directions(&self) -> &'static [usize] {
+        match self.directions {
+            DirectionPlan::Read => &[0],
+            DirectionPlan::Write => &[1],
+            DirectionPlan::Trim => &[2],
+            DirectionPlan::Mix(_) => &[0, 1],
+            DirectionPlan::TrimThenWrite => &[2, 1],
+        }
+    }
+
+    /// The direction whose lengths and alignment lay out random blocks.
+    fn first_direction(&self) -> usize {
+        self.used_directions()[0]
+    }
+
+    /// True when random offsets come from a permutation.
+    pub fn is_permuted(&self) -> bool {
+        self.random
+            && self.generator == GeneratorKind::Free
+            && self.distribution == DistributionRule::Uniform
+            && self.each_block_once
+            && self.has_one_length()
+    }
+
+    /// True when all I/Os have one length and random offsets are multiples of it: blocks cannot overlap.
+    pub fn has_one_length(&self) -> bool {
+        let used = self.used_directions();
+        let LengthRule::Fixed(length) = self.lengths[used[0]] else { return false };
+        !self.length_by_pattern
+            && used.iter().all(|&d| self.lengths[d] == LengthRule::Fixed(length) && self.alignment[d] == length)
+    }
+}
+
+struct FileState {
+    start: u64,
+    size: u64,
+    /// Blocks of the alignment that random offsets are drawn from.
+    blocks: u64,
+    /// Position of sequential I/O per direction, relative to `start`.
+    positions: [u64; 3],
+    random: Option<RandomOffsets>,
+    fresh: Option<RandomOffsets>,
+    done: bool,
+}
+
+/// Targets of plans that most jobs have: one file, one length, and either a permutation or plain sequential order.
+struct Simple {
+    start: u64,
+    length: u64,
+    order: SimpleOrder,
+}
+
+/// Blocks drawn at a time.
+const DRAWN: usize = 32;
+
+enum SimpleOrder {
+    /// Drawn in batches: the generator's state then stays in registers.
+    Permuted { permutation: Permutation, drawn: [u64; DRAWN], used: usize, count: usize },
+    /// Next position per direction, relative to the start, and the last at which an I/O still fits.
+    Sequential { positions: [u64; 3], last: u64 },
+}
+
+impl Simple {
+    fn of(plan: &TargetPlan, regions: &[Region], seeds: &Seeds) -> Option<Simple> {
+        let [region] = regions else { return None };
+        let LengthRule::Fixed(length) = plan.lengths[plan.first_direction()] else { return None };
+        let partly = plan.postfix.is_some() || plan.random_percent.iter().any(|&percent| percent < 100);
+        if partly || !plan.has_one_length() || plan.directions == DirectionPlan::TrimThenWrite || region.size < length {
+            return None;
+        }
+        let order = if !plan.random {
+            SimpleOrder::Sequential { positions: [0; 3], last: region.size - length }
+        } else if plan.is_permuted() {
+            let permutation = offset::permutation(region.size / length, seeds, &region.name);
+            SimpleOrder::Permuted { permutation, drawn: [0; DRAWN], used: 0, count: 0 }
+        } else {
+            return None;
+        };
+        Some(Simple { start: region.start, length, order })
+    }
+
+    #[inline(always)]
+    fn next(&mut self, direction: Direction) -> Option<Target> {
+        let position = match &mut self.order {
+            SimpleOrder::Permuted { permutation, drawn, used, count } => {
+                if *used == *count {
+                    *count = permutation.fill(drawn);
+                    *used = 0;
+                    if *count == 0 {
+                        return None;
+                    }
+                }
+                let block = drawn[*used & (DRAWN - 1)];
+                *used += 1;
+                block * self.length
+            }
+            SimpleOrder::Sequential { positions, last } => {
+                let position = positions[direction as usize];
+                if position > *last {
+                    return None;
+                }
+                positions[direction as usize] = position + self.length;
+                position
+            }
+        };
+        Some(Target { offset: self.start + position, length: self.length as u32, file: 0, direction })
+    }
+
+    fn restart(&mut self, again: bool) {
+        match &mut self.order {
+            SimpleOrder::Permuted { permutation, used, count, .. } => {
+                permutation.restart(again);
+                (*used, *count) = (0, 0);
+            }
+            SimpleOrder::Sequential { positions, .. } => *positions = [0; 3],
+        }
+    }
+}
+
+/// The sequence of targets of one worker.
+pub struct Targets {
+    /// Set for simple plans with a single direction: they need nothing of what follows.
+    single: Option<(Direction, Simple)>,
+    /// Set for simple plans with a mix: they need nothing of what follows but the directions.
+    mixed: Option<Simple>,
+    plan: TargetPlan,
+    directions: Directions,
+    files: Vec<FileState>,
+    choice: FileChoice,
+    length_generators: [Taus88; 3],
+    pattern_generator: Taus88,
+    /// I/Os left that follow the last random draw.
+    follow_ups: u64,
+    last: Option<Target>,
+    seeds: Seeds,
+}
+
+impl Targets {
+    /// Targets in these regions, which must not be empty.
+    pub fn new(plan: TargetPlan, regions: &[Region], seeds: Seeds) -> Targets {
+        let files: Vec<FileState> =
+            regions.iter().map(|region| FileState::new(&plan, region, &seeds)).collect();
+        let simple = Simple::of(&plan, regions, &seeds);
+        let (single, mixed) = match plan.directions {
+            DirectionPlan::Read => (simple.map(|simple| (Direction::Read, simple)), None),
+            DirectionPlan::Write => (simple.map(|simple| (Direction::Write, simple)), None),
+            DirectionPlan::Trim => (simple.map(|simple| (Direction::Trim, simple)), None),
+            DirectionPlan::Mix(_) | DirectionPlan::TrimThenWrite => (None, simple),
+        };
+        Targets {
+            single,
+            mixed,
+            directions: directions(&plan, &seeds),
+            files,
+            choice: FileChoice::new(plan.files, regions.len(), seeds.get(SeedUse::File)),
+            length_generators: length_generators(&plan, &seeds),
+            pattern_generator: seeds.generator(SeedUse::SequentialOrRandom),
+            follow_ups: 0,
+            last: None,
+            plan,
+            seeds,
+        }
+    }
+
+    /// The next target, or `None` when all files have been covered.
+    #[inline(always)]
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Option<Target> {
+        match &mut self.single {
+            Some((direction, simple)) => simple.next(*direction),
+            None => self.next_drawn(),
+        }
+    }
+
+    #[inline(never)]
+    fn next_drawn(&mut self) -> Option<Target> {
+        let direction = self.draw_direction();
+        self.next_in_direction(direction)
+    }
+
+    /// Decides on the direction of the next target alone; give it to
+    /// [`next_in_direction`](Targets::next_in_direction) when its time has come.
+    #[inline(always)]
+    pub fn draw_direction(&mut self) -> Direction {
+        match &mut self.directions {
+            Directions::Only(direction) => *direction,
+            Directions::Mix(mix) => mix.next(),
+            Directions::TrimThenWrite { write_is_due } => {
+                if std::mem::replace(write_is_due, !*write_is_due) {
+                    Direction::Write
+                } else {
+                    Direction::Trim
+                }
+            }
+        }
+    }
+
+    /// In a mix, takes back the direction just drawn in favour of another (it is held back by its rate).
+    pub fn replace_direction(&mut self, direction: Direction) {
+        if let Directions::Mix(mix) = &mut self.directions {
+            mix.replace_last(direction);
+        }
+    }
+
+    /// The next target of a direction that has been drawn.
+    #[inline(always)]
+    pub fn next_in_direction(&mut self, direction: Direction) -> Option<Target> {
+        match (&mut self.single, &mut self.mixed) {
+            (Some((_, simple)), _) | (None, Some(simple)) => simple.next(direction),
+            (None, None) => self.next_general(direction),
+        }
+    }
+
+    #[inline(never)]
+    fn next_general(&mut self, direction: Direction) -> Option<Target> {
+        if let (Directions::TrimThenWrite { .. }, Direction::Write, Some(last)) =
+            (&self.directions, direction, self.last)
+        {
+            return Some(Target { direction, ..last });
+        }
+        let target = self.next_in(direction);
+        if target.is_some() {
+            self.last = target;
+        }
+        target
+    }
+
+    #[inline]
+    fn next_in(&mut self, direction: Direction) -> Option<Target> {
+        loop {
+            let file = if self.files.len() == 1 {
+                if self.files[0].done {
+                    return None;
+                }
+                0
+            } else {
+                let files = &self.files;
+                self.choice.next(files.len(), |index| !files[index].done)?
+            };
+            match self.next_in_file(file, direction) {
+                Some(target) => return Some(target),
+                None => self.files[file].done = true,
+            }
+        }
+    }
+
+    #[inline]
+    fn next_in_file(&mut self, file: usize, direction: Direction) -> Option<Target> {
+        if !self.plan.random {
+            return self.next_sequential(file, direction);
+        }
+        if self.plan.postfix.is_some() || self.plan.random_percent[direction as usize] < 100 {
+            return self.next_partly_random(file, direction);
+        }
+        self.next_random(file, direction)
+    }
+
+    #[inline]
+    fn next_sequential(&mut self, file: usize, direction: Direction) -> Option<Target> {
+        let rule = self.length_rule(direction, true);
+        let state = &mut self.files[file];
+        let mut position = state.positions[direction as usize];
+        let generator = &mut self.length_generators[rule];
+        let length = match self.plan.lengths[rule].draw(state.size.saturating_sub(position), generator) {
+            Some(length) => length,
+            None if self.plan.postfix.is_some() => {
+                // With holes or backwards, a pass wraps around until all its bytes have been issued.
+                position = 0;
+                self.plan.lengths[rule].draw(state.size, generator)?
+            }
+            None => return None,
+        };
+        let behind = position + length;
+        state.positions[direction as usize] = match self.plan.postfix {
+            None => behind,
+            Some(step) => step_position(behind, step, state.size),
+        };
+        Some(Target { offset: state.start + position, length: length as u32, file: file as u32, direction })
+    }
+
+    #[inline]
+    fn next_random(&mut self, file: usize, direction: Direction) -> Option<Target> {
+        let rule = self.length_rule(direction, false);
+        let state = &mut self.files[file];
+        let random = state.random.as_mut()?;
+        let alignment = self.plan.alignment[direction as usize];
+        let block = random.next(state.blocks, direction)?;
+        let position = block * alignment;
+        let room = state.size - position;
+        let length = match self.plan.lengths[rule] {
+            LengthRule::Fixed(length) if length <= room => length,
+            ref rule_of_length => {
+                let smallest = rule_of_length.min();
+                rule_of_length.draw(room, &mut self.length_generators[rule]).unwrap_or(smallest.min(room))
+            }
+        };
+        let length = match random {
+            RandomOffsets::Uniform { .. } => {
+                let units = length.div_ceil(alignment);
+                let free = random.cover(block, units);
+                if free < units { free * alignment } else { length }
+            }
+            _ => length,
+        };
+        state.positions[direction as usize] = position + length;
+        Some(Target { offset: state.start + position, length: length as u32, file: file as u32, direction })
+    }
+
+    /// Random plans with sequential stretches: `rw=randread:N` and `percentage_random`.
+    fn next_partly_random(&mut self, file: usize, direction: Direction) -> Option<Target> {
+        if let Some(count) = self.plan.postfix {
+            if self.follow_ups > 0 {
+                self.follow_ups -= 1;
+                if self.plan.repeat_offset
+                    && let Some(last) = self.last
+                {
+                    return Some(Target { direction, ..last });
+                }
+                return self.next_behind_last(file, direction).or_else(|| self.next_random(file, direction));
+            }
+            self.follow_ups = (count.max(1) - 1) as u64;
+            return self.next_random(file, direction);
+        }
+        if self.pattern_generator.percent() <= self.plan.random_percent[direction as usize] {
+            return self.next_random(file, direction);
+        }
+        match self.next_behind_last(file, direction) {
+            Some(target) => Some(target),
+            None => {
+                self.files[file].positions[direction as usize] = 0;
+                self.next_behind_last(file, direction)
+            }
+        }
+    }
+
+    fn next_behind_last(&mut self, file: usize, direction: Direction) -> Option<Target> {
+        let rule = self.length_rule(direction, true);
+        let state = &mut self.files[file];
+        let position = state.positions[direction as usize];
+        let room = state.size.saturating_sub(position);
+        let length = self.plan.lengths[rule].draw(room, &mut self.length_generators[rule])?;
+        state.positions[direction as usize] = position + length;
+        Some(Target { offset: state.start + position, length: length as u32, file: file as u32, direction })
+    }
+
+    #[inline(always)]
+    fn length_rule(&self, direction: Direction, sequential: bool) -> usize {
+        if self.plan.length_by_pattern { usize::from(!sequential) } else { direction as usize }
+    }
+
+    /// Starts another pass over all files. `again` repeats the same order (a loop, or `io_size` beyond `size`);
+    /// otherwise random targets go on in a new order (a time-based run that has covered everything).
+    pub fn restart(&mut self, again: bool) {
+        for simple in self.single.iter_mut().map(|(_, simple)| simple).chain(&mut self.mixed) {
+            simple.restart(again);
+        }
+        for state in &mut self.files {
+            state.done = false;
+            if let (Some(random), Some(fresh)) = (&mut state.random, &state.fresh) {
+                random.restart(again, fresh);
+            }
+            if !self.plan.random {
+                state.positions = [0; 3];
+            }
+        }
+        if again {
+            self.directions = directions(&self.plan, &self.seeds);
+            self.length_generators = length_generators(&self.plan, &self.seeds);
+            self.pattern_generator = self.seeds.generator(SeedUse::SequentialOrRandom);
+            self.follow_ups = 0;
+            for state in &mut self.files {
+                state.positions = [0; 3];
+            }
+        }
+        self.last = None;
+    }
+}
+
+impl FileState {
+    fn new(plan: &TargetPlan, region: &Region, seeds: &Seeds) -> FileState {
+        let direction = plan.first_direction();
+        let alignment = plan.alignment[direction].max(1);
+        let smallest = plan.lengths[direction].min();
+        let blocks = region.size.saturating_sub(smallest.saturating_sub(alignment)) / alignment;
+        let random = (plan.random && blocks > 0)
+            .then(|| RandomOffsets::new(plan, seeds, blocks, &region.name));
+        FileState {
+            start: region.start,
+            size: region.size,
+            blocks,
+            positions: [0; 3],
+            // Repeating an order needs the generator as it was; the map in it is still empty and cheap to copy
+            // only when taken now.
+            fresh: random.clone(),
+            random,
+            done: region.size == 0,
+        }
+    }
+}
+
+/// Position after a sequential block and `step` more bytes, wrapping at both ends of the file.
+fn step_position(behind: u64, step: i64, size: u64) -> u64 {
+    let next = behind as i128 + i128::from(step);
+    if next < 0 {
+        (i128::from(size) + i128::from(step)).max(0) as u64
+    } else if next >= i128::from(size) {
+        0
+    } else {
+        next as u64
+    }
+}
+
+fn directions(plan: &TargetPlan, seeds: &Seeds) -> Directions {
+    match plan.directions {
+        DirectionPlan::Read => Directions::Only(Direction::Read),
+        DirectionPlan::Write => Directions::Only(Direction::Write),
+        DirectionPlan::Trim => Directions::Only(Direction::Trim),
+        DirectionPlan::Mix(read_percent) => Directions::Mix(Mix::new(read_percent, seeds.generator(SeedUse::Mix))),
+        DirectionPlan::TrimThenWrite => Directions::TrimThenWrite { write_is_due: false },
+    }
+}
+
+fn length_generators(plan: &TargetPlan, seeds: &Seeds) -> [Taus88; 3] {
+    let trim = if plan.directions == DirectionPlan::TrimThenWrite {
+        // A trim and its write must draw the same lengths.
+        SeedUse::BlockSizeWrite
+    } else {
+        SeedUse::BlockSizeTrim
+    };
+    [SeedUse::BlockSizeRead, SeedUse::BlockSizeWrite, trim].map(|purpose| seeds.generator(purpose))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! Where in one file the next I/O goes.
+
+use super::block_map::BlockMap;
+use super::direction::Direction;
+use super::distribution::{DistributionRule, Sampler, Zones};
+use super::permutation::Permutation;
+use super::shift_register::ShiftRegister;
+use super::{GeneratorKind, TargetPlan};
+use crate::random::{SeedUse, Seeds, Taus88, Taus258, jenkins_hash};
+
+/// The generator behind random offsets of one file, in blocks of the alignment.
+#[derive(Clone, Debug)]
+pub(super) enum RandomOffsets {
+    /// Each block once, in constant memory.
+    Permutation(Permutation),
+    /// Each block once, by a shift register.
+    ShiftRegister(ShiftRegister),
+    /// Uniform draws; with a map, none is given twice.
+    Uniform { generator: UniformGenerator, map: Option<BlockMap> },
+    /// Zipf, Pareto or normal.
+    Skewed(Sampler),
+    /// Zones, per direction.
+    Zoned { zones: Box<[Zones; 3]>, chooser: Taus88, offsets: Taus88 },
+    /// A list of block numbers.
+    Sequence { blocks: Vec<u64>, stride: bool, position: usize, moved: u64 },
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum UniformGenerator {
+    Bits32(Taus88),
+    Bits64(Taus258),
+}
+
+impl UniformGenerator {
+    fn new(kind: GeneratorKind, seed: u64) -> UniformGenerator {
+        match kind {
+            GeneratorKind::Tausworthe64 => UniformGenerator::Bits64(Taus258::new(seed)),
+            _ => UniformGenerator::Bits32(Taus88::new(seed)),
+        }
+    }
+
+    #[inline]
+    fn below(&mut self, end: u64) -> u64 {
+        match self {
+            UniformGenerator::Bits32(generator) => generator.below(end),
+            UniformGenerator::Bits64(generator) => {
+                (u128::from(end) * u128::from(generator.next_u64()) >> 64) as u64
+            }
+        }
+    }
+}
+
+impl RandomOffsets {
+    /// The generator that the plan asks for, over `blocks` blocks of the file with this name.
+    pub(super) fn new(plan: &TargetPlan, seeds: &Seeds, blocks: u64, file_name: &str) -> RandomOffsets {
+        let seed = seeds.get(SeedUse::Offset);
+        let private_seed = || u64::from(jenkins_hash(file_name.as_bytes())).wrapping_mul(seed);
+        match &plan.distribution {
+            DistributionRule::Uniform => RandomOffsets::uniform(plan, seed, blocks, file_name),
+            DistributionRule::Zipf { theta, center } => {
+                RandomOffsets::Skewed(Sampler::zipf(*theta, *center, blocks, private_seed()))
+            }
+            DistributionRule::Pareto { h, center } => {
+                RandomOffsets::Skewed(Sampler::pareto(*h, *center, blocks, private_seed()))
+            }
+            DistributionRule::Normal { deviation, center } => {
+                RandomOffsets::Skewed(Sampler::normal(*deviation, *center, blocks, private_seed()))
+            }
+            DistributionRule::Zoned(shares) => RandomOffsets::zoned(seeds, |direction| {
+                Zones::by_percent(&shares[direction], blocks)
+            }),
+            DistributionRule::ZonedAbsolute(shares) => RandomOffsets::zoned(seeds, |direction| {
+                Zones::by_size(&shares[direction], blocks, plan.alignment[direction].max(1))
+            }),
+            DistributionRule::Sequence { blocks: list, stride } => {
+                RandomOffsets::Sequence { blocks: list.clone(), stride: *stride, position: 0, moved: 0 }
+            }
+        }
+    }
+
+    fn uniform(plan: &TargetPlan, seed: u64, blocks: u64, file_name: &str) -> RandomOffsets {
+        let map_blocks = if plan.each_block_once { blocks } else { 0 };
+        match plan.generator {
+            GeneratorKind::ShiftRegister => RandomOffsets::ShiftRegister(ShiftRegister::new(blocks, seed)),
+            GeneratorKind::Free if plan.is_permuted() => {
+                RandomOffsets::Permutation(permutation_of(blocks, seed, file_name))
+            }
+            kind => RandomOffsets::Uniform {
+                generator: UniformGenerator::new(kind, seed),
+                map: if map_blocks > 0 { BlockMap::new(map_blocks) } else { None },
+            },
+        }
+    }
+
+    fn zoned(seeds: &Seeds, zones: impl Fn(usize) -> Zones) -> RandomOffsets {
+        RandomOffsets::Zoned {
+            zones: Box::new(std::array::from_fn(zones)),
+            chooser: seeds.generator(SeedUse::Zone),
+            offsets: seeds.generator(SeedUse::Offset),
+        }
+    }
+
+    /// The next block; `None` when each has been given.
+    #[inline]
+    pub(super) fn next(&mut self, blocks: u64, direction: Direction) -> Option<u64> {
+        match self {
+            RandomOffsets::Permutation(permutation) => permutation.next(),
+            other => other.next_general(blocks, direction),
+        }
+    }
+
+    fn next_general(&mut self, blocks: u64, direction: Direction) -> Option<u64> {
+        match self {
+            RandomOffsets::Permutation(permutation) => permutation.next(),
+            RandomOffsets::ShiftRegister(register) => register.next(),
+            RandomOffsets::Uniform { generator, map } => {
+                let drawn = generator.below(blocks);
+                match map {
+                    Some(map) => map.next_free(drawn),
+                    None => Some(drawn),
+                }
+            }
+            RandomOffsets::Skewed(sampler) => Some(sampler.next()),
+            RandomOffsets::Zoned { zones, chooser, offsets } => {
+                zones[direction as usize].next(chooser, offsets)
+            }
+            RandomOffsets::Sequence { blocks: list, stride, position, moved } => {
+                let block = (list[*position] + *moved) % blocks;
+                *position += 1;
+                if *position == list.len() {
+                    *position = 0;
+                    *moved += if *stride { list.len() as u64 } else { 0 };
+                }
+                Some(block)
+            }
+        }
+    }
+
+    /// Marks blocks from `first` on as covered; returns how many were free (all, without a map).
+    #[inline]
+    pub(super) fn cover(&mut self, first: u64, count: u64) -> u64 {
+        match self {
+            RandomOffsets::Uniform { map: Some(map), .. } => map.take(first, count),
+            _ => count,
+        }
+    }
+
+    /// Lets every block be given again. `again` repeats the order; otherwise a new one follows.
+    pub(super) fn restart(&mut self, again: bool, fresh: &RandomOffsets) {
+        match self {
+            _ if again => self.clone_from(fresh),
+            RandomOffsets::Permutation(permutation) => permutation.restart(false),
+            RandomOffsets::ShiftRegister(register) => register.rewind(),
+            RandomOffsets::Uniform { map: Some(map), .. } => map.clear(),
+            _ => {}
+        }
+    }
+}
+
+/// The permutation of a file's blocks: clones and files must not go the same way.
+pub(super) fn permutation(blocks: u64, seeds: &Seeds, file_name: &str) -> Permutation {
+    permutation_of(blocks, seeds.get(SeedUse::Offset), file_name)
+}
+
+fn permutation_of(blocks: u64, seed: u64, file_name: &str) -> Permutation {
+    Permutation::new(blocks, seed ^ u64::from(jenkins_hash(file_name.as_bytes())))
+}

@@ -1,0 +1,182 @@
+//! One I/O in flight.
+//!
+//! Units lie in memory that the supervisor can read too: when a device hangs, that is how it names the I/Os that are
+//! stuck. Every field is an atomic that only the worker writes, with `Relaxed` stores, which cost what plain ones do.
+
+use crate::target::Target;
+use crate::target::direction::Direction;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// What a unit does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Operation {
+    /// Read data.
+    Read = 0,
+    /// Write data.
+    Write = 1,
+    /// Give a range back.
+    Trim = 2,
+    /// fsync.
+    Sync = 3,
+    /// fdatasync.
+    DataSync = 4,
+    /// sync_file_range.
+    RangeSync = 5,
+}
+
+impl Operation {
+    /// The word of messages.
+    pub fn word(self) -> &'static str {
+        ["read", "write", "trim", "sync", "datasync", "sync_file_range"][self as usize]
+    }
+
+    /// True for the three kinds of sync.
+    pub fn is_sync(self) -> bool {
+        self as u32 >= Operation::Sync as u32
+    }
+
+    /// The operation with this number.
+    fn from_number(number: u32) -> Operation {
+        match number {
+            0 => Operation::Read,
+            1 => Operation::Write,
+            2 => Operation::Trim,
+            3 => Operation::Sync,
+            4 => Operation::DataSync,
+            _ => Operation::RangeSync,
+        }
+    }
+}
+
+impl From<Direction> for Operation {
+    fn from(direction: Direction) -> Operation {
+        match direction {
+            Direction::Read => Operation::Read,
+            Direction::Write => Operation::Write,
+            Direction::Trim => Operation::Trim,
+        }
+    }
+}
+
+/// One unit: a cache line.
+#[repr(C, align(64))]
+#[derive(Default)]
+pub struct Unit {
+    /// First byte in the file.
+    offset: AtomicU64,
+    /// Tick at which the worker started to submit.
+    start: AtomicU64,
+    /// Tick at which the kernel had it.
+    issue: AtomicU64,
+    /// Nonzero while in flight.
+    in_flight: AtomicU32,
+    length: AtomicU32,
+    /// Bytes moved by earlier, short attempts.
+    done: AtomicU32,
+    file: AtomicU32,
+    operation: AtomicU32,
+}
+
+const _: () = assert!(std::mem::size_of::<Unit>() == 64);
+
+impl Unit {
+    /// Aims the unit at a target.
+    #[inline(always)]
+    pub fn aim(&self, target: Target, start: u64) {
+        self.offset.store(target.offset, Relaxed);
+        self.length.store(target.length, Relaxed);
+        self.file.store(target.file, Relaxed);
+        self.operation.store(target.direction as u32, Relaxed);
+        self.start.store(start, Relaxed);
+        self.done.store(0, Relaxed);
+    }
+
+    /// Turns the unit into a sync of a file; `offset` and `length` are used by range syncs.
+    pub fn aim_sync(&self, operation: Operation, file: u32, offset: u64, length: u32, start: u64) {
+        self.offset.store(offset, Relaxed);
+        self.length.store(length, Relaxed);
+        self.file.store(file, Relaxed);
+        self.operation.store(operation as u32, Relaxed);
+        self.start.store(start, Relaxed);
+        self.done.store(0, Relaxed);
+    }
+
+    /// For engines that end an I/O inside the call: submission and issue are one moment.
+    #[inline(always)]
+    pub fn started_at(&self, tick: u64) {
+        self.start.store(tick, Relaxed);
+        self.issue.store(tick, Relaxed);
+    }
+
+    /// Marks it as handed to the kernel at this tick.
+    #[inline(always)]
+    pub fn issued_at(&self, tick: u64) {
+        self.issue.store(tick, Relaxed);
+    }
+
+    /// Says whether the unit is in flight.
+    #[inline(always)]
+    pub fn set_in_flight(&self, in_flight: bool) {
+        self.in_flight.store(u32::from(in_flight), Relaxed);
+    }
+
+    /// See [`set_in_flight`](Unit::set_in_flight).
+    pub fn is_in_flight(&self) -> bool {
+        self.in_flight.load(Relaxed) != 0
+    }
+
+    /// First byte of the whole target.
+    #[inline(always)]
+    pub fn offset(&self) -> u64 {
+        self.offset.load(Relaxed)
+    }
+
+    /// Bytes of the whole target.
+    #[inline(always)]
+    pub fn length(&self) -> u32 {
+        self.length.load(Relaxed)
+    }
+
+    /// Bytes that earlier, short attempts have moved.
+    #[inline(always)]
+    pub fn done(&self) -> u32 {
+        self.done.load(Relaxed)
+    }
+
+    /// Adds to [`done`](Unit::done).
+    pub fn add_done(&self, bytes: u32) {
+        self.done.store(self.done() + bytes, Relaxed);
+    }
+
+    /// Index of the file.
+    #[inline(always)]
+    pub fn file(&self) -> u32 {
+        self.file.load(Relaxed)
+    }
+
+    /// What it does.
+    #[inline(always)]
+    pub fn operation(&self) -> Operation {
+        Operation::from_number(self.operation.load(Relaxed))
+    }
+
+    /// The index of the direction's counters, or `None` for a sync.
+    #[inline(always)]
+    pub fn direction_index(&self) -> Option<usize> {
+        let number = self.operation.load(Relaxed);
+        (number < Operation::Sync as u32).then_some(number as usize)
+    }
+
+    /// Tick at which submission started.
+    #[inline(always)]
+    pub fn start(&self) -> u64 {
+        self.start.load(Relaxed)
+    }
+
+    /// Tick at which the kernel had it.
+    #[inline(always)]
+    pub fn issue(&self) -> u64 {
+        self.issue.load(Relaxed)
+    }
+}

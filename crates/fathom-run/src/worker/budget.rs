@@ -1,0 +1,140 @@
+//! How much a job still has to do.
+
+use crate::plan::WorkerPlan;
+use fathom_spec::JobSpec;
+use fathom_spec::value::SizeSpec;
+
+/// What is left: of the current pass over the files, and of the whole job.
+#[derive(Clone, Debug)]
+pub(super) struct Budget {
+    /// Bytes of one pass.
+    pass_bytes: u64,
+    /// Bytes still to issue in this pass.
+    pub(super) pass_left: u64,
+    /// Bytes still to issue in the job (`io_size` may go beyond or stop short of a pass).
+    job_left: u64,
+    /// I/Os still to issue (`number_ios`), if they are limited.
+    ios_left: Option<u64>,
+    passes_left: u64,
+    time_based: bool,
+    repeats_for_size: bool,
+    largest: u64,
+    /// What [`Budget::pass_left`] was when the pass began.
+    pass_began_with: u64,
+}
+
+/// What follows the end of a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AfterPass {
+    /// Another pass with the same order of offsets.
+    Repeat,
+    /// Another pass with a new order.
+    Continue,
+    /// Nothing.
+    End,
+}
+
+impl Budget {
+    /// The budget of a job whose files offer `available` bytes.
+    pub(super) fn new(plan: &WorkerPlan, job: &JobSpec, available: u64) -> Budget {
+        let pass_bytes = match &job.size.size {
+            Some(SizeSpec::Bytes(bytes)) if !job.size.fill_device => (*bytes).min(available),
+            _ => available,
+        };
+        let job_bytes = match &job.size.io_size {
+            Some(SizeSpec::Bytes(bytes)) if *bytes > 0 => *bytes,
+            Some(SizeSpec::Percent(percent)) => (u128::from(pass_bytes) * u128::from(*percent) / 100) as u64,
+            _ => pass_bytes,
+        };
+        let passes = u64::from(job.job_description.loops.max(1));
+        // A trim and the write after it cover the same bytes: a pass moves each byte twice.
+        let factor =
+            if plan.target_plan.directions == crate::target::DirectionPlan::TrimThenWrite { 2 } else { 1 };
+        let time_based = job.time.time_based;
+        let mut budget = Budget {
+            pass_bytes: pass_bytes.saturating_mul(factor),
+            pass_left: 0,
+            job_left: job_bytes.saturating_mul(factor),
+            ios_left: match job.io_type.number_ios {
+                0 => None,
+                count => Some(count.saturating_mul(passes)),
+            },
+            passes_left: passes - 1,
+            time_based,
+            repeats_for_size: job.size.io_size.is_some(),
+            largest: plan.target_plan.lengths.iter().map(|rule| rule.max()).max().unwrap_or(1),
+            pass_began_with: 0,
+        };
+        budget.begin_pass();
+        budget
+    }
+
+    /// Bytes that the whole job means to move; 0 when only time ends it.
+    pub(super) fn goal_bytes(&self) -> u64 {
+        if self.time_based { 0 } else { self.job_left.saturating_add(self.passes_left.saturating_mul(self.pass_bytes)) }
+    }
+
+    /// Takes an I/O out of the budget.
+    #[inline(always)]
+    pub(super) fn spend(&mut self, bytes: u64) {
+        self.pass_left = self.pass_left.saturating_sub(bytes);
+    }
+
+    /// True when this pass has issued all it should.
+    #[inline(always)]
+    pub(super) fn pass_is_spent(&self) -> bool {
+        self.pass_left == 0
+    }
+
+    /// True when the number of I/Os is limited, so that each must be [counted](Budget::count_io).
+    pub(super) fn counts_ios(&self) -> bool {
+        self.ios_left.is_some()
+    }
+
+    /// Takes one I/O from `number_ios`; false when none is left.
+    pub(super) fn count_io(&mut self) -> bool {
+        match &mut self.ios_left {
+            Some(0) => false,
+            Some(left) => {
+                *left -= 1;
+                true
+            }
+            None => true,
+        }
+    }
+
+    /// Closes a pass and says what follows.
+    pub(super) fn end_pass(&mut self) -> AfterPass {
+        let issued = self.pass_began_with - self.pass_left;
+        self.pass_began_with = self.pass_left;
+        if issued == 0 || self.ios_left == Some(0) {
+            return AfterPass::End;
+        }
+        self.job_left = self.job_left.saturating_sub(issued);
+        if self.time_based {
+            self.begin_pass();
+            return AfterPass::Continue;
+        }
+        if self.passes_left > 0 {
+            self.passes_left -= 1;
+            self.job_left = self.job_left.max(self.pass_bytes);
+            self.begin_pass();
+            return AfterPass::Repeat;
+        }
+        if self.repeats_for_size && self.job_left >= self.largest {
+            self.begin_pass();
+            return AfterPass::Repeat;
+        }
+        AfterPass::End
+    }
+
+    fn begin_pass(&mut self) {
+        self.pass_left = match self.time_based {
+            // Time alone ends the job; a pass ends when the files are covered.
+            true if !self.repeats_for_size => u64::MAX,
+            true => self.pass_bytes,
+            false => self.pass_bytes.min(self.job_left),
+        };
+        self.pass_began_with = self.pass_left;
+    }
+}

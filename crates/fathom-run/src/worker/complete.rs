@@ -1,0 +1,226 @@
+//! What became of an I/O: counted, gone on with, tolerated, or the end of the job.
+
+use super::Worker;
+use crate::engine::Engine;
+use crate::message::Message;
+use crate::unit::{Operation, Unit};
+use fathom_stats::samples::bump;
+use fathom_sys::Errno;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// What the loop does with a unit that has come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum After {
+    /// The slot is free.
+    Free,
+    /// A part was moved; the rest must be queued again.
+    GoOn,
+}
+
+impl<E: Engine> Worker<'_, E> {
+    /// Takes a result. `now` is the tick of the reap.
+    #[inline(always)]
+    pub(super) fn complete(&mut self, slot: u32, result: i64, now: u64) -> After {
+        let unit = &self.units[slot as usize];
+        unit.set_in_flight(false);
+        let length = unit.length();
+        let whole = result == i64::from(length) && unit.done() == 0;
+        match unit.direction_index() {
+            Some(direction) if whole => {
+                self.record(unit, direction, now);
+                After::Free
+            }
+            _ => self.complete_unusual(slot, result, now),
+        }
+    }
+
+    /// Counts an I/O that has moved all its bytes.
+    #[inline(always)]
+    fn record(&mut self, unit: &Unit, direction: usize, now: u64) {
+        let samples = &self.samples.directions[direction];
+        bump(&samples.bytes, u64::from(unit.length()));
+        bump(&samples.completed, 1);
+        // A clock that went backwards gives a huge number here, and the longer way sorts it out.
+        let clat = self.clock.span_ns(now.wrapping_sub(unit.issue()));
+        let slat = match self.recording.submission {
+            true => self.clock.span_ns(unit.issue().wrapping_sub(unit.start())),
+            false => 0,
+        };
+        let lat = slat.wrapping_add(clat);
+        if lat < self.usual_latency_ns[direction] {
+            samples.slat.record_short(slat);
+            samples.lat.record_short(lat);
+            let bin = samples.clat.record_short_in_bins(clat);
+            self.samples.record_distribution_of_bin(clat, bin);
+        } else {
+            self.record_unusual(unit, direction, now);
+        }
+    }
+
+    /// Long latencies, and jobs that record or pace in other ways than most do.
+    #[inline(never)]
+    fn record_unusual(&mut self, unit: &Unit, direction: usize, now: u64) {
+        let samples = &self.samples.directions[direction];
+        let recording = self.recording;
+        let clat = self.clock.span_ns(now.saturating_sub(unit.issue()));
+        let mut lat = clat;
+        if recording.submission {
+            let slat = self.clock.span_ns(unit.issue().saturating_sub(unit.start()));
+            lat += slat;
+            if recording.slat {
+                samples.slat.record(slat, recording.slat_bins);
+            }
+        }
+        if recording.clat {
+            samples.clat.record(clat, recording.clat_bins);
+            self.samples.record_distribution(clat);
+        }
+        if recording.lat {
+            samples.lat.record(lat, recording.lat_bins);
+        }
+        if lat > self.latency_limit_ns[direction] {
+            self.latency_exceeded(unit, lat);
+        }
+        if let Some(pace) = &mut self.pace {
+            pace.completed();
+        }
+    }
+
+    /// Syncs, short transfers and errors.
+    #[cold]
+    #[inline(never)]
+    fn complete_unusual(&mut self, slot: u32, result: i64, now: u64) -> After {
+        let unit = &self.units[slot as usize];
+        let operation = unit.operation();
+        if result < 0 {
+            self.failed(slot, Errno(-result as i32), now);
+            return After::Free;
+        }
+        if operation.is_sync() {
+            let lat = self.clock.span_ns(now.saturating_sub(unit.start()));
+            self.samples.sync.record(lat, true);
+            return After::Free;
+        }
+        let wanted = unit.length() - unit.done();
+        let moved = match (operation, result) {
+            // A range freed by fallocate is reported as 0.
+            (Operation::Trim, 0) => wanted,
+            _ => u32::try_from(result).unwrap_or(u32::MAX).min(wanted),
+        };
+        if moved == wanted {
+            self.record(unit, operation as usize, now);
+            return After::Free;
+        }
+        if moved == 0 {
+            self.nothing_moved(slot, now);
+            return After::Free;
+        }
+        bump(&self.samples.directions[operation as usize].short, 1);
+        unit.add_done(moved);
+        After::GoOn
+    }
+
+    /// A transfer that ends without moving anything (end of file) would be tried for ever.
+    fn nothing_moved(&mut self, slot: u32, now: u64) {
+        let errno = Errno(libc::EIO);
+        if self.tolerates(self.units[slot as usize].operation(), errno) {
+            self.count_tolerated(slot, errno, now);
+            return;
+        }
+        self.stopping = true;
+        self.context.fail(errno.0, &format!("file:backend.c:471, func=full resid, error={errno}"));
+    }
+
+    fn failed(&mut self, slot: u32, errno: Errno, now: u64) {
+        let operation = self.units[slot as usize].operation();
+        if errno == Errno(libc::ENOSPC) && self.job.size.fill_device && operation == Operation::Write {
+            // The device is full, which is what the job wanted.
+            self.stopping = true;
+            return;
+        }
+        if self.tolerates(operation, errno) {
+            self.count_tolerated(slot, errno, now);
+            return;
+        }
+        if self.stopping && self.block.error().is_some() {
+            return;
+        }
+        self.stopping = true;
+        self.tell_error(slot, errno);
+        self.context.fail(errno.0, &format!("file:io_u.c:2057, func=io_u error, error={errno}"));
+    }
+
+    fn tell_error(&self, slot: u32, errno: Errno) {
+        let unit = &self.units[slot as usize];
+        let line = format!(
+            "fio: io_u error on file {}: {errno}: {} offset={}, buflen={}",
+            self.files.list[unit.file() as usize].name,
+            unit.operation().word(),
+            unit.offset(),
+            unit.length()
+        );
+        self.context.messages.send(&Message::Output(line));
+    }
+
+    /// `continue_on_error` and `ignore_error`.
+    fn tolerates(&self, operation: Operation, errno: Errno) -> bool {
+        let options = &self.job.error_handling;
+        let reads = operation == Operation::Read;
+        let continues = if reads { options.continue_on_error.read } else { options.continue_on_error.write };
+        let listed = options.ignore_error.as_ref().is_some_and(|list| {
+            let codes = if reads { &list.read } else { &list.write };
+            codes.contains(&errno.0)
+        });
+        listed || (continues && (errno == Errno(libc::EIO) || errno == Errno(libc::EILSEQ)))
+    }
+
+    /// An error that does not end the job: the I/O took its time, but moved nothing.
+    fn count_tolerated(&mut self, slot: u32, errno: Errno, now: u64) {
+        bump(&self.samples.tolerated_errors, 1);
+        if self.samples.first_error.load(Relaxed) == 0 {
+            self.samples.first_error.store(errno.0 as u64, Relaxed);
+        }
+        if self.job.error_handling.error_dump {
+            self.tell_error(slot, errno);
+        }
+        let unit = &self.units[slot as usize];
+        if !unit.operation().is_sync() {
+            let clat = self.clock.span_ns(now.saturating_sub(unit.issue()));
+            let samples = &self.samples.directions[unit.operation() as usize];
+            bump(&samples.completed, 1);
+            if self.recording.clat {
+                samples.clat.record(clat, self.recording.clat_bins);
+                self.samples.record_distribution(clat);
+            }
+        }
+        if let Some(pace) = &mut self.pace {
+            pace.completed();
+        }
+    }
+
+    #[cold]
+    fn latency_exceeded(&mut self, unit: &Unit, lat: u64) {
+        if self.stopping {
+            return;
+        }
+        self.stopping = true;
+        let direction = unit.operation();
+        let errno = Errno(libc::ETIMEDOUT);
+        self.context.messages.send(&Message::Error(format!(
+            "fio: latency of {lat} nsec exceeds specified max ({} nsec): {} {} {} {}",
+            self.latency_limit_ns[direction as usize],
+            self.files.list[unit.file() as usize].name,
+            direction.word(),
+            unit.offset(),
+            unit.length()
+        )));
+        self.context.fail(errno.0, &format!("file:io_u.c, func=max latency exceeded, error={errno}"));
+    }
+
+    /// A system call of the engine failed, not a single I/O.
+    #[cold]
+    pub(super) fn engine_failed(&mut self, call: &str, errno: Errno) {
+        self.stopping = true;
+        self.context.fail(errno.0, &format!("file:ioengines.c, func={call}, error={errno}"));
+    }
+}

@@ -1,0 +1,194 @@
+//! What the worker issues next.
+
+use super::Worker;
+use super::budget::AfterPass;
+use crate::engine::{Engine, Io};
+use crate::target::Target;
+use crate::target::direction::Direction;
+use crate::unit::{Operation, Unit};
+use fathom_stats::samples::{bump, depth_bucket};
+
+/// The next thing to do.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Next {
+    /// This I/O.
+    Io(Target),
+    /// This sync of a file.
+    Sync(Operation, u32),
+    /// Nothing before this tick.
+    Wait(u64),
+    /// Nothing any more.
+    End,
+}
+
+impl<E: Engine> Worker<'_, E> {
+    /// The next I/O where nothing but the pass over the files decides on it; `None` asks
+    /// [`next`](Worker::next).
+    #[inline(always)]
+    pub(super) fn next_in_pass(&mut self) -> Option<Target> {
+        if self.has_rules || self.budget.pass_is_spent() {
+            return None;
+        }
+        let target = self.targets.next()?;
+        self.budget.spend(u64::from(target.length));
+        Some(target)
+    }
+
+    /// Decides on the next I/O. `now` is a recent tick.
+    #[inline(never)]
+    pub(super) fn next(&mut self, now: u64) -> Next {
+        if self.has_rules { self.next_with_rules(now) } else { self.next_plain() }
+    }
+
+    fn next_plain(&mut self) -> Next {
+        if !self.budget.pass_is_spent()
+            && let Some(target) = self.targets.next()
+        {
+            self.budget.spend(u64::from(target.length));
+            return Next::Io(target);
+        }
+        self.next_pass(None)
+    }
+
+    /// Closes the pass; the first target of the next one, if there is one.
+    #[cold]
+    #[inline(never)]
+    fn next_pass(&mut self, direction: Option<Direction>) -> Next {
+        match self.budget.end_pass() {
+            AfterPass::End => return Next::End,
+            AfterPass::Repeat => self.targets.restart(true),
+            AfterPass::Continue => self.targets.restart(false),
+        }
+        let target = match direction {
+            Some(direction) => self.targets.next_in_direction(direction),
+            None => self.targets.next(),
+        };
+        match target {
+            Some(target) => {
+                self.budget.spend(u64::from(target.length));
+                Next::Io(target)
+            }
+            None => Next::End,
+        }
+    }
+
+    /// Like [`Worker::next`] for jobs with syncs, rates, think times or a number of I/Os.
+    #[inline(never)]
+    fn next_with_rules(&mut self, now: u64) -> Next {
+        if let Some(rules) = &mut self.syncs
+            && let Some((operation, file)) = rules.due()
+        {
+            return Next::Sync(operation, file);
+        }
+        let Some(mut pace) = self.pace.take() else {
+            let next = if self.budget.count_io() { self.next_plain() } else { Next::End };
+            return self.count_for_syncs(next);
+        };
+        let next = match pace.admit(now, &mut self.targets) {
+            Err(wait_until) => Next::Wait(wait_until),
+            Ok(_) if !self.budget.count_io() => Next::End,
+            Ok(direction) => {
+                let next = self.next_in_direction(direction);
+                if let Next::Io(target) = &next {
+                    pace.issued(target);
+                }
+                next
+            }
+        };
+        self.pace = Some(pace);
+        self.count_for_syncs(next)
+    }
+
+    fn next_in_direction(&mut self, direction: Direction) -> Next {
+        if !self.budget.pass_is_spent()
+            && let Some(target) = self.targets.next_in_direction(direction)
+        {
+            self.budget.spend(u64::from(target.length));
+            return Next::Io(target);
+        }
+        self.next_pass(Some(direction))
+    }
+
+    fn count_for_syncs(&mut self, next: Next) -> Next {
+        if let (Some(rules), Next::Io(target)) = (&mut self.syncs, &next) {
+            rules.issued(target);
+        }
+        next
+    }
+
+    /// Aims a unit and describes it to the engine. `start` is the tick at which submission starts.
+    #[inline(always)]
+    pub(super) fn prepare_io(&mut self, slot: u32, unit: &Unit, target: Target, start: u64) -> Io {
+        unit.aim(target, start);
+        if target.direction == Direction::Write && self.refreshes_payload {
+            self.refresh_payload(slot, target);
+        }
+        Io {
+            operation: target.direction.into(),
+            file: target.file,
+            fd: self.fds.get(target.file as usize).copied().unwrap_or(-1),
+            buffer: self.buffer(slot),
+            length: target.length,
+            offset: target.offset,
+        }
+    }
+
+    /// Content of a write; submission starts afterwards, so that its time is not the device's.
+    #[inline(never)]
+    fn refresh_payload(&mut self, slot: u32, target: Target) {
+        let now = self.clock.ticks();
+        let now_ns = self.clock.span_ns(now);
+        // SAFETY: the buffer of a free slot belongs to this worker alone and holds the longest I/O of the plan.
+        let buffer = unsafe { std::slice::from_raw_parts_mut(self.buffer(slot), target.length as usize) };
+        self.payload.refresh(buffer, target.offset, now_ns);
+        self.units[slot as usize].aim(target, self.clock.ticks());
+    }
+
+    /// Aims a unit at a sync.
+    pub(super) fn prepare_sync(&mut self, slot: u32, operation: Operation, file: u32, start: u64) -> Io {
+        let (offset, length) = match &mut self.syncs {
+            Some(rules) => rules.take_range(operation, file),
+            None => (0, 0),
+        };
+        self.units[slot as usize].aim_sync(operation, file, offset, length, start);
+        Io {
+            operation,
+            file,
+            fd: self.files.list[file as usize].fd,
+            buffer: self.buffer(slot),
+            length,
+            offset,
+        }
+    }
+
+    /// What is left of an I/O that moved only a part.
+    pub(super) fn rest_of(&self, slot: u32) -> Io {
+        let unit = &self.units[slot as usize];
+        let done = unit.done();
+        Io {
+            operation: unit.operation(),
+            file: unit.file(),
+            fd: self.files.list[unit.file() as usize].fd,
+            // SAFETY: `done` is less than the length, so the pointer stays inside the slot's buffer.
+            buffer: unsafe { self.buffer(slot).add(done as usize) },
+            length: unit.length() - done,
+            offset: unit.offset() + u64::from(done),
+        }
+    }
+
+    /// The buffer of a slot.
+    #[inline(always)]
+    pub(super) fn buffer(&self, slot: u32) -> *mut u8 {
+        // SAFETY: the arena has a buffer of `buffer_stride` bytes for every slot.
+        unsafe { self.arena.address().add(slot as usize * self.buffer_stride) }
+    }
+
+    /// Counts a unit that is being handed over, at the depth reached with it.
+    #[inline(always)]
+    pub(super) fn count_issue(&self, unit: &Unit, depth: u32) {
+        bump(&self.samples.depth_map[depth_bucket(depth)], 1);
+        if let Some(direction) = unit.direction_index() {
+            bump(&self.samples.directions[direction].issued, 1);
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! A worker: one clone of a job. It sets itself up, waits for the start gate, runs its loop, and closes up.
+//!
+//! The loop is generic over the engine and chosen once per job. From the start gate to the end of the run the worker does
+//! not allocate, lock or print; what it counts goes into memory that the supervisor can read at any moment.
+
+mod budget;
+mod complete;
+mod issue;
+mod pace;
+mod queued;
+pub(crate) mod setup;
+mod synchronous;
+mod syncs;
+
+use crate::engine::{Completions, Engine};
+use crate::files::open::OpenFiles;
+use crate::message::{Message, MessageSender};
+use crate::payload::Payload;
+use crate::plan::{Plan, WorkerPlan};
+use crate::region::{Order, Region, Stage, WorkerBlock};
+use crate::target::Targets;
+use crate::unit::Unit;
+use budget::Budget;
+use fathom_spec::JobSpec;
+use fathom_stats::samples::WorkerSamples;
+use fathom_sys::clock::{Clock, monotonic_ns};
+use fathom_sys::memory::Mapping;
+use fathom_sys::usage::Usage;
+use fathom_sys::{Errno, clock, futex};
+use pace::Pace;
+use std::os::fd::RawFd;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+use syncs::SyncRules;
+
+/// What a worker is given.
+#[derive(Clone, Copy)]
+pub struct WorkerContext<'a> {
+    /// The run.
+    pub plan: &'a Plan,
+    /// Index of the worker in it.
+    pub index: usize,
+    /// Memory shared with the supervisor.
+    pub region: &'a Region,
+    /// Calibrated clock.
+    pub clock: Clock,
+    /// Lines for the user.
+    pub messages: &'a MessageSender,
+}
+
+impl<'a> WorkerContext<'a> {
+    fn block(&self) -> &'a WorkerBlock {
+        self.region.worker(self.index)
+    }
+
+    fn worker_plan(&self) -> &'a WorkerPlan {
+        &self.plan.workers[self.index]
+    }
+
+    fn job(&self) -> &'a JobSpec {
+        self.plan.job_of(self.worker_plan())
+    }
+
+    fn set_stage(&self, stage: Stage) {
+        self.block().set_stage(stage);
+        self.messages.send(&Message::StageChanged);
+    }
+
+    /// Ends the job with an error: stored for the report, and told at once in fio's words.
+    pub(crate) fn fail(&self, errno: i32, text: &str) {
+        let pid = self.block().pid.load(Relaxed);
+        self.block().fail(errno, text);
+        let line = format!("fio: pid={pid}, err={errno}/{text}");
+        // Without a process the error belongs to the set-up, which fio tells on standard error.
+        self.messages.send(&if pid == 0 { Message::Error(line) } else { Message::Output(line) });
+    }
+}
+
+/// Runs a worker from beginning to end with one engine.
+pub fn run<E: Engine>(context: &WorkerContext<'_>) {
+    let block = context.block();
+    block.pid.store(fathom_sys::process::own_pid(), Relaxed);
+    context.set_stage(Stage::SettingUp);
+    if let Some(mut worker) = setup::set_up::<E>(context) {
+        context.set_stage(Stage::Ready);
+        if wait_for_start(context) {
+            worker.run();
+        }
+        worker.close();
+    }
+    context.set_stage(Stage::Ended);
+}
+
+/// Waits at the gate and for the job's own delay; false when the run is over before it began.
+fn wait_for_start(context: &WorkerContext<'_>) -> bool {
+    let order = &context.block().order;
+    while order.load(Relaxed) == Order::Wait as u32 {
+        futex::wait_while(order, Order::Wait as u32, None);
+    }
+    let end = monotonic_ns() + setup::start_delay(context).as_nanos() as u64;
+    while order.load(Relaxed) == Order::Go as u32 {
+        let now = monotonic_ns();
+        if now >= end {
+            return true;
+        }
+        futex::wait_while(order, Order::Go as u32, Some(Duration::from_nanos(end - now)));
+    }
+    false
+}
+
+/// Which latencies are recorded, and which with a histogram.
+#[derive(Clone, Copy, Debug)]
+struct Recording {
+    slat: bool,
+    clat: bool,
+    lat: bool,
+    slat_bins: bool,
+    clat_bins: bool,
+    lat_bins: bool,
+    batches: bool,
+    /// Submission and completion are apart, so there is a submission latency.
+    submission: bool,
+}
+
+impl Recording {
+    /// True for what most jobs record; the loop has a straight path for it.
+    fn is_usual(&self) -> bool {
+        self.submission
+            && self.slat
+            && self.clat
+            && self.lat
+            && self.clat_bins
+            && !self.slat_bins
+            && !self.lat_bins
+    }
+}
+
+/// The state of a running worker.
+struct Worker<'a, E> {
+    context: WorkerContext<'a>,
+    job: &'a JobSpec,
+    plan: &'a WorkerPlan,
+    block: &'a WorkerBlock,
+    samples: &'a WorkerSamples,
+    units: &'a [Unit],
+    clock: Clock,
+    engine: E,
+    files: OpenFiles,
+    arena: Mapping,
+    buffer_stride: usize,
+    targets: Targets,
+    payload: Payload,
+    /// Writes need their buffer refreshed.
+    refreshes_payload: bool,
+    recording: Recording,
+    budget: Budget,
+    /// Rates and think times.
+    pace: Option<Box<Pace>>,
+    syncs: Option<Box<SyncRules>>,
+    /// Any of `pace`, `syncs` or a limited number of I/Os: the next I/O takes the longer way.
+    has_rules: bool,
+    /// Descriptors of the files, close together.
+    fds: Box<[RawFd]>,
+    /// Latency limit in ns per direction (`max_latency`).
+    latency_limit_ns: [u64; 3],
+    /// Below this, an I/O is recorded the usual way: all three latencies, a histogram of clat, no pacing. 0 where the
+    /// job wants anything else.
+    usual_latency_ns: [u64; 3],
+    free: Vec<u32>,
+    in_flight: u32,
+    /// Tick at which [`Worker::handle_event`] must look at the clock again.
+    next_event: u64,
+    /// End of the ramp in monotonic ns, while ramping.
+    ramp_end_ns: Option<u64>,
+    /// No more I/O is issued.
+    stopping: bool,
+    completions: Option<Box<Completions>>,
+}
+
+impl<E: Engine> Worker<'_, E> {
+    fn run(&mut self) {
+        let usage_before = Usage::of_thread();
+        self.begin();
+        if self.engine.ends_at_once() {
+            self.run_synchronous();
+        } else {
+            self.run_queued();
+        }
+        self.block.end_ns.store(monotonic_ns(), Relaxed);
+        self.final_sync();
+        self.store_usage(Usage::of_thread().since(usage_before));
+    }
+
+    /// Starts the job's clock.
+    fn begin(&mut self) {
+        let now = monotonic_ns();
+        self.block.begin_ns.store(now, Relaxed);
+        let clock_id = self.job.time.job_start_clock_id.map_or(libc::CLOCK_REALTIME, |id| id as i32);
+        let start_ms = clock::clock_ns(clock_id).unwrap_or(0) / 1_000_000;
+        self.block.job_start_ms.store(start_ms, Relaxed);
+        match self.job.time.ramp_time.filter(|ramp| !ramp.is_zero()) {
+            Some(ramp) => {
+                self.ramp_end_ns = Some(now + ramp.as_nanos() as u64);
+                self.block.set_stage(Stage::Ramping);
+            }
+            None => self.begin_recording(now),
+        }
+        self.next_event = 0;
+    }
+
+    /// From now on everything counts.
+    fn begin_recording(&mut self, now_ns: u64) {
+        self.samples.reset();
+        self.ramp_end_ns = None;
+        self.block.start_ns.store(now_ns, Relaxed);
+        if !self.job.time.runtime.is_zero() {
+            let deadline = now_ns + self.job.time.runtime.as_nanos() as u64;
+            self.block.deadline_ns.store(deadline, Relaxed);
+        }
+        self.block.set_stage(Stage::Running);
+    }
+
+    /// Looks at the time: end of the ramp, end of the run time, minimum rates. Called when [`Worker::next_event`] has
+    /// passed, so about a thousand times a second at most.
+    #[cold]
+    fn handle_event(&mut self, tick: u64) {
+        const LONGEST_PAUSE_NS: u64 = 10_000_000;
+        let now = monotonic_ns();
+        if self.ramp_end_ns.is_some_and(|end| now >= end) {
+            self.begin_recording(now);
+        }
+        let deadline = self.block.deadline_ns.load(Relaxed);
+        if deadline != 0 && now >= deadline {
+            self.stopping = true;
+        }
+        if self.block.should_stop() {
+            self.stopping = true;
+        }
+        self.check_minimum_rates(now);
+        // The counter's calibration may be off by a few parts per million, so the exact end is approached by the
+        // system's clock in steps.
+        let next = [self.ramp_end_ns, (deadline != 0).then_some(deadline)]
+            .into_iter()
+            .flatten()
+            .map(|end| end.saturating_sub(now))
+            .fold(LONGEST_PAUSE_NS, u64::min);
+        self.next_event = tick + self.clock.ticks_of_ns(next).max(1);
+    }
+
+    /// `end_fsync`, `fsync_on_close` and `end_syncfs`.
+    fn final_sync(&mut self) {
+        let options = &self.job.io_type;
+        let wanted = options.end_fsync || options.fsync_on_close || options.end_syncfs;
+        if !wanted || !self.plan.writes_data() {
+            return;
+        }
+        self.context.set_stage(Stage::FinalSync);
+        for file in self.files.list.iter().filter(|file| file.fd >= 0) {
+            let start = self.clock.ticks();
+            let result = if options.end_syncfs {
+                fathom_sys::file::sync_file_system(file.fd)
+            } else {
+                fathom_sys::file::sync(file.fd)
+            };
+            self.samples.sync.record(self.clock.span_ns(self.clock.ticks() - start), true);
+            if let Err(errno) = result {
+                self.context.fail(errno.0, &format!("file:ioengines.c, func=fsync, error={errno}"));
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        self.context.set_stage(Stage::Finishing);
+        if self.job.file.unlink && !self.plan.diskless {
+            for file in &self.files.list {
+                let path = std::path::Path::new(&file.name);
+                let is_regular = std::fs::symlink_metadata(path).is_ok_and(|m| m.is_file() || m.is_symlink());
+                if is_regular && let Err(error) = std::fs::remove_file(path) {
+                    let errno = Errno::from(error);
+                    // Clones that share a file all try to remove it; the first succeeds.
+                    if errno != Errno(libc::ENOENT) {
+                        self.context.fail(errno.0, &format!("file:filesetup.c, func=unlink, error={errno}"));
+                    }
+                }
+            }
+        }
+        self.block.open_files.store(0, Relaxed);
+    }
+
+    fn store_usage(&self, usage: Usage) {
+        let values =
+            [usage.user_us, usage.system_us, usage.context_switches, usage.major_faults, usage.minor_faults];
+        for (place, value) in self.block.usage.iter().zip(values) {
+            place.store(value, Relaxed);
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! The loop for engines that keep many I/Os in flight: fill up to the depth, hand over, reap, and again.
+
+use super::Worker;
+use super::complete::After;
+use super::issue::Next;
+use crate::engine::{Engine, Io, Queued};
+use crate::target::Target;
+use crate::unit::{Operation, Unit};
+use fathom_stats::samples::{batch_bucket, bump};
+use fathom_sys::Errno;
+use std::time::Duration;
+
+/// A kernel that refuses every I/O for this long, with none in flight, will not take any more.
+const STALLED: Duration = Duration::from_secs(30);
+
+/// Units queued but not yet taken by the kernel, in order.
+struct Pending {
+    slots: Vec<u32>,
+}
+
+/// The parts of the plan that steer the loop.
+#[derive(Clone, Copy)]
+struct Batching {
+    depth: u32,
+    submit: u32,
+    complete_min: u32,
+    complete_max: u32,
+    low: u32,
+    /// Top the queue up after each completion of a reap, not after the last.
+    tops_up: bool,
+}
+
+impl<E: Engine> Worker<'_, E> {
+    /// Runs until the budget, the time or an error ends it, then waits for what is in flight.
+    pub(super) fn run_queued(&mut self) {
+        let batching = self.batching();
+        let mut pending = Pending { slots: Vec::with_capacity(batching.depth as usize) };
+        let alone = batching.submit == 1;
+        let mut now = self.clock.ticks();
+        let mut ended = false;
+        while !ended {
+            if now >= self.next_event {
+                self.handle_event(now);
+            }
+            if self.stopping || self.block.should_stop() {
+                break;
+            }
+            // As many as there is room for now: an I/O that ends at once makes room only for the next round, so that time
+            // and orders are looked at in between.
+            let room = batching.depth - self.in_flight - pending.slots.len() as u32;
+            let mut wait_until = None;
+            for _ in 0..room {
+                match self.next_in_pass() {
+                    Some(target) => now = self.queue_io(target, &mut pending, now, alone),
+                    None => match self.next(now) {
+                        Next::Io(target) => now = self.queue_io(target, &mut pending, now, alone),
+                        Next::Sync(operation, file) => now = self.queue_sync(operation, file, &mut pending, now),
+                        Next::Wait(until) => {
+                            wait_until = Some(until);
+                            break;
+                        }
+                        Next::End => {
+                            ended = true;
+                            break;
+                        }
+                    },
+                }
+                if pending.slots.len() as u32 >= batching.submit {
+                    now = self.commit(&mut pending, now);
+                }
+            }
+            now = self.commit(&mut pending, now);
+            now = match wait_until {
+                Some(until) => self.reap_or_wait(until, &batching, &mut pending),
+                None => self.reap_down(&batching, &mut pending, now),
+            };
+        }
+        self.drain(&batching, &mut pending);
+    }
+
+    fn batching(&self) -> Batching {
+        let depth = self.plan.depth;
+        let options = &self.job.depth;
+        let at_most_depth = |value: u32| if value == 0 { depth } else { value.min(depth) };
+        let complete_min = options.iodepth_batch_complete_min.min(depth);
+        // fio, left to itself, fetches one completion at a time and lets the others wait, which counts as their latency.
+        // Unless the job says otherwise, everything that has ended is listed at once, and the queue is topped up after
+        // each, so that it stays full.
+        let complete_max = match options.iodepth_batch_complete_max {
+            Some(max) if self.job.is_set("iodepth_batch_complete_max") && max > 0 => max.max(complete_min),
+            _ => depth,
+        };
+        let own_batches = ["iodepth_batch", "iodepth_batch_complete_min", "iodepth_batch_complete_max", "iodepth_low"];
+        Batching {
+            tops_up: !own_batches.iter().any(|option| self.job.is_set(option)),
+            depth,
+            submit: at_most_depth(options.iodepth_batch),
+            complete_min,
+            complete_max: complete_max.max(1),
+            low: at_most_depth(options.iodepth_low.unwrap_or(0)),
+        }
+    }
+
+    #[inline(always)]
+    fn queue_io(&mut self, target: Target, pending: &mut Pending, now: u64, alone: bool) -> u64 {
+        // As many slots as the depth says were made, and fewer than that are taken.
+        let slot = self.free.pop().unwrap_or(0);
+        let unit = &self.units[slot as usize];
+        let io = self.prepare_io(slot, unit, target, now);
+        if !alone || !pending.slots.is_empty() {
+            return self.queue_prepared(slot, &io, pending, now);
+        }
+        match self.engine.queue(slot, &io) {
+            Queued::Pending => self.commit_one(slot, unit, pending),
+            Queued::Done(result) => self.ended_at_once(slot, result, pending),
+        }
+    }
+
+    fn queue_sync(&mut self, operation: Operation, file: u32, pending: &mut Pending, now: u64) -> u64 {
+        let slot = self.free.pop().unwrap_or(0);
+        let io = self.prepare_sync(slot, operation, file, now);
+        self.queue_prepared(slot, &io, pending, now)
+    }
+
+    #[inline(never)]
+    fn queue_prepared(&mut self, slot: u32, io: &Io, pending: &mut Pending, now: u64) -> u64 {
+        match self.engine.queue(slot, io) {
+            Queued::Pending => {
+                pending.slots.push(slot);
+                now
+            }
+            Queued::Done(result) => self.ended_at_once(slot, result, pending),
+        }
+    }
+
+    /// Hands over a single I/O.
+    #[inline(always)]
+    fn commit_one(&mut self, slot: u32, unit: &Unit, pending: &mut Pending) -> u64 {
+        match self.engine.commit() {
+            Ok(1) => {
+                let now = self.clock.ticks();
+                self.mark_issued(unit, now);
+                if self.recording.batches {
+                    bump(&self.samples.submit_map[batch_bucket(1)], 1);
+                }
+                now
+            }
+            result => {
+                pending.slots.push(slot);
+                self.commit_in_parts(result, pending)
+            }
+        }
+    }
+
+    /// Operations that an asynchronous engine does inside the call (trims, some syncs).
+    #[inline(never)]
+    fn ended_at_once(&mut self, slot: u32, result: i64, pending: &mut Pending) -> u64 {
+        let now = self.clock.ticks();
+        let unit = &self.units[slot as usize];
+        unit.issued_at(unit.start());
+        self.count_issue(unit, self.in_flight + 1);
+        self.settle(slot, result, now, pending);
+        now
+    }
+
+    /// Hands over what is queued. All units of one call share its time of issue.
+    #[inline(always)]
+    fn commit(&mut self, pending: &mut Pending, now: u64) -> u64 {
+        if pending.slots.is_empty() {
+            return now;
+        }
+        match self.engine.commit() {
+            Ok(taken) if taken as usize == pending.slots.len() => {
+                let now = self.clock.ticks();
+                self.mark_batch_issued(&pending.slots, now);
+                pending.slots.clear();
+                now
+            }
+            result => self.commit_in_parts(result, pending),
+        }
+    }
+
+    #[inline(always)]
+    fn mark_issued(&mut self, unit: &Unit, now: u64) {
+        self.in_flight += 1;
+        unit.issued_at(now);
+        unit.set_in_flight(true);
+        self.count_issue(unit, self.in_flight);
+    }
+
+    fn mark_batch_issued(&mut self, slots: &[u32], now: u64) {
+        for &slot in slots {
+            self.mark_issued(&self.units[slot as usize], now);
+        }
+        if self.recording.batches {
+            bump(&self.samples.submit_map[batch_bucket(slots.len() as u32)], 1);
+        }
+    }
+
+    /// The kernel took less than everything: let some I/O end, then offer the rest again.
+    #[cold]
+    #[inline(never)]
+    fn commit_in_parts(&mut self, first: Result<u32, Errno>, pending: &mut Pending) -> u64 {
+        let mut result = first;
+        let mut refused_since = None;
+        loop {
+            let now = self.clock.ticks();
+            match result {
+                Ok(taken) => {
+                    let taken = (taken as usize).min(pending.slots.len());
+                    let issued: Vec<u32> = pending.slots.drain(..taken).collect();
+                    self.mark_batch_issued(&issued, now);
+                    if taken > 0 {
+                        refused_since = None;
+                    }
+                }
+                Err(Errno(libc::EAGAIN | libc::EINTR | libc::EBUSY)) => {}
+                Err(errno) => {
+                    self.engine_failed("commit", errno);
+                    self.free.append(&mut pending.slots);
+                    return now;
+                }
+            }
+            if pending.slots.is_empty() {
+                return now;
+            }
+            if self.in_flight > 0 {
+                self.reap(1, self.plan.depth, false, pending);
+            } else {
+                let since = *refused_since.get_or_insert(now);
+                if self.clock.span_ns(now - since) > STALLED.as_nanos() as u64 || self.block.should_stop() {
+                    self.context.messages.send(&crate::message::Message::Error(
+                        "fio: aio appears to be stalled, giving up".to_owned(),
+                    ));
+                    self.engine_failed("commit", Errno(libc::EAGAIN));
+                    self.free.append(&mut pending.slots);
+                    return now;
+                }
+                std::thread::sleep(Duration::from_micros(100));
+            }
+            result = self.engine.commit();
+        }
+    }
+
+    /// Reaps until there is room again, or down to `iodepth_low`.
+    #[inline(always)]
+    fn reap_down(&mut self, batching: &Batching, pending: &mut Pending, mut now: u64) -> u64 {
+        if self.in_flight == 0 {
+            return now;
+        }
+        loop {
+            let before = self.in_flight;
+            let min = batching.complete_min.min(self.in_flight);
+            now = self.reap(min, batching.complete_max, batching.tops_up, pending);
+            let enough = batching.low == batching.depth || self.in_flight <= batching.low;
+            let nothing = self.in_flight == before;
+            if batching.tops_up || enough || nothing || self.stopping || self.in_flight == 0 {
+                return now;
+            }
+        }
+    }
+
+    /// Nothing may be issued before `until`: takes what ends meanwhile, or sleeps.
+    #[cold]
+    fn reap_or_wait(&mut self, until: u64, batching: &Batching, pending: &mut Pending) -> u64 {
+        if self.in_flight > 0 {
+            self.reap(1, batching.complete_max, false, pending)
+        } else {
+            self.wait_until(until)
+        }
+    }
+
+    /// Lists what has ended and settles it. All units of one reap share its time.
+    #[inline(always)]
+    fn reap(&mut self, min: u32, max: u32, tops_up: bool, pending: &mut Pending) -> u64 {
+        // Taken out for the time of the reap, so that the rest of the worker can be used meanwhile.
+        let mut completions = self.completions.take().unwrap_or_default();
+        completions.begin(max);
+        let result = self.engine.reap(min, &mut completions);
+        let now = self.clock.ticks();
+        if self.recording.batches {
+            bump(&self.samples.complete_map[batch_bucket(completions.list().len() as u32)], 1);
+        }
+        let mut last = now;
+        for completion in completions.list() {
+            self.in_flight -= 1;
+            self.settle(completion.slot, completion.result, now, pending);
+            if tops_up
+                && !self.stopping
+                && let Some(target) = self.next_in_pass()
+            {
+                last = self.queue_io(target, pending, last, true);
+            }
+        }
+        self.completions = Some(completions);
+        if let Err(errno) = result
+            && errno != Errno(libc::EINTR)
+        {
+            self.engine_failed("getevents", errno);
+        }
+        last
+    }
+
+    #[inline(always)]
+    fn settle(&mut self, slot: u32, result: i64, now: u64, pending: &mut Pending) {
+        match self.complete(slot, result, now) {
+            After::Free => self.free.push(slot),
+            After::GoOn => self.queue_rest(slot, pending),
+        }
+    }
+
+    #[cold]
+    fn queue_rest(&mut self, slot: u32, pending: &mut Pending) {
+        let io = self.rest_of(slot);
+        match self.engine.queue(slot, &io) {
+            Queued::Pending => pending.slots.push(slot),
+            Queued::Done(result) => {
+                let now = self.clock.ticks();
+                self.settle(slot, result, now, pending);
+            }
+        }
+    }
+
+    /// Waits for everything in flight.
+    fn drain(&mut self, batching: &Batching, pending: &mut Pending) {
+        self.block.set_stage(crate::region::Stage::Draining);
+        let now = self.clock.ticks();
+        self.commit(pending, now);
+        while self.in_flight > 0 || !pending.slots.is_empty() {
+            if self.in_flight > 0 {
+                self.reap(1, batching.depth, false, pending);
+            }
+            let now = self.clock.ticks();
+            self.commit(pending, now);
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Everything that happens before the start gate.
+
+use super::budget::Budget;
+use super::pace::Pace;
+use super::syncs::SyncRules;
+use super::{Recording, Worker, WorkerContext};
+use crate::engine::{Engine, Setup};
+use crate::files::open::OpenFiles;
+use crate::files::{self, FileError};
+use crate::message::Message;
+use crate::payload::Payload;
+use crate::plan;
+use crate::random::SeedUse;
+use crate::region::Stage;
+use crate::target::{Region as TargetRegion, Targets};
+use fathom_spec::JobSpec;
+use fathom_spec::options::threads::CpusAllowedPolicy;
+use fathom_spec::options::time::ClockSource;
+use fathom_stats::samples::SHORT_NS;
+use fathom_sys::clock::Clock;
+use fathom_sys::memory::{Mapping, page_size};
+use fathom_sys::{affinity, priority};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// Brings a worker to the start gate; `None` when it failed, which is then stored and told.
+pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worker<'a, E>> {
+    let (plan, job) = (context.worker_plan(), context.job());
+    apply_process_options(context)?;
+    let seeds = plan::seeds(plan, job);
+    let files = open_files(context)?;
+    let clock = chosen_clock(job, context.clock);
+    let (arena, buffer_stride, buffer_length) = arena::<E>(context)?;
+    let mut payload = Payload::new(plan.payload.clone(), seeds.generator(SeedUse::Buffer));
+    if E::TRAITS.uses_buffers && plan.writes_data() {
+        fill_buffers(&mut payload, &arena, buffer_stride, plan.depth as usize);
+    }
+    let setup = Setup {
+        job,
+        files: &files.list,
+        depth: plan.depth,
+        arena: arena.address(),
+        buffer_stride,
+        buffer_length,
+    };
+    let engine = match E::new(&setup) {
+        Ok(engine) => engine,
+        Err(error) => {
+            if !error.advice.is_empty() {
+                context.messages.send(&Message::Error(format!("fio: {}", error.advice)));
+            }
+            let text = format!("file:ioengines.c, func={}, error={}", error.call, error.errno);
+            context.fail(error.errno.0, &text);
+            return None;
+        }
+    };
+    let regions: Vec<TargetRegion> = files
+        .list
+        .iter()
+        .map(|file| TargetRegion { name: file.name.clone(), start: file.start, size: file.size })
+        .collect();
+    let budget = Budget::new(plan, job, regions.iter().fold(0, |sum, r| u64::saturating_add(sum, r.size)));
+    context.block().goal_bytes.store(budget.goal_bytes(), Relaxed);
+    let recording = recording(job, &engine);
+    let latency_limit_ns = job.latency.max_latency.0.map(|limit| limit.map_or(u64::MAX, |limit| limit.as_nanos() as u64));
+    let pace = Pace::of(plan, job, &seeds, clock).map(Box::new);
+    let syncs = SyncRules::of(job).filter(|_| plan.writes_data()).map(Box::new);
+    Some(Worker {
+        context: *context,
+        job,
+        plan,
+        block: context.block(),
+        samples: &context.block().samples,
+        units: context.region.units(context.index),
+        clock,
+        engine,
+        arena,
+        buffer_stride,
+        targets: Targets::new(plan.target_plan.clone(), &regions, seeds.clone()),
+        refreshes_payload: E::TRAITS.uses_buffers && !payload.is_static(),
+        payload,
+        recording,
+        usual_latency_ns: latency_limit_ns.map(|limit| match recording.is_usual() && pace.is_none() {
+            true => limit.min(SHORT_NS),
+            false => 0,
+        }),
+        has_rules: pace.is_some() || syncs.is_some() || budget.counts_ios(),
+        fds: files.list.iter().map(|file| file.fd).collect(),
+        budget,
+        pace,
+        syncs,
+        latency_limit_ns,
+        free: (0..plan.depth).rev().collect(),
+        in_flight: 0,
+        next_event: 0,
+        ramp_end_ns: None,
+        stopping: false,
+        completions: Some(Box::default()),
+        files,
+    })
+}
+
+/// The job's start delay; a range is drawn from.
+pub(super) fn start_delay(context: &WorkerContext<'_>) -> Duration {
+    let (low, high) = context.job().time.startdelay;
+    if high <= low {
+        return low;
+    }
+    let mut generator = plan::seeds(context.worker_plan(), context.job()).generator(SeedUse::StartDelay);
+    low + Duration::from_micros(generator.below((high - low).as_micros() as u64 + 1))
+}
+
+fn apply_process_options(context: &WorkerContext<'_>) -> Option<()> {
+    let (plan, job) = (context.worker_plan(), context.job());
+    let options = &job.threads;
+    priority::set_name(options.comm.as_deref().unwrap_or("fathom"));
+    priority::set_precise_sleep();
+    let check = |result: Result<(), fathom_sys::Errno>, call: &str| match result {
+        Ok(()) => Some(()),
+        Err(errno) => {
+            context.fail(errno.0, &format!("file:backend.c, func={call}, error={errno}"));
+            None
+        }
+    };
+    if options.nice != 0 {
+        check(priority::set_nice(options.nice), "setpriority")?;
+    }
+    if options.prio.is_some() || options.prioclass.is_some() || options.priohint.is_some() {
+        // A level without a class means best effort, as the kernel's own default does.
+        const BEST_EFFORT: u32 = 2;
+        let class = options.prioclass.unwrap_or(BEST_EFFORT);
+        let (level, hint) = (options.prio.unwrap_or(0), options.priohint.unwrap_or(0));
+        check(priority::set_io_priority(class, level, hint), "ioprio_set")?;
+    }
+    if let Some(cpus) = allowed_cpus(job, plan.subjob) {
+        check(affinity::bind(&cpus), "cpu_set_affinity")?;
+    }
+    Some(())
+}
+
+fn allowed_cpus(job: &JobSpec, subjob: u32) -> Option<Vec<u32>> {
+    let cpus: Vec<u32> = match (&job.threads.cpus_allowed, job.threads.cpumask) {
+        (Some(list), _) => list.0.clone(),
+        (None, Some(mask)) => (0..64).filter(|cpu| mask >> cpu & 1 == 1).collect(),
+        (None, None) => return None,
+    };
+    if cpus.is_empty() {
+        return None;
+    }
+    Some(match job.threads.cpus_allowed_policy {
+        Some(CpusAllowedPolicy::Split) => vec![cpus[subjob as usize % cpus.len()]],
+        _ => cpus,
+    })
+}
+
+fn chosen_clock(job: &JobSpec, calibrated: Clock) -> Clock {
+    match job.time.clocksource {
+        Some(ClockSource::GetTimeOfDay) => Clock::time_of_day(),
+        Some(ClockSource::ClockGetTime) => Clock::monotonic(),
+        Some(ClockSource::Cpu) | None => calibrated,
+    }
+}
+
+fn open_files(context: &WorkerContext<'_>) -> Option<OpenFiles> {
+    let (plan, job) = (context.worker_plan(), context.job());
+    let opened = files::resolve(plan, job).and_then(|entries| {
+        if !job.file.create_serialize {
+            let announce = |files, bytes| announce_layout(context, files, bytes);
+            files::layout::prepare(plan, job, &entries, context.plan.readonly, announce)?;
+        }
+        OpenFiles::open(plan, job, &entries)
+    });
+    let files = match opened {
+        Ok(files) => files,
+        Err(error) => {
+            tell_file_error(context, &error);
+            return None;
+        }
+    };
+    if job.file.pre_read {
+        context.set_stage(Stage::PreReading);
+        if let Err(errno) = files.read_into_cache() {
+            context.fail(errno.0, &format!("file:filesetup.c, func=pre_read, error={errno}"));
+            return None;
+        }
+    }
+    let block = context.block();
+    block.open_files.store(files.list.len() as u32, Relaxed);
+    for (place, device) in block.devices.iter().zip(&files.devices) {
+        place.store(*device, Relaxed);
+    }
+    Some(files)
+}
+
+/// Says that files are being laid out.
+pub(crate) fn announce_layout(context: &WorkerContext<'_>, files: usize, bytes: u64) {
+    let job = context.job().name.clone();
+    context.messages.send(&Message::LayingOut { job, files, bytes });
+}
+
+/// Stores and tells why files cannot be used.
+pub(crate) fn tell_file_error(context: &WorkerContext<'_>, error: &FileError) {
+    if let Some(message) = &error.message {
+        context.messages.send(&Message::Error(message.clone()));
+    }
+    context.fail(error.errno, &error.text);
+}
+
+/// Memory for all buffers: one mapping, each buffer aligned; touched before the clock starts.
+fn arena<E: Engine>(context: &WorkerContext<'_>) -> Option<(Mapping, usize, usize)> {
+    let (plan, job) = (context.worker_plan(), context.job());
+    let longest = plan.target_plan.lengths.iter().map(|rule| rule.max()).max().unwrap_or(1) as usize;
+    let alignment = (job.buffers.iomem_align as usize).max(page_size());
+    let stride = longest.div_ceil(alignment) * alignment;
+    let length = if E::TRAITS.uses_buffers { stride.checked_mul(plan.depth as usize) } else { Some(page_size()) };
+    let mapping = match length {
+        Some(length) => Mapping::private(length),
+        None => Err(fathom_sys::Errno(libc::ENOMEM)),
+    };
+    match mapping {
+        Ok(mapping) if E::TRAITS.uses_buffers => Some((mapping, stride, longest)),
+        // Diskless engines never touch their buffers: all slots share one page.
+        Ok(mapping) => Some((mapping, 0, longest)),
+        Err(errno) => {
+            context.messages.send(&Message::Error(format!(
+                "fio: no memory for {} buffers of {longest} bytes; use a smaller iodepth= or bs=",
+                plan.depth
+            )));
+            context.fail(errno.0, &format!("file:memory.c, func=iomem allocation, error={errno}"));
+            None
+        }
+    }
+}
+
+fn fill_buffers(payload: &mut Payload, arena: &Mapping, stride: usize, count: usize) {
+    for slot in 0..count {
+        let seed = payload.next_seed();
+        // SAFETY: the arena has `count` buffers of `stride` bytes, and nobody else has it yet.
+        let buffer = unsafe { std::slice::from_raw_parts_mut(arena.address().add(slot * stride), stride) };
+        payload.prepare(buffer, seed);
+    }
+}
+
+fn recording<E: Engine>(job: &JobSpec, engine: &E) -> Recording {
+    let options = &job.measurement;
+    Recording {
+        slat: !options.disable_slat && !engine.ends_at_once(),
+        clat: !options.disable_clat,
+        lat: !options.disable_lat,
+        slat_bins: options.slat_percentiles,
+        clat_bins: options.clat_percentiles,
+        lat_bins: options.lat_percentiles,
+        batches: engine.counts_batches(),
+        submission: !engine.ends_at_once(),
+    }
+}

@@ -1,0 +1,71 @@
+//! The loop for engines that end every I/O inside the call: one unit, one after the other.
+
+use super::Worker;
+use super::complete::After;
+use super::issue::Next;
+use crate::engine::{Engine, Io, Queued};
+use crate::target::Target;
+use fathom_stats::samples::{batch_bucket, bump};
+
+impl<E: Engine> Worker<'_, E> {
+    /// Runs until the budget, the time or an error ends it.
+    pub(super) fn run_synchronous(&mut self) {
+        let mut now = self.clock.ticks();
+        loop {
+            if now >= self.next_event {
+                self.handle_event(now);
+            }
+            if self.stopping || self.block.should_stop() {
+                return;
+            }
+            if let Some(target) = self.next_in_pass() {
+                now = self.run_one(target);
+                continue;
+            }
+            match self.next(now) {
+                Next::Io(target) => now = self.run_one(target),
+                Next::Sync(operation, file) => {
+                    let io = self.prepare_sync(0, operation, file, now);
+                    now = self.issue_and_wait(&io);
+                }
+                Next::Wait(until) => now = self.wait_until(until),
+                Next::End => return,
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn run_one(&mut self, target: Target) -> u64 {
+        // The end of one I/O is not the start of the next: what lies between is the tester's own time.
+        let io = self.prepare_io(0, &self.units[0], target, 0);
+        self.issue_and_wait(&io)
+    }
+
+    #[inline(always)]
+    fn issue_and_wait(&mut self, io: &Io) -> u64 {
+        let mut rest;
+        let mut io = io;
+        self.count_issue(&self.units[0], 1);
+        if self.recording.batches {
+            bump(&self.samples.submit_map[batch_bucket(1)], 1);
+            bump(&self.samples.complete_map[batch_bucket(1)], 1);
+        }
+        let start = self.clock.ticks();
+        self.units[0].started_at(start);
+        loop {
+            self.units[0].set_in_flight(true);
+            let result = match self.engine.queue(0, io) {
+                Queued::Done(result) => result,
+                Queued::Pending => 0,
+            };
+            let now = self.clock.ticks();
+            match self.complete(0, result, now) {
+                After::Free => return now,
+                After::GoOn => {
+                    rest = self.rest_of(0);
+                    io = &rest;
+                }
+            }
+        }
+    }
+}

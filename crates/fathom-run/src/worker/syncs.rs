@@ -1,0 +1,69 @@
+//! Syncs between writes: `fsync`, `fdatasync` and `sync_file_range` every so many writes.
+
+use crate::target::Target;
+use crate::target::direction::Direction;
+use crate::unit::Operation;
+use fathom_spec::JobSpec;
+
+/// The rules of a job, and how many writes have gone by since each sync.
+#[derive(Clone, Debug)]
+pub(super) struct SyncRules {
+    rules: Vec<Rule>,
+    last_file: u32,
+    /// Range written since the last range sync.
+    range: Option<(u64, u64)>,
+}
+
+#[derive(Clone, Debug)]
+struct Rule {
+    operation: Operation,
+    every: u64,
+    writes: u64,
+}
+
+impl SyncRules {
+    /// The rules of a job, if it has any.
+    pub(super) fn of(job: &JobSpec) -> Option<SyncRules> {
+        let range_every = job.io_type.sync_file_range.as_ref().map_or(0, |range| range.every);
+        let rules: Vec<Rule> = [
+            (Operation::Sync, job.io_type.fsync),
+            (Operation::DataSync, job.io_type.fdatasync),
+            (Operation::RangeSync, range_every),
+        ]
+        .into_iter()
+        .filter(|(_, every)| *every > 0)
+        .map(|(operation, every)| Rule { operation, every: u64::from(every), writes: 0 })
+        .collect();
+        (!rules.is_empty()).then_some(SyncRules { rules, last_file: 0, range: None })
+    }
+
+    /// A sync that must come before the next I/O: what, and of which file.
+    pub(super) fn due(&mut self) -> Option<(Operation, u32)> {
+        let rule = self.rules.iter_mut().find(|rule| rule.writes >= rule.every)?;
+        rule.writes = 0;
+        Some((rule.operation, self.last_file))
+    }
+
+    /// Counts an I/O.
+    pub(super) fn issued(&mut self, target: &Target) {
+        if target.direction != Direction::Write {
+            return;
+        }
+        for rule in &mut self.rules {
+            rule.writes += 1;
+        }
+        self.last_file = target.file;
+        let end = target.offset + u64::from(target.length);
+        let (start, furthest) = self.range.unwrap_or((target.offset, end));
+        self.range = Some((start.min(target.offset), furthest.max(end)));
+    }
+
+    /// Offset and length for a sync; only range syncs have any.
+    pub(super) fn take_range(&mut self, operation: Operation, _file: u32) -> (u64, u32) {
+        if operation != Operation::RangeSync {
+            return (0, 0);
+        }
+        let (start, end) = self.range.take().unwrap_or((0, 0));
+        (start, u32::try_from(end - start).unwrap_or(u32::MAX))
+    }
+}

@@ -1,0 +1,16 @@
+//! On which processors a thread may run.
+
+use crate::errno::{Errno, check};
+
+/// Binds the calling thread to these processors.
+pub fn bind(cpus: &[u32]) -> Result<(), Errno> {
+    const BITS: usize = 64;
+    let highest = cpus.iter().copied().max().ok_or(Errno(libc::EINVAL))? as usize;
+    let mut mask = vec![0u64; highest / BITS + 1];
+    for &cpu in cpus {
+        mask[cpu as usize / BITS] |= 1 << (cpu as usize % BITS);
+    }
+    // SAFETY: the mask is as long as the size says; 0 is the calling thread.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, mask.len() * 8, mask.as_ptr()) };
+    check(result).map(|_| ())
+}

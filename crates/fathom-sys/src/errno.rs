@@ -1,0 +1,54 @@
+//! A system error number as a type.
+
+use std::fmt;
+use std::io;
+
+/// An `errno` value; 0 never occurs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Errno(pub i32);
+
+impl Errno {
+    /// The error of the system call that just failed on this thread.
+    pub fn last() -> Errno {
+        Errno(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO))
+    }
+
+    /// The C library's text, for example `No space left on device`.
+    pub fn text(self) -> String {
+        let full = io::Error::from_raw_os_error(self.0).to_string();
+        // std appends ` (os error N)`; reports want the plain text.
+        match full.rfind(" (os error") {
+            Some(end) => full[..end].to_owned(),
+            None => full,
+        }
+    }
+}
+
+impl fmt::Display for Errno {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text())
+    }
+}
+
+impl std::error::Error for Errno {}
+
+impl From<io::Error> for Errno {
+    fn from(error: io::Error) -> Errno {
+        Errno(error.raw_os_error().unwrap_or(libc::EIO))
+    }
+}
+
+/// Turns the `-1` convention of the C library into a result.
+pub(crate) fn check(result: i64) -> Result<i64, Errno> {
+    if result < 0 { Err(Errno::last()) } else { Ok(result) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_plain() {
+        assert_eq!(Errno(libc::ENOSPC).text(), "No space left on device");
+    }
+}

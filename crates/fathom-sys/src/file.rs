@@ -1,0 +1,84 @@
+//! Files: advice, preallocation, range syncs and the flags that std does not offer.
+
+use crate::errno::{Errno, check};
+use std::ffi::CString;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Opens a file with exactly these flags (`O_*`; `O_CLOEXEC` is added) and creation mode.
+pub fn open(path: &Path, flags: i32, mode: u32) -> Result<OwnedFd, Errno> {
+    let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno(libc::EINVAL))?;
+    // SAFETY: the path is a valid C string for the whole call.
+    let fd = unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC, mode) };
+    check(i64::from(fd))?;
+    // SAFETY: a fresh descriptor that nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// `fallocate` with `FALLOC_FL_*` flags.
+pub fn fallocate(fd: RawFd, flags: i32, offset: u64, length: u64) -> Result<(), Errno> {
+    // SAFETY: no memory is passed.
+    let result = unsafe { libc::fallocate(fd, flags, offset as libc::off_t, length as libc::off_t) };
+    check(i64::from(result)).map(|_| ())
+}
+
+/// `posix_fallocate`, which falls back to writing where the file system cannot preallocate.
+pub fn posix_fallocate(fd: RawFd, offset: u64, length: u64) -> Result<(), Errno> {
+    // SAFETY: no memory is passed.
+    match unsafe { libc::posix_fallocate(fd, offset as libc::off_t, length as libc::off_t) } {
+        0 => Ok(()),
+        error => Err(Errno(error)),
+    }
+}
+
+/// Frees a range of a regular file (it reads as zeros afterwards; the size stays).
+pub fn punch_hole(fd: RawFd, offset: u64, length: u64) -> Result<(), Errno> {
+    fallocate(fd, libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE, offset, length)
+}
+
+/// Changes the size of a file.
+pub fn truncate(fd: RawFd, size: u64) -> Result<(), Errno> {
+    // SAFETY: no memory is passed.
+    check(i64::from(unsafe { libc::ftruncate(fd, size as libc::off_t) })).map(|_| ())
+}
+
+/// `posix_fadvise` with one of `POSIX_FADV_*`; a length of 0 means to the end.
+pub fn advise(fd: RawFd, offset: u64, length: u64, advice: i32) -> Result<(), Errno> {
+    // SAFETY: no memory is passed.
+    match unsafe { libc::posix_fadvise(fd, offset as libc::off_t, length as libc::off_t, advice) } {
+        0 => Ok(()),
+        error => Err(Errno(error)),
+    }
+}
+
+/// `fsync`.
+pub fn sync(fd: RawFd) -> Result<(), Errno> {
+    // SAFETY: no memory is passed.
+    check(i64::from(unsafe { libc::fsync(fd) })).map(|_| ())
+}
+
+/// `fdatasync`.
+pub fn sync_data(fd: RawFd) -> Result<(), Errno> {
+    // SAFETY: no memory is passed.
+    check(i64::from(unsafe { libc::fdatasync(fd) })).map(|_| ())
+}
+
+/// `sync_file_range` with `SYNC_FILE_RANGE_*` flags.
+pub fn sync_range(fd: RawFd, offset: u64, length: u64, flags: u32) -> Result<(), Errno> {
+    // SAFETY: no memory is passed.
+    check(i64::from(unsafe { libc::sync_file_range(fd, offset as _, length as _, flags) })).map(|_| ())
+}
+
+/// `syncfs`: the whole file system of the file.
+pub fn sync_file_system(fd: RawFd) -> Result<(), Errno> {
+    // SAFETY: no memory is passed.
+    check(i64::from(unsafe { libc::syncfs(fd) })).map(|_| ())
+}
+
+/// Gives this thread a descriptor table of its own, so that its system calls need no shared reference counts.
+/// Failure is harmless and ignored by callers.
+pub fn unshare_descriptors() -> Result<(), Errno> {
+    // SAFETY: CLONE_FILES only affects this thread's descriptor table.
+    check(i64::from(unsafe { libc::unshare(libc::CLONE_FILES) })).map(|_| ())
+}

@@ -1,0 +1,128 @@
+//! Memory maps: private arenas for I/O buffers, memory shared between processes, and mapped files.
+
+use crate::errno::Errno;
+use std::os::fd::RawFd;
+use std::ptr::NonNull;
+
+/// A mapping that is unmapped on drop.
+#[derive(Debug)]
+pub struct Mapping {
+    address: NonNull<u8>,
+    length: usize,
+}
+
+// SAFETY: a mapping is plain memory; nothing in it is tied to the thread that made it.
+unsafe impl Send for Mapping {}
+// SAFETY: shared access hands out raw pointers only; whoever dereferences them argues for it there.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Anonymous memory of this process, zeroed, page aligned.
+    pub fn private(length: usize) -> Result<Mapping, Errno> {
+        Mapping::map(length, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
+    }
+
+    /// Anonymous memory, zeroed, that processes forked later share. Pages are taken only when touched.
+    pub fn shared(length: usize) -> Result<Mapping, Errno> {
+        let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        Mapping::map(length, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
+    }
+
+    /// A part of a file, shared with everybody else who uses the file.
+    pub fn file(
+        fd: RawFd,
+        offset: u64,
+        length: usize,
+        readable: bool,
+        writable: bool,
+        private: bool,
+    ) -> Result<Mapping, Errno> {
+        let protection =
+            if readable { libc::PROT_READ } else { 0 } | if writable { libc::PROT_WRITE } else { 0 };
+        let sharing = if private { libc::MAP_PRIVATE } else { libc::MAP_SHARED };
+        Mapping::map(length, protection, sharing, fd, offset)
+    }
+
+    fn map(length: usize, protection: i32, flags: i32, fd: RawFd, offset: u64) -> Result<Mapping, Errno> {
+        let length = length.max(1);
+        // SAFETY: a new mapping at an address of the kernel's choice touches no existing memory.
+        let address =
+            unsafe { libc::mmap(std::ptr::null_mut(), length, protection, flags, fd, offset as libc::off_t) };
+        if address == libc::MAP_FAILED {
+            return Err(Errno::last());
+        }
+        let address = NonNull::new(address.cast()).ok_or(Errno(libc::ENOMEM))?;
+        Ok(Mapping { address, length })
+    }
+
+    /// First byte.
+    pub fn address(&self) -> *mut u8 {
+        self.address.as_ptr()
+    }
+
+    /// Length in bytes.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// A mapping is never empty; present for completeness.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Gives the kernel advice (`MADV_*`) on the whole mapping.
+    pub fn advise(&self, advice: i32) -> Result<(), Errno> {
+        // SAFETY: the range is this mapping, which is alive.
+        let result = unsafe { libc::madvise(self.address().cast(), self.length, advice) };
+        if result == 0 { Ok(()) } else { Err(Errno::last()) }
+    }
+
+    /// Writes changed pages of a part of a file mapping back. `offset` is rounded down to a page.
+    pub fn sync(&self, offset: usize, length: usize) -> Result<(), Errno> {
+        let start = offset / page_size() * page_size();
+        let end = (offset + length).min(self.length);
+        // SAFETY: start..end lies inside this mapping.
+        let result =
+            unsafe { libc::msync(self.address().add(start).cast(), end.saturating_sub(start), libc::MS_SYNC) };
+        if result == 0 { Ok(()) } else { Err(Errno::last()) }
+    }
+
+    /// Drops the pages of a part of the mapping from this process. `offset` is rounded down to a page.
+    pub fn drop_pages(&self, offset: usize, length: usize) -> Result<(), Errno> {
+        let start = offset / page_size() * page_size();
+        let end = (offset + length).min(self.length);
+        // SAFETY: start..end lies inside this mapping; it maps a file, whose content stays.
+        let result = unsafe {
+            libc::madvise(self.address().add(start).cast(), end.saturating_sub(start), libc::MADV_DONTNEED)
+        };
+        if result == 0 { Ok(()) } else { Err(Errno::last()) }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours and nobody may use its pointers after the owner is gone.
+        unsafe { libc::munmap(self.address().cast(), self.length) };
+    }
+}
+
+/// Size of a page in bytes.
+pub fn page_size() -> usize {
+    // SAFETY: sysconf has no preconditions.
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    if size > 0 { size as usize } else { 4096 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn anonymous_memory_is_zero_and_aligned() {
+        let mapping = Mapping::private(10_000).expect("mapped");
+        assert_eq!(mapping.address() as usize % page_size(), 0);
+        // SAFETY: 10 000 bytes were mapped and nobody else has the pointer.
+        let bytes = unsafe { std::slice::from_raw_parts(mapping.address(), 10_000) };
+        assert!(bytes.iter().all(|&b| b == 0));
+    }
+}

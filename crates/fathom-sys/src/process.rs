@@ -1,0 +1,100 @@
+//! Processes: fork, wait, kill.
+
+use crate::errno::{Errno, check};
+use crate::usage::{self, Usage};
+
+/// The two sides of a fork.
+pub enum Fork {
+    /// In the new process.
+    Child,
+    /// In the old one, with the child's process id.
+    Parent(u32),
+}
+
+/// Forks the process.
+///
+/// # Safety
+/// The calling process must have one thread only: locks that another thread holds would stay locked in the child.
+pub unsafe fn fork() -> Result<Fork, Errno> {
+    // SAFETY: the caller promises to be single-threaded.
+    match unsafe { libc::fork() } {
+        -1 => Err(Errno::last()),
+        0 => Ok(Fork::Child),
+        pid => Ok(Fork::Parent(pid as u32)),
+    }
+}
+
+/// Ends the process at once, without running anything registered for its end.
+pub fn exit_now(status: i32) -> ! {
+    // SAFETY: never returns and needs nothing.
+    unsafe { libc::_exit(status) }
+}
+
+/// How a child ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It left with this status.
+    Exited(i32),
+    /// This signal killed it.
+    Killed(i32),
+}
+
+/// Collects one child that has ended, if there is any: its pid, how it ended and what it used.
+pub fn reap_one() -> Option<(u32, Ended, Usage)> {
+    let mut status = 0;
+    let mut raw = usage::empty();
+    // SAFETY: both out-pointers are valid for the whole call.
+    let pid = unsafe { libc::wait4(-1, &mut status, libc::WNOHANG, &mut raw) };
+    if pid <= 0 {
+        return None;
+    }
+    let ended = if libc::WIFSIGNALED(status) {
+        Ended::Killed(libc::WTERMSIG(status))
+    } else {
+        Ended::Exited(libc::WEXITSTATUS(status))
+    };
+    Some((pid as u32, ended, Usage::from_raw(&raw)))
+}
+
+/// Sends a signal; a process that is gone is no error.
+pub fn kill(pid: u32, signal: i32) {
+    // SAFETY: no memory is passed.
+    unsafe { libc::kill(pid as libc::pid_t, signal) };
+}
+
+/// Makes the caller the leader of a new session, out of reach of the terminal's Ctrl-C.
+pub fn new_session() {
+    // SAFETY: no memory is passed; failure (already a leader) changes nothing.
+    unsafe { libc::setsid() };
+}
+
+/// Asks the kernel to kill this process when its parent ends, so that no worker outlives a killed supervisor.
+pub fn die_with_parent() -> Result<(), Errno> {
+    // SAFETY: no memory is passed.
+    check(i64::from(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })).map(|_| ())
+}
+
+/// Points a standard stream (0, 1 or 2) at /dev/null.
+pub fn detach_stream(stream: i32) {
+    // SAFETY: a valid C string; the descriptors are this process's own.
+    unsafe {
+        let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
+        if null >= 0 {
+            libc::dup2(null, stream);
+            if null > 2 {
+                libc::close(null);
+            }
+        }
+    }
+}
+
+/// The caller's process id.
+pub fn own_pid() -> u32 {
+    std::process::id()
+}
+
+/// The calling thread's id.
+pub fn own_thread_id() -> u32 {
+    // SAFETY: no memory is passed.
+    unsafe { libc::syscall(libc::SYS_gettid) as u32 }
+}

@@ -1,0 +1,18 @@
+//! Exit codes.
+
+use fathom_run::supervisor::Outcome;
+use std::process::ExitCode;
+
+/// A mistake in what was asked for, or the machine refused to start.
+pub(crate) const SETUP_FAILED: u8 = 1;
+/// A signal ended the run.
+const ENDED_BY_SIGNAL: u8 = 128;
+
+/// 0 when all went well, the number of jobs that failed, or 128 after a signal.
+pub(crate) fn code(outcome: &Outcome) -> ExitCode {
+    if outcome.signal.is_some() {
+        return ExitCode::from(ENDED_BY_SIGNAL);
+    }
+    // 127 and above mean other things to a shell.
+    ExitCode::from(outcome.failed_jobs.min(126) as u8)
+}

@@ -1,0 +1,84 @@
+//! Where text goes: standard output and error, or the file of `--output`; and the status line, which always goes to the
+//! terminal.
+
+use fathom_report::eta;
+use fathom_spec::{Message, Stream};
+use fathom_stats::live::LiveTick;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// The streams of one run.
+pub(crate) struct Output {
+    file: Option<File>,
+    status_line_length: usize,
+    newline_every: Option<Duration>,
+    last_newline: Instant,
+}
+
+impl Output {
+    /// Everything goes to the terminal.
+    pub(crate) fn terminal() -> Output {
+        Output { file: None, status_line_length: 0, newline_every: None, last_newline: Instant::now() }
+    }
+
+    /// Reports and messages go to a file, which is emptied first.
+    pub(crate) fn file(path: &Path) -> io::Result<Output> {
+        Ok(Output { file: Some(File::create(path)?), ..Output::terminal() })
+    }
+
+    /// Keeps a status line every so often by starting a new one.
+    pub(crate) fn keep_status_lines(&mut self, every: Option<Duration>) {
+        self.newline_every = every;
+    }
+
+    /// A message of the parser.
+    pub(crate) fn say(&mut self, message: &Message) {
+        match message.stream {
+            Stream::Stdout => self.line(&message.text),
+            Stream::Stderr => self.error_line(&message.text),
+        }
+    }
+
+    /// A line of the report or an informational message.
+    pub(crate) fn line(&mut self, text: &str) {
+        self.bytes(format!("{text}\n").as_bytes());
+    }
+
+    /// Part of a report.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        // A reader that has gone away (`| head`) is no error of ours.
+        let _ = match &mut self.file {
+            Some(file) => file.write_all(bytes),
+            None => {
+                self.status_line_length = 0;
+                let mut stdout = io::stdout().lock();
+                stdout.write_all(bytes).and_then(|()| stdout.flush())
+            }
+        };
+    }
+
+    /// A message for standard error.
+    pub(crate) fn error_line(&mut self, text: &str) {
+        let line = format!("{text}\n");
+        let _ = match &mut self.file {
+            Some(file) => file.write_all(line.as_bytes()),
+            None => io::stderr().write_all(line.as_bytes()),
+        };
+    }
+
+    /// Replaces the status line.
+    pub(crate) fn status_line(&mut self, tick: &LiveTick) {
+        let line = eta::status_line(tick);
+        let padded = eta::padded(&line, self.status_line_length);
+        self.status_line_length = line.chars().count();
+        let mut stdout = io::stdout().lock();
+        let newline = self.newline_every.is_some_and(|every| self.last_newline.elapsed() >= every);
+        let start = if newline { "\n" } else { "" };
+        if newline {
+            self.last_newline = Instant::now();
+        }
+        let _ = write!(stdout, "{start}{padded}\r").and_then(|()| stdout.flush());
+    }
+}

@@ -1,0 +1,163 @@
+//! One run: from typed jobs to the printed report.
+
+use crate::exit;
+use crate::output::Output;
+use fathom_engines::EngineEntry;
+use fathom_report::header::{JobHeader, layout_line, starting_line};
+use fathom_report::{Format, by_name};
+use fathom_run::message::Message;
+use fathom_run::plan::{Plan, WorkerPlan};
+use fathom_run::supervisor::{self, Observer, Options, RunWorker};
+use fathom_spec::options::description::KbBase;
+use fathom_spec::{Eta, JobSpec, OutputFormats, RunSpec};
+use fathom_stats::live::LiveTick;
+use fathom_stats::report::RunReport;
+use fathom_sys::clock::Calibration;
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+/// The version that compatible readers expect.
+const COMPATIBLE_VERSION: &str = "fio-3.42";
+
+/// Runs what was asked for and prints the result.
+pub(crate) fn run(spec: &RunSpec, calibration: Calibration) -> ExitCode {
+    let mut output = match &spec.program.output {
+        None => Output::terminal(),
+        Some(path) => match Output::file(path) {
+            Ok(output) => output,
+            Err(error) => {
+                let text = format!("fathom: cannot write to --output={}: {error}", path.display());
+                Output::terminal().error_line(&text);
+                return ExitCode::from(exit::SETUP_FAILED);
+            }
+        },
+    };
+    output.keep_status_lines(spec.program.eta_newline);
+    let plan = match Plan::new(spec, |name| fathom_engines::find(name).map(|engine| engine.traits)) {
+        Ok(plan) => plan,
+        Err(text) => {
+            output.error_line(&text);
+            return ExitCode::from(exit::SETUP_FAILED);
+        }
+    };
+    spec.messages.iter().for_each(|message| output.say(message));
+    if spec.program.parse_only {
+        return ExitCode::SUCCESS;
+    }
+    if spec.program.formats.normal {
+        print_headers(&plan, &mut output);
+    }
+    supervise(spec, &plan, calibration, output)
+}
+
+fn supervise(spec: &RunSpec, plan: &Plan, calibration: Calibration, output: Output) -> ExitCode {
+    let engines: Vec<RunWorker> = plan
+        .jobs
+        .iter()
+        .filter_map(|job| fathom_engines::find(&job.engine.ioengine.name))
+        .map(|engine: &EngineEntry| engine.run)
+        .collect();
+    let options =
+        Options { tick: shows_status(spec).then_some(spec.program.eta_interval), version: COMPATIBLE_VERSION };
+    let mut observer = Console { output, formats: spec.program.formats };
+    match supervisor::run(plan, engines, calibration.finish(), options, &mut observer) {
+        Ok(outcome) => {
+            observer.print(&outcome.report);
+            exit::code(&outcome)
+        }
+        Err(errno) => {
+            observer.output.error_line(&format!(
+                "fathom: the run cannot start: {errno}; fewer jobs or a smaller iodepth= need less memory and fewer processes"
+            ));
+            ExitCode::from(exit::SETUP_FAILED)
+        }
+    }
+}
+
+/// The status line is for people: on a terminal, with the report for people, unless asked for or against.
+fn shows_status(spec: &RunSpec) -> bool {
+    let wanted = match spec.program.eta {
+        Eta::Always => true,
+        Eta::Never => return false,
+        Eta::Auto => std::io::stdout().is_terminal(),
+    };
+    wanted && (spec.program.formats.normal || spec.program.output.is_some())
+}
+
+fn print_headers(plan: &Plan, output: &mut Output) {
+    for (index, job) in plan.jobs.iter().enumerate() {
+        if let Some(worker) = plan.workers.iter().find(|worker| worker.job == index) {
+            output.bytes(header(job, worker).lines().as_bytes());
+        }
+    }
+    output.line(COMPATIBLE_VERSION);
+    let threads = plan.workers.iter().filter(|worker| plan.job_of(worker).threads.thread).count();
+    output.line(&starting_line(plan.workers.len() - threads, threads));
+}
+
+fn header(job: &JobSpec, worker: &WorkerPlan) -> JobHeader {
+    let [read, write, trim] = &worker.target_plan.lengths;
+    JobHeader {
+        name: job.name.clone(),
+        group_id: worker.group_id,
+        workload: job.io_type.rw.rw.to_string(),
+        read_block_size: (read.min(), read.max()),
+        write_block_size: (write.min(), write.max()),
+        trim_block_size: (trim.min(), trim.max()),
+        sequential_and_random: job.block_size.bs_is_seq_rand,
+        engine: job.engine.ioengine.name.clone(),
+        queue_depth: worker.depth,
+        clones: job.job_description.numjobs,
+        kb_base: if job.job_description.kb_base == KbBase::Decimal { 1000 } else { 1024 },
+        significant_figures: job.measurement.significant_figures,
+    }
+}
+
+/// Shows a run to people and programs.
+struct Console {
+    output: Output,
+    formats: OutputFormats,
+}
+
+impl Console {
+    /// Writes a report in every format asked for, in the fixed order of formats.
+    fn print(&mut self, report: &RunReport) {
+        let chosen: [(bool, &str); 3] = [
+            (self.formats.json && !self.formats.json_plus, "json"),
+            (self.formats.json_plus, "json+"),
+            (self.formats.normal, "normal"),
+        ];
+        for format in chosen.iter().filter(|(wanted, _)| *wanted).filter_map(|(_, name)| by_name(name)) {
+            self.print_in(format, report);
+        }
+    }
+
+    fn print_in(&mut self, format: &dyn Format, report: &RunReport) {
+        let mut bytes = Vec::new();
+        // Writing to memory cannot fail.
+        if format.write(report, &mut bytes).is_ok() {
+            self.output.bytes(&bytes);
+        }
+    }
+}
+
+impl Observer for Console {
+    fn message(&mut self, message: &Message) {
+        match message {
+            Message::Output(text) => self.output.line(text),
+            Message::Error(text) => self.output.error_line(text),
+            Message::LayingOut { job, files, bytes } if self.formats.normal => {
+                self.output.line(&layout_line(job, *files, *bytes));
+            }
+            Message::LayingOut { .. } | Message::StageChanged | Message::FilesReady(_) => {}
+        }
+    }
+
+    fn tick(&mut self, tick: &LiveTick) {
+        self.output.status_line(tick);
+    }
+
+    fn interim_report(&mut self, report: &RunReport) {
+        self.print(report);
+    }
+}
