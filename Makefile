@@ -1,0 +1,23 @@
+# The entry points. `make help` lists them; the work is in scripts/ and xtask/.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help run test lint bench deny
+
+help: ## List the entry points
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+run: ## Build the release and run a three-second job on a temporary file
+	@scripts/run.sh
+
+test: ## Formatting, lints, documentation, house rules and all tests, with one summary
+	@scripts/test.sh
+
+lint: ## The checks of `make test` without the tests
+	@scripts/test.sh --checks-only
+
+bench: ## Compare with the installed fio (best as root on an idle machine); BENCH=--write updates docs/performance.md
+	@scripts/bench.sh $(BENCH)
+
+deny: ## Check licences, sources and bans of all dependencies with cargo-deny
+	@scripts/deny.sh

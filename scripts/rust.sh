@@ -1,0 +1,28 @@
+# Sourced by the other scripts: finds cargo, or says how to get it.
+
+# The newest Rust that the workspace asks for stands in Cargo.toml; cargo itself checks it.
+wanted_rust=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+
+# A shell that was open before Rust was installed does not have it on its path yet.
+if ! command -v cargo >/dev/null && [ -x "$HOME/.cargo/bin/cargo" ]; then
+    PATH="$HOME/.cargo/bin:$PATH"
+fi
+
+if ! command -v cargo >/dev/null; then
+    cat >&2 <<END
+fathom is built with Rust $wanted_rust or newer, and no cargo was found. Install it for your user with
+
+    curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh
+
+or from your distribution's packages, then run make again.
+END
+    exit 1
+fi
+
+if ! command -v cc >/dev/null; then
+    echo "Rust links with the system's C compiler, and no cc was found: install one (Debian: apt-get install gcc libc6-dev)." >&2
+    exit 1
+fi
+
+# Where cargo puts what it builds.
+target_directory=${CARGO_TARGET_DIR:-target}

@@ -1,0 +1,35 @@
+# Sourced by test.sh: gets what the checks and tests need and this machine lacks, where that is allowed. What cannot be
+# had is no failure: the tests that need it are skipped, and the summary says so.
+
+# Debian package and the command that shows that it is there.
+needed_packages=(
+    fio:fio
+    strace:strace
+    e2fsprogs:mkfs.ext4
+    xfsprogs:mkfs.xfs
+    util-linux:losetup
+    fuse3:fusermount3
+)
+
+install_missing_packages() {
+    local entry missing=()
+    for entry in "${needed_packages[@]}"; do
+        PATH="$PATH:/usr/sbin:/sbin" command -v "${entry#*:}" >/dev/null || missing+=("${entry%%:*}")
+    done
+    [ ${#missing[@]} -gt 0 ] || return 0
+    if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+        echo "note: not installed: ${missing[*]}; the tests that need them will be skipped"
+        return 0
+    fi
+    echo "installing ${missing[*]}"
+    local log=$1
+    export DEBIAN_FRONTEND=noninteractive
+    { timeout 300 apt-get -qq update && timeout 600 apt-get -qq install -y --no-install-recommends "${missing[@]}"; } \
+        >"$log" 2>&1 </dev/null || { echo "note: that failed; the tests that need them will be skipped"; tail -3 "$log"; }
+}
+
+install_missing_components() {
+    command -v rustup >/dev/null || return 0
+    cargo fmt --version >/dev/null 2>&1 || rustup -q component add rustfmt || true
+    cargo clippy --version >/dev/null 2>&1 || rustup -q component add clippy || true
+}

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Every check and every test, one after the other even when one fails, and a summary at the end. The last line is
+# `N passed, N failed, N skipped`; the exit status is 0 when nothing failed.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+. scripts/rust.sh
+. scripts/set-up.sh
+
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/fathom-test.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# Tests that cannot run on this machine add a line each to this file.
+export FATHOM_SKIP_LOG=${FATHOM_SKIP_LOG:-$scratch/skipped}
+: >"$FATHOM_SKIP_LOG"
+failed_steps=()
+
+step() {
+    local title=$1
+    shift
+    printf '\n== %s\n' "$title"
+    "$@" || failed_steps+=("$title")
+}
+
+# A check whose tool is missing counts as skipped.
+step_with() {
+    local tool=$1 title=$2
+    if cargo "$tool" --version >/dev/null 2>&1; then
+        step "${@:2}"
+    else
+        echo "SKIP $title: cargo $tool is not installed" | tee -a "$FATHOM_SKIP_LOG"
+    fi
+}
+
+run_tests() {
+    cargo test --workspace --no-fail-fast --locked 2>&1 | tee "$scratch/tests"
+}
+
+sum_of() {
+    awk -v word="$1" '/^test result:/ { for (i = 2; i <= NF; i++) if ($i ~ "^" word) sum += $(i - 1) } END { print sum + 0 }' \
+        "$scratch/tests"
+}
+
+summary() {
+    local passed failed skipped
+    passed=$(sum_of passed)
+    failed=$(sum_of failed)
+    skipped=$(grep -c . "$FATHOM_SKIP_LOG")
+    printf '\n== summary\n'
+    grep '^test result:' "$scratch/tests"
+    grep -E '^test .* \.\.\. FAILED$' "$scratch/tests"
+    [ "$skipped" -eq 0 ] || { echo "skipped:"; sed 's/^SKIP /  /' "$FATHOM_SKIP_LOG"; }
+    local title
+    for title in "${failed_steps[@]}"; do
+        echo "failed step: $title"
+        # Failing tests are counted one by one. A step without any, such as one that does not build, counts as one.
+        if [ "$title" != tests ] || [ "$(sum_of failed)" -eq 0 ]; then
+            failed=$((failed + 1))
+        fi
+    done
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ "$failed" -eq 0 ]
+}
+
+install_missing_packages "$scratch/packages"
+install_missing_components
+: >"$scratch/tests"
+step_with fmt formatting cargo fmt --all -- --check
+step_with clippy lints cargo clippy --workspace --all-targets --locked -- -D warnings
+step documentation env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+step "house rules" cargo run --quiet --locked -p xtask -- tidy
+if [ "${1:-}" != --checks-only ]; then
+    step tests run_tests
+fi
+summary

@@ -1,0 +1,122 @@
+//! The cases: which job, what is measured of it, and what fathom is to reach.
+
+use super::table::{Goal, Unit};
+use std::path::Path;
+
+/// One line of the table.
+pub(crate) struct Case {
+    /// What is done, in the words of a job.
+    pub(crate) name: String,
+    /// What the figures are.
+    pub(crate) unit: Unit,
+    /// What is wanted of them.
+    pub(crate) goal: Goal,
+    /// How they are had.
+    pub(crate) measure: Measure,
+}
+
+/// How to measure a job, given as the words of its command line.
+pub(crate) enum Measure {
+    /// I/Os per second, as the program itself reports them.
+    Rate(Vec<String>),
+    /// Time from start to exit, over so many runs.
+    Wall(Vec<String>, usize),
+    /// User-space instructions per I/O.
+    Instructions(Vec<String>),
+    /// Peak memory of all processes together.
+    Memory(Vec<String>),
+    /// Not on this machine.
+    Impossible(String),
+}
+
+/// All cases, with the block device that those on a device use, or why there is none.
+pub(crate) fn all(device: Result<&Path, String>) -> Vec<Case> {
+    let mut cases = null_cases();
+    for engine in ["io_uring", "libaio", "psync", "posixaio"] {
+        for depth in [1, 32] {
+            cases.push(device_case(engine, depth, &device));
+        }
+    }
+    cases.extend(whole_runs());
+    cases
+}
+
+const ENDLESS: &str = "--name=bench --ioengine=null --rw=randread --bs=4k --size=1t";
+
+fn null_cases() -> Vec<Case> {
+    let rate = |depth: u32, times: f64| Case {
+        name: format!("null, 4k randread, depth {depth}"),
+        unit: Unit::PerSecond,
+        goal: Goal::RatioAtLeast(times),
+        measure: Measure::Rate(words(&format!("{ENDLESS} --iodepth={depth} --time_based --runtime=2"))),
+    };
+    let instructions = Case {
+        name: "null, 4k randread, depth 32: user-space instructions per I/O".to_owned(),
+        unit: Unit::Instructions,
+        goal: Goal::Below(300.0),
+        measure: Measure::Instructions(words(&format!("{ENDLESS} --iodepth=32 --thread"))),
+    };
+    vec![rate(1, 4.0), rate(32, 8.0), instructions]
+}
+
+fn device_case(engine: &str, depth: u32, device: &Result<&Path, String>) -> Case {
+    let measure = match device {
+        Err(reason) => Measure::Impossible(reason.clone()),
+        Ok(path) => Measure::Rate(words(&format!(
+            "--name=bench --filename={} --ioengine={engine} --rw=randread --bs=4k --direct=1 --iodepth={depth} \
+             --time_based --runtime=2",
+            path.display()
+        ))),
+    };
+    let times = if engine == "io_uring" && depth == 32 { 1.3 } else { 1.0 };
+    Case {
+        name: format!("{engine} on memory-backed block device, 4k randread, direct, depth {depth}"),
+        unit: Unit::PerSecond,
+        goal: Goal::RatioAtLeast(times),
+        measure,
+    }
+}
+
+fn whole_runs() -> Vec<Case> {
+    let small = "--name=bench --ioengine=null --rw=randread --bs=4k --size=1m";
+    let many =
+        "--name=bench --ioengine=null --rw=randread --bs=4k --size=64k --numjobs=1000 --group_reporting";
+    vec![
+        Case {
+            name: "1 MiB on null, start to exit".to_owned(),
+            unit: Unit::Milliseconds,
+            goal: Goal::Below(30.0),
+            measure: Measure::Wall(words(small), 20),
+        },
+        Case {
+            name: "1,000 jobs of 64 KiB on null, start to exit".to_owned(),
+            unit: Unit::Milliseconds,
+            goal: Goal::RatioBelow(1.0),
+            measure: Measure::Wall(words(many), 5),
+        },
+        Case {
+            name: "1,000 jobs on null for 5 s, peak memory".to_owned(),
+            unit: Unit::Mebibytes,
+            goal: Goal::RatioBelow(0.5),
+            measure: Measure::Memory(words(&format!("{many} --time_based --runtime=5"))),
+        },
+    ]
+}
+
+/// The words of a command line without quoting.
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_device_its_cases_say_why() {
+        let cases = all(Err("needs root".to_owned()));
+        let impossible = cases.iter().filter(|case| matches!(case.measure, Measure::Impossible(_))).count();
+        assert_eq!(impossible, 8);
+        assert_eq!(cases.len(), all(Ok(Path::new("/dev/zram1"))).len());
+    }
+}

@@ -1,0 +1,143 @@
+//! `xtask bench`: the same jobs with an installed fio and with fathom, in turns, and a table of what came out.
+
+mod callgrind;
+mod cases;
+mod device;
+mod machine;
+mod memory;
+mod programs;
+mod table;
+
+use cases::{Case, Measure};
+use programs::Programs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use table::{Measured, Row};
+
+/// What was asked for.
+#[derive(Debug, PartialEq, Eq)]
+struct Options {
+    /// Store the table in docs/performance.md.
+    write: bool,
+    /// Runs of each program per case.
+    rounds: usize,
+    /// Part of the names of the cases to run.
+    only: Option<String>,
+}
+
+impl Options {
+    fn parse(words: &[String]) -> Result<Options, String> {
+        let mut options = Options { write: false, rounds: 5, only: None };
+        for word in words {
+            match word.split_once('=').unwrap_or((word, "")) {
+                ("--write", "") => options.write = true,
+                ("--rounds", number) => match number.parse() {
+                    Ok(rounds) if rounds > 0 => options.rounds = rounds,
+                    _ => return Err(format!("{word}: the number of rounds is 1 or more")),
+                },
+                ("--only", text) => options.only = Some(text.to_owned()),
+                _ => return Err(format!("{word}: no such option of bench\n\n{}", crate::USAGE)),
+            }
+        }
+        match (options.write, &options.only) {
+            (true, Some(_)) => Err("--write stores the whole table, so it takes no --only".to_owned()),
+            _ => Ok(options),
+        }
+    }
+}
+
+/// Set when the user wants to stop. Programs that run get the signal too; what was set up is then taken down.
+#[derive(Clone)]
+struct Interrupt(Arc<AtomicBool>);
+
+impl Interrupt {
+    fn install() -> Result<Interrupt, String> {
+        let flag = Arc::new(AtomicBool::new(false));
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+            signal_hook::flag::register(signal, Arc::clone(&flag))
+                .map_err(|error| format!("signals cannot be caught: {error}"))?;
+        }
+        Ok(Interrupt(flag))
+    }
+
+    fn check(&self) -> Result<(), String> {
+        match self.0.load(Ordering::Relaxed) {
+            true => Err("interrupted".to_owned()),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Runs the benchmark and prints its table.
+pub(crate) fn run(repository: &Path, words: &[String]) -> Result<(), String> {
+    let options = Options::parse(words)?;
+    let interrupt = Interrupt::install()?;
+    let programs = Programs::find(interrupt.clone())?;
+    let machine = machine::describe(&programs);
+    machine.iter().for_each(|line| eprintln!("{line}"));
+    // Kept until the end: the cases name the device by its path.
+    let device = device::MemoryDevice::create();
+    let device_path = device.as_ref().map(|device| device.path()).map_err(Clone::clone);
+    let mut rows = Vec::new();
+    for case in cases::all(device_path).into_iter().filter(|case| is_wanted(case, &options)) {
+        eprintln!("{} ...", case.name);
+        let measured = measure(&case.measure, &programs, options.rounds);
+        interrupt.check()?;
+        let row = Row { case: case.name, unit: case.unit, goal: case.goal, measured };
+        eprintln!("{row}");
+        rows.push(row);
+    }
+    drop(device);
+    let table = table::markdown(&rows);
+    println!("{table}");
+    match options.write {
+        true => table::store(&repository.join("docs/performance.md"), &machine, options.rounds, &table),
+        false => Ok(()),
+    }
+}
+
+fn is_wanted(case: &Case, options: &Options) -> bool {
+    options.only.as_ref().is_none_or(|text| case.name.contains(text.as_str()))
+}
+
+fn measure(measure: &Measure, programs: &Programs, rounds: usize) -> Measured {
+    let result = match measure {
+        Measure::Rate(words) => programs.in_turns(rounds, |program| programs.rate(program, words)),
+        Measure::Wall(words, rounds) => {
+            programs.in_turns(*rounds, |program| programs.wall_ms(program, words))
+        }
+        Measure::Instructions(words) => callgrind::instructions(programs, words),
+        Measure::Memory(words) => memory::peaks(programs, words),
+        Measure::Impossible(reason) => Err(reason.clone()),
+    };
+    match result {
+        Ok(pair) => Measured::Pair(pair),
+        Err(reason) => Measured::Skipped(reason),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(words: &[&str]) -> Result<Options, String> {
+        Options::parse(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn options_are_read() {
+        assert_eq!(parse(&[]), Ok(Options { write: false, rounds: 5, only: None }));
+        assert_eq!(
+            parse(&["--rounds=3", "--only=null"]),
+            Ok(Options { write: false, rounds: 3, only: Some("null".into()) })
+        );
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        for words in [&["--rounds=0"][..], &["--rounds=x"], &["--fast"], &["--write", "--only=null"]] {
+            assert!(parse(words).is_err(), "{words:?}");
+        }
+    }
+}

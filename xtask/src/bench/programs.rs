@@ -1,0 +1,186 @@
+//! The two programs, and runs of them.
+
+use super::Interrupt;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+use tempfile::TempDir;
+
+/// A program under test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Program {
+    /// The installed fio.
+    Fio,
+    /// The release build beside this one.
+    Fathom,
+}
+
+/// A figure of each program.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Pair {
+    /// Of fio.
+    pub(crate) fio: f64,
+    /// Of fathom.
+    pub(crate) fathom: f64,
+}
+
+/// Both programs and a directory for what they leave lying about.
+pub(crate) struct Programs {
+    fathom: PathBuf,
+    scratch: TempDir,
+    interrupt: Interrupt,
+}
+
+impl Programs {
+    /// Finds both, or says which is missing.
+    pub(crate) fn find(interrupt: Interrupt) -> Result<Programs, String> {
+        let own = std::env::current_exe().map_err(|error| format!("the path of xtask: {error}"))?;
+        let fathom = own.parent().unwrap_or(Path::new(".")).join("fathom");
+        if !fathom.is_file() {
+            let wanted = fathom.display();
+            return Err(format!(
+                "{wanted} is missing: `make bench` builds it, or cargo build --release -p fathom"
+            ));
+        }
+        let scratch = tempfile::Builder::new()
+            .prefix("fathom-bench.")
+            .tempdir()
+            .map_err(|error| format!("a temporary directory: {error}"))?;
+        let programs = Programs { fathom, scratch, interrupt };
+        if !programs.version(Program::Fio).starts_with("fio-") {
+            return Err(
+                "fio is not installed, so there is nothing to compare with (Debian: apt-get install fio)"
+                    .to_owned(),
+            );
+        }
+        Ok(programs)
+    }
+
+    /// What the program calls itself, or nothing if it cannot be run.
+    pub(crate) fn version(&self, program: Program) -> String {
+        let told = self.command(program, &[]).arg("--version").output();
+        told.map(|told| String::from_utf8_lossy(&told.stdout).trim().to_owned()).unwrap_or_default()
+    }
+
+    /// Where temporary files go.
+    pub(crate) fn scratch(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    /// The program with these words in front of it (such as `nice`), run where its files do no harm.
+    pub(crate) fn command(&self, program: Program, before: &[&str]) -> Command {
+        let path = match program {
+            Program::Fio => Path::new("fio"),
+            Program::Fathom => &self.fathom,
+        };
+        let mut command = match before.split_first() {
+            None => Command::new(path),
+            Some((first, rest)) => {
+                let mut command = Command::new(first);
+                command.args(rest).arg(path);
+                command
+            }
+        };
+        command.current_dir(self.scratch.path()).stdin(Stdio::null());
+        command
+    }
+
+    /// I/Os per second of all jobs together, in all directions.
+    pub(crate) fn rate(&self, program: Program, job: &[String]) -> Result<f64, String> {
+        let mut command = self.command(program, &[]);
+        command.args(job).arg("--output-format=json");
+        let text = self.finish(program, command)?;
+        rate_in(&text).map_err(|error| format!("{program:?}: {error}"))
+    }
+
+    /// Milliseconds from start to exit.
+    pub(crate) fn wall_ms(&self, program: Program, job: &[String]) -> Result<f64, String> {
+        let mut command = self.command(program, &[]);
+        command.args(job);
+        let start = Instant::now();
+        self.finish(program, command)?;
+        Ok(start.elapsed().as_secs_f64() * 1000.0)
+    }
+
+    /// Runs to the end and gives what was printed; a run that failed is no measurement.
+    pub(crate) fn finish(&self, program: Program, mut command: Command) -> Result<String, String> {
+        self.interrupt.check()?;
+        let ended = command.output().map_err(|error| format!("{program:?} cannot be run: {error}"))?;
+        self.interrupt.check()?;
+        match ended.status.success() {
+            true => Ok(String::from_utf8_lossy(&ended.stdout).into_owned()),
+            false => {
+                let told = String::from_utf8_lossy(&ended.stderr).into_owned();
+                let first = told.lines().find(|line| !line.trim().is_empty()).unwrap_or("no message");
+                Err(format!("{program:?} failed: {first}"))
+            }
+        }
+    }
+
+    /// Measures both in turns, so that a machine that drifts drifts under both, and gives the medians.
+    pub(crate) fn in_turns(
+        &self,
+        rounds: usize,
+        measure: impl Fn(Program) -> Result<f64, String>,
+    ) -> Result<Pair, String> {
+        let (mut fio, mut fathom) = (Vec::new(), Vec::new());
+        for _ in 0..rounds {
+            fio.push(measure(Program::Fio)?);
+            fathom.push(measure(Program::Fathom)?);
+        }
+        Ok(Pair { fio: median(&mut fio), fathom: median(&mut fathom) })
+    }
+}
+
+/// The middle value, or the mean of the two in the middle.
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() % 2 {
+        _ if values.is_empty() => f64::NAN,
+        1 => values[middle],
+        _ => (values[middle - 1] + values[middle]) / 2.0,
+    }
+}
+
+/// The rate in a report in JSON, which may have messages before it.
+fn rate_in(text: &str) -> Result<f64, String> {
+    let begin = text.find('{').ok_or("no JSON in its output")?;
+    let report: Value = serde_json::from_str(&text[begin..]).map_err(|error| format!("its JSON: {error}"))?;
+    let jobs = report["jobs"].as_array().ok_or("no jobs in its report")?;
+    let of_job = |job: &Value| -> f64 {
+        ["read", "write", "trim"].iter().filter_map(|direction| job[direction]["iops"].as_f64()).sum()
+    };
+    let rate: f64 = jobs.iter().map(of_job).sum();
+    match rate > 0.0 {
+        true => Ok(rate),
+        false => Err("it reports no I/O".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_the_middle() {
+        assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert!(median(&mut []).is_nan());
+    }
+
+    #[test]
+    fn rates_of_all_jobs_and_directions_add_up() {
+        let text = r#"note: something
+            {"jobs": [{"read": {"iops": 10.5}, "write": {"iops": 2}}, {"read": {"iops": 1}}]}"#;
+        assert_eq!(rate_in(text), Ok(13.5));
+    }
+
+    #[test]
+    fn a_report_without_io_is_no_measurement() {
+        for text in ["", "{", "{}", r#"{"jobs": []}"#, r#"{"jobs": [{"read": {"iops": 0}}]}"#] {
+            assert!(rate_in(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Chores of the project: `tidy` checks the house rules, `bench` compares with an installed fio.
+
+#![forbid(unsafe_code)]
+// A chore talks to the person who runs it.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod bench;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Usage: cargo run -p xtask -- tidy
+       cargo run --release -p xtask -- bench [--write] [--rounds=N] [--only=TEXT]
+
+tidy    check the house rules of the repository
+bench   compare target/release/fathom with the installed fio, as a Markdown table
+        --write     store the table in docs/performance.md
+        --rounds=N  runs of each program per case (default 5)
+        --only=TEXT only the cases whose name contains TEXT";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into()).collect();
+    let result = match words.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        Some(("tidy", [])) => tidy::run(&repository()),
+        Some(("bench", options)) => bench::run(&repository(), options),
+        _ => Err(USAGE.to_owned()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The root of the repository, where this crate was built.
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf)
+}

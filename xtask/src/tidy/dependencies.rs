@@ -1,0 +1,79 @@
+//! Which crate may use which. Layers hold only if nobody reaches around them.
+
+use super::metadata::Metadata;
+
+/// Each crate and the crates of the workspace that it may use.
+const MAY_USE: [(&str, &[&str]); 8] = [
+    (
+        "fathom",
+        &["fathom-engines", "fathom-report", "fathom-run", "fathom-spec", "fathom-stats", "fathom-sys"],
+    ),
+    ("fathom-engines", &["fathom-run", "fathom-spec", "fathom-stats", "fathom-sys"]),
+    ("fathom-report", &["fathom-spec", "fathom-stats"]),
+    ("fathom-run", &["fathom-spec", "fathom-stats", "fathom-sys"]),
+    ("fathom-spec", &[]),
+    ("fathom-stats", &[]),
+    ("fathom-sys", &[]),
+    ("xtask", &[]),
+];
+
+/// Dependencies between crates of the workspace that go the wrong way, and crates without a place.
+pub(crate) fn check(metadata: &Metadata) -> Vec<String> {
+    let own: Vec<&str> = metadata
+        .packages
+        .iter()
+        .filter(|package| package.is_own)
+        .map(|package| package.name.as_str())
+        .collect();
+    let mut found = Vec::new();
+    for package in metadata.packages.iter().filter(|package| package.is_own) {
+        let Some((_, allowed)) = MAY_USE.iter().find(|(name, _)| *name == package.name) else {
+            found.push(format!("{}: give the crate a place in xtask/src/tidy/dependencies.rs", package.name));
+            continue;
+        };
+        let wrong = |needed: &&String| own.contains(&needed.as_str()) && !allowed.contains(&needed.as_str());
+        found.extend(package.needs.iter().filter(wrong).map(|needed| {
+            format!("{} uses {needed}: the layers in ARCHITECTURE.md do not allow that", package.name)
+        }));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::metadata::Package;
+
+    fn own(name: &str, needs: &[&str]) -> Package {
+        Package {
+            name: name.into(),
+            version: "0.1.0".into(),
+            licence: None,
+            is_own: true,
+            needs: needs.iter().map(|needed| (*needed).to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn downwards_is_allowed_and_upwards_is_not() {
+        let packages = vec![
+            own("fathom-run", &["fathom-spec", "libc"]),
+            own("fathom-spec", &["fathom-run", "serde"]),
+            own("fathom-new", &[]),
+        ];
+        let found = check(&Metadata { packages });
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].starts_with("fathom-spec uses fathom-run"), "{found:?}");
+        assert!(found[1].starts_with("fathom-new: "), "{found:?}");
+    }
+
+    #[test]
+    fn the_rules_have_no_circle() {
+        for (name, uses) in MAY_USE {
+            for used in uses {
+                let back = MAY_USE.iter().find(|(other, _)| other == used).expect("a crate with a place");
+                assert!(!back.1.contains(&name), "{name} and {used} may use each other");
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What cargo knows of the workspace and of everything it depends on.
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+/// A package of the dependency graph.
+#[derive(Clone, Debug)]
+pub(crate) struct Package {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its version.
+    pub(crate) version: String,
+    /// Its licence as an SPDX expression, if it states one.
+    pub(crate) licence: Option<String>,
+    /// True for packages of this workspace.
+    pub(crate) is_own: bool,
+    /// Names of the packages that its shipped code needs: neither tests nor build scripts count.
+    pub(crate) needs: Vec<String>,
+}
+
+/// All packages.
+pub(crate) struct Metadata {
+    /// In cargo's order.
+    pub(crate) packages: Vec<Package>,
+}
+
+impl Metadata {
+    /// Asks cargo.
+    pub(crate) fn read(repository: &Path) -> Result<Metadata, String> {
+        // For every platform where the registry can be reached, else for this one, whose packages are at hand.
+        let text = ask(repository, &[]).or_else(|_| ask(repository, &["--filter-platform", &host()?]))?;
+        let value: Value =
+            serde_json::from_slice(&text).map_err(|error| format!("cargo metadata: {error}"))?;
+        let packages = value["packages"].as_array().ok_or("cargo metadata: no packages")?;
+        Ok(Metadata { packages: packages.iter().map(package).collect() })
+    }
+}
+
+fn ask(repository: &Path, filter: &[&str]) -> Result<Vec<u8>, String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let answer = Command::new(cargo)
+        .current_dir(repository)
+        .args(["metadata", "--format-version=1", "--locked", "--all-features"])
+        .args(filter)
+        .output()
+        .map_err(|error| format!("cargo metadata: {error}"))?;
+    match answer.status.success() {
+        true => Ok(answer.stdout),
+        false => Err(format!("cargo metadata: {}", String::from_utf8_lossy(&answer.stderr).trim())),
+    }
+}
+
+fn host() -> Result<String, String> {
+    let told = Command::new("rustc").arg("-vV").output().map_err(|error| format!("rustc -vV: {error}"))?;
+    let text = String::from_utf8_lossy(&told.stdout).into_owned();
+    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).ok_or_else(|| "rustc -vV names no host".to_owned())
+}
+
+fn package(value: &Value) -> Package {
+    let text = |key: &str| value[key].as_str().map(str::to_owned);
+    let needs =
+        value["dependencies"].as_array().into_iter().flatten().filter(|needed| needed["kind"].is_null());
+    Package {
+        name: text("name").unwrap_or_default(),
+        version: text("version").unwrap_or_default(),
+        licence: text("license"),
+        is_own: value["source"].is_null(),
+        needs: needs.filter_map(|needed| needed["name"].as_str()).map(str::to_owned).collect(),
+    }
+}

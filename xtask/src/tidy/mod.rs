@@ -1,0 +1,38 @@
+//! The house rules that no compiler checks. Each rule is a function from the tree to the list of what breaks it.
+
+mod dependencies;
+mod licences;
+mod metadata;
+mod scripts;
+mod spdx;
+mod tree;
+mod unsafe_code;
+mod words;
+
+use metadata::Metadata;
+use std::path::Path;
+use tree::Tree;
+
+/// Checks all rules; the error lists every violation.
+pub(crate) fn run(repository: &Path) -> Result<(), String> {
+    let tree = Tree::read(repository)?;
+    let metadata = Metadata::read(repository)?;
+    let rules = [
+        ("licences", licences::check(&metadata)),
+        ("dependency direction", dependencies::check(&metadata)),
+        ("file length", words::check_lengths(&tree)),
+        ("unfinished work", words::check_unfinished(&tree)),
+        ("module documentation", words::check_module_docs(&tree)),
+        ("unsafe code", unsafe_code::check(&tree)),
+        ("shell scripts", scripts::check(&tree)),
+    ];
+    let mut violations = Vec::new();
+    for (rule, broken) in rules {
+        println!("tidy: {rule}: {}", if broken.is_empty() { "ok" } else { "broken" });
+        violations.extend(broken);
+    }
+    match violations.len() {
+        0 => Ok(()),
+        count => Err(format!("tidy: {count} to mend\n  {}", violations.join("\n  "))),
+    }
+}
