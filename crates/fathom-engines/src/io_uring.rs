@@ -50,7 +50,8 @@ impl Engine for IoUring {
             | if private.uncached.unwrap_or(0) != 0 { rwf::DONTCACHE } else { 0 };
         let mut engine = IoUring {
             immediate: Immediate::new(setup),
-            vectors: vec![libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; setup.depth as usize].into(),
+            vectors: vec![libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; setup.depth as usize]
+                .into(),
             queued: 0,
             options: Options {
                 fixed_buffers: private.fixedbufs,
@@ -340,7 +341,9 @@ fn refused(error: std::io::Error) -> SetupError {
     let errno = Errno::from(error);
     let advice = match errno.0 {
         libc::ENOSYS => "your kernel doesn't support io_uring",
-        libc::EPERM => "io_uring is forbidden here (see /proc/sys/kernel/io_uring_disabled, or a seccomp filter)",
+        libc::EPERM => {
+            "io_uring is forbidden here (see /proc/sys/kernel/io_uring_disabled, or a seccomp filter)"
+        }
         libc::ENOMEM => "no memory for the rings; raise `ulimit -l` or lower iodepth=",
         _ => "",
     };

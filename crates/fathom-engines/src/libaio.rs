@@ -240,7 +240,9 @@ fn io_setup(depth: u32) -> Result<u64, SetupError> {
 /// Tries one fdatasync on an empty queue when the job will need syncs: kernels before 4.18 and some files refuse.
 fn syncs_by_kernel(context: u64, setup: &Setup<'_>) -> bool {
     let options = &setup.job.io_type;
-    let Some(file) = setup.files.first().filter(|_| options.fsync > 0 || options.fdatasync > 0) else { return false };
+    let Some(file) = setup.files.first().filter(|_| options.fsync > 0 || options.fdatasync > 0) else {
+        return false;
+    };
     let mut block = ControlBlock { opcode: CMD_FDSYNC, fd: file.fd as u32, ..ControlBlock::default() };
     let mut list = [std::ptr::from_mut(&mut block)];
     let mut event = Event::default();

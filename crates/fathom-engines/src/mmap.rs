@@ -87,7 +87,8 @@ fn map(job: &JobSpec, file: &OpenFile) -> Result<MappedFile, SetupError> {
             .with_advice(format!("cannot map {length} bytes of {} ({errno})", file.name))
     };
     let length_here = usize::try_from(length).map_err(|_| error(Errno(libc::EFBIG)))?;
-    let mapping = Mapping::file(file.fd, first, length_here, reads || !writes, writes, huge_pages).map_err(error)?;
+    let mapping =
+        Mapping::file(file.fd, first, length_here, reads || !writes, writes, huge_pages).map_err(error)?;
     // Advice may be refused without harm.
     let _ = if huge_pages {
         mapping.advise(libc::MADV_HUGEPAGE)

@@ -42,8 +42,10 @@ pub enum Stage {
 impl Stage {
     fn from_number(number: u32) -> Stage {
         use Stage::*;
-        [NotStarted, Created, SettingUp, PreReading, Ready, Ramping, Running, Draining, FinalSync, Finishing, Ended]
-            [(number as usize).min(10)]
+        [
+            NotStarted, Created, SettingUp, PreReading, Ready, Ramping, Running, Draining, FinalSync,
+            Finishing, Ended,
+        ][(number as usize).min(10)]
     }
 }
 

@@ -81,7 +81,7 @@ pub struct Unit {
 const _: () = assert!(std::mem::size_of::<Unit>() == 64);
 
 impl Unit {
-    /// Aims the unit at a target.
+    /// Aims the unit at a target. From here on it counts as in flight: submission itself may hang.
     #[inline(always)]
     pub fn aim(&self, target: Target, start: u64) {
         self.offset.store(target.offset, Relaxed);
@@ -90,6 +90,7 @@ impl Unit {
         self.operation.store(target.direction as u32, Relaxed);
         self.start.store(start, Relaxed);
         self.done.store(0, Relaxed);
+        self.set_in_flight(true);
     }
 
     /// Turns the unit into a sync of a file; `offset` and `length` are used by range syncs.
@@ -100,6 +101,7 @@ impl Unit {
         self.operation.store(operation as u32, Relaxed);
         self.start.store(start, Relaxed);
         self.done.store(0, Relaxed);
+        self.set_in_flight(true);
     }
 
     /// For engines that end an I/O inside the call: submission and issue are one moment.

@@ -231,7 +231,8 @@ pub fn distribution_bucket(ns: u64) -> usize {
 #[inline(always)]
 fn distribution_bucket_of_bin(ns: u64, bin: usize) -> usize {
     let bucket = usize::from(FIRST_BUCKET[bin & (FIRST_BUCKET.len() - 1)]);
-    (bucket + usize::from(ns >= BOUND_AFTER[bucket & (DISTRIBUTION_BUCKETS - 1)])) & (DISTRIBUTION_BUCKETS - 1)
+    (bucket + usize::from(ns >= BOUND_AFTER[bucket & (DISTRIBUTION_BUCKETS - 1)]))
+        & (DISTRIBUTION_BUCKETS - 1)
 }
 
 /// The bounds, and one that no value reaches.

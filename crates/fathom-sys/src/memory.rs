@@ -19,7 +19,13 @@ unsafe impl Sync for Mapping {}
 impl Mapping {
     /// Anonymous memory of this process, zeroed, page aligned.
     pub fn private(length: usize) -> Result<Mapping, Errno> {
-        Mapping::map(length, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
+        Mapping::map(
+            length,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        )
     }
 
     /// Anonymous memory, zeroed, that processes forked later share. Pages are taken only when touched.
@@ -82,8 +88,9 @@ impl Mapping {
         let start = offset / page_size() * page_size();
         let end = (offset + length).min(self.length);
         // SAFETY: start..end lies inside this mapping.
-        let result =
-            unsafe { libc::msync(self.address().add(start).cast(), end.saturating_sub(start), libc::MS_SYNC) };
+        let result = unsafe {
+            libc::msync(self.address().add(start).cast(), end.saturating_sub(start), libc::MS_SYNC)
+        };
         if result == 0 { Ok(()) } else { Err(Errno::last()) }
     }
 

@@ -40,13 +40,14 @@ pub(crate) fn run(spec: &RunSpec, calibration: Calibration) -> ExitCode {
             return ExitCode::from(exit::SETUP_FAILED);
         }
     };
-    spec.messages.iter().for_each(|message| output.say(message));
     if spec.program.parse_only {
+        spec.messages.iter().for_each(|message| output.say(message));
         return ExitCode::SUCCESS;
     }
     if spec.program.formats.normal {
         print_headers(&plan, &mut output);
     }
+    spec.messages.iter().for_each(|message| output.say(message));
     supervise(spec, &plan, calibration, output)
 }
 
@@ -57,8 +58,10 @@ fn supervise(spec: &RunSpec, plan: &Plan, calibration: Calibration, output: Outp
         .filter_map(|job| fathom_engines::find(&job.engine.ioengine.name))
         .map(|engine: &EngineEntry| engine.run)
         .collect();
-    let options =
-        Options { tick: shows_status(spec).then_some(spec.program.eta_interval), version: COMPATIBLE_VERSION };
+    let options = Options {
+        tick: shows_status(spec).then_some(spec.program.eta_interval),
+        version: COMPATIBLE_VERSION,
+    };
     let mut observer = Console { output, formats: spec.program.formats };
     match supervisor::run(plan, engines, calibration.finish(), options, &mut observer) {
         Ok(outcome) => {
@@ -106,7 +109,7 @@ fn header(job: &JobSpec, worker: &WorkerPlan) -> JobHeader {
         trim_block_size: (trim.min(), trim.max()),
         sequential_and_random: job.block_size.bs_is_seq_rand,
         engine: job.engine.ioengine.name.clone(),
-        queue_depth: worker.depth,
+        queue_depth: job.asked_iodepth,
         clones: job.job_description.numjobs,
         kb_base: if job.job_description.kb_base == KbBase::Decimal { 1000 } else { 1024 },
         significant_figures: job.measurement.significant_figures,

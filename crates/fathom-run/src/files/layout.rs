@@ -47,7 +47,9 @@ fn check_target(plan: &WorkerPlan, job: &JobSpec, entry: &FileEntry) -> Result<(
     if entry.kind == FileKind::Regular && entry.present_size.is_none() {
         if !job.file.allow_file_create {
             let refused = FileError::of_call(Errno(libc::ENOENT), "open", &entry.path);
-            return Err(refused.with_message("fio: file creation disallowed by allow_file_create=0".to_owned()));
+            return Err(
+                refused.with_message("fio: file creation disallowed by allow_file_create=0".to_owned())
+            );
         }
         if is_device_name(&entry.path) {
             let refused = FileError::of_call(Errno(libc::ENOENT), "open", &entry.path);
@@ -114,7 +116,9 @@ fn preallocate(job: &JobSpec, file: &File, present: u64, missing: u64) -> Result
         Fallocate::None => Ok(()),
         Fallocate::Truncate => file::truncate(fd, present + missing),
         Fallocate::Posix => file::posix_fallocate(fd, present, missing),
-        Fallocate::Keep => tolerate_unsupported(file::fallocate(fd, libc::FALLOC_FL_KEEP_SIZE, present, missing)),
+        Fallocate::Keep => {
+            tolerate_unsupported(file::fallocate(fd, libc::FALLOC_FL_KEEP_SIZE, present, missing))
+        }
         Fallocate::Native => tolerate_unsupported(file::fallocate(fd, 0, present, missing)),
     }
 }

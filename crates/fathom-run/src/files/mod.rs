@@ -108,7 +108,10 @@ pub fn resolve(plan: &WorkerPlan, job: &JobSpec) -> Result<Vec<FileEntry>, FileE
     }
     let smallest = plan.target_plan.lengths.iter().map(|rule| rule.min()).min().unwrap_or(1);
     if entries.iter().all(|entry| entry.size < smallest) {
-        return Err(FileError::of_job("init_io_u", "fio: blocksize is larger than data set range".to_owned()));
+        return Err(FileError::of_job(
+            "init_io_u",
+            "fio: blocksize is larger than data set range".to_owned(),
+        ));
     }
     Ok(entries)
 }
@@ -177,7 +180,11 @@ fn file_sizes(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result
             .iter()
             .map(|_| {
                 let drawn = range.min + generator.below(range.max - range.min + 1);
-                Wanted::Bytes(if range.min == range.max { drawn } else { (drawn / unit * unit).max(range.min) })
+                Wanted::Bytes(if range.min == range.max {
+                    drawn
+                } else {
+                    (drawn / unit * unit).max(range.min)
+                })
             })
             .collect());
     }
@@ -191,7 +198,9 @@ fn file_sizes(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result
             let (each, rest) = (total / count, total % count * u64::from(count > 1));
             // What does not divide goes to the first files, a block each, if it is made of whole blocks.
             let extra_files = if rest % smallest == 0 { rest / smallest } else { 0 };
-            (0..count).map(|index| Wanted::Bytes(each + if index < extra_files { smallest } else { 0 })).collect()
+            (0..count)
+                .map(|index| Wanted::Bytes(each + if index < extra_files { smallest } else { 0 }))
+                .collect()
         }
     })
 }
@@ -214,7 +223,8 @@ fn place(plan: &WorkerPlan, job: &JobSpec, entry: &mut FileEntry, wanted: Wanted
     };
     entry.start = bytes_of(&job.io_type.offset)
         .saturating_add(bytes_of(&job.io_type.offset_increment).saturating_mul(u64::from(plan.subjob)));
-    let fixed_size = entry.kind == FileKind::Block || (entry.present_size.is_some() && wanted == Wanted::Everything);
+    let fixed_size =
+        entry.kind == FileKind::Block || (entry.present_size.is_some() && wanted == Wanted::Everything);
     if fixed_size && entry.kind != FileKind::None && entry.start > 0 && entry.start >= present {
         let message = format!("{}: you need to specify valid offset=", job.name);
         return Err(FileError::of_job("setup_files", message));
@@ -227,7 +237,9 @@ fn place(plan: &WorkerPlan, job: &JobSpec, entry: &mut FileEntry, wanted: Wanted
             let share = (u128::from(present) * u128::from(percent) / 100) as u64;
             share.min(room) / smallest * smallest
         }
-        Wanted::Bytes(bytes) if entry.kind == FileKind::Block && entry.start.saturating_add(bytes) > present => {
+        Wanted::Bytes(bytes)
+            if entry.kind == FileKind::Block && entry.start.saturating_add(bytes) > present =>
+        {
             return Err(too_small(job, entry, bytes));
         }
         Wanted::Bytes(bytes) => bytes,

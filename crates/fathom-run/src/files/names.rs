@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 /// The paths that a clone works on, in order.
 pub fn paths(plan: &WorkerPlan, job: &JobSpec) -> Vec<PathBuf> {
-    let job_is_a_device = job.file.filename.is_none() && job.file.nrfiles <= 1 && is_special_file(Path::new(&job.name));
+    let job_is_a_device =
+        job.file.filename.is_none() && job.file.nrfiles <= 1 && is_special_file(Path::new(&job.name));
     if job_is_a_device { vec![PathBuf::from(&job.name)] } else { planned_paths(plan, job) }
 }
 

@@ -67,8 +67,9 @@ impl OpenFiles {
             while offset < end {
                 let length = buffer.len().min((end - offset) as usize);
                 // SAFETY: the buffer has room for `length` bytes.
-                let read =
-                    unsafe { libc::pread(open.fd, buffer.as_mut_ptr().cast(), length, offset as libc::off_t) };
+                let read = unsafe {
+                    libc::pread(open.fd, buffer.as_mut_ptr().cast(), length, offset as libc::off_t)
+                };
                 match read {
                     ..0 => return Err(Errno::last()),
                     0 => break,
@@ -84,7 +85,8 @@ fn open_one(plan: &WorkerPlan, job: &JobSpec, entry: &FileEntry) -> Result<Owned
     let mut flags = if plan.changes_data() { libc::O_RDWR } else { libc::O_RDONLY };
     if plan.changes_data() && entry.kind == FileKind::Regular && job.file.allow_file_create {
         flags |= libc::O_CREAT;
-        layout::create_parents(&entry.path).map_err(|errno| FileError::of_call(errno, "mkdir", &entry.path))?;
+        layout::create_parents(&entry.path)
+            .map_err(|errno| FileError::of_call(errno, "mkdir", &entry.path))?;
     }
     if job.io_type.direct || job.engine.atomic {
         flags |= libc::O_DIRECT;

@@ -34,7 +34,9 @@ impl DiskWatch {
         if !job.measurement.disk_util {
             return;
         }
-        for device in block.devices.iter().map(|device| device.load(Relaxed)).take_while(|&device| device != 0) {
+        for device in
+            block.devices.iter().map(|device| device.load(Relaxed)).take_while(|&device| device != 0)
+        {
             let Some(directory) = directory_of(device) else { continue };
             if !self.disks.iter().any(|disk| disk.directory == directory) {
                 self.disks.extend(Disk::open(directory));
@@ -52,7 +54,11 @@ impl DiskWatch {
 fn directory_of(device: u64) -> Option<PathBuf> {
     let link = format!("/sys/dev/block/{}:{}", libc::major(device), libc::minor(device));
     let directory = fs::canonicalize(link).ok()?;
-    if directory.join("partition").exists() { directory.parent().map(Path::to_path_buf) } else { Some(directory) }
+    if directory.join("partition").exists() {
+        directory.parent().map(Path::to_path_buf)
+    } else {
+        Some(directory)
+    }
 }
 
 impl Disk {

@@ -100,10 +100,8 @@ impl<O: Observer> Supervisor<'_, O> {
             }
             Ended::Exited(status) => format!("ended with status {status}"),
         };
-        self.notes.push(format!(
-            "job {} (pid {pid}) {how}; its figures are those up to that moment",
-            job.name
-        ));
+        self.notes
+            .push(format!("job {} (pid {pid}) {how}; its figures are those up to that moment", job.name));
         let text = format!("file:worker, func=process {pid}, error=worker {how}");
         self.region.worker(index).fail(libc::EINTR, &text);
     }

@@ -5,7 +5,8 @@ use crate::region::WorkerBlock;
 use fathom_spec::JobSpec;
 use fathom_spec::options::description::{KbBase, UnitBase};
 use fathom_stats::report::{
-    CpuReport, DirectionReport, GroupReport, JobError, JobReport, LatencyGoal, RunReport, ToleratedErrors, ViewOptions,
+    CpuReport, DirectionReport, GroupReport, JobError, JobReport, LatencyGoal, RunReport, ToleratedErrors,
+    ViewOptions,
 };
 use fathom_stats::samples::DirectionSamples;
 use fathom_sys::clock::{monotonic_ns, wall_clock_ms};
@@ -45,9 +46,9 @@ impl<O: Observer> Supervisor<'_, O> {
                 continue;
             }
             let grouped = job.measurement.group_reporting;
-            let partner = entries.iter_mut().find(|(entry, can_merge)| {
-                grouped && *can_merge && entry.group_id == clone.group_id
-            });
+            let partner = entries
+                .iter_mut()
+                .find(|(entry, can_merge)| grouped && *can_merge && entry.group_id == clone.group_id);
             match partner {
                 Some((entry, _)) => entry.merge(&clone),
                 None => entries.push((clone, grouped)),
@@ -63,7 +64,8 @@ impl<O: Observer> Supervisor<'_, O> {
         let now = monotonic_ns();
         let runtime_ms = self.runtime_ms(index, now);
         let samples = &block.samples;
-        let load_all = |counters: &[std::sync::atomic::AtomicU64; 7]| counters.each_ref().map(|c| c.load(Relaxed));
+        let load_all =
+            |counters: &[std::sync::atomic::AtomicU64; 7]| counters.each_ref().map(|c| c.load(Relaxed));
         let mut report = JobReport {
             name: job.name.clone(),
             group_id: worker.group_id,

@@ -56,7 +56,9 @@ impl<O: Observer> Supervisor<'_, O> {
             }
         }
         let span = (now - self.live.last_ns).max(1);
-        let per_second = |now: u64, before: u64| (u128::from(now.saturating_sub(before)) * 1_000_000_000 / u128::from(span)) as u64;
+        let per_second = |now: u64, before: u64| {
+            (u128::from(now.saturating_sub(before)) * 1_000_000_000 / u128::from(span)) as u64
+        };
         tick.bytes_per_second = std::array::from_fn(|d| per_second(bytes[d], self.live.bytes[d]));
         tick.iops = std::array::from_fn(|d| per_second(ios[d], self.live.ios[d]));
         self.live.bytes = bytes;
@@ -126,7 +128,8 @@ impl<O: Observer> Supervisor<'_, O> {
                 Standing::Over => 0,
                 Standing::Waiting => {
                     let job = self.plan.job_of(&self.plan.workers[index]);
-                    (job.time.runtime + job.time.ramp_time.unwrap_or_default() + job.time.startdelay.0).as_secs()
+                    (job.time.runtime + job.time.ramp_time.unwrap_or_default() + job.time.startdelay.0)
+                        .as_secs()
                 }
                 Standing::Started { .. } => self.worker_seconds_to_go(index, now)?,
             };
@@ -141,9 +144,9 @@ impl<O: Observer> Supervisor<'_, O> {
         let job = self.plan.job_of(&self.plan.workers[index]);
         let (start, deadline) = (block.start_ns.load(Relaxed), block.deadline_ns.load(Relaxed));
         let by_time = match (start, deadline) {
-            (0, _) if !job.time.runtime.is_zero() => {
-                Some((job.time.runtime + job.time.ramp_time.unwrap_or_default() + job.time.startdelay.0).as_secs())
-            }
+            (0, _) if !job.time.runtime.is_zero() => Some(
+                (job.time.runtime + job.time.ramp_time.unwrap_or_default() + job.time.startdelay.0).as_secs(),
+            ),
             (_, 0) => None,
             (_, deadline) => Some(deadline.saturating_sub(now).div_ceil(1_000_000_000)),
         };

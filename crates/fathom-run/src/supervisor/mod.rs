@@ -169,13 +169,20 @@ impl<O: Observer> Supervisor<'_, O> {
     }
 
     fn everything_is_over(&self) -> bool {
-        let none_running = self.tracked.iter().all(|worker| !matches!(worker.standing, Standing::Started { .. }));
+        let none_running =
+            self.tracked.iter().all(|worker| !matches!(worker.standing, Standing::Started { .. }));
         let none_waiting = self.tracked.iter().all(|worker| worker.standing == Standing::Over);
         none_running && (none_waiting || self.stopping_since.is_some())
     }
 
     fn context(&self, index: usize) -> WorkerContext<'_> {
-        WorkerContext { plan: self.plan, index, region: &self.region, clock: self.clock, messages: &self.sender }
+        WorkerContext {
+            plan: self.plan,
+            index,
+            region: &self.region,
+            clock: self.clock,
+            messages: &self.sender,
+        }
     }
 
     fn indices_started(&self) -> Vec<usize> {

@@ -50,7 +50,9 @@ impl Series {
         let bytes = std::array::from_fn(|d| directions[d].bytes.load(Relaxed));
         let ios = std::array::from_fn(|d| directions[d].completed.load(Relaxed));
         // Bytes per millisecond times 1000 / 1024 are KiB per second.
-        self.bw.sample(start, epoch, now, bytes, |delta, ns| (u128::from(delta) * 1_000_000_000 / 1024 / ns) as u64);
+        self.bw.sample(start, epoch, now, bytes, |delta, ns| {
+            (u128::from(delta) * 1_000_000_000 / 1024 / ns) as u64
+        });
         self.iops.sample(start, epoch, now, ios, |delta, ns| (u128::from(delta) * 1_000_000_000 / ns) as u64);
     }
 

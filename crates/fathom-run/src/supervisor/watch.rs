@@ -73,7 +73,8 @@ impl<O: Observer> Supervisor<'_, O> {
         let job = self.plan.job_of(worker);
         let pid = self.tracked[index].process;
         let what = self.describe_stuck(index);
-        let note = format!("job {} (pid {pid}) is stuck: {what}; its figures are those up to that moment", job.name);
+        let note =
+            format!("job {} (pid {pid}) is stuck: {what}; its figures are those up to that moment", job.name);
         self.notes.push(note);
         let text = format!("file:worker, func=stuck I/O, error={}", fathom_sys::Errno(libc::ETIMEDOUT));
         self.region.worker(index).fail(libc::ETIMEDOUT, &text);
@@ -98,7 +99,7 @@ impl<O: Observer> Supervisor<'_, O> {
             .iter()
             .take(NAMED)
             .map(|unit| {
-                let seconds = self.clock.span_ns(now.saturating_sub(unit.issue())) as f64 / 1e9;
+                let seconds = self.clock.span_ns(now.saturating_sub(unit.start())) as f64 / 1e9;
                 let file = names.get(unit.file() as usize).map_or("?", String::as_str);
                 let word = unit.operation().word();
                 format!("{word} {file} offset={} length={} for {seconds:.1} s", unit.offset(), unit.length())

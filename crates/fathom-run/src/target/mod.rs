@@ -135,7 +135,9 @@ impl TargetPlan {
         let used = self.used_directions();
         let LengthRule::Fixed(length) = self.lengths[used[0]] else { return false };
         !self.length_by_pattern
-            && used.iter().all(|&d| self.lengths[d] == LengthRule::Fixed(length) && self.alignment[d] == length)
+            && used
+                .iter()
+                .all(|&d| self.lengths[d] == LengthRule::Fixed(length) && self.alignment[d] == length)
     }
 }
 
@@ -173,7 +175,11 @@ impl Simple {
         let [region] = regions else { return None };
         let LengthRule::Fixed(length) = plan.lengths[plan.first_direction()] else { return None };
         let partly = plan.postfix.is_some() || plan.random_percent.iter().any(|&percent| percent < 100);
-        if partly || !plan.has_one_length() || plan.directions == DirectionPlan::TrimThenWrite || region.size < length {
+        if partly
+            || !plan.has_one_length()
+            || plan.directions == DirectionPlan::TrimThenWrite
+            || region.size < length
+        {
             return None;
         }
         let order = if !plan.random {
@@ -490,8 +496,8 @@ impl FileState {
         let alignment = plan.alignment[direction].max(1);
         let smallest = plan.lengths[direction].min();
         let blocks = region.size.saturating_sub(smallest.saturating_sub(alignment)) / alignment;
-        let random = (plan.random && blocks > 0)
-            .then(|| RandomOffsets::new(plan, seeds, blocks, &region.name));
+        let random =
+            (plan.random && blocks > 0).then(|| RandomOffsets::new(plan, seeds, blocks, &region.name));
         FileState {
             start: region.start,
             size: region.size,
@@ -523,7 +529,9 @@ fn directions(plan: &TargetPlan, seeds: &Seeds) -> Directions {
         DirectionPlan::Read => Directions::Only(Direction::Read),
         DirectionPlan::Write => Directions::Only(Direction::Write),
         DirectionPlan::Trim => Directions::Only(Direction::Trim),
-        DirectionPlan::Mix(read_percent) => Directions::Mix(Mix::new(read_percent, seeds.generator(SeedUse::Mix))),
+        DirectionPlan::Mix(read_percent) => {
+            Directions::Mix(Mix::new(read_percent, seeds.generator(SeedUse::Mix)))
+        }
         DirectionPlan::TrimThenWrite => Directions::TrimThenWrite { write_is_due: false },
     }
 }

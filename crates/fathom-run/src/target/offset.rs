@@ -66,9 +66,9 @@ impl RandomOffsets {
             DistributionRule::Normal { deviation, center } => {
                 RandomOffsets::Skewed(Sampler::normal(*deviation, *center, blocks, private_seed()))
             }
-            DistributionRule::Zoned(shares) => RandomOffsets::zoned(seeds, |direction| {
-                Zones::by_percent(&shares[direction], blocks)
-            }),
+            DistributionRule::Zoned(shares) => {
+                RandomOffsets::zoned(seeds, |direction| Zones::by_percent(&shares[direction], blocks))
+            }
             DistributionRule::ZonedAbsolute(shares) => RandomOffsets::zoned(seeds, |direction| {
                 Zones::by_size(&shares[direction], blocks, plan.alignment[direction].max(1))
             }),

@@ -74,7 +74,8 @@ fn golden_mix() {
 #[test]
 fn golden_variable_lengths() {
     let order = |rule: LengthRule| {
-        let plan = TargetPlan { lengths: std::array::from_fn(|_| rule.clone()), ..plan(DirectionPlan::Read, true) };
+        let plan =
+            TargetPlan { lengths: std::array::from_fn(|_| rule.clone()), ..plan(DirectionPlan::Read, true) };
         let mut targets = targets(plan, 4 * MIB);
         let list: Vec<(u64, u64)> = (0..8)
             .filter_map(|_| targets.next())
@@ -83,12 +84,10 @@ fn golden_variable_lengths() {
         list
     };
     let range = order(LengthRule::Range { min: BLOCK, max: 16 * BLOCK, unaligned: false });
-    assert_eq!(
-        range,
-        [(1000, 3), (886, 11), (672, 13), (528, 6), (617, 15), (1003, 2), (14, 16), (231, 3)]
-    );
+    assert_eq!(range, [(1000, 3), (886, 11), (672, 13), (528, 6), (617, 15), (1003, 2), (14, 16), (231, 3)]);
     let split = [(BLOCK, 50), (2 * BLOCK, 30), (4 * BLOCK, 20)];
-    let split = order(LengthRule::split(split.map(|(size, percent)| WeightedSize { size, percent }).to_vec()));
+    let split =
+        order(LengthRule::split(split.map(|(size, percent)| WeightedSize { size, percent }).to_vec()));
     assert_eq!(split, [(1000, 4), (886, 1), (672, 1), (528, 2), (617, 1), (1004, 4), (14, 1), (231, 4)]);
 }
 

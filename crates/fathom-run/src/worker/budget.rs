@@ -71,7 +71,11 @@ impl Budget {
 
     /// Bytes that the whole job means to move; 0 when only time ends it.
     pub(super) fn goal_bytes(&self) -> u64 {
-        if self.time_based { 0 } else { self.job_left.saturating_add(self.passes_left.saturating_mul(self.pass_bytes)) }
+        if self.time_based {
+            0
+        } else {
+            self.job_left.saturating_add(self.passes_left.saturating_mul(self.pass_bytes))
+        }
     }
 
     /// Takes an I/O out of the budget.

@@ -256,13 +256,11 @@ impl<E: Engine> Worker<'_, E> {
         }
         self.context.set_stage(Stage::FinalSync);
         for file in self.files.list.iter().filter(|file| file.fd >= 0) {
-            let start = self.clock.ticks();
             let result = if options.end_syncfs {
                 fathom_sys::file::sync_file_system(file.fd)
             } else {
                 fathom_sys::file::sync(file.fd)
             };
-            self.samples.sync.record(self.clock.span_ns(self.clock.ticks() - start), true);
             if let Err(errno) = result {
                 self.context.fail(errno.0, &format!("file:ioengines.c, func=fsync, error={errno}"));
             }

@@ -284,7 +284,8 @@ impl<E: Engine> Worker<'_, E> {
                 failure = Some(format!("rate_min={}B/s not met, got {rate}B/s", minimum.bytes[*direction]));
             }
             if rate_ios < minimum.ios[*direction] {
-                failure = Some(format!("rate_iops_min={} not met, got {rate_ios} IOPS", minimum.ios[*direction]));
+                failure =
+                    Some(format!("rate_iops_min={} not met, got {rate_ios} IOPS", minimum.ios[*direction]));
             }
             minimum.last_bytes[*direction] = bytes;
             minimum.last_ios[*direction] = ios;

@@ -54,7 +54,9 @@ impl<E: Engine> Worker<'_, E> {
                     Some(target) => now = self.queue_io(target, &mut pending, now, alone),
                     None => match self.next(now) {
                         Next::Io(target) => now = self.queue_io(target, &mut pending, now, alone),
-                        Next::Sync(operation, file) => now = self.queue_sync(operation, file, &mut pending, now),
+                        Next::Sync(operation, file) => {
+                            now = self.queue_sync(operation, file, &mut pending, now)
+                        }
                         Next::Wait(until) => {
                             wait_until = Some(until);
                             break;
@@ -90,7 +92,8 @@ impl<E: Engine> Worker<'_, E> {
             Some(max) if self.job.is_set("iodepth_batch_complete_max") && max > 0 => max.max(complete_min),
             _ => depth,
         };
-        let own_batches = ["iodepth_batch", "iodepth_batch_complete_min", "iodepth_batch_complete_max", "iodepth_low"];
+        let own_batches =
+            ["iodepth_batch", "iodepth_batch_complete_min", "iodepth_batch_complete_max", "iodepth_low"];
         Batching {
             tops_up: !own_batches.iter().any(|option| self.job.is_set(option)),
             depth,
@@ -184,7 +187,6 @@ impl<E: Engine> Worker<'_, E> {
     fn mark_issued(&mut self, unit: &Unit, now: u64) {
         self.in_flight += 1;
         unit.issued_at(now);
-        unit.set_in_flight(true);
         self.count_issue(unit, self.in_flight);
     }
 
@@ -216,8 +218,7 @@ impl<E: Engine> Worker<'_, E> {
                 }
                 Err(Errno(libc::EAGAIN | libc::EINTR | libc::EBUSY)) => {}
                 Err(errno) => {
-                    self.engine_failed("commit", errno);
-                    self.free.append(&mut pending.slots);
+                    self.give_up(errno, pending);
                     return now;
                 }
             }
@@ -232,14 +233,22 @@ impl<E: Engine> Worker<'_, E> {
                     self.context.messages.send(&crate::message::Message::Error(
                         "fio: aio appears to be stalled, giving up".to_owned(),
                     ));
-                    self.engine_failed("commit", Errno(libc::EAGAIN));
-                    self.free.append(&mut pending.slots);
+                    self.give_up(Errno(libc::EAGAIN), pending);
                     return now;
                 }
                 std::thread::sleep(Duration::from_micros(100));
             }
             result = self.engine.commit();
         }
+    }
+
+    /// Nothing more can be handed over: what is queued never will be.
+    fn give_up(&mut self, errno: Errno, pending: &mut Pending) {
+        self.engine_failed("commit", errno);
+        for &slot in &pending.slots {
+            self.units[slot as usize].set_in_flight(false);
+        }
+        self.free.append(&mut pending.slots);
     }
 
     /// Reaps until there is room again, or down to `iodepth_low`.
@@ -312,6 +321,7 @@ impl<E: Engine> Worker<'_, E> {
     #[cold]
     fn queue_rest(&mut self, slot: u32, pending: &mut Pending) {
         let io = self.rest_of(slot);
+        self.units[slot as usize].set_in_flight(true);
         match self.engine.queue(slot, &io) {
             Queued::Pending => pending.slots.push(slot),
             Queued::Done(result) => {

@@ -62,7 +62,8 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
     let budget = Budget::new(plan, job, regions.iter().fold(0, |sum, r| u64::saturating_add(sum, r.size)));
     context.block().goal_bytes.store(budget.goal_bytes(), Relaxed);
     let recording = recording(job, &engine);
-    let latency_limit_ns = job.latency.max_latency.0.map(|limit| limit.map_or(u64::MAX, |limit| limit.as_nanos() as u64));
+    let latency_limit_ns =
+        job.latency.max_latency.0.map(|limit| limit.map_or(u64::MAX, |limit| limit.as_nanos() as u64));
     let pace = Pace::of(plan, job, &seeds, clock).map(Box::new);
     let syncs = SyncRules::of(job).filter(|_| plan.writes_data()).map(Box::new);
     Some(Worker {
@@ -212,7 +213,8 @@ fn arena<E: Engine>(context: &WorkerContext<'_>) -> Option<(Mapping, usize, usiz
     let longest = plan.target_plan.lengths.iter().map(|rule| rule.max()).max().unwrap_or(1) as usize;
     let alignment = (job.buffers.iomem_align as usize).max(page_size());
     let stride = longest.div_ceil(alignment) * alignment;
-    let length = if E::TRAITS.uses_buffers { stride.checked_mul(plan.depth as usize) } else { Some(page_size()) };
+    let length =
+        if E::TRAITS.uses_buffers { stride.checked_mul(plan.depth as usize) } else { Some(page_size()) };
     let mapping = match length {
         Some(length) => Mapping::private(length),
         None => Err(fathom_sys::Errno(libc::ENOMEM)),
