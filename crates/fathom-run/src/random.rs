@@ -52,7 +52,7 @@ impl Taus88 {
     /// A uniform number below `end`.
     #[inline(always)]
     pub fn below(&mut self, end: u64) -> u64 {
-        (u128::from(end) * u128::from(self.next_u32()) >> 32) as u64
+        ((u128::from(end) * u128::from(self.next_u32())) >> 32) as u64
     }
 
     /// A uniform whole percentage, 1..=100.

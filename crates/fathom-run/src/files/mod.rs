@@ -212,7 +212,7 @@ fn place(plan: &WorkerPlan, job: &JobSpec, entry: &mut FileEntry, wanted: Wanted
         Wanted::Bytes(bytes) if entry.kind != FileKind::Block => bytes.max(present),
         _ => present,
     };
-    let align = if job.io_type.offset_align > 0 { u64::from(job.io_type.offset_align) } else { smallest };
+    let align = if job.io_type.offset_align > 0 { job.io_type.offset_align } else { smallest };
     let bytes_of = |spec: &SizeSpec| match spec {
         SizeSpec::Bytes(bytes) => *bytes,
         SizeSpec::Percent(percent) => {

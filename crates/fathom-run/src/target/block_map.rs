@@ -21,7 +21,7 @@ impl BlockMap {
             level.try_reserve_exact(words).ok()?;
             level.resize(words, 0);
             // Bits behind the end count as taken, so that searches never find them.
-            if bits % 64 != 0 {
+            if !bits.is_multiple_of(64) {
                 level[words - 1] = u64::MAX << (bits % 64);
             }
             levels.push(level);
@@ -38,7 +38,7 @@ impl BlockMap {
         let mut bits = self.blocks.max(1);
         for level in &mut self.levels {
             level.fill(0);
-            if bits % 64 != 0 {
+            if !bits.is_multiple_of(64) {
                 *level.last_mut().expect("a level has a word") = u64::MAX << (bits % 64);
             }
             bits = level.len() as u64;

@@ -57,6 +57,7 @@ impl Mix {
 
     /// The direction of the next I/O.
     #[inline]
+    #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Direction {
         if self.issued[self.current as usize] >= self.draw_at {
             self.draw();

@@ -117,7 +117,7 @@ mod tests {
         let range = LengthRule::Range { min: 4096, max: 65536, unaligned: false };
         assert_eq!(golden(&range), [3, 11, 13, 6, 15, 2, 16, 3]);
         let split = [(4096, 50), (8192, 30), (16384, 20)];
-        let split = LengthRule::split(split.map(|(size, percent)| WeightedSize { size, percent }).to_vec());
+        let split = LengthRule::split(Vec::from(split.map(|(size, percent)| WeightedSize { size, percent })));
         assert_eq!(golden(&split), [4, 1, 1, 2, 1, 4, 1, 4]);
     }
 

@@ -163,6 +163,8 @@ struct Simple {
 /// Blocks drawn at a time.
 const DRAWN: usize = 32;
 
+// One per worker, in the loop all the time: a pointer to the larger variant would cost more than its room.
+#[allow(clippy::large_enum_variant)]
 enum SimpleOrder {
     /// Drawn in batches: the generator's state then stays in registers.
     Permuted { permutation: Permutation, drawn: [u64; DRAWN], used: usize, count: usize },

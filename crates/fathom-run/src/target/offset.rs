@@ -44,7 +44,7 @@ impl UniformGenerator {
         match self {
             UniformGenerator::Bits32(generator) => generator.below(end),
             UniformGenerator::Bits64(generator) => {
-                (u128::from(end) * u128::from(generator.next_u64()) >> 64) as u64
+                ((u128::from(end) * u128::from(generator.next_u64())) >> 64) as u64
             }
         }
     }

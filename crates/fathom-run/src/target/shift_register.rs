@@ -98,6 +98,7 @@ impl ShiftRegister {
     }
 
     /// The next block, or `None` when each has been given once.
+    #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Option<u64> {
         if self.given == self.blocks {
             return None;

@@ -87,7 +87,7 @@ fn golden_variable_lengths() {
     assert_eq!(range, [(1000, 3), (886, 11), (672, 13), (528, 6), (617, 15), (1003, 2), (14, 16), (231, 3)]);
     let split = [(BLOCK, 50), (2 * BLOCK, 30), (4 * BLOCK, 20)];
     let split =
-        order(LengthRule::split(split.map(|(size, percent)| WeightedSize { size, percent }).to_vec()));
+        order(LengthRule::split(Vec::from(split.map(|(size, percent)| WeightedSize { size, percent }))));
     assert_eq!(split, [(1000, 4), (886, 1), (672, 1), (528, 2), (617, 1), (1004, 4), (14, 1), (231, 4)]);
 }
 
