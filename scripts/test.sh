@@ -68,7 +68,9 @@ install_missing_components
 : >"$scratch/tests"
 step_with fmt formatting cargo fmt --all -- --check
 step_with clippy lints cargo clippy --workspace --all-targets --locked -- -D warnings
-step documentation env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+# Its readers work on the code, so private items have their pages and may be linked to.
+step documentation env RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" \
+    cargo doc --workspace --no-deps --document-private-items --locked
 step "house rules" cargo run --quiet --locked -p xtask -- tidy
 if [ "${1:-}" != --checks-only ]; then
     step tests run_tests
