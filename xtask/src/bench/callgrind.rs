@@ -6,6 +6,8 @@ use std::path::Path;
 /// I/Os of the shorter and the longer run. What start and end cost is in both, so the difference is I/O alone.
 const FEW: u64 = 100_000;
 const MANY: u64 = 400_000;
+/// Bytes of an I/O of the job.
+const BLOCK: u64 = 4096;
 
 /// Instructions per I/O of both programs.
 pub(crate) fn instructions(programs: &Programs, job: &[String]) -> Result<Pair, String> {
@@ -30,7 +32,7 @@ fn count(programs: &Programs, program: Program, job: &[String], ios: u64) -> Res
     let profiles = format!("--callgrind-out-file={}/profile.%p", directory.path().display());
     let before = ["valgrind", "--tool=callgrind", "--trace-children=yes", "--quiet", &profiles];
     let mut command = programs.command(program, &before);
-    command.args(job).arg(format!("--number_ios={ios}"));
+    command.args(job).arg(format!("--io_size={}", ios * BLOCK));
     programs.finish(program, command)?;
     let total = total_of(directory.path())?;
     match total {
