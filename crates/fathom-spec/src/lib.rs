@@ -62,8 +62,28 @@ pub fn parse(program_name: &str, args: &[String], source: &dyn Source) -> Outcom
             messages.push(no_jobs(&program).message());
             Outcome::Exit(Reply { messages, exit: 1 })
         }
-        Ok(()) => Outcome::Run(Box::new(RunSpec { program, global_options, jobs, messages })),
+        Ok(()) => match changing_job(&program, &jobs) {
+            Some(job) => {
+                messages.extend(readonly_refusal(job));
+                Outcome::Exit(Reply { messages, exit: 1 })
+            }
+            None => Outcome::Run(Box::new(RunSpec { program, global_options, jobs, messages })),
+        },
     }
+}
+
+/// A job that writes or trims although `--readonly` forbids it. The option `rw` itself is refused when it stands behind
+/// `--readonly`; whoever writes `--readonly` last means the same.
+fn changing_job<'a>(program: &ProgramOptions, jobs: &'a [JobSpec]) -> Option<&'a JobSpec> {
+    jobs.iter().find(|job| program.readonly && (job.io_type.rw.rw.writes() || job.io_type.rw.rw.trims()))
+}
+
+fn readonly_refusal(job: &JobSpec) -> [Message; 2] {
+    let problem = format!("job {}: rw={} is refused because of --readonly", job.name, job.io_type.rw.rw);
+    [
+        Message::stderr("fio: trim and write operations are not allowed with the --readonly parameter."),
+        Diagnostic::general(&job.origin, problem).message(),
+    ]
 }
 
 fn no_jobs(program: &ProgramOptions) -> Diagnostic {

@@ -192,7 +192,15 @@ fn writing_is_refused_under_readonly() {
     assert_eq!(errors[0], "fio: job <a> has write or trim bit set, but fio is in read-only mode");
     assert_eq!(errors[1], "Correct format for offending option");
     assert!(out[0].starts_with("        valid values: read "));
-    assert_eq!(run("--name=a --rw=write --readonly").jobs[0].io_type.rw.rw, Rw::Write);
+    for late in ["--name=a --rw=write --readonly", "--rw=randtrim --name=a --readonly"] {
+        let (exit, _, errors) = reply(late, &MemorySource::default());
+        assert_eq!(exit, 1);
+        assert_eq!(
+            errors[0],
+            "fio: trim and write operations are not allowed with the --readonly parameter."
+        );
+    }
+    assert_eq!(run("--name=a --rw=randread --readonly").jobs[0].io_type.rw.rw, Rw::RandRead);
 }
 
 #[test]
