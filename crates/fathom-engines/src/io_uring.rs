@@ -8,6 +8,7 @@ use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError, Tra
 use fathom_run::unit::Operation;
 use fathom_sys::Errno;
 use io_uring::{Probe, opcode, squeue, types};
+use std::os::fd::AsRawFd;
 
 pub(crate) struct IoUring {
     ring: io_uring::IoUring,
@@ -16,8 +17,15 @@ pub(crate) struct IoUring {
     vectors: Box<[libc::iovec]>,
     /// Queued, not yet handed over.
     queued: u32,
-    /// Not yet seen by the kernel's own thread (sqthread_poll only).
+    /// How `io_uring_enter` names the ring: by descriptor, or by its registered index.
+    handle: Handle,
     options: Options,
+}
+
+#[derive(Clone, Copy)]
+struct Handle {
+    fd: i32,
+    flags: u32,
 }
 
 /// Choices made once, looked at for every I/O.
@@ -31,8 +39,8 @@ struct Options {
     /// Ask for asynchronous execution of every Nth request; 0: never.
     force_async: u32,
     force_async_left: u32,
-    /// Completions are polled for: waiting needs a system call in any case.
-    discards: bool,
+    /// The kernel's own thread takes submissions.
+    kernel_thread: bool,
 }
 
 impl Engine for IoUring {
@@ -61,9 +69,9 @@ impl Engine for IoUring {
                 write_flags: common | if setup.job.engine.atomic { rwf::ATOMIC } else { 0 },
                 force_async: private.force_async.unwrap_or(0),
                 force_async_left: private.force_async.unwrap_or(0),
-                // Discards through the ring came with Linux 6.12; no opcode of their own tells.
-                discards: false,
+                kernel_thread: private.sqthread_poll,
             },
+            handle: Handle { fd: ring.as_raw_fd(), flags: 0 },
             features: Vec::new(),
             ring,
         };
@@ -76,9 +84,7 @@ impl Engine for IoUring {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         let entry = match io.operation {
             Operation::Read | Operation::Write => self.transfer(slot, io),
-            Operation::Trim if self.options.discards || !self.immediate.is_block_device(io.file) => {
-                self.punch_hole(io)
-            }
+            Operation::Trim if !self.immediate.is_block_device(io.file) => self.punch_hole(io),
             Operation::Trim => return Queued::Done(self.immediate.perform(io)),
             _ => self.sync(io),
         };
@@ -99,15 +105,14 @@ impl Engine for IoUring {
 
     #[inline(always)]
     fn commit(&mut self) -> Result<u32, Errno> {
-        match self.ring.submit() {
-            Ok(taken) => {
-                // With a kernel thread the entries are taken as soon as they lie in the ring.
-                let taken = if self.ring.params().is_setup_sqpoll() { self.queued } else { taken as u32 };
-                self.queued -= taken.min(self.queued);
-                Ok(taken)
-            }
-            Err(error) => Err(error.into()),
+        if self.options.kernel_thread {
+            return self.commit_to_kernel_thread();
         }
+        // With deferred task run, completions become visible only in a call that asks for events: asking here saves a
+        // call of its own for them.
+        let taken = self.enter(self.queued, 0)?;
+        self.queued -= taken;
+        Ok(taken)
     }
 
     #[inline(always)]
@@ -200,11 +205,36 @@ impl IoUring {
     }
 
     fn wait(&mut self, wanted: usize) -> Result<(), Errno> {
-        match self.ring.submitter().submit_and_wait(wanted) {
-            Ok(_) => Ok(()),
-            Err(error) if error.raw_os_error() == Some(libc::EINTR) => Ok(()),
-            Err(error) => Err(error.into()),
+        match self.enter(0, wanted as u32) {
+            Ok(_) | Err(Errno(libc::EINTR)) => Ok(()),
+            Err(errno) => Err(errno),
         }
+    }
+
+    /// `io_uring_enter`: hands over `submit` entries and waits until `wanted` completions are there.
+    #[inline(always)]
+    fn enter(&self, submit: u32, wanted: u32) -> Result<u32, Errno> {
+        const GET_EVENTS: u32 = 1;
+        // SAFETY: no signal mask is given; the entries that the kernel reads were pushed by `queue`.
+        let taken = unsafe {
+            libc::syscall(
+                libc::SYS_io_uring_enter,
+                self.handle.fd,
+                submit,
+                wanted,
+                GET_EVENTS | self.handle.flags,
+                std::ptr::null::<libc::sigset_t>(),
+                0,
+            )
+        };
+        if taken < 0 { Err(Errno::last()) } else { Ok(taken as u32) }
+    }
+
+    /// With a kernel thread the entries are taken as soon as they lie in the ring; it may have to be woken.
+    #[cold]
+    fn commit_to_kernel_thread(&mut self) -> Result<u32, Errno> {
+        self.ring.submit().map_err(Errno::from)?;
+        Ok(std::mem::take(&mut self.queued))
     }
 
     /// Registers buffers and files where the job asks for it, and the ring itself always.
@@ -231,6 +261,10 @@ impl IoUring {
                 .register_files(&fds)
                 .map_err(|error| SetupError::new(error.into(), "io_uring_register_files"))?;
             features.push("registered files");
+        }
+        if let Some(handle) = register_ring(self.ring.as_raw_fd()) {
+            self.handle = handle;
+            features.push("registered ring");
         }
         Ok(())
     }
@@ -296,42 +330,86 @@ impl Target {
     }
 }
 
+/// Registers the ring's descriptor (Linux 5.18), which saves looking it up in every call.
+fn register_ring(fd: i32) -> Option<Handle> {
+    /// `struct io_uring_rsrc_update`.
+    #[repr(C)]
+    struct Update {
+        offset: u32,
+        reserved: u32,
+        data: u64,
+    }
+    const REGISTER_RING_FDS: u32 = 20;
+    const ENTER_REGISTERED_RING: u32 = 16;
+    const ANY_INDEX: u32 = u32::MAX;
+    let mut update = Update { offset: ANY_INDEX, reserved: 0, data: fd as u64 };
+    // SAFETY: one update record, which the kernel reads and whose offset it fills in.
+    let registered = unsafe {
+        libc::syscall(libc::SYS_io_uring_register, fd, REGISTER_RING_FDS, std::ptr::from_mut(&mut update), 1)
+    };
+    (registered == 1).then_some(Handle { fd: update.offset as i32, flags: ENTER_REGISTERED_RING })
+}
+
+/// How much of the newer ring features to ask for.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+enum Level {
+    Plain,
+    /// Linux 6.1: one submitter, completions handled when it asks for them.
+    Deferred,
+    /// Linux 6.6: no indirection between the submission queue and its entries.
+    Direct,
+}
+
 /// The best ring that this kernel and the job's options allow.
 fn build_ring(setup: &Setup<'_>) -> Result<(io_uring::IoUring, Vec<&'static str>), SetupError> {
+    let mut levels = [Level::Direct, Level::Deferred, Level::Plain].into_iter();
+    loop {
+        let level = levels.next().unwrap_or(Level::Plain);
+        match ring_builder(setup, level).build(setup.depth.max(1)) {
+            Ok(ring) => return Ok((ring, ring_features(setup, level))),
+            // An older kernel does not know some of the flags.
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) && level != Level::Plain => {}
+            Err(error) => return Err(refused(error)),
+        }
+    }
+}
+
+fn ring_builder(setup: &Setup<'_>, level: Level) -> io_uring::Builder {
     let options = &setup.job.private.io_uring;
-    let entries = setup.depth.max(1);
-    let build = |modern: bool| {
-        let mut builder = io_uring::IoUring::builder();
-        builder.setup_cqsize(entries.next_power_of_two() * 2);
-        if options.hipri {
-            builder.setup_iopoll();
+    let mut builder = io_uring::IoUring::builder();
+    builder.setup_cqsize(setup.depth.max(1).next_power_of_two() * 2);
+    if options.hipri {
+        builder.setup_iopoll();
+    }
+    if options.sqthread_poll {
+        builder.setup_sqpoll(SQPOLL_IDLE_MS);
+        if let Some(cpu) = options.sqthread_poll_cpu {
+            builder.setup_sqpoll_cpu(cpu);
         }
-        if options.sqthread_poll {
-            builder.setup_sqpoll(SQPOLL_IDLE_MS);
-            if let Some(cpu) = options.sqthread_poll_cpu {
-                builder.setup_sqpoll_cpu(cpu);
-            }
-        } else if modern {
-            builder.setup_single_issuer().setup_defer_taskrun().setup_coop_taskrun();
-        }
-        builder.build(entries)
-    };
+    } else if level >= Level::Deferred {
+        builder.setup_single_issuer().setup_defer_taskrun().setup_coop_taskrun();
+    }
+    if level >= Level::Direct {
+        builder.setup_no_sqarray();
+    }
+    builder
+}
+
+fn ring_features(setup: &Setup<'_>, level: Level) -> Vec<&'static str> {
+    let options = &setup.job.private.io_uring;
     let mut features = Vec::new();
-    let (ring, modern) = match build(true) {
-        Ok(ring) => (ring, true),
-        // Kernels before 6.1 do not know some of the flags.
-        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => (build(false).map_err(refused)?, false),
-        Err(error) => return Err(refused(error)),
-    };
     if options.sqthread_poll {
         features.push("kernel submission thread");
-    } else if modern {
+    } else if level >= Level::Deferred {
         features.extend(["single issuer", "deferred task run"]);
+    }
+    if level >= Level::Direct {
+        features.push("no submission index array");
     }
     if options.hipri {
         features.push("polled completions");
     }
-    Ok((ring, features))
+    features
 }
 
 /// Milliseconds without work after which the kernel's submission thread sleeps.

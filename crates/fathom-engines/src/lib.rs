@@ -1,6 +1,6 @@
 //! The engines: one file each, and one line in [`ENGINES`].
 //!
-//! Each issues the very calls that its name promises; what several share (syncs, trims) is in [`shared`].
+//! Each issues the very calls that its name promises; what several share (syncs, trims) is in `shared.rs`.
 
 mod io_uring;
 mod libaio;

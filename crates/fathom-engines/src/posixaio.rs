@@ -4,9 +4,36 @@ use crate::shared::Immediate;
 use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError, Traits};
 use fathom_run::unit::Operation;
 use fathom_sys::Errno;
+use std::time::{Duration, Instant};
 
 /// `aio_suspend` is given at most so many requests at once.
 const SUSPEND_LIST: usize = 8;
+
+/// While requests end faster than this, waking up for each costs more than the request itself: the library's thread and
+/// this one then meet at the library's lock all the time.
+const FAST: Duration = Duration::from_micros(10);
+/// Longest time that an ended request may go unnoticed because another was waited for.
+const LONGEST_WAIT: Duration = Duration::from_millis(1);
+
+/// How fast requests end.
+struct Pace {
+    last_reap: Instant,
+    /// Running mean of the time per request.
+    mean: Duration,
+}
+
+impl Pace {
+    fn reaped(&mut self, count: usize) {
+        let now = Instant::now();
+        let each = (now - self.last_reap) / (count.max(1) as u32);
+        self.mean = (self.mean * 7 + each) / 8;
+        self.last_reap = now;
+    }
+
+    fn is_fast(&self) -> bool {
+        self.mean < FAST
+    }
+}
 
 pub(crate) struct Posixaio {
     /// One per slot; fixed in place, because the library keeps pointers to them.
@@ -17,6 +44,7 @@ pub(crate) struct Posixaio {
     fresh: u32,
     /// Ended inside the call that should have started them: slot and result.
     failed: Vec<(u32, i64)>,
+    pace: Pace,
     immediate: Immediate,
 }
 
@@ -31,6 +59,7 @@ impl Engine for Posixaio {
             in_flight: Vec::with_capacity(depth),
             fresh: 0,
             failed: Vec::with_capacity(depth),
+            pace: Pace { last_reap: Instant::now(), mean: LONGEST_WAIT },
             immediate: Immediate::new(setup),
         })
     }
@@ -79,6 +108,7 @@ impl Engine for Posixaio {
         loop {
             self.collect(out);
             if out.len() >= min as usize || out.room() == 0 || self.in_flight.is_empty() {
+                self.pace.reaped(out.len());
                 return Ok(());
             }
             self.suspend()?;
@@ -107,15 +137,20 @@ impl Posixaio {
         self.in_flight.truncate(kept);
     }
 
-    /// Sleeps until one of the oldest requests has ended.
+    /// Sleeps until a request has ended: one of the oldest, or, while they end fast, one a quarter of the queue behind
+    /// them, so that several can be taken at once.
     fn suspend(&self) -> Result<(), Errno> {
+        let skipped = if self.pace.is_fast() { self.in_flight.len() / 4 } else { 0 };
         let mut list = [std::ptr::null::<libc::aiocb>(); SUSPEND_LIST];
-        let count = self.in_flight.len().min(SUSPEND_LIST);
-        for (place, &slot) in list.iter_mut().zip(&self.in_flight) {
+        let waited_for = &self.in_flight[skipped..];
+        let count = waited_for.len().min(SUSPEND_LIST);
+        for (place, &slot) in list.iter_mut().zip(waited_for) {
             *place = &raw const self.control_blocks[slot as usize];
         }
-        // SAFETY: the first `count` pointers are to live control blocks; no time limit is given.
-        let result = unsafe { libc::aio_suspend(list.as_ptr(), count as libc::c_int, std::ptr::null()) };
+        let limit = libc::timespec { tv_sec: 0, tv_nsec: LONGEST_WAIT.subsec_nanos().into() };
+        let limit = if skipped > 0 { &raw const limit } else { std::ptr::null() };
+        // SAFETY: the first `count` pointers are to live control blocks; the time limit lives through the call.
+        let result = unsafe { libc::aio_suspend(list.as_ptr(), count as libc::c_int, limit) };
         match result {
             0 => Ok(()),
             _ => match Errno::last() {

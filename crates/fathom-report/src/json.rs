@@ -6,7 +6,7 @@ mod steady;
 
 use crate::Format;
 use crate::ctime::ctime;
-use fathom_stats::report::{DiskReport, IdlenessReport, RunReport};
+use fathom_stats::report::{DiskReport, IdlenessReport, JobChoices, RunReport};
 use layout::Object;
 use std::io;
 
@@ -54,9 +54,22 @@ fn document(report: &RunReport, with_bins: bool) -> Object {
     if let Some(report) = &report.idleness {
         object.add("cpu_idleness", idleness(report));
     }
+    if !report.choices.is_empty() {
+        object.add("fathom jobs", report.choices.iter().map(choices).collect::<Vec<Object>>());
+    }
     if !report.notes.is_empty() {
         object.add("fathom notes", report.notes.iter().map(String::as_str).collect::<Vec<&str>>());
     }
+    object
+}
+
+fn choices(job: &JobChoices) -> Object {
+    let mut object = Object::default();
+    object.add("jobname", job.name.as_str());
+    if let Some(offsets) = &job.random_offsets {
+        object.add("random_offsets", offsets.as_str());
+    }
+    object.add("engine_features", job.engine_features.iter().map(String::as_str).collect::<Vec<&str>>());
     object
 }
 

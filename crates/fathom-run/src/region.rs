@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// Longest stored error text, as in fio's reports.
 const ERROR_TEXT: usize = 127;
+/// Room for the names of engine features.
+const FEATURE_TEXT: usize = 255;
 /// Block devices remembered per worker.
 pub const DEVICES: usize = 16;
 
@@ -92,6 +94,8 @@ pub struct WorkerBlock {
     error: AtomicI32,
     error_length: AtomicU32,
     error_text: [AtomicU8; ERROR_TEXT],
+    /// Names of the engine's features, each ended by a NUL.
+    features: [AtomicU8; FEATURE_TEXT],
     /// What the worker counts.
     pub samples: WorkerSamples,
 }
@@ -130,6 +134,31 @@ impl WorkerBlock {
         }
         self.error_length.store(length as u32, Ordering::Relaxed);
         self.error.store(errno, Ordering::Release);
+    }
+
+    /// Stores which kernel features the engine uses; names that find no room are left out.
+    pub fn set_features(&self, names: &[&str]) {
+        let mut place = self.features.iter();
+        for name in names {
+            if place.len() <= name.len() {
+                return;
+            }
+            for byte in name.bytes().chain([0]) {
+                if let Some(slot) = place.next() {
+                    slot.store(byte, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+
+    /// Which kernel features the engine uses.
+    pub fn features(&self) -> Vec<String> {
+        let bytes: Vec<u8> = self.features.iter().map(|byte| byte.load(Ordering::Relaxed)).collect();
+        bytes
+            .split(|&byte| byte == 0)
+            .take_while(|name| !name.is_empty())
+            .map(|name| String::from_utf8_lossy(name).into_owned())
+            .collect()
     }
 
     /// The error that ended the job: errno and text.
@@ -205,6 +234,9 @@ mod tests {
         assert_eq!(region.units(1).len(), 32);
         region.units(1)[31].set_in_flight(true);
         assert!(!region.units(2)[0].is_in_flight());
+        region.worker(0).set_features(&["first", "second"]);
+        assert_eq!(region.worker(0).features(), ["first", "second"]);
+        assert!(region.worker(1).features().is_empty());
         region.worker(2).set_stage(Stage::Draining);
         assert_eq!(region.worker(2).stage(), Stage::Draining);
     }

@@ -64,11 +64,24 @@ pub struct RunReport {
     pub groups: Vec<GroupReport>,
     /// Block devices that held the files of the run; `None` when nothing was asked or found.
     pub disks: Vec<DiskReport>,
+    /// How each job was run, where fathom had a choice; in definition order.
+    pub choices: Vec<JobChoices>,
     /// Plain sentences on what a reader must know to trust the figures (stuck I/Os, lost workers).
     pub notes: Vec<String>,
     /// How idle the processors were, when `--idle-prof` asked.
     #[serde(default)]
     pub idleness: Option<IdlenessReport>,
+}
+
+/// Choices that fathom made for a job, so that a reader knows what was measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobChoices {
+    /// Name of the job.
+    pub name: String,
+    /// What gave the random offsets: `permutation`, `tausworthe`, ...; `None` for sequential jobs.
+    pub random_offsets: Option<String>,
+    /// Kernel features that the engine found and used.
+    pub engine_features: Vec<String>,
 }
 
 /// The result of one clone, or of several merged ones.

@@ -5,8 +5,8 @@ use crate::region::WorkerBlock;
 use fathom_spec::JobSpec;
 use fathom_spec::options::description::{KbBase, UnitBase};
 use fathom_stats::report::{
-    CpuReport, DirectionReport, GroupReport, JobError, JobReport, LatencyGoal, RunReport, ToleratedErrors,
-    ViewOptions,
+    CpuReport, DirectionReport, GroupReport, JobChoices, JobError, JobReport, LatencyGoal, RunReport,
+    ToleratedErrors, ViewOptions,
 };
 use fathom_stats::samples::DirectionSamples;
 use fathom_sys::clock::{monotonic_ns, wall_clock_ms};
@@ -32,9 +32,25 @@ impl<O: Observer> Supervisor<'_, O> {
             groups: groups(&clones),
             jobs: self.merged(clones),
             disks: self.disks.report(),
+            choices: self.choices(),
             notes: self.notes.clone(),
             ..RunReport::default()
         }
+    }
+
+    /// What was chosen for each job, as its first clone tells.
+    fn choices(&self) -> Vec<JobChoices> {
+        let first_clones = (0..self.tracked.len()).filter(|&index| self.plan.workers[index].subjob == 0);
+        first_clones
+            .map(|index| {
+                let worker = &self.plan.workers[index];
+                JobChoices {
+                    name: self.plan.job_of(worker).name.clone(),
+                    random_offsets: worker.target_plan.random_offsets().map(str::to_owned),
+                    engine_features: self.region.worker(index).features(),
+                }
+            })
+            .collect()
     }
 
     /// One entry per clone, or per group where `group_reporting` asks for it.

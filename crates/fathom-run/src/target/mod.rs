@@ -130,6 +130,24 @@ impl TargetPlan {
             && self.has_one_length()
     }
 
+    /// What gives the random offsets, in a word; `None` for sequential plans.
+    pub fn random_offsets(&self) -> Option<&'static str> {
+        if !self.random {
+            return None;
+        }
+        Some(match (&self.distribution, self.generator) {
+            (DistributionRule::Zipf { .. }, _) => "zipf",
+            (DistributionRule::Pareto { .. }, _) => "pareto",
+            (DistributionRule::Normal { .. }, _) => "normal",
+            (DistributionRule::Zoned(_) | DistributionRule::ZonedAbsolute(_), _) => "zoned",
+            (DistributionRule::Sequence { .. }, _) => "sequence",
+            (DistributionRule::Uniform, GeneratorKind::ShiftRegister) => "lfsr",
+            (DistributionRule::Uniform, GeneratorKind::Tausworthe64) => "tausworthe64",
+            (DistributionRule::Uniform, _) if self.is_permuted() => "permutation",
+            (DistributionRule::Uniform, _) => "tausworthe",
+        })
+    }
+
     /// True when all I/Os have one length and random offsets are multiples of it: blocks cannot overlap.
     pub fn has_one_length(&self) -> bool {
         let used = self.used_directions();

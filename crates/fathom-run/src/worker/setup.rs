@@ -61,6 +61,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
         .collect();
     let budget = Budget::new(plan, job, regions.iter().fold(0, |sum, r| u64::saturating_add(sum, r.size)));
     context.block().goal_bytes.store(budget.goal_bytes(), Relaxed);
+    context.block().set_features(&engine.features());
     let recording = recording(job, &engine);
     let latency_limit_ns =
         job.latency.max_latency.0.map(|limit| limit.map_or(u64::MAX, |limit| limit.as_nanos() as u64));
