@@ -261,3 +261,58 @@ fn payload(job: &JobSpec) -> Result<PayloadRule, String> {
         PayloadRule::Random { refill: buffers.refill_buffers, scramble: buffers.scramble_buffers }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_spec::{Outcome, SystemSource, parse};
+
+    fn plan(words: &str) -> Plan {
+        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        let Outcome::Run(spec) = parse("fathom", &words, &SystemSource::new(4096)) else {
+            panic!("{words:?}")
+        };
+        let traits = Traits { synchronous: true, diskless: true, uses_buffers: false };
+        Plan::new(&spec, |_| Some(traits)).expect("a plan")
+    }
+
+    #[test]
+    fn clones_groups_and_stages() {
+        let plan = plan(
+            "--ioengine=null --size=1m --name=a --numjobs=2 --name=b --new_group --name=c --stonewall --name=d",
+        );
+        let summary: Vec<(usize, u32, u32, u32, u32)> =
+            plan.workers.iter().map(|w| (w.job, w.thread_number, w.subjob, w.group_id, w.stage)).collect();
+        assert_eq!(
+            summary,
+            [(0, 1, 0, 0, 0), (0, 2, 1, 0, 0), (1, 3, 0, 1, 0), (2, 4, 0, 2, 1), (3, 5, 0, 2, 1)]
+        );
+    }
+
+    #[test]
+    fn a_plan_survives_serialisation() {
+        let plan = plan(
+            "--ioengine=null --size=1m --bssplit=4k/60:8k/40 --rw=randrw --random_distribution=zoned:60/10:40/90 \
+             --name=a --rate=1m,2m --name=b --runtime=5 --time_based --percentile_list=50:99.9",
+        );
+        let text = serde_json::to_string(&plan).expect("serialises");
+        assert_eq!(serde_json::from_str::<Plan>(&text).expect("parses"), plan);
+    }
+
+    #[test]
+    fn the_generator_follows_the_rule() {
+        let offsets = |words: &str| plan(words).workers[0].target_plan.random_offsets();
+        assert_eq!(offsets("--ioengine=null --size=1m --name=a --rw=randread"), Some("permutation"));
+        assert_eq!(
+            offsets("--ioengine=null --size=1m --name=a --rw=randread --norandommap"),
+            Some("tausworthe")
+        );
+        assert_eq!(
+            offsets("--ioengine=null --size=1m --name=a --rw=randread --bsrange=4k-8k"),
+            Some("tausworthe")
+        );
+        let named = "--ioengine=null --size=1m --name=a --rw=randread --random_generator=tausworthe";
+        assert_eq!(offsets(named), Some("tausworthe"));
+        assert_eq!(offsets("--ioengine=null --size=1m --name=a --rw=read"), None);
+    }
+}

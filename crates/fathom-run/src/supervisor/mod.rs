@@ -206,6 +206,7 @@ impl<O: Observer> Supervisor<'_, O> {
         }
         self.tracked[index].standing = Standing::Over;
         self.tracked[index].over_ns = monotonic_ns();
+        self.end_stuck_process(self.tracked[index].process);
         let failed = self.has_failed(index);
         self.apply_exitall(index, failed);
     }

@@ -79,8 +79,15 @@ impl<O: Observer> Supervisor<'_, O> {
         let text = format!("file:worker, func=stuck I/O, error={}", fathom_sys::Errno(libc::ETIMEDOUT));
         self.region.worker(index).fail(libc::ETIMEDOUT, &text);
         self.tracked[index].stuck = true;
-        process::kill(pid, libc::SIGKILL);
         self.mark_over(index);
+    }
+
+    /// Ends a process with a stuck worker, once no other worker (a thread of the same process) needs it any more.
+    pub(super) fn end_stuck_process(&self, pid: u32) {
+        let members = || self.tracked.iter().filter(|worker| worker.process == pid);
+        if members().any(|worker| worker.stuck) && !members().any(|worker| worker.is_started()) {
+            process::kill(pid, libc::SIGKILL);
+        }
     }
 
     fn describe_stuck(&self, index: usize) -> String {
