@@ -25,6 +25,18 @@ pub fn prepare(
     readonly: bool,
     announce: impl FnOnce(usize, u64),
 ) -> Result<(), FileError> {
+    prepare_unless(&|| false, plan, job, entries, readonly, announce)
+}
+
+/// As [`prepare`], and ends with EINTR soon after `stopped` says so. The file at hand is then put back as it was.
+pub fn prepare_unless(
+    stopped: &dyn Fn() -> bool,
+    plan: &WorkerPlan,
+    job: &JobSpec,
+    entries: &[FileEntry],
+    readonly: bool,
+    announce: impl FnOnce(usize, u64),
+) -> Result<(), FileError> {
     for entry in entries {
         check_target(plan, job, entry)?;
     }
@@ -40,7 +52,7 @@ pub fn prepare(
         return Err(refused.with_message("fio: refusing extend of file due to read-only".to_owned()));
     }
     announce(short.len(), short.iter().map(|entry| entry.wanted_size()).sum());
-    short.iter().try_for_each(|entry| lay_out(plan, job, entry))
+    short.iter().try_for_each(|entry| lay_out(plan, job, entry, stopped))
 }
 
 fn check_target(plan: &WorkerPlan, job: &JobSpec, entry: &FileEntry) -> Result<(), FileError> {
@@ -79,25 +91,46 @@ fn is_device_name(path: &Path) -> bool {
     path.starts_with("/dev") && !path.starts_with("/dev/shm")
 }
 
-fn lay_out(plan: &WorkerPlan, job: &JobSpec, entry: &FileEntry) -> Result<(), FileError> {
+fn lay_out(
+    plan: &WorkerPlan,
+    job: &JobSpec,
+    entry: &FileEntry,
+    stopped: &dyn Fn() -> bool,
+) -> Result<(), FileError> {
     let failed = |call: &'static str| move |errno: Errno| FileError::of_call(errno, call, &entry.path);
     create_parents(&entry.path).map_err(failed("mkdir"))?;
     let flags = libc::O_WRONLY | libc::O_CREAT;
     let mut file: File = file::open(&entry.path, flags, 0o644).map_err(failed("open"))?.into();
     let present = entry.present_size.unwrap_or(0);
     let missing = entry.wanted_size() - present;
-    preallocate(job, &file, present, missing).map_err(failed("fallocate"))?;
-    if plan.content_needed {
-        std::io::Seek::seek(&mut file, std::io::SeekFrom::Start(present))
-            .map_err(|error| failed("lseek")(error.into()))?;
-        fill(plan, job, &mut file, missing).map_err(failed("write"))?;
-        if job.file.create_fsync {
-            file::sync(file.as_raw_fd()).map_err(failed("fsync"))?;
-        }
-        // Laid out data must not be served from memory afterwards; failing that is no reason to stop.
-        let _ = file::advise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED);
+    if !plan.content_needed {
+        return preallocate(job, &file, present, missing).map_err(failed("fallocate"));
     }
+    reserve(job, &file, present, missing).map_err(failed("fallocate"))?;
+    std::io::Seek::seek(&mut file, std::io::SeekFrom::Start(present))
+        .map_err(|error| failed("lseek")(error.into()))?;
+    match fill(plan, job, &mut file, missing, stopped) {
+        Err(Errno(libc::EINTR)) if stopped() => {
+            put_back(entry, &file);
+            return Err(failed("write")(Errno(libc::EINTR)));
+        }
+        done => done.map_err(failed("write"))?,
+    }
+    if job.file.create_fsync {
+        file::sync(file.as_raw_fd()).map_err(failed("fsync"))?;
+    }
+    // Laid out data must not be served from memory afterwards; failing that is no reason to stop.
+    let _ = file::advise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED);
     Ok(())
+}
+
+/// Undoes a layout that was interrupted: its space would stay taken for nothing.
+fn put_back(entry: &FileEntry, file: &File) {
+    // There is nobody left to tell if this fails; the next run completes the file.
+    let _ = match entry.present_size {
+        None => std::fs::remove_file(&entry.path).map_err(Errno::from),
+        Some(present) => file::truncate(file.as_raw_fd(), present),
+    };
 }
 
 /// Makes missing directories above a file, for the user alone.
@@ -107,6 +140,20 @@ pub(super) fn create_parents(path: &Path) -> Result<(), Errno> {
             std::fs::DirBuilder::new().recursive(true).mode(0o700).create(parent).map_err(Errno::from)
         }
         _ => Ok(()),
+    }
+}
+
+/// Reserves space for content that follows, without giving the file its size: however the layout ends, the size says
+/// how much content there is, and the next run fills in the rest.
+fn reserve(job: &JobSpec, file: &File, present: u64, missing: u64) -> Result<(), Errno> {
+    match job.file.fallocate {
+        Fallocate::None | Fallocate::Truncate => Ok(()),
+        Fallocate::Posix | Fallocate::Keep | Fallocate::Native => tolerate_unsupported(file::fallocate(
+            file.as_raw_fd(),
+            libc::FALLOC_FL_KEEP_SIZE,
+            present,
+            missing,
+        )),
     }
 }
 
@@ -131,7 +178,13 @@ fn tolerate_unsupported(result: Result<(), Errno>) -> Result<(), Errno> {
     }
 }
 
-fn fill(plan: &WorkerPlan, job: &JobSpec, file: &mut File, missing: u64) -> Result<(), Errno> {
+fn fill(
+    plan: &WorkerPlan,
+    job: &JobSpec,
+    file: &mut File,
+    missing: u64,
+    stopped: &dyn Fn() -> bool,
+) -> Result<(), Errno> {
     let generator = Seeds::new(job.io_type.randseed, plan.thread_number).generator(SeedUse::Buffer);
     let rule = match &plan.payload {
         // Every block of a new file is different, or a deduplicating device would store one.
@@ -145,6 +198,9 @@ fn fill(plan: &WorkerPlan, job: &JobSpec, file: &mut File, missing: u64) -> Resu
     let mut left = missing;
     let mut offset = 0;
     while left > 0 {
+        if stopped() {
+            return Err(Errno(libc::EINTR));
+        }
         let length = left.min(block as u64) as usize;
         payload.refresh(&mut buffer[..length], offset, 0);
         file.write_all(&buffer[..length]).map_err(Errno::from)?;

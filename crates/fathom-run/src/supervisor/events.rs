@@ -15,7 +15,7 @@ pub(super) const SIGNALS: &[i32] = &[libc::SIGINT, libc::SIGTERM, libc::SIGCHLD,
 const LONGEST_WAIT: Duration = Duration::from_millis(250);
 /// The same while something is about to end, so that a hang is seen in time.
 const SHORT_WAIT: Duration = Duration::from_millis(50);
-/// How long a killed layout process may take to go.
+/// How long a layout process may take to put its file back, and then to go when it is killed.
 const LAYOUT_GRACE: Duration = Duration::from_millis(300);
 
 impl<O: Observer> Supervisor<'_, O> {
@@ -118,9 +118,10 @@ impl<O: Observer> Supervisor<'_, O> {
 
     /// Follows the layout process until it has ended, or a signal ends it.
     pub(super) fn wait_for_layout(&mut self, pid: u32) {
-        let mut kill_since = None;
+        let mut stopped_since = None;
         loop {
-            signal::wait_readable(&[self.receiver.descriptor(), self.signals.descriptor()], LONGEST_WAIT);
+            let wait = if stopped_since.is_some() { SHORT_WAIT } else { LONGEST_WAIT };
+            signal::wait_readable(&[self.receiver.descriptor(), self.signals.descriptor()], wait);
             self.pass_messages_on();
             while let Some(signal) = self.signals.next() {
                 if matches!(signal, libc::SIGINT | libc::SIGTERM) {
@@ -134,20 +135,26 @@ impl<O: Observer> Supervisor<'_, O> {
                     return;
                 }
             }
-            if self.signal.is_some() {
-                let since = *kill_since.get_or_insert_with(|| {
-                    process::kill(pid, libc::SIGKILL);
-                    monotonic_ns()
-                });
-                if monotonic_ns() - since > LAYOUT_GRACE.as_nanos() as u64 {
-                    self.notes.push(format!(
-                        "laying out files (pid {pid}) is stuck in the kernel and could not be ended"
-                    ));
-                    self.layout_failed("is stuck in the kernel");
-                    return;
-                }
+            if self.signal.is_some() && self.layout_is_stuck(pid, *stopped_since.get_or_insert_with(monotonic_ns)) {
+                return;
             }
         }
+    }
+
+    /// The layout process was told to stop at `since`: it puts its file back, or it is killed; true when it does not
+    /// even go then.
+    fn layout_is_stuck(&mut self, pid: u32, since: u64) -> bool {
+        let grace = LAYOUT_GRACE.as_nanos() as u64;
+        let waited = monotonic_ns() - since;
+        if waited > grace {
+            process::kill(pid, libc::SIGKILL);
+        }
+        if waited <= 2 * grace {
+            return false;
+        }
+        self.notes.push(format!("laying out files (pid {pid}) is stuck in the kernel and could not be ended"));
+        self.layout_failed("is stuck in the kernel");
+        true
     }
 
     fn layout_ended(&mut self, ended: Ended) {

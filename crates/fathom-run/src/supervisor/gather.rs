@@ -116,7 +116,11 @@ impl<O: Observer> Supervisor<'_, O> {
     /// Milliseconds of recorded run time. A worker that could not say when it ended, ended when that was seen.
     fn runtime_ms(&self, index: usize, now: u64) -> u64 {
         let block = self.region.worker(index);
-        let start = block.start_ns.load(Relaxed);
+        // A job that ended before its ramp did has only the ramp to report.
+        let start = match block.start_ns.load(Relaxed) {
+            0 => block.begin_ns.load(Relaxed),
+            start => start,
+        };
         if start == 0 {
             return 0;
         }

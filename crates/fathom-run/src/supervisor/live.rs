@@ -79,10 +79,12 @@ impl<O: Observer> Supervisor<'_, O> {
         let job = self.plan.job_of(worker);
         tick.running += 1;
         tick.open_files += self.region.worker(index).open_files.load(Relaxed);
-        tick.rate_limit_bytes += job.rate.rate.0.iter().sum::<u64>();
-        tick.rate_min_bytes += job.rate.rate_min.0.iter().sum::<u64>();
-        tick.rate_limit_iops += job.rate.rate_iops.0.iter().sum::<u64>();
-        tick.rate_min_iops += job.rate.rate_iops_min.0.iter().sum::<u64>();
+        for &direction in worker.target_plan.used_directions() {
+            tick.rate_limit_bytes += job.rate.rate.0[direction];
+            tick.rate_min_bytes += job.rate.rate_min.0[direction];
+            tick.rate_limit_iops += job.rate.rate_iops.0[direction];
+            tick.rate_min_iops += job.rate.rate_iops_min.0[direction];
+        }
         tick.kb_base = super::gather::kb_base(job);
         tick.unit_base = super::gather::unit_base(job);
     }

@@ -3,7 +3,7 @@
 use super::{Observer, Supervisor};
 use crate::files::{self, layout};
 use crate::message::Message;
-use crate::region::{Order, Stage};
+use crate::region::Stage;
 use crate::worker::WorkerContext;
 use crate::worker::setup::{announce_layout, tell_file_error};
 use fathom_sys::process::{self, Fork};
@@ -114,15 +114,17 @@ fn lay_out_for(context: &WorkerContext<'_>) {
     let job = context.plan.job_of(plan);
     context.region.worker(context.index).set_stage(Stage::SettingUp);
     let announce = |files, bytes| announce_layout(context, files, bytes);
-    let done = files::resolve(plan, job)
-        .and_then(|entries| layout::prepare(plan, job, &entries, context.plan.readonly, announce));
+    let block = context.region.worker(context.index);
+    let stopped = || block.should_stop();
+    let done = files::resolve(plan, job).and_then(|entries| {
+        layout::prepare_unless(&stopped, plan, job, &entries, context.plan.readonly, announce)
+    });
+    if block.should_stop() {
+        process::exit_now(0);
+    }
     if let Err(error) = done {
         tell_file_error(context, &error);
     }
-    context.region.worker(context.index).set_stage(Stage::NotStarted);
-    let stopped = context.region.worker(context.index).order.load(std::sync::atomic::Ordering::Relaxed);
-    if stopped == Order::Stop as u32 {
-        process::exit_now(0);
-    }
+    block.set_stage(Stage::NotStarted);
     context.messages.send(&Message::FilesReady(context.index as u32));
 }
