@@ -58,9 +58,9 @@ pub(crate) const ALL: &[ProgramOption] = &[
     option("merge-blktrace-only", NoValue, "", "Merge block traces and run nothing").later(),
     option("output", Required, "=file", "Write the report and all messages to a file"),
     option("bandwidth-log", Optional, "[=prefix]", "Log the bandwidth of all jobs together").later(),
-    option("minimal", NoValue, "", "Report in the terse form").later(),
+    option("minimal", NoValue, "", "Report in the terse form"),
     option("output-format", Required, "=list", "Forms of the report: normal, json, json+, terse"),
-    option("terse-version", Required, "=number", "Version of the terse form, 2 to 5").later(),
+    option("terse-version", Required, "=number", "Version of the terse form, 2 to 5"),
     option("version", NoValue, "", "Print the version"),
     option("help", NoValue, "", "Print this text"),
     option("cpuclock-test", NoValue, "", "Check the CPU's clock").later(),
@@ -87,7 +87,7 @@ pub(crate) const ALL: &[ProgramOption] = &[
     option("trigger", Required, "=command", "The trigger, on this machine").later(),
     option("trigger-remote", Required, "=command", "The trigger, on the servers").later(),
     option("aux-path", Required, "=dir", "Directory for state files and logs").later(),
-    option("append-terse", NoValue, "", "Add the terse form to the report").later().hidden(),
+    option("append-terse", NoValue, "", "Add the terse form to the report").hidden(),
     option("latency-log", Required, "", "Removed; jobs have options for latency logs").hidden(),
     option("memcpytest", Optional, "", "Time memory copies").later().hidden(),
     option("profile", Required, "", "Run a built-in workload").later().hidden(),
@@ -147,13 +147,15 @@ pub(crate) fn apply(
             let line = "fio: --latency-log is deprecated. Use per-job latency log options.".to_owned();
             return fail(&[line], option.name, value, "this option no longer exists");
         }
-        "minimal" | "append-terse" | "terse-version" => {
-            if option.name == "terse-version" && !matches!(text.parse::<u32>(), Ok(2..=5)) {
+        "minimal" => return apply_formats("terse", program),
+        "append-terse" => program.formats.terse = true,
+        "terse-version" => match text.parse() {
+            Ok(version @ 2..=5) => program.terse_version = version,
+            _ => {
                 let line = "fio: bad terse version format".to_owned();
                 return fail(&[line], option.name, value, "expected a version from 2 to 5");
             }
-            return refuse(option, value);
-        }
+        },
         "profile" if !matches!(text, "tiobench" | "act") => {
             let line = format!("fio: profile '{text}' not found");
             return fail(&[line], option.name, value, "expected tiobench or act");
@@ -206,22 +208,13 @@ fn apply_formats(text: &str, program: &mut ProgramOptions) -> Effect {
             "normal" => formats.normal = true,
             "json" => formats.json = true,
             "json+" => formats.json_plus = true,
-            "terse" | "minimal" | "csv" => {
-                let line = Diagnostic::general(
-                    &Origin::CommandLine,
-                    format!(
-                        "option --output-format={text} is known but its form {name} is not built yet; \
-                         see docs/compatibility.md"
-                    ),
-                );
-                return Effect::Exit(Reply { messages: vec![line.message()], exit: 1 });
-            }
+            "terse" | "minimal" | "csv" => formats.terse = true,
             other => {
                 let lines = [
                     format!("fio: invalid output format {other}"),
                     "fio: failed parsing output-format".to_owned(),
                 ];
-                return fail(&lines, "output-format", Some(text), "expected normal, json or json+");
+                return fail(&lines, "output-format", Some(text), "expected normal, terse, json or json+");
             }
         }
     }

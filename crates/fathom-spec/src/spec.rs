@@ -39,6 +39,8 @@ pub struct ProgramOptions {
     pub output: Option<PathBuf>,
     /// Forms of the report.
     pub formats: OutputFormats,
+    /// Version of the terse form, 2 to 5.
+    pub terse_version: u32,
     /// When to show the progress line.
     pub eta: Eta,
     /// Keep a progress line on the screen every so often.
@@ -60,6 +62,7 @@ impl Default for ProgramOptions {
         ProgramOptions {
             output: None,
             formats: OutputFormats::default(),
+            terse_version: 3,
             eta: Eta::Auto,
             eta_newline: None,
             eta_interval: Duration::from_secs(1),

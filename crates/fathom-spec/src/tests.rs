@@ -211,7 +211,7 @@ fn what_is_not_built_is_refused_by_name() {
         ("--name=a --mem=shm", "option mem=shm is"),
         ("--name=a --ioengine=net", "option ioengine=net is"),
         ("--name=a --ioengine=external:/x.so", "option ioengine=external:/x.so is"),
-        ("--minimal --name=a", "option --minimal is"),
+        ("--bandwidth-log --name=a", "option --bandwidth-log is"),
         ("--name=a --load=2", "option load=2 is"),
         ("--server", "option --server is"),
     ] {

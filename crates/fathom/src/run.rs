@@ -62,7 +62,8 @@ fn supervise(spec: &RunSpec, plan: &Plan, calibration: Calibration, output: Outp
         tick: shows_status(spec).then_some(spec.program.eta_interval),
         version: COMPATIBLE_VERSION,
     };
-    let mut observer = Console { output, formats: spec.program.formats };
+    let terse_version = spec.program.terse_version;
+    let mut observer = Console { output, formats: spec.program.formats, terse_version };
     match supervisor::run(plan, engines, calibration.finish(), options, &mut observer) {
         Ok(outcome) => {
             observer.print(&outcome.report);
@@ -120,11 +121,15 @@ fn header(job: &JobSpec, worker: &WorkerPlan) -> JobHeader {
 struct Console {
     output: Output,
     formats: OutputFormats,
+    terse_version: u32,
 }
 
 impl Console {
     /// Writes a report in every format asked for, in the fixed order of formats.
     fn print(&mut self, report: &RunReport) {
+        if let Some(format) = fathom_report::terse(self.terse_version).filter(|_| self.formats.terse) {
+            self.print_in(format, report);
+        }
         let chosen: [(bool, &str); 3] = [
             (self.formats.json && !self.formats.json_plus, "json"),
             (self.formats.json_plus, "json+"),

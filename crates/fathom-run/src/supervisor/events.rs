@@ -135,7 +135,9 @@ impl<O: Observer> Supervisor<'_, O> {
                     return;
                 }
             }
-            if self.signal.is_some() && self.layout_is_stuck(pid, *stopped_since.get_or_insert_with(monotonic_ns)) {
+            if self.signal.is_some()
+                && self.layout_is_stuck(pid, *stopped_since.get_or_insert_with(monotonic_ns))
+            {
                 return;
             }
         }
@@ -152,7 +154,8 @@ impl<O: Observer> Supervisor<'_, O> {
         if waited <= 2 * grace {
             return false;
         }
-        self.notes.push(format!("laying out files (pid {pid}) is stuck in the kernel and could not be ended"));
+        self.notes
+            .push(format!("laying out files (pid {pid}) is stuck in the kernel and could not be ended"));
         self.layout_failed("is stuck in the kernel");
         true
     }

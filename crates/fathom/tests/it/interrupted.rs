@@ -71,3 +71,28 @@ fn figures_up_to_then() {
     assert!((1_000..1_800).contains(&ios), "{ios} I/Os after 1.5 s at 1000 a second");
     assert_eq!(finished.code(), 128);
 }
+
+#[test]
+fn the_ramp() {
+    let finished = interrupt("INT", 2, "--ramp_time=30");
+    let rate = finished.stdout.split("IOPS=").nth(1).and_then(|rest| rest.split(',').next()).unwrap_or("");
+    let rate: f64 = rate.parse().unwrap_or_else(|_| panic!("{}", finished.stdout));
+    assert!((500.0..1_500.0).contains(&rate), "{rate} IOPS at 1000 a second");
+}
+
+#[test]
+fn the_layout() {
+    let directory = scratch();
+    file_of(directory.path(), "data", MIB);
+    for name in ["new", "data"] {
+        let words = format!("--output-format=normal --name=job --rw=read --filename={name} --size=40G");
+        let running = Launch::fathom(directory.path()).words(&words).start();
+        std::thread::sleep(Duration::from_millis(200));
+        running.signal("INT");
+        let finished = running.finish();
+        assert_eq!(finished.code(), 128, "{}", finished.stdout);
+        // What was there stays, and nothing that looks like a file of the full size.
+        let size = std::fs::metadata(directory.path().join(name)).map_or(0, |found| found.len());
+        assert_eq!(size, if name == "data" { MIB } else { 0 });
+    }
+}
