@@ -9,7 +9,9 @@ mod programs;
 mod table;
 
 use cases::{Case, Measure};
-use programs::Programs;
+use device::MemoryDevice;
+use programs::{Pair, Programs};
+use std::cell::OnceCell;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -76,13 +78,12 @@ pub(crate) fn run(repository: &Path, words: &[String]) -> Result<(), String> {
     let programs = Programs::find(interrupt.clone())?;
     let machine = machine::describe(&programs);
     machine.iter().for_each(|line| eprintln!("{line}"));
-    // Kept until the end: the cases name the device by its path.
-    let device = device::MemoryDevice::create();
-    let device_path = device.as_ref().map(|device| device.path()).map_err(Clone::clone);
+    // Made when the first case wants it, and kept until the end.
+    let device = OnceCell::new();
     let mut rows = Vec::new();
-    for case in cases::all(device_path).into_iter().filter(|case| is_wanted(case, &options)) {
+    for case in cases::all().into_iter().filter(|case| is_wanted(case, &options)) {
         eprintln!("{} ...", case.name);
-        let measured = measure(&case.measure, &programs, options.rounds);
+        let measured = measure(&case.measure, &programs, &device, options.rounds);
         interrupt.check()?;
         let row = Row { case: case.name, unit: case.unit, goal: case.goal, measured };
         eprintln!("{row}");
@@ -101,20 +102,30 @@ fn is_wanted(case: &Case, options: &Options) -> bool {
     options.only.as_ref().is_none_or(|text| case.name.contains(text.as_str()))
 }
 
-fn measure(measure: &Measure, programs: &Programs, rounds: usize) -> Measured {
+/// The block device, or why there is none.
+type Device = OnceCell<Result<MemoryDevice, String>>;
+
+fn measure(measure: &Measure, programs: &Programs, device: &Device, rounds: usize) -> Measured {
     let result = match measure {
         Measure::Rate(words) => programs.in_turns(rounds, |program| programs.rate(program, words)),
+        Measure::RateOnDevice(words) => rate_on(device, words, programs, rounds),
         Measure::Wall(words, rounds) => {
             programs.in_turns(*rounds, |program| programs.wall_ms(program, words))
         }
         Measure::Instructions(words) => callgrind::instructions(programs, words),
         Measure::Memory(words) => memory::peaks(programs, words),
-        Measure::Impossible(reason) => Err(reason.clone()),
     };
     match result {
         Ok(pair) => Measured::Pair(pair),
         Err(reason) => Measured::Skipped(reason),
     }
+}
+
+fn rate_on(device: &Device, words: &[String], programs: &Programs, rounds: usize) -> Result<Pair, String> {
+    let device = device.get_or_init(MemoryDevice::create).as_ref().map_err(Clone::clone)?;
+    let file = format!("--filename={}", device.path().display());
+    let words: Vec<String> = words.iter().cloned().chain([file]).collect();
+    programs.in_turns(rounds, |program| programs.rate(program, &words))
 }
 
 #[cfg(test)]
