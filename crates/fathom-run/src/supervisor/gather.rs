@@ -4,9 +4,10 @@ use super::{Observer, Supervisor};
 use crate::region::WorkerBlock;
 use fathom_spec::JobSpec;
 use fathom_spec::options::description::{KbBase, UnitBase};
+use fathom_spec::options::measurement::UnifiedReporting as Unified;
 use fathom_stats::report::{
     CpuReport, DirectionReport, GroupReport, JobChoices, JobError, JobReport, LatencyGoal, RunReport,
-    ToleratedErrors, ViewOptions,
+    ToleratedErrors, UnifiedReporting, ViewOptions,
 };
 use fathom_stats::samples::DirectionSamples;
 use fathom_sys::clock::{monotonic_ns, wall_clock_ms};
@@ -211,6 +212,10 @@ fn view(job: &JobSpec) -> ViewOptions {
         slat_percentiles: options.slat_percentiles,
         clat_percentiles: options.clat_percentiles,
         lat_percentiles: options.lat_percentiles,
-        ..ViewOptions::default()
+        unified: match options.unified_rw_reporting {
+            Unified::None => UnifiedReporting::Apart,
+            Unified::Mixed => UnifiedReporting::Mixed,
+            Unified::Both => UnifiedReporting::Both,
+        },
     }
 }

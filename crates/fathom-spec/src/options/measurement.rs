@@ -150,5 +150,5 @@ options! {
     };
 
     /// Report directions together
-    Later Choice unified_rw_reporting: UnifiedReporting = "none", { choices: UnifiedReporting::CHOICES };
+    Built Choice unified_rw_reporting: UnifiedReporting = "none", { choices: UnifiedReporting::CHOICES };
 }
