@@ -171,6 +171,8 @@ impl<O: Observer> Supervisor<'_, O> {
 
     /// Without its files no job can run.
     fn layout_failed(&mut self, how: &str) {
+        self.observer
+            .message(&Message::Error(format!("fathom: laying out files {how}; no job that needs them runs")));
         for index in 0..self.tracked.len() {
             if self.tracked[index].standing == Standing::Waiting && !self.plan.workers[index].diskless {
                 let text = format!("file:filesetup.c, func=layout, error=laying out files {how}");

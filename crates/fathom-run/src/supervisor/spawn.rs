@@ -81,11 +81,16 @@ impl<O: Observer> Supervisor<'_, O> {
     }
 }
 
-/// A child has its own session, no terminal, the usual signals, and does not outlive the supervisor.
+/// A child has its own session, no terminal, leaves signals to the supervisor, and does not outlive it.
 fn become_child() {
     // Failing to arrange it is no reason not to run.
     let _ = process::die_with_parent();
     process::new_session();
+    // Whoever signals all processes of the run by name means the run, and the supervisor ends the workers. A limit on
+    // file sizes shows as an error of the write that meets it.
+    for ignored in [libc::SIGINT, libc::SIGTERM, libc::SIGUSR1, libc::SIGXFSZ] {
+        signal::ignore(ignored);
+    }
     signal::unblock(SIGNALS);
     // Whoever reads the program's output must see its end even if this process hangs.
     for stream in 0..=2 {

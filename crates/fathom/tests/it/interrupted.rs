@@ -1,7 +1,7 @@
 //! Ctrl-C and its kin: the run ends at once, its report is whole.
 
 use crate::support::program::{Finished, Launch};
-use crate::support::{MIB, file_of, json, scratch};
+use crate::support::{MIB, file_of, json, processes, scratch};
 use std::time::Duration;
 
 /// Starts a long job, sends the signal after a second, and checks what every ending by a signal has.
@@ -95,4 +95,27 @@ fn the_layout() {
         let size = std::fs::metadata(directory.path().join(name)).map_or(0, |found| found.len());
         assert_eq!(size, if name == "data" { MIB } else { 0 });
     }
+}
+
+#[test]
+fn signals_to_every_process_of_the_run() {
+    let directory = scratch();
+    file_of(directory.path(), "data", MIB);
+    let words = "--output-format=normal --name=long --rw=randread --size=1M --filename=data --time_based \
+                 --runtime=60 --rate_iops=1000 --numjobs=2";
+    let running = Launch::fathom(directory.path()).words(words).start();
+    std::thread::sleep(Duration::from_millis(500));
+    for name in ["USR1", "TERM"] {
+        for worker in processes::descendants(running.pid()) {
+            processes::signal(worker, name);
+        }
+        std::thread::sleep(Duration::from_millis(100));
+        running.signal(name);
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    let finished = running.finish();
+    assert_eq!(finished.code(), 128, "{}", finished.stdout);
+    // The report that SIGUSR1 asks for, and the last one, of two workers each.
+    assert_eq!(finished.stdout.matches("err= 0: pid=").count(), 4, "{}", finished.stdout);
+    assert!(!finished.stdout.contains("got signal"), "{}", finished.stdout);
 }
