@@ -62,8 +62,8 @@ impl Engine for IoUring {
                 .into(),
             queued: 0,
             options: Options {
-                fixed_buffers: private.fixedbufs,
-                registered_files: private.registerfiles,
+                fixed_buffers: false,
+                registered_files: false,
                 vectored: private.nonvectored == 0 || !plain,
                 read_flags: common,
                 write_flags: common | if setup.job.engine.atomic { rwf::ATOMIC } else { 0 },
@@ -143,11 +143,10 @@ impl IoUring {
             };
         }
         if self.options.fixed_buffers {
-            let index = slot as u16;
             return if reads {
-                with_target!(|target: Target| target.read_fixed(io, index, flags))
+                with_target!(|target: Target| target.read_fixed(io, ARENA, flags))
             } else {
-                with_target!(|target: Target| target.write_fixed(io, index, flags))
+                with_target!(|target: Target| target.write_fixed(io, ARENA, flags))
             };
         }
         if self.options.vectored {
@@ -237,30 +236,34 @@ impl IoUring {
         Ok(std::mem::take(&mut self.queued))
     }
 
-    /// Registers buffers and files where the job asks for it, and the ring itself always.
+    /// Registers the ring, and files and buffers wherever the kernel takes them and the job does not forbid it. Only
+    /// what the job asks for by name must succeed.
     fn register(&mut self, setup: &Setup<'_>, features: &mut Vec<&'static str>) -> Result<(), SetupError> {
-        let submitter = self.ring.submitter();
-        if self.options.fixed_buffers {
-            let vectors: Vec<libc::iovec> = (0..setup.depth as usize)
-                .map(|slot| libc::iovec {
-                    // SAFETY: the arena has a buffer of `buffer_stride` bytes for every slot.
-                    iov_base: unsafe { setup.arena.add(slot * setup.buffer_stride) }.cast(),
-                    iov_len: setup.buffer_length,
-                })
-                .collect();
-            // SAFETY: the arena outlives the engine.
-            unsafe { submitter.register_buffers(&vectors) }.map_err(|error| {
-                SetupError::new(error.into(), "io_uring_register_buffers")
-                    .with_advice("the buffers cannot be pinned; raise `ulimit -l` or leave fixedbufs out")
-            })?;
-            features.push("fixed buffers");
+        let (job, asked) = (setup.job, &setup.job.private.io_uring);
+        let vectored = self.options.vectored;
+        let may_fix_buffers = !job.is_set("fixedbufs") && !vectored && arena_length(setup) <= PINNED_UNASKED;
+        if asked.fixedbufs || may_fix_buffers {
+            match self.register_buffers(setup) {
+                Ok(()) => {
+                    self.options.fixed_buffers = true;
+                    features.push("fixed buffers");
+                }
+                Err(error) if asked.fixedbufs => return Err(error),
+                Err(_) => {}
+            }
         }
-        if self.options.registered_files {
+        if asked.registerfiles || !job.is_set("registerfiles") {
             let fds: Vec<i32> = setup.files.iter().map(|file| file.fd).collect();
-            submitter
-                .register_files(&fds)
-                .map_err(|error| SetupError::new(error.into(), "io_uring_register_files"))?;
-            features.push("registered files");
+            match self.ring.submitter().register_files(&fds) {
+                Ok(()) => {
+                    self.options.registered_files = true;
+                    features.push("registered files");
+                }
+                Err(error) if asked.registerfiles => {
+                    return Err(SetupError::new(error.into(), "io_uring_register_files"));
+                }
+                Err(_) => {}
+            }
         }
         if let Some(handle) = register_ring(self.ring.as_raw_fd()) {
             self.handle = handle;
@@ -268,6 +271,25 @@ impl IoUring {
         }
         Ok(())
     }
+
+    /// Registers the arena as one buffer, of which every I/O uses its part.
+    fn register_buffers(&self, setup: &Setup<'_>) -> Result<(), SetupError> {
+        let whole = libc::iovec { iov_base: setup.arena.cast(), iov_len: arena_length(setup) };
+        // SAFETY: the arena is mapped to that length and outlives the engine.
+        unsafe { self.ring.submitter().register_buffers(&[whole]) }.map_err(|error| {
+            SetupError::new(error.into(), "io_uring_register_buffers")
+                .with_advice("the buffers cannot be pinned; raise `ulimit -l` or leave fixedbufs out")
+        })
+    }
+}
+
+/// The registered buffer: the whole arena.
+const ARENA: u16 = 0;
+/// Memory that is pinned without being asked to.
+const PINNED_UNASKED: usize = 256 << 20;
+
+fn arena_length(setup: &Setup<'_>) -> usize {
+    setup.buffer_stride * setup.depth as usize
 }
 
 /// A descriptor or the number of a registered file; both build the same requests.

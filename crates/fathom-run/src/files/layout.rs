@@ -13,7 +13,7 @@ use fathom_sys::{Errno, file};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
 use std::path::Path;
 
 /// Checks the targets of a clone, and creates and extends what is missing. `announce` is told how many files are laid
@@ -71,19 +71,30 @@ fn check_target(plan: &WorkerPlan, job: &JobSpec, entry: &FileEntry) -> Result<(
             )));
         }
     }
-    if entry.kind == FileKind::Block && plan.changes_data() && !job.file.allow_mounted_write {
-        let metadata = std::fs::metadata(&entry.path)
-            .map_err(|error| FileError::of_call(error.into(), "stat", &entry.path))?;
-        let device = metadata.rdev();
-        if mounted::is_mounted(libc::major(device), libc::minor(device)) {
-            let refused = FileError::of_call(Errno(libc::EBUSY), "open", &entry.path);
-            return Err(refused.with_message(format!(
-                "fio: {} appears mounted, and 'allow_mounted_write' isn't set. Aborting.",
-                entry.path.display()
-            )));
-        }
+    if plan.changes_data() && !job.file.allow_mounted_write && carries_a_mount(entry)? {
+        let refused = FileError::of_call(Errno(libc::EBUSY), "open", &entry.path);
+        return Err(refused.with_message(format!(
+            "fio: {} appears mounted, and 'allow_mounted_write' isn't set. Aborting.",
+            entry.path.display()
+        )));
     }
     Ok(())
+}
+
+/// True for a block device with a mounted file system. What the path really is counts here, whatever `filetype` says.
+fn carries_a_mount(entry: &FileEntry) -> Result<bool, FileError> {
+    if entry.kind == FileKind::None {
+        return Ok(false);
+    }
+    match std::fs::metadata(&entry.path) {
+        Ok(found) if found.file_type().is_block_device() => {
+            let device = found.rdev();
+            Ok(mounted::is_mounted(libc::major(device), libc::minor(device)))
+        }
+        Ok(_) => Ok(false),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(FileError::of_call(error.into(), "stat", &entry.path)),
+    }
 }
 
 /// A name where a device was meant: creating a regular file there would fill memory, not a disk.
@@ -103,28 +114,44 @@ fn lay_out(
     let mut file: File = file::open(&entry.path, flags, 0o644).map_err(failed("open"))?.into();
     let present = entry.present_size.unwrap_or(0);
     let missing = entry.wanted_size() - present;
-    if !plan.content_needed {
-        return preallocate(job, &file, present, missing).map_err(failed("fallocate"));
-    }
-    reserve(job, &file, present, missing).map_err(failed("fallocate"))?;
-    std::io::Seek::seek(&mut file, std::io::SeekFrom::Start(present))
-        .map_err(|error| failed("lseek")(error.into()))?;
-    match fill(plan, job, &mut file, missing, stopped) {
-        Err(Errno(libc::EINTR)) if stopped() => {
-            put_back(entry, &file);
-            return Err(failed("write")(Errno(libc::EINTR)));
+    let laid_out = match plan.content_needed {
+        true => fill_in(plan, job, &mut file, present, missing, stopped),
+        false => preallocate(job, &file, present, missing).map_err(|errno| ("fallocate", errno)),
+    };
+    match laid_out {
+        // The job's own writes find out how far the space goes.
+        Err(("fallocate", Errno(libc::ENOSPC))) if !plan.content_needed => {
+            file::truncate(file.as_raw_fd(), present).map_err(failed("ftruncate"))
         }
-        done => done.map_err(failed("write"))?,
+        Err((call, errno)) => {
+            put_back(entry, &file);
+            Err(failed(call)(errno))
+        }
+        Ok(()) => Ok(()),
     }
+}
+
+/// Gives a file the content it lacks. An error comes with the name of the call.
+fn fill_in(
+    plan: &WorkerPlan,
+    job: &JobSpec,
+    file: &mut File,
+    present: u64,
+    missing: u64,
+    stopped: &dyn Fn() -> bool,
+) -> Result<(), (&'static str, Errno)> {
+    reserve(job, file, present, missing).map_err(|errno| ("fallocate", errno))?;
+    std::io::Seek::seek(file, std::io::SeekFrom::Start(present)).map_err(|error| ("lseek", error.into()))?;
+    fill(plan, job, file, missing, stopped).map_err(|errno| ("write", errno))?;
     if job.file.create_fsync {
-        file::sync(file.as_raw_fd()).map_err(failed("fsync"))?;
+        file::sync(file.as_raw_fd()).map_err(|errno| ("fsync", errno))?;
     }
     // Laid out data must not be served from memory afterwards; failing that is no reason to stop.
     let _ = file::advise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED);
     Ok(())
 }
 
-/// Undoes a layout that was interrupted: its space would stay taken for nothing.
+/// Undoes a layout that failed or was interrupted: its space would stay taken for nothing.
 fn put_back(entry: &FileEntry, file: &File) {
     // There is nobody left to tell if this fails; the next run completes the file.
     let _ = match entry.present_size {

@@ -142,6 +142,33 @@ fn a_layout_that_does_not_fit() {
 }
 
 #[test]
+fn more_room_asked_for_than_there_is() {
+    let mounted = require!(Mounted::new("ext4", 16 * MIB));
+    let words = |size| {
+        format!("--name=job --filename={}/f --rw=write --bs=64k --size={size}", mounted.path().display())
+    };
+    // Only what is written needs room, as in fio.
+    let finished = Launch::fathom(scratch().path()).words(&words("1G --io_size=1M")).run();
+    assert_eq!(finished.code(), 0, "{finished:?}");
+    // A layout that fails gives back what it took.
+    let words = format!("--name=bad --filename={}/g --rw=read --size=1G", mounted.path().display());
+    expect_error(&run(scratch().path(), &words), "bad", 28, "No space left on device");
+    assert!(!mounted.path().join("g").exists());
+}
+
+#[test]
+fn a_mounted_device_whatever_filetype_says() {
+    fathom_only!();
+    let mounted = require!(Mounted::new("ext4", 16 * MIB));
+    let device = require!(mounted.device().ok_or("no device".to_owned()));
+    for kind in ["file", "char", "block"] {
+        let words =
+            format!("--name=bad --filename={} --rw=write --size=4k --filetype={kind}", device.display());
+        expect_error(&run(scratch().path(), &words), "bad", 16, "Device or resource busy");
+    }
+}
+
+#[test]
 fn filling_a_device_is_no_error() {
     let mounted = require!(Mounted::memory(MIB));
     let words = format!(

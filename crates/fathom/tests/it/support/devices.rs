@@ -56,7 +56,7 @@ impl Drop for LoopDevice {
 /// A mounted file system. Fields are dropped in their order: unmounted first, then the device is detached.
 pub(crate) struct Mounted {
     mount: MountPoint,
-    _device: Option<LoopDevice>,
+    device: Option<LoopDevice>,
 }
 
 impl Mounted {
@@ -66,7 +66,7 @@ impl Mounted {
         let device = LoopDevice::new(bytes)?;
         let path = device.path().to_str().ok_or("the path of a device is text")?;
         run(&format!("mkfs.{kind}"), &["-q", path])?;
-        Ok(Mounted { mount: MountPoint::new(&["-t", kind, path])?, _device: Some(device) })
+        Ok(Mounted { mount: MountPoint::new(&["-t", kind, path])?, device: Some(device) })
     }
 
     /// A file system in memory that holds no more than `bytes` bytes.
@@ -74,13 +74,18 @@ impl Mounted {
         skip::root()?;
         Ok(Mounted {
             mount: MountPoint::new(&["-t", "tmpfs", "-o", &format!("size={bytes}"), "tmpfs"])?,
-            _device: None,
+            device: None,
         })
     }
 
     /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         self.mount.0.path()
+    }
+
+    /// The device below it, if there is one.
+    pub(crate) fn device(&self) -> Option<&Path> {
+        self.device.as_ref().map(LoopDevice::path)
     }
 
     /// Forbids writing from now on.
