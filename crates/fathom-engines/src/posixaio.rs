@@ -11,7 +11,7 @@ const SUSPEND_LIST: usize = 8;
 
 /// While requests end faster than this, waking up for each costs more than the request itself: the library's thread and
 /// this one then meet at the library's lock all the time.
-const FAST: Duration = Duration::from_micros(10);
+const FAST: Duration = Duration::from_micros(50);
 /// Longest time that an ended request may go unnoticed because another was waited for.
 const LONGEST_WAIT: Duration = Duration::from_millis(1);
 
@@ -137,10 +137,10 @@ impl Posixaio {
         self.in_flight.truncate(kept);
     }
 
-    /// Sleeps until a request has ended: one of the oldest, or, while they end fast, one a quarter of the queue behind
+    /// Sleeps until a request has ended: one of the oldest, or, while they end fast, one half the queue behind
     /// them, so that several can be taken at once.
     fn suspend(&self) -> Result<(), Errno> {
-        let skipped = if self.pace.is_fast() { self.in_flight.len() / 4 } else { 0 };
+        let skipped = if self.pace.is_fast() { self.in_flight.len() / 2 } else { 0 };
         let mut list = [std::ptr::null::<libc::aiocb>(); SUSPEND_LIST];
         let waited_for = &self.in_flight[skipped..];
         let count = waited_for.len().min(SUSPEND_LIST);
