@@ -1,4 +1,4 @@
-//! A block device made of memory: so fast that the tester, not the device, decides on the rate.
+//! Block devices made of memory: so fast that the tester, not the device, decides on the rate.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -9,24 +9,48 @@ use tempfile::NamedTempFile;
 /// Bytes of the device.
 const SIZE: u64 = 256 << 20;
 
-/// A compressed memory disk, or a loop device on a file in memory where the kernel has none.
-pub(crate) struct MemoryDevice {
-    path: PathBuf,
-    kind: Kind,
+/// Which kind of device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DeviceKind {
+    /// A compressed memory disk. It ends each I/O within the call that submits it, in the submitter's own thread. It
+    /// cannot be asked not to wait, so the kernel does io_uring's I/O on it by threads of its own.
+    Zram,
+    /// A loop device on a file in memory. I/O goes through a queue and ends later, as on a real device.
+    Loop,
 }
 
-enum Kind {
+impl DeviceKind {
+    /// The name in the table.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            DeviceKind::Zram => "zram",
+            DeviceKind::Loop => "loop device in memory",
+        }
+    }
+}
+
+/// A device that is gone when it is dropped.
+pub(crate) struct MemoryDevice {
+    path: PathBuf,
+    hold: Hold,
+}
+
+/// What keeps the device.
+enum Hold {
     Zram { number: String },
     Loop { _backing: NamedTempFile },
 }
 
 impl MemoryDevice {
     /// A new device full of data, or why there can be none.
-    pub(crate) fn create() -> Result<MemoryDevice, String> {
+    pub(crate) fn create(kind: DeviceKind) -> Result<MemoryDevice, String> {
         if !is_root() {
             return Err("a block device needs root".to_owned());
         }
-        let device = zram().or_else(|_| loop_device())?;
+        let device = match kind {
+            DeviceKind::Zram => zram().map_err(|error| format!("no zram device: {error}"))?,
+            DeviceKind::Loop => loop_device()?,
+        };
         fill(&device.path).map_err(|error| format!("{}: {error}", device.path.display()))?;
         Ok(device)
     }
@@ -39,9 +63,9 @@ impl MemoryDevice {
 
 impl Drop for MemoryDevice {
     fn drop(&mut self) {
-        let result = match &self.kind {
-            Kind::Zram { number } => std::fs::write("/sys/class/zram-control/hot_remove", number),
-            Kind::Loop { .. } => Command::new("losetup").arg("--detach").arg(&self.path).status().map(drop),
+        let result = match &self.hold {
+            Hold::Zram { number } => std::fs::write("/sys/class/zram-control/hot_remove", number),
+            Hold::Loop { .. } => Command::new("losetup").arg("--detach").arg(&self.path).status().map(drop),
         };
         if let Err(error) = result {
             eprintln!("{} stays: {error}", self.path.display());
@@ -61,7 +85,7 @@ fn zram() -> Result<MemoryDevice, String> {
     let number = number.trim().to_owned();
     let path = PathBuf::from(format!("/dev/zram{number}"));
     let size = format!("/sys/block/zram{number}/disksize");
-    let device = MemoryDevice { path, kind: Kind::Zram { number } };
+    let device = MemoryDevice { path, hold: Hold::Zram { number } };
     std::fs::write(size, SIZE.to_string()).map_err(|error| error.to_string())?;
     Ok(device)
 }
@@ -78,7 +102,7 @@ fn loop_device() -> Result<MemoryDevice, String> {
         false => Err(format!("losetup: {}", String::from_utf8_lossy(&made.stderr).trim())),
         true => {
             let path = PathBuf::from(String::from_utf8_lossy(&made.stdout).trim());
-            Ok(MemoryDevice { path, kind: Kind::Loop { _backing: backing } })
+            Ok(MemoryDevice { path, hold: Hold::Loop { _backing: backing } })
         }
     }
 }

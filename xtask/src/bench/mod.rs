@@ -9,7 +9,7 @@ mod programs;
 mod table;
 
 use cases::{Case, Measure};
-use device::MemoryDevice;
+use device::{DeviceKind, MemoryDevice};
 use programs::{Pair, Programs};
 use std::cell::OnceCell;
 use std::path::Path;
@@ -78,18 +78,17 @@ pub(crate) fn run(repository: &Path, words: &[String]) -> Result<(), String> {
     let programs = Programs::find(interrupt.clone())?;
     let machine = machine::describe(&programs);
     machine.iter().for_each(|line| eprintln!("{line}"));
-    // Made when the first case wants it, and kept until the end.
-    let device = OnceCell::new();
+    let devices = Devices::default();
     let mut rows = Vec::new();
     for case in cases::all().into_iter().filter(|case| is_wanted(case, &options)) {
         eprintln!("{} ...", case.name);
-        let measured = measure(&case.measure, &programs, &device, options.rounds);
+        let measured = measure(&case.measure, &programs, &devices, options.rounds);
         interrupt.check()?;
         let row = Row { case: case.name, unit: case.unit, goal: case.goal, measured };
         eprintln!("{row}");
         rows.push(row);
     }
-    drop(device);
+    drop(devices);
     let table = table::markdown(&rows);
     println!("{table}");
     match options.write {
@@ -102,13 +101,29 @@ fn is_wanted(case: &Case, options: &Options) -> bool {
     options.only.as_ref().is_none_or(|text| case.name.contains(text.as_str()))
 }
 
-/// The block device, or why there is none.
-type Device = OnceCell<Result<MemoryDevice, String>>;
+/// The block devices, or why there is none. Each is made when the first case wants it, and kept until the end.
+#[derive(Default)]
+struct Devices {
+    zram: OnceCell<Result<MemoryDevice, String>>,
+    looped: OnceCell<Result<MemoryDevice, String>>,
+}
 
-fn measure(measure: &Measure, programs: &Programs, device: &Device, rounds: usize) -> Measured {
+impl Devices {
+    fn get(&self, kind: DeviceKind) -> Result<&MemoryDevice, String> {
+        let place = match kind {
+            DeviceKind::Zram => &self.zram,
+            DeviceKind::Loop => &self.looped,
+        };
+        place.get_or_init(|| MemoryDevice::create(kind)).as_ref().map_err(Clone::clone)
+    }
+}
+
+fn measure(measure: &Measure, programs: &Programs, devices: &Devices, rounds: usize) -> Measured {
     let result = match measure {
         Measure::Rate(words) => programs.in_turns(rounds, |program| programs.rate(program, words)),
-        Measure::RateOnDevice(words) => rate_on(device, words, programs, rounds),
+        Measure::RateOnDevice(kind, words) => {
+            devices.get(*kind).and_then(|device| rate_on(device, words, programs, rounds))
+        }
         Measure::Wall(words, rounds) => {
             programs.in_turns(*rounds, |program| programs.wall_ms(program, words))
         }
@@ -121,8 +136,12 @@ fn measure(measure: &Measure, programs: &Programs, device: &Device, rounds: usiz
     }
 }
 
-fn rate_on(device: &Device, words: &[String], programs: &Programs, rounds: usize) -> Result<Pair, String> {
-    let device = device.get_or_init(MemoryDevice::create).as_ref().map_err(Clone::clone)?;
+fn rate_on(
+    device: &MemoryDevice,
+    words: &[String],
+    programs: &Programs,
+    rounds: usize,
+) -> Result<Pair, String> {
     let file = format!("--filename={}", device.path().display());
     let words: Vec<String> = words.iter().cloned().chain([file]).collect();
     programs.in_turns(rounds, |program| programs.rate(program, &words))
