@@ -135,20 +135,16 @@ fn waitee(spec: &RunSpec, index: usize, job: &JobSpec) -> Result<Option<usize>, 
 fn target_plan(job: &JobSpec) -> TargetPlan {
     let mode = &job.io_type.rw;
     let lengths = lengths(job);
-    let alignment =
-        std::array::from_fn(|direction| job.block_size.ba.0[direction].unwrap_or_else(|| smallest(&lengths)));
+    let directions = directions(job);
+    // Without `ba`, the random blocks of all directions are those of the smallest length, so that one map fits all.
+    let smallest = directions.used().iter().map(|&direction| lengths[direction].min()).min().unwrap_or(1);
+    let alignment = job.block_size.ba.0.map(|alignment| alignment.unwrap_or(smallest).max(1));
     let distribution = distribution(job);
     let random =
         matches!(mode.rw, Rw::RandRead | Rw::RandWrite | Rw::RandTrim | Rw::RandRw | Rw::RandTrimWrite);
     let aligned = job.block_size.ba.0.iter().all(Option::is_none);
     TargetPlan {
-        directions: match mode.rw {
-            Rw::Read | Rw::RandRead => DirectionPlan::Read,
-            Rw::Write | Rw::RandWrite => DirectionPlan::Write,
-            Rw::Trim | Rw::RandTrim => DirectionPlan::Trim,
-            Rw::ReadWrite | Rw::RandRw => DirectionPlan::Mix(job.io_type.rwmixread),
-            Rw::TrimWrite | Rw::RandTrimWrite => DirectionPlan::TrimThenWrite,
-        },
+        directions,
         random,
         random_percent: job.io_type.percentage_random.0,
         postfix: mode.postfix,
@@ -168,9 +164,14 @@ fn target_plan(job: &JobSpec) -> TargetPlan {
     }
 }
 
-/// Block of the random map: the smallest length of all directions.
-fn smallest(lengths: &[LengthRule; 3]) -> u64 {
-    lengths.iter().map(LengthRule::min).min().unwrap_or(1)
+fn directions(job: &JobSpec) -> DirectionPlan {
+    match job.io_type.rw.rw {
+        Rw::Read | Rw::RandRead => DirectionPlan::Read,
+        Rw::Write | Rw::RandWrite => DirectionPlan::Write,
+        Rw::Trim | Rw::RandTrim => DirectionPlan::Trim,
+        Rw::ReadWrite | Rw::RandRw => DirectionPlan::Mix(job.io_type.rwmixread),
+        Rw::TrimWrite | Rw::RandTrimWrite => DirectionPlan::TrimThenWrite,
+    }
 }
 
 fn lengths(job: &JobSpec) -> [LengthRule; 3] {
@@ -189,6 +190,10 @@ fn lengths(job: &JobSpec) -> [LengthRule; 3] {
         }
         if let Some(ranges) = &job.block_size.bsrange {
             let range = ranges.0[direction];
+            if range.max == 0 {
+                // Left blank for this direction.
+                return LengthRule::Fixed(job.block_size.bs.0[direction]);
+            }
             if range.min != range.max {
                 let unaligned = job.block_size.bs_unaligned;
                 return LengthRule::Range { min: range.min, max: range.max, unaligned };

@@ -103,10 +103,13 @@ pub fn resolve(plan: &WorkerPlan, job: &JobSpec) -> Result<Vec<FileEntry>, FileE
     for (entry, wanted) in entries.iter_mut().zip(sizes) {
         place(plan, job, entry, wanted)?;
     }
+    if entries.is_empty() {
+        return Err(FileError::of_job("setup_files", format!("{}: filename= names no file", job.name)));
+    }
     if entries.iter().all(|entry| entry.size == 0) {
         return Err(missing_size(job));
     }
-    let smallest = plan.target_plan.lengths.iter().map(|rule| rule.min()).min().unwrap_or(1);
+    let smallest = plan.target_plan.smallest_length();
     if entries.iter().all(|entry| entry.size < smallest) {
         return Err(FileError::of_job(
             "init_io_u",
@@ -172,7 +175,7 @@ enum Wanted {
 }
 
 fn file_sizes(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result<Vec<Wanted>, FileError> {
-    let count = entries.len() as u64;
+    let count = entries.len().max(1) as u64;
     if let Some(range) = &job.size.filesize {
         let mut generator = Seeds::new(job.io_type.randseed, plan.thread_number).generator(SeedUse::FileSize);
         let unit = plan.target_plan.lengths[0].min().max(1);
@@ -194,7 +197,7 @@ fn file_sizes(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result
         Some(SizeSpec::Percent(percent)) => vec![Wanted::Percent(*percent); entries.len()],
         Some(SizeSpec::Zones(_)) => return Err(missing_size(job)),
         Some(SizeSpec::Bytes(total)) => {
-            let smallest = plan.target_plan.lengths.iter().map(|rule| rule.min()).min().unwrap_or(1).max(1);
+            let smallest = plan.target_plan.smallest_length();
             let (each, rest) = (total / count, total % count * u64::from(count > 1));
             // What does not divide goes to the first files, a block each, if it is made of whole blocks.
             let extra_files = if rest % smallest == 0 { rest / smallest } else { 0 };
@@ -207,7 +210,7 @@ fn file_sizes(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result
 
 fn place(plan: &WorkerPlan, job: &JobSpec, entry: &mut FileEntry, wanted: Wanted) -> Result<(), FileError> {
     let present = entry.present_size.unwrap_or(0);
-    let smallest = plan.target_plan.lengths.iter().map(|rule| rule.min()).min().unwrap_or(1).max(1);
+    let smallest = plan.target_plan.smallest_length();
     let reference = match wanted {
         Wanted::Bytes(bytes) if entry.kind != FileKind::Block => bytes.max(present),
         _ => present,

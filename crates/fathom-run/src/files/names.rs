@@ -2,6 +2,7 @@
 
 use crate::plan::WorkerPlan;
 use fathom_spec::JobSpec;
+use fathom_spec::value::split_file_names;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
@@ -21,7 +22,7 @@ pub fn planned_paths(plan: &WorkerPlan, job: &JobSpec) -> Vec<PathBuf> {
     };
     let wanted = job.file.nrfiles.max(1) as usize;
     if let Some(list) = &job.file.filename {
-        let names = split_list(list);
+        let names = split_file_names(list);
         let count = if job.is_set("nrfiles") { wanted.min(names.len()) } else { names.len() };
         return names[..count].iter().map(|name| named(name)).collect();
     }
@@ -30,7 +31,7 @@ pub fn planned_paths(plan: &WorkerPlan, job: &JobSpec) -> Vec<PathBuf> {
 
 /// The directory of a clone: the list is dealt out in turn.
 fn directory_of(plan: &WorkerPlan, job: &JobSpec) -> Option<String> {
-    let list = split_list(job.file.directory.as_deref()?);
+    let list = split_file_names(job.file.directory.as_deref()?);
     list.get(plan.subjob as usize % list.len().max(1)).cloned()
 }
 
@@ -40,25 +41,6 @@ fn is_special_file(path: &Path) -> bool {
         let kind = metadata.file_type();
         kind.is_block_device() || kind.is_char_device()
     })
-}
-
-/// Splits a list at colons; `\:` is a colon in a name.
-pub fn split_list(text: &str) -> Vec<String> {
-    let mut names = vec![String::new()];
-    let mut characters = text.chars().peekable();
-    while let Some(character) = characters.next() {
-        let last = names.len() - 1;
-        match character {
-            '\\' if characters.peek() == Some(&':') => {
-                characters.next();
-                names[last].push(':');
-            }
-            ':' => names.push(String::new()),
-            other => names[last].push(other),
-        }
-    }
-    names.retain(|name| !name.is_empty());
-    names
 }
 
 /// Fills in `filename_format`. Keywords are found whatever their case.
@@ -88,14 +70,4 @@ fn generated(format: &str, job: &JobSpec, subjob: u32, number: usize) -> String 
         rest = characters.as_str();
     }
     name
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_split_at_plain_colons() {
-        assert_eq!(split_list("a:b\\:c::d"), ["a", "b:c", "d"]);
-    }
 }

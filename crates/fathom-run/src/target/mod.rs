@@ -62,6 +62,19 @@ pub enum DirectionPlan {
     TrimThenWrite,
 }
 
+impl DirectionPlan {
+    /// Indices of the directions that occur.
+    pub fn used(self) -> &'static [usize] {
+        match self {
+            DirectionPlan::Read => &[0],
+            DirectionPlan::Write => &[1],
+            DirectionPlan::Trim => &[2],
+            DirectionPlan::Mix(_) => &[0, 1],
+            DirectionPlan::TrimThenWrite => &[2, 1],
+        }
+    }
+}
+
 /// The generator behind uniform random offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GeneratorKind {
@@ -107,13 +120,17 @@ pub struct TargetPlan {
 impl TargetPlan {
     /// Indices of the directions that occur.
     pub fn used_directions(&self) -> &'static [usize] {
-        match self.directions {
-            DirectionPlan::Read => &[0],
-            DirectionPlan::Write => &[1],
-            DirectionPlan::Trim => &[2],
-            DirectionPlan::Mix(_) => &[0, 1],
-            DirectionPlan::TrimThenWrite => &[2, 1],
-        }
+        self.directions.used()
+    }
+
+    /// The smallest I/O that can come.
+    pub fn smallest_length(&self) -> u64 {
+        self.used_directions()
+            .iter()
+            .map(|&direction| self.lengths[direction].min())
+            .min()
+            .unwrap_or(1)
+            .max(1)
     }
 
     /// The direction whose lengths and alignment lay out random blocks.
@@ -162,8 +179,8 @@ impl TargetPlan {
 struct FileState {
     start: u64,
     size: u64,
-    /// Blocks of the alignment that random offsets are drawn from.
-    blocks: u64,
+    /// Blocks of the alignment that random offsets are drawn from, per direction.
+    blocks: [u64; 3],
     /// Position of sequential I/O per direction, relative to `start`.
     positions: [u64; 3],
     random: Option<RandomOffsets>,
@@ -418,7 +435,9 @@ impl Targets {
         let state = &mut self.files[file];
         let random = state.random.as_mut()?;
         let alignment = self.plan.alignment[direction as usize];
-        let block = random.next(state.blocks, direction)?;
+        let blocks = state.blocks[direction as usize];
+        let block = random.next(blocks, direction)?;
+        debug_assert!(block < blocks);
         let position = block * alignment;
         let room = state.size - position;
         let length = match self.plan.lengths[rule] {
@@ -512,12 +531,15 @@ impl Targets {
 
 impl FileState {
     fn new(plan: &TargetPlan, region: &Region, seeds: &Seeds) -> FileState {
-        let direction = plan.first_direction();
-        let alignment = plan.alignment[direction].max(1);
-        let smallest = plan.lengths[direction].min();
-        let blocks = region.size.saturating_sub(smallest.saturating_sub(alignment)) / alignment;
+        let blocks: [u64; 3] = std::array::from_fn(|direction| {
+            let (alignment, smallest) = (plan.alignment[direction], plan.lengths[direction].min());
+            region.size.saturating_sub(smallest.saturating_sub(alignment)) / alignment
+        });
+        // Directions with alignments of their own draw from one generator; what keeps a position goes by the smallest
+        // number of blocks (a map needs equal alignments anyway).
+        let fewest = plan.used_directions().iter().map(|&direction| blocks[direction]).min().unwrap_or(0);
         let random =
-            (plan.random && blocks > 0).then(|| RandomOffsets::new(plan, seeds, blocks, &region.name));
+            (plan.random && fewest > 0).then(|| RandomOffsets::new(plan, seeds, fewest, &region.name));
         FileState {
             start: region.start,
             size: region.size,

@@ -155,6 +155,23 @@ fn restart_repeats_or_continues() {
     }
 }
 
+#[test]
+fn directions_may_have_alignments_of_their_own() {
+    let plan = TargetPlan {
+        alignment: [4096, 65536, 4096],
+        lengths: [LengthRule::Fixed(4096), LengthRule::Fixed(65536), LengthRule::Fixed(4096)],
+        each_block_once: false,
+        ..plan(DirectionPlan::Mix(50), true)
+    };
+    let mut targets = targets(plan, MIB);
+    for _ in 0..1000 {
+        let target = targets.next().expect("goes on for ever");
+        let alignment = [4096, 65536][target.direction as usize];
+        assert_eq!((target.offset % alignment, u64::from(target.length)), (0, alignment));
+        assert!(target.offset + alignment <= MIB);
+    }
+}
+
 proptest! {
     #[test]
     fn a_random_pass_covers_every_block_once(
