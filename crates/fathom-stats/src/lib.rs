@@ -3,6 +3,8 @@
 //! No I/O, no printing, no clock. Everything here is either a fixed layout of counters that a worker
 //! fills and anybody may read live ([`samples`]), or owned data that merges by adding ([`report`]).
 
+#![forbid(unsafe_code)]
+
 pub mod histogram;
 pub mod latency;
 pub mod live;

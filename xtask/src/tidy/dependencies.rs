@@ -8,7 +8,7 @@ const MAY_USE: [(&str, &[&str]); 8] = [
         "fathom",
         &["fathom-engines", "fathom-report", "fathom-run", "fathom-spec", "fathom-stats", "fathom-sys"],
     ),
-    ("fathom-engines", &["fathom-run", "fathom-spec", "fathom-stats", "fathom-sys"]),
+    ("fathom-engines", &["fathom-run", "fathom-spec", "fathom-sys"]),
     ("fathom-report", &["fathom-spec", "fathom-stats"]),
     ("fathom-run", &["fathom-spec", "fathom-stats", "fathom-sys"]),
     ("fathom-spec", &[]),

@@ -7,8 +7,7 @@ use std::path::Path;
 const PROMISE: &str = "#![forbid(unsafe_code)]";
 
 /// The crates that reach the kernel or share memory between processes. All others promise.
-const MAY_BE_UNSAFE: [&str; 4] =
-    ["crates/fathom-engines", "crates/fathom-run", "crates/fathom-stats", "crates/fathom-sys"];
+const MAY_BE_UNSAFE: [&str; 3] = ["crates/fathom-engines", "crates/fathom-run", "crates/fathom-sys"];
 
 /// Root files of crates that lack the promise.
 pub(crate) fn check(tree: &Tree) -> Vec<String> {

@@ -75,7 +75,9 @@ impl<E: Engine> Worker<'_, E> {
     /// Like [`Worker::next`] for jobs with syncs, rates, think times or a number of I/Os.
     #[inline(never)]
     fn next_with_rules(&mut self, now: u64) -> Next {
-        if let Some(rules) = &mut self.syncs
+        // A sync comes before the next I/O, so none follows the last one.
+        if !self.budget.pass_is_spent()
+            && let Some(rules) = &mut self.syncs
             && let Some((operation, file)) = rules.due()
         {
             return Next::Sync(operation, file);

@@ -294,11 +294,8 @@ impl<E: Engine> Worker<'_, E> {
         for completion in completions.list() {
             self.in_flight -= 1;
             self.settle(completion.slot, completion.result, now, pending);
-            if tops_up
-                && !self.stopping
-                && let Some(target) = self.next_in_pass()
-            {
-                last = self.queue_io(target, pending, last, true);
+            if tops_up && !self.stopping {
+                last = self.top_up(pending, last);
             }
         }
         self.completions = Some(completions);
@@ -308,6 +305,29 @@ impl<E: Engine> Worker<'_, E> {
             self.engine_failed("getevents", errno);
         }
         last
+    }
+
+    /// Issues one I/O in place of one that has ended, if one may be issued now.
+    #[inline(always)]
+    fn top_up(&mut self, pending: &mut Pending, now: u64) -> u64 {
+        match self.next_in_pass() {
+            Some(target) => self.queue_io(target, pending, now, true),
+            None if self.has_rules => self.top_up_with_rules(pending, now),
+            None => now,
+        }
+    }
+
+    #[inline(never)]
+    fn top_up_with_rules(&mut self, pending: &mut Pending, now: u64) -> u64 {
+        match self.next(now) {
+            Next::Io(target) => self.queue_io(target, pending, now, true),
+            Next::Sync(operation, file) => {
+                let now = self.queue_sync(operation, file, pending, now);
+                self.commit(pending, now)
+            }
+            // Both come again when the loop asks the next time.
+            Next::Wait(_) | Next::End => now,
+        }
     }
 
     #[inline(always)]
