@@ -208,22 +208,38 @@ fn file_sizes(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result
     })
 }
 
-fn place(plan: &WorkerPlan, job: &JobSpec, entry: &mut FileEntry, wanted: Wanted) -> Result<(), FileError> {
+/// What percentages of offsets count from: the target as it is, or the size asked for where the target has yet to grow
+/// for it. All clones come to the same answer, and to the same before and after the layout.
+fn percent_reference(job: &JobSpec, entry: &FileEntry, wanted: Wanted, smallest: u64) -> u64 {
     let present = entry.present_size.unwrap_or(0);
-    let smallest = plan.target_plan.smallest_length();
-    let reference = match wanted {
-        Wanted::Bytes(bytes) if entry.kind != FileKind::Block => bytes.max(present),
-        _ => present,
-    };
+    let Wanted::Bytes(bytes) = wanted else { return present };
+    let furthest = bytes_of(&job.io_type.offset_increment, present, job, smallest)
+        .saturating_mul(u64::from(job.job_description.numjobs.saturating_sub(1)))
+        .saturating_add(bytes_of(&job.io_type.offset, present, job, smallest));
+    match entry.kind == FileKind::Block || furthest.saturating_add(bytes) <= present {
+        true => present,
+        false => bytes,
+    }
+}
+
+/// An offset in bytes.
+fn bytes_of(spec: &SizeSpec, reference: u64, job: &JobSpec, smallest: u64) -> u64 {
     let align = if job.io_type.offset_align > 0 { job.io_type.offset_align } else { smallest };
-    let bytes_of = |spec: &SizeSpec| match spec {
+    match spec {
         SizeSpec::Bytes(bytes) => *bytes,
         SizeSpec::Percent(percent) => {
             let share = (u128::from(reference) * u128::from(*percent) / 100) as u64;
             share / align * align
         }
         SizeSpec::Zones(_) => 0,
-    };
+    }
+}
+
+fn place(plan: &WorkerPlan, job: &JobSpec, entry: &mut FileEntry, wanted: Wanted) -> Result<(), FileError> {
+    let present = entry.present_size.unwrap_or(0);
+    let smallest = plan.target_plan.smallest_length();
+    let reference = percent_reference(job, entry, wanted, smallest);
+    let bytes_of = |spec: &SizeSpec| bytes_of(spec, reference, job, smallest);
     entry.start = bytes_of(&job.io_type.offset)
         .saturating_add(bytes_of(&job.io_type.offset_increment).saturating_mul(u64::from(plan.subjob)));
     let fixed_size =

@@ -202,3 +202,20 @@ fn create_only_does_no_io() {
     run(directory.path(), "--name=job --filename=data --rw=read --bs=4k --size=64k --create_only=1");
     assert_eq!(sizes(directory.path()), [("data".to_string(), 64 * KIB)]);
 }
+
+#[test]
+fn a_percent_offset_is_the_same_before_and_after_the_layout() {
+    let directory = scratch();
+    let words = "--output-format=json --name=job --filename=data --size=1M --offset=50% --offset_increment=10% \
+                 --offset_align=64k --numjobs=3 --group_reporting";
+    for rw in ["read", "write", "read"] {
+        let finished = Launch::fathom(directory.path()).words(words).words(&format!("--rw={rw}")).run();
+        assert_eq!(finished.code(), 0, "{finished:?}");
+        let bytes =
+            json::integer(json::job(&json::document(&finished.stdout), "job"), &format!("{rw}/io_bytes"));
+        assert_eq!(bytes, 3 * MIB);
+        // The last clone begins at 512 KiB and twice 64 KiB (10% of the size, aligned).
+        let size = std::fs::metadata(directory.path().join("data")).expect("the file is there").len();
+        assert_eq!(size, MIB + 512 * KIB + 2 * 64 * KIB);
+    }
+}
