@@ -15,12 +15,19 @@ pub(crate) struct Output {
     status_line_length: usize,
     newline_every: Option<Duration>,
     last_newline: Instant,
+    lost: Option<io::Error>,
 }
 
 impl Output {
     /// Everything goes to the terminal.
     pub(crate) fn terminal() -> Output {
-        Output { file: None, status_line_length: 0, newline_every: None, last_newline: Instant::now() }
+        Output {
+            file: None,
+            status_line_length: 0,
+            newline_every: None,
+            last_newline: Instant::now(),
+            lost: None,
+        }
     }
 
     /// Reports and messages go to a file, which is emptied first.
@@ -48,8 +55,7 @@ impl Output {
 
     /// Part of a report.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
-        // A reader that has gone away (`| head`) is no error of ours.
-        let _ = match &mut self.file {
+        let written = match &mut self.file {
             Some(file) => file.write_all(bytes),
             None => {
                 self.status_line_length = 0;
@@ -57,6 +63,21 @@ impl Output {
                 stdout.write_all(bytes).and_then(|()| stdout.flush())
             }
         };
+        // A reader that has gone away (`| head`) is no error of ours.
+        if let Err(error) = written
+            && error.kind() != io::ErrorKind::BrokenPipe
+        {
+            self.lost.get_or_insert(error);
+        }
+    }
+
+    /// Says on standard error if part of the report could not be written; true if so.
+    pub(crate) fn tell_lost(&self) -> bool {
+        let Some(error) = &self.lost else { return false };
+        let place = if self.file.is_some() { "the file of --output" } else { "standard output" };
+        // If even this cannot be written, the exit status still tells.
+        let _ = writeln!(io::stderr(), "fathom: the report is incomplete: cannot write to {place}: {error}");
+        true
     }
 
     /// A message for standard error.

@@ -67,7 +67,10 @@ fn supervise(spec: &RunSpec, plan: &Plan, calibration: Calibration, output: Outp
     match supervisor::run(plan, engines, calibration.finish(), options, &mut observer) {
         Ok(outcome) => {
             observer.print(&outcome.report);
-            exit::code(&outcome)
+            match observer.output.tell_lost() {
+                true => ExitCode::from(exit::SETUP_FAILED),
+                false => exit::code(&outcome),
+            }
         }
         Err(errno) => {
             observer.output.error_line(&format!(

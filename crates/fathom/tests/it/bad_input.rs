@@ -323,3 +323,12 @@ fn devices_keep_what_they_hold() {
     assert_eq!(clean.expect_clean().code(), 0);
     assert!(device.contents() == before, "neither a refused write nor reads change a byte");
 }
+
+#[test]
+fn a_report_that_cannot_be_written() {
+    fathom_only!();
+    let words = format!("{GOOD} --output=/dev/full");
+    let finished = Launch::fathom(scratch().path()).words(&words).run();
+    assert_eq!(finished.code(), 1, "{finished:?}");
+    assert!(finished.stderr.contains("the report is incomplete"), "{finished:?}");
+}
