@@ -92,6 +92,11 @@ impl LatencySamples {
         self.count.load(Relaxed)
     }
 
+    /// Largest value so far in ns.
+    pub fn max_ns(&self) -> u64 {
+        self.max_ns.load(Relaxed)
+    }
+
     fn reset(&self) {
         if self.count.swap(0, Relaxed) != 0 {
             for counter in [

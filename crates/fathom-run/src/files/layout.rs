@@ -51,6 +51,13 @@ pub fn prepare_unless(
         let refused = FileError::of_call(Errno(libc::EROFS), "open", &short[0].path);
         return Err(refused.with_message("fio: refusing extend of file due to read-only".to_owned()));
     }
+    if let Some(entry) = short.iter().find(|entry| is_kernel_interface(&entry.path)) {
+        let refused = FileError::of_call(Errno(libc::EINVAL), "open", &entry.path);
+        return Err(refused.with_message(format!(
+            "fathom: {} belongs to the kernel and cannot be laid out; leave size= out or name another file",
+            entry.path.display()
+        )));
+    }
     announce(short.len(), short.iter().map(|entry| entry.wanted_size()).sum());
     short.iter().try_for_each(|entry| lay_out(plan, job, entry, stopped))
 }
@@ -95,6 +102,12 @@ fn carries_a_mount(entry: &FileEntry) -> Result<bool, FileError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(FileError::of_call(error.into(), "stat", &entry.path)),
     }
+}
+
+/// Files in which the kernel shows and takes settings have no size of their own and must never be filled.
+fn is_kernel_interface(path: &Path) -> bool {
+    let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    real.starts_with("/proc") || real.starts_with("/sys")
 }
 
 /// A name where a device was meant: creating a regular file there would fill memory, not a disk.

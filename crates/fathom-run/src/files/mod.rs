@@ -9,6 +9,7 @@ pub mod open;
 
 use crate::plan::WorkerPlan;
 use crate::random::{SeedUse, Seeds};
+use crate::target::distribution::DistributionRule;
 use fathom_spec::JobSpec;
 use fathom_spec::value::SizeSpec;
 use fathom_sys::Errno;
@@ -103,6 +104,7 @@ pub fn resolve(plan: &WorkerPlan, job: &JobSpec) -> Result<Vec<FileEntry>, FileE
     for (entry, wanted) in entries.iter_mut().zip(sizes) {
         place(plan, job, entry, wanted)?;
     }
+    check_plan(plan, job, &entries)?;
     if entries.is_empty() {
         return Err(FileError::of_job("setup_files", format!("{}: filename= names no file", job.name)));
     }
@@ -117,6 +119,29 @@ pub fn resolve(plan: &WorkerPlan, job: &JobSpec) -> Result<Vec<FileEntry>, FileE
         ));
     }
     Ok(entries)
+}
+
+/// Rules between the job and the sizes found.
+fn check_plan(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result<(), FileError> {
+    if job.size.fill_device && plan.target_plan.random {
+        let message =
+            format!("{}: fill_device=1 needs sequential writes, not rw={}", job.name, job.io_type.rw.rw);
+        return Err(FileError::of_job("setup_files", message));
+    }
+    if let DistributionRule::ZonedAbsolute(shares) = &plan.target_plan.distribution {
+        let longest = plan
+            .target_plan
+            .used_directions()
+            .iter()
+            .map(|&direction| shares[direction].iter().map(|share| share.size).sum::<u64>())
+            .max()
+            .unwrap_or(0);
+        if entries.iter().any(|entry| entry.size < longest) {
+            let message = "fio: zoned_abs sizes exceed file size".to_owned();
+            return Err(FileError::of_job("setup_random_distribution", message));
+        }
+    }
+    Ok(())
 }
 
 fn missing_size(job: &JobSpec) -> FileError {

@@ -122,6 +122,9 @@ fn lay_out_for(context: &WorkerContext<'_>) {
     let block = context.region.worker(context.index);
     let stopped = || block.should_stop();
     let done = files::resolve(plan, job).and_then(|entries| {
+        for entry in entries.iter().filter(|entry| entry.size == 0) {
+            context.messages.send(&Message::Output(format!("fio: file {} may be ignored", entry.name())));
+        }
         layout::prepare_unless(&stopped, plan, job, &entries, context.plan.readonly, announce)
     });
     if block.should_stop() {

@@ -11,6 +11,10 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// Without any completion for this long after its end, a worker is stuck. The report must come within a second.
 const GRACE_NS: u64 = 600_000_000;
+/// A device that has been slow before is not stuck for being slow again: it has this many times its longest latency.
+const GRACE_FACTOR: u64 = 4;
+/// But no device has longer than this.
+const LONGEST_GRACE_NS: u64 = 300_000_000_000;
 /// Stuck I/Os that are named one by one.
 const NAMED: usize = 8;
 
@@ -60,7 +64,10 @@ impl<O: Observer> Supervisor<'_, O> {
 
     fn is_stuck(&self, index: usize, now: u64) -> bool {
         let block = self.region.worker(index);
-        let idle = now.saturating_sub(self.tracked[index].watch.changed_ns) > GRACE_NS;
+        let longest =
+            block.samples.directions.iter().map(|direction| direction.clat.max_ns()).max().unwrap_or(0);
+        let grace = longest.saturating_mul(GRACE_FACTOR).clamp(GRACE_NS, LONGEST_GRACE_NS);
+        let idle = now.saturating_sub(self.tracked[index].watch.changed_ns) > grace;
         let past = |end: u64| now.saturating_sub(end) > GRACE_NS;
         let deadline = block.deadline_ns.load(Relaxed);
         let past_deadline = deadline != 0 && past(deadline) && does_io(block.stage());

@@ -283,7 +283,6 @@ pub struct Targets {
     /// I/Os left that follow the last random draw.
     follow_ups: u64,
     last: Option<Target>,
-    seeds: Seeds,
 }
 
 impl Targets {
@@ -309,7 +308,6 @@ impl Targets {
             follow_ups: 0,
             last: None,
             plan,
-            seeds,
         }
     }
 
@@ -517,9 +515,7 @@ impl Targets {
             }
         }
         if again {
-            self.directions = directions(&self.plan, &self.seeds);
-            self.length_generators = length_generators(&self.plan, &self.seeds);
-            self.pattern_generator = self.seeds.generator(SeedUse::SequentialOrRandom);
+            // The order of offsets repeats; which direction each I/O has, and how long it is, goes on by chance.
             self.follow_ups = 0;
             for state in &mut self.files {
                 state.positions = [0; 3];

@@ -16,6 +16,8 @@ pub(super) struct Budget {
     /// I/Os still to issue (`number_ios`), if they are limited.
     ios_left: Option<u64>,
     passes_left: u64,
+    /// Bytes of one of the `loops`.
+    loop_bytes: u64,
     time_based: bool,
     repeats_for_size: bool,
     largest: u64,
@@ -60,12 +62,13 @@ impl Budget {
                 count => Some(count.saturating_mul(passes)),
             },
             passes_left: passes - 1,
+            loop_bytes: job_bytes.saturating_mul(factor),
             time_based,
             repeats_for_size: job.size.io_size.is_some(),
             largest: plan.target_plan.lengths.iter().map(|rule| rule.max()).max().unwrap_or(1),
             pass_began_with: 0,
         };
-        budget.begin_pass();
+        budget.begin_pass(budget.job_left);
         budget
     }
 
@@ -74,7 +77,7 @@ impl Budget {
         if self.time_based {
             0
         } else {
-            self.job_left.saturating_add(self.passes_left.saturating_mul(self.pass_bytes))
+            self.job_left.saturating_add(self.passes_left.saturating_mul(self.loop_bytes))
         }
     }
 
@@ -111,34 +114,83 @@ impl Budget {
     pub(super) fn end_pass(&mut self) -> AfterPass {
         let issued = self.pass_began_with - self.pass_left;
         self.pass_began_with = self.pass_left;
-        if issued == 0 || self.ios_left == Some(0) {
+        if issued == 0 {
             return AfterPass::End;
         }
         self.job_left = self.job_left.saturating_sub(issued);
         if self.time_based {
-            self.begin_pass();
+            self.begin_pass(self.pass_bytes);
             return AfterPass::Continue;
         }
         if self.passes_left > 0 {
             self.passes_left -= 1;
-            self.job_left = self.job_left.max(self.pass_bytes);
-            self.begin_pass();
+            self.begin_pass(self.loop_bytes);
             return AfterPass::Repeat;
         }
+        // All loops together count against `io_size`.
         if self.repeats_for_size && self.job_left >= self.largest {
-            self.begin_pass();
+            self.begin_pass(self.job_left);
             return AfterPass::Repeat;
         }
         AfterPass::End
     }
 
-    fn begin_pass(&mut self) {
+    /// Starts a pass of at most `limit` bytes.
+    fn begin_pass(&mut self, limit: u64) {
         self.pass_left = match self.time_based {
             // Time alone ends the job; a pass ends when the files are covered.
             true if !self.repeats_for_size => u64::MAX,
             true => self.pass_bytes,
-            false => self.pass_bytes.min(self.job_left),
+            false => self.pass_bytes.min(limit),
         };
         self.pass_began_with = self.pass_left;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn budget(pass_bytes: u64, job_bytes: u64, loops: u64) -> Budget {
+        let mut budget = Budget {
+            pass_bytes,
+            pass_left: 0,
+            job_left: job_bytes,
+            ios_left: None,
+            passes_left: loops - 1,
+            loop_bytes: job_bytes,
+            time_based: false,
+            repeats_for_size: true,
+            largest: 4096,
+            pass_began_with: 0,
+        };
+        budget.begin_pass(job_bytes);
+        budget
+    }
+
+    /// Blocks of 4 KiB per pass.
+    fn passes(mut budget: Budget) -> Vec<u64> {
+        let mut passes = Vec::new();
+        loop {
+            let mut blocks = 0;
+            while !budget.pass_is_spent() {
+                budget.spend(4096);
+                blocks += 1;
+            }
+            passes.push(blocks);
+            if budget.end_pass() == AfterPass::End {
+                return passes;
+            }
+        }
+    }
+
+    #[test]
+    fn loops_and_io_size() {
+        assert_eq!(passes(budget(16384, 16384, 1)), [4]);
+        assert_eq!(passes(budget(16384, 16384, 3)), [4, 4, 4]);
+        assert_eq!(passes(budget(16384, 8192, 2)), [2, 2]);
+        assert_eq!(passes(budget(16384, 40960, 1)), [4, 4, 2]);
+        assert_eq!(passes(budget(16384, 24576, 2)), [4, 4]);
+        assert_eq!(passes(budget(16384, 10000, 1)), [3]);
     }
 }

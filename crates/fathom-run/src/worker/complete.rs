@@ -146,6 +146,7 @@ impl<E: Engine> Worker<'_, E> {
             return;
         }
         self.stopping = true;
+        self.count_error(errno);
         self.tell_error(slot, errno);
         self.context.fail(errno.0, &format!("file:io_u.c:2057, func=io_u error, error={errno}"));
     }
@@ -174,12 +175,16 @@ impl<E: Engine> Worker<'_, E> {
         listed || (continues && (errno == Errno(libc::EIO) || errno == Errno(libc::EILSEQ)))
     }
 
-    /// An error that does not end the job: the I/O took its time, but moved nothing.
-    fn count_tolerated(&mut self, slot: u32, errno: Errno, now: u64) {
+    fn count_error(&self, errno: Errno) {
         bump(&self.samples.tolerated_errors, 1);
         if self.samples.first_error.load(Relaxed) == 0 {
             self.samples.first_error.store(errno.0 as u64, Relaxed);
         }
+    }
+
+    /// An error that does not end the job: the I/O took its time, but moved nothing.
+    fn count_tolerated(&mut self, slot: u32, errno: Errno, now: u64) {
+        self.count_error(errno);
         if self.job.error_handling.error_dump {
             self.tell_error(slot, errno);
         }

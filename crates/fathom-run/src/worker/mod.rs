@@ -186,8 +186,9 @@ impl<E: Engine> Worker<'_, E> {
         } else {
             self.run_queued();
         }
-        self.block.end_ns.store(monotonic_ns(), Relaxed);
+        // Data that is not yet safe is not yet written: the final sync belongs to the run time.
         self.final_sync();
+        self.block.end_ns.store(monotonic_ns(), Relaxed);
         self.store_usage(Usage::of_thread().since(usage_before));
     }
 

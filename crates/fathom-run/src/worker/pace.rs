@@ -7,7 +7,7 @@ use crate::plan::WorkerPlan;
 use crate::random::{SeedUse, Seeds, Taus88};
 use crate::target::direction::Direction;
 use crate::target::length::LengthRule;
-use crate::target::{Target, Targets};
+use crate::target::{DirectionPlan, Target, Targets};
 use fathom_spec::JobSpec;
 use fathom_spec::options::rate::{RateProcess, ThinktimeBlocksType};
 use fathom_sys::clock::Clock;
@@ -24,6 +24,8 @@ const FIRST_RATE_CHECK_NS: u64 = 2_000_000_000;
 pub(super) struct Pace {
     clock: Clock,
     rates: [Option<Rate>; 3],
+    /// Reads and writes by chance: one may go before the other.
+    is_mix: bool,
     /// Drawn, but held back so far.
     drawn: Option<Direction>,
     think: Option<Think>,
@@ -82,7 +84,8 @@ impl Pace {
             return None;
         }
         let shifts_for_think = job.rate.rate_ignore_thinktime;
-        Some(Pace { clock, rates, drawn: None, think, started: false, shifts_for_think, minimum })
+        let is_mix = matches!(plan.target_plan.directions, DirectionPlan::Mix(_));
+        Some(Pace { clock, rates, is_mix, drawn: None, think, started: false, shifts_for_think, minimum })
     }
 
     /// The direction of the next I/O if one may start now, or the tick to wait for.
@@ -95,16 +98,14 @@ impl Pace {
         let Some(due) = self.due(drawn).filter(|&due| due > now) else { return Ok(drawn) };
         // In a mix, a direction that is behind goes before one that is ahead of its rate.
         let other = if drawn == Direction::Read { Direction::Write } else { Direction::Read };
-        if let Some(other_due) = self.due(other) {
-            if other_due <= now {
-                targets.replace_direction(other);
-                return Ok(other);
-            }
-            self.drawn = Some(drawn);
-            return Err(due.min(other_due));
+        // A direction without a limit is always due.
+        let other_due = if self.is_mix { self.due(other).unwrap_or(0) } else { u64::MAX };
+        if other_due <= now {
+            targets.replace_direction(other);
+            return Ok(other);
         }
         self.drawn = Some(drawn);
-        Err(due)
+        Err(due.min(other_due))
     }
 
     fn due(&self, direction: Direction) -> Option<u64> {
