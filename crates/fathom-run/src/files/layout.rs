@@ -51,7 +51,9 @@ pub fn prepare_unless(
         let refused = FileError::of_call(Errno(libc::EROFS), "open", &short[0].path);
         return Err(refused.with_message("fio: refusing extend of file due to read-only".to_owned()));
     }
-    if let Some(entry) = short.iter().find(|entry| is_kernel_interface(&entry.path)) {
+    if let Some(entry) =
+        short.iter().find(|entry| entry.present_size.is_some() && is_kernel_interface(&entry.path))
+    {
         let refused = FileError::of_call(Errno(libc::EINVAL), "open", &entry.path);
         return Err(refused.with_message(format!(
             "fathom: {} belongs to the kernel and cannot be laid out; leave size= out or name another file",

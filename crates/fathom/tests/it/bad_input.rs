@@ -332,3 +332,12 @@ fn a_report_that_cannot_be_written() {
     assert_eq!(finished.code(), 1, "{finished:?}");
     assert!(finished.stderr.contains("the report is incomplete"), "{finished:?}");
 }
+
+#[test]
+fn a_file_of_the_kernel_is_never_filled() {
+    fathom_only!();
+    let directory = scratch();
+    let finished = run(directory.path(), "--name=bad --filename=/proc/cpuinfo --rw=read --size=64k");
+    assert!(finished.stderr.contains("belongs to the kernel"), "{}", finished.stderr);
+    expect_error(&finished, "bad", 22, "Invalid argument");
+}
