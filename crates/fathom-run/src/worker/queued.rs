@@ -92,10 +92,10 @@ impl<E: Engine> Worker<'_, E> {
             Some(max) if self.job.is_set("iodepth_batch_complete_max") && max > 0 => max.max(complete_min),
             _ => depth,
         };
-        let own_batches =
-            ["iodepth_batch", "iodepth_batch_complete_min", "iodepth_batch_complete_max", "iodepth_low"];
+        let own_limits =
+            ["iodepth_batch_complete_max", "iodepth_low"].iter().any(|option| self.job.is_set(option));
         Batching {
-            tops_up: !own_batches.iter().any(|option| self.job.is_set(option)),
+            tops_up: options.iodepth_batch == 1 && complete_min <= 1 && !own_limits,
             depth,
             submit: at_most_depth(options.iodepth_batch),
             complete_min,
