@@ -10,9 +10,11 @@ use fathom_spec::{Outcome, SystemSource};
 use fathom_sys::clock::Calibration;
 use fathom_sys::memory::page_size;
 use output::Output;
+use std::panic::PanicHookInfo;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(tell_defect));
     // Taken first: the calibration needs two milliseconds, which parsing and planning already spend.
     let calibration = Calibration::start();
     let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
@@ -27,4 +29,14 @@ fn main() -> ExitCode {
         }
         Outcome::Run(spec) => run::run(&spec, calibration),
     }
+}
+
+/// A defect of ours is one line that asks for a report, never a backtrace.
+fn tell_defect(details: &PanicHookInfo<'_>) {
+    let place =
+        details.location().map_or(String::new(), |place| format!(" at {}:{}", place.file(), place.line()));
+    let text = details.payload_as_str().unwrap_or("no details");
+    Output::terminal().error_line(&format!(
+        "fathom: internal error{place} ({text}); please report it with the command that caused it"
+    ));
 }
