@@ -204,6 +204,13 @@ fn writing_is_refused_under_readonly() {
 }
 
 #[test]
+fn a_misspelt_word_brings_the_nearest_one() {
+    let (exit, _, errors) = reply("--name=a --rw=ranread", &MemorySource::default());
+    assert_eq!(exit, 1);
+    assert!(errors[1].ends_with("; did you mean randread?"), "{errors:?}");
+}
+
+#[test]
 fn what_is_not_built_is_refused_by_name() {
     let source = MemorySource::default();
     for (arguments, text) in [

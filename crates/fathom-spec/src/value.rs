@@ -29,6 +29,7 @@ use thiserror::Error;
 
 use crate::definition::OptionDef;
 use crate::outcome::Message;
+use crate::registry::nearest;
 use crate::source::Source;
 
 pub use bssplit::{BlockSizeSplit, BsShare};
@@ -161,7 +162,7 @@ pub(crate) fn parse_choice<T: Word>(
     let word = text.split(':').next().unwrap_or(text);
     T::parse_word(word).ok_or_else(|| {
         list_choices(definition, context);
-        ValueError::new(one_of(definition))
+        ValueError::new(one_of(definition, word))
     })
 }
 
@@ -183,10 +184,14 @@ pub(crate) fn choice_lines(choices: &[crate::definition::Choice]) -> String {
     lines.join("\n")
 }
 
-/// "one of a, b, c" for diagnostics.
-pub(crate) fn one_of(definition: &OptionDef) -> String {
+/// "one of a, b, c" for diagnostics, with the nearest of them to what was written.
+pub(crate) fn one_of(definition: &OptionDef, written: &str) -> String {
     let names: Vec<&str> = definition.choices.iter().map(|choice| choice.name).collect();
-    format!("one of {}", names.join(", "))
+    let hint = match nearest(written, names.iter().copied()) {
+        Some(name) => format!("; did you mean {name}?"),
+        None => String::new(),
+    };
+    format!("one of {}{hint}", names.join(", "))
 }
 
 /// The value a declaration's default stands for.

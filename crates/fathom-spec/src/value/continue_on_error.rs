@@ -66,9 +66,9 @@ impl OptionValue for ContinueOnError {
             "io" => (true, true, false),
             "verify" => (false, false, true),
             "all" | "1" => (true, true, true),
-            _ => {
+            other => {
                 list_choices(definition, context);
-                return Err(ValueError::new(one_of(definition)));
+                return Err(ValueError::new(one_of(definition, other)));
             }
         };
         *self = ContinueOnError { read, write, verify };

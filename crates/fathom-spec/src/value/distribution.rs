@@ -135,9 +135,9 @@ impl OptionValue for Distribution {
             "zoned" => Distribution::Zoned(parse_zoned(arguments.unwrap_or(""), context)?),
             "zoned_abs" => Distribution::ZonedAbs(parse_zoned_abs(arguments.unwrap_or(""), context)?),
             "sequence" => parse_sequence(arguments.unwrap_or(""), context)?,
-            _ => {
+            other => {
                 list_choices(definition, context);
-                return Err(ValueError::new(one_of(definition)));
+                return Err(ValueError::new(one_of(definition, other)));
             }
         };
         Ok(())

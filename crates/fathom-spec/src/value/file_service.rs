@@ -100,9 +100,9 @@ impl OptionValue for FileService {
                 check(in_range, "fio: normal deviation out of range (0 <= input < 100.0)", context)?;
                 FileService::Normal { deviation }
             }
-            _ => {
+            other => {
                 list_choices(definition, context);
-                return Err(ValueError::new(one_of(definition)));
+                return Err(ValueError::new(one_of(definition, other)));
             }
         };
         Ok(())

@@ -61,9 +61,9 @@ impl OptionValue for SyncFileRange {
                 "wait_before" => value.wait_before = true,
                 "write" => value.write = true,
                 "wait_after" => value.wait_after = true,
-                _ => {
+                other => {
                     list_choices(definition, context);
-                    return Err(ValueError::new(one_of(definition)));
+                    return Err(ValueError::new(one_of(definition, other)));
                 }
             }
         }
