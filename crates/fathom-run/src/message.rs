@@ -25,8 +25,6 @@ pub enum Message {
     },
     /// This worker changed its stage; look at its block.
     StageChanged,
-    /// The files of this worker are ready.
-    FilesReady(u32),
 }
 
 /// Longest text of a message; with the header it stays below `PIPE_BUF` (4096).
@@ -53,7 +51,6 @@ pub fn channel() -> Result<(MessageSender, MessageReceiver), Errno> {
 impl MessageSender {
     /// Sends a message. A supervisor that is gone is no error: there is nobody left to tell.
     pub fn send(&self, message: &Message) {
-        let number;
         let layout;
         let (kind, text) = match message {
             Message::Output(text) => (0u8, text.as_bytes()),
@@ -61,11 +58,7 @@ impl MessageSender {
             Message::StageChanged => (2, &[][..]),
             Message::LayingOut { job, files, bytes } => {
                 layout = format!("{files} {bytes} {job}");
-                (4, layout.as_bytes())
-            }
-            Message::FilesReady(worker) => {
-                number = worker.to_le_bytes();
-                (3, &number[..])
+                (3, layout.as_bytes())
             }
         };
         let text = &text[..text.len().min(TEXT_LIMIT)];
@@ -115,8 +108,7 @@ fn decode(bytes: &[u8]) -> Option<(Option<Message>, usize)> {
         0 => Some(Message::Output(text())),
         1 => Some(Message::Error(text())),
         2 => Some(Message::StageChanged),
-        3 => body.try_into().ok().map(|number| Message::FilesReady(u32::from_le_bytes(number))),
-        4 => decode_layout(&text()),
+        3 => decode_layout(&text()),
         _ => None,
     };
     Some((message, end))
@@ -140,7 +132,6 @@ mod tests {
             Message::LayingOut { job: "a job".into(), files: 2, bytes: 1 << 30 },
             Message::Output("a line".into()),
             Message::StageChanged,
-            Message::FilesReady(7),
             Message::Error("bad".into()),
         ];
         sent.iter().for_each(|message| sender.send(message));

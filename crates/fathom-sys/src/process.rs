@@ -92,9 +92,3 @@ pub fn detach_stream(stream: i32) {
 pub fn own_pid() -> u32 {
     std::process::id()
 }
-
-/// The calling thread's id.
-pub fn own_thread_id() -> u32 {
-    // SAFETY: no memory is passed.
-    unsafe { libc::syscall(libc::SYS_gettid) as u32 }
-}

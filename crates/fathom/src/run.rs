@@ -160,7 +160,7 @@ impl Observer for Console {
             Message::LayingOut { job, files, bytes } if self.formats.normal => {
                 self.output.line(&layout_line(job, *files, *bytes));
             }
-            Message::LayingOut { .. } | Message::StageChanged | Message::FilesReady(_) => {}
+            Message::LayingOut { .. } | Message::StageChanged => {}
         }
     }
 

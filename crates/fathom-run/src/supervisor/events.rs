@@ -58,7 +58,7 @@ impl<O: Observer> Supervisor<'_, O> {
 
     pub(super) fn pass_messages_on(&mut self) {
         for message in self.receiver.drain() {
-            if !matches!(message, Message::StageChanged | Message::FilesReady(_)) {
+            if message != Message::StageChanged {
                 self.observer.message(&message);
             }
         }

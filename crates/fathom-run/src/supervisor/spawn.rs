@@ -134,5 +134,4 @@ fn lay_out_for(context: &WorkerContext<'_>) {
         tell_file_error(context, &error);
     }
     block.set_stage(Stage::NotStarted);
-    context.messages.send(&Message::FilesReady(context.index as u32));
 }

@@ -79,7 +79,6 @@ impl RandomOffsets {
     }
 
     fn uniform(plan: &TargetPlan, seed: u64, blocks: u64, file_name: &str) -> RandomOffsets {
-        let map_blocks = if plan.each_block_once { blocks } else { 0 };
         match plan.generator {
             GeneratorKind::ShiftRegister => RandomOffsets::ShiftRegister(ShiftRegister::new(blocks, seed)),
             GeneratorKind::Free if plan.is_permuted() => {
@@ -87,7 +86,7 @@ impl RandomOffsets {
             }
             kind => RandomOffsets::Uniform {
                 generator: UniformGenerator::new(kind, seed),
-                map: if map_blocks > 0 { BlockMap::new(map_blocks) } else { None },
+                map: plan.each_block_once.then(|| BlockMap::new(blocks)).flatten(),
             },
         }
     }
@@ -103,13 +102,6 @@ impl RandomOffsets {
     /// The next block; `None` when each has been given.
     #[inline]
     pub(super) fn next(&mut self, blocks: u64, direction: Direction) -> Option<u64> {
-        match self {
-            RandomOffsets::Permutation(permutation) => permutation.next(),
-            other => other.next_general(blocks, direction),
-        }
-    }
-
-    fn next_general(&mut self, blocks: u64, direction: Direction) -> Option<u64> {
         match self {
             RandomOffsets::Permutation(permutation) => permutation.next(),
             RandomOffsets::ShiftRegister(register) => register.next(),

@@ -149,7 +149,7 @@ impl<E: Engine> Worker<'_, E> {
     /// Aims a unit at a sync.
     pub(super) fn prepare_sync(&mut self, slot: u32, operation: Operation, file: u32, start: u64) -> Io {
         let (offset, length) = match &mut self.syncs {
-            Some(rules) => rules.take_range(operation, file),
+            Some(rules) => rules.take_range(operation),
             None => (0, 0),
         };
         self.units[slot as usize].aim_sync(operation, file, offset, length, start);

@@ -148,9 +148,11 @@ impl<E: Engine> Worker<'_, E> {
                 }
                 now
             }
-            result => {
+            // Left to the next commit of the loop: in the middle of a reap, what is in flight may be all listed already,
+            // and waiting for more would last for ever.
+            _ => {
                 pending.slots.push(slot);
-                self.commit_in_parts(result, pending)
+                self.clock.ticks()
             }
         }
     }

@@ -59,7 +59,7 @@ impl SyncRules {
     }
 
     /// Offset and length for a sync; only range syncs have any.
-    pub(super) fn take_range(&mut self, operation: Operation, _file: u32) -> (u64, u32) {
+    pub(super) fn take_range(&mut self, operation: Operation) -> (u64, u32) {
         if operation != Operation::RangeSync {
             return (0, 0);
         }
