@@ -3,14 +3,23 @@
 use super::metadata::Metadata;
 
 /// Each crate and the crates of the workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 8] = [
+const MAY_USE: [(&str, &[&str]); 9] = [
     (
         "fathom",
-        &["fathom-engines", "fathom-report", "fathom-run", "fathom-spec", "fathom-stats", "fathom-sys"],
+        &[
+            "fathom-engines",
+            "fathom-logs",
+            "fathom-report",
+            "fathom-run",
+            "fathom-spec",
+            "fathom-stats",
+            "fathom-sys",
+        ],
     ),
     ("fathom-engines", &["fathom-run", "fathom-spec", "fathom-sys"]),
+    ("fathom-logs", &["fathom-stats"]),
     ("fathom-report", &["fathom-spec", "fathom-stats"]),
-    ("fathom-run", &["fathom-spec", "fathom-stats", "fathom-sys"]),
+    ("fathom-run", &["fathom-logs", "fathom-spec", "fathom-stats", "fathom-sys"]),
     ("fathom-spec", &[]),
     ("fathom-stats", &[]),
     ("fathom-sys", &[]),

@@ -1,0 +1,50 @@
+//! What a worker notes of one I/O.
+
+/// Words of a record in a ring.
+pub(crate) const WORDS: usize = 5;
+
+/// One I/O that has ended well.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IoRecord {
+    /// When it ended, in ns since the job began to record.
+    pub end_ns: u64,
+    /// Submission latency in ns; 0 for engines without.
+    pub slat_ns: u64,
+    /// Completion latency in ns.
+    pub clat_ns: u64,
+    /// First byte in the file.
+    pub offset: u64,
+    /// Bytes.
+    pub length: u32,
+    /// 0 read, 1 write, 2 trim.
+    pub direction: u8,
+    /// The kernel's `ioprio` value: class in bits 13 to 15, hint in 3 to 12, level in 0 to 2.
+    pub priority: u16,
+}
+
+impl IoRecord {
+    /// Total latency in ns.
+    pub fn lat_ns(&self) -> u64 {
+        self.slat_ns + self.clat_ns
+    }
+
+    #[inline(always)]
+    pub(crate) fn to_words(self) -> [u64; WORDS] {
+        let rest = u64::from(self.length) | u64::from(self.direction) << 32 | u64::from(self.priority) << 48;
+        [self.end_ns, self.slat_ns, self.clat_ns, self.offset, rest]
+    }
+
+    #[inline(always)]
+    pub(crate) fn from_words(words: [u64; WORDS]) -> IoRecord {
+        let [end_ns, slat_ns, clat_ns, offset, rest] = words;
+        IoRecord {
+            end_ns,
+            slat_ns,
+            clat_ns,
+            offset,
+            length: rest as u32,
+            direction: (rest >> 32) as u8,
+            priority: (rest >> 48) as u16,
+        }
+    }
+}

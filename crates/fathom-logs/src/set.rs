@@ -1,0 +1,144 @@
+//! All logs of one job: records go in, bytes for each log's file come out.
+
+use crate::compressed::Packer;
+use crate::entry::{Columns, Entry};
+use crate::histogram_line::{HistogramLine, HistogramWindows};
+use crate::record::IoRecord;
+use crate::rules::{LogKind, LogRules};
+use crate::window::Windows;
+
+/// The logs of one worker.
+pub struct LogSet {
+    columns: Columns,
+    epoch_ms: u64,
+    windows: Option<Windows>,
+    histogram: Option<HistogramWindows>,
+    outputs: Vec<LogOutput>,
+}
+
+/// One log.
+pub struct LogOutput {
+    /// What it holds.
+    pub kind: LogKind,
+    /// What is to be written to its file next; whoever writes it takes it out.
+    pub bytes: Vec<u8>,
+    packer: Option<Packer>,
+}
+
+impl LogOutput {
+    fn put(&mut self, entry: &Entry, columns: Columns) {
+        match &mut self.packer {
+            Some(packer) => packer.add(entry, columns, &mut self.bytes),
+            None => entry.write_line(columns, &mut self.bytes),
+        }
+    }
+}
+
+impl LogSet {
+    /// Logs by these rules.
+    pub fn new(rules: &LogRules) -> LogSet {
+        let outputs = rules
+            .kinds
+            .iter()
+            .map(|&kind| LogOutput {
+                kind,
+                bytes: Vec::new(),
+                packer: rules.compressed_chunk.filter(|_| kind != LogKind::Histogram).map(Packer::new),
+            })
+            .collect();
+        LogSet {
+            columns: rules.columns,
+            epoch_ms: 0,
+            windows: (rules.window_ns > 0).then(|| Windows::new(rules)),
+            histogram: rules.kinds.contains(&LogKind::Histogram).then(|| HistogramWindows::new(rules)),
+            outputs,
+        }
+    }
+
+    /// Moves the times of all later lines by so many milliseconds.
+    pub fn set_epoch_ms(&mut self, milliseconds: u64) {
+        self.epoch_ms = milliseconds;
+    }
+
+    /// Adds an I/O; records come in the order in which I/Os ended.
+    pub fn add(&mut self, record: &IoRecord) {
+        let (outputs, columns, epoch_ms) = (&mut self.outputs, self.columns, self.epoch_ms);
+        if let Some(histogram) = &mut self.histogram {
+            histogram.add(record, |line| put_histogram(outputs, epoch_ms, line));
+        }
+        match &mut self.windows {
+            Some(windows) => {
+                windows.add(record, |kind, entry| put_average(outputs, columns, epoch_ms, kind, entry));
+            }
+            None => put_single(outputs, columns, epoch_ms, record),
+        }
+    }
+
+    /// The job has ended after so many ns of recording: everything that is open is completed.
+    pub fn finish(&mut self, end_ns: u64) {
+        let (outputs, columns, epoch_ms) = (&mut self.outputs, self.columns, self.epoch_ms);
+        if let Some(histogram) = &mut self.histogram {
+            histogram.finish(end_ns, |line| put_histogram(outputs, epoch_ms, line));
+        }
+        if let Some(windows) = &mut self.windows {
+            windows.finish(end_ns, |kind, entry| put_average(outputs, columns, epoch_ms, kind, entry));
+        }
+        for output in &mut self.outputs {
+            if let Some(packer) = &mut output.packer {
+                packer.flush(&mut output.bytes);
+            }
+        }
+    }
+
+    /// The logs, in the order of the rules.
+    pub fn outputs(&mut self) -> &mut [LogOutput] {
+        &mut self.outputs
+    }
+}
+
+fn put_histogram(outputs: &mut [LogOutput], epoch_ms: u64, line: &HistogramLine) {
+    let line = HistogramLine { time_ms: line.time_ms + epoch_ms, ..line.clone() };
+    for output in outputs.iter_mut().filter(|output| output.kind == LogKind::Histogram) {
+        line.write_line(&mut output.bytes);
+    }
+}
+
+fn put_average(outputs: &mut [LogOutput], columns: Columns, epoch_ms: u64, kind: LogKind, entry: &Entry) {
+    let Some(output) = outputs.iter_mut().find(|output| output.kind == kind) else { return };
+    let entry = Entry {
+        time_ms: entry.time_ms + epoch_ms,
+        offset: columns.offset.then_some(0),
+        issue_ns: columns.issue_time.then_some(0),
+        ..*entry
+    };
+    output.put(&entry, columns);
+}
+
+/// One line per I/O in each log.
+fn put_single(outputs: &mut [LogOutput], columns: Columns, epoch_ms: u64, record: &IoRecord) {
+    let issue_ns = record.end_ns.saturating_sub(record.clat_ns);
+    for output in outputs {
+        let (value, issue_ns) = match output.kind {
+            LogKind::Bandwidth => (u64::from(record.length) * 1_000_000 / record.clat_ns.max(1), 0),
+            LogKind::Iops => (1, 0),
+            LogKind::SubmissionLatency => (record.slat_ns, issue_ns),
+            LogKind::CompletionLatency => (record.clat_ns, issue_ns),
+            LogKind::Latency => (record.lat_ns(), 0),
+            LogKind::Histogram => continue,
+        };
+        let entry = Entry {
+            time_ms: record.end_ns / 1_000_000 + epoch_ms,
+            value,
+            maximum: None,
+            direction: record.direction,
+            block_size: u64::from(record.length),
+            offset: columns.offset.then_some(record.offset),
+            priority: record.priority,
+            issue_ns: columns.issue_time.then_some(issue_ns),
+        };
+        output.put(&entry, columns);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! Averages over windows of fixed length.
+//!
+//! Window number k covers the time from k times the width up to, not including, k + 1 times the width since the job began
+//! to record, and an I/O belongs to the window in which it ended. A window's line has the time of the window's end. Every
+//! line stands for a whole window, the last one too, so the figures of all lines, each times the width, add up to what the
+//! job moved.
+
+use crate::entry::Entry;
+use crate::record::IoRecord;
+use crate::rules::{LogKind, LogRules, WindowValue};
+
+/// What happened in the open window, in one direction.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    count: u64,
+    bytes: u64,
+    /// Sum and largest of submission, completion and total latency in ns.
+    latencies: [(u128, u64); 3],
+    /// What rounding down left over in earlier windows, so that the sum over windows is exact.
+    bytes_carry: u128,
+    ios_carry: u128,
+}
+
+/// The open window of a job.
+pub(crate) struct Windows {
+    width_ns: u64,
+    end_ns: u64,
+    value: WindowValue,
+    directions: [bool; 3],
+    last_moment_ns: u64,
+    sums: [Sums; 3],
+}
+
+impl Windows {
+    pub(crate) fn new(rules: &LogRules) -> Windows {
+        Windows {
+            width_ns: rules.window_ns,
+            end_ns: rules.window_ns,
+            value: rules.window_value,
+            directions: rules.directions,
+            last_moment_ns: rules.runtime_ns,
+            sums: [Sums::default(); 3],
+        }
+    }
+
+    /// Adds an I/O. Windows that it shows to be over are handed to `emit`.
+    pub(crate) fn add(&mut self, record: &IoRecord, emit: impl FnMut(LogKind, &Entry)) {
+        self.advance(within_run_time(record.end_ns, self.last_moment_ns, self.width_ns), emit);
+        let Some(sums) = self.sums.get_mut(usize::from(record.direction)) else { return };
+        sums.count += 1;
+        sums.bytes += u64::from(record.length);
+        let values = [record.slat_ns, record.clat_ns, record.lat_ns()];
+        for ((sum, largest), ns) in sums.latencies.iter_mut().zip(values) {
+            *sum += u128::from(ns);
+            *largest = ns.max(*largest);
+        }
+    }
+
+    /// Hands all windows that end at or before this moment to `emit`.
+    fn advance(&mut self, now_ns: u64, mut emit: impl FnMut(LogKind, &Entry)) {
+        while self.end_ns <= now_ns {
+            self.close_window(&mut emit);
+        }
+    }
+
+    /// The job has ended: hands the rest to `emit`.
+    pub(crate) fn finish(&mut self, end_ns: u64, mut emit: impl FnMut(LogKind, &Entry)) {
+        self.advance(within_run_time(end_ns, self.last_moment_ns, self.width_ns), &mut emit);
+        if self.sums.iter().any(|sums| sums.count > 0) {
+            self.close_window(&mut emit);
+        }
+    }
+
+    fn close_window(&mut self, emit: &mut impl FnMut(LogKind, &Entry)) {
+        let time_ms = self.end_ns / 1_000_000;
+        for (direction, used) in self.directions.into_iter().enumerate() {
+            let sums = &mut self.sums[direction];
+            if used || sums.count > 0 {
+                sums.emit(self.width_ns, self.value, time_ms, direction as u8, emit);
+            }
+        }
+        self.end_ns += self.width_ns;
+    }
+}
+
+/// An I/O in flight when the run time ends, ends a moment later. That moment is no window of its own: within a tenth of a
+/// window, it belongs to the last one.
+pub(crate) fn within_run_time(end_ns: u64, runtime_ns: u64, width_ns: u64) -> u64 {
+    match runtime_ns != 0 && end_ns >= runtime_ns && end_ns - runtime_ns < width_ns / 10 {
+        true => runtime_ns - 1,
+        false => end_ns,
+    }
+}
+
+impl Sums {
+    /// Hands the window's figures to `emit` and starts over. A latency has no value where there was no I/O.
+    fn emit(
+        &mut self,
+        width_ns: u64,
+        value: WindowValue,
+        time_ms: u64,
+        direction: u8,
+        emit: &mut impl FnMut(LogKind, &Entry),
+    ) {
+        let rate = |amount: u64, unit: u128, carry: &mut u128| {
+            let (total, whole) = (*carry + u128::from(amount) * 1_000_000_000, unit * u128::from(width_ns));
+            *carry = total % whole;
+            (total / whole) as u64
+        };
+        let kib_per_second = rate(self.bytes, 1024, &mut self.bytes_carry);
+        let iops = rate(self.count, 1, &mut self.ios_carry);
+        let mut put = |kind, mean: u64, largest: u64| {
+            let (value, maximum) = match value {
+                WindowValue::Mean => (mean, None),
+                WindowValue::Maximum => (largest, None),
+                WindowValue::Both => (mean, Some(largest)),
+            };
+            emit(kind, &Entry { time_ms, value, maximum, direction, ..Entry::default() });
+        };
+        put(LogKind::Bandwidth, kib_per_second, kib_per_second);
+        put(LogKind::Iops, iops, iops);
+        if self.count > 0 {
+            let kinds = [LogKind::SubmissionLatency, LogKind::CompletionLatency, LogKind::Latency];
+            for (kind, (sum, largest)) in kinds.into_iter().zip(self.latencies) {
+                put(kind, (sum / u128::from(self.count)) as u64, largest);
+            }
+        }
+        *self = Sums { bytes_carry: self.bytes_carry, ios_carry: self.ios_carry, ..Sums::default() };
+    }
+}
