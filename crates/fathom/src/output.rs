@@ -1,5 +1,8 @@
 //! Where text goes: standard output and error, or the file of `--output`; and the status line, which always goes to the
 //! terminal.
+//!
+//! With the report for people, messages stand among its lines, in fio's order. A report for programs has its stream to
+//! itself: whatever else is said goes to standard error, so that a reader can begin at the first byte.
 
 use fathom_report::eta;
 use fathom_spec::{Message, Stream};
@@ -12,6 +15,8 @@ use std::time::{Duration, Instant};
 /// The streams of one run.
 pub(crate) struct Output {
     file: Option<File>,
+    /// Nothing but the report may reach the stream of the report.
+    only_report: bool,
     status_line_length: usize,
     newline_every: Option<Duration>,
     last_newline: Instant,
@@ -23,6 +28,7 @@ impl Output {
     pub(crate) fn terminal() -> Output {
         Output {
             file: None,
+            only_report: false,
             status_line_length: 0,
             newline_every: None,
             last_newline: Instant::now(),
@@ -33,6 +39,11 @@ impl Output {
     /// Reports and messages go to a file, which is emptied first.
     pub(crate) fn file(path: &Path) -> io::Result<Output> {
         Ok(Output { file: Some(File::create(path)?), ..Output::terminal() })
+    }
+
+    /// Keeps everything but the report out of the report's stream.
+    pub(crate) fn only_report(&mut self, wanted: bool) {
+        self.only_report = wanted;
     }
 
     /// Keeps a status line every so often by starting a new one.
@@ -48,8 +59,11 @@ impl Output {
         }
     }
 
-    /// A line of the report or an informational message.
+    /// An informational message.
     pub(crate) fn line(&mut self, text: &str) {
+        if self.only_report {
+            return self.error_line(text.trim_start_matches('\n'));
+        }
         self.bytes(format!("{text}\n").as_bytes());
     }
 
@@ -84,8 +98,8 @@ impl Output {
     pub(crate) fn error_line(&mut self, text: &str) {
         let line = format!("{text}\n");
         let _ = match &mut self.file {
-            Some(file) => file.write_all(line.as_bytes()),
-            None => io::stderr().write_all(line.as_bytes()),
+            Some(file) if !self.only_report => file.write_all(line.as_bytes()),
+            _ => io::stderr().write_all(line.as_bytes()),
         };
     }
 

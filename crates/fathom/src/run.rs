@@ -33,6 +33,7 @@ pub(crate) fn run(spec: &RunSpec, calibration: Calibration) -> ExitCode {
         },
     };
     output.keep_status_lines(spec.program.eta_newline);
+    output.only_report(!spec.program.formats.normal);
     let plan = match Plan::new(spec, |name| fathom_engines::find(name).map(|engine| engine.traits)) {
         Ok(plan) => plan,
         Err(text) => {

@@ -170,7 +170,7 @@ impl<O: Observer> Supervisor<'_, O> {
     }
 
     /// Without its files no job can run.
-    fn layout_failed(&mut self, how: &str) {
+    pub(super) fn layout_failed(&mut self, how: &str) {
         self.observer
             .message(&Message::Error(format!("fathom: laying out files {how}; no job that needs them runs")));
         for index in 0..self.tracked.len() {

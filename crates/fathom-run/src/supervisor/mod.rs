@@ -147,20 +147,20 @@ pub fn run<O: Observer>(
         signal: None,
         stopping_since: None,
     };
-    supervisor.prepare_files()?;
-    supervisor.run_all()?;
+    supervisor.prepare_files();
+    supervisor.run_all();
     supervisor.say_stuck();
     Ok(supervisor.outcome())
 }
 
 impl<O: Observer> Supervisor<'_, O> {
     /// Starts what may start and handles what happens, until nothing is left.
-    fn run_all(&mut self) -> Result<(), Errno> {
+    fn run_all(&mut self) {
         loop {
-            self.start_runnable()?;
+            self.start_runnable();
             self.open_gates();
             if self.everything_is_over() {
-                return Ok(());
+                return;
             }
             self.wait_for_events();
             self.handle_events();

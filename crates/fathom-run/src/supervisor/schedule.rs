@@ -1,15 +1,16 @@
 //! Which worker may start when: stages, `wait_for`, the common start gate, and `exitall`.
 
 use super::{Observer, Standing, Supervisor};
+use crate::message::Message;
 use crate::region::{Order, Stage};
 use fathom_spec::options::threads::ExitWhat;
 use fathom_sys::Errno;
 
 impl<O: Observer> Supervisor<'_, O> {
     /// Starts every worker whose time has come, as one batch.
-    pub(super) fn start_runnable(&mut self) -> Result<(), Errno> {
+    pub(super) fn start_runnable(&mut self) {
         if self.stopping_since.is_some() {
-            return Ok(());
+            return;
         }
         loop {
             let runnable = self.runnable();
@@ -21,7 +22,7 @@ impl<O: Observer> Supervisor<'_, O> {
                 .all(|index| self.tracked[index].standing == Standing::Over);
             let last_stage = self.plan.workers.last().map_or(0, |worker| worker.stage);
             if !stage_is_over || self.stage >= last_stage {
-                return Ok(());
+                return;
             }
             self.stage += 1;
         }
@@ -53,7 +54,7 @@ impl<O: Observer> Supervisor<'_, O> {
         runnable
     }
 
-    fn start_batch(&mut self, indices: &[usize]) -> Result<(), Errno> {
+    fn start_batch(&mut self, indices: &[usize]) {
         let batch = self.batch;
         self.batch += 1;
         let is_thread = |index: &usize| self.plan.job_of(&self.plan.workers[*index]).threads.thread;
@@ -62,23 +63,37 @@ impl<O: Observer> Supervisor<'_, O> {
             self.region.worker(index).set_stage(Stage::Created);
         }
         for &index in indices.iter().filter(|index| !is_thread(index)) {
-            let pid = self.start_process(index)?;
-            self.track_start(index, pid, batch);
+            let started = self.start_process(index);
+            self.track_start(&[index], started, batch);
         }
         if !threads.is_empty() {
-            let pid = self.start_threads(&threads)?;
-            for index in threads {
-                self.track_start(index, pid, batch);
-            }
+            let started = self.start_threads(&threads);
+            self.track_start(&threads, started, batch);
         }
         self.closed_batches.push(batch);
-        Ok(())
     }
 
-    fn track_start(&mut self, index: usize, pid: u32, batch: u32) {
-        self.tracked[index].process = pid;
-        self.tracked[index].standing = Standing::Started { batch };
-        self.region.worker(index).pid.store(pid, std::sync::atomic::Ordering::Relaxed);
+    /// Notes a new process. Workers for which there is none have failed; the others run, and the report is whole.
+    fn track_start(&mut self, indices: &[usize], started: Result<u32, Errno>, batch: u32) {
+        for &index in indices {
+            match started {
+                Ok(pid) => {
+                    self.tracked[index].process = pid;
+                    self.tracked[index].standing = Standing::Started { batch };
+                    self.region.worker(index).pid.store(pid, std::sync::atomic::Ordering::Relaxed);
+                }
+                Err(errno) => {
+                    let name = &self.plan.job_of(&self.plan.workers[index]).name;
+                    self.observer.message(&Message::Error(format!(
+                        "fathom: no process for job {name}: {errno}; fewer jobs, or more room for processes (ulimit -u, \
+                         pids.max)"
+                    )));
+                    let text = format!("file:backend.c, func=fork, error={errno}");
+                    self.region.worker(index).fail(errno.0, &text);
+                    self.mark_over(index);
+                }
+            }
+        }
     }
 
     /// Opens the gate of each batch whose workers are all ready (or over).

@@ -15,7 +15,7 @@ use super::events::SIGNALS;
 impl<O: Observer> Supervisor<'_, O> {
     /// Looks at and lays out the files of all jobs, one after the other, in a process of its own. Returns when that is
     /// done, or when a signal ended the run.
-    pub(super) fn prepare_files(&mut self) -> Result<(), Errno> {
+    pub(super) fn prepare_files(&mut self) {
         let wants_files: Vec<usize> = (0..self.plan.workers.len())
             .filter(|&index| {
                 let worker = &self.plan.workers[index];
@@ -24,11 +24,12 @@ impl<O: Observer> Supervisor<'_, O> {
             })
             .collect();
         if wants_files.is_empty() {
-            return Ok(());
+            return;
         }
         // SAFETY: the supervisor has a single thread.
-        let pid = match unsafe { process::fork() }? {
-            Fork::Child => {
+        let pid = match unsafe { process::fork() } {
+            Err(errno) => return self.layout_failed(&format!("needs a process: {errno}")),
+            Ok(Fork::Child) => {
                 become_child();
                 for index in wants_files {
                     let context = self.context(index);
@@ -36,10 +37,9 @@ impl<O: Observer> Supervisor<'_, O> {
                 }
                 process::exit_now(0);
             }
-            Fork::Parent(pid) => pid,
+            Ok(Fork::Parent(pid)) => pid,
         };
         self.wait_for_layout(pid);
-        Ok(())
     }
 
     /// Starts one worker in a process.

@@ -19,6 +19,7 @@ mod hung_fs;
 mod interrupted;
 mod invariants;
 mod killed;
+mod report_stream;
 mod same_reports;
 mod seeds_files;
 mod seeds_groups;

@@ -1,0 +1,161 @@
+//! With formats for programs alone, the report's stream holds the report and nothing else, whatever happens.
+
+use crate::support::program::{Finished, Launch};
+use crate::support::{json, processes, scratch, skip};
+use serde_json::Value;
+use std::path::Path;
+use std::time::Duration;
+
+/// The one document that a text is, from its first byte to its last.
+#[track_caller]
+fn whole(text: &str) -> Value {
+    assert!(text.starts_with('{'), "the document begins at the first byte: {text}");
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// Runs `words` with JSON on standard output, then in a file, then as terse; gives back the first.
+#[track_caller]
+fn check(words: &str) -> (Value, Finished) {
+    let directory = scratch();
+    let launch = || Launch::fathom(directory.path()).words(words);
+    let finished = launch().words("--output-format=json").run();
+    let document = whole(&finished.stdout);
+    let in_file = launch().words("--output-format=json+ --output=report").run();
+    assert_eq!(in_file.stdout, "");
+    assert_eq!(in_file.stderr.lines().count(), finished.stderr.lines().count(), "{}", in_file.stderr);
+    whole(&read(directory.path()));
+    let terse = launch().words("--output-format=terse").run();
+    assert!(terse.stdout.starts_with("3;fio-3.42;"), "{}", terse.stdout);
+    assert_eq!(terse.stdout.lines().count(), document["jobs"].as_array().map_or(0, Vec::len));
+    (document, finished)
+}
+
+fn read(directory: &Path) -> String {
+    std::fs::read_to_string(directory.join("report")).expect("the report is there")
+}
+
+#[test]
+fn a_full_device() {
+    fathom_only!();
+    let (document, finished) = check("--name=full --filename=/dev/full --rw=write --bs=4k --size=64k");
+    assert_eq!(json::integer(json::job(&document, "full"), "error"), 28);
+    assert!(finished.stderr.starts_with("fio: io_u error on file /dev/full: "), "{}", finished.stderr);
+    assert!(finished.stderr.contains("\nfio: pid="), "{}", finished.stderr);
+}
+
+#[test]
+fn a_file_that_may_not_grow() {
+    fathom_only!();
+    let directory = scratch();
+    let script = format!(
+        "ulimit -f 64; exec {} --output-format=json --name=big --filename=data --rw=write --bs=4k --size=1M \
+         --create_on_open=1 --fallocate=none",
+        crate::support::program::path().display()
+    );
+    let finished = Launch::of(Path::new("/bin/sh"), directory.path()).argument("-c").argument(script).run();
+    assert_ne!(json::integer(json::job(&whole(&finished.stdout), "big"), "error"), 0);
+    assert!(finished.stderr.contains("File too large"), "{}", finished.stderr);
+}
+
+#[test]
+fn a_missing_file() {
+    fathom_only!();
+    let words = "--name=none --filename=/dev/nowhere --rw=read --bs=4k --size=64k --name=fine --ioengine=null \
+                 --size=64k";
+    let (document, finished) = check(words);
+    assert_ne!(json::integer(json::job(&document, "none"), "error"), 0);
+    assert_eq!(json::integer(json::job(&document, "fine"), "error"), 0);
+    assert!(finished.stderr.contains("/dev/nowhere"), "{}", finished.stderr);
+}
+
+#[test]
+fn warnings_of_the_parser() {
+    fathom_only!();
+    let (_, finished) = check("--name=a --ioengine=null --size=64k --time_based=1 --iodepth=4 --rw=read");
+    assert!(!finished.stderr.is_empty(), "time_based without runtime is worth a word");
+}
+
+const LONG: &str = "--output-format=json --ioengine=null --size=1G --bs=4k --rw=read --rate_iops=1000 --time_based \
+                    --runtime=60 --name=a --name=b";
+
+#[test]
+fn ctrl_c() {
+    fathom_only!();
+    let directory = scratch();
+    let running = Launch::fathom(directory.path()).words(LONG).start();
+    std::thread::sleep(Duration::from_millis(500));
+    running.signal("INT");
+    let finished = running.finish();
+    assert_eq!(finished.code(), 128);
+    assert!(json::total(&whole(&finished.stdout), "read/total_ios") > 0);
+    assert_eq!(finished.stderr, "fio: terminating on signal 2\n");
+}
+
+#[test]
+fn killed_workers() {
+    fathom_only!();
+    let directory = scratch();
+    let running = Launch::fathom(directory.path()).words(LONG).start();
+    std::thread::sleep(Duration::from_millis(500));
+    for worker in processes::descendants(running.pid()) {
+        processes::signal(worker, "KILL");
+    }
+    let finished = running.finish();
+    let document = whole(&finished.stdout);
+    for name in ["a", "b"] {
+        assert_eq!(json::integer(json::job(&document, name), "error"), 4);
+    }
+    assert!(finished.stderr.contains("got signal=9"), "{}", finished.stderr);
+}
+
+#[test]
+fn a_report_on_request() {
+    fathom_only!();
+    let directory = scratch();
+    let running = Launch::fathom(directory.path()).words(LONG).start();
+    std::thread::sleep(Duration::from_millis(500));
+    running.signal("USR1");
+    std::thread::sleep(Duration::from_millis(500));
+    running.signal("INT");
+    let finished = running.finish();
+    let documents: Vec<Value> =
+        serde_json::Deserializer::from_str(&finished.stdout).into_iter().map(Result::unwrap).collect();
+    assert_eq!(documents.len(), 2, "{}", finished.stdout);
+}
+
+/// A machine without room for another process fails the job that needs it, not the report.
+#[test]
+fn no_room_for_processes() {
+    fathom_only!();
+    require!(skip::tool("setpriv"));
+    require!(skip::tool("prlimit"));
+    require!(skip::root());
+    let directory = scratch();
+    let words = "--reuid=65321 --clear-groups --bounding-set=-all --inh-caps=-all prlimit --nproc=1";
+    let finished = Launch::of(Path::new("setpriv"), directory.path())
+        .words(words)
+        .argument(crate::support::program::path())
+        .words("--output-format=json --name=a --ioengine=null --size=64k --rw=read")
+        .run();
+    if finished.stderr.contains("Permission denied") || finished.stderr.contains("setpriv: ") {
+        skip!("the program cannot be run by another user: {}", finished.stderr.trim());
+    }
+    let document = whole(&finished.stdout);
+    assert_eq!(json::integer(json::job(&document, "a"), "error"), 11, "{}", finished.stderr);
+    assert!(finished.stderr.contains("no process for job a"), "{}", finished.stderr);
+}
+
+/// With the report for people, everything keeps the place that it has with fio.
+#[test]
+fn among_the_lines_for_people() {
+    let directory = scratch();
+    let words = "--output-format=normal,json --name=full --filename=/dev/full --rw=write --bs=4k --size=64k";
+    let finished = Launch::fathom(directory.path()).words(words).run();
+    let place =
+        |text: &str| finished.stdout.find(text).unwrap_or_else(|| panic!("{text}: {}", finished.stdout));
+    assert!(place("full: (g=0)") < place("Starting 1 process"));
+    assert!(place("Starting 1 process") < place("fio: io_u error on file"));
+    assert!(place("fio: io_u error on file") < place("fio: pid="));
+    assert!(place("fio: pid=") < place("{\n"));
+    assert!(place("\n}\n") < place("full: (groupid=0, jobs=1): err=28"));
+}
