@@ -1,5 +1,7 @@
-//! The report for programs: fio's JSON, key by key in its order, and the same with histograms (`json+`).
+//! The report for programs: fio's JSON, key by key in its order, the same with histograms (`json+`), and a stream of
+//! those, one a line (`jsonl`).
 
+mod interval;
 mod job;
 mod layout;
 mod steady;
@@ -15,6 +17,9 @@ pub(crate) struct Json;
 
 /// `--output-format=json+`: every latency object has its histogram.
 pub(crate) struct JsonPlus;
+
+/// `--output-format=jsonl`: one line per report, with the figures of its interval and those of the whole run so far.
+pub(crate) struct JsonLines;
 
 impl Format for Json {
     fn name(&self) -> &'static str {
@@ -33,6 +38,23 @@ impl Format for JsonPlus {
 
     fn write(&self, report: &RunReport, out: &mut dyn io::Write) -> io::Result<()> {
         out.write_all(document(report, true).document().as_bytes())
+    }
+}
+
+impl Format for JsonLines {
+    fn name(&self) -> &'static str {
+        "jsonl"
+    }
+
+    fn write(&self, report: &RunReport, out: &mut dyn io::Write) -> io::Result<()> {
+        let mut line = Object::default();
+        if let Some(interval) = &report.interval {
+            line.add("interval", interval::object(interval));
+        }
+        // A report that stands alone is a last one.
+        line.add("final", report.interval.as_ref().is_none_or(|interval| interval.is_last));
+        line.append(document(report, true));
+        out.write_all(line.line().as_bytes())
     }
 }
 

@@ -29,7 +29,7 @@ pub trait Format {
 
 /// All formats, in the order in which they are written when several are asked for.
 pub static FORMATS: &[&(dyn Format + Sync)] =
-    &[&terse::DEFAULT, &json::Json, &json::JsonPlus, &normal::Normal];
+    &[&terse::DEFAULT, &json::Json, &json::JsonPlus, &json::JsonLines, &normal::Normal];
 
 /// The format of that name.
 pub fn by_name(name: &str) -> Option<&'static (dyn Format + Sync)> {

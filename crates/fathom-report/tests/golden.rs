@@ -5,6 +5,7 @@ mod support;
 
 use fathom_report::ctime::ctime;
 use fathom_stats::histogram::RANGE_END_NS;
+use fathom_stats::interval::{IntervalJob, IntervalReport};
 use fathom_stats::report::*;
 use std::path::Path;
 use support::*;
@@ -195,6 +196,29 @@ fn all_directions_as_one() {
 #[test]
 fn histograms() {
     check_format("histograms", &report(vec![mixed_job("mix")]), "json+", "plus.json");
+}
+
+#[test]
+fn lines() {
+    let (first, second) = (read_job("seq"), mixed_job("mix"));
+    let mut earlier = second.clone();
+    earlier.directions[0] = direction(900, 4096, 30, 120_000, Some(3_900));
+    earlier.directions[1] = direction(1000, 4096, 30, 90_000, Some(2_100));
+    let between = |earlier: &JobReport, later: &JobReport| IntervalJob::between(earlier, later);
+    let mut report = report(vec![first.clone(), second.clone()]);
+    report.interval = Some(IntervalReport {
+        number: 2,
+        start_us: 1_000_012,
+        end_us: 2_000_345,
+        start_wall_ms: TIMESTAMP_MS - 1_000,
+        end_wall_ms: TIMESTAMP_MS,
+        is_last: true,
+        jobs: vec![
+            IntervalJob { clones_not_recording: 1, ..between(&first, &first) },
+            IntervalJob { clones_restarted: 1, ..between(&earlier, &second) },
+        ],
+    });
+    check_format("lines", &report, "jsonl", "jsonl");
 }
 
 #[test]

@@ -59,7 +59,7 @@ pub(crate) const ALL: &[ProgramOption] = &[
     option("output", Required, "=file", "Write the report and all messages to a file"),
     option("bandwidth-log", Optional, "[=prefix]", "Log the bandwidth of all jobs together").later(),
     option("minimal", NoValue, "", "Report in the terse form"),
-    option("output-format", Required, "=list", "Forms of the report: normal, json, json+, terse"),
+    option("output-format", Required, "=list", "Forms of the report: normal, json, json+, terse; or jsonl"),
     option("terse-version", Required, "=number", "Version of the terse form, 2 to 5"),
     option("version", NoValue, "", "Print the version"),
     option("help", NoValue, "", "Print this text"),
@@ -70,7 +70,7 @@ pub(crate) const ALL: &[ProgramOption] = &[
     option("showcmd", NoValue, "", "Print a job file as a command line"),
     option("eta", Required, "=when", "Show the progress line: always, never or auto"),
     option("eta-newline", Required, "=time", "Keep a progress line on the screen every so often"),
-    option("status-interval", Required, "=time", "Print the whole report every so often").later(),
+    option("status-interval", Required, "=time", "Print the whole report every so often"),
     option("readonly", NoValue, "", "Refuse every job that writes or trims"),
     option("section", Required, "=name", "Run only this section; may be given several times"),
     option("alloc-size", Required, "=kb", "Accepted; there is no memory pool to size"),
@@ -148,6 +148,7 @@ pub(crate) fn apply(
             return fail(&[line], option.name, value, "this option no longer exists");
         }
         "minimal" => return apply_formats("terse", program),
+        "append-terse" if program.formats.json_lines => return fail_mixed_lines(option.name, value),
         "append-terse" => program.formats.terse = true,
         "terse-version" => match text.parse() {
             Ok(version @ 2..=5) => program.terse_version = version,
@@ -177,6 +178,7 @@ pub(crate) fn apply(
             }
         }
         "eta-newline" | "eta-interval" => return apply_eta_time(option.name, text, program),
+        "status-interval" => return apply_status_interval(text, program),
         "readonly" => program.readonly = true,
         "warnings-fatal" => program.warnings_fatal = true,
         "section" => {
@@ -202,24 +204,52 @@ fn refuse(option: &ProgramOption, value: Option<&str>) -> Effect {
 }
 
 fn apply_formats(text: &str, program: &mut ProgramOptions) -> Effect {
-    let mut formats = OutputFormats { normal: false, json: false, json_plus: false, terse: false };
+    let mut formats =
+        OutputFormats { normal: false, json: false, json_plus: false, json_lines: false, terse: false };
     for name in text.split(',') {
         match name.trim() {
             "normal" => formats.normal = true,
             "json" => formats.json = true,
             "json+" => formats.json_plus = true,
+            "jsonl" => formats.json_lines = true,
             "terse" | "minimal" | "csv" => formats.terse = true,
             other => {
                 let lines = [
                     format!("fio: invalid output format {other}"),
                     "fio: failed parsing output-format".to_owned(),
                 ];
-                return fail(&lines, "output-format", Some(text), "expected normal, terse, json or json+");
+                return fail(
+                    &lines,
+                    "output-format",
+                    Some(text),
+                    "expected normal, terse, json, json+ or jsonl",
+                );
             }
         }
     }
+    if formats.json_lines && (formats.normal || formats.json || formats.json_plus || formats.terse) {
+        return fail_mixed_lines("output-format", Some(text));
+    }
     program.formats = formats;
     Effect::Continue
+}
+
+fn fail_mixed_lines(name: &str, value: Option<&str>) -> Effect {
+    let line = "fio: failed parsing output-format".to_owned();
+    fail(&[line], name, value, "jsonl stands alone: every line of its output is a JSON document")
+}
+
+fn apply_status_interval(text: &str, program: &mut ProgramOptions) -> Effect {
+    let shortest = Duration::from_millis(1);
+    let line = match parse_time(text, TimeUnit::Seconds) {
+        Some(time) if time >= shortest => {
+            program.status_interval = Some(time);
+            return Effect::Continue;
+        }
+        Some(_) => "fio: status interval too small".to_owned(),
+        None => format!("fio: failed parsing time {text}"),
+    };
+    fail(&[line], "status-interval", Some(text), "expected a time of at least 1 ms, such as 500ms or 10s")
 }
 
 fn apply_eta_time(name: &str, text: &str, program: &mut ProgramOptions) -> Effect {

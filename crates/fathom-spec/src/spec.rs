@@ -47,6 +47,8 @@ pub struct ProgramOptions {
     pub eta_newline: Option<Duration>,
     /// Time between two updates of the progress line.
     pub eta_interval: Duration,
+    /// Print the whole report every so often.
+    pub status_interval: Option<Duration>,
     /// Writing and trimming is forbidden.
     pub readonly: bool,
     /// Stop after parsing.
@@ -66,6 +68,7 @@ impl Default for ProgramOptions {
             eta: Eta::Auto,
             eta_newline: None,
             eta_interval: Duration::from_secs(1),
+            status_interval: None,
             readonly: false,
             parse_only: false,
             warnings_fatal: false,
@@ -83,13 +86,15 @@ pub struct OutputFormats {
     pub json: bool,
     /// JSON with all latency bins.
     pub json_plus: bool,
+    /// A line of JSON per interval; stands alone.
+    pub json_lines: bool,
     /// One line of fields separated by semicolons.
     pub terse: bool,
 }
 
 impl Default for OutputFormats {
     fn default() -> Self {
-        OutputFormats { normal: true, json: false, json_plus: false, terse: false }
+        OutputFormats { normal: true, json: false, json_plus: false, json_lines: false, terse: false }
     }
 }
 

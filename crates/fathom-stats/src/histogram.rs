@@ -45,6 +45,16 @@ pub fn value_of(bin: usize) -> u64 {
     (1u64 << (exponent + GROUP_BITS as usize)) + (offset << exponent) + half_step
 }
 
+/// The smallest and the largest value in nanoseconds that a bin holds.
+pub fn bounds_of(bin: usize) -> (u64, u64) {
+    if bin < 128 {
+        return (bin as u64, bin as u64);
+    }
+    let exponent = (bin >> GROUP_BITS) - 1;
+    let low = ((bin as u64 & 63) + 64) << exponent;
+    (low, low + (1 << exponent) - 1)
+}
+
 /// An owned histogram; merges exactly by adding.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Histogram {
@@ -74,6 +84,20 @@ impl Histogram {
             *self.bins.entry(bin).or_default() += count;
         }
         self.beyond_range += other.beyond_range;
+    }
+
+    /// What was recorded since `earlier`, a snapshot of the same histogram: bin by bin the exact difference.
+    pub fn since(&self, earlier: &Histogram) -> Histogram {
+        let before = |bin: &u16| earlier.bins.get(bin).copied().unwrap_or(0);
+        Histogram {
+            bins: self
+                .bins
+                .iter()
+                .map(|(bin, count)| (*bin, count.saturating_sub(before(bin))))
+                .filter(|(_, count)| *count > 0)
+                .collect(),
+            beyond_range: self.beyond_range.saturating_sub(earlier.beyond_range),
+        }
     }
 
     /// `(value in ns, count)` of every bin that is not empty, in ascending order.
@@ -130,6 +154,9 @@ mod tests {
     fn bins_are_contiguous() {
         for bin in 0..BIN_COUNT {
             assert_eq!(bin_of(value_of(bin)), Some(bin));
+            let (low, high) = bounds_of(bin);
+            assert_eq!((bin_of(low), bin_of(high)), (Some(bin), Some(bin)));
+            assert_eq!(bin_of(high + 1), Some(bin + 1).filter(|&next| next < BIN_COUNT));
         }
     }
 

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod histogram;
+pub mod interval;
 pub mod latency;
 pub mod live;
 pub mod report;

@@ -3,6 +3,7 @@
 //! Everything here is owned, serialisable data: a report can be stored, merged with others and printed later.
 //! Arrays over directions are indexed read, write, trim.
 
+use crate::interval::IntervalReport;
 use crate::latency::LatencyStats;
 use crate::series::SampleStats;
 use serde::{Deserialize, Serialize};
@@ -71,6 +72,9 @@ pub struct RunReport {
     /// How idle the processors were, when `--idle-prof` asked.
     #[serde(default)]
     pub idleness: Option<IdlenessReport>,
+    /// What happened since the previous report of the run, where reports are made at intervals.
+    #[serde(default)]
+    pub interval: Option<IntervalReport>,
 }
 
 /// Choices that fathom made for a job, so that a reader knows what was measured.

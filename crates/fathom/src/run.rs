@@ -15,9 +15,13 @@ use fathom_stats::report::RunReport;
 use fathom_sys::clock::Calibration;
 use std::io::IsTerminal;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// The version that compatible readers expect.
 const COMPATIBLE_VERSION: &str = "fio-3.42";
+
+/// Time between two lines of the format `jsonl`, unless `--status-interval` says otherwise.
+const LINE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Runs what was asked for and prints the result.
 pub(crate) fn run(spec: &RunSpec, calibration: Calibration) -> ExitCode {
@@ -59,8 +63,10 @@ fn supervise(spec: &RunSpec, plan: &Plan, calibration: Calibration, output: Outp
         .filter_map(|job| fathom_engines::find(&job.engine.ioengine.name))
         .map(|engine: &EngineEntry| engine.run)
         .collect();
+    let program = &spec.program;
     let options = Options {
         tick: shows_status(spec).then_some(spec.program.eta_interval),
+        status_interval: program.status_interval.or(program.formats.json_lines.then_some(LINE_INTERVAL)),
         version: COMPATIBLE_VERSION,
     };
     let terse_version = spec.program.terse_version;
@@ -134,9 +140,10 @@ impl Console {
         if let Some(format) = fathom_report::terse(self.terse_version).filter(|_| self.formats.terse) {
             self.print_in(format, report);
         }
-        let chosen: [(bool, &str); 3] = [
+        let chosen: [(bool, &str); 4] = [
             (self.formats.json && !self.formats.json_plus, "json"),
             (self.formats.json_plus, "json+"),
+            (self.formats.json_lines, "jsonl"),
             (self.formats.normal, "normal"),
         ];
         for format in chosen.iter().filter(|(wanted, _)| *wanted).filter_map(|(_, name)| by_name(name)) {

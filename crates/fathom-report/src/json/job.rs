@@ -136,6 +136,10 @@ fn latency(stats: &LatencyStats, view: &ViewOptions, shown: bool, with_bins: boo
         let keys = view.percentiles.iter().map(|percentile| format!("{percentile:.6}"));
         object.add("percentile", keys.zip(values).collect::<Object>());
     }
+    // Percentiles of these are lower bounds, which a number alone cannot say.
+    if stats.histogram.beyond_range > 0 {
+        object.add("beyond_range", stats.histogram.beyond_range);
+    }
     if with_bins {
         let beyond =
             (stats.histogram.beyond_range > 0).then_some((RANGE_END_NS, stats.histogram.beyond_range));

@@ -1,11 +1,12 @@
 //! A JSON value with ordered keys, and the layout that readers of fio's JSON know: two blanks per level,
 //! `"key" : value`, one element per line, six decimals.
 
-/// A value. Only what reports need: there is no null and no boolean.
+/// A value. Only what reports need: there is no null.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     Integer(u64),
     Signed(i64),
+    Truth(bool),
     Float(f64),
     Text(String),
     Object(Object),
@@ -27,6 +28,12 @@ impl From<u32> for Value {
 impl From<i32> for Value {
     fn from(value: i32) -> Value {
         Value::Signed(value.into())
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Value {
+        Value::Truth(value)
     }
 }
 
@@ -64,10 +71,23 @@ impl Object {
         self.0.push((key.into(), value.into()));
     }
 
+    /// Adds all members of another object.
+    pub(super) fn append(&mut self, mut other: Object) {
+        self.0.append(&mut other.0);
+    }
+
     /// The whole text of a document, ended by a newline.
     pub(super) fn document(&self) -> String {
         let mut text = String::new();
         append_object(&mut text, self, 0);
+        text.push('\n');
+        text
+    }
+
+    /// The same on a single line, without any blanks between the elements.
+    pub(super) fn line(&self) -> String {
+        let mut text = String::new();
+        append_compact(&mut text, &Value::Object(self.clone()));
         text.push('\n');
         text
     }
@@ -81,13 +101,46 @@ impl<K: Into<String>, V: Into<Value>> FromIterator<(K, V)> for Object {
 
 fn append_value(text: &mut String, value: &Value, level: usize) {
     match value {
+        Value::Object(object) => append_object(text, object, level),
+        Value::List(values) => append_list(text, values, level),
+        scalar => append_scalar(text, scalar),
+    }
+}
+
+/// A value without parts of its own.
+fn append_scalar(text: &mut String, value: &Value) {
+    match value {
         Value::Integer(number) => *text += &number.to_string(),
         Value::Signed(number) => *text += &number.to_string(),
+        Value::Truth(truth) => *text += &truth.to_string(),
         // JSON has no word for infinity or "not a number".
         Value::Float(number) => *text += &format!("{:.6}", if number.is_finite() { *number } else { 0.0 }),
         Value::Text(string) => append_text(text, string),
-        Value::Object(object) => append_object(text, object, level),
-        Value::List(values) => append_list(text, values, level),
+        Value::Object(_) | Value::List(_) => {}
+    }
+}
+
+fn append_compact(text: &mut String, value: &Value) {
+    match value {
+        Value::Object(object) => {
+            text.push('{');
+            for (index, (key, value)) in object.0.iter().enumerate() {
+                text.extend((index > 0).then_some(','));
+                append_text(text, key);
+                text.push(':');
+                append_compact(text, value);
+            }
+            text.push('}');
+        }
+        Value::List(values) => {
+            text.push('[');
+            for (index, value) in values.iter().enumerate() {
+                text.extend((index > 0).then_some(','));
+                append_compact(text, value);
+            }
+            text.push(']');
+        }
+        scalar => append_scalar(text, scalar),
     }
 }
 
@@ -175,6 +228,14 @@ mod tests {
 }
 "#
         );
+    }
+
+    #[test]
+    fn one_line() {
+        let mut object = Object::default();
+        object.add("a\nb", vec![1u64, 2]);
+        object.append([("last", true)].into_iter().collect());
+        assert_eq!(object.line(), "{\"a\\u000ab\":[1,2],\"last\":true}\n");
     }
 
     #[test]

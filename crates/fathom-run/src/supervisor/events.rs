@@ -32,6 +32,9 @@ impl<O: Observer> Supervisor<'_, O> {
         if self.options.tick.is_some() {
             wait = wait.min(self.live.time_to_next(now));
         }
+        if let Some(intervals) = &self.intervals {
+            wait = wait.min(intervals.time_to_next(now));
+        }
         signal::wait_readable(&[self.receiver.descriptor(), self.signals.descriptor()], wait);
     }
 
@@ -42,7 +45,7 @@ impl<O: Observer> Supervisor<'_, O> {
             match signal {
                 libc::SIGINT | libc::SIGTERM => self.end_by_signal(signal),
                 libc::SIGUSR1 => {
-                    let report = self.interim_report();
+                    let report = self.report(false);
                     self.observer.interim_report(&report);
                 }
                 _ => {}

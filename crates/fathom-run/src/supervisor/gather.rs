@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering::Relaxed;
 impl<O: Observer> Supervisor<'_, O> {
     /// The result when all is over.
     pub(super) fn final_report(&mut self) -> RunReport {
-        let mut report = self.interim_report();
+        let mut report = self.report(true);
         for job in &mut report.jobs {
             job.eta_seconds = 0;
         }
@@ -24,14 +24,19 @@ impl<O: Observer> Supervisor<'_, O> {
     }
 
     /// The result so far.
-    pub(super) fn interim_report(&self) -> RunReport {
-        let clones: Vec<JobReport> = (0..self.tracked.len()).map(|index| self.clone_report(index)).collect();
+    pub(super) fn report(&mut self, is_last: bool) -> RunReport {
+        let now = monotonic_ns();
+        let snapshots: Vec<(Option<u64>, JobReport)> =
+            (0..self.tracked.len()).map(|index| self.snapshot_of(index)).collect();
+        let interval = self.close_interval(&snapshots, now, is_last);
+        let clones: Vec<JobReport> = snapshots.into_iter().map(|(_, clone)| clone).collect();
         RunReport {
             version: self.options.version.to_owned(),
             timestamp_ms: wall_clock_ms(),
             global_options: self.plan.global_options.clone(),
             groups: groups(&clones),
-            jobs: self.merged(clones),
+            jobs: self.merged(clones, |entry| entry.group_id, JobReport::merge),
+            interval,
             disks: self.disks.report(),
             choices: self.choices(),
             notes: self.notes.clone(),
@@ -55,8 +60,13 @@ impl<O: Observer> Supervisor<'_, O> {
     }
 
     /// One entry per clone, or per group where `group_reporting` asks for it.
-    fn merged(&self, clones: Vec<JobReport>) -> Vec<JobReport> {
-        let mut entries: Vec<(JobReport, bool)> = Vec::new();
+    pub(super) fn merged<T>(
+        &self,
+        clones: Vec<T>,
+        group_of: impl Fn(&T) -> u32,
+        merge: impl Fn(&mut T, &T),
+    ) -> Vec<T> {
+        let mut entries: Vec<(T, bool)> = Vec::new();
         for (index, clone) in clones.into_iter().enumerate() {
             let job = self.plan.job_of(&self.plan.workers[index]);
             if !job.measurement.stats {
@@ -65,16 +75,16 @@ impl<O: Observer> Supervisor<'_, O> {
             let grouped = job.measurement.group_reporting;
             let partner = entries
                 .iter_mut()
-                .find(|(entry, can_merge)| grouped && *can_merge && entry.group_id == clone.group_id);
+                .find(|(entry, can_merge)| grouped && *can_merge && group_of(entry) == group_of(&clone));
             match partner {
-                Some((entry, _)) => entry.merge(&clone),
+                Some((entry, _)) => merge(entry, &clone),
                 None => entries.push((clone, grouped)),
             }
         }
         entries.into_iter().map(|(entry, _)| entry).collect()
     }
 
-    fn clone_report(&self, index: usize) -> JobReport {
+    pub(super) fn clone_report(&self, index: usize) -> JobReport {
         let worker = &self.plan.workers[index];
         let job = self.plan.job_of(worker);
         let block = self.region.worker(index);

@@ -6,6 +6,7 @@
 mod disks;
 mod events;
 mod gather;
+mod interval;
 mod live;
 mod schedule;
 mod series;
@@ -24,6 +25,7 @@ use fathom_sys::clock::{Clock, monotonic_ns};
 use fathom_sys::process::Ended;
 use fathom_sys::signal::SignalQueue;
 use fathom_sys::usage::Usage;
+use interval::IntervalWatch;
 use series::Series;
 use std::time::Duration;
 
@@ -36,7 +38,7 @@ pub trait Observer {
     fn message(&mut self, message: &Message);
     /// A moment of the run; called every [`Options::tick`].
     fn tick(&mut self, tick: &LiveTick);
-    /// A report of the run so far (SIGUSR1).
+    /// A report of the run so far: every [`Options::status_interval`], and on SIGUSR1.
     fn interim_report(&mut self, report: &RunReport);
 }
 
@@ -45,6 +47,8 @@ pub trait Observer {
 pub struct Options {
     /// Time between two ticks; `None` for no ticks.
     pub tick: Option<Duration>,
+    /// Time between two reports of the run so far; with it, every report tells what was done in its interval.
+    pub status_interval: Option<Duration>,
     /// Version for the report.
     pub version: &'static str,
 }
@@ -101,6 +105,7 @@ struct Supervisor<'a, O> {
     tracked: Vec<Tracked>,
     disks: DiskWatch,
     live: live::LiveView,
+    intervals: Option<IntervalWatch>,
     notes: Vec<String>,
     started_ns: u64,
     batch: u32,
@@ -139,6 +144,7 @@ pub fn run<O: Observer>(
         tracked,
         disks: DiskWatch::default(),
         live: live::LiveView::default(),
+        intervals: None,
         notes: Vec::new(),
         started_ns: monotonic_ns(),
         batch: 0,
@@ -148,6 +154,9 @@ pub fn run<O: Observer>(
         stopping_since: None,
     };
     supervisor.prepare_files();
+    supervisor.intervals = options
+        .status_interval
+        .map(|length| IntervalWatch::begin(length, plan.workers.len(), monotonic_ns()));
     supervisor.run_all();
     supervisor.say_stuck();
     Ok(supervisor.outcome())

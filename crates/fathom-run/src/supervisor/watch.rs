@@ -40,6 +40,7 @@ impl<O: Observer> Supervisor<'_, O> {
             }
         }
         self.tick_if_due(now);
+        self.report_if_due(now);
     }
 
     /// True when some worker is within reach of its deadline or past it.

@@ -17,6 +17,7 @@ mod effects_order;
 mod hung;
 mod hung_fs;
 mod interrupted;
+mod intervals;
 mod invariants;
 mod killed;
 mod report_stream;

@@ -1,0 +1,166 @@
+//! Reports at regular intervals, and what was done in each: differences of the workers' samples, clone by clone.
+//!
+//! Only what counts in the final report is in an interval. So a clone in its ramp adds nothing, its first interval
+//! begins where its ramp ends, and the intervals of a run add up to its total.
+
+use super::{Observer, Standing, Supervisor};
+use fathom_stats::interval::{IntervalJob, IntervalReport};
+use fathom_stats::report::JobReport;
+use fathom_sys::clock::wall_clock_ms;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// How often a snapshot is taken anew when a worker begins its figures anew in the middle of it.
+const SNAPSHOT_TRIES: usize = 3;
+
+/// Where the next interval begins.
+pub(super) struct IntervalWatch {
+    length_ns: u64,
+    /// Monotonic ns when the jobs of the run were started.
+    origin_ns: u64,
+    number: u64,
+    since_ns: u64,
+    since_wall_ms: u64,
+    /// The figures of each clone then, and the epoch that they belong to.
+    before: Vec<Option<(u64, JobReport)>>,
+}
+
+impl IntervalWatch {
+    /// The first interval begins now.
+    pub(super) fn begin(length: Duration, clones: usize, now_ns: u64) -> IntervalWatch {
+        IntervalWatch {
+            length_ns: (length.as_nanos() as u64).max(1),
+            origin_ns: now_ns,
+            number: 0,
+            since_ns: now_ns,
+            since_wall_ms: wall_clock_ms(),
+            before: (0..clones).map(|_| None).collect(),
+        }
+    }
+
+    /// Time until the next report is due. Due times lie on a grid, so that a late report does not delay the others.
+    pub(super) fn time_to_next(&self, now_ns: u64) -> Duration {
+        Duration::from_nanos(self.next_ns().saturating_sub(now_ns))
+    }
+
+    fn next_ns(&self) -> u64 {
+        let passed = (self.since_ns - self.origin_ns) / self.length_ns;
+        self.origin_ns + (passed + 1) * self.length_ns
+    }
+
+    /// What a clone did since its last snapshot. `epoch` counts how often it began its figures anew; `None` as long as
+    /// nothing that it does counts.
+    fn advance(&mut self, index: usize, epoch: Option<u64>, clone: &JobReport) -> IntervalJob {
+        let Some(epoch) = epoch else {
+            let nothing = IntervalJob::between(clone, clone);
+            return IntervalJob { clones_not_recording: 1, ..nothing };
+        };
+        let earlier = self.before[index].replace((epoch, clone.clone()));
+        match &earlier {
+            Some((before, earlier)) if *before == epoch => IntervalJob::between(earlier, clone),
+            _ => IntervalJob {
+                clones_restarted: u32::from(earlier.is_some()),
+                ..IntervalJob::between(&JobReport::default(), clone)
+            },
+        }
+    }
+
+    /// Closes the interval.
+    fn close(&mut self, jobs: Vec<IntervalJob>, now_ns: u64, is_last: bool) -> IntervalReport {
+        self.number += 1;
+        let now_wall_ms = wall_clock_ms();
+        let report = IntervalReport {
+            number: self.number,
+            start_us: (self.since_ns - self.origin_ns) / 1000,
+            end_us: (now_ns - self.origin_ns) / 1000,
+            start_wall_ms: self.since_wall_ms,
+            end_wall_ms: now_wall_ms,
+            is_last,
+            jobs,
+        };
+        self.since_ns = now_ns;
+        self.since_wall_ms = now_wall_ms;
+        report
+    }
+}
+
+impl<O: Observer> Supervisor<'_, O> {
+    /// Makes the report that `--status-interval` asks for, if it is due.
+    pub(super) fn report_if_due(&mut self, now_ns: u64) {
+        let due = self.intervals.as_ref().is_some_and(|watch| now_ns >= watch.next_ns());
+        if due {
+            let report = self.report(false);
+            self.observer.interim_report(&report);
+        }
+    }
+
+    /// A clone's figures that belong together, and their epoch; no epoch while nothing counts.
+    pub(super) fn snapshot_of(&self, index: usize) -> (Option<u64>, JobReport) {
+        let block = self.region.worker(index);
+        let mut tries = 0;
+        loop {
+            let counts = block.start_ns.load(Relaxed) != 0 || self.tracked[index].standing == Standing::Over;
+            let epoch = block.samples.epoch.load(Relaxed);
+            let clone = self.clone_report(index);
+            tries += 1;
+            if tries == SNAPSHOT_TRIES || block.samples.epoch.load(Relaxed) == epoch {
+                return (counts.then_some(epoch), clone);
+            }
+        }
+    }
+
+    /// Closes the interval, where intervals are asked for.
+    pub(super) fn close_interval(
+        &mut self,
+        snapshots: &[(Option<u64>, JobReport)],
+        now_ns: u64,
+        is_last: bool,
+    ) -> Option<IntervalReport> {
+        let mut watch = self.intervals.take()?;
+        let figures = snapshots
+            .iter()
+            .enumerate()
+            .map(|(index, (epoch, clone))| watch.advance(index, *epoch, clone))
+            .collect();
+        let jobs = self.merged(figures, |entry| entry.group_id, IntervalJob::merge);
+        let report = watch.close(jobs, now_ns, is_last);
+        self.intervals = Some(watch);
+        Some(report)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clone(bytes: u64) -> JobReport {
+        let mut clone = JobReport::default();
+        clone.directions[0].io_bytes = bytes;
+        clone
+    }
+
+    #[test]
+    fn what_is_thrown_away_is_in_no_interval() {
+        let mut watch = IntervalWatch::begin(Duration::from_secs(1), 1, 0);
+        let mut bytes = |epoch, total| {
+            let job = watch.advance(0, epoch, &clone(total));
+            (job.directions[0].io_bytes, job.clones_not_recording, job.clones_restarted)
+        };
+        // The ramp, the first figures that count, more of them, a new beginning.
+        assert_eq!(bytes(None, 100), (0, 1, 0));
+        assert_eq!(bytes(Some(1), 30), (30, 0, 0));
+        assert_eq!(bytes(Some(1), 70), (40, 0, 0));
+        assert_eq!(bytes(Some(2), 50), (50, 0, 1));
+        assert_eq!(bytes(Some(2), 50), (0, 0, 0));
+    }
+
+    #[test]
+    fn reports_are_due_on_a_grid() {
+        let mut watch = IntervalWatch::begin(Duration::from_nanos(100), 0, 1000);
+        assert_eq!(watch.next_ns(), 1100);
+        watch.close(Vec::new(), 1130, false);
+        assert_eq!(watch.next_ns(), 1200);
+        watch.close(Vec::new(), 1430, false);
+        assert_eq!((watch.next_ns(), watch.time_to_next(1490)), (1500, Duration::from_nanos(10)));
+    }
+}

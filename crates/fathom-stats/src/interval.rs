@@ -1,0 +1,239 @@
+//! What happened between two looks at a run: exact differences of running totals.
+//!
+//! Counts, sums and bins only grow, so the difference of two snapshots is what was recorded between them, and the
+//! differences of all intervals add up to the total. Extremes cannot be subtracted; an interval has bounds for them
+//! instead, as narrow as a bin.
+
+use crate::histogram::{Histogram, RANGE_END_NS, bounds_of};
+use crate::latency::LatencyStats;
+use crate::report::{DIRECTIONS, DirectionReport, JobReport};
+use serde::{Deserialize, Serialize};
+
+/// One interval of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IntervalReport {
+    /// Number of the interval, from 1.
+    pub number: u64,
+    /// Start, µs since the jobs of the run were started.
+    pub start_us: u64,
+    /// End, µs since the jobs of the run were started.
+    pub end_us: u64,
+    /// Start by the wall clock, ms since the epoch.
+    pub start_wall_ms: u64,
+    /// End by the wall clock, ms since the epoch.
+    pub end_wall_ms: u64,
+    /// The run is over; no other interval follows.
+    pub is_last: bool,
+    /// One entry per entry of the report's jobs, in the same order.
+    pub jobs: Vec<IntervalJob>,
+}
+
+/// What one clone, or several merged ones, did in an interval.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IntervalJob {
+    /// Name of the job.
+    pub name: String,
+    /// Reporting group, counted from 0.
+    pub group_id: u32,
+    /// Clones that do not record yet (waiting, or in their ramp). What they do is in no interval.
+    pub clones_not_recording: u32,
+    /// Clones that began their figures anew, so that earlier intervals are no part of the total any more.
+    pub clones_restarted: u32,
+    /// Figures per direction: read, write, trim.
+    pub directions: [IntervalDirection; DIRECTIONS],
+    /// Latency of syncs; its count is the number of syncs.
+    pub sync: IntervalLatency,
+}
+
+/// One direction in an interval.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IntervalDirection {
+    /// Bytes moved.
+    pub io_bytes: u64,
+    /// I/Os that ended.
+    pub total_ios: u64,
+    /// Submission latency.
+    pub slat: IntervalLatency,
+    /// Completion latency.
+    pub clat: IntervalLatency,
+    /// Total latency.
+    pub lat: IntervalLatency,
+}
+
+/// Latencies of an interval.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IntervalLatency {
+    /// Number of values.
+    pub count: u64,
+    /// Sum in ns.
+    pub sum_ns: u64,
+    /// No value is smaller, ns; 0 when there is none.
+    pub least_ns: u64,
+    /// No value is larger, ns; 0 when there is none.
+    pub most_ns: u64,
+    /// Distribution; empty when the job keeps none.
+    pub histogram: Histogram,
+}
+
+impl IntervalLatency {
+    /// What was recorded after `earlier` and up to `later`, two snapshots of the same statistics.
+    pub fn between(earlier: &LatencyStats, later: &LatencyStats) -> IntervalLatency {
+        let count = later.count.saturating_sub(earlier.count);
+        let histogram = later.histogram.since(&earlier.histogram);
+        if count == 0 && histogram.count() == 0 {
+            return IntervalLatency::default();
+        }
+        let (lowest, highest) = extremes(&histogram, later);
+        // A new extreme of the total was set in this interval, so it is known exactly.
+        let new_least = earlier.count == 0 || later.min_ns < earlier.min_ns;
+        let new_most = earlier.count == 0 || later.max_ns > earlier.max_ns;
+        IntervalLatency {
+            count,
+            sum_ns: later.sum_ns.saturating_sub(earlier.sum_ns),
+            least_ns: if new_least { later.min_ns } else { lowest.max(later.min_ns) },
+            most_ns: if new_most { later.max_ns } else { highest.min(later.max_ns) },
+            histogram,
+        }
+    }
+
+    /// Adds what another clone did in the same interval.
+    pub fn merge(&mut self, other: &IntervalLatency) {
+        if other.count == 0 && other.histogram.count() == 0 {
+            return;
+        }
+        let empty = self.count == 0 && self.histogram.count() == 0;
+        self.least_ns = if empty { other.least_ns } else { self.least_ns.min(other.least_ns) };
+        self.most_ns = self.most_ns.max(other.most_ns);
+        self.count += other.count;
+        self.sum_ns += other.sum_ns;
+        self.histogram.merge(&other.histogram);
+    }
+
+    /// Mean in ns; 0 when there is no value.
+    pub fn mean_ns(&self) -> f64 {
+        if self.count == 0 { 0.0 } else { self.sum_ns as f64 / self.count as f64 }
+    }
+}
+
+/// Bounds of what a histogram holds; those of the whole statistics where no histogram is kept.
+fn extremes(histogram: &Histogram, all: &LatencyStats) -> (u64, u64) {
+    let (first, last) = (histogram.bins.keys().next(), histogram.bins.keys().next_back());
+    let lowest = match first {
+        Some(&bin) => bounds_of(bin.into()).0,
+        None if histogram.beyond_range > 0 => RANGE_END_NS,
+        None => all.min_ns,
+    };
+    let highest = match last {
+        Some(&bin) if histogram.beyond_range == 0 => bounds_of(bin.into()).1,
+        _ => all.max_ns,
+    };
+    (lowest, highest)
+}
+
+impl IntervalDirection {
+    /// What happened after `earlier` and up to `later`, two snapshots of the same direction.
+    pub fn between(earlier: &DirectionReport, later: &DirectionReport) -> IntervalDirection {
+        IntervalDirection {
+            io_bytes: later.io_bytes.saturating_sub(earlier.io_bytes),
+            total_ios: later.total_ios.saturating_sub(earlier.total_ios),
+            slat: IntervalLatency::between(&earlier.slat, &later.slat),
+            clat: IntervalLatency::between(&earlier.clat, &later.clat),
+            lat: IntervalLatency::between(&earlier.lat, &later.lat),
+        }
+    }
+
+    fn merge(&mut self, other: &IntervalDirection) {
+        self.io_bytes += other.io_bytes;
+        self.total_ios += other.total_ios;
+        self.slat.merge(&other.slat);
+        self.clat.merge(&other.clat);
+        self.lat.merge(&other.lat);
+    }
+}
+
+impl IntervalJob {
+    /// What a clone did after `earlier` and up to `later`.
+    pub fn between(earlier: &JobReport, later: &JobReport) -> IntervalJob {
+        IntervalJob {
+            name: later.name.clone(),
+            group_id: later.group_id,
+            directions: std::array::from_fn(|direction| {
+                IntervalDirection::between(&earlier.directions[direction], &later.directions[direction])
+            }),
+            sync: IntervalLatency::between(&earlier.sync, &later.sync),
+            ..IntervalJob::default()
+        }
+    }
+
+    /// Adds another clone of the same entry.
+    pub fn merge(&mut self, other: &IntervalJob) {
+        self.clones_not_recording += other.clones_not_recording;
+        self.clones_restarted += other.clones_restarted;
+        for (own, theirs) in self.directions.iter_mut().zip(&other.directions) {
+            own.merge(theirs);
+        }
+        self.sync.merge(&other.sync);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn value() -> impl Strategy<Value = u64> {
+        prop_oneof![0u64..300, 0u64..1 << 30, RANGE_END_NS - 2..RANGE_END_NS + 3]
+    }
+
+    proptest! {
+        #[test]
+        fn intervals_add_up_and_bound_their_values(
+            chunks in prop::collection::vec(prop::collection::vec(value(), 0..40), 1..8), keeps_bins in any::<bool>()
+        ) {
+            let snapshot = |total: &LatencyStats| match keeps_bins {
+                true => total.clone(),
+                false => LatencyStats { histogram: Histogram::default(), ..total.clone() },
+            };
+            let (mut total, mut sum) = (LatencyStats::default(), IntervalLatency::default());
+            for chunk in &chunks {
+                let before = snapshot(&total);
+                chunk.iter().for_each(|&value| total.record(value));
+                let interval = IntervalLatency::between(&before, &snapshot(&total));
+                prop_assert_eq!(interval.count, chunk.len() as u64);
+                if let (Some(&least), Some(&most)) = (chunk.iter().min(), chunk.iter().max()) {
+                    prop_assert!(interval.least_ns <= least && most <= interval.most_ns);
+                    // Not wider than a bin.
+                    if keeps_bins && most < RANGE_END_NS {
+                        prop_assert!(least - interval.least_ns <= least / 64 + 1);
+                        prop_assert!(interval.most_ns - most <= most / 64 + 1);
+                    }
+                }
+                sum.merge(&interval);
+            }
+            prop_assert_eq!(&sum.histogram, &snapshot(&total).histogram);
+            prop_assert_eq!((sum.count, sum.sum_ns), (total.count, total.sum_ns));
+            prop_assert_eq!((sum.least_ns, sum.most_ns), (total.min_ns, total.max_ns));
+        }
+
+        #[test]
+        fn clones_merge_like_their_totals(
+            first in prop::collection::vec(value(), 0..30), second in prop::collection::vec(value(), 0..30)
+        ) {
+            let clone = |values: &[u64]| {
+                let mut job = JobReport::default();
+                for &value in values {
+                    job.directions[1].clat.record(value);
+                    job.directions[1].io_bytes += 4096;
+                    job.directions[1].total_ios += 1;
+                }
+                job
+            };
+            let (mut one, two) = (clone(&first), clone(&second));
+            let nothing = JobReport::default();
+            let mut merged = IntervalJob::between(&nothing, &one);
+            merged.merge(&IntervalJob::between(&nothing, &two));
+            one.merge(&two);
+            prop_assert_eq!(merged, IntervalJob::between(&nothing, &one));
+        }
+    }
+}
