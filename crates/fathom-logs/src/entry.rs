@@ -55,8 +55,17 @@ fn push_next(line: &mut Vec<u8>, number: u64) {
 impl Entry {
     /// Appends the line to `text`.
     pub fn write_line(&self, columns: Columns, text: &mut Vec<u8>) {
+        self.write_before_value(text);
+        push_number(text, self.value);
+        self.write_after_value(columns, text);
+    }
+
+    pub(crate) fn write_before_value(&self, text: &mut Vec<u8>) {
         push_number(text, self.time_ms);
-        push_next(text, self.value);
+        text.extend_from_slice(b", ");
+    }
+
+    pub(crate) fn write_after_value(&self, columns: Columns, text: &mut Vec<u8>) {
         if let Some(maximum) = self.maximum {
             push_next(text, maximum);
         }

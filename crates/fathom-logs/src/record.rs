@@ -3,13 +3,16 @@
 /// Words of a record in a ring.
 pub(crate) const WORDS: usize = 5;
 
+/// Stands in a ring for a submission latency that there is not.
+const NO_SUBMISSION: u64 = u64::MAX;
+
 /// One I/O that has ended well.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IoRecord {
     /// When it ended, in ns since the job began to record.
     pub end_ns: u64,
-    /// Submission latency in ns; 0 for engines without.
-    pub slat_ns: u64,
+    /// Submission latency in ns; `None` for engines that end an I/O inside the call.
+    pub slat_ns: Option<u64>,
     /// Completion latency in ns.
     pub clat_ns: u64,
     /// First byte in the file.
@@ -25,13 +28,13 @@ pub struct IoRecord {
 impl IoRecord {
     /// Total latency in ns.
     pub fn lat_ns(&self) -> u64 {
-        self.slat_ns + self.clat_ns
+        self.slat_ns.unwrap_or(0) + self.clat_ns
     }
 
     #[inline(always)]
     pub(crate) fn to_words(self) -> [u64; WORDS] {
         let rest = u64::from(self.length) | u64::from(self.direction) << 32 | u64::from(self.priority) << 48;
-        [self.end_ns, self.slat_ns, self.clat_ns, self.offset, rest]
+        [self.end_ns, self.slat_ns.unwrap_or(NO_SUBMISSION), self.clat_ns, self.offset, rest]
     }
 
     #[inline(always)]
@@ -39,7 +42,7 @@ impl IoRecord {
         let [end_ns, slat_ns, clat_ns, offset, rest] = words;
         IoRecord {
             end_ns,
-            slat_ns,
+            slat_ns: (slat_ns != NO_SUBMISSION).then_some(slat_ns),
             clat_ns,
             offset,
             length: rest as u32,

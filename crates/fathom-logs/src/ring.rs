@@ -207,7 +207,7 @@ mod tests {
     fn record(number: u64) -> IoRecord {
         IoRecord {
             end_ns: number,
-            slat_ns: number ^ 7,
+            slat_ns: number.is_multiple_of(2).then_some(number ^ 7),
             clat_ns: u64::MAX - number,
             offset: number << 12,
             length: number as u32,

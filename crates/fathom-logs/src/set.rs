@@ -1,7 +1,7 @@
 //! All logs of one job: records go in, bytes for each log's file come out.
 
 use crate::compressed::Packer;
-use crate::entry::{Columns, Entry};
+use crate::entry::{Columns, Entry, push_number};
 use crate::histogram_line::{HistogramLine, HistogramWindows};
 use crate::record::IoRecord;
 use crate::rules::{LogKind, LogRules};
@@ -14,6 +14,7 @@ pub struct LogSet {
     windows: Option<Windows>,
     histogram: Option<HistogramWindows>,
     outputs: Vec<LogOutput>,
+    ends: LineEnds,
 }
 
 /// One log.
@@ -52,6 +53,7 @@ impl LogSet {
             windows: (rules.window_ns > 0).then(|| Windows::new(rules)),
             histogram: rules.kinds.contains(&LogKind::Histogram).then(|| HistogramWindows::new(rules)),
             outputs,
+            ends: LineEnds::default(),
         }
     }
 
@@ -70,7 +72,7 @@ impl LogSet {
             Some(windows) => {
                 windows.add(record, |kind, entry| put_average(outputs, columns, epoch_ms, kind, entry));
             }
-            None => put_single(outputs, columns, epoch_ms, record),
+            None => put_single(outputs, columns, epoch_ms, record, &mut self.ends),
         }
     }
 
@@ -96,6 +98,43 @@ impl LogSet {
     }
 }
 
+/// What the lines of one I/O have in common before and after the value, and with those of the next I/Os as well: kept as
+/// text, since a full-speed log is bound by the formatting of numbers.
+#[derive(Default)]
+struct LineEnds {
+    time_ms: Option<u64>,
+    before: Vec<u8>,
+    rest: Option<(u8, u32, u16)>,
+    after: Vec<u8>,
+}
+
+impl LineEnds {
+    fn fit(&mut self, time_ms: u64, record: &IoRecord, columns: Columns) {
+        let rest = (record.direction, record.length, record.priority);
+        if self.time_ms == Some(time_ms) && self.rest == Some(rest) {
+            return;
+        }
+        let entry = Entry {
+            time_ms,
+            direction: record.direction,
+            block_size: u64::from(record.length),
+            priority: record.priority,
+            ..Entry::default()
+        };
+        (self.time_ms, self.rest) = (Some(time_ms), Some(rest));
+        self.before.clear();
+        self.after.clear();
+        entry.write_before_value(&mut self.before);
+        entry.write_after_value(columns, &mut self.after);
+    }
+
+    fn write_line(&self, value: u64, text: &mut Vec<u8>) {
+        text.extend_from_slice(&self.before);
+        push_number(text, value);
+        text.extend_from_slice(&self.after);
+    }
+}
+
 fn put_histogram(outputs: &mut [LogOutput], epoch_ms: u64, line: &HistogramLine) {
     let line = HistogramLine { time_ms: line.time_ms + epoch_ms, ..line.clone() };
     for output in outputs.iter_mut().filter(|output| output.kind == LogKind::Histogram) {
@@ -115,19 +154,37 @@ fn put_average(outputs: &mut [LogOutput], columns: Columns, epoch_ms: u64, kind:
 }
 
 /// One line per I/O in each log.
-fn put_single(outputs: &mut [LogOutput], columns: Columns, epoch_ms: u64, record: &IoRecord) {
+fn put_single(
+    outputs: &mut [LogOutput],
+    columns: Columns,
+    epoch_ms: u64,
+    record: &IoRecord,
+    ends: &mut LineEnds,
+) {
+    let time_ms = record.end_ns / 1_000_000 + epoch_ms;
+    let has_plain_lines = !columns.offset && !columns.issue_time;
+    if has_plain_lines {
+        ends.fit(time_ms, record, columns);
+    }
     let issue_ns = record.end_ns.saturating_sub(record.clat_ns);
     for output in outputs {
         let (value, issue_ns) = match output.kind {
             LogKind::Bandwidth => (u64::from(record.length) * 1_000_000 / record.clat_ns.max(1), 0),
             LogKind::Iops => (1, 0),
-            LogKind::SubmissionLatency => (record.slat_ns, issue_ns),
+            LogKind::SubmissionLatency => match record.slat_ns {
+                Some(slat_ns) => (slat_ns, issue_ns),
+                None => continue,
+            },
             LogKind::CompletionLatency => (record.clat_ns, issue_ns),
             LogKind::Latency => (record.lat_ns(), 0),
             LogKind::Histogram => continue,
         };
+        if has_plain_lines && output.packer.is_none() {
+            ends.write_line(value, &mut output.bytes);
+            continue;
+        }
         let entry = Entry {
-            time_ms: record.end_ns / 1_000_000 + epoch_ms,
+            time_ms,
             value,
             maximum: None,
             direction: record.direction,

@@ -16,6 +16,8 @@ struct Sums {
     bytes: u64,
     /// Sum and largest of submission, completion and total latency in ns.
     latencies: [(u128, u64); 3],
+    /// I/Os with a submission latency.
+    submitted: u64,
     /// What rounding down left over in earlier windows, so that the sum over windows is exact.
     bytes_carry: u128,
     ios_carry: u128,
@@ -49,7 +51,8 @@ impl Windows {
         let Some(sums) = self.sums.get_mut(usize::from(record.direction)) else { return };
         sums.count += 1;
         sums.bytes += u64::from(record.length);
-        let values = [record.slat_ns, record.clat_ns, record.lat_ns()];
+        sums.submitted += u64::from(record.slat_ns.is_some());
+        let values = [record.slat_ns.unwrap_or(0), record.clat_ns, record.lat_ns()];
         for ((sum, largest), ns) in sums.latencies.iter_mut().zip(values) {
             *sum += u128::from(ns);
             *largest = ns.max(*largest);
@@ -119,10 +122,14 @@ impl Sums {
         };
         put(LogKind::Bandwidth, kib_per_second, kib_per_second);
         put(LogKind::Iops, iops, iops);
-        if self.count > 0 {
-            let kinds = [LogKind::SubmissionLatency, LogKind::CompletionLatency, LogKind::Latency];
-            for (kind, (sum, largest)) in kinds.into_iter().zip(self.latencies) {
-                put(kind, (sum / u128::from(self.count)) as u64, largest);
+        let kinds = [
+            (LogKind::SubmissionLatency, self.submitted),
+            (LogKind::CompletionLatency, self.count),
+            (LogKind::Latency, self.count),
+        ];
+        for ((kind, count), (sum, largest)) in kinds.into_iter().zip(self.latencies) {
+            if count > 0 {
+                put(kind, (sum / u128::from(count)) as u64, largest);
             }
         }
         *self = Sums { bytes_carry: self.bytes_carry, ios_carry: self.ios_carry, ..Sums::default() };

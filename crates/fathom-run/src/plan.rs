@@ -1,6 +1,7 @@
 //! From typed jobs to workers: clones, groups, stages, and everything that the loop will not look up again.
 
 use crate::engine::Traits;
+use crate::logs::{LogPlan, plan_logs};
 use crate::payload::PayloadRule;
 use crate::random::Seeds;
 use crate::target::distribution::{DistributionRule, ZoneShare};
@@ -23,6 +24,8 @@ pub struct Plan {
     pub workers: Vec<WorkerPlan>,
     /// Nothing may be written or laid out.
     pub readonly: bool,
+    /// Prefix of the files for the bandwidth of the whole run.
+    pub bandwidth_log: Option<String>,
 }
 
 /// One clone of a job.
@@ -50,6 +53,8 @@ pub struct WorkerPlan {
     pub payload: PayloadRule,
     /// Files must hold data before the run, not merely have a size.
     pub content_needed: bool,
+    /// Logs to keep.
+    pub logs: Option<LogPlan>,
 }
 
 impl WorkerPlan {
@@ -77,6 +82,7 @@ impl Plan {
             jobs: spec.jobs.clone(),
             workers: Vec::new(),
             readonly: spec.program.readonly,
+            bandwidth_log: spec.program.bandwidth_log.clone(),
         };
         let (mut group_id, mut stage) = (0, 0);
         for (index, job) in spec.jobs.iter().enumerate() {
@@ -88,10 +94,13 @@ impl Plan {
             let engine_traits = traits(engine).ok_or_else(|| format!("fio: engine {engine} not loadable"))?;
             let waits_for = waitee(spec, index, job)?;
             let target_plan = target_plan(job);
+            let used = target_plan.directions.used();
+            let directions = std::array::from_fn(|direction| used.contains(&direction));
             for subjob in 0..job.job_description.numjobs {
+                let thread_number = plan.workers.len() as u32 + 1;
                 plan.workers.push(WorkerPlan {
                     job: index,
-                    thread_number: plan.workers.len() as u32 + 1,
+                    thread_number,
                     subjob,
                     group_id,
                     stage,
@@ -103,6 +112,7 @@ impl Plan {
                     content_needed: job.io_type.overwrite
                         || job.file.pre_read
                         || matches!(target_plan.directions, DirectionPlan::Read | DirectionPlan::Mix(_)),
+                    logs: plan_logs(job, thread_number, directions),
                 });
             }
         }

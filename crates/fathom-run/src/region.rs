@@ -1,5 +1,7 @@
 //! Memory that the supervisor and the workers share: one block per worker, and all units.
 
+use crate::logs::LogRegion;
+use crate::plan::Plan;
 use crate::unit::Unit;
 use fathom_stats::samples::WorkerSamples;
 use fathom_sys::Errno;
@@ -179,11 +181,19 @@ pub struct Region {
     units: Mapping,
     /// Per worker: index of its first unit, and how many it has.
     unit_ranges: Vec<(usize, usize)>,
+    logs: Option<LogRegion>,
 }
 
 impl Region {
+    /// Memory for all workers of a plan.
+    pub fn for_plan(plan: &Plan) -> Result<Region, Errno> {
+        let depths: Vec<u32> = plan.workers.iter().map(|worker| worker.depth).collect();
+        let logs = if plan.keeps_logs() { Some(LogRegion::new(plan)?) } else { None };
+        Ok(Region { logs, ..Region::new(&depths)? })
+    }
+
     /// Memory for workers with these depths. Pages cost nothing until a worker touches them.
-    pub fn new(depths: &[u32]) -> Result<Region, Errno> {
+    fn new(depths: &[u32]) -> Result<Region, Errno> {
         let mut next = 0;
         let unit_ranges = depths
             .iter()
@@ -195,7 +205,12 @@ impl Region {
             .collect();
         let blocks = Mapping::shared(std::mem::size_of::<WorkerBlock>() * depths.len().max(1))?;
         let units = Mapping::shared(std::mem::size_of::<Unit>() * next.max(1))?;
-        Ok(Region { blocks, units, unit_ranges })
+        Ok(Region { blocks, units, unit_ranges, logs: None })
+    }
+
+    /// Memory for logs; `None` when the plan keeps none.
+    pub(crate) fn logs(&self) -> Option<&LogRegion> {
+        self.logs.as_ref()
     }
 
     /// Number of workers.

@@ -1,6 +1,8 @@
 //! The command line, by the rules of `getopt_long_only`: one or two dashes, abbreviated
 //! names, values behind `=` or in the next argument, job files anywhere.
 
+use std::path::PathBuf;
+
 use crate::assembly::{Assembly, known_names, unknown_option};
 use crate::assign::{RawOption, Rejected};
 use crate::definition::OptionDef;
@@ -23,6 +25,8 @@ enum Meaning {
 pub(crate) enum Stop {
     /// A mistake, with everything said about it.
     Mistake,
+    /// `--inflate-log`.
+    InflateLog(PathBuf),
     /// An option that answers at once, such as --help.
     Answer(Reply),
 }
@@ -106,6 +110,7 @@ impl Reader<'_, '_> {
                 self.assembly.show_command = true;
                 Ok(())
             }
+            Effect::InflateLog(path) => Err(Stop::InflateLog(path)),
             Effect::Exit(reply) => Err(Stop::Answer(reply)),
         }
     }

@@ -53,6 +53,7 @@ pub fn parse(program_name: &str, args: &[String], source: &dyn Source) -> Outcom
             messages.extend(reply.messages);
             Outcome::Exit(Reply { messages, exit: reply.exit })
         }
+        Err(Stop::InflateLog(path)) => Outcome::InflateLog(path),
         Err(Stop::Mistake) => Outcome::Exit(Reply { messages, exit: 1 }),
         Ok(()) if show_command => Outcome::Exit(Reply { messages, exit: 0 }),
         Ok(()) if jobs.is_empty() && program.parse_only => Outcome::Exit(Reply { messages, exit: 0 }),

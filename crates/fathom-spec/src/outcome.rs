@@ -1,5 +1,7 @@
 //! What parsing gives back: something to run, or something to say.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use crate::spec::RunSpec;
@@ -9,6 +11,8 @@ use crate::spec::RunSpec;
 pub enum Outcome {
     /// Jobs to run.
     Run(Box<RunSpec>),
+    /// Nothing to run: print this compressed log as text.
+    InflateLog(PathBuf),
     /// Nothing to run: print the messages and end with the exit status.
     Exit(Reply),
 }

@@ -57,7 +57,7 @@ pub(crate) const ALL: &[ProgramOption] = &[
     option("parse-only", NoValue, "", "Check the jobs and run nothing"),
     option("merge-blktrace-only", NoValue, "", "Merge block traces and run nothing").later(),
     option("output", Required, "=file", "Write the report and all messages to a file"),
-    option("bandwidth-log", Optional, "[=prefix]", "Log the bandwidth of all jobs together").later(),
+    option("bandwidth-log", Optional, "[=prefix]", "Log the bandwidth of all jobs together"),
     option("minimal", NoValue, "", "Report in the terse form"),
     option("output-format", Required, "=list", "Forms of the report: normal, json, json+, terse; or jsonl"),
     option("terse-version", Required, "=number", "Version of the terse form, 2 to 5"),
@@ -81,7 +81,7 @@ pub(crate) const ALL: &[ProgramOption] = &[
     option("client", Required, "=host", "Run the jobs on a server").later(),
     option("remote-config", Required, "=file", "Run a job file that the server has").later(),
     option("idle-prof", Required, "=how", "Report how idle the CPUs were").later(),
-    option("inflate-log", Required, "=file", "Print a compressed log").later(),
+    option("inflate-log", Required, "=file", "Print a compressed log"),
     option("trigger-file", Required, "=file", "Run the trigger when this file appears").later(),
     option("trigger-timeout", Required, "=time", "Run the trigger after this time").later(),
     option("trigger", Required, "=command", "The trigger, on this machine").later(),
@@ -117,6 +117,8 @@ pub(crate) enum Effect {
     Continue,
     /// Only show job files as command lines.
     ShowCommand,
+    /// Print this compressed log as text.
+    InflateLog(PathBuf),
     /// End with this reply.
     Exit(Reply),
 }
@@ -164,6 +166,8 @@ pub(crate) fn apply(
         _ if !option.built => return refuse(option, value),
         "parse-only" => program.parse_only = true,
         "output" => program.output = Some(PathBuf::from(text)),
+        "bandwidth-log" => program.bandwidth_log = Some(value.unwrap_or("agg").to_owned()),
+        "inflate-log" => return Effect::InflateLog(PathBuf::from(text)),
         "output-format" => return apply_formats(text, program),
         "version" => return answer(help::version_line(program_name)),
         "help" => return answer(help::usage(program_name)),

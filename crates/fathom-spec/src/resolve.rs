@@ -6,6 +6,7 @@ mod depth;
 mod direct;
 mod groups;
 pub(crate) mod inverse;
+mod logs;
 mod measurement;
 mod rate;
 mod time;
@@ -49,6 +50,8 @@ const RULES: &[Rule] = &[
     direct::drop_pre_read,
     measurement::expand_gtod_reduce,
     measurement::ignore_error_continues,
+    logs::check_issue_time,
+    logs::note_idle_options,
     groups::check_latency_percentiles,
     groups::check_job_count,
 ];
@@ -109,6 +112,7 @@ pub(crate) mod testing {
                 assert_eq!(reply.exit, 1);
                 (None, texts(reply.messages))
             }
+            other => panic!("{arguments:?}: {other:?}"),
         }
     }
 

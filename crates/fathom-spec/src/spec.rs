@@ -41,6 +41,8 @@ pub struct ProgramOptions {
     pub formats: OutputFormats,
     /// Version of the terse form, 2 to 5.
     pub terse_version: u32,
+    /// Prefix of the files for the bandwidth of the whole run.
+    pub bandwidth_log: Option<String>,
     /// When to show the progress line.
     pub eta: Eta,
     /// Keep a progress line on the screen every so often.
@@ -65,6 +67,7 @@ impl Default for ProgramOptions {
             output: None,
             formats: OutputFormats::default(),
             terse_version: 3,
+            bandwidth_log: None,
             eta: Eta::Auto,
             eta_newline: None,
             eta_interval: Duration::from_secs(1),

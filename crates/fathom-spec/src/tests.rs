@@ -17,7 +17,7 @@ fn outcome(arguments: &str, source: &MemorySource) -> Outcome {
 fn run_with(arguments: &str, source: &MemorySource) -> RunSpec {
     match outcome(arguments, source) {
         Outcome::Run(run) => *run,
-        Outcome::Exit(reply) => panic!("{arguments}: {reply:?}"),
+        other => panic!("{arguments}: {other:?}"),
     }
 }
 
@@ -36,6 +36,7 @@ fn reply(arguments: &str, source: &MemorySource) -> (u8, Vec<String>, Vec<String
             };
             (reply.exit, of(Stream::Stdout), of(Stream::Stderr))
         }
+        other => panic!("{arguments}: {other:?}"),
     }
 }
 
@@ -218,7 +219,7 @@ fn what_is_not_built_is_refused_by_name() {
         ("--name=a --mem=shm", "option mem=shm is"),
         ("--name=a --ioengine=net", "option ioengine=net is"),
         ("--name=a --ioengine=external:/x.so", "option ioengine=external:/x.so is"),
-        ("--bandwidth-log --name=a", "option --bandwidth-log is"),
+        ("--aux-path=x --name=a", "option --aux-path=x is"),
         ("--name=a --load=2", "option load=2 is"),
         ("--server", "option --server is"),
     ] {

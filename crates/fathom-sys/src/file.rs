@@ -16,6 +16,17 @@ pub fn open(path: &Path, flags: i32, mode: u32) -> Result<OwnedFd, Errno> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
+/// Raises the number of files that this process may have open to at least `wanted`, as far as the system lets it.
+pub fn raise_open_file_limit(wanted: u64) {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is valid for the whole call.
+    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } == 0 && limit.rlim_cur < wanted {
+        limit.rlim_cur = wanted.min(limit.rlim_max);
+        // SAFETY: `limit` is valid for the whole call; a refusal shows when files are opened.
+        unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) };
+    }
+}
+
 /// `fallocate` with `FALLOC_FL_*` flags.
 pub fn fallocate(fd: RawFd, flags: i32, offset: u64, length: u64) -> Result<(), Errno> {
     // SAFETY: no memory is passed.

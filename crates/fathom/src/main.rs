@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod exit;
+mod inflate;
 mod output;
 mod run;
 
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
             reply.messages.iter().for_each(|message| output.say(message));
             ExitCode::from(reply.exit)
         }
+        Outcome::InflateLog(path) => inflate::run(&path),
         Outcome::Run(spec) => run::run(&spec, calibration),
     }
 }

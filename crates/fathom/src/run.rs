@@ -7,7 +7,7 @@ use fathom_report::header::{JobHeader, layout_line, starting_line};
 use fathom_report::{Format, by_name};
 use fathom_run::message::Message;
 use fathom_run::plan::{Plan, WorkerPlan};
-use fathom_run::supervisor::{self, Observer, Options, RunWorker};
+use fathom_run::supervisor::{self, Observer, Options, RunWorker, StartError};
 use fathom_spec::options::description::KbBase;
 use fathom_spec::{Eta, JobSpec, OutputFormats, RunSpec};
 use fathom_stats::live::LiveTick;
@@ -74,12 +74,19 @@ fn supervise(spec: &RunSpec, plan: &Plan, calibration: Calibration, output: Outp
     match supervisor::run(plan, engines, calibration.finish(), options, &mut observer) {
         Ok(outcome) => {
             observer.print(&outcome.report);
-            match observer.output.tell_lost() {
+            match observer.output.tell_lost() || outcome.lost_logs {
                 true => ExitCode::from(exit::SETUP_FAILED),
                 false => exit::code(&outcome),
             }
         }
-        Err(errno) => {
+        Err(StartError::Log { path, errno }) => {
+            observer.output.error_line(&format!(
+                "fathom: cannot write the log {}: {errno}; nothing was run",
+                path.display()
+            ));
+            ExitCode::from(exit::SETUP_FAILED)
+        }
+        Err(StartError::System(errno)) => {
             observer.output.error_line(&format!(
                 "fathom: the run cannot start: {errno}; fewer jobs or a smaller iodepth= need less memory and fewer processes"
             ));

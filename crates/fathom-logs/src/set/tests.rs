@@ -17,7 +17,7 @@ fn rules(kinds: &[LogKind]) -> LogRules {
 }
 
 fn record(end_ns: u64, length: u32, direction: u8) -> IoRecord {
-    IoRecord { end_ns, slat_ns: 10, clat_ns: 1000, length, direction, ..IoRecord::default() }
+    IoRecord { end_ns, slat_ns: Some(10), clat_ns: 1000, length, direction, ..IoRecord::default() }
 }
 
 fn texts(rules: &LogRules, records: &[IoRecord], end_ns: u64) -> Vec<String> {

@@ -52,6 +52,7 @@ impl<O: Observer> Supervisor<'_, O> {
             }
         }
         while let Some((pid, ended, usage)) = process::reap_one() {
+            self.note_log_writer_end(pid, ended);
             self.process_ended(pid, ended, usage);
         }
         self.collect_ended_threads();

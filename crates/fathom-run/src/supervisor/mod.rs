@@ -8,6 +8,7 @@ mod events;
 mod gather;
 mod interval;
 mod live;
+mod logs;
 mod schedule;
 mod series;
 mod spawn;
@@ -26,7 +27,9 @@ use fathom_sys::process::Ended;
 use fathom_sys::signal::SignalQueue;
 use fathom_sys::usage::Usage;
 use interval::IntervalWatch;
+use logs::LogWriter;
 use series::Series;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Runs a worker with the engine of its job.
@@ -62,6 +65,28 @@ pub struct Outcome {
     pub failed_jobs: u32,
     /// The signal that ended the run early.
     pub signal: Option<i32>,
+    /// Some log could not be written to its end.
+    pub lost_logs: bool,
+}
+
+/// Why a run could not start.
+#[derive(Debug)]
+pub enum StartError {
+    /// The system refused memory, a process, or a descriptor.
+    System(Errno),
+    /// A log file could not be opened.
+    Log {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        errno: Errno,
+    },
+}
+
+impl From<Errno> for StartError {
+    fn from(errno: Errno) -> Self {
+        StartError::System(errno)
+    }
 }
 
 /// Where the supervisor stands with a worker.
@@ -113,6 +138,7 @@ struct Supervisor<'a, O> {
     closed_batches: Vec<u32>,
     stage: u32,
     signal: Option<i32>,
+    log_writer: LogWriter,
     /// Monotonic ns since when everything has been told to stop.
     stopping_since: Option<u64>,
 }
@@ -125,9 +151,8 @@ pub fn run<O: Observer>(
     clock: Clock,
     options: Options,
     observer: &mut O,
-) -> Result<Outcome, Errno> {
-    let depths: Vec<u32> = plan.workers.iter().map(|worker| worker.depth).collect();
-    let region = Region::new(&depths)?;
+) -> Result<Outcome, StartError> {
+    let region = Region::for_plan(plan)?;
     let (sender, receiver) = message::channel()?;
     let signals = SignalQueue::new(events::SIGNALS)?;
     let tracked = plan.workers.iter().map(|worker| Tracked::new(plan.job_of(worker))).collect();
@@ -151,13 +176,16 @@ pub fn run<O: Observer>(
         closed_batches: Vec::new(),
         stage: 0,
         signal: None,
+        log_writer: LogWriter::None,
         stopping_since: None,
     };
+    supervisor.start_log_writer()?;
     supervisor.prepare_files();
     supervisor.intervals = options
         .status_interval
         .map(|length| IntervalWatch::begin(length, plan.workers.len(), monotonic_ns()));
     supervisor.run_all();
+    supervisor.finish_logs();
     supervisor.say_stuck();
     Ok(supervisor.outcome())
 }
@@ -215,6 +243,7 @@ impl<O: Observer> Supervisor<'_, O> {
         }
         self.tracked[index].standing = Standing::Over;
         self.tracked[index].over_ns = monotonic_ns();
+        self.close_logs_of(index);
         self.end_stuck_process(self.tracked[index].process);
         let failed = self.has_failed(index);
         self.apply_exitall(index, failed);
@@ -225,9 +254,10 @@ impl<O: Observer> Supervisor<'_, O> {
     }
 
     fn outcome(mut self) -> Outcome {
+        self.note_log_losses();
         let report = self.final_report();
         let failed_jobs = (0..self.tracked.len()).filter(|&index| self.has_failed(index)).count() as u32;
-        Outcome { report, failed_jobs, signal: self.signal }
+        Outcome { report, failed_jobs, signal: self.signal, lost_logs: self.lost_logs() }
     }
 }
 

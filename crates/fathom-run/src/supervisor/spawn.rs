@@ -82,7 +82,7 @@ impl<O: Observer> Supervisor<'_, O> {
 }
 
 /// A child has its own session, no terminal, leaves signals to the supervisor, and does not outlive it.
-fn become_child() {
+pub(super) fn become_child() {
     // Failing to arrange it is no reason not to run.
     let _ = process::die_with_parent();
     process::new_session();

@@ -63,10 +63,11 @@ impl<E: Engine> Worker<'_, E> {
         let samples = &self.samples.directions[direction];
         let recording = self.recording;
         let clat = self.clock.span_ns(now.saturating_sub(unit.issue()));
-        let mut lat = clat;
+        let (mut submission, mut lat) = (None, clat);
         if recording.submission {
             let slat = self.clock.span_ns(unit.issue().saturating_sub(unit.start()));
             lat += slat;
+            submission = Some(slat);
             if recording.slat {
                 samples.slat.record(slat, recording.slat_bins);
             }
@@ -77,6 +78,9 @@ impl<E: Engine> Worker<'_, E> {
         }
         if recording.lat {
             samples.lat.record(lat, recording.lat_bins);
+        }
+        if let Some(log) = &mut self.log {
+            log.record(unit, direction, submission, clat, now);
         }
         if lat > self.latency_limit_ns[direction] {
             self.latency_exceeded(unit, lat);

@@ -6,6 +6,7 @@
 mod budget;
 mod complete;
 mod issue;
+mod logging;
 mod pace;
 mod queued;
 pub(crate) mod setup;
@@ -27,6 +28,7 @@ use fathom_sys::clock::{Clock, monotonic_ns};
 use fathom_sys::memory::Mapping;
 use fathom_sys::usage::Usage;
 use fathom_sys::{Errno, clock, futex};
+use logging::Recorder;
 use pace::Pace;
 use std::os::fd::RawFd;
 use std::sync::atomic::Ordering::Relaxed;
@@ -157,6 +159,7 @@ struct Worker<'a, E> {
     /// Rates and think times.
     pace: Option<Box<Pace>>,
     syncs: Option<Box<SyncRules>>,
+    log: Option<Box<Recorder<'a>>>,
     /// Any of `pace`, `syncs` or a limited number of I/Os: the next I/O takes the longer way.
     has_rules: bool,
     /// Descriptors of the files, close together.
@@ -188,7 +191,11 @@ impl<E: Engine> Worker<'_, E> {
         }
         // Data that is not yet safe is not yet written: the final sync belongs to the run time.
         self.final_sync();
-        self.block.end_ns.store(monotonic_ns(), Relaxed);
+        let end_ns = monotonic_ns();
+        self.block.end_ns.store(end_ns, Relaxed);
+        if let Some(log) = &self.log {
+            log.close(end_ns);
+        }
         self.store_usage(Usage::of_thread().since(usage_before));
     }
 
@@ -213,6 +220,9 @@ impl<E: Engine> Worker<'_, E> {
     fn begin_recording(&mut self, now_ns: u64) {
         self.samples.reset();
         self.ramp_end_ns = None;
+        if let Some(log) = &mut self.log {
+            log.begin(now_ns);
+        }
         self.block.start_ns.store(now_ns, Relaxed);
         if !self.job.time.runtime.is_zero() {
             let deadline = now_ns + self.job.time.runtime.as_nanos() as u64;
@@ -229,6 +239,9 @@ impl<E: Engine> Worker<'_, E> {
         let now = monotonic_ns();
         if self.ramp_end_ns.is_some_and(|end| now >= end) {
             self.begin_recording(now);
+        }
+        if let Some(log) = &mut self.log {
+            log.anchor(now);
         }
         let deadline = self.block.deadline_ns.load(Relaxed);
         if deadline != 0 && now >= deadline {

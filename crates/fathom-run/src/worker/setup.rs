@@ -1,6 +1,7 @@
 //! Everything that happens before the start gate.
 
 use super::budget::Budget;
+use super::logging::Recorder;
 use super::pace::Pace;
 use super::syncs::SyncRules;
 use super::{Recording, Worker, WorkerContext};
@@ -67,6 +68,8 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
         job.latency.max_latency.0.map(|limit| limit.map_or(u64::MAX, |limit| limit.as_nanos() as u64));
     let pace = Pace::of(plan, job, &seeds, clock).map(Box::new);
     let syncs = SyncRules::of(job).filter(|_| plan.writes_data()).map(Box::new);
+    let log = Recorder::of(context, clock).map(Box::new);
+    let can_be_usual = recording.is_usual() && pace.is_none() && log.is_none();
     Some(Worker {
         context: *context,
         job,
@@ -82,7 +85,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
         refreshes_payload: E::TRAITS.uses_buffers && !payload.is_static(),
         payload,
         recording,
-        usual_latency_ns: latency_limit_ns.map(|limit| match recording.is_usual() && pace.is_none() {
+        usual_latency_ns: latency_limit_ns.map(|limit| match can_be_usual {
             true => limit.min(SHORT_NS),
             false => 0,
         }),
@@ -91,6 +94,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
         budget,
         pace,
         syncs,
+        log,
         latency_limit_ns,
         free: (0..plan.depth).rev().collect(),
         in_flight: 0,

@@ -35,61 +35,67 @@ options! {
     Built Flag new_group: bool;
 
     /// Separate log file per clone
-    Later Bool per_job_logs: bool = "1";
+    Built Bool per_job_logs: bool = "1";
 
     /// Write a bandwidth log, optional prefix
-    Later OptionalText write_bw_log: Option<String>;
+    Built OptionalText write_bw_log: Option<String>;
 
     /// Write slat, clat and lat logs, optional prefix
-    Later OptionalText write_lat_log: Option<String>;
+    Built OptionalText write_lat_log: Option<String>;
 
     /// Write an IOPS log, optional prefix
-    Later OptionalText write_iops_log: Option<String>;
+    Built OptionalText write_iops_log: Option<String>;
 
-    /// Initial number of log entries
-    Later Int log_entries: u32 = "1024", { bounds: Bounds::between(1024.0, 1048576.0) };
+    /// I/Os that a job may be ahead of its logs being written
+    ///
+    /// Unless given, the jobs share a fixed amount of memory.
+    Built Int log_entries: u32 = "1024", { bounds: Bounds::between(1024.0, 1048576.0) };
 
     /// Average log entries over this window
-    Later Int log_avg_msec: u32 = "0";
+    Built Int log_avg_msec: u32 = "0";
 
-    /// Write completion latency histograms this often
-    Later Int log_hist_msec: u32 = "0";
+    /// Write completion latency histograms this often, with write_hist_log
+    ///
+    /// 0 writes one histogram of the whole run.
+    Built Int log_hist_msec: u32 = "0";
 
     /// Halve the number of histogram bins this many times
-    Later Int log_hist_coarseness: u32 = "0", { bounds: Bounds::between(0.0, 6.0) };
+    Built Int log_hist_coarseness: u32 = "0", { bounds: Bounds::between(0.0, 6.0) };
 
     /// Write a histogram log, optional prefix
-    Later OptionalText write_hist_log: Option<String>;
+    Built OptionalText write_hist_log: Option<String>;
 
     /// Which window value is logged
-    Later Choice log_window_value: LogWindowValue = "avg", {
+    Built Choice log_window_value: LogWindowValue = "avg", {
         aliases: &["log_max_value"],
         choices: LogWindowValue::CHOICES,
     };
 
     /// Add the offset column
-    Later Bool log_offset: bool = "0";
+    Built Bool log_offset: bool = "0";
 
     /// Log the priority value instead of a high flag
-    Later Bool log_prio: bool = "0";
+    Built Bool log_prio: bool = "0";
 
     /// Add the issue time column
-    Later Bool log_issue_time: bool = "0";
+    Built Bool log_issue_time: bool = "0";
 
-    /// Compress log chunks of this size in memory
-    Later Int log_compression: Option<u32>, { bounds: Bounds::between(1024.0, 536870912.0) };
+    /// Size of the chunks in which log_store_compressed compresses
+    ///
+    /// Logs are written while the job runs and never held in memory, so nothing else needs compressing.
+    Built Int log_compression: Option<u32>, { bounds: Bounds::between(1024.0, 536870912.0) };
 
-    /// CPU list for log compression
-    Later Text log_compression_cpus: Option<CpuList>, { parent: Some("log_compression") };
+    /// CPUs for the thread that writes and compresses the logs
+    Built Text log_compression_cpus: Option<CpuList>, { parent: Some("log_compression") };
 
     /// Store logs compressed with suffix .fz
-    Later Bool log_store_compressed: bool;
+    Built Bool log_store_compressed: bool;
 
     /// Use the epoch of another clock in logs
-    Later Bool log_alternate_epoch: bool, { aliases: &["log_unix_epoch"] };
+    Built Bool log_alternate_epoch: bool, { aliases: &["log_unix_epoch"] };
 
     /// Clock number for log_alternate_epoch
-    Later Int log_alternate_epoch_clock_id: Option<u32>;
+    Built Int log_alternate_epoch_clock_id: Option<u32>;
 
     /// Histogram of errors per block life
     Later Bool block_error_percentiles: bool = "0";

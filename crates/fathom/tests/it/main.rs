@@ -20,6 +20,7 @@ mod interrupted;
 mod intervals;
 mod invariants;
 mod killed;
+mod logs;
 mod report_stream;
 mod same_reports;
 mod seeds_files;

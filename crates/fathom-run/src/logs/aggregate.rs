@@ -1,0 +1,76 @@
+//! The bandwidth of all jobs together (`--bandwidth-log`), sampled from the workers' counters.
+
+use super::{LogFile, LogRegion};
+use crate::message::MessageSender;
+use crate::plan::Plan;
+use crate::region::Region;
+use fathom_stats::report::DIRECTIONS;
+use fathom_sys::clock::monotonic_ns;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// Time between two lines.
+const INTERVAL_NS: u64 = 500_000_000;
+
+/// What each worker had moved at the last sample. A worker that begins to record starts over from zero.
+struct Seen {
+    epoch: u64,
+    bytes: [u64; DIRECTIONS],
+}
+
+/// Appends a line per interval to each of the three files (read, write, trim) until the run is over. Line n stands for the
+/// time from n - 1 to n intervals after the start; the last one for what is left.
+pub(crate) fn sample_bandwidth(
+    plan: &Plan,
+    region: &Region,
+    logs: &LogRegion,
+    mut files: Vec<LogFile>,
+    messages: &MessageSender,
+) {
+    let start = monotonic_ns();
+    let mut seen: Vec<Seen> =
+        plan.workers.iter().map(|_| Seen { epoch: 0, bytes: [0; DIRECTIONS] }).collect();
+    let (mut last, mut next) = (start, start + INTERVAL_NS);
+    loop {
+        let finished = logs.is_finished();
+        let now = monotonic_ns();
+        if now < next && !finished {
+            logs.aggregate_thread().sleep(Duration::from_nanos(next - now));
+            continue;
+        }
+        let moved = bytes_since(region, &mut seen);
+        // What is left at the end is a line only if it says something.
+        if finished && now - last < INTERVAL_NS / 10 && moved == [0; DIRECTIONS] {
+            return;
+        }
+        let span = u128::from((now - last).max(1));
+        for (direction, file) in files.iter_mut().enumerate() {
+            let kib_per_second = u128::from(moved[direction]) * 1_000_000_000 / 1024 / span;
+            let time_ms = (now - start) / 1_000_000;
+            let mut line = format!("{time_ms}, {kib_per_second}, {direction}, 0, 0\n").into_bytes();
+            file.write(&mut line, logs, messages);
+        }
+        if finished {
+            return;
+        }
+        last = now;
+        next += INTERVAL_NS * ((now - next) / INTERVAL_NS + 1);
+    }
+}
+
+fn bytes_since(region: &Region, seen: &mut [Seen]) -> [u64; DIRECTIONS] {
+    let mut moved = [0; DIRECTIONS];
+    for (index, seen) in seen.iter_mut().enumerate() {
+        let samples = &region.worker(index).samples;
+        let epoch = samples.epoch.load(Relaxed);
+        if epoch != seen.epoch {
+            *seen = Seen { epoch, bytes: [0; DIRECTIONS] };
+        }
+        for (direction, moved) in moved.iter_mut().enumerate() {
+            let bytes = samples.directions[direction].bytes.load(Relaxed);
+            *moved += bytes.saturating_sub(seen.bytes[direction]);
+            seen.bytes[direction] = bytes;
+        }
+    }
+    moved
+}

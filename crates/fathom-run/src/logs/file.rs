@@ -1,0 +1,79 @@
+//! Log files, opened before anything runs: a run whose logs cannot be written had better not start.
+
+use super::LogRegion;
+use crate::message::{Message, MessageSender};
+use crate::plan::Plan;
+use fathom_sys::Errno;
+use fathom_sys::file::raise_open_file_limit;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// A log file in the hands of the writer.
+pub(crate) struct LogFile {
+    path: PathBuf,
+    /// `None` once writing has failed: the run goes on without this log.
+    file: Option<File>,
+}
+
+impl LogFile {
+    /// Creates or empties a file, or opens it for writing at its end.
+    fn open(path: &Path, append: bool) -> Result<LogFile, (PathBuf, Errno)> {
+        let mut options = OpenOptions::new();
+        match append {
+            true => options.append(true),
+            false => options.write(true).truncate(true),
+        };
+        match options.create(true).open(path) {
+            Ok(file) => Ok(LogFile { path: path.to_owned(), file: Some(file) }),
+            Err(error) => Err((path.to_owned(), Errno::from(error))),
+        }
+    }
+
+    /// Writes and empties `bytes`. The first failure is told and counted; from then on everything is thrown away.
+    pub(crate) fn write(&mut self, bytes: &mut Vec<u8>, region: &LogRegion, messages: &MessageSender) {
+        if bytes.is_empty() {
+            return;
+        }
+        if let Some(Err(error)) = self.file.as_mut().map(|file| file.write_all(bytes)) {
+            self.file = None;
+            region.add_failed_file();
+            messages.send(&Message::Error(format!(
+                "fathom: cannot write the log {}: {error}; the run goes on without it",
+                self.path.display()
+            )));
+        }
+        bytes.clear();
+    }
+}
+
+/// All log files of a run.
+pub(crate) struct OpenLogs {
+    /// Per worker, in the order of its plan's paths.
+    pub(crate) of_workers: Vec<Vec<LogFile>>,
+    /// Bandwidth of the whole run: read, write, trim.
+    pub(crate) aggregate: Vec<LogFile>,
+}
+
+impl OpenLogs {
+    /// Opens all log files of a plan.
+    pub(crate) fn open(plan: &Plan) -> Result<OpenLogs, (PathBuf, Errno)> {
+        let count: usize =
+            plan.workers.iter().flat_map(|worker| &worker.logs).map(|logs| logs.paths.len()).sum();
+        raise_open_file_limit(count as u64 + 256);
+        let of_workers = plan
+            .workers
+            .iter()
+            .map(|worker| {
+                let logs = worker.logs.iter();
+                logs.flat_map(|logs| logs.paths.iter().map(|path| LogFile::open(path, logs.shared_files)))
+                    .collect()
+            })
+            .collect::<Result<_, _>>()?;
+        let aggregate = plan.bandwidth_log.iter().flat_map(|prefix| {
+            ["read", "write", "trim"]
+                .map(|word| LogFile::open(Path::new(&format!("{prefix}-{word}_bw.log")), false))
+        });
+        Ok(OpenLogs { of_workers, aggregate: aggregate.collect::<Result<_, _>>()? })
+    }
+}

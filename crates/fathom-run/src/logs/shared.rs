@@ -1,0 +1,201 @@
+//! Memory between workers and the log writer: a ring per worker that keeps logs, and a word per writer thread to wake it.
+
+use crate::plan::Plan;
+use fathom_logs::ring::{Consumer, Producer, RingHeader, words_for};
+use fathom_sys::memory::Mapping;
+use fathom_sys::{Errno, futex};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+/// Records in all rings together: 40 bytes each.
+const RECORDS_OF_A_RUN: usize = 1 << 20;
+/// A ring larger than this only costs cache.
+const LARGEST_RING: usize = 1 << 15;
+const SMALLEST_RING: usize = 1 << 10;
+/// Threads that write logs, at most.
+const MOST_THREADS: usize = 64;
+
+/// One thread of the log writer.
+#[repr(C, align(128))]
+#[derive(Default)]
+pub(crate) struct WriterThread {
+    /// 1 while it sleeps; a futex word.
+    sleeping: AtomicU32,
+}
+
+impl WriterThread {
+    /// Sleeps until somebody wakes this thread, or the time is over.
+    pub(crate) fn sleep(&self, time: Duration) {
+        self.sleeping.store(1, Relaxed);
+        futex::wait_while(&self.sleeping, 1, Some(time));
+        self.sleeping.store(0, Relaxed);
+    }
+
+    /// Wakes the thread if it sleeps.
+    pub(crate) fn wake(&self) {
+        if self.sleeping.load(Relaxed) == 1 {
+            futex::set_and_wake(&self.sleeping, 0);
+        }
+    }
+}
+
+/// What holds for the writer as a whole.
+#[repr(C, align(128))]
+#[derive(Default)]
+struct State {
+    /// No worker runs any more.
+    finished: AtomicU32,
+    /// The writer is gone: nobody takes records out.
+    gone: AtomicU32,
+    /// Files that could not be written to their end.
+    failed_files: AtomicU32,
+}
+
+/// All-zero memory is a valid start.
+#[repr(C)]
+struct Control {
+    state: State,
+    threads: [WriterThread; MOST_THREADS],
+}
+
+/// The ring of one worker.
+#[derive(Clone, Copy)]
+struct Place {
+    header: usize,
+    first_word: usize,
+    words: usize,
+    thread: usize,
+}
+
+/// Shared memory for the logs of a run.
+pub(crate) struct LogRegion {
+    control: Mapping,
+    headers: Mapping,
+    words: Mapping,
+    places: Vec<Option<Place>>,
+    threads: usize,
+}
+
+impl LogRegion {
+    /// Memory for the logs of a plan. Pages cost nothing until they are touched.
+    pub(crate) fn new(plan: &Plan) -> Result<LogRegion, Errno> {
+        let keepers = plan.workers.iter().filter(|worker| worker.logs.is_some()).count().max(1);
+        let usual = (RECORDS_OF_A_RUN / keepers).clamp(SMALLEST_RING, LARGEST_RING);
+        let usual = 1usize << usual.ilog2();
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = keepers.min(processors).min(MOST_THREADS);
+        let (mut headers, mut next_word) = (0, 0);
+        let mut places = Vec::with_capacity(plan.workers.len());
+        for worker in &plan.workers {
+            places.push(worker.logs.as_ref().map(|logs| {
+                let records = logs.ring_records.map_or(usual, usize::next_power_of_two);
+                let place = Place {
+                    header: headers,
+                    first_word: next_word,
+                    words: words_for(records),
+                    thread: headers % threads,
+                };
+                headers += 1;
+                next_word += place.words;
+                place
+            }));
+        }
+        Ok(LogRegion {
+            control: Mapping::shared(std::mem::size_of::<Control>())?,
+            headers: Mapping::shared(std::mem::size_of::<RingHeader>() * headers.max(1))?,
+            words: Mapping::shared(std::mem::size_of::<AtomicU64>() * next_word.max(1))?,
+            places,
+            threads,
+        })
+    }
+
+    fn control(&self) -> &Control {
+        // SAFETY: the mapping has the size of a control block and page alignment, zeros are a valid block, it lives as long
+        // as `self`, and all fields are atomics, so sharing it with other processes is sound.
+        unsafe { &*self.control.address().cast::<Control>() }
+    }
+
+    fn ring(&self, place: Place) -> (&RingHeader, &[AtomicU64]) {
+        // SAFETY: as for `control`; `new` laid every place out inside the mappings, and places do not overlap.
+        unsafe {
+            let header = &*self.headers.address().cast::<RingHeader>().add(place.header);
+            let first = self.words.address().cast::<AtomicU64>().add(place.first_word);
+            (header, std::slice::from_raw_parts(first, place.words))
+        }
+    }
+
+    /// The worker's side of its ring; `None` when it keeps no logs.
+    pub(crate) fn producer(&self, worker: usize) -> Option<Producer<'_>> {
+        let (header, words) = self.ring(self.places[worker]?);
+        Some(Producer::new(header, words))
+    }
+
+    /// The writer's side.
+    pub(crate) fn consumer(&self, worker: usize) -> Option<Consumer<'_>> {
+        let (header, words) = self.ring(self.places[worker]?);
+        Some(Consumer::new(header, words))
+    }
+
+    /// What both sides know of a worker's ring.
+    pub(crate) fn header(&self, worker: usize) -> Option<&RingHeader> {
+        Some(self.ring(self.places[worker]?).0)
+    }
+
+    /// Number of the thread that writes the logs of a worker.
+    pub(crate) fn thread_of(&self, worker: usize) -> Option<usize> {
+        Some(self.places[worker]?.thread)
+    }
+
+    /// A thread by its number.
+    pub(crate) fn thread(&self, number: usize) -> &WriterThread {
+        &self.control().threads[number % MOST_THREADS]
+    }
+
+    /// How many threads write logs.
+    pub(crate) fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// The thread that samples the bandwidth of the whole run.
+    pub(crate) fn aggregate_thread(&self) -> &WriterThread {
+        &self.control().threads[MOST_THREADS - 1]
+    }
+
+    /// No worker runs any more: the writer completes its files and ends.
+    pub(crate) fn finish(&self) {
+        self.control().state.finished.store(1, Relaxed);
+        for thread in &self.control().threads {
+            thread.wake();
+        }
+    }
+
+    /// See [`finish`](LogRegion::finish).
+    pub(crate) fn is_finished(&self) -> bool {
+        self.control().state.finished.load(Relaxed) != 0
+    }
+
+    /// Nobody takes records out any more, so workers must not wait for that.
+    pub(crate) fn set_gone(&self) {
+        self.control().state.gone.store(1, Relaxed);
+    }
+
+    /// See [`set_gone`](LogRegion::set_gone).
+    pub(crate) fn is_gone(&self) -> bool {
+        self.control().state.gone.load(Relaxed) != 0
+    }
+
+    /// Counts a file that could not be written to its end.
+    pub(crate) fn add_failed_file(&self) {
+        self.control().state.failed_files.fetch_add(1, Relaxed);
+    }
+
+    /// Files that could not be written to their end.
+    pub(crate) fn failed_files(&self) -> u32 {
+        self.control().state.failed_files.load(Relaxed)
+    }
+
+    /// Records taken out so far, over all workers.
+    pub(crate) fn taken(&self) -> u64 {
+        (0..self.places.len()).filter_map(|worker| self.header(worker)).map(RingHeader::taken).sum()
+    }
+}

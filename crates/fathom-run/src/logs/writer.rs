@@ -1,0 +1,135 @@
+//! The log writer: takes records out of the workers' rings and writes them, until no worker runs any more.
+
+use super::{LogFile, LogPlan, LogRegion, OpenLogs, aggregate};
+use crate::message::MessageSender;
+use crate::plan::Plan;
+use crate::region::Region;
+use fathom_logs::LogSet;
+use fathom_logs::ring::Consumer;
+use fathom_sys::affinity;
+use std::thread::Scope;
+use std::time::{Duration, Instant};
+
+/// A log's bytes are written when so many have come together.
+const WRITE_BYTES: usize = 128 << 10;
+/// And at least this often, for those who look at a log while the run goes on.
+const WRITE_INTERVAL: Duration = Duration::from_millis(500);
+/// Longest sleep; a worker whose ring fills up wakes the thread earlier.
+const LONGEST_SLEEP: Duration = Duration::from_millis(100);
+/// A round that found more records than this goes straight on to the next.
+const BUSY_RECORDS: u64 = 4096;
+
+/// The logs of one worker, as the writer sees them.
+struct Keeper<'a> {
+    consumer: Consumer<'a>,
+    set: LogSet,
+    files: Vec<LogFile>,
+    cpus: Option<Vec<u32>>,
+    thread: usize,
+    done: bool,
+}
+
+/// Writes all logs of a run; returns when everything has been written.
+pub(crate) fn write_logs(
+    plan: &Plan,
+    region: &Region,
+    logs: &LogRegion,
+    open: OpenLogs,
+    messages: &MessageSender,
+) {
+    let mut by_thread: Vec<Vec<Keeper<'_>>> = (0..logs.threads()).map(|_| Vec::new()).collect();
+    // Threads bound to processors of their own serve one job each.
+    let mut bound = Vec::new();
+    for (index, files) in open.of_workers.into_iter().enumerate() {
+        let Some(plan) = &plan.workers[index].logs else { continue };
+        let Some(keeper) = Keeper::new(logs, index, plan, files) else { continue };
+        match keeper.cpus.is_some() {
+            true => bound.push(vec![keeper]),
+            false => by_thread[keeper.thread].push(keeper),
+        }
+    }
+    std::thread::scope(|scope| {
+        if !open.aggregate.is_empty() {
+            let files = open.aggregate;
+            scope.spawn(move || aggregate::sample_bandwidth(plan, region, logs, files, messages));
+        }
+        for keepers in by_thread.into_iter().chain(bound).filter(|keepers| !keepers.is_empty()) {
+            serve(scope, keepers, logs, messages);
+        }
+    });
+}
+
+fn serve<'s, 'a: 's>(
+    scope: &'s Scope<'s, '_>,
+    mut keepers: Vec<Keeper<'a>>,
+    logs: &'a LogRegion,
+    messages: &'a MessageSender,
+) {
+    scope.spawn(move || {
+        if let Some(cpus) = keepers.first().and_then(|keeper| keeper.cpus.as_ref())
+            && let Err(errno) = affinity::bind(cpus)
+        {
+            let text = format!("fathom: log_compression_cpus: cannot bind to these processors: {errno}");
+            messages.send(&crate::message::Message::Error(text));
+        }
+        let mut written = Instant::now();
+        while !keepers.iter().all(|keeper| keeper.done) {
+            let taken: u64 = keepers.iter_mut().map(|keeper| keeper.take(logs, messages)).sum();
+            if written.elapsed() >= WRITE_INTERVAL {
+                keepers.iter_mut().for_each(|keeper| keeper.write(0, logs, messages));
+                written = Instant::now();
+            }
+            if taken <= BUSY_RECORDS && !logs.is_finished() {
+                logs.thread(keepers[0].thread).sleep(LONGEST_SLEEP);
+            }
+        }
+    });
+}
+
+impl<'a> Keeper<'a> {
+    fn new(logs: &'a LogRegion, index: usize, plan: &LogPlan, files: Vec<LogFile>) -> Option<Keeper<'a>> {
+        Some(Keeper {
+            consumer: logs.consumer(index)?,
+            set: LogSet::new(&plan.rules),
+            files,
+            cpus: plan.cpus.clone(),
+            thread: logs.thread_of(index)?,
+            done: false,
+        })
+    }
+
+    /// Takes what is in the ring; returns how many records that were.
+    fn take(&mut self, logs: &LogRegion, messages: &MessageSender) -> u64 {
+        if self.done {
+            return 0;
+        }
+        // Looked at first: what was pushed before the ring was closed is taken below.
+        let closed = self.consumer.header().is_closed();
+        self.set.set_epoch_ms(self.consumer.header().epoch_ms());
+        let mut total = 0;
+        loop {
+            let (consumer, set) = (&mut self.consumer, &mut self.set);
+            let taken = consumer.drain(|record| set.add(record));
+            total += taken;
+            self.write(WRITE_BYTES, logs, messages);
+            if taken == 0 {
+                break;
+            }
+        }
+        if closed {
+            self.set.finish(self.consumer.header().end_ns());
+            self.write(0, logs, messages);
+            self.done = true;
+        }
+        total
+    }
+
+    /// Writes every log that has at least so many bytes waiting.
+    fn write(&mut self, at_least: usize, logs: &LogRegion, messages: &MessageSender) {
+        for (output, file) in self.set.outputs().iter_mut().zip(&mut self.files) {
+            if output.bytes.len() >= at_least {
+                file.write(&mut output.bytes, logs, messages);
+            }
+        }
+    }
+}

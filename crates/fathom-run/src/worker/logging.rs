@@ -1,0 +1,136 @@
+//! The worker's part in its logs: a record per I/O, pushed into a ring that the log writer empties.
+
+use super::WorkerContext;
+use crate::logs::LogRegion;
+use crate::region::WorkerBlock;
+use crate::unit::Unit;
+use fathom_logs::IoRecord;
+use fathom_logs::ring::{Producer, RingHeader};
+use fathom_sys::clock::{Clock, clock_ns, monotonic_ns};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// Past the end of its run a worker waits this long for room, and not longer: the supervisor would call it stuck.
+const LATEST_NS: u64 = 200_000_000;
+/// Between two looks for room while the ring is full.
+const PAUSE: Duration = Duration::from_micros(50);
+
+/// Records the I/Os of a worker that keeps logs.
+pub(super) struct Recorder<'a> {
+    producer: Producer<'a>,
+    header: &'a RingHeader,
+    logs: &'a LogRegion,
+    block: &'a WorkerBlock,
+    thread: usize,
+    clock: Clock,
+    priority: u16,
+    epoch_clock: Option<i32>,
+    /// Monotonic ns at which recording began; `None` before, as during a ramp.
+    start_ns: Option<u64>,
+    /// A tick, and the time since the start of the recording at that tick. Taken anew with every look at the system's
+    /// clock, so that the times of a long run do not drift with the calibration of the counter.
+    anchor: (u64, u64),
+}
+
+impl<'a> Recorder<'a> {
+    /// The recorder of a worker; `None` when it keeps no logs.
+    pub(super) fn of(context: &WorkerContext<'a>, clock: Clock) -> Option<Recorder<'a>> {
+        let plan = context.worker_plan().logs.as_ref()?;
+        let logs = context.region.logs()?;
+        Some(Recorder {
+            producer: logs.producer(context.index)?,
+            header: logs.header(context.index)?,
+            logs,
+            block: context.block(),
+            thread: logs.thread_of(context.index)?,
+            clock,
+            priority: plan.priority,
+            epoch_clock: plan.epoch_clock,
+            start_ns: None,
+            anchor: (0, 0),
+        })
+    }
+
+    /// From now on I/Os are recorded.
+    pub(super) fn begin(&mut self, now_ns: u64) {
+        self.start_ns = Some(now_ns);
+        if let Some(epoch) = self.epoch_clock.and_then(clock_ns) {
+            self.header.set_epoch_ms(epoch / 1_000_000);
+        }
+        self.anchor(now_ns);
+    }
+
+    /// Takes the system's time as the truth again.
+    pub(super) fn anchor(&mut self, now_ns: u64) {
+        if let Some(start_ns) = self.start_ns {
+            self.anchor = (self.clock.ticks(), now_ns.saturating_sub(start_ns));
+        }
+    }
+
+    /// Records an I/O that ended at this tick.
+    #[inline]
+    pub(super) fn record(
+        &mut self,
+        unit: &Unit,
+        direction: usize,
+        slat_ns: Option<u64>,
+        clat_ns: u64,
+        tick: u64,
+    ) {
+        if self.start_ns.is_none() {
+            return;
+        }
+        let (anchor_tick, anchor_ns) = self.anchor;
+        // A reap's tick may be older than the anchor that was taken since.
+        let end_ns = match tick.checked_sub(anchor_tick) {
+            Some(ticks) => anchor_ns + self.clock.span_ns(ticks),
+            None => anchor_ns.saturating_sub(self.clock.span_ns(anchor_tick - tick)),
+        };
+        let record = IoRecord {
+            end_ns,
+            slat_ns,
+            clat_ns,
+            offset: unit.offset(),
+            length: unit.length(),
+            direction: direction as u8,
+            priority: self.priority,
+        };
+        if !self.producer.push(&record) {
+            self.push_when_there_is_room(&record);
+        }
+        if self.producer.has_filled_half() {
+            self.logs.thread(self.thread).wake();
+        }
+    }
+
+    /// The ring is full. Waiting keeps the logs whole; how long it took is in the report. What comes after the end of the
+    /// run, or when nobody writes any more, is counted as lost instead.
+    #[cold]
+    #[inline(never)]
+    fn push_when_there_is_room(&mut self, record: &IoRecord) {
+        let since = monotonic_ns();
+        let deadline = self.block.deadline_ns.load(Relaxed);
+        loop {
+            if self.producer.look_for_room() {
+                self.header.add_held_back(monotonic_ns() - since);
+                self.producer.push(record);
+                return;
+            }
+            let over = deadline != 0 && monotonic_ns() >= deadline + LATEST_NS;
+            if over
+                || self.logs.is_gone()
+                || (self.block.should_stop() && monotonic_ns() >= since + LATEST_NS)
+            {
+                self.header.add_dropped();
+                return;
+            }
+            self.logs.thread(self.thread).wake();
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// The worker is done after so many ns of recording.
+    pub(super) fn close(&self, end_ns: u64) {
+        self.header.close(self.start_ns.map_or(0, |start| end_ns.saturating_sub(start)));
+    }
+}

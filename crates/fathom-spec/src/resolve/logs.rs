@@ -1,0 +1,91 @@
+//! Log options that need one another.
+
+use super::Review;
+use crate::assign::Rejected;
+use crate::spec::JobSpec;
+
+/// Options that say how logs are kept, and those that ask for a log.
+const MODIFIERS: [&str; 8] = [
+    "log_avg_msec",
+    "log_window_value",
+    "log_offset",
+    "log_prio",
+    "log_entries",
+    "log_store_compressed",
+    "log_alternate_epoch",
+    "log_alternate_epoch_clock_id",
+];
+
+/// Issue times stand in latency logs, beside the offset.
+pub(super) fn check_issue_time(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let options = &job.measurement;
+    if options.log_issue_time && (options.write_lat_log.is_none() || !options.log_offset) {
+        return Err(review.refuse(
+            &job.origin,
+            "fio: log_issue_time option requires write_lat_log and log_offset options",
+            format!("job {}: add write_lat_log and log_offset=1, or leave log_issue_time out", job.name),
+        ));
+    }
+    Ok(())
+}
+
+/// Says which options change nothing, because the log they are about is not kept.
+pub(super) fn note_idle_options(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let options = &job.measurement;
+    let asks =
+        [&options.write_bw_log, &options.write_iops_log, &options.write_lat_log, &options.write_hist_log];
+    let mut idle: Vec<(&str, &str)> = Vec::new();
+    if asks.iter().all(|prefix| prefix.is_none()) {
+        idle.extend(
+            MODIFIERS
+                .iter()
+                .filter(|name| job.is_set(name))
+                .map(|name| (*name, "a log (write_lat_log, ...)")),
+        );
+    }
+    if options.write_hist_log.is_none() {
+        let about_histograms = ["log_hist_msec", "log_hist_coarseness"];
+        idle.extend(
+            about_histograms.iter().filter(|name| job.is_set(name)).map(|name| (*name, "write_hist_log")),
+        );
+    }
+    if !options.log_store_compressed && job.is_set("log_compression") {
+        idle.push(("log_compression", "log_store_compressed=1 (logs are not held in memory)"));
+    }
+    for (name, needed) in idle {
+        review.note(format!("fathom: job {}: {name} has no effect without {needed}", job.name));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{job, quiet_job, refusal};
+
+    #[test]
+    fn issue_times_need_a_latency_log_with_offsets() {
+        let line = "fio: log_issue_time option requires write_lat_log and log_offset options";
+        assert_eq!(refusal("--name=a --log_issue_time=1 --write_lat_log=l"), line);
+        assert_eq!(refusal("--name=a --log_issue_time=1 --log_offset=1"), line);
+        assert!(
+            quiet_job("--name=a --log_issue_time=1 --log_offset=1 --write_lat_log=l")
+                .measurement
+                .log_issue_time
+        );
+    }
+
+    #[test]
+    fn options_without_effect_are_named() {
+        let lines = job("--name=a --log_avg_msec=100 --log_hist_msec=100").1;
+        assert_eq!(
+            lines,
+            [
+                "fathom: job a: log_avg_msec has no effect without a log (write_lat_log, ...)",
+                "fathom: job a: log_hist_msec has no effect without write_hist_log",
+            ]
+        );
+        assert_eq!(job("--name=a --log_compression=64k --write_bw_log=b").1.len(), 1);
+        quiet_job("--name=a --log_avg_msec=100 --write_bw_log=b");
+        quiet_job("--name=a --log_hist_msec=100 --log_hist_coarseness=6 --write_hist_log=b");
+    }
+}
