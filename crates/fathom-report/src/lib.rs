@@ -15,7 +15,7 @@ mod scale;
 mod shares;
 mod terse;
 
-use fathom_stats::report::RunReport;
+use fathom_stats::report::{IdlenessReport, RunReport};
 use std::io;
 
 /// One way to write a report.
@@ -34,6 +34,11 @@ pub static FORMATS: &[&(dyn Format + Sync)] =
 /// The format of that name.
 pub fn by_name(name: &str) -> Option<&'static (dyn Format + Sync)> {
     FORMATS.iter().copied().find(|format| format.name() == name)
+}
+
+/// What `--idle-prof=calibrate` prints.
+pub fn calibration(report: &IdlenessReport) -> String {
+    format!("CPU idleness:\n{}", normal::unit_work_line(report))
 }
 
 /// `terse` in the version that `--terse-version` asks for; `None` when there is no such version.

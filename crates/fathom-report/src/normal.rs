@@ -47,8 +47,10 @@ fn append_idleness(text: &mut String, idleness: &IdlenessReport) {
             idleness.per_cpu_percent.iter().map(|share| format!("{share:3.2}%")).collect();
         *text += &format!("  percpu: {}\n", cpus.join(", "));
     }
-    *text += &format!(
-        "  unit work: mean={:3.2}us, stddev={:3.2}\n",
-        idleness.unit_mean_us, idleness.unit_stddev_us
-    );
+    *text += &unit_work_line(idleness);
+}
+
+/// How long the unit of work took by which idleness is measured.
+pub(crate) fn unit_work_line(idleness: &IdlenessReport) -> String {
+    format!("  unit work: mean={:3.2}us, stddev={:3.2}\n", idleness.unit_mean_us, idleness.unit_stddev_us)
 }

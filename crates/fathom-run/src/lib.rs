@@ -4,6 +4,7 @@
 
 pub mod engine;
 pub mod files;
+pub mod idleness;
 pub mod logs;
 pub mod message;
 pub mod payload;

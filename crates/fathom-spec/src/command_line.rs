@@ -27,6 +27,8 @@ pub(crate) enum Stop {
     Mistake,
     /// `--inflate-log`.
     InflateLog(PathBuf),
+    /// `--idle-prof=calibrate`.
+    CalibrateIdleness,
     /// An option that answers at once, such as --help.
     Answer(Reply),
 }
@@ -111,6 +113,7 @@ impl Reader<'_, '_> {
                 Ok(())
             }
             Effect::InflateLog(path) => Err(Stop::InflateLog(path)),
+            Effect::CalibrateIdleness => Err(Stop::CalibrateIdleness),
             Effect::Exit(reply) => Err(Stop::Answer(reply)),
         }
     }

@@ -35,7 +35,7 @@ pub use compatibility::compatibility_markdown;
 pub use diagnostic::Diagnostic;
 pub use outcome::{Message, Outcome, Reply, Stream};
 pub use source::{Source, SystemSource};
-pub use spec::{Eta, JobSpec, Origin, OutputFormats, ProgramOptions, RunSpec};
+pub use spec::{Eta, IdleProfile, JobSpec, Origin, OutputFormats, ProgramOptions, RunSpec};
 
 use assembly::Assembly;
 use command_line::Stop;
@@ -54,6 +54,7 @@ pub fn parse(program_name: &str, args: &[String], source: &dyn Source) -> Outcom
             Outcome::Exit(Reply { messages, exit: reply.exit })
         }
         Err(Stop::InflateLog(path)) => Outcome::InflateLog(path),
+        Err(Stop::CalibrateIdleness) => Outcome::CalibrateIdleness,
         Err(Stop::Mistake) => Outcome::Exit(Reply { messages, exit: 1 }),
         Ok(()) if show_command => Outcome::Exit(Reply { messages, exit: 0 }),
         Ok(()) if jobs.is_empty() && program.parse_only => Outcome::Exit(Reply { messages, exit: 0 }),

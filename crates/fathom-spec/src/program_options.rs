@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::diagnostic::Diagnostic;
 use crate::help;
 use crate::outcome::{Message, Reply};
-use crate::spec::{Eta, Origin, OutputFormats, ProgramOptions};
+use crate::spec::{Eta, IdleProfile, Origin, OutputFormats, ProgramOptions};
 use crate::value::{TimeUnit, parse_time};
 
 /// Whether an option of the program takes a value.
@@ -82,6 +82,7 @@ pub(crate) const ALL: &[ProgramOption] = &[
     option("remote-config", Required, "=file", "Run a job file that the server has").later(),
     option("idle-prof", Required, "=how", "Report how idle the CPUs were").later(),
     option("inflate-log", Required, "=file", "Print a compressed log"),
+    option("idle-prof", Required, "=how", "Report how idle the CPUs were: system, percpu; or calibrate"),
     option("trigger-file", Required, "=file", "Run the trigger when this file appears").later(),
     option("trigger-timeout", Required, "=time", "Run the trigger after this time").later(),
     option("trigger", Required, "=command", "The trigger, on this machine").later(),
@@ -119,6 +120,8 @@ pub(crate) enum Effect {
     ShowCommand,
     /// Print this compressed log as text.
     InflateLog(PathBuf),
+    /// Time the work by which idleness is measured.
+    CalibrateIdleness,
     /// End with this reply.
     Exit(Reply),
 }
@@ -183,6 +186,7 @@ pub(crate) fn apply(
         }
         "eta-newline" | "eta-interval" => return apply_eta_time(option.name, text, program),
         "status-interval" => return apply_status_interval(text, program),
+        "idle-prof" => return apply_idle_profile(text, program),
         "readonly" => program.readonly = true,
         "warnings-fatal" => program.warnings_fatal = true,
         "section" => {
@@ -241,6 +245,19 @@ fn apply_formats(text: &str, program: &mut ProgramOptions) -> Effect {
 fn fail_mixed_lines(name: &str, value: Option<&str>) -> Effect {
     let line = "fio: failed parsing output-format".to_owned();
     fail(&[line], name, value, "jsonl stands alone: every line of its output is a JSON document")
+}
+
+fn apply_idle_profile(text: &str, program: &mut ProgramOptions) -> Effect {
+    program.idleness = Some(match text {
+        "system" => IdleProfile::System,
+        "percpu" => IdleProfile::PerCpu,
+        "calibrate" => return Effect::CalibrateIdleness,
+        _ => {
+            let line = format!("fio: incorrect idle-prof option: {text}");
+            return fail(&[line], "idle-prof", Some(text), "expected system, percpu or calibrate");
+        }
+    });
+    Effect::Continue
 }
 
 fn apply_status_interval(text: &str, program: &mut ProgramOptions) -> Effect {

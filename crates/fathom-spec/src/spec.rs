@@ -51,6 +51,8 @@ pub struct ProgramOptions {
     pub eta_interval: Duration,
     /// Print the whole report every so often.
     pub status_interval: Option<Duration>,
+    /// Report how idle the CPUs were.
+    pub idleness: Option<IdleProfile>,
     /// Writing and trimming is forbidden.
     pub readonly: bool,
     /// Stop after parsing.
@@ -72,6 +74,7 @@ impl Default for ProgramOptions {
             eta_newline: None,
             eta_interval: Duration::from_secs(1),
             status_interval: None,
+            idleness: None,
             readonly: false,
             parse_only: false,
             warnings_fatal: false,
@@ -110,6 +113,15 @@ pub enum Eta {
     Never,
     /// On a terminal, with the report for people.
     Auto,
+}
+
+/// How much of the CPUs' idleness is reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum IdleProfile {
+    /// The mean of all CPUs.
+    System,
+    /// Each CPU too.
+    PerCpu,
 }
 
 /// Where something was written.

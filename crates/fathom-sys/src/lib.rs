@@ -12,6 +12,7 @@ pub mod futex;
 pub mod memory;
 pub mod priority;
 pub mod process;
+pub mod scheduling;
 pub mod signal;
 pub mod usage;
 

@@ -29,6 +29,7 @@ fn main() -> ExitCode {
             ExitCode::from(reply.exit)
         }
         Outcome::InflateLog(path) => inflate::run(&path),
+        Outcome::CalibrateIdleness => run::calibrate_idleness(),
         Outcome::Run(spec) => run::run(&spec, calibration),
     }
 }

@@ -7,9 +7,9 @@ use fathom_report::header::{JobHeader, layout_line, starting_line};
 use fathom_report::{Format, by_name};
 use fathom_run::message::Message;
 use fathom_run::plan::{Plan, WorkerPlan};
-use fathom_run::supervisor::{self, Observer, Options, RunWorker, StartError};
+use fathom_run::supervisor::{self, Idleness, Observer, Options, RunWorker, StartError};
 use fathom_spec::options::description::KbBase;
-use fathom_spec::{Eta, JobSpec, OutputFormats, RunSpec};
+use fathom_spec::{Eta, IdleProfile, JobSpec, OutputFormats, RunSpec};
 use fathom_stats::live::LiveTick;
 use fathom_stats::report::RunReport;
 use fathom_sys::clock::Calibration;
@@ -67,6 +67,10 @@ fn supervise(spec: &RunSpec, plan: &Plan, calibration: Calibration, output: Outp
     let options = Options {
         tick: shows_status(spec).then_some(spec.program.eta_interval),
         status_interval: program.status_interval.or(program.formats.json_lines.then_some(LINE_INTERVAL)),
+        idleness: program.idleness.map(|shown| match shown {
+            IdleProfile::System => Idleness::System,
+            IdleProfile::PerCpu => Idleness::PerCpu,
+        }),
         version: COMPATIBLE_VERSION,
     };
     let terse_version = spec.program.terse_version;
@@ -90,6 +94,21 @@ fn supervise(spec: &RunSpec, plan: &Plan, calibration: Calibration, output: Outp
             observer.output.error_line(&format!(
                 "fathom: the run cannot start: {errno}; fewer jobs or a smaller iodepth= need less memory and fewer processes"
             ));
+            ExitCode::from(exit::SETUP_FAILED)
+        }
+    }
+}
+
+/// `--idle-prof=calibrate`: how long the unit of work takes by which idleness is measured.
+pub(crate) fn calibrate_idleness() -> ExitCode {
+    let mut output = Output::terminal();
+    match fathom_run::idleness::calibrate() {
+        Ok(report) => {
+            output.bytes(fathom_report::calibration(&report).as_bytes());
+            if output.tell_lost() { ExitCode::from(exit::SETUP_FAILED) } else { ExitCode::SUCCESS }
+        }
+        Err(errno) => {
+            output.error_line(&format!("fathom: the processors cannot be calibrated: {errno}"));
             ExitCode::from(exit::SETUP_FAILED)
         }
     }

@@ -1,13 +1,13 @@
 //! From the workers' samples to the result of the run.
 
-use super::{Observer, Supervisor};
+use super::{Idleness, Observer, Supervisor};
 use crate::region::WorkerBlock;
 use fathom_spec::JobSpec;
 use fathom_spec::options::description::{KbBase, UnitBase};
 use fathom_spec::options::measurement::UnifiedReporting as Unified;
 use fathom_stats::report::{
-    CpuReport, DirectionReport, GroupReport, JobChoices, JobError, JobReport, LatencyGoal, RunReport,
-    ToleratedErrors, UnifiedReporting, ViewOptions,
+    CpuReport, DirectionReport, GroupReport, IdlenessReport, JobChoices, JobError, JobReport, LatencyGoal,
+    RunReport, ToleratedErrors, UnifiedReporting, ViewOptions,
 };
 use fathom_stats::samples::DirectionSamples;
 use fathom_sys::clock::{monotonic_ns, wall_clock_ms};
@@ -37,11 +37,16 @@ impl<O: Observer> Supervisor<'_, O> {
             groups: groups(&clones),
             jobs: self.merged(clones, |entry| entry.group_id, JobReport::merge),
             interval,
+            idleness: self.idleness(),
             disks: self.disks.report(),
             choices: self.choices(),
             notes: self.notes.clone(),
-            ..RunReport::default()
         }
+    }
+
+    fn idleness(&self) -> Option<IdlenessReport> {
+        let wanted = self.options.idleness?;
+        self.idle.as_ref().map(|idle| idle.report(wanted == Idleness::PerCpu))
     }
 
     /// What was chosen for each job, as its first clone tells.

@@ -14,6 +14,7 @@ mod series;
 mod spawn;
 mod watch;
 
+use crate::idleness::IdleProcess;
 use crate::message::{self, Message, MessageReceiver, MessageSender};
 use crate::plan::Plan;
 use crate::region::{Order, Region, Stage};
@@ -52,8 +53,19 @@ pub struct Options {
     pub tick: Option<Duration>,
     /// Time between two reports of the run so far; with it, every report tells what was done in its interval.
     pub status_interval: Option<Duration>,
+    /// Measure how idle the processors are.
+    pub idleness: Option<Idleness>,
     /// Version for the report.
     pub version: &'static str,
+}
+
+/// How much of the processors' idleness the report shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Idleness {
+    /// The mean of all processors.
+    System,
+    /// Each processor too.
+    PerCpu,
 }
 
 /// How a run ended.
@@ -131,6 +143,7 @@ struct Supervisor<'a, O> {
     disks: DiskWatch,
     live: live::LiveView,
     intervals: Option<IntervalWatch>,
+    idle: Option<IdleProcess>,
     notes: Vec<String>,
     started_ns: u64,
     batch: u32,
@@ -170,6 +183,7 @@ pub fn run<O: Observer>(
         disks: DiskWatch::default(),
         live: live::LiveView::default(),
         intervals: None,
+        idle: None,
         notes: Vec::new(),
         started_ns: monotonic_ns(),
         batch: 0,
@@ -181,6 +195,7 @@ pub fn run<O: Observer>(
     };
     supervisor.start_log_writer()?;
     supervisor.prepare_files();
+    supervisor.start_idle_process();
     supervisor.intervals = options
         .status_interval
         .map(|length| IntervalWatch::begin(length, plan.workers.len(), monotonic_ns()));

@@ -2,6 +2,7 @@
 
 use super::{Observer, Supervisor};
 use crate::files::{self, layout};
+use crate::idleness::IdleProcess;
 use crate::message::Message;
 use crate::region::Stage;
 use crate::worker::WorkerContext;
@@ -40,6 +41,18 @@ impl<O: Observer> Supervisor<'_, O> {
             Ok(Fork::Parent(pid)) => pid,
         };
         self.wait_for_layout(pid);
+    }
+
+    /// Starts the process that measures the processors' idleness, if that is asked for.
+    pub(super) fn start_idle_process(&mut self) {
+        if self.options.idleness.is_none() || self.signal.is_some() {
+            return;
+        }
+        // SAFETY: the supervisor has a single thread.
+        match unsafe { IdleProcess::start(become_child) } {
+            Ok(idle) => self.idle = Some(idle),
+            Err(errno) => self.notes.push(format!("the idleness of the processors is not measured: {errno}")),
+        }
     }
 
     /// Starts one worker in a process.

@@ -16,6 +16,7 @@ mod effects_files;
 mod effects_order;
 mod hung;
 mod hung_fs;
+mod idleness;
 mod interrupted;
 mod intervals;
 mod invariants;

@@ -1,0 +1,220 @@
+//! How idle the processors are (`--idle-prof`).
+//!
+//! A process of its own has one thread per processor, bound to it, that runs only when nothing else wants to. Each does
+//! the same small unit of work over and over and counts. How long a unit takes on a processor is measured beforehand, in
+//! processor time, so that other load does not show. Then
+//!
+//! idleness = units done × time of a unit / time that has passed.
+
+use fathom_stats::report::IdlenessReport;
+use fathom_sys::clock::monotonic_ns;
+use fathom_sys::memory::Mapping;
+use fathom_sys::process::{self, Fork};
+use fathom_sys::{Errno, affinity, scheduling};
+use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use std::time::Duration;
+
+/// Steps of a unit: about ten microseconds of arithmetic in registers, so that only the processor is contended for.
+const UNIT_STEPS: u32 = 6000;
+/// Units that are timed together, so that reading the clock does not count.
+const UNITS_PER_SAMPLE: u32 = 16;
+/// Timed samples of a calibration.
+const SAMPLES: u32 = 64;
+/// A busy machine may delay the calibration, but not for longer than this.
+const LONGEST_CALIBRATION: Duration = Duration::from_secs(10);
+
+/// What the thread of one processor shares with the supervisor. All-zero memory is a valid start.
+#[repr(C, align(128))]
+struct CpuBlock {
+    units: AtomicU64,
+    /// Bits of the mean time of a unit in ns; 0 until it is known.
+    unit_mean: AtomicU64,
+    /// Bits of its standard deviation in ns.
+    unit_stddev: AtomicU64,
+}
+
+/// The measuring process.
+pub(crate) struct IdleProcess {
+    pid: u32,
+    blocks: Blocks,
+    since_ns: u64,
+    units_before: Vec<u64>,
+}
+
+impl IdleProcess {
+    /// Starts it and waits until it is calibrated. `in_child` arranges what every process of a run needs.
+    ///
+    /// # Safety
+    /// The calling process must have one thread only.
+    pub(crate) unsafe fn start(in_child: impl Fn()) -> Result<IdleProcess, Errno> {
+        let cpus = scheduling::allowed_cpus()?;
+        let blocks = Blocks::new(cpus.len())?;
+        // SAFETY: the caller promises to be single-threaded.
+        let pid = match unsafe { process::fork() }? {
+            Fork::Child => {
+                in_child();
+                scheduling::lower_own_session();
+                std::thread::scope(|scope| {
+                    for (index, &cpu) in cpus.iter().enumerate() {
+                        let block = blocks.get(index);
+                        scope.spawn(move || measure(block, cpu));
+                    }
+                });
+                // Only where no thread could be set up; the others go on until they are killed.
+                process::exit_now(1);
+            }
+            Fork::Parent(pid) => pid,
+        };
+        let mut idle = IdleProcess { pid, units_before: vec![0; cpus.len()], blocks, since_ns: 0 };
+        if !idle.wait_for_calibration() {
+            return Err(Errno(libc::ETIMEDOUT));
+        }
+        idle.restart();
+        Ok(idle)
+    }
+
+    fn wait_for_calibration(&self) -> bool {
+        const LOOK_EVERY: Duration = Duration::from_millis(1);
+        let end = monotonic_ns() + LONGEST_CALIBRATION.as_nanos() as u64;
+        while monotonic_ns() < end {
+            if self.blocks.all().all(|block| block.unit_mean.load(Acquire) != 0) {
+                return true;
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        false
+    }
+
+    /// Counts from now on.
+    pub(crate) fn restart(&mut self) {
+        self.units_before = self.blocks.all().map(|block| block.units.load(Relaxed)).collect();
+        self.since_ns = monotonic_ns();
+    }
+
+    /// The idleness up to now.
+    pub(crate) fn report(&self, per_cpu: bool) -> IdlenessReport {
+        let elapsed_ns = (monotonic_ns() - self.since_ns).max(1) as f64;
+        let shares: Vec<f64> = self
+            .blocks
+            .all()
+            .zip(&self.units_before)
+            .map(|(block, before)| {
+                let units = block.units.load(Relaxed) - before;
+                (100.0 * units as f64 * float(&block.unit_mean) / elapsed_ns).min(100.0)
+            })
+            .collect();
+        IdlenessReport {
+            system_percent: mean(shares.iter().copied()),
+            per_cpu_percent: if per_cpu { shares } else { Vec::new() },
+            unit_mean_us: mean(self.blocks.all().map(|block| float(&block.unit_mean))) / 1000.0,
+            unit_stddev_us: mean(self.blocks.all().map(|block| float(&block.unit_stddev))) / 1000.0,
+        }
+    }
+}
+
+impl Drop for IdleProcess {
+    fn drop(&mut self) {
+        process::kill(self.pid, libc::SIGKILL);
+    }
+}
+
+/// Only measures how long a unit takes. The calling process must have one thread.
+pub fn calibrate() -> Result<IdlenessReport, Errno> {
+    // SAFETY: the caller has one thread.
+    let idle = unsafe {
+        IdleProcess::start(|| {
+            // Failing to arrange it is no reason not to measure.
+            let _ = process::die_with_parent();
+        })
+    }?;
+    Ok(idle.report(false))
+}
+
+/// The thread of one processor. It does not end.
+fn measure(block: &CpuBlock, cpu: u32) {
+    // A processor that went away a moment ago has no idleness; nor has one where this thread is in the way of others.
+    if affinity::bind(&[cpu]).is_err() {
+        return;
+    }
+    let (mean, stddev) = time_of_a_unit();
+    block.unit_stddev.store(stddev.to_bits(), Relaxed);
+    if scheduling::become_idle().is_err() {
+        return;
+    }
+    block.unit_mean.store(mean.to_bits(), Release);
+    loop {
+        work();
+        block.units.store(block.units.load(Relaxed) + 1, Relaxed);
+    }
+}
+
+/// Mean and standard deviation of the processor time of a unit, ns.
+fn time_of_a_unit() -> (f64, f64) {
+    let sample = || {
+        let start = scheduling::own_cpu_time_ns();
+        (0..UNITS_PER_SAMPLE).for_each(|_| work());
+        (scheduling::own_cpu_time_ns() - start) as f64 / f64::from(UNITS_PER_SAMPLE)
+    };
+    // The first ones wake the processor up.
+    for _ in 0..SAMPLES / 4 {
+        black_box(sample());
+    }
+    let samples: Vec<f64> = (0..SAMPLES).map(|_| sample()).collect();
+    let mean = mean(samples.iter().copied());
+    let squares: f64 = samples.iter().map(|sample| (sample - mean).powi(2)).sum();
+    (mean.max(1.0), (squares / f64::from(SAMPLES - 1)).sqrt())
+}
+
+fn work() {
+    let mut state = black_box(1u64);
+    for _ in 0..UNIT_STEPS {
+        // Every step needs the result of the one before, and no algebra shortens the chain.
+        state = (state ^ (state >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    }
+    black_box(state);
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
+    sum / f64::from(count.max(1))
+}
+
+fn float(place: &AtomicU64) -> f64 {
+    f64::from_bits(place.load(Relaxed))
+}
+
+/// The shared memory: a block per processor.
+struct Blocks {
+    mapping: Mapping,
+    count: usize,
+}
+
+impl Blocks {
+    fn new(count: usize) -> Result<Blocks, Errno> {
+        Ok(Blocks { mapping: Mapping::shared(std::mem::size_of::<CpuBlock>() * count)?, count })
+    }
+
+    fn get(&self, index: usize) -> &CpuBlock {
+        assert!(index < self.count);
+        // SAFETY: the mapping has room for `count` blocks, is page aligned, begins as zeros, which is a valid block,
+        // and lives as long as `self`. All fields are atomics, so sharing it with another process is sound.
+        unsafe { &*self.mapping.address().cast::<CpuBlock>().add(index) }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &CpuBlock> {
+        (0..self.count).map(|index| self.get(index))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_takes_microseconds() {
+        let (mean, stddev) = time_of_a_unit();
+        assert!((500.0..500_000.0).contains(&mean), "{mean} ns");
+        assert!(stddev.is_finite());
+    }
+}

@@ -1,0 +1,75 @@
+//! `--idle-prof`: an idle processor is told from a busy one, and nothing stays behind.
+
+use crate::support::program::{self, Launch};
+use crate::support::{json, processes, scratch, shape};
+use std::path::Path;
+use std::time::Duration;
+
+const SLOW: &str =
+    "--name=a --ioengine=null --size=1G --bs=4k --rw=read --rate_iops=100 --time_based --runtime=1";
+
+#[test]
+fn shapes_are_those_of_fio() {
+    let words = |how: &str, format: &str| format!("--idle-prof={how} --output-format={format} {SLOW}");
+    let run = |program: &Path, how: &str, format: &str| {
+        Launch::of(program, Path::new("/")).words(&words(how, format)).run().expect_clean().stdout
+    };
+    let Ok(reference) = program::reference() else { skip!("no fio to compare with") };
+    for how in ["system", "percpu"] {
+        let normal = run(&program::path(), how, "normal");
+        assert_eq!(shape::of(&normal), shape::of(&run(&reference, how, "normal")), "{normal}");
+        let [ours, theirs] = [&program::path(), &reference]
+            .map(|program| json::shape(&json::document(&run(program, how, "json"))["cpu_idleness"]));
+        assert_eq!(ours, theirs);
+    }
+}
+
+#[test]
+fn a_job_that_spins_takes_its_processor() {
+    fathom_only!();
+    let busy = "--output-format=json --idle-prof=percpu --name=a --ioengine=null --size=1G --bs=512 --rw=read \
+                --time_based --runtime=2 --cpus_allowed=0";
+    let finished = Launch::fathom(Path::new("/")).words(busy).run().expect_clean();
+    let idleness = &json::document(&finished.stdout)["cpu_idleness"];
+    let share = idleness["cpu-0"].as_f64().expect("a share");
+    assert!(share < 25.0, "processor 0 did I/O all the time: {idleness}");
+    let shares: Vec<f64> = idleness
+        .as_object()
+        .expect("an object")
+        .iter()
+        .filter(|(key, _)| key.starts_with("cpu-"))
+        .map(|(_, share)| share.as_f64().expect("a share"))
+        .collect();
+    let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+    assert!((mean - idleness["system"].as_f64().expect("a share")).abs() < 0.001, "{idleness}");
+}
+
+#[test]
+fn calibration_alone() {
+    let finished = Launch::fathom(Path::new("/")).words("--idle-prof=calibrate").run().expect_clean();
+    let text = finished.stdout;
+    assert!(text.starts_with("CPU idleness:\n  unit work: mean="), "{text}");
+    assert_eq!(text.lines().count(), 2);
+    let finished = Launch::fathom(Path::new("/")).words("--idle-prof=x --name=a").run();
+    assert_eq!(finished.code(), 1);
+    assert!(finished.stderr.starts_with("fio: incorrect idle-prof option: x\n"), "{}", finished.stderr);
+}
+
+#[test]
+fn the_measuring_process_ends_with_the_run() {
+    fathom_only!();
+    for signal in ["INT", "KILL"] {
+        let directory = scratch();
+        let words = format!("--idle-prof=system {SLOW} --runtime=60");
+        let running = Launch::fathom(directory.path()).words(&words).start();
+        std::thread::sleep(Duration::from_millis(800));
+        let children = processes::descendants(running.pid());
+        assert_eq!(children.len(), 2, "a worker and the measuring process");
+        running.signal(signal);
+        running.finish();
+        std::thread::sleep(Duration::from_millis(300));
+        for child in children {
+            assert!(!processes::runs(child), "process {child} is still there after {signal}");
+        }
+    }
+}
