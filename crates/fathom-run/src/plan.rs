@@ -125,6 +125,17 @@ impl Plan {
     }
 }
 
+/// The I/O priority of a job's clones: class, level, hint. `None` leaves the one they inherit.
+pub fn io_priority(job: &JobSpec) -> Option<(u32, u32, u32)> {
+    // A level without a class means best effort, as the kernel's own default does.
+    const BEST_EFFORT: u32 = 2;
+    let options = &job.threads;
+    if options.prio.is_none() && options.prioclass.is_none() && options.priohint.is_none() {
+        return None;
+    }
+    Some((options.prioclass.unwrap_or(BEST_EFFORT), options.prio.unwrap_or(0), options.priohint.unwrap_or(0)))
+}
+
 /// The seeds of a worker.
 pub fn seeds(worker: &WorkerPlan, job: &JobSpec) -> Seeds {
     if job.io_type.randrepeat || job.is_set("randseed") {

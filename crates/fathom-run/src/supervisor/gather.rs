@@ -1,13 +1,14 @@
 //! From the workers' samples to the result of the run.
 
 use super::{Idleness, Observer, Supervisor};
+use crate::plan;
 use crate::region::WorkerBlock;
 use fathom_spec::JobSpec;
 use fathom_spec::options::description::{KbBase, UnitBase};
 use fathom_spec::options::measurement::UnifiedReporting as Unified;
 use fathom_stats::report::{
     CpuReport, DirectionReport, GroupReport, IdlenessReport, JobChoices, JobError, JobReport, LatencyGoal,
-    RunReport, ToleratedErrors, UnifiedReporting, ViewOptions,
+    PriorityReport, RunReport, ToleratedErrors, UnifiedReporting, ViewOptions,
 };
 use fathom_stats::samples::DirectionSamples;
 use fathom_sys::clock::{monotonic_ns, wall_clock_ms};
@@ -125,6 +126,7 @@ impl<O: Observer> Supervisor<'_, O> {
             *place = direction_report(&samples.directions[direction], runtime_ms);
             place.bw = self.tracked[index].series.bw(direction).clone();
             place.iops = self.tracked[index].series.iops(direction).clone();
+            place.priorities = priorities(job, place);
         }
         report
     }
@@ -187,6 +189,21 @@ fn direction_report(samples: &DirectionSamples, runtime_ms: u64) -> DirectionRep
         lat: samples.lat.snapshot(),
         ..DirectionReport::default()
     }
+}
+
+/// All I/O of a clone has one priority; merged clones may have several.
+fn priorities(job: &JobSpec, direction: &DirectionReport) -> Vec<PriorityReport> {
+    let latency = if job.measurement.lat_percentiles { &direction.lat } else { &direction.clat };
+    if latency.count == 0 {
+        return Vec::new();
+    }
+    let (class, level, hint) = plan::io_priority(job).unwrap_or_default();
+    vec![PriorityReport {
+        class: class as u8,
+        level: level as u8,
+        hint: hint as u16,
+        latency: latency.clone(),
+    }]
 }
 
 fn tolerated(job: &JobSpec, block: &WorkerBlock) -> Option<ToleratedErrors> {

@@ -131,11 +131,7 @@ fn apply_process_options(context: &WorkerContext<'_>) -> Option<()> {
     if options.nice != 0 {
         check(priority::set_nice(options.nice), "setpriority")?;
     }
-    if options.prio.is_some() || options.prioclass.is_some() || options.priohint.is_some() {
-        // A level without a class means best effort, as the kernel's own default does.
-        const BEST_EFFORT: u32 = 2;
-        let class = options.prioclass.unwrap_or(BEST_EFFORT);
-        let (level, hint) = (options.prio.unwrap_or(0), options.priohint.unwrap_or(0));
+    if let Some((class, level, hint)) = plan::io_priority(job) {
         check(priority::set_io_priority(class, level, hint), "ioprio_set")?;
     }
     if let Some(cpus) = allowed_cpus(job, plan.subjob) {

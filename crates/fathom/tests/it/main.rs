@@ -22,6 +22,7 @@ mod intervals;
 mod invariants;
 mod killed;
 mod logs;
+mod priorities;
 mod report_stream;
 mod same_reports;
 mod seeds_files;
