@@ -6,6 +6,7 @@ mod exit;
 mod inflate;
 mod output;
 mod run;
+mod tools;
 
 use fathom_spec::{Outcome, SystemSource};
 use fathom_sys::clock::Calibration;
@@ -16,6 +17,11 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(tell_defect));
+    let mut given = std::env::args_os();
+    let program = given.next().unwrap_or_else(|| "fathom".into());
+    if let Some(exit) = tools::run(&program, &given.collect::<Vec<_>>()) {
+        return exit;
+    }
     // Taken first: the calibration needs two milliseconds, which parsing and planning already spend.
     let calibration = Calibration::start();
     let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());

@@ -3,7 +3,7 @@
 use super::metadata::Metadata;
 
 /// Each crate and the crates of the workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 9] = [
+const MAY_USE: [(&str, &[&str]); 10] = [
     (
         "fathom",
         &[
@@ -14,6 +14,7 @@ const MAY_USE: [(&str, &[&str]); 9] = [
             "fathom-spec",
             "fathom-stats",
             "fathom-sys",
+            "fathom-tools",
         ],
     ),
     ("fathom-engines", &["fathom-run", "fathom-spec", "fathom-sys"]),
@@ -23,6 +24,7 @@ const MAY_USE: [(&str, &[&str]); 9] = [
     ("fathom-spec", &[]),
     ("fathom-stats", &[]),
     ("fathom-sys", &[]),
+    ("fathom-tools", &["fathom-logs", "fathom-run", "fathom-stats"]),
     ("xtask", &[]),
 ];
 

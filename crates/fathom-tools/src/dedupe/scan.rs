@@ -1,0 +1,291 @@
+//! Reads all chunks with several threads and counts those that differ.
+
+use super::bloom::Bloom;
+use super::table::{Hash, Table};
+use crate::Streams;
+use crate::failure::Failure;
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+/// Bytes that a thread takes at once, unless a chunk is larger.
+const BATCH: u64 = 1 << 20;
+/// Buffers of O_DIRECT begin at a multiple of this; no disk asks for more.
+const ALIGNMENT: usize = 4096;
+/// The largest chunk; each thread holds one in memory.
+const LARGEST_BLOCK: u64 = 256 << 20;
+/// Time between two lines of progress.
+const PROGRESS_EVERY: Duration = Duration::from_millis(250);
+/// Effort of the compression, which is what tools use unless told otherwise.
+const COMPRESSION_LEVEL: u32 = 6;
+
+/// How chunks are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    /// A table of all different chunks.
+    Exact,
+    /// A Bloom filter.
+    Bloom,
+}
+
+/// Where the share that is done is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    None,
+    StandardOutput,
+    StandardError,
+}
+
+/// What to do.
+#[derive(Debug)]
+pub(super) struct Options {
+    /// Bytes of a chunk.
+    pub(super) block_size: u64,
+    pub(super) threads: usize,
+    /// Keep the offsets of all chunks, not only of the first of each kind.
+    pub(super) keep_offsets: bool,
+    pub(super) direct: bool,
+    /// Compare the chunks when hashes agree.
+    pub(super) compare: bool,
+    pub(super) compress: bool,
+    pub(super) method: Method,
+    pub(super) progress: Progress,
+}
+
+/// A file or device, opened for reading.
+pub(super) struct Target {
+    pub(super) path: PathBuf,
+    file: File,
+    /// Bytes, cut down to whole chunks.
+    pub(super) size: u64,
+    block_size: u64,
+}
+
+impl Target {
+    /// Opens it; anything but a file or block device with at least one chunk is an error.
+    pub(super) fn open(path: &Path, options: &Options) -> Result<Target, Failure> {
+        let block_size = options.block_size;
+        if !(1..=LARGEST_BLOCK).contains(&block_size) {
+            return Err(Failure::new(format!(
+                "a chunk of {block_size} bytes: 1 byte to 256 MiB can be used"
+            )));
+        }
+        let flags = if options.direct { libc::O_DIRECT } else { 0 };
+        let mut file = OpenOptions::new()
+            .read(true)
+            .custom_flags(flags)
+            .open(path)
+            .map_err(|error| Failure::file(path, &error))?;
+        let kind = file.metadata().map_err(|error| Failure::file(path, &error))?.file_type();
+        if !kind.is_file() && !kind.is_block_device() {
+            return Err(Failure::new(format!("{}: neither a file nor a block device", path.display())));
+        }
+        let length = file.seek(SeekFrom::End(0)).map_err(|error| Failure::file(path, &error))?;
+        let size = length - length % block_size;
+        if size == 0 {
+            let name = path.display();
+            return Err(Failure::new(format!(
+                "{name}: its {length} bytes are less than one chunk of {block_size}"
+            )));
+        }
+        Ok(Target { path: path.to_owned(), file, size, block_size })
+    }
+
+    /// Number of chunks.
+    pub(super) fn chunks(&self) -> u64 {
+        self.size / self.block_size
+    }
+
+    fn read(&self, buffer: &mut [u8], offset: u64) -> Result<(), Failure> {
+        self.file.read_exact_at(buffer, offset).map_err(|error| {
+            let hint = match error.raw_os_error() {
+                Some(libc::EINVAL) => "; O_DIRECT reads only multiples of the device's block size",
+                _ => "",
+            };
+            Failure::new(format!("{}: reading at {offset}: {error}{hint}", self.path.display()))
+        })
+    }
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Chunks read.
+    pub(super) chunks: u64,
+    /// Different ones among them.
+    pub(super) unique: u64,
+    /// Different ones that are there more than once; only the exact method knows.
+    pub(super) duplicated: Option<u64>,
+    /// Bytes of the different ones, each compressed.
+    pub(super) compressed_bytes: Option<u64>,
+    /// Each different one and its offsets, by hash, if they were to be kept.
+    pub(super) extents: Vec<(Hash, Vec<u64>)>,
+}
+
+/// Counters that the threads share.
+struct Shared<'a> {
+    target: &'a Target,
+    options: &'a Options,
+    next_offset: AtomicU64,
+    bytes_done: AtomicU64,
+    unique: AtomicU64,
+    compressed_bytes: AtomicU64,
+    seen: Seen,
+}
+
+enum Seen {
+    Exact(Table),
+    Bloom(Bloom),
+}
+
+/// Reads the whole target.
+pub(super) fn run(target: &Target, options: &Options, streams: &mut Streams<'_>) -> Result<Found, Failure> {
+    let shared = Shared {
+        target,
+        options,
+        next_offset: AtomicU64::new(0),
+        bytes_done: AtomicU64::new(0),
+        unique: AtomicU64::new(0),
+        compressed_bytes: AtomicU64::new(0),
+        seen: match options.method {
+            Method::Exact => Seen::Exact(Table::new(options.keep_offsets)),
+            Method::Bloom => Seen::Bloom(Bloom::for_chunks(target.chunks())),
+        },
+    };
+    read_in_threads(&shared, streams)?;
+    let mut found = Found {
+        chunks: target.chunks(),
+        unique: shared.unique.into_inner(),
+        compressed_bytes: options.compress.then_some(shared.compressed_bytes.into_inner()),
+        ..Found::default()
+    };
+    if let Seen::Exact(table) = shared.seen {
+        found.duplicated = Some(table.duplicated());
+        if options.keep_offsets {
+            found.extents = table.into_extents();
+        }
+    }
+    Ok(found)
+}
+
+fn read_in_threads(shared: &Shared<'_>, streams: &mut Streams<'_>) -> Result<(), Failure> {
+    let batches = shared.target.size.div_ceil(shared.batch_bytes());
+    let threads = (shared.options.threads as u64).clamp(1, batches);
+    std::thread::scope(|scope| {
+        let (ended, ends) = mpsc::channel();
+        for number in 0..threads {
+            let for_thread = ended.clone();
+            let work = move || {
+                // The receiver outlives the scope unless it has returned with an error already.
+                let _ = for_thread.send(shared.work());
+            };
+            std::thread::Builder::new().spawn_scoped(scope, work).map(drop).or_else(
+                |error| match number {
+                    0 => Err(Failure::new(format!("no thread can be started: {error}"))),
+                    // Fewer threads do the same work.
+                    _ => ended.send(Ok(())).map_err(|_| Failure::new("the threads are gone")),
+                },
+            )?;
+        }
+        let mut running = threads;
+        while running > 0 {
+            match ends.recv_timeout(PROGRESS_EVERY) {
+                Ok(Ok(())) => running -= 1,
+                Ok(Err(failure)) => {
+                    shared.stop();
+                    return Err(failure);
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    shared.tell_progress(streams).inspect_err(|_| shared.stop())?;
+                }
+                Err(RecvTimeoutError::Disconnected) => return Err(Failure::new("a thread ended early")),
+            }
+        }
+        Ok(())
+    })
+}
+
+impl Shared<'_> {
+    fn batch_bytes(&self) -> u64 {
+        let block = self.options.block_size;
+        (BATCH / block).max(1) * block
+    }
+
+    /// The other threads find nothing more to do.
+    fn stop(&self) {
+        self.next_offset.store(self.target.size, Relaxed);
+    }
+
+    fn tell_progress(&self, streams: &mut Streams<'_>) -> Result<(), Failure> {
+        let percent = self.bytes_done.load(Relaxed) as f64 / self.target.size as f64 * 100.0;
+        let stream = match self.options.progress {
+            Progress::None => return Ok(()),
+            Progress::StandardOutput => &mut *streams.out,
+            Progress::StandardError => &mut *streams.err,
+        };
+        write!(stream, "{percent:3.2}% done\r")?;
+        Ok(stream.flush()?)
+    }
+
+    /// One thread: takes batches until there are none.
+    fn work(&self) -> Result<(), Failure> {
+        let batch = self.batch_bytes();
+        let mut memory = vec![0; batch as usize + ALIGNMENT];
+        let start = memory.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
+        let buffer = &mut memory[start..start + batch as usize];
+        let mut other =
+            vec![0; if self.options.compare { self.options.block_size as usize + ALIGNMENT } else { 0 }];
+        loop {
+            // Relaxed: the number alone matters, nothing is published with it.
+            let offset = self.next_offset.fetch_add(batch, Relaxed);
+            if offset >= self.target.size {
+                return Ok(());
+            }
+            let length = batch.min(self.target.size - offset) as usize;
+            self.target.read(&mut buffer[..length], offset)?;
+            let block_size = self.options.block_size;
+            for (number, chunk) in buffer[..length].chunks_exact(block_size as usize).enumerate() {
+                self.add(chunk, offset + number as u64 * block_size, &mut other)?;
+            }
+            self.bytes_done.fetch_add(length as u64, Relaxed);
+        }
+    }
+
+    fn add(&self, chunk: &[u8], offset: u64, other: &mut [u8]) -> Result<(), Failure> {
+        let hash = md5::compute(chunk).0;
+        let is_new = match &self.seen {
+            Seen::Bloom(bloom) => bloom.insert(hash),
+            Seen::Exact(table) if self.options.compare => table.add(hash, offset, |first| {
+                let start = other.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
+                let copy = &mut other[start..start + chunk.len()];
+                self.target.read(copy, first)?;
+                Ok(copy == chunk)
+            })?,
+            Seen::Exact(table) => table.add(hash, offset, |_| Ok(true))?,
+        };
+        if is_new {
+            self.unique.fetch_add(1, Relaxed);
+            if self.options.compress {
+                self.compressed_bytes.fetch_add(compressed_size(chunk)?, Relaxed);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of the chunk as a deflate stream; a chunk that does not shrink is stored as it is.
+fn compressed_size(chunk: &[u8]) -> Result<u64, Failure> {
+    let compressed = || -> io::Result<usize> {
+        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::new(COMPRESSION_LEVEL));
+        encoder.write_all(chunk)?;
+        Ok(encoder.finish()?.len())
+    };
+    let size = compressed().map_err(|error| Failure::new(format!("compression failed: {error}")))?;
+    Ok(size.min(chunk.len()) as u64)
+}

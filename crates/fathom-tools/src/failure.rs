@@ -1,0 +1,53 @@
+//! Why a tool could not do its work.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+/// Ends a tool with exit code 1 and a message.
+#[derive(Debug)]
+pub enum Failure {
+    /// What was wrong, where, and what to do.
+    Message(String),
+    /// The output could not be written.
+    Output(io::Error),
+}
+
+impl Failure {
+    /// A failure with this message.
+    pub(crate) fn new(message: impl Into<String>) -> Failure {
+        Failure::Message(message.into())
+    }
+
+    /// A file that could not be opened, read or written.
+    pub(crate) fn file(path: &Path, error: &io::Error) -> Failure {
+        Failure::Message(format!("{}: {error}", path.display()))
+    }
+
+    /// True when nobody reads the output any more, as with `| head`.
+    pub(crate) fn reader_is_gone(&self) -> bool {
+        matches!(self, Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Message(message) => formatter.write_str(message),
+            Failure::Output(error) => write!(formatter, "the output is incomplete: {error}"),
+        }
+    }
+}
+
+/// Only writing to the streams of a tool fails without a path.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        Failure::Output(error)
+    }
+}
+
+impl From<lexopt::Error> for Failure {
+    fn from(error: lexopt::Error) -> Failure {
+        Failure::Message(format!("{error}; --help lists the options"))
+    }
+}

@@ -1,0 +1,123 @@
+//! Bins of the jobs of JSON+ reports.
+
+use crate::failure::Failure;
+use crate::input;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Direction and kind of each latency, in the order of columns.
+pub(super) const LATENCIES: [&str; 9] = [
+    "read_slat_ns",
+    "read_clat_ns",
+    "read_lat_ns",
+    "write_slat_ns",
+    "write_clat_ns",
+    "write_lat_ns",
+    "trim_slat_ns",
+    "trim_clat_ns",
+    "trim_lat_ns",
+];
+
+/// A job or group of jobs.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Job {
+    /// Its name.
+    pub(super) name: String,
+    /// For each of [`LATENCIES`], the bins that are not empty: nanoseconds and I/Os.
+    pub(super) bins: [BTreeMap<u64, u64>; 9],
+}
+
+/// A bin with what lies before it.
+pub(super) struct Row {
+    pub(super) ns: u64,
+    pub(super) count: u64,
+    /// I/Os up to and with this bin.
+    pub(super) cumulative: u64,
+    /// The same as a share of all, 0 to 1.
+    pub(super) share: f64,
+}
+
+/// Bins with the counts up to each.
+pub(super) fn cumulated(bins: &BTreeMap<u64, u64>) -> Vec<Row> {
+    let total: u64 = bins.values().sum();
+    let mut cumulative = 0;
+    bins.iter()
+        .map(|(&ns, &count)| {
+            cumulative += count;
+            Row { ns, count, cumulative, share: cumulative as f64 / total as f64 }
+        })
+        .collect()
+}
+
+/// The jobs of all documents of all files, in their order.
+pub(super) fn read_all(files: &[PathBuf]) -> Result<Vec<Job>, Failure> {
+    let mut jobs = Vec::new();
+    for file in files {
+        let bytes = input::bytes(file)?;
+        let mut found = false;
+        for document in documents(file, &String::from_utf8_lossy(&bytes))? {
+            // The report of a client keeps its jobs under another key.
+            let list =
+                document.get("jobs").or_else(|| document.get("client_stats")).and_then(Value::as_array);
+            let Some(list) = list else { continue };
+            found = true;
+            jobs.extend(list.iter().map(job));
+        }
+        if !found {
+            let wanted = "no job report in it; make one with --output-format=json+";
+            return Err(Failure::new(format!("{}: {wanted}", file.display())));
+        }
+    }
+    Ok(jobs)
+}
+
+/// Every JSON object of a text. A document begins with a `{` at the start of a line, so braces in messages do not matter.
+fn documents(file: &Path, text: &str) -> Result<Vec<Value>, Failure> {
+    let mut documents = Vec::new();
+    let mut rest = text;
+    while let Some(start) = document_start(rest) {
+        rest = &rest[start..];
+        let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+        match stream.next() {
+            Some(Ok(document)) => documents.push(document),
+            Some(Err(error)) => {
+                let number = documents.len() + 1;
+                return Err(Failure::new(format!("{}: document {number}: {error}", file.display())));
+            }
+            None => break,
+        }
+        rest = &rest[stream.byte_offset()..];
+    }
+    Ok(documents)
+}
+
+fn document_start(text: &str) -> Option<usize> {
+    let mut offset = 0;
+    for line in text.split_inclusive('\n') {
+        let indent = line.len() - line.trim_start().len();
+        if line[indent..].starts_with('{') {
+            return Some(offset + indent);
+        }
+        offset += line.len();
+    }
+    None
+}
+
+fn job(value: &Value) -> Job {
+    let name = value.get("jobname").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let mut job = Job { name, ..Job::default() };
+    for (latency, bins) in LATENCIES.iter().zip(&mut job.bins) {
+        let (direction, kind) = latency.split_once('_').unwrap_or((latency, ""));
+        let Some(found) = value.get(direction).and_then(|object| object.get(kind)?.get("bins")?.as_object())
+        else {
+            continue;
+        };
+        for (ns, count) in found {
+            if let (Ok(ns), Some(count)) = (ns.parse(), count.as_u64()) {
+                bins.insert(ns, count);
+            }
+        }
+    }
+    job
+}

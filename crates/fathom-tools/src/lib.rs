@@ -1,0 +1,175 @@
+//! The small tools beside the tester: each is a subcommand of fathom, and behaves as fio's tool when it is run under
+//! the name of that.
+//!
+//! One file or folder per tool and one list, [`TOOLS`]. A tool has a front end for its words as a subcommand and one
+//! per fio name for the options that fio's tool has; both end in the same options and the same work. Tools write only
+//! to the [`Streams`] they are given.
+
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod dedupe;
+mod distribution;
+mod failure;
+mod figures;
+mod halve_bins;
+mod histogram_summary;
+mod input;
+mod latency_csv;
+mod log_summary;
+mod trace_to_job;
+mod verify_state;
+
+pub use failure::Failure;
+
+use std::ffi::OsString;
+use std::io::Write;
+
+/// Where a tool writes to.
+pub struct Streams<'a> {
+    /// What was asked for.
+    pub out: &'a mut dyn Write,
+    /// Progress and warnings.
+    pub err: &'a mut dyn Write,
+}
+
+/// The work behind a name: the words after it, and where to write; the exit code.
+pub type ToolMain = fn(&[OsString], &mut Streams<'_>) -> Result<u8, Failure>;
+
+/// One of the tools.
+pub struct Tool {
+    /// The subcommand.
+    pub name: &'static str,
+    /// What it is for, on one line.
+    pub summary: &'static str,
+    /// What `fathom NAME --help` prints.
+    pub help: &'static str,
+    /// The work, as a subcommand.
+    pub run: ToolMain,
+    /// fio's programs that it stands in for.
+    pub fio_programs: &'static [FioProgram],
+}
+
+/// A program that comes with fio, done by a tool.
+pub struct FioProgram {
+    /// Its name; one that ends in `.py` is known without that too.
+    pub name: &'static str,
+    /// The work, with that program's options and output.
+    pub run: ToolMain,
+}
+
+/// Every tool, in the order of the documentation.
+pub const TOOLS: &[Tool] = &[
+    latency_csv::TOOL,
+    log_summary::TOOL,
+    histogram_summary::TOOL,
+    halve_bins::TOOL,
+    dedupe::TOOL,
+    distribution::TOOL,
+    verify_state::TOOL,
+    trace_to_job::TOOL,
+];
+
+/// A tool together with the front end that was called.
+pub struct Call {
+    /// What messages begin with.
+    pub name: &'static str,
+    run: ToolMain,
+    /// Printed for `--help`; programs of fio know only their own options.
+    help: Option<&'static str>,
+}
+
+impl Call {
+    /// The tool that stands in for the program of fio of this name (the last part of its path).
+    pub fn by_program_name(program: &str) -> Option<Call> {
+        let found = TOOLS.iter().flat_map(|tool| tool.fio_programs).find(|fio_program| {
+            program == fio_program.name || fio_program.name.strip_suffix(".py") == Some(program)
+        })?;
+        Some(Call { name: found.name, run: found.run, help: None })
+    }
+
+    /// The tool of this subcommand.
+    pub fn by_subcommand(word: &str) -> Option<Call> {
+        let tool = TOOLS.iter().find(|tool| tool.name == word)?;
+        Some(Call { name: tool.name, run: tool.run, help: Some(tool.help) })
+    }
+
+    /// Does the work; the exit code. A reader of the output that has gone away is no failure.
+    pub fn run(&self, words: &[OsString], streams: &mut Streams<'_>) -> u8 {
+        let asks_for_help = words.iter().take_while(|word| *word != "--").any(|word| word == "--help");
+        let done = match self.help {
+            Some(help) if asks_for_help => {
+                streams.out.write_all(help.as_bytes()).map_err(Failure::from).map(|()| 0)
+            }
+            _ => (self.run)(words, streams),
+        };
+        let done = done.and_then(|code| Ok(streams.out.flush().map(|()| code)?));
+        match done {
+            Ok(code) => code,
+            Err(failure) if failure.reader_is_gone() => 0,
+            Err(failure) => {
+                // If even this cannot be written, the exit code still tells.
+                let _ = match self.help {
+                    Some(_) => writeln!(streams.err, "fathom {}: {failure}", self.name),
+                    None => writeln!(streams.err, "{}: {failure}", self.name),
+                };
+                1
+            }
+        }
+    }
+}
+
+/// The list that `fathom tools` prints.
+pub fn listing() -> String {
+    let mut text = String::from("Tools: fathom TOOL --help explains one.\n\n");
+    for tool in TOOLS {
+        text.push_str(&format!("  {:<18} {}\n", tool.name, tool.summary));
+        let names: Vec<&str> = tool.fio_programs.iter().map(|program| program.name).collect();
+        text.push_str(&format!("  {:<18} as fio's {}\n", "", names.join(", ")));
+    }
+    text.push_str("\nA link to fathom under one of fio's names takes that program's options.\n");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_are_unique_and_explained() {
+        let mut names = BTreeSet::new();
+        for tool in TOOLS {
+            assert!(names.insert(tool.name), "{} twice", tool.name);
+            assert!(tool.help.starts_with("Usage: fathom "), "{}", tool.name);
+            assert!(tool.help.contains(tool.name) && tool.help.ends_with('\n'), "{}", tool.name);
+            assert!(tool.help.lines().all(|line| line.len() <= 120), "{}: long lines in its help", tool.name);
+            for program in tool.fio_programs {
+                assert!(names.insert(program.name), "{} twice", program.name);
+            }
+        }
+    }
+
+    #[test]
+    fn programs_of_fio_are_found_with_and_without_their_ending() {
+        for name in [
+            "fio-dedupe",
+            "fio-genzipf",
+            "fio-verify-state",
+            "fio-btrace2fio",
+            "fio_jsonplus_clat2csv",
+            "fiologparser.py",
+            "fiologparser",
+            "fio-histo-log-pctiles.py",
+            "fiologparser_hist.py",
+            "fiologparser_hist",
+            "half-bins.py",
+            "half-bins",
+        ] {
+            assert!(Call::by_program_name(name).is_some(), "{name}");
+        }
+        assert!(Call::by_program_name("fio").is_none());
+        assert!(Call::by_subcommand("dedupe").is_some());
+        assert!(Call::by_subcommand("fio-dedupe").is_none());
+    }
+}

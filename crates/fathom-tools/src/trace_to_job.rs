@@ -1,0 +1,299 @@
+//! Turns a block trace into a job file that does what each traced process did, or into a summary of that.
+
+mod process;
+mod text;
+mod trace;
+
+use crate::failure::Failure;
+use crate::{FioProgram, Streams, Tool, arguments, input};
+use arguments::Format;
+use lexopt::Arg::{Long, Short, Value};
+use process::{Process, Tracker};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use text::Described;
+use trace::{Device, Trace};
+
+pub(crate) const TOOL: Tool = Tool {
+    name: "trace-to-job",
+    summary: "Make a job file from a block trace",
+    help: "\
+Usage: fathom trace-to-job [OPTION...] FILE
+
+Reads a binary block trace (blktrace -o - | blkparse -i - -O -d FILE) and prints a job file with one section for each
+process that queued requests. - is standard input.
+
+  --summary              print what each process did instead
+  --format=text|json     of the summary; default text
+  --output=FILE          write the job file there
+  --device=PATH          file or device for the jobs; default the traced ones, looked up by number
+  --rate                 limit the jobs to the rates of the trace
+  --option=LINE          a line to add to each section; may be given several times
+  --depth-limit=N        largest queue depth; default 256
+  --min-time=TIME        leave out processes that were active for less; default 1s
+  --min-ios=N            leave out processes with fewer requests; default 10
+  --min-rate=KIB         leave out processes with a lower rate in KiB/s
+  --merge                one section with numjobs for processes that are alike
+  --merge-depth=N        difference in depth that is still alike; default 1
+  --merge-random=P       difference in randomness that is still alike, in percent; default 5
+",
+    run,
+    fio_programs: &[FioProgram { name: "fio-btrace2fio", run: run_as_fio }],
+};
+
+/// What to leave out, and what to print.
+#[derive(Debug)]
+struct Options {
+    min_time_us: u64,
+    min_ios: u64,
+    min_rate_kib: u64,
+    depth_limit: u64,
+    merge: bool,
+    depth_difference: u64,
+    random_difference: f64,
+    device: Option<String>,
+    with_rate: bool,
+    extra: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            min_time_us: 1_000_000,
+            min_ios: 10,
+            min_rate_kib: 0,
+            depth_limit: 256,
+            merge: false,
+            depth_difference: 1,
+            random_difference: 5.0,
+            device: None,
+            with_rate: false,
+            extra: Vec::new(),
+        }
+    }
+}
+
+fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
+    let mut options = Options::default();
+    let (mut summary, mut format, mut output, mut files) = (false, Format::Text, None, Vec::new());
+    let mut parser = lexopt::Parser::from_args(words);
+    while let Some(word) = parser.next()? {
+        match word {
+            Long("summary") => summary = true,
+            Long("format") => format = arguments::format(&mut parser, &[Format::Text, Format::Json])?,
+            Long("output") | Short('o') => output = Some(PathBuf::from(parser.value()?)),
+            Long("device") => options.device = Some(arguments::text(&mut parser, "--device")?),
+            Long("rate") => options.with_rate = true,
+            Long("option") => options.extra.push(arguments::text(&mut parser, "--option")?),
+            Long("depth-limit") => options.depth_limit = arguments::number(&mut parser, "--depth-limit", 1)?,
+            Long("min-time") => {
+                options.min_time_us = (arguments::milliseconds(&mut parser, "--min-time")? * 1e3) as u64;
+            }
+            Long("min-ios") => options.min_ios = arguments::number(&mut parser, "--min-ios", 0)?,
+            Long("min-rate") => options.min_rate_kib = arguments::number(&mut parser, "--min-rate", 0)?,
+            Long("merge") => options.merge = true,
+            Long("merge-depth") => {
+                options.depth_difference = arguments::number(&mut parser, "--merge-depth", 0)?;
+            }
+            Long("merge-random") => {
+                options.random_difference = arguments::fraction(&mut parser, "--merge-random")?;
+            }
+            Value(file) => files.push(PathBuf::from(file)),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    if format == Format::Json && !summary {
+        return Err(Failure::new("--format=json is a form of the summary; add --summary"));
+    }
+    let (_, processes) = read(&arguments::one_file(files)?, &options, streams)?;
+    let described = describe(processes, &options, streams)?;
+    match (summary, format) {
+        (true, Format::Json) => text::json(&described, streams)?,
+        (true, _) => text::summary(&described, streams)?,
+        (false, _) if described.is_empty() => {
+            let hint = "no process did enough; lower --min-time or --min-ios, or look at --summary";
+            return Err(Failure::new(hint));
+        }
+        (false, _) => print_job_file(&described, &options, output.as_deref(), streams)?,
+    }
+    Ok(0)
+}
+
+const FIO_USAGE: &str = "\
+fio-btrace2fio: [options] <blktrace bin file>
+\t-t\tIgnore tasks shorter than this (usec)
+\t-n\tIgnore tasks with fewer I/Os
+\t-f\tPrint a job file
+\t-d\tFile or device of the jobs
+\t-r\tIgnore tasks below this rate (KiB/sec)
+\t-R\tPut the rate into the jobs (def=0)
+\t-D\tLargest queue depth (def=256)
+\t-c\tJoin jobs that are alike (def=0)
+\t-u\tDifference in depth of jobs alike (def=1)
+\t-x\tDifference in randomness of jobs alike (def=5)
+\t-a\tLine to add to each job";
+
+fn run_as_fio(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
+    let mut options = Options { ..Options::default() };
+    let (mut job_file, mut files) = (false, Vec::new());
+    if let Err(failure) = read_fio_options(words, &mut options, &mut job_file, &mut files) {
+        writeln!(streams.err, "fio-btrace2fio: {failure}\n{FIO_USAGE}")?;
+        return Ok(1);
+    }
+    // `-f` is a switch; a name between it and the trace is where the job file goes.
+    let output = if job_file && files.len() == 2 { Some(files.remove(0)) } else { None };
+    let Some(trace) = files.first() else {
+        writeln!(streams.err, "{FIO_USAGE}")?;
+        return Ok(1);
+    };
+    let (events, processes) = read(trace, &options, streams)?;
+    let described = describe(processes, &options, streams)?;
+    if job_file {
+        print_job_file(&described, &options, output.as_deref(), streams)?;
+    } else {
+        writeln!(streams.out, "Traces loaded: {events}")?;
+        text::summary(&described, streams)?;
+    }
+    Ok(0)
+}
+
+fn read_fio_options(
+    words: &[OsString],
+    options: &mut Options,
+    job_file: &mut bool,
+    files: &mut Vec<PathBuf>,
+) -> Result<(), Failure> {
+    let mut parser = lexopt::Parser::from_args(words);
+    while let Some(word) = parser.next()? {
+        match word {
+            Short('t') => options.min_time_us = arguments::number(&mut parser, "-t", 0)?,
+            Short('n') => options.min_ios = arguments::number(&mut parser, "-n", 0)?,
+            Short('f') => *job_file = true,
+            Short('d') => options.device = Some(arguments::text(&mut parser, "-d")?),
+            Short('r') => options.min_rate_kib = arguments::number(&mut parser, "-r", 0)?,
+            Short('R') => options.with_rate = true,
+            Short('D') => options.depth_limit = arguments::number(&mut parser, "-D", 1)?,
+            Short('c') => options.merge = arguments::number(&mut parser, "-c", 0)? != 0,
+            Short('u') => options.depth_difference = arguments::number(&mut parser, "-u", 0)?,
+            Short('x') => options.random_difference = arguments::fraction(&mut parser, "-x")?,
+            Short('a') => options.extra.push(arguments::text(&mut parser, "-a")?),
+            Value(file) => files.push(PathBuf::from(file)),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    Ok(())
+}
+
+fn print_job_file(
+    described: &[Described],
+    options: &Options,
+    output: Option<&Path>,
+    streams: &mut Streams<'_>,
+) -> Result<(), Failure> {
+    let text = text::job_file(described, options);
+    match output {
+        Some(path) => std::fs::write(path, text).map_err(|error| Failure::file(path, &error)),
+        None => Ok(streams.out.write_all(text.as_bytes())?),
+    }
+}
+
+/// Number of records, and the processes that queued requests. A trace that breaks off counts as far as it goes.
+fn read(path: &Path, options: &Options, streams: &mut Streams<'_>) -> Result<(u64, Vec<Process>), Failure> {
+    let mut trace = Trace::open(path, input::open(path)?)?;
+    let (mut tracker, mut events) = (Tracker::default(), 0);
+    loop {
+        match trace.next() {
+            Ok(Some(event)) => tracker.add(&event),
+            Ok(None) => break,
+            Err(broken) => {
+                let place = path.display();
+                writeln!(streams.err, "{place}: after {events} records: {broken}; the rest is left out")?;
+                break;
+            }
+        }
+        events += 1;
+    }
+    let mut processes = tracker.into_processes();
+    let mut capped = false;
+    for process in &mut processes {
+        capped |= process.depth > options.depth_limit;
+        process.depth = process.depth.min(options.depth_limit);
+    }
+    if capped {
+        let limit = options.depth_limit;
+        writeln!(
+            streams.err,
+            "completions are missing from the trace, or the depth is high: capped at {limit}"
+        )?;
+    }
+    Ok((events, processes))
+}
+
+/// The processes that did enough, joined if that was asked for, with the files for their jobs.
+fn describe(
+    processes: Vec<Process>,
+    options: &Options,
+    streams: &mut Streams<'_>,
+) -> Result<Vec<Described>, Failure> {
+    let first_ns = processes.iter().map(|process| process.start_ns).min().unwrap_or_default();
+    let mut kept: Vec<Process> =
+        processes.into_iter().filter(|process| did_enough(process, options)).collect();
+    if options.merge {
+        kept = process::collapse(kept, options.depth_difference, options.random_difference);
+    }
+    // The busiest first; a stable sort, so that the others stay in the order of the trace.
+    kept.sort_by_key(|process| std::cmp::Reverse(process.ios()));
+    let names = device_names(&kept, options, streams)?;
+    let described = kept.into_iter().map(|process| {
+        let files = match &options.device {
+            Some(device) => vec![device.clone()],
+            None => process.devices.iter().filter_map(|device| names.get(device).cloned()).collect(),
+        };
+        let delay_us = (process.start_ns - first_ns) / 1000;
+        Described { process, files, delay_us }
+    });
+    Ok(described.collect())
+}
+
+fn did_enough(process: &Process, options: &Options) -> bool {
+    let fastest = process.directions().map(|direction| process.rate_kib(direction)).max().unwrap_or_default();
+    process.run_time_us() >= options.min_time_us
+        && process.ios() >= options.min_ios
+        && fastest >= options.min_rate_kib
+}
+
+/// The paths of all devices that this machine has under these numbers; the others are told.
+fn device_names(
+    processes: &[Process],
+    options: &Options,
+    streams: &mut Streams<'_>,
+) -> Result<BTreeMap<Device, String>, Failure> {
+    let mut names = BTreeMap::new();
+    if options.device.is_some() {
+        return Ok(names);
+    }
+    let devices: BTreeSet<Device> = processes.iter().flat_map(|process| &process.devices).copied().collect();
+    for device in devices {
+        let Device { major, minor } = device;
+        match device_name(device) {
+            Some(name) => {
+                names.insert(device, name);
+            }
+            None => {
+                writeln!(streams.err, "failed to find device {major}/{minor}; name a device for the jobs")?
+            }
+        }
+    }
+    Ok(names)
+}
+
+fn device_name(device: Device) -> Option<String> {
+    let path = format!("/sys/dev/block/{}:{}/uevent", device.major, device.minor);
+    let text = std::fs::read_to_string(path).ok()?;
+    let name = text.lines().find_map(|line| line.strip_prefix("DEVNAME="))?;
+    Some(format!("/dev/{name}"))
+}
+
+#[cfg(test)]
+mod tests;
