@@ -23,6 +23,8 @@ pub(crate) enum Measure {
     RateOnDevice(DeviceKind, Vec<String>),
     /// Time from start to exit, over so many runs.
     Wall(Vec<String>, usize),
+    /// What more words add to the time of a job, in nanoseconds for each of its I/Os.
+    Added { job: Vec<String>, more: Vec<String>, ios: u32 },
     /// User-space instructions per I/O.
     Instructions(Vec<String>),
     /// Peak memory of all processes together.
@@ -37,6 +39,7 @@ pub(crate) fn all() -> Vec<Case> {
             cases.push(device_case(engine, kind, depth));
         }
     }
+    cases.extend(log_cases());
     cases.extend(whole_runs());
     cases
 }
@@ -82,6 +85,31 @@ fn device_case(engine: &str, kind: DeviceKind, depth: u32) -> Case {
     }
 }
 
+/// I/Os of a run with logs.
+const LOGGED: u32 = 4_000_000;
+
+/// Per-I/O latency logs at the rate that a job without a device reaches.
+fn log_cases() -> Vec<Case> {
+    let job = |depth: u32| format!("{ENDLESS} --norandommap --iodepth={depth} --number_ios={LOGGED}");
+    let added = |depth: u32| Case {
+        name: format!("null, depth {depth}: time that write_lat_log adds per I/O"),
+        unit: Unit::Nanoseconds,
+        goal: Goal::RatioBelow(0.5),
+        measure: Measure::Added {
+            job: words(&job(depth)),
+            more: words("--write_lat_log=bench"),
+            ios: LOGGED,
+        },
+    };
+    let memory = Case {
+        name: "null, depth 32: 4 million I/Os with write_lat_log, peak memory".to_owned(),
+        unit: Unit::Mebibytes,
+        goal: Goal::Below(32.0),
+        measure: Measure::Memory(words(&format!("{} --write_lat_log=bench", job(32)))),
+    };
+    vec![added(1), added(32), memory]
+}
+
 fn whole_runs() -> Vec<Case> {
     let small = "--name=bench --ioengine=null --rw=randread --bs=4k --size=1m";
     let many =
@@ -98,6 +126,12 @@ fn whole_runs() -> Vec<Case> {
             unit: Unit::Milliseconds,
             goal: Goal::RatioBelow(1.0),
             measure: Measure::Wall(words(many), 5),
+        },
+        Case {
+            name: "1,000 jobs of 64 KiB on null, json+ with an entry for each".to_owned(),
+            unit: Unit::Milliseconds,
+            goal: Goal::RatioBelow(0.33),
+            measure: Measure::Wall(words(&many.replace("--group_reporting", "--output-format=json+")), 5),
         },
         Case {
             name: "1,000 jobs on null for 5 s, peak memory".to_owned(),
@@ -127,11 +161,18 @@ mod tests {
     #[test]
     fn words_are_options() {
         for case in all() {
+            if let Measure::Added { job, more, .. } = &case.measure {
+                assert!(job.iter().chain(more).all(|word| word.starts_with("--")), "{}", case.name);
+                continue;
+            }
             let (Measure::Rate(words)
             | Measure::RateOnDevice(_, words)
             | Measure::Wall(words, _)
             | Measure::Instructions(words)
-            | Measure::Memory(words)) = case.measure;
+            | Measure::Memory(words)) = case.measure
+            else {
+                continue;
+            };
             assert!(words.iter().all(|word| word.starts_with("--")), "{}: {words:?}", case.name);
         }
     }

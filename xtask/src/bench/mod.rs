@@ -127,6 +127,9 @@ fn measure(measure: &Measure, programs: &Programs, devices: &Devices, rounds: us
         Measure::Wall(words, rounds) => {
             programs.in_turns(*rounds, |program| programs.wall_ms(program, words))
         }
+        Measure::Added { job, more, ios } => {
+            programs.in_turns(rounds, |program| programs.added_ns(program, job, more, *ios))
+        }
         Measure::Instructions(words) => callgrind::instructions(programs, words),
         Measure::Memory(words) => memory::peaks(programs, words),
     };

@@ -103,6 +103,20 @@ impl Programs {
         Ok(start.elapsed().as_secs_f64() * 1000.0)
     }
 
+    /// What more words add to a job of so many I/Os, in nanoseconds per I/O from start to exit.
+    pub(crate) fn added_ns(
+        &self,
+        program: Program,
+        job: &[String],
+        more: &[String],
+        ios: u32,
+    ) -> Result<f64, String> {
+        let plain = self.wall_ms(program, job)?;
+        let whole: Vec<String> = job.iter().chain(more).cloned().collect();
+        let added = self.wall_ms(program, &whole)? - plain;
+        Ok(added * 1e6 / f64::from(ios))
+    }
+
     /// Runs to the end and gives what was printed; a run that failed is no measurement.
     pub(crate) fn finish(&self, program: Program, mut command: Command) -> Result<String, String> {
         self.interrupt.check()?;

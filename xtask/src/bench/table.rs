@@ -11,6 +11,8 @@ pub(crate) enum Unit {
     PerSecond,
     /// Milliseconds.
     Milliseconds,
+    /// Nanoseconds.
+    Nanoseconds,
     /// Instructions.
     Instructions,
     /// MiB.
@@ -23,6 +25,7 @@ impl Unit {
             Unit::PerSecond if value >= 1e6 => format!("{:.2} M IOPS", value / 1e6),
             Unit::PerSecond => format!("{:.1} k IOPS", value / 1e3),
             Unit::Milliseconds => format!("{value:.1} ms"),
+            Unit::Nanoseconds => format!("{value:.0} ns"),
             Unit::Instructions => format!("{value:.0}"),
             Unit::Mebibytes => format!("{value:.0} MiB"),
         }
@@ -52,7 +55,7 @@ impl Goal {
     fn show(self, unit: Unit) -> String {
         match self {
             Goal::RatioAtLeast(limit) => format!(">= {limit:.1}x"),
-            Goal::RatioBelow(limit) => format!("< {limit:.1}x"),
+            Goal::RatioBelow(limit) => format!("< {}x", (limit * 100.0).round() / 100.0),
             Goal::Below(limit) => format!("< {}", unit.show(limit)),
         }
     }
