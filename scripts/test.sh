@@ -72,6 +72,7 @@ summary() {
 
 install_missing_packages "$scratch/packages"
 install_missing_components
+[ "${1:-}" = --checks-only ] || install_fio_plot "$scratch/fio-plot"
 : >"$scratch/tests"
 step_with fmt formatting cargo fmt --all -- --check
 step_with clippy lints cargo clippy --workspace --all-targets --locked -- -D warnings

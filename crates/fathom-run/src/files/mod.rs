@@ -6,6 +6,7 @@ pub mod layout;
 mod mounted;
 pub mod names;
 pub mod open;
+pub(crate) mod scheduler;
 
 use crate::plan::WorkerPlan;
 use crate::random::{SeedUse, Seeds};

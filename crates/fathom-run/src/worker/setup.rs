@@ -179,6 +179,7 @@ fn open_files(context: &WorkerContext<'_>) -> Option<OpenFiles> {
             return None;
         }
     };
+    switch_scheduler(context, &files)?;
     if job.file.pre_read {
         context.set_stage(Stage::PreReading);
         if let Err(errno) = files.read_into_cache() {
@@ -192,6 +193,29 @@ fn open_files(context: &WorkerContext<'_>) -> Option<OpenFiles> {
         place.store(*device, Relaxed);
     }
     Some(files)
+}
+
+/// `ioscheduler`: whatever the job's files lie on.
+fn switch_scheduler(context: &WorkerContext<'_>, files: &OpenFiles) -> Option<()> {
+    let Some(scheduler) = &context.job().file.ioscheduler else { return Some(()) };
+    match files::scheduler::switch(&files.devices, scheduler) {
+        Ok(0) => {
+            let name = &context.job().name;
+            context.messages.send(&Message::Output(format!(
+                "fathom: job {name}: ioscheduler has no effect: no block device with a choice of schedulers lies below its files"
+            )));
+            Some(())
+        }
+        Ok(_) => Some(()),
+        Err(errno) => {
+            context.messages.send(&Message::Error(format!(
+                "fio: unable to set io scheduler to {scheduler}\nfathom: /sys/block/*/queue/scheduler lists what a device offers; \
+                 setting one needs root"
+            )));
+            context.fail(errno.0, &format!("file:backend.c, func=iosched_switch, error={errno}"));
+            None
+        }
+    }
 }
 
 /// Says that files are being laid out.

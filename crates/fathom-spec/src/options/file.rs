@@ -111,7 +111,7 @@ options! {
     Built Choice fallocate: Fallocate = "native", { choices: Fallocate::CHOICES };
 
     /// Switch the block device to this scheduler before the run
-    Later Text ioscheduler: Option<String>;
+    Built Text ioscheduler: Option<String>;
 
     /// Zone handling
     Later Choice zonemode: ZoneMode = "none", { choices: ZoneMode::CHOICES };

@@ -32,6 +32,35 @@ fn sizes(directory: &Path) -> Vec<(String, u64)> {
 }
 
 #[test]
+fn the_scheduler_of_the_device_is_switched() {
+    let device = require!(LoopDevice::new(MIB));
+    let name = device.path().file_name().expect("a name").to_string_lossy().into_owned();
+    let in_use = || std::fs::read_to_string(format!("/sys/block/{name}/queue/scheduler")).expect("a list");
+    let directory = scratch();
+    let words = |scheduler: &str| {
+        format!(
+            "--name=a --filename={} --rw=read --bs=4k --size=64k --ioscheduler={scheduler}",
+            device.path().display()
+        )
+    };
+    for scheduler in ["mq-deadline", "none"] {
+        if !in_use().contains(scheduler) {
+            skip!("this kernel has no scheduler {scheduler}");
+        }
+        run(directory.path(), &words(scheduler));
+        assert!(in_use().contains(&format!("[{scheduler}]")), "{}", in_use());
+    }
+    let refused = Launch::fathom(directory.path()).words(&words("nonsense")).run();
+    assert_eq!(refused.code(), 1);
+    assert!(
+        refused.stderr.starts_with("fio: unable to set io scheduler to nonsense\n"),
+        "{}",
+        refused.stderr
+    );
+    assert!(in_use().contains("[none]"), "{}", in_use());
+}
+
+#[test]
 fn laid_out_files_have_their_size() {
     let directory = scratch();
     run(directory.path(), "--name=job --rw=read --bs=4k --size=48k --nrfiles=3 --numjobs=2");

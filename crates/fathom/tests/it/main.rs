@@ -11,6 +11,7 @@
 mod support;
 
 mod bad_input;
+mod clients;
 mod effects_calls;
 mod effects_files;
 mod effects_order;
@@ -22,9 +23,11 @@ mod intervals;
 mod invariants;
 mod killed;
 mod logs;
+mod published_scripts;
 mod priorities;
 mod report_stream;
 mod same_reports;
 mod seeds_files;
 mod seeds_groups;
 mod seeds_randrw;
+mod tools;

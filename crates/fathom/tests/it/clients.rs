@@ -1,0 +1,81 @@
+//! Programs that others wrote to read fio's output: they must not notice which program made it.
+
+use crate::support::devices::LoopDevice;
+use crate::support::program::{Finished, Launch, path};
+use crate::support::{MIB, file_of, scratch};
+use std::path::{Path, PathBuf};
+
+/// Where `bench-fio` and `fio-plot` were installed.
+fn fio_plot() -> Result<PathBuf, String> {
+    let directory = std::env::var_os("FATHOM_TEST_FIO_PLOT").map(PathBuf::from);
+    let found = directory.filter(|directory| directory.join("bench-fio").exists());
+    found.ok_or_else(|| "the Python package fio-plot is not installed (scripts/set-up.sh does it)".to_owned())
+}
+
+/// Runs one of its programs in `directory`, with the program under test as `fio`.
+fn client(bin: &Path, name: &str, directory: &Path, words: &str) -> Finished {
+    let link = directory.join("bin");
+    if !link.exists() {
+        std::fs::create_dir(&link).expect("a directory");
+        std::os::unix::fs::symlink(path(), link.join("fio")).expect("a link");
+    }
+    let search = format!("PATH={}:{}:/usr/bin:/bin", link.display(), bin.display());
+    Launch::of(Path::new("env"), directory)
+        .argument(search)
+        .argument("MPLBACKEND=Agg")
+        .argument(format!("MPLCONFIGDIR={}", directory.display()))
+        .argument(bin.join(name))
+        .words(words)
+        .timeout(std::time::Duration::from_secs(180))
+        .run()
+}
+
+#[test]
+fn bench_fio_runs_a_sweep_and_fio_plot_draws_it() {
+    let bin = require!(fio_plot());
+    let directory = scratch();
+    file_of(directory.path(), "data", 16 * MIB);
+    let words = "--target data --type file --size 16M --mode randread randrw --rwmixread 75 --output out --iodepth 1 4 \
+                 --numjobs 1 2 --runtime 2 --engine libaio --direct 0 --destructive --time-based --loginterval 200 --quiet";
+    let sweep = client(&bin, "bench-fio", directory.path(), words);
+    assert_eq!(sweep.code(), 0, "{}{}", sweep.stdout, sweep.stderr);
+    let results = directory.path().join("out/data/4k");
+    for name in ["randread-4-2.json", "randread-iodepth-4-numjobs-2_lat.2.log"] {
+        assert!(results.join(name).exists(), "{name}: {}{}", sweep.stdout, sweep.stderr);
+    }
+    let mixed = "out/data/randrw75/4k";
+    let charts = [
+        "-i out/data/4k -L -r randread -t iops",
+        "-i out/data/4k -l -r randread",
+        "-i out/data/4k -N -r randread -d 4",
+        "-i out/data/4k -H -r randread -d 4 -n 1",
+        "-i out/data/4k -g -r randread -t bw iops lat -d 1 4 -n 1 2",
+        "-i out/data/4k -g -r randread -t slat clat -d 4 -n 2",
+        "-i out/data/4k out/data/4k -C -r randread",
+        &format!("-i {mixed} -l -r randrw -f read"),
+        &format!("-i {mixed} -g -r randrw -t bw iops lat -d 4 -n 2 -f read write"),
+    ];
+    for (number, words) in charts.iter().enumerate() {
+        let chart =
+            client(&bin, "fio-plot", directory.path(), &format!("{words} -T title -o chart{number}.png"));
+        let image = std::fs::read(directory.path().join(format!("chart{number}.png"))).unwrap_or_default();
+        assert!(image.starts_with(b"\x89PNG"), "{words}: {}{}", chart.stdout, chart.stderr);
+    }
+}
+
+/// The crate wants these options in the global section and nothing optional missing.
+#[test]
+fn the_crate_fio_results_reads_the_json() {
+    let device = require!(LoopDevice::new(4 * MIB));
+    let directory = scratch();
+    let words = format!(
+        "--output-format=json --filename={} --size=1M --cpus_allowed=0 --cpus_allowed_policy=split --ioscheduler=none \
+         --direct=1 --rw=randrw --bs=4k --ioengine=libaio --iodepth=4 --runtime=10 --numjobs=2 --name=job",
+        device.path().display()
+    );
+    let finished = Launch::fathom(directory.path()).words(&words).run().expect_clean();
+    let result: fio_results::FioResult =
+        serde_json::from_str(&finished.stdout).unwrap_or_else(|error| panic!("{error}: {}", finished.stdout));
+    assert_eq!(result.jobs.len(), 2);
+    assert!(result.jobs.iter().all(|job| job.read.total_ios + job.write.total_ios == 256), "{result:?}");
+}
