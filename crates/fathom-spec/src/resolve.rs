@@ -9,6 +9,7 @@ pub(crate) mod inverse;
 mod logs;
 mod measurement;
 mod rate;
+mod steady_state;
 mod time;
 mod wait;
 mod zones;
@@ -53,6 +54,8 @@ const RULES: &[Rule] = &[
     logs::check_issue_time,
     logs::note_idle_options,
     groups::check_latency_percentiles,
+    steady_state::check_window,
+    steady_state::check_group,
     groups::check_job_count,
 ];
 

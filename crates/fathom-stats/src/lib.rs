@@ -12,6 +12,7 @@ pub mod live;
 pub mod report;
 pub mod samples;
 pub mod series;
+pub mod steady_state;
 
 pub use histogram::Histogram;
 pub use latency::LatencyStats;

@@ -97,6 +97,11 @@ impl LatencySamples {
         self.max_ns.load(Relaxed)
     }
 
+    /// Sum of the values so far in ns.
+    pub fn sum_ns(&self) -> u64 {
+        self.sum_ns.load(Relaxed)
+    }
+
     fn reset(&self) {
         if self.count.swap(0, Relaxed) != 0 {
             for counter in [

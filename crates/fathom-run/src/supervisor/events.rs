@@ -32,6 +32,9 @@ impl<O: Observer> Supervisor<'_, O> {
         if self.options.tick.is_some() {
             wait = wait.min(self.live.time_to_next(now));
         }
+        for group in &self.steady {
+            wait = wait.min(group.time_to_next(now));
+        }
         if let Some(intervals) = &self.intervals {
             wait = wait.min(intervals.time_to_next(now));
         }

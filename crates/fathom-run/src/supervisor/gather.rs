@@ -119,6 +119,7 @@ impl<O: Observer> Supervisor<'_, O> {
             distribution: samples.distribution.each_ref().map(|counter| counter.load(Relaxed)),
             tolerated_errors: tolerated(job, block),
             latency_goal: LatencyGoal { depth: worker.depth, percentile: 100.0, ..LatencyGoal::default() },
+            steady_state: self.steady_state_of(index),
             view: view(job),
             ..JobReport::default()
         };

@@ -12,6 +12,7 @@ mod logs;
 mod schedule;
 mod series;
 mod spawn;
+mod steady;
 mod watch;
 
 use crate::idleness::IdleProcess;
@@ -32,6 +33,7 @@ use logs::LogWriter;
 use series::Series;
 use std::path::PathBuf;
 use std::time::Duration;
+use steady::SteadyGroup;
 
 /// Runs a worker with the engine of its job.
 pub type RunWorker = fn(&WorkerContext<'_>);
@@ -144,6 +146,7 @@ struct Supervisor<'a, O> {
     live: live::LiveView,
     intervals: Option<IntervalWatch>,
     idle: Option<IdleProcess>,
+    steady: Vec<SteadyGroup>,
     notes: Vec<String>,
     started_ns: u64,
     batch: u32,
@@ -184,6 +187,7 @@ pub fn run<O: Observer>(
         live: live::LiveView::default(),
         intervals: None,
         idle: None,
+        steady: steady::groups(plan),
         notes: Vec::new(),
         started_ns: monotonic_ns(),
         batch: 0,

@@ -39,6 +39,7 @@ impl<O: Observer> Supervisor<'_, O> {
                 self.give_up_on(index);
             }
         }
+        self.watch_steady_states(now);
         self.tick_if_due(now);
         self.report_if_due(now);
     }

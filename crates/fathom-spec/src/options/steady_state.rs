@@ -10,22 +10,22 @@ options! {
     pub struct SteadyStateOptions at job.steady_state, in SteadyState, table TABLE;
 
     /// Criterion and limit, e.g. bw_slope:0.3% or iops:100
-    Later Choice steadystate: SteadyState = "iops_slope:0.01%", {
+    Built Choice steadystate: SteadyState = "iops_slope:0.01%", {
         aliases: &["ss"],
         choices: SteadyCriterion::CHOICES,
     };
 
     /// Window length; 0 is off
-    Later Time steadystate_duration: Duration = "0", { aliases: &["ss_dur"], parent: Some("steadystate") };
+    Built Time steadystate_duration: Duration = "0", { aliases: &["ss_dur"], parent: Some("steadystate") };
 
     /// Time before the window starts
-    Later Time steadystate_ramp_time: Duration = "0", {
+    Built Time steadystate_ramp_time: Duration = "0", {
         aliases: &["ss_ramp"],
         parent: Some("steadystate"),
     };
 
     /// Sampling step, at least 1 s
-    Later Time steadystate_check_interval: Duration = "1", {
+    Built Time steadystate_check_interval: Duration = "1", {
         aliases: &["ss_interval"],
         parent: Some("steadystate"),
     };

@@ -28,7 +28,8 @@ pub(super) fn check_latency_percentiles(job: &mut JobSpec, review: &mut Review<'
     Ok(())
 }
 
-fn opens_group(job: &JobSpec) -> bool {
+/// Whether a job is the first of its group.
+pub(super) fn opens_group(job: &JobSpec) -> bool {
     job.threads.stonewall || job.measurement.new_group
 }
 

@@ -31,3 +31,4 @@ mod seeds_files;
 mod seeds_groups;
 mod seeds_randrw;
 mod tools;
+mod steady_state;

@@ -1,0 +1,205 @@
+//! `steadystate`: samples what jobs do, and ends them when their figures have settled. The workers do nothing for it.
+
+use super::{Observer, Standing, Supervisor};
+use crate::plan::Plan;
+use crate::region::{Order, Region};
+use fathom_spec::JobSpec;
+use fathom_spec::value::SteadyCriterion;
+use fathom_stats::report::{SteadyStateMetric, SteadyStateReport};
+use fathom_stats::steady_state::{Criterion, Judgement, Sample, Window};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// Clones that are judged together: one, or all of a group with `group_reporting`.
+pub(super) struct SteadyGroup {
+    /// Indices of the clones.
+    members: Vec<usize>,
+    criterion: Criterion,
+    ramp_ns: u64,
+    interval_ns: u64,
+    duration: Duration,
+    window: Window,
+    judgement: Judgement,
+    attained: bool,
+    /// Start of the current step, once the clones record.
+    step: Option<Step>,
+}
+
+/// Totals of the clones at the start of a sampling step.
+#[derive(Clone, Copy)]
+struct Step {
+    since_ns: u64,
+    /// Sum of the clones' epochs: changes when one of them begins its figures anew.
+    epochs: u64,
+    ios: u64,
+    bytes: u64,
+    latencies: u64,
+    latency_sum_ns: u64,
+}
+
+/// All groups of a plan.
+pub(super) fn groups(plan: &Plan) -> Vec<SteadyGroup> {
+    let mut groups: Vec<SteadyGroup> = Vec::new();
+    for (index, worker) in plan.workers.iter().enumerate() {
+        let job = plan.job_of(worker);
+        let Some(mut group) = SteadyGroup::of(job) else { continue };
+        let partner = groups.iter_mut().find(|group| {
+            let first = &plan.workers[group.members[0]];
+            let grouped = job.measurement.group_reporting && plan.job_of(first).measurement.group_reporting;
+            grouped && first.group_id == worker.group_id
+        });
+        match partner {
+            Some(partner) => partner.members.push(index),
+            None => {
+                group.members.push(index);
+                groups.push(group);
+            }
+        }
+    }
+    groups
+}
+
+impl SteadyGroup {
+    fn of(job: &JobSpec) -> Option<SteadyGroup> {
+        let options = &job.steady_state;
+        if !job.is_set("steadystate") || options.steadystate_duration.is_zero() {
+            return None;
+        }
+        use SteadyCriterion::{Bandwidth, BandwidthSlope, Iops, IopsSlope, Latency, LatencySlope};
+        let (metric, slope) = match options.steadystate.criterion {
+            Iops => (SteadyStateMetric::Iops, false),
+            IopsSlope => (SteadyStateMetric::Iops, true),
+            Bandwidth => (SteadyStateMetric::Bandwidth, false),
+            BandwidthSlope => (SteadyStateMetric::Bandwidth, true),
+            Latency => (SteadyStateMetric::Latency, false),
+            LatencySlope => (SteadyStateMetric::Latency, true),
+        };
+        let (limit, percent) = (options.steadystate.limit, options.steadystate.percent);
+        let interval_ns = (options.steadystate_check_interval.as_nanos() as u64).max(1);
+        let length = options.steadystate_duration.as_nanos() as u64 / interval_ns;
+        Some(SteadyGroup {
+            members: Vec::new(),
+            criterion: Criterion { metric, slope, percent, limit },
+            ramp_ns: options.steadystate_ramp_time.as_nanos() as u64,
+            interval_ns,
+            duration: options.steadystate_duration,
+            window: Window::new(length as usize),
+            judgement: Judgement::default(),
+            attained: false,
+            step: None,
+        })
+    }
+
+    /// Time until the next sample is due.
+    pub(super) fn time_to_next(&self, now_ns: u64) -> Duration {
+        match &self.step {
+            Some(step) if !self.attained => {
+                Duration::from_nanos((step.since_ns + self.interval_ns).saturating_sub(now_ns))
+            }
+            _ => Duration::MAX,
+        }
+    }
+
+    /// Takes the sample that is due, if one is; true when the group has just become steady.
+    fn sample(&mut self, region: &Region, now_ns: u64) -> bool {
+        if self.attained {
+            return false;
+        }
+        let start = self.members.iter().map(|&index| region.worker(index).start_ns.load(Relaxed)).min();
+        // All of them have to record before any figure is one of the group.
+        let Some(begin) = start.filter(|&start| start != 0).map(|start| start + self.ramp_ns) else {
+            return false;
+        };
+        if now_ns < begin {
+            return false;
+        }
+        let totals = self.totals(region, now_ns);
+        let Some(step) = self.step.filter(|step| step.epochs == totals.epochs) else {
+            self.window.clear();
+            self.step = Some(totals);
+            return false;
+        };
+        if now_ns < step.since_ns + self.interval_ns {
+            return false;
+        }
+        self.window.push(totals.since(&step));
+        self.step = Some(totals);
+        if let Some(judgement) = self.window.judge(&self.criterion) {
+            self.judgement = judgement;
+            self.attained = judgement.attained;
+        }
+        self.attained
+    }
+
+    fn totals(&self, region: &Region, now_ns: u64) -> Step {
+        let mut totals =
+            Step { since_ns: now_ns, epochs: 0, ios: 0, bytes: 0, latencies: 0, latency_sum_ns: 0 };
+        for &index in &self.members {
+            let samples = &region.worker(index).samples;
+            totals.epochs += samples.epoch.load(Relaxed);
+            for direction in &samples.directions {
+                totals.ios += direction.completed.load(Relaxed);
+                totals.bytes += direction.bytes.load(Relaxed);
+                totals.latencies += direction.clat.count();
+                totals.latency_sum_ns += direction.clat.sum_ns();
+            }
+        }
+        totals
+    }
+
+    /// The outcome so far.
+    fn report(&self) -> SteadyStateReport {
+        let latency = self.criterion.metric == SteadyStateMetric::Latency;
+        SteadyStateReport {
+            metric: self.criterion.metric,
+            slope_mode: self.criterion.slope,
+            percent: self.criterion.percent,
+            limit: self.criterion.limit,
+            duration_seconds: self.duration.as_secs(),
+            attained: self.attained,
+            criterion: self.judgement.criterion,
+            max_deviation: self.judgement.max_deviation,
+            slope: self.judgement.slope,
+            iops: self.window.figures(|sample| sample.iops),
+            bytes_per_second: self.window.figures(|sample| sample.bytes_per_second),
+            latency_ns: if latency { self.window.figures(|sample| sample.latency_ns) } else { Vec::new() },
+        }
+    }
+}
+
+impl Step {
+    /// What happened since an earlier step, per second.
+    fn since(&self, earlier: &Step) -> Sample {
+        let span_ns = u128::from((self.since_ns - earlier.since_ns).max(1));
+        let per_second =
+            |now: u64, before: u64| (u128::from(now.saturating_sub(before)) * 1_000_000_000 / span_ns) as u64;
+        let latencies = self.latencies.saturating_sub(earlier.latencies).max(1);
+        Sample {
+            iops: per_second(self.ios, earlier.ios),
+            bytes_per_second: per_second(self.bytes, earlier.bytes),
+            latency_ns: self.latency_sum_ns.saturating_sub(earlier.latency_sum_ns) / latencies,
+        }
+    }
+}
+
+impl<O: Observer> Supervisor<'_, O> {
+    /// Samples the jobs that wait for a steady state, and ends those that have reached it.
+    pub(super) fn watch_steady_states(&mut self, now_ns: u64) {
+        for group in &mut self.steady {
+            let running = group
+                .members
+                .iter()
+                .any(|&index| matches!(self.tracked[index].standing, Standing::Started { .. }));
+            if running && group.sample(&self.region, now_ns) {
+                for &index in &group.members {
+                    self.region.worker(index).send(Order::Stop);
+                }
+            }
+        }
+    }
+
+    /// What became of the steady state that a clone was to reach.
+    pub(super) fn steady_state_of(&self, index: usize) -> Option<SteadyStateReport> {
+        self.steady.iter().find(|group| group.members.contains(&index)).map(SteadyGroup::report)
+    }
+}
