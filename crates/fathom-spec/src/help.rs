@@ -29,6 +29,7 @@ pub(crate) fn usage(program_name: &str) -> String {
     for (option, help) in program_options::usage_entries() {
         let _ = write!(text, "\n  {option:<22}\t{help}");
     }
+    text.push_str("\n\nSmall tools for logs, reports, traces and data: `fathom tools` lists them.");
     text.push_str("\n\nfathom is free software under the MIT or the Apache-2.0 licence");
     text
 }
