@@ -96,7 +96,8 @@ impl Call {
 
     /// Does the work; the exit code. A reader of the output that has gone away is no failure.
     pub fn run(&self, words: &[OsString], streams: &mut Streams<'_>) -> u8 {
-        let asks_for_help = words.iter().take_while(|word| *word != "--").any(|word| word == "--help");
+        let asks_for_help =
+            words.iter().take_while(|word| *word != "--").any(|word| word == "--help" || word == "-h");
         let done = match self.help {
             Some(help) if asks_for_help => {
                 streams.out.write_all(help.as_bytes()).map_err(Failure::from).map(|()| 0)

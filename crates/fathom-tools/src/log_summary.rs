@@ -24,7 +24,7 @@ each interval and one for all of the time. A window of an averaged log counts in
 with it; in a log of single I/Os each counts once. Each file and direction is a series.
 
   --interval=TIME          length of an interval; default 1s
-  --combine=sum|average    how the means of several series become one; default average
+  --combine=sum|average    the means of all series added up, or the average over their lines; default average
   --each                   print the mean of each series rather than percentiles over all of them
   --direction=read|write|trim  only this direction
   --percentiles=LIST       default 50,90,95,99
@@ -86,7 +86,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
     }
     let all = series::read(&arguments::some_files(files)?, direction)?;
     let intervals = intervals::divide(&all, options.interval_ms)?;
-    let whole = intervals::whole(&all)?;
+    let whole = intervals::whole(&all);
     match options.format {
         Format::Json => {
             let rows: Vec<Json> = intervals.iter().map(|interval| options.json(interval, &all)).collect();
@@ -126,8 +126,8 @@ impl Options {
         if self.each {
             return interval.means.iter().map(|mean| divided(*mean)).collect();
         }
-        let mean = if self.sum { interval.sum() } else { interval.average() };
-        let mean = (interval.samples() > 0).then_some(mean);
+        let sum = (interval.samples() > 0).then(|| interval.sum());
+        let mean = if self.sum { sum } else { interval.average() };
         let percentiles = self.percentiles.iter().map(|percent| divided(interval.percentile(*percent)));
         [Some(interval.samples() as f64), divided(mean), divided(interval.percentile(0.0))]
             .into_iter()
@@ -221,7 +221,7 @@ fn run_as_fio(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failu
     }
     let all = series::read(&files, None)?;
     if report == Report::Total {
-        writeln!(streams.out, "{:.3}", intervals::whole(&all)?.average() / by)?;
+        writeln!(streams.out, "{:.3}", intervals::whole(&all).average().unwrap_or_default() / by)?;
         return Ok(0);
     }
     if report == Report::All {
@@ -229,12 +229,12 @@ fn run_as_fio(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failu
     }
     for interval in intervals::divide(&all, interval_ms)? {
         let values: Vec<f64> = match report {
-            Report::Total | Report::Average => vec![interval.average()],
+            Report::Total | Report::Average => vec![interval.average().unwrap_or_default()],
             Report::Sum => vec![interval.sum()],
             Report::Each => interval.means.iter().map(|mean| mean.unwrap_or_default()).collect(),
             Report::All => {
                 let percentile = |percent: f64| interval.percentile(percent).unwrap_or_default();
-                let mean = interval.weighted_mean().unwrap_or_default();
+                let mean = interval.average().unwrap_or_default();
                 let rest = [50.0, 90.0, 95.0, 99.0, 100.0].map(percentile);
                 [percentile(0.0), mean].into_iter().chain(rest).collect()
             }
@@ -275,7 +275,7 @@ mod tests {
             printed(run_as_fio, "-f -d 2", &[ONE, TWO]),
             "1000, 252.000, 50.000\n2000, 25.000, 150.000\n"
         );
-        assert_eq!(printed(run_as_fio, "-a", &[ONE, TWO]), "1000, 302.000\n2000, 175.000\n");
+        assert_eq!(printed(run_as_fio, "-a", &[ONE, TWO]), "1000, 302.000\n2000, 233.333\n");
         assert_eq!(printed(run_as_fio, "", &[TWO]), "200.000\n");
         let all = printed(run_as_fio, "-A", &[TWO]);
         assert!(

@@ -27,13 +27,8 @@ impl Interval {
         self.means.iter().flatten().sum()
     }
 
-    /// The mean over all series; one without a sample counts as 0, as it did nothing.
-    pub(crate) fn average(&self) -> f64 {
-        self.sum() / self.means.len().max(1) as f64
-    }
-
-    /// The mean over the samples of all series by their weight.
-    pub(crate) fn weighted_mean(&self) -> Option<f64> {
+    /// The mean over the samples of all series by their weight; a series that has ended does not count.
+    pub(crate) fn average(&self) -> Option<f64> {
         let weights: f64 = self.weighted.iter().map(|(_, weight)| weight).sum();
         let sum: f64 = self.weighted.iter().map(|(value, weight)| value * weight).sum();
         (weights > 0.0).then_some(sum / weights)
@@ -81,7 +76,7 @@ pub(crate) fn divide(all: &[Series], interval_ms: f64) -> Result<Vec<Interval>, 
 }
 
 /// All of the time as one interval.
-pub(crate) fn whole(all: &[Series]) -> Result<Interval, Failure> {
+pub(crate) fn whole(all: &[Series]) -> Interval {
     let ends = all.iter().filter_map(|series| series.samples.last()).map(|sample| sample.end_ms);
     let end_ms = ends.fold(1.0, f64::max);
     let starts = all.iter().filter_map(|series| series.samples.first()).map(|sample| sample.start_ms);
@@ -92,7 +87,7 @@ pub(crate) fn whole(all: &[Series]) -> Result<Interval, Failure> {
     }
     let [mut interval] = one;
     interval.weighted.sort_by(|one, other| one.0.total_cmp(&other.0));
-    Ok(interval)
+    interval
 }
 
 /// Adds a series to the intervals, which begin at `start_ms`.
@@ -187,7 +182,7 @@ mod tests {
                 .map(|each| each.sum() * (each.end_ms.min(length) - (each.end_ms - f64::from(interval))))
                 .sum();
             prop_assert!((sum - total).abs() <= 1e-6 * total.max(1.0), "{} {}", sum, total);
-            let whole = whole(&[one]).expect("one");
+            let whole = whole(&[one]);
             prop_assert!((whole.sum() - total / length).abs() < 1e-6);
         }
     }

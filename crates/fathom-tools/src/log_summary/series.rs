@@ -54,6 +54,11 @@ pub(crate) fn read(files: &[PathBuf], direction: Option<u8>) -> Result<Vec<Serie
     if all.is_empty() {
         return Err(Failure::new("the logs have no samples"));
     }
+    if all.iter().any(|series| series.single_ios) && !all.iter().all(|series| series.single_ios) {
+        return Err(Failure::new(
+            "some logs have a line per I/O and some averages (log_avg_msec); read them apart",
+        ));
+    }
     Ok(all)
 }
 
