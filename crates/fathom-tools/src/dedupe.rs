@@ -1,6 +1,7 @@
 //! How much of a file or device is there twice, and how well the rest compresses. It is only ever read.
 
 mod bloom;
+mod compress;
 mod report;
 mod scan;
 mod table;

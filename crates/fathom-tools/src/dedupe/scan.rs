@@ -1,13 +1,12 @@
 //! Reads all chunks with several threads and counts those that differ.
 
 use super::bloom::Bloom;
+use super::compress::Compressor;
 use super::table::{Hash, Table};
 use crate::Streams;
 use crate::failure::Failure;
-use flate2::Compression;
-use flate2::write::DeflateEncoder;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -22,9 +21,6 @@ const ALIGNMENT: usize = 4096;
 const LARGEST_BLOCK: u64 = 256 << 20;
 /// Time between two lines of progress.
 const PROGRESS_EVERY: Duration = Duration::from_millis(250);
-/// Effort of the compression, which is what tools use unless told otherwise.
-const COMPRESSION_LEVEL: u32 = 6;
-
 /// How chunks are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
@@ -235,12 +231,13 @@ impl Shared<'_> {
 
     /// One thread: takes batches until there are none.
     fn work(&self) -> Result<(), Failure> {
+        let Options { block_size, compare, compress, .. } = *self.options;
         let batch = self.batch_bytes();
-        let mut memory = vec![0; batch as usize + ALIGNMENT];
-        let start = memory.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
-        let buffer = &mut memory[start..start + batch as usize];
-        let mut other =
-            vec![0; if self.options.compare { self.options.block_size as usize + ALIGNMENT } else { 0 }];
+        let mut memory = Aligned::new(batch);
+        let mut scratch = Scratch {
+            copy: compare.then(|| Aligned::new(block_size)),
+            compressor: compress.then(|| Compressor::new(block_size)),
+        };
         loop {
             // Relaxed: the number alone matters, nothing is published with it.
             let offset = self.next_offset.fetch_add(batch, Relaxed);
@@ -248,44 +245,58 @@ impl Shared<'_> {
                 return Ok(());
             }
             let length = batch.min(self.target.size - offset) as usize;
-            self.target.read(&mut buffer[..length], offset)?;
-            let block_size = self.options.block_size;
-            for (number, chunk) in buffer[..length].chunks_exact(block_size as usize).enumerate() {
-                self.add(chunk, offset + number as u64 * block_size, &mut other)?;
+            let buffer = &mut memory.bytes()[..length];
+            self.target.read(buffer, offset)?;
+            for (number, chunk) in buffer.chunks_exact(block_size as usize).enumerate() {
+                self.add(chunk, offset + number as u64 * block_size, &mut scratch)?;
             }
             self.bytes_done.fetch_add(length as u64, Relaxed);
         }
     }
 
-    fn add(&self, chunk: &[u8], offset: u64, other: &mut [u8]) -> Result<(), Failure> {
+    fn add(&self, chunk: &[u8], offset: u64, scratch: &mut Scratch) -> Result<(), Failure> {
         let hash = md5::compute(chunk).0;
         let is_new = match &self.seen {
             Seen::Bloom(bloom) => bloom.insert(hash),
-            Seen::Exact(table) if self.options.compare => table.add(hash, offset, |first| {
-                let start = other.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
-                let copy = &mut other[start..start + chunk.len()];
-                self.target.read(copy, first)?;
-                Ok(copy == chunk)
+            Seen::Exact(table) => table.add(hash, offset, |first| {
+                let Some(copy) = &mut scratch.copy else { return Ok(true) };
+                self.target.read(copy.bytes(), first)?;
+                Ok(copy.bytes() == chunk)
             })?,
-            Seen::Exact(table) => table.add(hash, offset, |_| Ok(true))?,
         };
         if is_new {
             self.unique.fetch_add(1, Relaxed);
-            if self.options.compress {
-                self.compressed_bytes.fetch_add(compressed_size(chunk)?, Relaxed);
+            if let Some(compressor) = &mut scratch.compressor {
+                self.compressed_bytes.fetch_add(compressor.size_of(chunk)?, Relaxed);
             }
         }
         Ok(())
     }
 }
 
-/// Bytes of the chunk as a deflate stream; a chunk that does not shrink is stored as it is.
-fn compressed_size(chunk: &[u8]) -> Result<u64, Failure> {
-    let compressed = || -> io::Result<usize> {
-        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::new(COMPRESSION_LEVEL));
-        encoder.write_all(chunk)?;
-        Ok(encoder.finish()?.len())
-    };
-    let size = compressed().map_err(|error| Failure::new(format!("compression failed: {error}")))?;
-    Ok(size.min(chunk.len()) as u64)
+/// What a thread needs beside its buffer, if it was asked for.
+struct Scratch {
+    /// A chunk read again to be compared.
+    copy: Option<Aligned>,
+    compressor: Option<Compressor>,
+}
+
+/// Memory that O_DIRECT can read into.
+struct Aligned {
+    memory: Vec<u8>,
+    start: usize,
+    length: usize,
+}
+
+impl Aligned {
+    fn new(length: u64) -> Aligned {
+        let length = length as usize;
+        let memory = vec![0; length + ALIGNMENT];
+        let start = memory.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
+        Aligned { memory, start, length }
+    }
+
+    fn bytes(&mut self) -> &mut [u8] {
+        &mut self.memory[self.start..self.start + self.length]
+    }
 }
