@@ -1,0 +1,49 @@
+//! How small a chunk gets when it is compressed by itself.
+
+use crate::failure::Failure;
+use flate2::{Compress, Compression, FlushCompress, Status};
+
+/// Effort of the compression, which is what tools use unless told otherwise.
+const LEVEL: u32 = 6;
+
+/// A deflate encoder that is used again for each chunk: its tables are many times larger than a chunk.
+pub(super) struct Compressor {
+    encoder: Compress,
+    output: Vec<u8>,
+}
+
+impl Compressor {
+    /// An encoder for chunks of this many bytes.
+    pub(super) fn new(chunk_bytes: u64) -> Compressor {
+        let output = Vec::with_capacity(chunk_bytes as usize);
+        Compressor { encoder: Compress::new(Compression::new(LEVEL), false), output }
+    }
+
+    /// Bytes of the chunk as a deflate stream; a chunk that does not shrink is stored as it is.
+    pub(super) fn size_of(&mut self, chunk: &[u8]) -> Result<u64, Failure> {
+        self.encoder.reset();
+        self.output.clear();
+        let done = self.encoder.compress_vec(chunk, &mut self.output, FlushCompress::Finish);
+        match done.map_err(|error| Failure::new(format!("compression failed: {error}")))? {
+            Status::StreamEnd => Ok(self.output.len().min(chunk.len()) as u64),
+            // The output has no room for more than the chunk.
+            Status::Ok | Status::BufError => Ok(chunk.len() as u64),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_do_not_affect_each_other() {
+        let noise: Vec<u8> = (0..256u32).flat_map(|number| md5::compute(number.to_le_bytes()).0).collect();
+        let mut compressor = Compressor::new(4096);
+        for _ in 0..3 {
+            assert_eq!(compressor.size_of(&noise).expect("it works"), 4096);
+            let zeros = compressor.size_of(&[0; 4096]).expect("it works");
+            assert!((10..40).contains(&zeros), "{zeros}");
+        }
+    }
+}
