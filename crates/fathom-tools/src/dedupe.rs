@@ -29,9 +29,9 @@ makes the buffers of a job alike in the same measure.
   --threads=N            threads that read and compute; default one per CPU
   --direct               read past the page cache (O_DIRECT)
   --compress             also sum up what the different chunks take when each is compressed (deflate)
-  --method=exact|bloom   exact keeps a table of all different chunks (about 64 bytes each); bloom takes 2 bytes a
+  --method=exact|bloom   exact keeps a table of all different chunks (about 100 bytes each); bloom takes 2 bytes a
                          chunk and 1 GiB at most, and may call a few chunks duplicates that are none.
-                         Default: exact up to 16 million chunks
+                         Default: exact up to 4 million chunks
   --compare              compare the chunks themselves when their hashes (MD5) are the same; needs exact
   --extents              list each different chunk with its offsets; needs exact
   --format=text|json     default text
@@ -41,7 +41,7 @@ makes the buffers of a job alike in the same measure.
 };
 
 /// Chunks up to which the exact method is taken without being asked for.
-const EXACT_CHUNKS: u64 = 16 << 20;
+const EXACT_CHUNKS: u64 = 4 << 20;
 
 fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
     let mut options = Options::default();

@@ -30,6 +30,9 @@ distributions are those of random_distribution=.
     fio_programs: &[FioProgram { name: "fio-genzipf", run: run_as_fio }],
 };
 
+/// More rows than anybody reads.
+const MOST_ROWS: u64 = 1_000_000;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Zipf,
@@ -233,6 +236,12 @@ impl Hits {
         if options.block_size == 0 {
             return Err(Failure::new("a block size of 0 bytes gives no blocks"));
         }
+        if options.rows > MOST_ROWS {
+            return Err(Failure::new(format!(
+                "{} rows are more than {MOST_ROWS}; --ranks (-c) lists each block",
+                options.rows
+            )));
+        }
         if options.percent.is_some_and(|percent| !(0.0..=100.0).contains(&percent)) {
             return Err(Failure::new("the percentage of hits lies between 0 and 100"));
         }
@@ -402,9 +411,17 @@ mod tests {
 
     #[test]
     fn inputs_are_checked() {
-        for wrong in
-            ["zipf:1.0", "zipf:0", "pareto:2", "normal:0", "foo", "zipf:x", "--block-size=0", "--percent=101"]
-        {
+        for wrong in [
+            "zipf:1.0",
+            "zipf:0",
+            "pareto:2",
+            "normal:0",
+            "foo",
+            "zipf:x",
+            "--block-size=0",
+            "--percent=101",
+            "--rows=9999999",
+        ] {
             let (_, done) = printed(run, &format!("--size=1m {wrong}"));
             assert!(done.is_err(), "{wrong}");
         }

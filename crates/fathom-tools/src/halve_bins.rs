@@ -94,7 +94,8 @@ fn coarser(line: HistogramLine, times: u64) -> Result<HistogramLine, String> {
         let count = line.bins.len();
         return Err(format!("its {count} bins can be halved {room} times at most, not {times} times"));
     }
-    let bins = line.bins.chunks(1 << times).map(|chunk| chunk.iter().sum()).collect();
+    let merged = |chunk: &[u64]| chunk.iter().fold(0u64, |sum, count| sum.saturating_add(*count));
+    let bins = line.bins.chunks(1 << times).map(merged).collect();
     Ok(HistogramLine { bins, ..line })
 }
 

@@ -55,7 +55,7 @@ impl Histogram {
     pub(super) fn add(&mut self, counts: &[u64], weight: f64) {
         let merged = (counts.len() / self.counts.len()).max(1);
         for (sum, counts) in self.counts.iter_mut().zip(counts.chunks(merged)) {
-            *sum += counts.iter().sum::<u64>() as f64 * weight;
+            *sum += counts.iter().map(|count| *count as f64).sum::<f64>() * weight;
         }
     }
 

@@ -88,6 +88,14 @@ fn weighted_statistics_as_fio_prints_them() {
 }
 
 #[test]
+fn any_counts_and_times_can_be_added() {
+    let most = u64::MAX;
+    let one = log(0, &[(5, 0, 1, most), (9, 0, 2, most)]);
+    assert!(printed(run, "", std::slice::from_ref(&one)).contains("all"));
+    assert!(printed(run, "", &[log(0, &[(most, 0, 1, 1)])]).contains("take longer ones"));
+}
+
+#[test]
 fn mistakes_are_told_by_line() {
     let text = printed(run, "", &["1, 0, 4096, 5, 5\n".to_owned()]);
     assert!(text.ends_with("line 1: 2 bins; 1856 are expected, or a power of two less"), "{text}");

@@ -40,11 +40,11 @@ pub(super) struct Row {
 
 /// Bins with the counts up to each.
 pub(super) fn cumulated(bins: &BTreeMap<u64, u64>) -> Vec<Row> {
-    let total: u64 = bins.values().sum();
+    let total = bins.values().fold(0u64, |sum, count| sum.saturating_add(*count));
     let mut cumulative = 0;
     bins.iter()
         .map(|(&ns, &count)| {
-            cumulative += count;
+            cumulative = count.saturating_add(cumulative);
             Row { ns, count, cumulative, share: cumulative as f64 / total as f64 }
         })
         .collect()

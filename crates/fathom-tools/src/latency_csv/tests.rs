@@ -88,6 +88,11 @@ proptest! {
     }
 
     #[test]
+    fn any_counts_can_be_added(bins in proptest::collection::btree_map(any::<u64>(), any::<u64>(), 1..9)) {
+        prop_assert_eq!(document::cumulated(&bins).len(), bins.len());
+    }
+
+    #[test]
     fn no_text_breaks_it(text in "[{}\"a: ,0-9\\[\\]\n]{0,60}") {
         let _ = read_all(&[file_of(&text).path().to_owned()]);
     }
