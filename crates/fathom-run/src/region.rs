@@ -87,6 +87,8 @@ pub struct WorkerBlock {
     pub deadline_ns: AtomicU64,
     /// Bytes that the job wants to move in all; 0 when unknown.
     pub goal_bytes: AtomicU64,
+    /// Depth that `latency_target` has come to; 0 without a search.
+    pub found_depth: AtomicU32,
     /// Bytes moved since the job began, ramp included.
     pub progress_bytes: AtomicU64,
     /// Processor use, µs and counts: user, system, switches, major and minor faults.

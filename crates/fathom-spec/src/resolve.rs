@@ -6,6 +6,7 @@ mod depth;
 mod direct;
 mod groups;
 pub(crate) mod inverse;
+mod latency;
 mod logs;
 mod measurement;
 mod rate;
@@ -54,6 +55,7 @@ const RULES: &[Rule] = &[
     logs::check_issue_time,
     logs::note_idle_options,
     groups::check_latency_percentiles,
+    latency::check_window,
     steady_state::check_window,
     steady_state::check_group,
     groups::check_job_count,

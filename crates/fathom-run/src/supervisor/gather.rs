@@ -13,6 +13,7 @@ use fathom_stats::report::{
 use fathom_stats::samples::DirectionSamples;
 use fathom_sys::clock::{monotonic_ns, wall_clock_ms};
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 impl<O: Observer> Supervisor<'_, O> {
     /// The result when all is over.
@@ -118,7 +119,7 @@ impl<O: Observer> Supervisor<'_, O> {
             complete_map: load_all(&samples.complete_map),
             distribution: samples.distribution.each_ref().map(|counter| counter.load(Relaxed)),
             tolerated_errors: tolerated(job, block),
-            latency_goal: LatencyGoal { depth: worker.depth, percentile: 100.0, ..LatencyGoal::default() },
+            latency_goal: latency_goal(job, worker.depth, block),
             steady_state: self.steady_state_of(index),
             view: view(job),
             ..JobReport::default()
@@ -189,6 +190,19 @@ fn direction_report(samples: &DirectionSamples, runtime_ms: u64) -> DirectionRep
         clat: samples.clat.snapshot(),
         lat: samples.lat.snapshot(),
         ..DirectionReport::default()
+    }
+}
+
+/// What `latency_target` asks for, and the depth that was found or is used.
+fn latency_goal(job: &JobSpec, depth: u32, block: &WorkerBlock) -> LatencyGoal {
+    let options = &job.latency;
+    let nanoseconds = |time: Option<Duration>| time.map_or(0, |time| time.as_nanos() as u64);
+    let found = block.found_depth.load(Relaxed);
+    LatencyGoal {
+        depth: if found > 0 { found } else { depth },
+        target_ns: nanoseconds(options.latency_target),
+        percentile: options.latency_percentile,
+        window_ns: nanoseconds(options.latency_window),
     }
 }
 

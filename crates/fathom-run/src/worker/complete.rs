@@ -82,8 +82,15 @@ impl<E: Engine> Worker<'_, E> {
         if let Some(log) = &mut self.log {
             log.record(unit, direction, submission, clat, now);
         }
-        if lat > self.latency_limit_ns[direction] {
-            self.latency_exceeded(unit, lat);
+        let limit = self.latency_limit_ns[direction];
+        if lat > limit {
+            let (file, word) = (unit.file(), unit.operation().word());
+            self.latency_exceeded(lat, limit, file, word, unit.offset(), unit.length());
+        }
+        if let Some(search) = &mut self.latency_search
+            && search.completed(unit, lat)
+        {
+            self.next_event = 0;
         }
         if let Some(pace) = &mut self.pace {
             pace.completed();
@@ -207,22 +214,26 @@ impl<E: Engine> Worker<'_, E> {
         }
     }
 
+    /// An I/O took longer than the job allows.
     #[cold]
-    fn latency_exceeded(&mut self, unit: &Unit, lat: u64) {
+    pub(super) fn latency_exceeded(
+        &mut self,
+        latency_ns: u64,
+        limit_ns: u64,
+        file: u32,
+        word: &str,
+        offset: u64,
+        length: u32,
+    ) {
         if self.stopping {
             return;
         }
         self.stopping = true;
-        let direction = unit.operation();
-        let errno = Errno(libc::ETIMEDOUT);
+        let name = &self.files.list[file as usize].name;
         self.context.messages.send(&Message::Error(format!(
-            "fio: latency of {lat} nsec exceeds specified max ({} nsec): {} {} {} {}",
-            self.latency_limit_ns[direction as usize],
-            self.files.list[unit.file() as usize].name,
-            direction.word(),
-            unit.offset(),
-            unit.length()
+            "fio: latency of {latency_ns} nsec exceeds specified max ({limit_ns} nsec): {name} {word} {offset} {length}"
         )));
+        let errno = Errno(libc::ETIMEDOUT);
         self.context.fail(errno.0, &format!("file:io_u.c, func=max latency exceeded, error={errno}"));
     }
 

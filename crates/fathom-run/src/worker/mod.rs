@@ -6,6 +6,7 @@
 mod budget;
 mod complete;
 mod issue;
+mod latency_target;
 mod logging;
 mod pace;
 mod queued;
@@ -28,6 +29,7 @@ use fathom_sys::clock::{Clock, monotonic_ns};
 use fathom_sys::memory::Mapping;
 use fathom_sys::usage::Usage;
 use fathom_sys::{Errno, clock, futex};
+use latency_target::LatencySearch;
 use logging::Recorder;
 use pace::Pace;
 use std::os::fd::RawFd;
@@ -164,6 +166,8 @@ struct Worker<'a, E> {
     has_rules: bool,
     /// Descriptors of the files, close together.
     fds: Box<[RawFd]>,
+    /// The search for a depth that `latency_target` asks for.
+    latency_search: Option<Box<LatencySearch>>,
     /// Latency limit in ns per direction (`max_latency`).
     latency_limit_ns: [u64; 3],
     /// Below this, an I/O is recorded the usual way: all three latencies, a histogram of clat, no pacing. 0 where the
@@ -251,14 +255,16 @@ impl<E: Engine> Worker<'_, E> {
             self.stopping = true;
         }
         self.check_minimum_rates(now);
+        let search_ns = self.follow_latency_target(now);
         // The counter's calibration may be off by a few parts per million, so the exact end is approached by the
         // system's clock in steps.
-        let next = [self.ramp_end_ns, (deadline != 0).then_some(deadline)]
+        let next = [self.ramp_end_ns, (deadline != 0).then_some(deadline), search_ns]
             .into_iter()
             .flatten()
             .map(|end| end.saturating_sub(now))
             .fold(LONGEST_PAUSE_NS, u64::min);
-        self.next_event = tick + self.clock.ticks_of_ns(next).max(1);
+        // A loop that waits for nothing does not read the clock, so "at once" must not depend on it.
+        self.next_event = if next == 0 { 0 } else { tick + self.clock.ticks_of_ns(next).max(1) };
     }
 
     /// `end_fsync`, `fsync_on_close` and `end_syncfs`.

@@ -279,8 +279,8 @@ impl<E: Engine> Worker<'_, E> {
         for direction in self.plan.target_plan.used_directions() {
             let samples = &self.samples.directions[*direction];
             let (bytes, ios) = (samples.bytes.load(Relaxed), samples.completed.load(Relaxed));
-            let rate = (bytes - minimum.last_bytes[*direction]) * 1000 / span_ms;
-            let rate_ios = (ios - minimum.last_ios[*direction]) * 1000 / span_ms;
+            let rate = bytes.saturating_sub(minimum.last_bytes[*direction]) * 1000 / span_ms;
+            let rate_ios = ios.saturating_sub(minimum.last_ios[*direction]) * 1000 / span_ms;
             if rate < minimum.bytes[*direction] {
                 failure = Some(format!("rate_min={}B/s not met, got {rate}B/s", minimum.bytes[*direction]));
             }

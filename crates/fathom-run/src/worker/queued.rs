@@ -22,6 +22,8 @@ struct Pending {
 #[derive(Clone, Copy)]
 struct Batching {
     depth: u32,
+    /// I/Os that may be in flight now; below the depth while `latency_target` searches.
+    limit: u32,
     submit: u32,
     complete_min: u32,
     complete_max: u32,
@@ -33,7 +35,7 @@ struct Batching {
 impl<E: Engine> Worker<'_, E> {
     /// Runs until the budget, the time or an error ends it, then waits for what is in flight.
     pub(super) fn run_queued(&mut self) {
-        let batching = self.batching();
+        let mut batching = self.batching();
         let mut pending = Pending { slots: Vec::with_capacity(batching.depth as usize) };
         let alone = batching.submit == 1;
         let mut now = self.clock.ticks();
@@ -41,13 +43,14 @@ impl<E: Engine> Worker<'_, E> {
         while !ended {
             if now >= self.next_event {
                 self.handle_event(now);
+                batching.limit = self.issue_limit();
             }
             if self.stopping || self.block.should_stop() {
                 break;
             }
             // As many as there is room for now: an I/O that ends at once makes room only for the next round, so that time
             // and orders are looked at in between.
-            let room = batching.depth - self.in_flight - pending.slots.len() as u32;
+            let room = batching.limit.saturating_sub(self.in_flight + pending.slots.len() as u32);
             let mut wait_until = None;
             for _ in 0..room {
                 match self.next_in_pass() {
@@ -80,6 +83,16 @@ impl<E: Engine> Worker<'_, E> {
         self.drain(&batching, &mut pending);
     }
 
+    /// How many I/Os may be in flight: the depth, or what the search for one says.
+    fn issue_limit(&self) -> u32 {
+        match &self.latency_search {
+            None => self.plan.depth,
+            // The search begins after the ramp, at a depth of one.
+            Some(_) if self.ramp_end_ns.is_some() => 1,
+            Some(search) => search.issue_limit(),
+        }
+    }
+
     fn batching(&self) -> Batching {
         let depth = self.plan.depth;
         let options = &self.job.depth;
@@ -95,8 +108,13 @@ impl<E: Engine> Worker<'_, E> {
         let own_limits =
             ["iodepth_batch_complete_max", "iodepth_low"].iter().any(|option| self.job.is_set(option));
         Batching {
-            tops_up: options.iodepth_batch == 1 && complete_min <= 1 && !own_limits,
+            // While a depth is searched for, its limit is looked at before each I/O.
+            tops_up: options.iodepth_batch == 1
+                && complete_min <= 1
+                && !own_limits
+                && self.latency_search.is_none(),
             depth,
+            limit: depth,
             submit: at_most_depth(options.iodepth_batch),
             complete_min,
             complete_max: complete_max.max(1),

@@ -1,6 +1,7 @@
 //! Everything that happens before the start gate.
 
 use super::budget::Budget;
+use super::latency_target::LatencySearch;
 use super::logging::Recorder;
 use super::pace::Pace;
 use super::syncs::SyncRules;
@@ -69,7 +70,8 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
     let pace = Pace::of(plan, job, &seeds, clock).map(Box::new);
     let syncs = SyncRules::of(job).filter(|_| plan.writes_data()).map(Box::new);
     let log = Recorder::of(context, clock).map(Box::new);
-    let can_be_usual = recording.is_usual() && pace.is_none() && log.is_none();
+    let latency_search = LatencySearch::of(job, plan.depth).map(Box::new);
+    let can_be_usual = recording.is_usual() && pace.is_none() && log.is_none() && latency_search.is_none();
     Some(Worker {
         context: *context,
         job,
@@ -95,6 +97,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
         pace,
         syncs,
         log,
+        latency_search,
         latency_limit_ns,
         free: (0..plan.depth).rev().collect(),
         in_flight: 0,

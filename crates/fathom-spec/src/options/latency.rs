@@ -15,14 +15,14 @@ options! {
     Built Time max_latency: PerDir<Option<Duration>>, { unit: TimeUnit::Microseconds };
 
     /// Search the depth that still meets this latency
-    Later Time latency_target: Option<Duration>, { unit: TimeUnit::Microseconds };
+    Built Time latency_target: Option<Duration>, { unit: TimeUnit::Microseconds };
 
     /// Sampling window of the latency target search
-    Later Time latency_window: Option<Duration>, { unit: TimeUnit::Microseconds };
+    Built Time latency_window: Option<Duration>, { unit: TimeUnit::Microseconds };
 
     /// Share of I/Os that must meet latency_target
-    Later FloatList latency_percentile: f64 = "100", { bounds: Bounds::between(0.0, 100.0) };
+    Built FloatList latency_percentile: f64 = "100", { bounds: Bounds::between(0.0, 100.0) };
 
     /// Continue after the depth has been found
-    Later Bool latency_run: bool = "0";
+    Built Bool latency_run: bool = "0";
 }

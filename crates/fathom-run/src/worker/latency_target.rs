@@ -1,0 +1,299 @@
+//! `latency_target`: finds the largest queue depth at which I/Os still meet a latency.
+//!
+//! The depth starts at one. Each window of time judges the depth it ran at: enough I/Os met the target, or not. Good depths
+//! are doubled until the first bad one, then the answer is halved in between. Between two depths everything in flight is
+//! waited for, so that a window is judged by I/Os of its own depth only.
+
+use super::Worker;
+use crate::engine::Engine;
+use crate::unit::Unit;
+use fathom_spec::JobSpec;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// With `latency_run`: after so many windows at one depth, a larger one is tried again.
+const STABLE_WINDOWS: u32 = 3;
+
+/// The search of one worker.
+pub(super) struct LatencySearch {
+    target_ns: u64,
+    /// Share of I/Os that must meet the target, percent.
+    percentile: f64,
+    window_ns: u64,
+    /// Goes on after the depth is found.
+    keeps_running: bool,
+    bounds: Bounds,
+    phase: Phase,
+    met: u64,
+    missed: u64,
+    /// The slowest I/O of the window: its latency and which it was.
+    slowest: Option<(u64, Slow)>,
+}
+
+/// An I/O, for the message.
+#[derive(Clone, Copy)]
+struct Slow {
+    file: u32,
+    word: &'static str,
+    offset: u64,
+    length: u32,
+}
+
+/// What the worker does at the moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Waits for everything in flight, then begins a window.
+    Settling,
+    /// Judges the depth until this moment, monotonic ns.
+    Judging { end_ns: u64 },
+    /// The depth is found: waits for everything in flight, then begins the figures anew.
+    Found,
+    /// Runs at the depth found until this moment, monotonic ns.
+    Measuring { end_ns: u64 },
+}
+
+/// What is known of depths.
+#[derive(Clone, Debug)]
+struct Bounds {
+    depth: u32,
+    most: u32,
+    /// Largest depth that is known to be good; 0: none.
+    good: u32,
+    /// Smallest depth that is known to be bad.
+    bad: Option<u32>,
+    /// Windows since the depth changed.
+    stable: u32,
+}
+
+/// What a window says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// Go on at this depth.
+    Depth(u32),
+    /// The depth does not change any more.
+    Found,
+    /// Not even one I/O at a time meets the target.
+    Hopeless,
+}
+
+impl Bounds {
+    fn new(most: u32) -> Bounds {
+        Bounds { depth: 1, most, good: 0, bad: None, stable: 0 }
+    }
+
+    /// Takes in what a window at the current depth said.
+    fn judge(&mut self, is_good: bool, keeps_running: bool) -> Verdict {
+        if is_good {
+            self.good = self.depth;
+            self.stable += 1;
+            if keeps_running && self.stable >= STABLE_WINDOWS {
+                self.stable = 0;
+                self.bad = self.bad.map(|bad| bad + 1).filter(|&bad| bad <= self.most);
+            }
+        } else {
+            if self.depth == 1 {
+                return Verdict::Hopeless;
+            }
+            self.bad = Some(self.depth);
+            // What was good may not be so any more.
+            self.good = self.good.min(self.depth - 1);
+        }
+        let next = match self.bad {
+            None => self.depth.saturating_mul(2),
+            Some(bad) => u32::midpoint(self.good, bad),
+        };
+        let next = next.clamp(1, self.most);
+        if next == self.depth {
+            return if keeps_running { Verdict::Depth(next) } else { Verdict::Found };
+        }
+        self.depth = next;
+        self.stable = 0;
+        Verdict::Depth(next)
+    }
+}
+
+impl LatencySearch {
+    /// The search of a job, if it asks for one.
+    pub(super) fn of(job: &JobSpec, most: u32) -> Option<LatencySearch> {
+        let options = &job.latency;
+        let nanoseconds = |time: Option<Duration>| time.map_or(0, |time| time.as_nanos() as u64);
+        let (target_ns, window_ns) =
+            (nanoseconds(options.latency_target), nanoseconds(options.latency_window));
+        (target_ns > 0 && window_ns > 0).then(|| LatencySearch {
+            target_ns,
+            percentile: options.latency_percentile,
+            window_ns,
+            keeps_running: options.latency_run,
+            bounds: Bounds::new(most),
+            phase: Phase::Settling,
+            met: 0,
+            missed: 0,
+            slowest: None,
+        })
+    }
+
+    /// How many I/Os may be in flight now.
+    pub(super) fn issue_limit(&self) -> u32 {
+        match self.phase {
+            Phase::Settling | Phase::Found => 0,
+            Phase::Judging { .. } | Phase::Measuring { .. } => self.bounds.depth,
+        }
+    }
+
+    /// Counts an I/O that took `latency_ns`; true when the window is decided by it.
+    pub(super) fn completed(&mut self, unit: &Unit, latency_ns: u64) -> bool {
+        if latency_ns <= self.target_ns {
+            self.met += 1;
+            return false;
+        }
+        self.missed += 1;
+        if self.slowest.as_ref().is_none_or(|(slowest, _)| *slowest < latency_ns) {
+            let slow = Slow {
+                file: unit.file(),
+                word: unit.operation().word(),
+                offset: unit.offset(),
+                length: unit.length(),
+            };
+            self.slowest = Some((latency_ns, slow));
+        }
+        self.is_decided()
+    }
+
+    /// Where all I/Os have to meet the target, the first that does not says enough.
+    fn is_decided(&self) -> bool {
+        matches!(self.phase, Phase::Judging { .. }) && self.missed > 0 && self.percentile >= 100.0
+    }
+
+    fn begin_window(&mut self, now_ns: u64) -> u64 {
+        (self.met, self.missed, self.slowest) = (0, 0, None);
+        now_ns + self.window_ns
+    }
+
+    /// The verdict on the window that ends at `now_ns`, if one does. A window without any I/O says nothing and goes on.
+    fn close_window(&mut self, now_ns: u64) -> Option<Verdict> {
+        let Phase::Judging { end_ns } = self.phase else { return None };
+        let seen = self.met + self.missed;
+        if seen == 0 || (now_ns < end_ns && !self.is_decided()) {
+            return None;
+        }
+        let is_good = 100.0 * self.met as f64 / seen as f64 >= self.percentile;
+        Some(self.bounds.judge(is_good, self.keeps_running))
+    }
+
+    /// When the search has to be looked at next, monotonic ns.
+    fn next_look_ns(&self, now_ns: u64) -> u64 {
+        match self.phase {
+            Phase::Settling | Phase::Found => now_ns,
+            Phase::Judging { end_ns } | Phase::Measuring { end_ns } => end_ns,
+        }
+    }
+}
+
+impl<E: Engine> Worker<'_, E> {
+    /// Goes on with the search, if there is one: when it has to be looked at again, monotonic ns.
+    pub(super) fn follow_latency_target(&mut self, now_ns: u64) -> Option<u64> {
+        let mut search = self.latency_search.take()?;
+        // What happens in the ramp does not count.
+        if self.ramp_end_ns.is_none() && !self.stopping {
+            self.advance_search(&mut search, now_ns);
+        }
+        let next = search.next_look_ns(now_ns);
+        self.latency_search = Some(search);
+        Some(next)
+    }
+
+    fn advance_search(&mut self, search: &mut LatencySearch, now_ns: u64) {
+        match search.phase {
+            Phase::Settling if self.in_flight == 0 => {
+                let end_ns = search.begin_window(now_ns);
+                search.phase = Phase::Judging { end_ns };
+                self.block.found_depth.store(search.bounds.depth, Relaxed);
+            }
+            Phase::Found if self.in_flight == 0 => {
+                let end_ns = search.begin_window(now_ns);
+                search.phase = Phase::Measuring { end_ns };
+                self.samples.reset();
+                self.block.start_ns.store(now_ns, Relaxed);
+            }
+            Phase::Settling | Phase::Found => {}
+            Phase::Measuring { end_ns } => self.stopping |= now_ns >= end_ns,
+            Phase::Judging { .. } => {
+                let before = search.bounds.depth;
+                match search.close_window(now_ns) {
+                    None => {}
+                    Some(Verdict::Depth(depth)) if depth == before => {
+                        search.phase = Phase::Judging { end_ns: search.begin_window(now_ns) };
+                    }
+                    Some(Verdict::Depth(_)) => search.phase = Phase::Settling,
+                    Some(Verdict::Found) => search.phase = Phase::Found,
+                    Some(Verdict::Hopeless) => self.target_missed(search),
+                }
+            }
+        }
+    }
+
+    #[cold]
+    fn target_missed(&mut self, search: &LatencySearch) {
+        if let Some((latency, slow)) = &search.slowest {
+            let (limit, file) = (search.target_ns, slow.file);
+            self.latency_exceeded(*latency, limit, file, slow.word, slow.offset, slow.length);
+        }
+        self.stopping = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Searches where every depth up to `capacity` is good: the depth found, `None` when not even one is.
+    fn find(most: u32, capacity: u32) -> Option<u32> {
+        let mut bounds = Bounds::new(most);
+        for _ in 0..200 {
+            match bounds.judge(bounds.depth <= capacity, false) {
+                Verdict::Depth(_) => {}
+                Verdict::Found => return Some(bounds.depth),
+                Verdict::Hopeless => return None,
+            }
+        }
+        panic!("no end: {bounds:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn the_largest_good_depth_is_found(most in 1u32..2000, capacity in 0u32..3000) {
+            let expected = (capacity > 0).then(|| capacity.min(most));
+            prop_assert_eq!(find(most, capacity), expected);
+        }
+
+        #[test]
+        fn a_search_that_goes_on_follows_the_device(
+            most in 2u32..200, capacities in prop::collection::vec(1u32..300, 1..4)
+        ) {
+            let mut bounds = Bounds::new(most);
+            for capacity in capacities {
+                let mut good_windows = 0;
+                // Upwards it goes one depth in so many windows.
+                for _ in 0..(STABLE_WINDOWS + 3) * most * 2 {
+                    let is_good = bounds.depth <= capacity;
+                    good_windows += u32::from(is_good && bounds.depth + 1 >= capacity.min(most));
+                    bounds.judge(is_good, true);
+                    prop_assert!((1..=most).contains(&bounds.depth));
+                }
+                prop_assert!(good_windows > 0, "{:?} never came to {}", bounds, capacity);
+            }
+        }
+    }
+
+    #[test]
+    fn depths_double_then_halve() {
+        let mut bounds = Bounds::new(64);
+        let depths: Vec<u32> = std::iter::from_fn(|| {
+            let depth = bounds.depth;
+            (bounds.judge(depth <= 11, false) != Verdict::Found).then_some(depth)
+        })
+        .collect();
+        assert_eq!(depths, [1, 2, 4, 8, 16, 12, 10]);
+    }
+}

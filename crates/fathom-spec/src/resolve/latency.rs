@@ -1,0 +1,32 @@
+//! Targets for latency.
+
+use super::Review;
+use crate::assign::Rejected;
+use crate::spec::JobSpec;
+
+/// A depth is judged by the I/Os of a window, so there has to be one.
+pub(super) fn check_window(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let options = &job.latency;
+    let has_target = options.latency_target.is_some_and(|target| !target.is_zero());
+    if !has_target || options.latency_window.is_some_and(|window| !window.is_zero()) {
+        return Ok(());
+    }
+    Err(review.refuse(
+        &job.origin,
+        "fio: latency_target needs a latency_window",
+        format!("job {}: say over which time each depth is judged, such as latency_window=1s", job.name),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{quiet_job, refusal};
+
+    #[test]
+    fn a_target_has_a_window() {
+        refusal("--name=a --latency_target=100");
+        refusal("--name=a --latency_target=100 --latency_window=0");
+        quiet_job("--name=a --latency_target=100 --latency_window=1s");
+        quiet_job("--name=a --latency_window=1s");
+    }
+}

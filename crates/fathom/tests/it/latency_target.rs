@@ -1,0 +1,79 @@
+//! `latency_target`: the depth found is the largest that meets the target, and what the report is made of.
+
+use crate::support::program::{self, Launch};
+use crate::support::{json, scratch};
+use serde_json::Value;
+use std::path::Path;
+
+fn run(program: &Path, words: &str) -> (i32, String, String, Value) {
+    let directory = scratch();
+    let words = format!("--output-format=json,normal --name=a --size=64M --bs=4k --time_based {words}");
+    let finished = Launch::of(program, directory.path()).words(&words).run();
+    let document = json::document(&finished.stdout);
+    (finished.code(), finished.stdout, finished.stderr, document)
+}
+
+/// Both programs, the installed fio if there is one.
+fn programs() -> Vec<std::path::PathBuf> {
+    [program::path()].into_iter().chain(program::reference().ok()).collect()
+}
+
+#[test]
+fn everything_meets_the_target() {
+    for program in programs() {
+        let (code, text, _, document) = run(
+            &program,
+            "--ioengine=null --rw=randread --iodepth=8 --latency_target=1s --latency_window=200ms --runtime=30",
+        );
+        let job = json::job(&document, "a");
+        assert_eq!((code, json::integer(job, "latency_depth")), (0, 8), "{text}");
+        // Windows at 1, 2, 4 and 8, and one more, whose figures alone are reported.
+        let runtime = json::integer(job, "read/runtime");
+        assert!((190..2_000).contains(&runtime), "{runtime} ms");
+        assert!(text.contains("depth=8\n"), "{text}");
+    }
+}
+
+#[test]
+fn nothing_meets_the_target() {
+    for program in programs() {
+        let (code, text, stderr, document) = run(
+            &program,
+            "--rw=write --ioengine=psync --bs=1M --latency_target=1 --latency_window=1s --runtime=30",
+        );
+        let job = json::job(&document, "a");
+        assert_eq!((code, json::integer(job, "error")), (1, 110), "{text}");
+        assert_eq!(json::integer(job, "latency_depth"), 1);
+        assert!(format!("{text}{stderr}").contains(" nsec exceeds specified max (1000 nsec): "), "{stderr}");
+        assert!(json::integer(job, "write/total_ios") <= 2, "the first one says enough: {text}");
+    }
+}
+
+#[test]
+fn a_share_of_the_io_may_be_slower() {
+    fathom_only!();
+    let (code, text, _, document) = run(
+        &program::path(),
+        "--rw=randread --ioengine=libaio --iodepth=4 --latency_target=1 --latency_percentile=0 \
+         --latency_window=100ms --ramp_time=300ms --runtime=30",
+    );
+    let job = json::job(&document, "a");
+    assert_eq!((code, json::integer(job, "latency_depth")), (0, 4), "{text}");
+    assert_eq!(json::integer(job, "latency_target_ns"), 1_000);
+    assert_eq!(json::integer(job, "latency_window_us"), 100_000);
+    // The last window ran at the depth found, and only that is in the report: a quarter of all I/Os made four.
+    let levels = &job["iodepth_level"];
+    assert!(levels["4"].as_f64().expect("a share") > 15.0, "{levels}");
+}
+
+#[test]
+fn the_search_goes_on_where_asked() {
+    let (code, text, _, document) = run(
+        &program::path(),
+        "--ioengine=null --rw=randread --iodepth=4 --latency_target=1s --latency_window=50ms --latency_run=1 \
+         --runtime=2",
+    );
+    let job = json::job(&document, "a");
+    assert_eq!((code, json::integer(job, "latency_depth")), (0, 4), "{text}");
+    assert!(json::integer(job, "read/runtime") >= 1_990, "{text}");
+}
