@@ -2,9 +2,13 @@
 
 mod support;
 
+use fathom_stats::LatencyStats;
+use fathom_stats::histogram::RANGE_END_NS;
 use fathom_stats::report::*;
 use fathom_stats::series::SampleStats;
 use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
+use serde_json::Value;
 use support::recorded;
 
 fn text() -> impl Strategy<Value = String> {
@@ -64,6 +68,45 @@ prop_compose! {
     }
 }
 
+fn check_latency(
+    value: &Value,
+    stats: &LatencyStats,
+    job: &JobReport,
+    with_bins: bool,
+) -> Result<(), TestCaseError> {
+    prop_assert_eq!(value["min"].as_u64(), Some(stats.min_ns));
+    prop_assert_eq!(value["max"].as_u64(), Some(stats.max_ns));
+    prop_assert_eq!(value["N"].as_u64(), Some(stats.count));
+    prop_assert!(
+        (value["mean"].as_f64().unwrap_or(f64::NAN) - stats.mean_ns()).abs()
+            <= 1e-6 + stats.mean_ns() * 1e-12
+    );
+    let beyond = Some(stats.histogram.beyond_range).filter(|&count| count > 0);
+    prop_assert_eq!(value["beyond_range"].as_u64(), beyond);
+    if stats.count == 0 {
+        return Ok(());
+    }
+    for (percentile, expected) in
+        job.view.percentiles.iter().zip(stats.histogram.percentiles(&job.view.percentiles))
+    {
+        // Percentiles that look alike in six decimals have one key.
+        let shown = value["percentile"][format!("{percentile:.6}")].as_u64();
+        let alike = job
+            .view
+            .percentiles
+            .iter()
+            .filter(|other| format!("{other:.6}") == format!("{percentile:.6}"))
+            .count();
+        prop_assert!(alike > 1 || shown == Some(expected));
+    }
+    prop_assert_eq!(value["bins"].is_object(), with_bins);
+    if with_bins {
+        let bins = value["bins"].as_object().into_iter().flatten();
+        prop_assert_eq!(bins.filter_map(|(_, count)| count.as_u64()).sum::<u64>(), stats.count);
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -83,10 +126,42 @@ proptest! {
             if !format.name().starts_with("json") {
                 continue;
             }
-            let value: serde_json::Value = serde_json::from_str(&text)
+            let value: Value = serde_json::from_str(&text)
                 .map_err(|error| TestCaseError::fail(format!("{error}: {text}")))?;
             prop_assert_eq!(value["jobs"][0]["jobname"].as_str(), Some(report.jobs[0].name.as_str()));
             prop_assert_eq!(value["fathom notes"][0].as_str(), Some(report.notes[0].as_str()));
+        }
+    }
+
+    /// What a program reads back is what the report holds, and histograms add up.
+    #[test]
+    fn figures_survive_json(mut job in job(), beyond in 0u64..3) {
+        job.view.unified = UnifiedReporting::Apart;
+        for _ in 0..beyond {
+            job.directions[0].clat.record(RANGE_END_NS + 1);
+        }
+        let report = RunReport {
+            groups: vec![GroupReport::from_clones(0, [&job].into_iter())],
+            jobs: vec![job],
+            ..Default::default()
+        };
+        let job = &report.jobs[0];
+        for name in ["json", "json+", "jsonl"] {
+            let mut bytes = Vec::new();
+            fathom_report::by_name(name).expect("known").write(&report, &mut bytes).expect("memory takes everything");
+            let value: Value = serde_json::from_slice(&bytes).expect("valid JSON");
+            for (key, direction) in ["read", "write", "trim"].iter().zip(&job.directions) {
+                let read = &value["jobs"][0][key];
+                prop_assert_eq!(read["io_bytes"].as_u64(), Some(direction.io_bytes));
+                prop_assert_eq!(read["total_ios"].as_u64(), Some(direction.issued.max(direction.total_ios)));
+                prop_assert_eq!(read["runtime"].as_u64(), Some(direction.runtime_ms));
+                prop_assert_eq!(read["bw_bytes"].as_u64(), Some(direction.bytes_per_second()));
+                check_latency(&read["clat_ns"], &direction.clat, job, name != "json")?;
+            }
+            prop_assert_eq!(value["jobs"][0]["jobname"].as_str(), Some(job.name.as_str()));
+            prop_assert_eq!(value["jobs"][0]["desc"].as_str(), job.description.as_deref());
+            let error = job.error.as_ref().map_or(0, |error| i64::from(error.code));
+            prop_assert_eq!(value["jobs"][0]["error"].as_i64(), Some(error));
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod support;
 
+use fathom_report::Format;
 use fathom_report::ctime::ctime;
 use fathom_stats::histogram::RANGE_END_NS;
 use fathom_stats::interval::{IntervalJob, IntervalReport};
@@ -18,9 +19,20 @@ fn check(name: &str, report: &RunReport) {
 }
 
 fn check_format(name: &str, report: &RunReport, format: &str, extension: &str) {
+    check_bytes(name, report, fathom_report::by_name(format).expect("a known format"), extension);
+}
+
+/// Compares the report in each version of the terse format with `NAME.v2.terse` and its kin.
+fn check_terse_versions(name: &str, report: &RunReport) {
+    for version in 2..=5 {
+        let format = fathom_report::terse(version).expect("a known version");
+        check_bytes(name, report, format, &format!("v{version}.terse"));
+    }
+}
+
+fn check_bytes(name: &str, report: &RunReport, format: &dyn Format, extension: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.{extension}"));
     let mut bytes = Vec::new();
-    let format = fathom_report::by_name(format).expect("a known format");
     format.write(report, &mut bytes).expect("memory takes everything");
     // Reports show local time; the files hold UTC.
     let text = String::from_utf8(bytes)
@@ -231,6 +243,84 @@ fn priorities_cache_and_zones() {
         PriorityReport { class: 1, level: 2, hint: 0, latency: recorded(latencies(60_000, 582)) },
     ];
     check("priorities", &report(vec![job]));
+}
+
+#[test]
+fn terse_versions() {
+    let mut rich = mixed_job("rich");
+    rich.directions[2] = direction(64, 4096, 62, 200_000, None);
+    rich.description = Some("all there is".into());
+    rich.tolerated_errors = Some(ToleratedErrors { total: 2, first: 5 });
+    rich.error = Some(JobError { code: 5, text: "file:a, func=b, error=Input/output error".into() });
+    let mut both = rich.clone();
+    both.view.unified = UnifiedReporting::Both;
+    let mut mixed = rich.clone();
+    mixed.view.unified = UnifiedReporting::Mixed;
+    let mut total = read_job("total");
+    total.view.clat_percentiles = false;
+    total.view.lat_percentiles = true;
+    total.view.percentiles = vec![50.0, 99.999];
+    let mut report = report(vec![rich, both, mixed, total]);
+    let mut stacked = disk("md0", 100);
+    stacked.members = vec![disk("sda", 40), disk("sdb", 61)];
+    report.disks.push(stacked);
+    check_terse_versions("versions", &report);
+}
+
+#[test]
+fn every_percentile_table() {
+    let mut job = mixed_job("mix");
+    job.view.slat_percentiles = true;
+    job.view.lat_percentiles = true;
+    job.view.percentiles = vec![50.0, 99.0, 100.0];
+    // A few that no bin holds: percentiles that fall there are lower bounds.
+    job.directions[1].clat.record(RANGE_END_NS);
+    job.directions[1].lat.record(3 * RANGE_END_NS);
+    let report = report(vec![job]);
+    check("percentile_tables", &report);
+    check_format("percentile_tables", &report, "json+", "plus.json");
+}
+
+#[test]
+fn unsteady_slope_of_latency() {
+    let mut job = read_job("seqread");
+    job.description = Some("it does not settle".into());
+    job.steady_state = Some(SteadyStateReport {
+        metric: SteadyStateMetric::Latency,
+        slope_mode: true,
+        limit: 50_000.0,
+        duration_seconds: 4,
+        criterion: -75_000.25,
+        slope: -75_000.25,
+        iops: vec![4781, 4783, 0, 0],
+        bytes_per_second: vec![19_608_000, 19_610_000, 0, 0],
+        latency_ns: vec![210_000, 190_000, 0, 0],
+        ..Default::default()
+    });
+    let mut report = report(vec![job]);
+    report.idleness = Some(IdlenessReport {
+        system_percent: 97.7,
+        unit_mean_us: 11.33,
+        unit_stddev_us: 0.16,
+        ..Default::default()
+    });
+    check("unsteady", &report);
+}
+
+#[test]
+fn priorities_of_total_latency() {
+    let mut job = read_job("seqread");
+    job.view.clat_percentiles = false;
+    job.view.lat_percentiles = true;
+    job.view.kb_base = 1000;
+    job.view.unit_base = 1;
+    job.directions[0].priorities = [(1, 0, 0), (2, 4, 0), (2, 4, 7)]
+        .map(|(class, level, hint)| {
+            let middle = 40_000 * u64::from(class) + u64::from(hint);
+            PriorityReport { class, level, hint, latency: recorded(latencies(middle, 80)) }
+        })
+        .to_vec();
+    check("priorities_lat", &report(vec![job]));
 }
 
 #[test]
