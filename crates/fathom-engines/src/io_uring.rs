@@ -252,7 +252,13 @@ impl IoUring {
                 Err(_) => {}
             }
         }
-        if asked.registerfiles || !job.is_set("registerfiles") {
+        // Files that come and go (`openfiles`) have no descriptor to register.
+        let all_are_open = setup.files.iter().all(|file| file.fd >= 0);
+        if asked.registerfiles && !all_are_open {
+            return Err(SetupError::new(Errno(libc::EINVAL), "io_uring_register_files")
+                .with_advice("registerfiles=1 needs all files open; leave openfiles out"));
+        }
+        if all_are_open && (asked.registerfiles || !job.is_set("registerfiles")) {
             let fds: Vec<i32> = setup.files.iter().map(|file| file.fd).collect();
             match self.ring.submitter().register_files(&fds) {
                 Ok(()) => {

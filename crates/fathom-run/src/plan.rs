@@ -1,6 +1,7 @@
 //! From typed jobs to workers: clones, groups, stages, and everything that the loop will not look up again.
 
 use crate::engine::Traits;
+use crate::files::open::open_limit;
 use crate::logs::{LogPlan, plan_logs};
 use crate::payload::PayloadRule;
 use crate::random::Seeds;
@@ -252,7 +253,8 @@ fn distribution(job: &JobSpec) -> DistributionRule {
 }
 
 fn file_rule(job: &JobSpec) -> FileRule {
-    let rule = |order, hold: u32| FileRule { order, hold: u64::from(hold.max(1)) };
+    let most_open = Some(open_limit(job)).filter(|&limit| limit != usize::MAX);
+    let rule = |order, hold: u32| FileRule { order, hold: u64::from(hold.max(1)), most_open };
     match job.file.file_service_type {
         FileService::RoundRobin { hold } => rule(FileOrder::RoundRobin, hold),
         FileService::Sequential { hold } => rule(FileOrder::Sequential, hold),

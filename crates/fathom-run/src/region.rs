@@ -91,6 +91,8 @@ pub struct WorkerBlock {
     pub found_depth: AtomicU32,
     /// Bytes moved since the job began, ramp included.
     pub progress_bytes: AtomicU64,
+    /// I/Os issued, for the balance of a flow.
+    pub flow_ios: AtomicU64,
     /// Processor use, µs and counts: user, system, switches, major and minor faults.
     pub usage: [AtomicU64; 5],
     /// Kernel device numbers (`dev_t`) below the files; 0 ends the list.

@@ -49,6 +49,8 @@ const RULES: &[Rule] = &[
     depth::clamp_batches,
     direct::check_atomic,
     direct::check_syncfs,
+    direct::check_ranges,
+    direct::note_unique_filename,
     direct::drop_pre_read,
     measurement::expand_gtod_reduce,
     measurement::ignore_error_continues,

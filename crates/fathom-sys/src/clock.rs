@@ -150,6 +150,14 @@ fn cpu_counter() -> u64 {
     monotonic_ns()
 }
 
+/// Keeps the processor busy for about so many of its cycles, as its time stamp counter counts them.
+pub fn spin_cycles(cycles: u64) {
+    let start = cpu_counter();
+    while cpu_counter().wrapping_sub(start) < cycles {
+        std::hint::spin_loop();
+    }
+}
+
 /// `CLOCK_MONOTONIC` in nanoseconds.
 #[inline]
 pub fn monotonic_ns() -> u64 {

@@ -27,6 +27,27 @@ pub fn raise_open_file_limit(wanted: u64) {
     }
 }
 
+/// Tries to lock a file (`flock`), for readers alone or for everybody; `EWOULDBLOCK` when somebody else has it.
+pub fn try_lock(fd: RawFd, shared: bool) -> Result<(), Errno> {
+    let kind = if shared { libc::LOCK_SH } else { libc::LOCK_EX };
+    // SAFETY: no memory is passed.
+    check(i64::from(unsafe { libc::flock(fd, kind | libc::LOCK_NB) })).map(|_| ())
+}
+
+/// Gives a lock of [`try_lock`] back.
+pub fn unlock(fd: RawFd) {
+    // SAFETY: no memory is passed; unlocking what is locked does not fail.
+    unsafe { libc::flock(fd, libc::LOCK_UN) };
+}
+
+/// Tells the kernel how long written data is expected to live (`RWH_WRITE_LIFE_*`).
+pub fn set_write_hint(fd: RawFd, hint: u64) -> Result<(), Errno> {
+    // From linux/fcntl.h: F_LINUX_SPECIFIC_BASE + 12.
+    const F_SET_RW_HINT: i32 = 1024 + 12;
+    // SAFETY: the kernel reads one u64 through the pointer.
+    check(i64::from(unsafe { libc::fcntl(fd, F_SET_RW_HINT, &hint) })).map(|_| ())
+}
+
 /// `fallocate` with `FALLOC_FL_*` flags.
 pub fn fallocate(fd: RawFd, flags: i32, offset: u64, length: u64) -> Result<(), Errno> {
     // SAFETY: no memory is passed.

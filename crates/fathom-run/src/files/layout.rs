@@ -40,7 +40,8 @@ pub fn prepare_unless(
     for entry in entries {
         check_target(plan, job, entry)?;
     }
-    if job.file.create_on_open || job.size.fill_device {
+    // What is appended must begin where the file ends now.
+    if job.file.create_on_open || job.size.fill_device || job.size.file_append {
         return Ok(());
     }
     let short: Vec<&FileEntry> = entries.iter().filter(|entry| entry.is_short()).collect();

@@ -3,6 +3,7 @@
 //! [`resolve`] only looks; [`layout`] creates and fills what is missing; [`open`] opens for the run.
 
 pub mod layout;
+pub(crate) mod locks;
 mod mounted;
 pub mod names;
 pub mod open;
@@ -107,7 +108,11 @@ pub fn resolve(plan: &WorkerPlan, job: &JobSpec) -> Result<Vec<FileEntry>, FileE
     }
     check_plan(plan, job, &entries)?;
     if entries.is_empty() {
-        return Err(FileError::of_job("setup_files", format!("{}: filename= names no file", job.name)));
+        let message = match &job.file.opendir {
+            Some(directory) => format!("{}: there is no file below opendir={directory}", job.name),
+            None => format!("{}: filename= names no file", job.name),
+        };
+        return Err(FileError::of_job("setup_files", message));
     }
     if entries.iter().all(|entry| entry.size == 0) {
         return Err(missing_size(job));
@@ -268,6 +273,9 @@ fn place(plan: &WorkerPlan, job: &JobSpec, entry: &mut FileEntry, wanted: Wanted
     let bytes_of = |spec: &SizeSpec| bytes_of(spec, reference, job, smallest);
     entry.start = bytes_of(&job.io_type.offset)
         .saturating_add(bytes_of(&job.io_type.offset_increment).saturating_mul(u64::from(plan.subjob)));
+    if job.size.file_append && entry.kind == FileKind::Regular && plan.writes_data() {
+        entry.start = entry.start.saturating_add(present);
+    }
     let fixed_size =
         entry.kind == FileKind::Block || (entry.present_size.is_some() && wanted == Wanted::Everything);
     if fixed_size && entry.kind != FileKind::None && entry.start > 0 && entry.start >= present {

@@ -10,7 +10,28 @@ use std::path::{Path, PathBuf};
 pub fn paths(plan: &WorkerPlan, job: &JobSpec) -> Vec<PathBuf> {
     let job_is_a_device =
         job.file.filename.is_none() && job.file.nrfiles <= 1 && is_special_file(Path::new(&job.name));
-    if job_is_a_device { vec![PathBuf::from(&job.name)] } else { planned_paths(plan, job) }
+    let mut paths = if job_is_a_device { vec![PathBuf::from(&job.name)] } else { planned_paths(plan, job) };
+    if let Some(directory) = &job.file.opendir {
+        add_directory(Path::new(directory), &mut paths);
+    }
+    paths
+}
+
+/// Adds the files and devices below a directory, in the order of their names; links are not followed.
+fn add_directory(directory: &Path, paths: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(directory) else { return };
+    let mut found: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    found.sort();
+    for path in found {
+        let Ok(kind) = std::fs::symlink_metadata(&path).map(|metadata| metadata.file_type()) else {
+            continue;
+        };
+        if kind.is_dir() {
+            add_directory(&path, paths);
+        } else if kind.is_file() || kind.is_block_device() || kind.is_char_device() {
+            paths.push(path);
+        }
+    }
 }
 
 /// The same by the words of the plan alone, without a look at any file.
@@ -20,6 +41,10 @@ pub fn planned_paths(plan: &WorkerPlan, job: &JobSpec) -> Vec<PathBuf> {
         Some(directory) => Path::new(directory).join(name),
         None => PathBuf::from(name),
     };
+    // The directory of `opendir` has the files.
+    if job.file.opendir.is_some() && job.file.filename.is_none() {
+        return Vec::new();
+    }
     let wanted = job.file.nrfiles.max(1) as usize;
     if let Some(list) = &job.file.filename {
         let names = split_file_names(list);

@@ -16,34 +16,61 @@ pub struct OpenFiles {
     pub list: Vec<OpenFile>,
     /// Device numbers of the block devices below, without repetition.
     pub devices: Vec<u64>,
-    descriptors: Vec<OwnedFd>,
+    /// As `list`; `None` for diskless engines and for files that are closed for now.
+    descriptors: Vec<Option<OwnedFd>>,
+    entries: Vec<FileEntry>,
 }
 
 impl OpenFiles {
     /// Opens everything; drops the page cache of the files where the job wants that.
     pub fn open(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result<OpenFiles, FileError> {
-        let mut files = OpenFiles::default();
-        for entry in entries {
-            let fd = match entry.kind {
-                FileKind::None => -1,
-                _ => {
-                    let descriptor = open_one(plan, job, entry)?;
-                    let fd = descriptor.as_raw_fd();
-                    settle_cache(plan, job, entry, fd)?;
-                    files.remember_device(entry);
-                    files.descriptors.push(descriptor);
-                    fd
-                }
-            };
+        let mut files = OpenFiles { entries: entries.to_vec(), ..OpenFiles::default() };
+        let limit = open_limit(job);
+        for (index, entry) in entries.iter().enumerate() {
+            let mut descriptor = None;
+            if entry.kind != FileKind::None {
+                let opened = open_one(plan, job, entry)?;
+                settle_cache(plan, job, entry, opened.as_raw_fd())?;
+                files.remember_device(entry);
+                // Beyond the limit a file is opened when an I/O wants it; the check that it can be comes now.
+                descriptor = Some(opened).filter(|_| index < limit);
+            }
             files.list.push(OpenFile {
                 name: entry.name(),
-                fd,
+                fd: descriptor.as_ref().map_or(-1, |descriptor| descriptor.as_raw_fd()),
                 is_block_device: entry.kind == FileKind::Block,
                 start: entry.start,
                 size: entry.size,
             });
+            files.descriptors.push(descriptor);
         }
         Ok(files)
+    }
+
+    /// How many files are open; those of diskless engines always are.
+    pub fn open_count(&self) -> usize {
+        let files = self.list.iter().zip(&self.entries);
+        files.filter(|(file, entry)| file.fd >= 0 || entry.kind == FileKind::None).count()
+    }
+
+    /// Closes a file for now.
+    pub(crate) fn close(&mut self, index: usize) {
+        self.descriptors[index] = None;
+        self.list[index].fd = -1;
+    }
+
+    /// Opens a file (again); its descriptor.
+    pub(crate) fn reopen(
+        &mut self,
+        plan: &WorkerPlan,
+        job: &JobSpec,
+        index: usize,
+    ) -> Result<i32, FileError> {
+        let descriptor = open_one(plan, job, &self.entries[index])?;
+        let fd = descriptor.as_raw_fd();
+        self.descriptors[index] = Some(descriptor);
+        self.list[index].fd = fd;
+        Ok(fd)
     }
 
     fn remember_device(&mut self, entry: &FileEntry) {
@@ -78,6 +105,14 @@ impl OpenFiles {
             }
         }
         Ok(())
+    }
+}
+
+/// How many files a job keeps open at once (`openfiles`). A mapped file stays mapped, so there it says nothing.
+pub(crate) fn open_limit(job: &JobSpec) -> usize {
+    match job.file.openfiles {
+        Some(limit) if job.engine.ioengine.name != "mmap" => limit.max(1) as usize,
+        _ => usize::MAX,
     }
 }
 
@@ -133,6 +168,11 @@ fn settle_cache(plan: &WorkerPlan, job: &JobSpec, entry: &FileEntry, fd: i32) ->
             FileKind::Regular => file::advise(fd, entry.start, entry.size, libc::POSIX_FADV_DONTNEED),
             FileKind::Character | FileKind::None => Ok(()),
         };
+    }
+    if let Some(hint) = job.io_type.write_hint {
+        // The kernel counts its hints from 1; 0 stands for a hint that was never given.
+        file::set_write_hint(fd, hint as u64 + 1)
+            .map_err(|errno| FileError::of_call(errno, "fcntl write hint", &entry.path))?;
     }
     let advice = match job.io_type.fadvise_hint {
         FadviseHint::None => None,

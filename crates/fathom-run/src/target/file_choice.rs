@@ -11,6 +11,8 @@ pub struct FileRule {
     pub order: FileOrder,
     /// I/Os until the next choice; at least 1.
     pub hold: u64,
+    /// Files in use at the same time: another is taken up only when one is done. `None` for no limit.
+    pub most_open: Option<usize>,
 }
 
 /// How the next file is chosen.
@@ -41,6 +43,8 @@ pub(super) struct FileChoice {
     sampler: Option<Sampler>,
     current: usize,
     left: u64,
+    /// The files in use; empty without a limit.
+    open: Vec<bool>,
 }
 
 impl FileChoice {
@@ -52,7 +56,28 @@ impl FileChoice {
             FileOrder::Normal(deviation) => Some(Sampler::normal(deviation, None, slots, seed)),
             _ => None,
         };
-        FileChoice { rule, generator: Taus88::new(seed), sampler, current: usize::MAX, left: 0 }
+        let limited = if rule.most_open.is_some_and(|most| most < files) { files } else { 0 };
+        FileChoice {
+            rule,
+            generator: Taus88::new(seed),
+            sampler,
+            current: usize::MAX,
+            left: 0,
+            open: vec![false; limited],
+        }
+    }
+
+    /// True while another file may be taken up.
+    fn may_open(&self) -> bool {
+        let open = self.open.iter().filter(|open| **open).count();
+        self.open.is_empty() || self.rule.most_open.is_none_or(|most| open < most)
+    }
+
+    /// A file has nothing left: another may be taken up in its place.
+    pub(super) fn is_done(&mut self, file: usize) {
+        if let Some(open) = self.open.get_mut(file) {
+            *open = false;
+        }
     }
 
     /// The file for the next I/O among those for which `usable` holds; `None` when there is none.
@@ -76,7 +101,12 @@ impl FileChoice {
                 None => 0,
             },
         };
-        let chosen = (start..count).chain(0..start).find(|&file| usable(file))?;
+        let may_open = self.may_open();
+        let is_open = |file: usize| may_open || self.open.get(file).is_none_or(|open| *open);
+        let chosen = (start..count).chain(0..start).find(|&file| usable(file) && is_open(file))?;
+        if let Some(open) = self.open.get_mut(chosen) {
+            *open = true;
+        }
         self.current = chosen;
         self.left = self.rule.hold.saturating_sub(1);
         Some(chosen)
@@ -94,12 +124,18 @@ mod tests {
 
     #[test]
     fn orders() {
-        let rule = |order, hold| FileRule { order, hold };
+        let rule = |order, hold| FileRule { order, hold, most_open: None };
         assert_eq!(order(rule(FileOrder::RoundRobin, 1), |_| true), [0, 1, 2, 0, 1, 2]);
         assert_eq!(order(rule(FileOrder::RoundRobin, 2), |_| true), [0, 0, 1, 1, 2, 2]);
         assert_eq!(order(rule(FileOrder::RoundRobin, 1), |f| f != 1), [0, 2, 0, 2, 0, 2]);
         assert_eq!(order(rule(FileOrder::Sequential, 1), |f| f != 0), [1; 6]);
         assert!(order(rule(FileOrder::Random, 1), |_| false).is_empty());
+        let two_open = FileRule { most_open: Some(2), ..rule(FileOrder::RoundRobin, 1) };
+        assert_eq!(order(two_open, |_| true), [0, 1, 0, 1, 0, 1]);
+        let mut choice = FileChoice::new(two_open, 3, 1);
+        assert_eq!((choice.next(3, |_| true), choice.next(3, |_| true)), (Some(0), Some(1)));
+        choice.is_done(0);
+        assert_eq!((choice.next(3, |file| file != 0), choice.next(3, |file| file != 0)), (Some(2), Some(1)));
         let mut zipf = FileChoice::new(rule(FileOrder::Zipf(1.3), 1), 3, 1);
         let drawn: Vec<usize> = (0..1000).filter_map(|_| zipf.next(3, |_| true)).collect();
         let hits = |file| drawn.iter().filter(|&&drawn| drawn == file).count();

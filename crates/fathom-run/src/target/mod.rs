@@ -388,7 +388,10 @@ impl Targets {
             };
             match self.next_in_file(file, direction) {
                 Some(target) => return Some(target),
-                None => self.files[file].done = true,
+                None => {
+                    self.files[file].done = true;
+                    self.choice.is_done(file);
+                }
             }
         }
     }

@@ -19,7 +19,7 @@ fn plan(directions: DirectionPlan, random: bool) -> TargetPlan {
         each_block_once: true,
         generator: GeneratorKind::Tausworthe,
         distribution: DistributionRule::Uniform,
-        files: FileRule { order: FileOrder::RoundRobin, hold: 1 },
+        files: FileRule { order: FileOrder::RoundRobin, hold: 1, most_open: None },
     }
 }
 
@@ -181,7 +181,7 @@ proptest! {
         seed in any::<u64>(), mixed in any::<bool>(),
     ) {
         let directions = if mixed { DirectionPlan::Mix(30) } else { DirectionPlan::Write };
-        let plan = TargetPlan { generator, files: FileRule { order, hold: 1 }, ..plan(directions, true) };
+        let plan = TargetPlan { generator, files: FileRule { order, hold: 1, most_open: None }, ..plan(directions, true) };
         let regions: Vec<Region> = sizes.iter().enumerate()
             .map(|(i, &blocks)| Region { name: format!("file{i}"), start: 8192, size: blocks * BLOCK + 100 }).collect();
         let mut targets = Targets::new(plan, &regions, Seeds::new(seed, 3));

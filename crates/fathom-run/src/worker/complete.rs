@@ -82,9 +82,10 @@ impl<E: Engine> Worker<'_, E> {
         if let Some(log) = &mut self.log {
             log.record(unit, direction, submission, clat, now);
         }
+        let file = unit.file();
         let limit = self.latency_limit_ns[direction];
         if lat > limit {
-            let (file, word) = (unit.file(), unit.operation().word());
+            let word = unit.operation().word();
             self.latency_exceeded(lat, limit, file, word, unit.offset(), unit.length());
         }
         if let Some(search) = &mut self.latency_search
@@ -94,6 +95,9 @@ impl<E: Engine> Worker<'_, E> {
         }
         if let Some(pace) = &mut self.pace {
             pace.completed();
+        }
+        if self.admission.is_some() {
+            self.unlock_file(file);
         }
     }
 
@@ -105,6 +109,7 @@ impl<E: Engine> Worker<'_, E> {
         let operation = unit.operation();
         if result < 0 {
             self.failed(slot, Errno(-result as i32), now);
+            self.unlock_file(self.units[slot as usize].file());
             return After::Free;
         }
         if operation.is_sync() {
@@ -124,6 +129,7 @@ impl<E: Engine> Worker<'_, E> {
         }
         if moved == 0 {
             self.nothing_moved(slot, now);
+            self.unlock_file(self.units[slot as usize].file());
             return After::Free;
         }
         bump(&self.samples.directions[operation as usize].short, 1);

@@ -75,12 +75,28 @@ impl<E: Engine> Worker<'_, E> {
     /// Like [`Worker::next`] for jobs with syncs, rates, think times or a number of I/Os.
     #[inline(never)]
     fn next_with_rules(&mut self, now: u64) -> Next {
+        if let Some(target) = self.admission.as_mut().and_then(|admission| admission.take_held()) {
+            return self.admit(Next::Io(target), now);
+        }
+        let next = self.next_by_rules(now);
+        if let (Some(flow), Next::Io(_)) = (&self.flow, &next) {
+            flow.issued();
+        }
+        self.admit(next, now)
+    }
+
+    fn next_by_rules(&mut self, now: u64) -> Next {
         // A sync comes before the next I/O, so none follows the last one.
         if !self.budget.pass_is_spent()
             && let Some(rules) = &mut self.syncs
             && let Some((operation, file)) = rules.due()
         {
             return Next::Sync(operation, file);
+        }
+        if let Some(flow) = &self.flow
+            && let Some(until) = flow.is_ahead(now)
+        {
+            return Next::Wait(until);
         }
         let Some(mut pace) = self.pace.take() else {
             let next = if self.budget.count_io() { self.next_plain() } else { Next::End };
@@ -153,14 +169,7 @@ impl<E: Engine> Worker<'_, E> {
             None => (0, 0),
         };
         self.units[slot as usize].aim_sync(operation, file, offset, length, start);
-        Io {
-            operation,
-            file,
-            fd: self.files.list[file as usize].fd,
-            buffer: self.buffer(slot),
-            length,
-            offset,
-        }
+        Io { operation, file, fd: self.fds[file as usize], buffer: self.buffer(slot), length, offset }
     }
 
     /// What is left of an I/O that moved only a part.
@@ -170,7 +179,7 @@ impl<E: Engine> Worker<'_, E> {
         Io {
             operation: unit.operation(),
             file: unit.file(),
-            fd: self.files.list[unit.file() as usize].fd,
+            fd: self.fds[unit.file() as usize],
             // SAFETY: `done` is less than the length, so the pointer stays inside the slot's buffer.
             buffer: unsafe { self.buffer(slot).add(done as usize) },
             length: unit.length() - done,

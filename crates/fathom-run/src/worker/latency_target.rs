@@ -194,7 +194,7 @@ impl<E: Engine> Worker<'_, E> {
     pub(super) fn follow_latency_target(&mut self, now_ns: u64) -> Option<u64> {
         let mut search = self.latency_search.take()?;
         // What happens in the ramp does not count.
-        if self.ramp_end_ns.is_none() && !self.stopping {
+        if self.ramp.is_none() && !self.stopping {
             self.advance_search(&mut search, now_ns);
         }
         let next = search.next_look_ns(now_ns);

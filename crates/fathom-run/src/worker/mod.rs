@@ -3,13 +3,16 @@
 //! The loop is generic over the engine and chosen once per job. From the start gate to the end of the run the worker does
 //! not allocate, lock or print; what it counts goes into memory that the supervisor can read at any moment.
 
+mod admission;
 mod budget;
 mod complete;
+mod flow;
 mod issue;
 mod latency_target;
 mod logging;
 mod pace;
 mod queued;
+mod ramp;
 pub(crate) mod setup;
 mod synchronous;
 mod syncs;
@@ -22,6 +25,7 @@ use crate::plan::{Plan, WorkerPlan};
 use crate::region::{Order, Region, Stage, WorkerBlock};
 use crate::target::Targets;
 use crate::unit::Unit;
+use admission::Admission;
 use budget::Budget;
 use fathom_spec::JobSpec;
 use fathom_stats::samples::WorkerSamples;
@@ -29,9 +33,12 @@ use fathom_sys::clock::{Clock, monotonic_ns};
 use fathom_sys::memory::Mapping;
 use fathom_sys::usage::Usage;
 use fathom_sys::{Errno, clock, futex};
+use flow::Flow;
+use issue::Next;
 use latency_target::LatencySearch;
 use logging::Recorder;
 use pace::Pace;
+use ramp::Ramp;
 use std::os::fd::RawFd;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -162,6 +169,9 @@ struct Worker<'a, E> {
     pace: Option<Box<Pace>>,
     syncs: Option<Box<SyncRules>>,
     log: Option<Box<Recorder<'a>>>,
+    flow: Option<Box<Flow<'a>>>,
+    /// What an I/O may have to wait for.
+    admission: Option<Box<Admission>>,
     /// Any of `pace`, `syncs` or a limited number of I/Os: the next I/O takes the longer way.
     has_rules: bool,
     /// Descriptors of the files, close together.
@@ -177,8 +187,8 @@ struct Worker<'a, E> {
     in_flight: u32,
     /// Tick at which [`Worker::handle_event`] must look at the clock again.
     next_event: u64,
-    /// End of the ramp in monotonic ns, while ramping.
-    ramp_end_ns: Option<u64>,
+    /// The ramp, while it lasts.
+    ramp: Option<Ramp>,
     /// No more I/O is issued.
     stopping: bool,
     completions: Option<Box<Completions>>,
@@ -210,9 +220,9 @@ impl<E: Engine> Worker<'_, E> {
         let clock_id = self.job.time.job_start_clock_id.map_or(libc::CLOCK_REALTIME, |id| id as i32);
         let start_ms = clock::clock_ns(clock_id).unwrap_or(0) / 1_000_000;
         self.block.job_start_ms.store(start_ms, Relaxed);
-        match self.job.time.ramp_time.filter(|ramp| !ramp.is_zero()) {
+        match Ramp::of(self.job, now) {
             Some(ramp) => {
-                self.ramp_end_ns = Some(now + ramp.as_nanos() as u64);
+                self.ramp = Some(ramp);
                 self.block.set_stage(Stage::Ramping);
             }
             None => self.begin_recording(now),
@@ -223,7 +233,7 @@ impl<E: Engine> Worker<'_, E> {
     /// From now on everything counts.
     fn begin_recording(&mut self, now_ns: u64) {
         self.samples.reset();
-        self.ramp_end_ns = None;
+        self.ramp = None;
         if let Some(log) = &mut self.log {
             log.begin(now_ns);
         }
@@ -241,7 +251,7 @@ impl<E: Engine> Worker<'_, E> {
     fn handle_event(&mut self, tick: u64) {
         const LONGEST_PAUSE_NS: u64 = 10_000_000;
         let now = monotonic_ns();
-        if self.ramp_end_ns.is_some_and(|end| now >= end) {
+        if self.ramp.as_ref().is_some_and(|ramp| ramp.is_over(now, &self.context)) {
             self.begin_recording(now);
         }
         if let Some(log) = &mut self.log {
@@ -258,7 +268,8 @@ impl<E: Engine> Worker<'_, E> {
         let search_ns = self.follow_latency_target(now);
         // The counter's calibration may be off by a few parts per million, so the exact end is approached by the
         // system's clock in steps.
-        let next = [self.ramp_end_ns, (deadline != 0).then_some(deadline), search_ns]
+        let ramp_look = self.ramp.as_ref().map(|ramp| ramp.next_look_ns(now));
+        let next = [ramp_look, (deadline != 0).then_some(deadline), search_ns]
             .into_iter()
             .flatten()
             .map(|end| end.saturating_sub(now))

@@ -29,6 +29,8 @@ pub(super) struct Pace {
     /// Drawn, but held back so far.
     drawn: Option<Direction>,
     think: Option<Think>,
+    /// Cycles of the processor spent after each I/O.
+    think_cycles: u64,
     started: bool,
     shifts_for_think: bool,
     minimum: Option<MinimumRates>,
@@ -80,12 +82,23 @@ impl Pace {
         });
         let think = Think::of(job);
         let minimum = MinimumRates::of(job);
-        if rates.iter().all(Option::is_none) && think.is_none() && minimum.is_none() {
+        let think_cycles = u64::from(job.rate.thinkcycles);
+        if rates.iter().all(Option::is_none) && think.is_none() && minimum.is_none() && think_cycles == 0 {
             return None;
         }
         let shifts_for_think = job.rate.rate_ignore_thinktime;
         let is_mix = matches!(plan.target_plan.directions, DirectionPlan::Mix(_));
-        Some(Pace { clock, rates, is_mix, drawn: None, think, started: false, shifts_for_think, minimum })
+        Some(Pace {
+            clock,
+            rates,
+            is_mix,
+            drawn: None,
+            think,
+            think_cycles,
+            started: false,
+            shifts_for_think,
+            minimum,
+        })
     }
 
     /// The direction of the next I/O if one may start now, or the tick to wait for.
@@ -168,6 +181,9 @@ impl Pace {
     /// Counts an I/O that has ended.
     #[inline]
     pub(super) fn completed(&mut self) {
+        if self.think_cycles > 0 {
+            fathom_sys::clock::spin_cycles(self.think_cycles);
+        }
         if let Some(think) = self.think.as_mut().filter(|think| !think.counts_issues) {
             think.count += 1;
         }

@@ -88,7 +88,7 @@ impl<E: Engine> Worker<'_, E> {
         match &self.latency_search {
             None => self.plan.depth,
             // The search begins after the ramp, at a depth of one.
-            Some(_) if self.ramp_end_ns.is_some() => 1,
+            Some(_) if self.ramp.is_some() => 1,
             Some(search) => search.issue_limit(),
         }
     }

@@ -1,6 +1,8 @@
 //! Everything that happens before the start gate.
 
+use super::admission::Admission;
 use super::budget::Budget;
+use super::flow::Flow;
 use super::latency_target::LatencySearch;
 use super::logging::Recorder;
 use super::pace::Pace;
@@ -69,9 +71,13 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
         job.latency.max_latency.0.map(|limit| limit.map_or(u64::MAX, |limit| limit.as_nanos() as u64));
     let pace = Pace::of(plan, job, &seeds, clock).map(Box::new);
     let syncs = SyncRules::of(job).filter(|_| plan.writes_data()).map(Box::new);
+    let flow = Flow::of(context, clock).map(Box::new);
+    let admission = Admission::of(job, plan.depth, files.list.len()).map(Box::new);
     let log = Recorder::of(context, clock).map(Box::new);
+    let locks = admission.as_ref().is_some_and(|admission| admission.locks.is_some());
     let latency_search = LatencySearch::of(job, plan.depth).map(Box::new);
-    let can_be_usual = recording.is_usual() && pace.is_none() && log.is_none() && latency_search.is_none();
+    let has_followers = pace.is_some() || log.is_some() || latency_search.is_some() || locks;
+    let can_be_usual = recording.is_usual() && !has_followers;
     Some(Worker {
         context: *context,
         job,
@@ -91,18 +97,24 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
             true => limit.min(SHORT_NS),
             false => 0,
         }),
-        has_rules: pace.is_some() || syncs.is_some() || budget.counts_ios(),
+        has_rules: pace.is_some()
+            || syncs.is_some()
+            || flow.is_some()
+            || admission.is_some()
+            || budget.counts_ios(),
         fds: files.list.iter().map(|file| file.fd).collect(),
         budget,
         pace,
         syncs,
         log,
+        flow,
+        admission,
         latency_search,
         latency_limit_ns,
         free: (0..plan.depth).rev().collect(),
         in_flight: 0,
         next_event: 0,
-        ramp_end_ns: None,
+        ramp: None,
         stopping: false,
         completions: Some(Box::default()),
         files,
@@ -191,7 +203,7 @@ fn open_files(context: &WorkerContext<'_>) -> Option<OpenFiles> {
         }
     }
     let block = context.block();
-    block.open_files.store(files.list.len() as u32, Relaxed);
+    block.open_files.store(files.open_count() as u32, Relaxed);
     for (place, device) in block.devices.iter().zip(&files.devices) {
         place.store(*device, Relaxed);
     }

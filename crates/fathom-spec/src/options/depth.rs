@@ -49,7 +49,7 @@ options! {
     Built Int iodepth_low: Option<u32>, { parent: Some("iodepth") };
 
     /// Hold back an I/O that overlaps one in flight
-    Later Bool serialize_overlap: bool = "0", { parent: Some("iodepth") };
+    Built Bool serialize_overlap: bool = "0", { parent: Some("iodepth") };
 
     /// Submit from the job itself or from a helper thread pool
     Later Choice io_submit_mode: IoSubmitMode = "inline", { choices: IoSubmitMode::CHOICES };

@@ -38,7 +38,7 @@ options! {
     Built Text ioengine: EngineName = "psync", { choices: engines::CHOICES };
 
     /// Ranges in each trim command
-    Later Int num_range: u32 = "1", { bounds: Bounds::at_most(256.0) };
+    Built Int num_range: u32 = "1", { bounds: Bounds::at_most(256.0) };
 
     /// Write blocks that are never torn
     ///

@@ -81,23 +81,23 @@ options! {
     Built Text filename_format: String = "$jobname.$jobnum.$filenum", { early: true };
 
     /// In client/server mode prepend the client address to generated file names
-    Later Bool unique_filename: bool = "1";
+    Built Bool unique_filename: bool = "1";
 
     /// Locking of the file around each I/O
-    Later Choice lockfile: LockFile = "none", {
+    Built Choice lockfile: LockFile = "none", {
         choices: LockFile::CHOICES,
         parent: Some("filename"),
         early: true,
     };
 
     /// Add every regular file below this directory as target
-    Later Text opendir: Option<String>;
+    Built Text opendir: Option<String>;
 
     /// Number of files of each clone
     Built Int nrfiles: u32 = "1", { aliases: &["nr_files"] };
 
     /// Number of files open at the same time
-    Later Int openfiles: Option<u32>;
+    Built Int openfiles: Option<u32>;
 
     /// How the next file is chosen
     ///
@@ -168,7 +168,7 @@ options! {
     Built Bool allow_file_create: bool = "1";
 
     /// Permission to write to a mounted block device
-    Later Bool allow_mounted_write: bool = "0";
+    Built Bool allow_mounted_write: bool = "0";
 
     /// Read the files once before the job starts
     ///

@@ -168,7 +168,7 @@ options! {
     Built Int fdatasync: u32 = "0";
 
     /// Make every so-many-th write a barrier
-    Later Int write_barrier: u32 = "0";
+    Built Int write_barrier: u32 = "0";
 
     /// Push written ranges out every so many writes
     ///
@@ -207,7 +207,7 @@ options! {
     Built Choice sync: SyncMode = "none", { choices: SyncMode::CHOICES };
 
     /// Expected lifetime of the written data, told to the kernel
-    Later Choice write_hint: Option<WriteHint>, { choices: WriteHint::CHOICES };
+    Built Choice write_hint: Option<WriteHint>, { choices: WriteHint::CHOICES };
 
     /// Sync the file when the job has written everything
     Built Bool end_fsync: bool = "0";

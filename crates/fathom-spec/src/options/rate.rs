@@ -40,7 +40,7 @@ options! {
     Built Time thinktime_spin: Duration = "0", { parent: Some("thinktime"), unit: TimeUnit::Microseconds };
 
     /// CPU cycles (spun) between I/Os, accounted as thinking, in addition to thinktime
-    Later Int thinkcycles: u32 = "0", { parent: Some("thinktime") };
+    Built Int thinkcycles: u32 = "0", { parent: Some("thinktime") };
 
     /// I/Os between two pauses
     Built Int thinktime_blocks: u32 = "1", { parent: Some("thinktime") };
@@ -87,11 +87,11 @@ options! {
     Built Bool rate_ignore_thinktime: bool, { parent: Some("rate") };
 
     /// Flow group of the job
-    Later Int flow_id: u32 = "0";
+    Built Int flow_id: u32 = "0";
 
     /// Weight inside the flow group
-    Later Int flow: u32 = "0", { bounds: Bounds::at_most(1000.0), parent: Some("flow_id") };
+    Built Int flow: u32 = "0", { bounds: Bounds::at_most(1000.0), parent: Some("flow_id") };
 
     /// Pause in microseconds when ahead of the flow
-    Later Int flow_sleep: u32 = "0", { parent: Some("flow_id") };
+    Built Int flow_sleep: u32 = "0", { parent: Some("flow_id") };
 }

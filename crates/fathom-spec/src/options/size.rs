@@ -28,5 +28,5 @@ options! {
     Built Size filesize: Option<SizeRange>, { bounds: Bounds::at_least(1.0) };
 
     /// Start writing at the end of an existing file
-    Later Bool file_append: bool = "0";
+    Built Bool file_append: bool = "0";
 }

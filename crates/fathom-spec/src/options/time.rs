@@ -37,7 +37,7 @@ options! {
     Built Time ramp_time: Option<Duration>;
 
     /// Warm-up amount excluded from statistics
-    Later Size ramp_size: Option<u64>, { bounds: Bounds::at_least(1.0) };
+    Built Size ramp_size: Option<u64>, { bounds: Bounds::at_least(1.0) };
 
     /// Clock that times are taken from
     ///

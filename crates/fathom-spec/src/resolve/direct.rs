@@ -39,6 +39,27 @@ pub(super) fn check_syncfs(job: &mut JobSpec, review: &mut Review<'_>) -> Result
     Ok(())
 }
 
+/// A trim command with several ranges needs an engine that can send one.
+pub(super) fn check_ranges(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    if job.engine.num_range > 1 && engine(job).is_none_or(|engine| engine.name != "io_uring_cmd") {
+        let engine = &job.engine.ioengine.name;
+        return Err(review.refuse(
+            &job.origin,
+            format!("fio: can't use multiple ranges with IO engine {engine}"),
+            format!("job {}: num_range=1 works with every engine", job.name),
+        ));
+    }
+    Ok(())
+}
+
+/// Without clients there is no address to put into a name.
+pub(super) fn note_unique_filename(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    if job.is_set("unique_filename") {
+        review.note(format!("fathom: job {}: unique_filename has no effect without --client", job.name));
+    }
+    Ok(())
+}
+
 /// Engines without files have nothing to read ahead.
 pub(super) fn drop_pre_read(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.file.pre_read && engine(job).is_some_and(|engine| engine.without_files) {
@@ -51,6 +72,14 @@ pub(super) fn drop_pre_read(job: &mut JobSpec, review: &mut Review<'_>) -> Resul
 #[cfg(test)]
 mod tests {
     use super::super::testing::{job, quiet_job, refusal};
+
+    #[test]
+    fn ranges_need_an_engine() {
+        let line = "fio: can't use multiple ranges with IO engine null";
+        assert_eq!(refusal("--name=a --ioengine=null --num_range=2"), line);
+        assert_eq!(quiet_job("--name=a --num_range=1").engine.num_range, 1);
+        assert_eq!(job("--name=a --unique_filename=0").1.len(), 1);
+    }
 
     #[test]
     fn atomic_writes_are_direct_and_need_an_engine() {

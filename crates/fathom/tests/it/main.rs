@@ -14,6 +14,7 @@ mod bad_input;
 mod clients;
 mod effects_calls;
 mod effects_files;
+mod effects_holding;
 mod effects_order;
 mod hung;
 mod hung_fs;

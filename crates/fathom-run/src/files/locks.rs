@@ -1,0 +1,69 @@
+//! Locks around single I/Os (`lockfile`), kept by all jobs that ask for them.
+//!
+//! They are `flock` locks on descriptors of their own, so jobs in other processes, and other programs, respect them as well.
+
+use fathom_sys::{Errno, file};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::Path;
+
+/// What became of an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    /// The I/O may go.
+    Locked,
+    /// An I/O of this job has the lock.
+    HeldByThisJob,
+    /// Somebody else has it.
+    HeldByAnother,
+}
+
+/// The locks of a worker: one I/O per file at a time.
+pub(crate) struct FileLocks {
+    files: Vec<Lock>,
+    /// Reads share the lock with reads of other jobs.
+    readers_share: bool,
+}
+
+#[derive(Default)]
+struct Lock {
+    descriptor: Option<OwnedFd>,
+    held: bool,
+}
+
+impl FileLocks {
+    pub(crate) fn new(files: usize, readers_share: bool) -> FileLocks {
+        FileLocks { files: (0..files).map(|_| Lock::default()).collect(), readers_share }
+    }
+
+    /// Tries to lock a file for one I/O.
+    pub(crate) fn try_lock(&mut self, index: usize, path: &str, reads: bool) -> Result<Attempt, Errno> {
+        let lock = &mut self.files[index];
+        if lock.held {
+            return Ok(Attempt::HeldByThisJob);
+        }
+        let descriptor = match &lock.descriptor {
+            Some(descriptor) => descriptor,
+            None => lock.descriptor.insert(file::open(Path::new(path), libc::O_RDONLY, 0)?),
+        };
+        let shared = reads && self.readers_share;
+        match file::try_lock(descriptor.as_raw_fd(), shared) {
+            Ok(()) => {
+                lock.held = true;
+                Ok(Attempt::Locked)
+            }
+            Err(Errno(libc::EWOULDBLOCK)) => Ok(Attempt::HeldByAnother),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    /// Gives a lock back.
+    pub(crate) fn unlock(&mut self, index: usize) {
+        let lock = &mut self.files[index];
+        if lock.held
+            && let Some(descriptor) = &lock.descriptor
+        {
+            file::unlock(descriptor.as_raw_fd());
+            lock.held = false;
+        }
+    }
+}

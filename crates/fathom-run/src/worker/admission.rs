@@ -1,0 +1,160 @@
+//! What a drawn I/O may have to wait for: one in flight that it overlaps, a file that must first be opened or locked, a
+//! barrier.
+
+use super::{Next, Worker};
+use crate::engine::Engine;
+use crate::files::locks::{Attempt, FileLocks};
+use crate::files::open::open_limit;
+use crate::target::Target;
+use crate::target::direction::Direction;
+use crate::unit::Unit;
+use fathom_spec::JobSpec;
+use fathom_spec::options::file::LockFile;
+use std::collections::VecDeque;
+
+/// Between two attempts to get a lock that another job holds, in ns.
+const LOCK_PAUSE_NS: u64 = 20_000;
+
+/// The rules of a job.
+pub(super) struct Admission {
+    /// Drawn, but held back.
+    held: Option<Target>,
+    /// `serialize_overlap`.
+    serializes_overlap: bool,
+    /// `openfiles`: the files that are open, the one used longest ago first, and how many may be.
+    open_files: Option<(VecDeque<u32>, usize)>,
+    /// `lockfile`.
+    pub(super) locks: Option<FileLocks>,
+    /// `write_barrier`: every so many writes, and writes since the last.
+    barrier: Option<(u64, u64)>,
+    /// The last write was a barrier: nothing may go before it has ended.
+    behind_barrier: bool,
+}
+
+impl Admission {
+    /// The rules of a job with so many files, if it has any.
+    pub(super) fn of(job: &JobSpec, depth: u32, files: usize) -> Option<Admission> {
+        let limit = open_limit(job);
+        let admission = Admission {
+            held: None,
+            serializes_overlap: job.depth.serialize_overlap && depth > 1,
+            open_files: (limit < files).then(|| ((0..limit as u32).collect(), limit)),
+            locks: match job.file.lockfile {
+                LockFile::None => None,
+                LockFile::Exclusive => Some(FileLocks::new(files, false)),
+                LockFile::ReadWrite => Some(FileLocks::new(files, true)),
+            },
+            barrier: (job.io_type.write_barrier > 0).then_some((u64::from(job.io_type.write_barrier), 0)),
+            behind_barrier: false,
+        };
+        let needed = admission.serializes_overlap
+            || admission.open_files.is_some()
+            || admission.locks.is_some()
+            || admission.barrier.is_some();
+        needed.then_some(admission)
+    }
+
+    /// Takes the I/O that was held back.
+    pub(super) fn take_held(&mut self) -> Option<Target> {
+        self.held.take()
+    }
+}
+
+impl<E: Engine> Worker<'_, E> {
+    /// Lets an I/O through, or holds it back and says until when to wait.
+    pub(super) fn admit(&mut self, next: Next, now: u64) -> Next {
+        let Next::Io(target) = next else { return next };
+        let Some(mut admission) = self.admission.take() else { return next };
+        let wait = self.reason_to_wait(&mut admission, target, now);
+        admission.held = wait.is_some().then_some(target);
+        self.admission = Some(admission);
+        wait.map_or(next, Next::Wait)
+    }
+
+    /// The tick until which this I/O waits, if it has to.
+    fn reason_to_wait(&mut self, admission: &mut Admission, target: Target, now: u64) -> Option<u64> {
+        let busy = self.units.iter().any(Unit::is_in_flight);
+        if busy && (admission.behind_barrier || admission.is_next_barrier(target)) {
+            return Some(now);
+        }
+        if admission.serializes_overlap && self.units.iter().any(|unit| overlaps(unit, target)) {
+            return Some(now);
+        }
+        if let Some((open, limit)) = &mut admission.open_files
+            && !self.open_in_turn(open, *limit, target.file)
+        {
+            return Some(now);
+        }
+        if let Some(locks) = &mut admission.locks {
+            let path = &self.files.list[target.file as usize].name;
+            match locks.try_lock(target.file as usize, path, target.direction == Direction::Read) {
+                Ok(Attempt::Locked) => {}
+                // The wait ends when the I/O in flight does.
+                Ok(Attempt::HeldByThisJob) => return Some(now),
+                Ok(Attempt::HeldByAnother) => return Some(now + self.clock.ticks_of_ns(LOCK_PAUSE_NS)),
+                Err(errno) => self.engine_failed("lockfile", errno),
+            }
+        }
+        admission.count_write(target);
+        None
+    }
+
+    /// Makes sure that a file is open, closing the one that was used longest ago and has nothing in flight; false when all
+    /// that are open have.
+    fn open_in_turn(&mut self, open: &mut VecDeque<u32>, limit: usize, file: u32) -> bool {
+        if let Some(place) = open.iter().position(|&other| other == file) {
+            open.remove(place);
+            open.push_back(file);
+            return true;
+        }
+        if open.len() >= limit {
+            let in_flight =
+                |file: u32| self.units.iter().any(|unit| unit.is_in_flight() && unit.file() == file);
+            let Some(place) = open.iter().position(|&other| !in_flight(other)) else { return false };
+            if let Some(idle) = open.remove(place) {
+                self.files.close(idle as usize);
+                self.fds[idle as usize] = -1;
+            }
+        }
+        match self.files.reopen(self.plan, self.job, file as usize) {
+            Ok(fd) => {
+                self.fds[file as usize] = fd;
+                open.push_back(file);
+            }
+            Err(error) => {
+                self.stopping = true;
+                self.context.fail(error.errno, &error.text);
+            }
+        }
+        true
+    }
+
+    /// An I/O of this file has ended.
+    #[cold]
+    pub(super) fn unlock_file(&mut self, file: u32) {
+        if let Some(locks) = self.admission.as_mut().and_then(|admission| admission.locks.as_mut()) {
+            locks.unlock(file as usize);
+        }
+    }
+}
+
+impl Admission {
+    fn is_next_barrier(&self, target: Target) -> bool {
+        self.barrier
+            .is_some_and(|(every, writes)| target.direction == Direction::Write && writes + 1 >= every)
+    }
+
+    fn count_write(&mut self, target: Target) {
+        self.behind_barrier = self.is_next_barrier(target);
+        if let Some((_, writes)) = self.barrier.as_mut().filter(|_| target.direction == Direction::Write) {
+            *writes = if self.behind_barrier { 0 } else { *writes + 1 };
+        }
+    }
+}
+
+fn overlaps(unit: &Unit, target: Target) -> bool {
+    unit.is_in_flight()
+        && unit.file() == target.file
+        && unit.offset() < target.offset + u64::from(target.length)
+        && target.offset < unit.offset() + u64::from(unit.length())
+}
