@@ -328,32 +328,32 @@ macro_rules! on_target {
 impl Target {
     #[inline(always)]
     fn read(self, io: &Io, flags: i32) -> squeue::Entry {
-        on_target!(self, fd => opcode::Read::new(fd, io.buffer, io.length).offset(io.offset).rw_flags(flags).build())
+        on_target!(self, fd => opcode::Read::new(fd, io.buffer, io.length).offset(io.offset).rw_flags(flags).ioprio(io.priority).build())
     }
 
     #[inline(always)]
     fn write(self, io: &Io, flags: i32) -> squeue::Entry {
-        on_target!(self, fd => opcode::Write::new(fd, io.buffer, io.length).offset(io.offset).rw_flags(flags).build())
+        on_target!(self, fd => opcode::Write::new(fd, io.buffer, io.length).offset(io.offset).rw_flags(flags).ioprio(io.priority).build())
     }
 
     #[inline(always)]
     fn read_fixed(self, io: &Io, index: u16, flags: i32) -> squeue::Entry {
         on_target!(self, fd => opcode::ReadFixed::new(fd, io.buffer, io.length, index)
-            .offset(io.offset).rw_flags(flags).build())
+            .offset(io.offset).rw_flags(flags).ioprio(io.priority).build())
     }
 
     #[inline(always)]
     fn write_fixed(self, io: &Io, index: u16, flags: i32) -> squeue::Entry {
         on_target!(self, fd => opcode::WriteFixed::new(fd, io.buffer, io.length, index)
-            .offset(io.offset).rw_flags(flags).build())
+            .offset(io.offset).rw_flags(flags).ioprio(io.priority).build())
     }
 
     #[inline(always)]
     fn vectored(self, reads: bool, vector: *const libc::iovec, io: &Io, flags: i32) -> squeue::Entry {
         if reads {
-            on_target!(self, fd => opcode::Readv::new(fd, vector, 1).offset(io.offset).rw_flags(flags).build())
+            on_target!(self, fd => opcode::Readv::new(fd, vector, 1).offset(io.offset).rw_flags(flags).ioprio(io.priority).build())
         } else {
-            on_target!(self, fd => opcode::Writev::new(fd, vector, 1).offset(io.offset).rw_flags(flags).build())
+            on_target!(self, fd => opcode::Writev::new(fd, vector, 1).offset(io.offset).rw_flags(flags).ioprio(io.priority).build())
         }
     }
 }

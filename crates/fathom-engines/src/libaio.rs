@@ -14,6 +14,8 @@ const CMD_FSYNC: u16 = 2;
 const CMD_FDSYNC: u16 = 3;
 const CMD_PREADV: u16 = 7;
 const CMD_PWRITEV: u16 = 8;
+/// The field `priority` counts (IOCB_FLAG_IOPRIO).
+const FLAG_PRIORITY: u32 = 2;
 
 /// `struct iocb`, little-endian field order.
 #[repr(C)]
@@ -124,6 +126,8 @@ impl Engine for Libaio {
         *block = ControlBlock {
             data: u64::from(slot),
             rw_flags,
+            priority: io.priority as i16,
+            flags: if io.priority != 0 { FLAG_PRIORITY } else { 0 },
             opcode,
             fd: io.fd as u32,
             buffer,

@@ -34,6 +34,8 @@ pub struct Io {
     pub length: u32,
     /// First byte in the file.
     pub offset: u64,
+    /// The kernel's `ioprio` value for this I/O alone; 0 for that of the process.
+    pub priority: u16,
 }
 
 /// What became of a unit that was queued.

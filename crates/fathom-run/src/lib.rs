@@ -9,6 +9,7 @@ pub mod logs;
 pub mod message;
 pub mod payload;
 pub mod plan;
+pub mod priority;
 pub mod random;
 pub mod region;
 pub mod supervisor;

@@ -4,6 +4,7 @@ use crate::engine::Traits;
 use crate::files::open::open_limit;
 use crate::logs::{LogPlan, plan_logs};
 use crate::payload::PayloadRule;
+use crate::priority::CommandPriorities;
 use crate::random::Seeds;
 use crate::target::distribution::{DistributionRule, ZoneShare};
 use crate::target::file_choice::{FileOrder, FileRule};
@@ -54,6 +55,8 @@ pub struct WorkerPlan {
     pub payload: PayloadRule,
     /// Files must hold data before the run, not merely have a size.
     pub content_needed: bool,
+    /// Priorities of single I/Os.
+    pub command_priorities: Option<CommandPriorities>,
     /// Logs to keep.
     pub logs: Option<LogPlan>,
 }
@@ -113,6 +116,7 @@ impl Plan {
                     content_needed: job.io_type.overwrite
                         || job.file.pre_read
                         || matches!(target_plan.directions, DirectionPlan::Read | DirectionPlan::Mix(_)),
+                    command_priorities: CommandPriorities::of(job),
                     logs: plan_logs(job, thread_number, directions),
                 });
             }
@@ -124,17 +128,6 @@ impl Plan {
     pub fn job_of(&self, worker: &WorkerPlan) -> &JobSpec {
         &self.jobs[worker.job]
     }
-}
-
-/// The I/O priority of a job's clones: class, level, hint. `None` leaves the one they inherit.
-pub fn io_priority(job: &JobSpec) -> Option<(u32, u32, u32)> {
-    // A level without a class means best effort, as the kernel's own default does.
-    const BEST_EFFORT: u32 = 2;
-    let options = &job.threads;
-    if options.prio.is_none() && options.prioclass.is_none() && options.priohint.is_none() {
-        return None;
-    }
-    Some((options.prioclass.unwrap_or(BEST_EFFORT), options.prio.unwrap_or(0), options.priohint.unwrap_or(0)))
 }
 
 /// The seeds of a worker.

@@ -132,6 +132,8 @@ pub enum SeedUse {
     Poisson = 15,
     /// Choice of the zone of a zoned distribution.
     Zone = 16,
+    /// Choice of the I/Os with a priority of their own.
+    Priority = 17,
 }
 
 /// All seeds of one worker.

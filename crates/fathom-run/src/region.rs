@@ -2,8 +2,9 @@
 
 use crate::logs::LogRegion;
 use crate::plan::Plan;
+use crate::priority::DIRECTIONS_WITH_PRIORITY;
 use crate::unit::Unit;
-use fathom_stats::samples::WorkerSamples;
+use fathom_stats::samples::{LatencySamples, WorkerSamples};
 use fathom_sys::Errno;
 use fathom_sys::memory::Mapping;
 use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -186,6 +187,9 @@ pub struct Region {
     /// Per worker: index of its first unit, and how many it has.
     unit_ranges: Vec<(usize, usize)>,
     logs: Option<LogRegion>,
+    priorities: Option<Mapping>,
+    /// Per worker: index of its first samples by priority, and how many it has.
+    priority_ranges: Vec<(usize, usize)>,
 }
 
 impl Region {
@@ -193,7 +197,23 @@ impl Region {
     pub fn for_plan(plan: &Plan) -> Result<Region, Errno> {
         let depths: Vec<u32> = plan.workers.iter().map(|worker| worker.depth).collect();
         let logs = if plan.keeps_logs() { Some(LogRegion::new(plan)?) } else { None };
-        Ok(Region { logs, ..Region::new(&depths)? })
+        let mut next = 0;
+        let priority_ranges: Vec<(usize, usize)> = plan
+            .workers
+            .iter()
+            .map(|worker| {
+                let values =
+                    worker.command_priorities.as_ref().map_or(0, |priorities| priorities.values.len());
+                let range = (next, values * DIRECTIONS_WITH_PRIORITY);
+                next += range.1;
+                range
+            })
+            .collect();
+        let priorities = match next {
+            0 => None,
+            count => Some(Mapping::shared(std::mem::size_of::<LatencySamples>() * count)?),
+        };
+        Ok(Region { logs, priorities, priority_ranges, ..Region::new(&depths)? })
     }
 
     /// Memory for workers with these depths. Pages cost nothing until a worker touches them.
@@ -209,7 +229,20 @@ impl Region {
             .collect();
         let blocks = Mapping::shared(std::mem::size_of::<WorkerBlock>() * depths.len().max(1))?;
         let units = Mapping::shared(std::mem::size_of::<Unit>() * next.max(1))?;
-        Ok(Region { blocks, units, unit_ranges, logs: None })
+        Ok(Region { blocks, units, unit_ranges, logs: None, priorities: None, priority_ranges: Vec::new() })
+    }
+
+    /// The latencies of a worker by the priority of single I/Os: per priority those of reads, then of writes. Empty when its
+    /// I/Os have none of their own.
+    pub(crate) fn priorities(&self, index: usize) -> &[LatencySamples] {
+        let (first, count) = self.priority_ranges.get(index).copied().unwrap_or_default();
+        match &self.priorities {
+            // SAFETY: as for `worker`; the ranges were laid out inside the mapping, and zeros are valid samples.
+            Some(mapping) => unsafe {
+                std::slice::from_raw_parts(mapping.address().cast::<LatencySamples>().add(first), count)
+            },
+            None => &[],
+        }
     }
 
     /// Memory for logs; `None` when the plan keeps none.

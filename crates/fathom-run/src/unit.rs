@@ -76,6 +76,8 @@ pub struct Unit {
     done: AtomicU32,
     file: AtomicU32,
     operation: AtomicU32,
+    /// Index of its priority among those of the job.
+    priority: AtomicU32,
 }
 
 const _: () = assert!(std::mem::size_of::<Unit>() == 64);
@@ -155,6 +157,16 @@ impl Unit {
     #[inline(always)]
     pub fn file(&self) -> u32 {
         self.file.load(Relaxed)
+    }
+
+    /// Sets the index of its priority; stays until it is set again.
+    pub fn set_priority(&self, index: u32) {
+        self.priority.store(index, Relaxed);
+    }
+
+    /// See [`set_priority`](Unit::set_priority).
+    pub fn priority(&self) -> u32 {
+        self.priority.load(Relaxed)
     }
 
     /// What it does.

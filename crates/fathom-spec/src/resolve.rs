@@ -47,6 +47,7 @@ const RULES: &[Rule] = &[
     block_size::check_size,
     depth::cap_synchronous,
     depth::clamp_batches,
+    depth::check_command_priorities,
     direct::check_atomic,
     direct::check_syncfs,
     direct::check_ranges,

@@ -102,7 +102,8 @@ impl LatencySamples {
         self.sum_ns.load(Relaxed)
     }
 
-    fn reset(&self) {
+    /// Forgets all values. Must run before the first record.
+    pub fn reset(&self) {
         if self.count.swap(0, Relaxed) != 0 {
             for counter in [
                 &self.sum_ns,

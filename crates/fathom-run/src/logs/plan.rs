@@ -1,6 +1,7 @@
 //! From a job's options to its logs.
 
 use crate::plan::Plan;
+use crate::priority::Priority;
 use fathom_logs::{Columns, LogKind, LogRules, WindowValue};
 use fathom_spec::JobSpec;
 use fathom_spec::options::measurement::LogWindowValue;
@@ -58,7 +59,7 @@ pub(crate) fn plan_logs(job: &JobSpec, thread_number: u32, directions: [bool; 3]
         ring_records: job.is_set("log_entries").then_some(options.log_entries as usize),
         cpus: options.log_compression_cpus.as_ref().map(|cpus| cpus.0.clone()),
         epoch_clock: epoch_clock(job),
-        priority: priority(job),
+        priority: Priority::of_job(job).0,
     })
 }
 
@@ -101,18 +102,6 @@ fn epoch_clock(job: &JobSpec) -> Option<i32> {
         Some(clock) => Some(clock as i32),
         None => options.log_alternate_epoch.then_some(libc::CLOCK_REALTIME),
     }
-}
-
-/// Class, hint and level of the job's I/O as the kernel packs them.
-fn priority(job: &JobSpec) -> u16 {
-    let options = &job.threads;
-    if options.prio.is_none() && options.prioclass.is_none() && options.priohint.is_none() {
-        return 0;
-    }
-    // A level without a class means best effort, as the kernel's own default does.
-    const BEST_EFFORT: u32 = 2;
-    let (class, level) = (options.prioclass.unwrap_or(BEST_EFFORT), options.prio.unwrap_or(0));
-    (class << 13 | options.priohint.unwrap_or(0) << 3 | level) as u16
 }
 
 impl Plan {

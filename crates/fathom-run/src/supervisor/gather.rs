@@ -1,11 +1,12 @@
 //! From the workers' samples to the result of the run.
 
 use super::{Idleness, Observer, Supervisor};
-use crate::plan;
+use crate::priority::{DIRECTIONS_WITH_PRIORITY, Priority};
 use crate::region::WorkerBlock;
 use fathom_spec::JobSpec;
 use fathom_spec::options::description::{KbBase, UnitBase};
 use fathom_spec::options::measurement::UnifiedReporting as Unified;
+use fathom_stats::latency::LatencyStats;
 use fathom_stats::report::{
     CpuReport, DirectionReport, GroupReport, IdlenessReport, JobChoices, JobError, JobReport, LatencyGoal,
     PriorityReport, RunReport, ToleratedErrors, UnifiedReporting, ViewOptions,
@@ -128,9 +129,32 @@ impl<O: Observer> Supervisor<'_, O> {
             *place = direction_report(&samples.directions[direction], runtime_ms);
             place.bw = self.tracked[index].series.bw(direction).clone();
             place.iops = self.tracked[index].series.iops(direction).clone();
-            place.priorities = priorities(job, place);
+            place.priorities = self.priorities(index, direction, place);
         }
         report
+    }
+
+    /// Latencies by priority. Unless single I/Os have their own, all I/O of a clone has one; merged clones may have several.
+    fn priorities(&self, index: usize, direction: usize, report: &DirectionReport) -> Vec<PriorityReport> {
+        let worker = &self.plan.workers[index];
+        let job = self.plan.job_of(worker);
+        let entry = |priority: Priority, latency: LatencyStats| PriorityReport {
+            class: priority.class() as u8,
+            level: priority.level() as u8,
+            hint: priority.hint() as u16,
+            latency,
+        };
+        let all = match (&worker.command_priorities, job.measurement.lat_percentiles) {
+            (Some(priorities), _) if direction < DIRECTIONS_WITH_PRIORITY => {
+                let samples =
+                    self.region.priorities(index).iter().skip(direction).step_by(DIRECTIONS_WITH_PRIORITY);
+                let values = priorities.values.iter();
+                values.zip(samples).map(|(value, samples)| entry(*value, samples.snapshot())).collect()
+            }
+            (_, true) => vec![entry(Priority::of_job(job), report.lat.clone())],
+            (_, false) => vec![entry(Priority::of_job(job), report.clat.clone())],
+        };
+        all.into_iter().filter(|entry| entry.latency.count > 0).collect()
     }
 
     /// Milliseconds of recorded run time. A worker that could not say when it ended, ended when that was seen.
@@ -204,21 +228,6 @@ fn latency_goal(job: &JobSpec, depth: u32, block: &WorkerBlock) -> LatencyGoal {
         percentile: options.latency_percentile,
         window_ns: nanoseconds(options.latency_window),
     }
-}
-
-/// All I/O of a clone has one priority; merged clones may have several.
-fn priorities(job: &JobSpec, direction: &DirectionReport) -> Vec<PriorityReport> {
-    let latency = if job.measurement.lat_percentiles { &direction.lat } else { &direction.clat };
-    if latency.count == 0 {
-        return Vec::new();
-    }
-    let (class, level, hint) = plan::io_priority(job).unwrap_or_default();
-    vec![PriorityReport {
-        class: class as u8,
-        level: level as u8,
-        hint: hint as u16,
-        latency: latency.clone(),
-    }]
 }
 
 fn tolerated(job: &JobSpec, block: &WorkerBlock) -> Option<ToleratedErrors> {

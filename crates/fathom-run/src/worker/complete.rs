@@ -79,8 +79,12 @@ impl<E: Engine> Worker<'_, E> {
         if recording.lat {
             samples.lat.record(lat, recording.lat_bins);
         }
+        if let Some(priority) = &self.command_priority {
+            priority.record(unit, direction, clat, lat);
+        }
         if let Some(log) = &mut self.log {
-            log.record(unit, direction, submission, clat, now);
+            let own = self.command_priority.as_ref().map(|priority| priority.value_of(unit));
+            log.record(unit, direction, submission, clat, own, now);
         }
         let file = unit.file();
         let limit = self.latency_limit_ns[direction];

@@ -138,9 +138,7 @@ impl<E: Engine> Worker<'_, E> {
     #[inline(always)]
     pub(super) fn prepare_io(&mut self, slot: u32, unit: &Unit, target: Target, start: u64) -> Io {
         unit.aim(target, start);
-        if target.direction == Direction::Write && self.refreshes_payload {
-            self.refresh_payload(slot, target);
-        }
+        let priority = if self.prepares_more { self.prepare_more(slot, target) } else { 0 };
         Io {
             operation: target.direction.into(),
             file: target.file,
@@ -148,11 +146,21 @@ impl<E: Engine> Worker<'_, E> {
             buffer: self.buffer(slot),
             length: target.length,
             offset: target.offset,
+            priority,
         }
     }
 
-    /// Content of a write; submission starts afterwards, so that its time is not the device's.
+    /// What only some jobs need; gives the priority of the I/O.
     #[inline(never)]
+    fn prepare_more(&mut self, slot: u32, target: Target) -> u16 {
+        if target.direction == Direction::Write && self.refreshes_payload {
+            self.refresh_payload(slot, target);
+        }
+        let unit = &self.units[slot as usize];
+        self.command_priority.as_mut().map_or(0, |priority| priority.choose(target, unit))
+    }
+
+    /// Content of a write; submission starts afterwards, so that its time is not the device's.
     fn refresh_payload(&mut self, slot: u32, target: Target) {
         let now = self.clock.ticks();
         let now_ns = self.clock.span_ns(now);
@@ -169,7 +177,15 @@ impl<E: Engine> Worker<'_, E> {
             None => (0, 0),
         };
         self.units[slot as usize].aim_sync(operation, file, offset, length, start);
-        Io { operation, file, fd: self.fds[file as usize], buffer: self.buffer(slot), length, offset }
+        Io {
+            operation,
+            file,
+            fd: self.fds[file as usize],
+            buffer: self.buffer(slot),
+            length,
+            offset,
+            priority: 0,
+        }
     }
 
     /// What is left of an I/O that moved only a part.
@@ -184,6 +200,7 @@ impl<E: Engine> Worker<'_, E> {
             buffer: unsafe { self.buffer(slot).add(done as usize) },
             length: unit.length() - done,
             offset: unit.offset() + u64::from(done),
+            priority: self.command_priority.as_ref().map_or(0, |priority| priority.value_of(unit)),
         }
     }
 

@@ -67,7 +67,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Records an I/O that ended at this tick.
+    /// Records an I/O that ended at this tick. `priority` is its own; without, it has the job's.
     #[inline]
     pub(super) fn record(
         &mut self,
@@ -75,6 +75,7 @@ impl<'a> Recorder<'a> {
         direction: usize,
         slat_ns: Option<u64>,
         clat_ns: u64,
+        priority: Option<u16>,
         tick: u64,
     ) {
         if self.start_ns.is_none() {
@@ -93,7 +94,7 @@ impl<'a> Recorder<'a> {
             offset: unit.offset(),
             length: unit.length(),
             direction: direction as u8,
-            priority: self.priority,
+            priority: priority.unwrap_or(self.priority),
         };
         if !self.producer.push(&record) {
             self.push_when_there_is_room(&record);

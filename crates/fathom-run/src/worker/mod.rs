@@ -5,6 +5,7 @@
 
 mod admission;
 mod budget;
+mod command_priority;
 mod complete;
 mod flow;
 mod issue;
@@ -27,6 +28,7 @@ use crate::target::Targets;
 use crate::unit::Unit;
 use admission::Admission;
 use budget::Budget;
+use command_priority::CommandPriority;
 use fathom_spec::JobSpec;
 use fathom_stats::samples::WorkerSamples;
 use fathom_sys::clock::{Clock, monotonic_ns};
@@ -163,6 +165,8 @@ struct Worker<'a, E> {
     payload: Payload,
     /// Writes need their buffer refreshed.
     refreshes_payload: bool,
+    /// That, or a priority of its own: an I/O takes a longer way to the engine.
+    prepares_more: bool,
     recording: Recording,
     budget: Budget,
     /// Rates and think times.
@@ -170,6 +174,7 @@ struct Worker<'a, E> {
     syncs: Option<Box<SyncRules>>,
     log: Option<Box<Recorder<'a>>>,
     flow: Option<Box<Flow<'a>>>,
+    command_priority: Option<Box<CommandPriority<'a>>>,
     /// What an I/O may have to wait for.
     admission: Option<Box<Admission>>,
     /// Any of `pace`, `syncs` or a limited number of I/Os: the next I/O takes the longer way.
@@ -233,6 +238,9 @@ impl<E: Engine> Worker<'_, E> {
     /// From now on everything counts.
     fn begin_recording(&mut self, now_ns: u64) {
         self.samples.reset();
+        if let Some(priority) = &self.command_priority {
+            priority.reset();
+        }
         self.ramp = None;
         if let Some(log) = &mut self.log {
             log.begin(now_ns);

@@ -2,6 +2,7 @@
 
 use super::admission::Admission;
 use super::budget::Budget;
+use super::command_priority::CommandPriority;
 use super::flow::Flow;
 use super::latency_target::LatencySearch;
 use super::logging::Recorder;
@@ -14,6 +15,7 @@ use crate::files::{self, FileError};
 use crate::message::Message;
 use crate::payload::Payload;
 use crate::plan;
+use crate::priority::Priority;
 use crate::random::SeedUse;
 use crate::region::Stage;
 use crate::target::{Region as TargetRegion, Targets};
@@ -71,12 +73,16 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
         job.latency.max_latency.0.map(|limit| limit.map_or(u64::MAX, |limit| limit.as_nanos() as u64));
     let pace = Pace::of(plan, job, &seeds, clock).map(Box::new);
     let syncs = SyncRules::of(job).filter(|_| plan.writes_data()).map(Box::new);
+    let command_priority = CommandPriority::of(context, &seeds).map(Box::new);
+    let refreshes_payload = E::TRAITS.uses_buffers && !payload.is_static();
+    let prepares_more = refreshes_payload || command_priority.is_some();
     let flow = Flow::of(context, clock).map(Box::new);
     let admission = Admission::of(job, plan.depth, files.list.len()).map(Box::new);
     let log = Recorder::of(context, clock).map(Box::new);
     let locks = admission.as_ref().is_some_and(|admission| admission.locks.is_some());
     let latency_search = LatencySearch::of(job, plan.depth).map(Box::new);
-    let has_followers = pace.is_some() || log.is_some() || latency_search.is_some() || locks;
+    let has_followers =
+        pace.is_some() || log.is_some() || latency_search.is_some() || locks || command_priority.is_some();
     let can_be_usual = recording.is_usual() && !has_followers;
     Some(Worker {
         context: *context,
@@ -90,7 +96,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
         arena,
         buffer_stride,
         targets: Targets::new(plan.target_plan.clone(), &regions, seeds.clone()),
-        refreshes_payload: E::TRAITS.uses_buffers && !payload.is_static(),
+        refreshes_payload,
         payload,
         recording,
         usual_latency_ns: latency_limit_ns.map(|limit| match can_be_usual {
@@ -108,6 +114,8 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
         syncs,
         log,
         flow,
+        command_priority,
+        prepares_more,
         admission,
         latency_search,
         latency_limit_ns,
@@ -146,7 +154,9 @@ fn apply_process_options(context: &WorkerContext<'_>) -> Option<()> {
     if options.nice != 0 {
         check(priority::set_nice(options.nice), "setpriority")?;
     }
-    if let Some((class, level, hint)) = plan::io_priority(job) {
+    let io_priority = Priority::of_job(job);
+    if io_priority != Priority::default() {
+        let (class, level, hint) = (io_priority.class(), io_priority.level(), io_priority.hint());
         check(priority::set_io_priority(class, level, hint), "ioprio_set")?;
     }
     if let Some(cpus) = allowed_cpus(job, plan.subjob) {

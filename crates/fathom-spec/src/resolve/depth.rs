@@ -39,6 +39,18 @@ pub(super) fn clamp_batches(job: &mut JobSpec, _: &mut Review<'_>) -> Result<(),
     Ok(())
 }
 
+/// Single I/Os get their priority by one rule.
+pub(super) fn check_command_priorities(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    if job.is_set("cmdprio_percentage") && job.is_set("cmdprio_bssplit") {
+        return Err(review.refuse(
+            &job.origin,
+            format!("{}: cmdprio_percentage and cmdprio_bssplit options are mutually exclusive", job.name),
+            format!("job {}: give a share for all block sizes, or one for each", job.name),
+        ));
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::testing::{job, quiet_job};
@@ -50,6 +62,15 @@ mod tests {
         assert_eq!((capped.depth.iodepth, capped.asked_iodepth), (1, 8));
         assert!(lines[0].starts_with("note: both iodepth >= 1"));
         assert_eq!(quiet_job("--name=a --ioengine=libaio --iodepth=8").depth.iodepth, 8);
+    }
+
+    #[test]
+    fn a_share_of_all_or_of_each_size() {
+        let words = "--name=a --ioengine=libaio --cmdprio_percentage=10 --cmdprio_bssplit=4k/20";
+        assert_eq!(
+            super::super::testing::refusal(words),
+            "a: cmdprio_percentage and cmdprio_bssplit options are mutually exclusive"
+        );
     }
 
     #[test]

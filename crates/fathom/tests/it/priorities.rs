@@ -68,6 +68,43 @@ fn real_time() {
 }
 
 #[test]
+fn shares_of_a_job() {
+    for engine in ["libaio", "io_uring"] {
+        let directory = crate::support::scratch();
+        let words = format!(
+            "--name=a --ioengine={engine} --filename=data --size=8M --rw=randrw --iodepth=4 --bssplit=4k/50:8k/50 --direct=0 \
+             --cmdprio_bssplit=4k/20/2/3:8k/60/2/1:8k/10/3/0 --write_lat_log=log --log_prio=1 --output-format=json"
+        );
+        let launch = crate::support::program::Launch::fathom(directory.path()).words(&words);
+        let document = json::document(&launch.run().expect_clean().stdout);
+        for direction in ["read", "write"] {
+            let figures = &document["jobs"][0][direction];
+            let count = |class: u64, level: u64| {
+                let entries = figures["prios"].as_array().expect("a table");
+                let entry =
+                    entries.iter().find(|entry| entry["prioclass"] == class && entry["prio"] == level);
+                entry.map_or(0, |entry| json::integer(entry, "clat_ns/N"))
+            };
+            let total = json::integer(figures, "total_ios");
+            let (mine, small, large, idle) = (count(0, 0), count(2, 3), count(2, 1), count(3, 0));
+            assert_eq!(mine + small + large + idle, total, "{engine}: {figures}");
+            // A tenth, three tenths and a twentieth of all, within a few deviations.
+            for (found, share) in [(small, 0.1), (large, 0.3), (idle, 0.05)] {
+                let expected = share * total as f64;
+                assert!(
+                    (found as f64 - expected).abs() < 6.0 * expected.sqrt() + 5.0,
+                    "{engine}: {found} of {total}"
+                );
+            }
+        }
+        let log = std::fs::read_to_string(directory.path().join("log_clat.1.log")).expect("a log");
+        for priority in ["0x0000", "0x4003", "0x4001", "0x6000"] {
+            assert!(log.contains(&format!(", {priority}\n")), "{engine}: no line of {priority}");
+        }
+    }
+}
+
+#[test]
 fn one_priority_is_no_table() {
     let words = "--name=a --prio=2 --name=b --prio=2";
     assert!(lines(&run(&program::path(), "normal", words)).is_empty());

@@ -1,7 +1,7 @@
 //! Options of the `io_uring` and `io_uring_cmd` engines.
 
 use crate::definition::{Bounds, choices, options};
-use crate::value::{PerDir, WordList};
+use crate::value::{PerDir, PriorityShares, WordList};
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "io_uring";
@@ -148,20 +148,20 @@ options! {
     Later Bool deac: bool = "0", { engine: ENGINE };
 
     /// Share of I/Os with a priority of their own, in percent, for reads and writes
-    Later Int cmdprio_percentage: PerDir<u32> = "0", {
+    Built Int cmdprio_percentage: PerDir<u32> = "0", {
         bounds: Bounds::between(0.0, 100.0),
         engine: ENGINE,
     };
 
     /// Priority class of these I/Os
-    Later Int cmdprio_class: PerDir<u32> = "1", { bounds: Bounds::between(1.0, 3.0), engine: ENGINE };
+    Built Int cmdprio_class: PerDir<u32> = "1", { bounds: Bounds::between(1.0, 3.0), engine: ENGINE };
 
     /// Priority hint of these I/Os
-    Later Int cmdprio_hint: PerDir<u32> = "0", { bounds: Bounds::between(0.0, 1023.0), engine: ENGINE };
+    Built Int cmdprio_hint: PerDir<u32> = "0", { bounds: Bounds::between(0.0, 1023.0), engine: ENGINE };
 
     /// Priority level of these I/Os
-    Later Int cmdprio: PerDir<u32> = "0", { bounds: Bounds::between(0.0, 7.0), engine: ENGINE };
+    Built Int cmdprio: PerDir<u32> = "0", { bounds: Bounds::between(0.0, 7.0), engine: ENGINE };
 
     /// Share of I/Os with a priority of their own for each block size, as size/percent[/class/level[/hint]]
-    Later Text cmdprio_bssplit: Option<String>, { engine: ENGINE };
+    Built Text cmdprio_bssplit: PriorityShares, { engine: ENGINE };
 }
