@@ -6,6 +6,7 @@ mod io_uring;
 mod libaio;
 mod mmap;
 mod null;
+mod offload;
 mod posixaio;
 mod psync;
 mod pvsync;
@@ -14,8 +15,12 @@ mod shared;
 mod sync;
 mod vsync;
 
-use fathom_run::engine::{Engine, Traits};
-use fathom_run::worker::{self, WorkerContext};
+use fathom_run::engine::{Engine, Setup, SetupError, Traits};
+use fathom_run::supervisor::RunWorker;
+use fathom_run::worker;
+use fathom_spec::JobSpec;
+use fathom_spec::options::depth::IoSubmitMode;
+use offload::Perform;
 
 /// What the rest of the program knows of an engine.
 pub struct EngineEntry {
@@ -23,12 +28,27 @@ pub struct EngineEntry {
     pub name: &'static str,
     /// What it can do.
     pub traits: Traits,
-    /// Runs a worker with it: the one indirect call of a job.
-    pub run: fn(&WorkerContext<'_>),
+    run: RunWorker,
+    performer: fn(&Setup<'_>) -> Result<Box<dyn Perform>, SetupError>,
 }
 
-const fn entry<E: Engine>() -> EngineEntry {
-    EngineEntry { name: E::NAME, traits: E::TRAITS, run: worker::run::<E> }
+impl EngineEntry {
+    /// What runs the workers of a job with it: the one indirect call of a job.
+    pub fn runner(&self, job: &JobSpec) -> RunWorker {
+        match job.depth.io_submit_mode {
+            IoSubmitMode::Inline => self.run,
+            IoSubmitMode::Offload => worker::run::<offload::Offload>,
+        }
+    }
+}
+
+const fn entry<E: Engine + 'static>() -> EngineEntry {
+    EngineEntry {
+        name: E::NAME,
+        traits: E::TRAITS,
+        run: worker::run::<E>,
+        performer: offload::performer::<E>,
+    }
 }
 
 /// All engines, in the order of the documentation.

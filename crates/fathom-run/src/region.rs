@@ -7,7 +7,7 @@ use crate::unit::Unit;
 use fathom_stats::samples::{LatencySamples, WorkerSamples};
 use fathom_sys::Errno;
 use fathom_sys::memory::Mapping;
-use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 
 /// Longest stored error text, as in fio's reports.
 const ERROR_TEXT: usize = 127;
@@ -66,6 +66,36 @@ pub enum Order {
     Stop = 2,
 }
 
+/// A range of a file that a worker has chosen but not yet put into a unit. All-zero memory is none.
+pub struct Reservation {
+    /// A number that stands for the file; 0 for none.
+    file: AtomicU64,
+    start: AtomicU64,
+    end: AtomicU64,
+}
+
+impl Reservation {
+    /// Reserves a range, so that everybody who looks afterwards sees it.
+    pub fn set(&self, file: u64, start: u64, end: u64) {
+        self.start.store(start, Ordering::Relaxed);
+        self.end.store(end, Ordering::Relaxed);
+        self.file.store(file, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+    }
+
+    /// Gives it back.
+    pub fn clear(&self) {
+        self.file.store(0, Ordering::SeqCst);
+    }
+
+    /// True when this range and the reserved one have a byte in common.
+    pub fn meets(&self, file: u64, start: u64, end: u64) -> bool {
+        self.file.load(Ordering::SeqCst) == file
+            && self.start.load(Ordering::Relaxed) < end
+            && start < self.end.load(Ordering::Relaxed)
+    }
+}
+
 /// The block of one worker. All-zero memory is a valid start.
 #[repr(C, align(128))]
 pub struct WorkerBlock {
@@ -92,6 +122,8 @@ pub struct WorkerBlock {
     pub found_depth: AtomicU32,
     /// Bytes moved since the job began, ramp included.
     pub progress_bytes: AtomicU64,
+    /// The range that the worker is about to do I/O on.
+    pub reservation: Reservation,
     /// I/Os issued, for the balance of a flow.
     pub flow_ios: AtomicU64,
     /// Processor use, µs and counts: user, system, switches, major and minor faults.

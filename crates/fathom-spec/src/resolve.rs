@@ -2,6 +2,7 @@
 //! note. They run once for each job when it is complete, in a fixed order.
 
 mod block_size;
+mod buffers;
 mod depth;
 mod direct;
 mod groups;
@@ -48,14 +49,18 @@ const RULES: &[Rule] = &[
     depth::cap_synchronous,
     depth::clamp_batches,
     depth::check_command_priorities,
+    depth::check_offload,
     direct::check_atomic,
     direct::check_syncfs,
     direct::check_ranges,
     direct::note_unique_filename,
     direct::drop_pre_read,
+    buffers::check_working_set,
+    buffers::note_overruled,
     measurement::expand_gtod_reduce,
     measurement::ignore_error_continues,
     logs::check_issue_time,
+    logs::check_epoch_clock,
     logs::note_idle_options,
     groups::check_latency_percentiles,
     latency::check_window,

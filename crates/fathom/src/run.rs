@@ -2,7 +2,6 @@
 
 use crate::exit;
 use crate::output::Output;
-use fathom_engines::EngineEntry;
 use fathom_report::header::{JobHeader, layout_line, starting_line};
 use fathom_report::{Format, by_name};
 use fathom_run::message::Message;
@@ -60,8 +59,7 @@ fn supervise(spec: &RunSpec, plan: &Plan, calibration: Calibration, output: Outp
     let engines: Vec<RunWorker> = plan
         .jobs
         .iter()
-        .filter_map(|job| fathom_engines::find(&job.engine.ioengine.name))
-        .map(|engine: &EngineEntry| engine.run)
+        .filter_map(|job| Some(fathom_engines::find(&job.engine.ioengine.name)?.runner(job)))
         .collect();
     let program = &spec.program;
     let options = Options {

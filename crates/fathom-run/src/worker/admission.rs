@@ -1,7 +1,8 @@
 //! What a drawn I/O may have to wait for: one in flight that it overlaps, a file that must first be opened or locked, a
 //! barrier.
 
-use super::{Next, Worker};
+use super::overlap::OverlapRule;
+use super::{Next, Worker, WorkerContext};
 use crate::engine::Engine;
 use crate::files::locks::{Attempt, FileLocks};
 use crate::files::open::open_limit;
@@ -15,12 +16,15 @@ use std::collections::VecDeque;
 /// Between two attempts to get a lock that another job holds, in ns.
 const LOCK_PAUSE_NS: u64 = 20_000;
 
+/// Between two looks whether another job still has an overlapping I/O in flight, in ns.
+const OVERLAP_PAUSE_NS: u64 = 5_000;
+
 /// The rules of a job.
-pub(super) struct Admission {
+pub(super) struct Admission<'a> {
     /// Drawn, but held back.
     held: Option<Target>,
     /// `serialize_overlap`.
-    serializes_overlap: bool,
+    overlap: Option<OverlapRule<'a>>,
     /// `openfiles`: the files that are open, the one used longest ago first, and how many may be.
     open_files: Option<(VecDeque<u32>, usize)>,
     /// `lockfile`.
@@ -31,13 +35,14 @@ pub(super) struct Admission {
     behind_barrier: bool,
 }
 
-impl Admission {
-    /// The rules of a job with so many files, if it has any.
-    pub(super) fn of(job: &JobSpec, depth: u32, files: usize) -> Option<Admission> {
+impl<'a> Admission<'a> {
+    /// The rules of a worker with so many files, if it has any.
+    pub(super) fn of(context: &WorkerContext<'a>, files: usize) -> Option<Admission<'a>> {
+        let job: &JobSpec = context.job();
         let limit = open_limit(job);
         let admission = Admission {
             held: None,
-            serializes_overlap: job.depth.serialize_overlap && depth > 1,
+            overlap: OverlapRule::of(context),
             open_files: (limit < files).then(|| ((0..limit as u32).collect(), limit)),
             locks: match job.file.lockfile {
                 LockFile::None => None,
@@ -47,11 +52,16 @@ impl Admission {
             barrier: (job.io_type.write_barrier > 0).then_some((u64::from(job.io_type.write_barrier), 0)),
             behind_barrier: false,
         };
-        let needed = admission.serializes_overlap
+        let needed = admission.overlap.is_some()
             || admission.open_files.is_some()
             || admission.locks.is_some()
             || admission.barrier.is_some();
         needed.then_some(admission)
+    }
+
+    /// True when the end of every I/O matters to the rules.
+    pub(super) fn follows_ends(&self) -> bool {
+        self.locks.is_some() || self.overlap.as_ref().is_some_and(OverlapRule::spans_jobs)
     }
 
     /// Takes the I/O that was held back.
@@ -77,8 +87,11 @@ impl<E: Engine> Worker<'_, E> {
         if busy && (admission.behind_barrier || admission.is_next_barrier(target)) {
             return Some(now);
         }
-        if admission.serializes_overlap && self.units.iter().any(|unit| overlaps(unit, target)) {
-            return Some(now);
+        if let Some(overlap) = &admission.overlap
+            && !overlap.lets_through(target)
+        {
+            let pause = if overlap.spans_jobs() { self.clock.ticks_of_ns(OVERLAP_PAUSE_NS) } else { 0 };
+            return Some(now + pause);
         }
         if let Some((open, limit)) = &mut admission.open_files
             && !self.open_in_turn(open, *limit, target.file)
@@ -131,14 +144,17 @@ impl<E: Engine> Worker<'_, E> {
 
     /// An I/O of this file has ended.
     #[cold]
-    pub(super) fn unlock_file(&mut self, file: u32) {
+    pub(super) fn settle_admission(&mut self, file: u32) {
+        if let Some(overlap) = self.admission.as_ref().and_then(|admission| admission.overlap.as_ref()) {
+            overlap.clear_reservation();
+        }
         if let Some(locks) = self.admission.as_mut().and_then(|admission| admission.locks.as_mut()) {
             locks.unlock(file as usize);
         }
     }
 }
 
-impl Admission {
+impl Admission<'_> {
     fn is_next_barrier(&self, target: Target) -> bool {
         self.barrier
             .is_some_and(|(every, writes)| target.direction == Direction::Write && writes + 1 >= every)
@@ -150,11 +166,4 @@ impl Admission {
             *writes = if self.behind_barrier { 0 } else { *writes + 1 };
         }
     }
-}
-
-fn overlaps(unit: &Unit, target: Target) -> bool {
-    unit.is_in_flight()
-        && unit.file() == target.file
-        && unit.offset() < target.offset + u64::from(target.length)
-        && target.offset < unit.offset() + u64::from(unit.length())
 }

@@ -101,7 +101,7 @@ impl<E: Engine> Worker<'_, E> {
             pace.completed();
         }
         if self.admission.is_some() {
-            self.unlock_file(file);
+            self.settle_admission(file);
         }
     }
 
@@ -113,7 +113,7 @@ impl<E: Engine> Worker<'_, E> {
         let operation = unit.operation();
         if result < 0 {
             self.failed(slot, Errno(-result as i32), now);
-            self.unlock_file(self.units[slot as usize].file());
+            self.settle_admission(self.units[slot as usize].file());
             return After::Free;
         }
         if operation.is_sync() {
@@ -133,7 +133,7 @@ impl<E: Engine> Worker<'_, E> {
         }
         if moved == 0 {
             self.nothing_moved(slot, now);
-            self.unlock_file(self.units[slot as usize].file());
+            self.settle_admission(self.units[slot as usize].file());
             return After::Free;
         }
         bump(&self.samples.directions[operation as usize].short, 1);
@@ -181,7 +181,7 @@ impl<E: Engine> Worker<'_, E> {
             unit.offset(),
             unit.length()
         );
-        self.context.messages.send(&Message::Output(line));
+        self.context.messages.send(&Message::Error(line));
     }
 
     /// `continue_on_error` and `ignore_error`.

@@ -11,6 +11,7 @@ mod flow;
 mod issue;
 mod latency_target;
 mod logging;
+mod overlap;
 mod pace;
 mod queued;
 mod ramp;
@@ -176,7 +177,7 @@ struct Worker<'a, E> {
     flow: Option<Box<Flow<'a>>>,
     command_priority: Option<Box<CommandPriority<'a>>>,
     /// What an I/O may have to wait for.
-    admission: Option<Box<Admission>>,
+    admission: Option<Box<Admission<'a>>>,
     /// Any of `pace`, `syncs` or a limited number of I/Os: the next I/O takes the longer way.
     has_rules: bool,
     /// Descriptors of the files, close together.

@@ -16,7 +16,7 @@ use crate::message::Message;
 use crate::payload::Payload;
 use crate::plan;
 use crate::priority::Priority;
-use crate::random::SeedUse;
+use crate::random::{SeedUse, Seeds};
 use crate::region::Stage;
 use crate::target::{Region as TargetRegion, Targets};
 use fathom_spec::JobSpec;
@@ -37,9 +37,9 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
     let files = open_files(context)?;
     let clock = chosen_clock(job, context.clock);
     let (arena, buffer_stride, buffer_length) = arena::<E>(context)?;
-    let mut payload = Payload::new(plan.payload.clone(), seeds.generator(SeedUse::Buffer));
+    let mut payload = content(context, &seeds, &files)?;
     if E::TRAITS.uses_buffers && plan.writes_data() {
-        fill_buffers(&mut payload, &arena, buffer_stride, plan.depth as usize);
+        fill_buffers(&mut payload, &arena, (buffer_stride, buffer_length), plan.depth as usize);
     }
     let setup = Setup {
         job,
@@ -77,9 +77,9 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
     let refreshes_payload = E::TRAITS.uses_buffers && !payload.is_static();
     let prepares_more = refreshes_payload || command_priority.is_some();
     let flow = Flow::of(context, clock).map(Box::new);
-    let admission = Admission::of(job, plan.depth, files.list.len()).map(Box::new);
+    let admission = Admission::of(context, files.list.len()).map(Box::new);
     let log = Recorder::of(context, clock).map(Box::new);
-    let locks = admission.as_ref().is_some_and(|admission| admission.locks.is_some());
+    let locks = admission.as_ref().is_some_and(|admission| admission.follows_ends());
     let latency_search = LatencySearch::of(job, plan.depth).map(Box::new);
     let has_followers =
         pace.is_some() || log.is_some() || latency_search.is_some() || locks || command_priority.is_some();
@@ -284,12 +284,24 @@ fn arena<E: Engine>(context: &WorkerContext<'_>) -> Option<(Mapping, usize, usiz
     }
 }
 
-fn fill_buffers(payload: &mut Payload, arena: &Mapping, stride: usize, count: usize) {
+/// What fills the buffers.
+fn content(context: &WorkerContext<'_>, seeds: &Seeds, files: &OpenFiles) -> Option<Payload> {
+    let bytes = files.list.iter().fold(0, |sum: u64, file| sum.saturating_add(file.size));
+    match Payload::new(context.worker_plan().payload.clone(), seeds, bytes) {
+        Ok(payload) => Some(payload),
+        Err(reason) => {
+            context.messages.send(&Message::Error(format!("fathom: job {}: {reason}", context.job().name)));
+            context.fail(libc::ENOMEM, "file:memory.c, func=buffer content, error=Cannot allocate memory");
+            None
+        }
+    }
+}
+
+fn fill_buffers(payload: &mut Payload, arena: &Mapping, (stride, length): (usize, usize), count: usize) {
     for slot in 0..count {
-        let seed = payload.next_seed();
-        // SAFETY: the arena has `count` buffers of `stride` bytes, and nobody else has it yet.
-        let buffer = unsafe { std::slice::from_raw_parts_mut(arena.address().add(slot * stride), stride) };
-        payload.prepare(buffer, seed);
+        // SAFETY: the arena has `count` buffers of `length` bytes, `stride` apart, and nobody else has it yet.
+        let buffer = unsafe { std::slice::from_raw_parts_mut(arena.address().add(slot * stride), length) };
+        payload.prepare(buffer);
     }
 }
 

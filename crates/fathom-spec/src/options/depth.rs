@@ -52,5 +52,5 @@ options! {
     Built Bool serialize_overlap: bool = "0", { parent: Some("iodepth") };
 
     /// Submit from the job itself or from a helper thread pool
-    Later Choice io_submit_mode: IoSubmitMode = "inline", { choices: IoSubmitMode::CHOICES };
+    Built Choice io_submit_mode: IoSubmitMode = "inline", { choices: IoSubmitMode::CHOICES };
 }

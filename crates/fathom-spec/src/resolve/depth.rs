@@ -3,13 +3,16 @@
 use super::Review;
 use crate::assign::Rejected;
 use crate::engines;
+use crate::options::depth::IoSubmitMode;
 use crate::spec::JobSpec;
 
 /// Engines that finish each I/O before the next have a depth of 1.
 pub(super) fn cap_synchronous(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     job.asked_iodepth = job.depth.iodepth;
     let synchronous = engines::find(&job.engine.ioengine.name).is_some_and(|engine| engine.synchronous);
-    if !synchronous || job.depth.iodepth <= 1 {
+    // Threads that submit for the job give a synchronous engine its depth.
+    let offloaded = job.depth.io_submit_mode == IoSubmitMode::Offload;
+    if !synchronous || offloaded || job.depth.iodepth <= 1 {
         return Ok(());
     }
     review.note(
@@ -39,6 +42,20 @@ pub(super) fn clamp_batches(job: &mut JobSpec, _: &mut Review<'_>) -> Result<(),
     Ok(())
 }
 
+/// Some engines belong to the thread that set them up.
+pub(super) fn check_offload(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let engine = job.engine.ioengine.name.as_str();
+    let refuses = matches!(engine, "io_uring" | "io_uring_cmd" | "libblkio");
+    if job.depth.io_submit_mode == IoSubmitMode::Offload && refuses {
+        return Err(review.refuse(
+            &job.origin,
+            format!("{engine}: can't be used with offloaded submit. Use a sync engine"),
+            format!("job {}: io_submit_mode=offload works with psync, pvsync2, libaio and others", job.name),
+        ));
+    }
+    Ok(())
+}
+
 /// Single I/Os get their priority by one rule.
 pub(super) fn check_command_priorities(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.is_set("cmdprio_percentage") && job.is_set("cmdprio_bssplit") {
@@ -62,6 +79,13 @@ mod tests {
         assert_eq!((capped.depth.iodepth, capped.asked_iodepth), (1, 8));
         assert!(lines[0].starts_with("note: both iodepth >= 1"));
         assert_eq!(quiet_job("--name=a --ioengine=libaio --iodepth=8").depth.iodepth, 8);
+    }
+
+    #[test]
+    fn offloading_gives_depth_to_synchronous_engines() {
+        assert_eq!(quiet_job("--name=a --iodepth=8 --io_submit_mode=offload").depth.iodepth, 8);
+        let line = super::super::testing::refusal("--name=a --ioengine=io_uring --io_submit_mode=offload");
+        assert_eq!(line, "io_uring: can't be used with offloaded submit. Use a sync engine");
     }
 
     #[test]

@@ -91,6 +91,42 @@ fn overlapping_writes_are_never_in_flight_together() {
     }
 }
 
+/// Two jobs write over each other's blocks, each in an order of its own.
+#[test]
+fn offloaded_jobs_do_not_overlap_either() {
+    let directory = scratch();
+    let words = "--ioengine=psync --io_submit_mode=offload --iodepth=4 --filename=data --size=64k --io_size=4M --bs=4k \
+                 --rw=randwrite --norandommap --serialize_overlap=1 --name=one --randseed=1 --name=two --randseed=2";
+    let document = run(directory.path(), words);
+    assert_eq!(json::total(&document, "write/total_ios"), 2048);
+    for job in document["jobs"].as_array().expect("jobs") {
+        assert!(
+            job["iodepth_level"]["4"].as_f64().is_some_and(|percent| percent > 10.0),
+            "{}",
+            job["iodepth_level"]
+        );
+    }
+}
+
+#[test]
+fn offloading_gives_depth_to_every_engine() {
+    for engine in ["psync", "sync", "pvsync2", "vsync", "libaio", "posixaio", "mmap", "null"] {
+        let directory = scratch();
+        let words = format!(
+            "--name=a --ioengine={engine} --io_submit_mode=offload --iodepth=8 --filename=data --size=2M --bs=4k --rw=randrw"
+        );
+        let document = run(directory.path(), &words);
+        let job = &document["jobs"][0];
+        let ios = json::integer(job, "read/total_ios") + json::integer(job, "write/total_ios");
+        assert_eq!(ios, 512, "{engine}");
+        assert!(
+            job["iodepth_level"]["8"].as_f64().is_some_and(|percent| percent > 50.0),
+            "{engine}: {}",
+            job["iodepth_level"]
+        );
+    }
+}
+
 #[test]
 fn no_more_files_are_open_than_allowed() {
     let directory = scratch();

@@ -1,0 +1,193 @@
+//! `io_submit_mode=offload`: a thread per unit in flight hands I/O to the kernel, each with the job's engine of its own. So
+//! synchronous engines reach a depth.
+
+use crate::find;
+use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError, Traits};
+use fathom_sys::Errno;
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+/// Does one I/O from beginning to end.
+pub(crate) trait Perform {
+    /// Bytes moved, or `-errno`.
+    fn perform(&mut self, io: &Io) -> i64;
+}
+
+/// Any engine, one I/O at a time.
+struct OneByOne<E>(E);
+
+impl<E: Engine> Perform for OneByOne<E> {
+    fn perform(&mut self, io: &Io) -> i64 {
+        if let Queued::Done(result) = self.0.queue(0, io) {
+            return result;
+        }
+        let mut completions = Completions::default();
+        loop {
+            match self.0.commit() {
+                Ok(0) | Err(Errno(libc::EAGAIN | libc::EINTR | libc::EBUSY)) => std::thread::yield_now(),
+                Ok(_) => break,
+                Err(errno) => return -i64::from(errno.0),
+            }
+        }
+        loop {
+            completions.begin(1);
+            match self.0.reap(1, &mut completions) {
+                Ok(()) | Err(Errno(libc::EINTR)) => {}
+                Err(errno) => return -i64::from(errno.0),
+            }
+            if let Some(completion) = completions.list().first() {
+                return completion.result;
+            }
+        }
+    }
+}
+
+/// Sets an engine up for one thread.
+pub(crate) fn performer<E: Engine + 'static>(setup: &Setup<'_>) -> Result<Box<dyn Perform>, SetupError> {
+    Ok(Box::new(OneByOne(E::new(setup)?)))
+}
+
+/// What a thread takes along.
+struct Hand {
+    engine: Box<dyn Perform>,
+    shared: Arc<Shared>,
+}
+
+// SAFETY: the engine is set up before its thread starts and used by that thread alone. Engines keep descriptors, rings and
+// buffers of their own, none of which belongs to a thread (io_uring, whose ring does, is refused).
+unsafe impl Send for Hand {}
+
+/// An I/O on its way to a thread.
+#[derive(Clone, Copy)]
+struct Errand {
+    slot: u32,
+    io: Io,
+}
+
+// SAFETY: the buffer that the I/O points to belongs to its slot, and nobody touches it until the completion is listed.
+unsafe impl Send for Errand {}
+
+/// What the worker and its threads share.
+struct Shared {
+    todo: Mutex<Todo>,
+    wanted: Condvar,
+    done: Mutex<Vec<(u32, i64)>>,
+    ended: Condvar,
+    /// Taken around an I/O of engines that use the position of the file, which all threads share.
+    position: Option<Mutex<()>>,
+}
+
+#[derive(Default)]
+struct Todo {
+    errands: VecDeque<Errand>,
+    over: bool,
+}
+
+/// The engine that the loop sees.
+pub(crate) struct Offload {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+    queued: Vec<Errand>,
+}
+
+/// A thread that panicked leaves data that is whole all the same: every change is one step.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Engine for Offload {
+    const NAME: &'static str = "offload";
+    const TRAITS: Traits = Traits { synchronous: false, diskless: false, uses_buffers: true };
+
+    fn new(setup: &Setup<'_>) -> Result<Offload, SetupError> {
+        let name = setup.job.engine.ioengine.name.as_str();
+        let entry = find(name).ok_or_else(|| SetupError::new(Errno(libc::ENOENT), "dlopen"))?;
+        let uses_position = matches!(name, "sync" | "vsync");
+        let shared = Arc::new(Shared {
+            todo: Mutex::default(),
+            wanted: Condvar::new(),
+            done: Mutex::new(Vec::with_capacity(setup.depth as usize)),
+            ended: Condvar::new(),
+            position: uses_position.then(Mutex::default),
+        });
+        let mut offload = Offload { shared, threads: Vec::new(), queued: Vec::new() };
+        for _ in 0..setup.depth {
+            let hand = Hand {
+                engine: (entry.performer)(&Setup { depth: 1, ..*setup })?,
+                shared: Arc::clone(&offload.shared),
+            };
+            let thread = std::thread::Builder::new().name("fathom-offload".to_owned());
+            let started = thread.spawn(move || hand.work());
+            offload.threads.push(started.map_err(|error| {
+                SetupError::new(error.into(), "pthread_create")
+                    .with_advice("a smaller iodepth needs fewer threads")
+            })?);
+        }
+        Ok(offload)
+    }
+
+    fn queue(&mut self, slot: u32, io: &Io) -> Queued {
+        self.queued.push(Errand { slot, io: *io });
+        Queued::Pending
+    }
+
+    fn commit(&mut self) -> Result<u32, Errno> {
+        let count = self.queued.len();
+        lock(&self.shared.todo).errands.extend(self.queued.drain(..));
+        for _ in 0..count {
+            self.shared.wanted.notify_one();
+        }
+        Ok(count as u32)
+    }
+
+    fn reap(&mut self, min: u32, out: &mut Completions) -> Result<(), Errno> {
+        let mut done = lock(&self.shared.done);
+        while (done.len() as u32) < min {
+            done = self.shared.ended.wait(done).unwrap_or_else(PoisonError::into_inner);
+        }
+        let count = done.len().min(out.room());
+        for (slot, result) in done.drain(..count) {
+            out.push(slot, result);
+        }
+        Ok(())
+    }
+
+    fn features(&self) -> Vec<&'static str> {
+        vec!["offloaded submission"]
+    }
+}
+
+impl Hand {
+    fn work(mut self) {
+        loop {
+            let mut todo = lock(&self.shared.todo);
+            let errand = loop {
+                if let Some(errand) = todo.errands.pop_front() {
+                    break errand;
+                }
+                if todo.over {
+                    return;
+                }
+                todo = self.shared.wanted.wait(todo).unwrap_or_else(PoisonError::into_inner);
+            };
+            drop(todo);
+            let alone = self.shared.position.as_ref().map(lock);
+            let result = self.engine.perform(&errand.io);
+            drop(alone);
+            lock(&self.shared.done).push((errand.slot, result));
+            self.shared.ended.notify_one();
+        }
+    }
+}
+
+impl Drop for Offload {
+    fn drop(&mut self) {
+        lock(&self.shared.todo).over = true;
+        self.shared.wanted.notify_all();
+        for thread in self.threads.drain(..) {
+            // A thread that panicked has told so itself.
+            let _ = thread.join();
+        }
+    }
+}

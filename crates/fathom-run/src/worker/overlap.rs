@@ -1,0 +1,104 @@
+//! `serialize_overlap`: an I/O that overlaps one in flight waits for it. With `io_submit_mode=offload` that holds for the I/O of
+//! all jobs that ask for both.
+
+use super::WorkerContext;
+use crate::files::names;
+use crate::region::{Region, Reservation};
+use crate::target::Target;
+use crate::unit::Unit;
+use fathom_spec::JobSpec;
+use fathom_spec::options::depth::IoSubmitMode;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
+
+/// What an I/O may overlap with.
+pub(super) struct OverlapRule<'a> {
+    units: &'a [Unit],
+    reservation: &'a Reservation,
+    region: &'a Region,
+    /// Per file a number that stands for its name.
+    files: Vec<u64>,
+    /// The other jobs to look at: index, and their files.
+    others: Vec<(usize, Vec<u64>)>,
+}
+
+impl<'a> OverlapRule<'a> {
+    /// The rule of a worker, if there is anything that its I/O could overlap with.
+    pub(super) fn of(context: &WorkerContext<'a>) -> Option<OverlapRule<'a>> {
+        let asks = |job: &JobSpec| job.depth.serialize_overlap;
+        let offloads = |job: &JobSpec| job.depth.io_submit_mode == IoSubmitMode::Offload;
+        if !asks(context.job()) {
+            return None;
+        }
+        let plan = context.plan;
+        let files_of = |index: usize| -> Vec<u64> {
+            let worker = &plan.workers[index];
+            names::paths(worker, plan.job_of(worker)).iter().map(number_of).collect()
+        };
+        let shares = |index: &usize| {
+            let job = plan.job_of(&plan.workers[*index]);
+            *index != context.index && asks(job) && offloads(job) && offloads(context.job())
+        };
+        let others: Vec<(usize, Vec<u64>)> =
+            (0..plan.workers.len()).filter(shares).map(|index| (index, files_of(index))).collect();
+        if context.worker_plan().depth == 1 && others.is_empty() {
+            return None;
+        }
+        Some(OverlapRule {
+            units: context.region.units(context.index),
+            reservation: &context.block().reservation,
+            region: context.region,
+            files: files_of(context.index),
+            others,
+        })
+    }
+
+    /// True when I/O of other jobs counts too.
+    pub(super) fn spans_jobs(&self) -> bool {
+        !self.others.is_empty()
+    }
+
+    /// Lets an I/O through (true), or says that it has to wait.
+    pub(super) fn lets_through(&self, target: Target) -> bool {
+        let (start, end) = (target.offset, target.offset + u64::from(target.length));
+        let meets = |unit: &Unit, is_same: bool| {
+            unit.is_in_flight()
+                && is_same
+                && unit.offset() < end
+                && start < unit.offset() + u64::from(unit.length())
+        };
+        if self.units.iter().any(|unit| meets(unit, unit.file() == target.file)) {
+            return false;
+        }
+        if self.others.is_empty() {
+            return true;
+        }
+        let file = self.files.get(target.file as usize).copied().unwrap_or(0);
+        // Told first, looked afterwards: of two jobs that come at the same time, one at least sees the other.
+        self.reservation.set(file, start, end);
+        let free = self.others.iter().all(|(index, files)| {
+            let is_same = |unit: &Unit| files.get(unit.file() as usize) == Some(&file);
+            let units = self.region.units(*index);
+            !self.region.worker(*index).reservation.meets(file, start, end)
+                && !units.iter().any(|unit| meets(unit, is_same(unit)))
+        });
+        if !free {
+            self.reservation.clear();
+        }
+        free
+    }
+
+    /// The I/O let through last is in flight, or has ended.
+    pub(super) fn clear_reservation(&self) {
+        if self.spans_jobs() {
+            self.reservation.clear();
+        }
+    }
+}
+
+fn number_of(path: &PathBuf) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    path.hash(&mut hasher);
+    // 0 stands for no reservation.
+    hasher.finish() | 1
+}
