@@ -1,7 +1,11 @@
 //! What is written: the content of I/O buffers.
 
-use crate::random::{HASH_FACTOR, Taus88};
+pub(crate) mod plan;
+pub mod shaped;
+
+use crate::random::{HASH_FACTOR, SeedUse, Seeds, Taus88};
 use serde::{Deserialize, Serialize};
+use shaped::{ShapedRule, Shaper};
 
 /// The rule for buffer content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,64 +20,107 @@ pub enum PayloadRule {
         /// Change parts of every block for every write.
         scramble: bool,
     },
-    /// A pattern, repeated; `offset_places` are the byte positions of 8-byte offsets in it.
-    Pattern {
-        /// The bytes.
-        bytes: Vec<u8>,
-        /// Where the file offset of the pattern's start goes, 8 bytes little-endian each.
-        offset_places: Vec<usize>,
-    },
+    /// A pattern, repeated.
+    Pattern(Pattern),
+    /// Random bytes that compress, or repeat, to some degree.
+    Shaped(ShapedRule),
+}
+
+/// A pattern; `offset_places` are the byte positions of 8-byte offsets in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pattern {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// Where the file offset of the pattern's start goes, 8 bytes little-endian each.
+    pub offset_places: Vec<usize>,
 }
 
 /// Fills buffers of one worker.
 #[derive(Clone, Debug)]
 pub struct Payload {
-    rule: PayloadRule,
+    content: Content,
     generator: Taus88,
 }
 
+/// A rule at work.
+#[derive(Clone, Debug)]
+enum Content {
+    Zero,
+    Random { refill: bool, scramble: bool },
+    Pattern(Pattern),
+    Shaped(Box<Shaper>),
+}
+
 impl Payload {
-    /// A filler with the worker's buffer generator.
-    pub fn new(rule: PayloadRule, generator: Taus88) -> Payload {
-        Payload { rule, generator }
+    /// A filler for the worker with these seeds, whose files have `bytes` bytes. Fails when the rule needs more memory
+    /// than there is.
+    pub fn new(rule: PayloadRule, seeds: &Seeds, bytes: u64) -> Result<Payload, String> {
+        let content = match rule {
+            PayloadRule::Zero => Content::Zero,
+            PayloadRule::Random { refill, scramble } => Content::Random { refill, scramble },
+            PayloadRule::Pattern(pattern) => Content::Pattern(pattern),
+            PayloadRule::Shaped(rule) => Content::Shaped(Box::new(Shaper::new(rule, seeds, bytes)?)),
+        };
+        Ok(Payload { content, generator: seeds.generator(SeedUse::Buffer) })
     }
 
     /// Content that a buffer has before the first I/O.
-    pub fn prepare(&mut self, buffer: &mut [u8], first_seed: u64) {
-        match &self.rule {
-            PayloadRule::Zero => buffer.fill(0),
-            PayloadRule::Random { .. } => fill_random(buffer, first_seed),
-            PayloadRule::Pattern { bytes, .. } => repeat(buffer, bytes),
+    pub fn prepare(&mut self, buffer: &mut [u8]) {
+        match &mut self.content {
+            Content::Zero => buffer.fill(0),
+            Content::Random { .. } => fill_random(buffer, self.generator.buffer_seed()),
+            Content::Pattern(pattern) => pattern.repeat(buffer),
+            Content::Shaped(shaper) => shaper.fill(buffer, 0),
         }
-    }
-
-    /// The seed of the initial content of all buffers of a worker.
-    pub fn next_seed(&mut self) -> u64 {
-        self.generator.buffer_seed()
     }
 
     /// True when a write needs no work: the content stays as prepared.
     pub fn is_static(&self) -> bool {
-        match &self.rule {
-            PayloadRule::Zero => true,
-            PayloadRule::Random { refill, scramble } => !refill && !scramble,
-            PayloadRule::Pattern { offset_places, .. } => offset_places.is_empty(),
+        match &self.content {
+            Content::Zero => true,
+            Content::Random { refill, scramble } => !refill && !scramble,
+            Content::Pattern(pattern) => pattern.offset_places.is_empty(),
+            Content::Shaped(shaper) => shaper.is_static(),
         }
     }
 
     /// Content for one write at this file offset; `now_ns` is its start time.
     pub fn refresh(&mut self, buffer: &mut [u8], offset: u64, now_ns: u64) {
-        match &self.rule {
-            PayloadRule::Zero => {}
-            PayloadRule::Random { refill, scramble } => {
-                if *refill {
-                    fill_random(buffer, self.generator.buffer_seed());
-                } else if *scramble {
+        match &mut self.content {
+            Content::Zero => {}
+            Content::Random { refill: true, .. } => fill_random(buffer, self.generator.buffer_seed()),
+            Content::Random { scramble, .. } => {
+                if *scramble {
                     scramble_blocks(buffer, offset, now_ns);
                 }
             }
-            PayloadRule::Pattern { bytes, offset_places } => {
-                place_offsets(buffer, bytes.len(), offset_places, offset)
+            Content::Pattern(pattern) => pattern.place_offsets(buffer, offset),
+            Content::Shaped(shaper) => shaper.fill(buffer, offset),
+        }
+    }
+}
+
+impl Pattern {
+    fn repeat(&self, buffer: &mut [u8]) {
+        if self.bytes.is_empty() {
+            return;
+        }
+        for chunk in buffer.chunks_mut(self.bytes.len()) {
+            chunk.copy_from_slice(&self.bytes[..chunk.len()]);
+        }
+    }
+
+    fn place_offsets(&self, buffer: &mut [u8], offset: u64) {
+        if self.offset_places.is_empty() {
+            return;
+        }
+        for (index, chunk) in buffer.chunks_mut(self.bytes.len()).enumerate() {
+            let value = (offset + (index * self.bytes.len()) as u64).to_le_bytes();
+            for &place in &self.offset_places {
+                let room = chunk.len().saturating_sub(place).min(8);
+                if room > 0 {
+                    chunk[place..place + room].copy_from_slice(&value[..room]);
+                }
             }
         }
     }
@@ -111,44 +158,19 @@ fn scramble_blocks(buffer: &mut [u8], offset: u64, now_ns: u64) {
     }
 }
 
-fn repeat(buffer: &mut [u8], pattern: &[u8]) {
-    if pattern.is_empty() {
-        return;
-    }
-    for chunk in buffer.chunks_mut(pattern.len()) {
-        chunk.copy_from_slice(&pattern[..chunk.len()]);
-    }
-}
-
-fn place_offsets(buffer: &mut [u8], pattern_length: usize, places: &[usize], offset: u64) {
-    if pattern_length == 0 {
-        return;
-    }
-    for (index, chunk) in buffer.chunks_mut(pattern_length).enumerate() {
-        let value = (offset + (index * pattern_length) as u64).to_le_bytes();
-        for &place in places {
-            let room = chunk.len().saturating_sub(place).min(8);
-            if room > 0 {
-                chunk[place..place + room].copy_from_slice(&value[..room]);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{SeedUse, Seeds};
+
+    fn payload(rule: PayloadRule) -> Payload {
+        Payload::new(rule, &Seeds::new(0x89, 1), 0).expect("memory")
+    }
 
     #[test]
     fn golden_content() {
-        let mut payload = Payload::new(
-            PayloadRule::Random { refill: true, scramble: false },
-            Seeds::new(0x89, 1).generator(SeedUse::Buffer),
-        );
+        let mut payload = payload(PayloadRule::Random { refill: true, scramble: false });
         let mut buffer = vec![0; 4096];
-        let seed = payload.next_seed();
-        payload.prepare(&mut buffer, seed);
+        payload.prepare(&mut buffer);
         let first = [
             0x35, 0xe0, 0x28, 0xcc, 0x38, 0xa0, 0x99, 0x16, 0x6a, 0xc0, 0x51, 0x98, 0x71, 0x40, 0x33, 0x2d,
             0x9f, 0xa0, 0x7a, 0x64,
@@ -164,8 +186,7 @@ mod tests {
 
     #[test]
     fn scrambling_makes_blocks_differ() {
-        let generator = Taus88::new(1);
-        let mut payload = Payload::new(PayloadRule::Random { refill: false, scramble: true }, generator);
+        let mut payload = payload(PayloadRule::Random { refill: false, scramble: true });
         let mut buffer = vec![7; 4096];
         payload.refresh(&mut buffer, 8192, 3_000_000_005);
         let blocks: std::collections::HashSet<&[u8]> = buffer.chunks(512).collect();
@@ -174,10 +195,10 @@ mod tests {
 
     #[test]
     fn pattern_with_offset() {
-        let rule = PayloadRule::Pattern { bytes: vec![0xaa; 16], offset_places: vec![4] };
-        let mut payload = Payload::new(rule, Taus88::new(1));
+        let pattern = Pattern { bytes: vec![0xaa; 16], offset_places: vec![4] };
+        let mut payload = payload(PayloadRule::Pattern(pattern));
         let mut buffer = vec![0; 40];
-        payload.prepare(&mut buffer, 0);
+        payload.prepare(&mut buffer);
         payload.refresh(&mut buffer, 0x1000, 0);
         assert_eq!(buffer[..6], [0xaa, 0xaa, 0xaa, 0xaa, 0x00, 0x10]);
         assert_eq!(buffer[20..22], [0x10, 0x10]);

@@ -3,7 +3,7 @@
 use crate::engine::Traits;
 use crate::files::open::open_limit;
 use crate::logs::{LogPlan, plan_logs};
-use crate::payload::PayloadRule;
+use crate::payload::{self, PayloadRule};
 use crate::priority::CommandPriorities;
 use crate::random::Seeds;
 use crate::target::distribution::{DistributionRule, ZoneShare};
@@ -11,7 +11,7 @@ use crate::target::file_choice::{FileOrder, FileRule};
 use crate::target::length::{LengthRule, WeightedSize};
 use crate::target::{DirectionPlan, GeneratorKind, TargetPlan};
 use fathom_spec::options::io_type::{RandomGenerator, RwSequencer};
-use fathom_spec::value::{Direction as OptionDirection, Distribution, FileService, PatternPart, Rw};
+use fathom_spec::value::{Direction as OptionDirection, Distribution, FileService, Rw};
 use fathom_spec::{JobSpec, RunSpec};
 use serde::{Deserialize, Serialize};
 
@@ -112,7 +112,7 @@ impl Plan {
                     diskless: engine_traits.diskless,
                     depth: job.depth.iodepth.max(1),
                     target_plan: target_plan.clone(),
-                    payload: payload(job)?,
+                    payload: payload::plan::payload_rule(job, target_plan.lengths[1].min())?,
                     content_needed: job.io_type.overwrite
                         || job.file.pre_read
                         || matches!(target_plan.directions, DirectionPlan::Read | DirectionPlan::Mix(_)),
@@ -121,6 +121,7 @@ impl Plan {
                 });
             }
         }
+        payload::plan::share_working_sets(&mut plan)?;
         Ok(plan)
     }
 
@@ -256,31 +257,6 @@ fn file_rule(job: &JobSpec) -> FileRule {
         FileService::Pareto { h } => rule(FileOrder::Pareto(h), 1),
         FileService::Normal { deviation } => rule(FileOrder::Normal(deviation), 1),
     }
-}
-
-fn payload(job: &JobSpec) -> Result<PayloadRule, String> {
-    let buffers = &job.buffers;
-    if let Some(pattern) = &buffers.buffer_pattern {
-        let (mut bytes, mut offset_places) = (Vec::new(), Vec::new());
-        for part in &pattern.0 {
-            match part {
-                PatternPart::Bytes(more) => bytes.extend_from_slice(more),
-                PatternPart::Offset => {
-                    offset_places.push(bytes.len());
-                    bytes.extend_from_slice(&[0; 8]);
-                }
-                PatternPart::File(path) => bytes.extend(std::fs::read(path).map_err(|error| {
-                    format!("{}: cannot read the pattern file {}: {error}", job.name, path.display())
-                })?),
-            }
-        }
-        return Ok(PayloadRule::Pattern { bytes, offset_places });
-    }
-    Ok(if buffers.zero_buffers {
-        PayloadRule::Zero
-    } else {
-        PayloadRule::Random { refill: buffers.refill_buffers, scramble: buffers.scramble_buffers }
-    })
 }
 
 #[cfg(test)]

@@ -128,12 +128,16 @@ pub enum SeedUse {
     SequentialOrRandom = 10,
     /// Start delays.
     StartDelay = 13,
+    /// Which writes are duplicates.
+    Dedupe = 14,
     /// Arrivals of a Poisson process.
     Poisson = 15,
     /// Choice of the zone of a zoned distribution.
     Zone = 16,
     /// Choice of the I/Os with a priority of their own.
     Priority = 17,
+    /// Which page of the working set a duplicate is.
+    DedupeWorkingSet = 20,
 }
 
 /// All seeds of one worker.

@@ -6,7 +6,7 @@
 use super::{FileEntry, FileError, FileKind, mounted};
 use crate::payload::{Payload, PayloadRule};
 use crate::plan::WorkerPlan;
-use crate::random::{SeedUse, Seeds};
+use crate::random::Seeds;
 use fathom_spec::JobSpec;
 use fathom_spec::options::file::Fallocate;
 use fathom_sys::{Errno, file};
@@ -158,7 +158,7 @@ fn fill_in(
 ) -> Result<(), (&'static str, Errno)> {
     reserve(job, file, present, missing).map_err(|errno| ("fallocate", errno))?;
     std::io::Seek::seek(file, std::io::SeekFrom::Start(present)).map_err(|error| ("lseek", error.into()))?;
-    fill(plan, job, file, missing, stopped).map_err(|errno| ("write", errno))?;
+    fill(plan, job, file, (present, missing), stopped).map_err(|errno| ("write", errno))?;
     if job.file.create_fsync {
         file::sync(file.as_raw_fd()).map_err(|errno| ("fsync", errno))?;
     }
@@ -225,21 +225,24 @@ fn fill(
     plan: &WorkerPlan,
     job: &JobSpec,
     file: &mut File,
-    missing: u64,
+    (present, missing): (u64, u64),
     stopped: &dyn Fn() -> bool,
 ) -> Result<(), Errno> {
-    let generator = Seeds::new(job.io_type.randseed, plan.thread_number).generator(SeedUse::Buffer);
     let rule = match &plan.payload {
         // Every block of a new file is different, or a deduplicating device would store one.
         PayloadRule::Random { .. } => PayloadRule::Random { refill: true, scramble: false },
         other => other.clone(),
     };
-    let mut payload = Payload::new(rule, generator);
+    let seeds = Seeds::new(job.io_type.randseed, plan.thread_number);
+    let no_memory = |_| Errno(libc::ENOMEM);
+    let mut payload = Payload::new(rule.clone(), &seeds, present + missing).map_err(no_memory)?;
     let block = plan.target_plan.lengths[1].max().clamp(4096, 1 << 20) as usize;
     let mut buffer = vec![0; block];
-    payload.prepare(&mut buffer, 0);
+    if matches!(rule, PayloadRule::Pattern(_)) {
+        payload.prepare(&mut buffer);
+    }
     let mut left = missing;
-    let mut offset = 0;
+    let mut offset = present;
     while left > 0 {
         if stopped() {
             return Err(Errno(libc::EINTR));

@@ -55,25 +55,25 @@ options! {
     Built Text buffer_pattern: Option<Pattern>;
 
     /// How compressible the data shall be
-    Later Int buffer_compress_percentage: Option<u32>, { bounds: Bounds::between(0.0, 100.0) };
+    Built Int buffer_compress_percentage: Option<u32>, { bounds: Bounds::between(0.0, 100.0) };
 
     /// Chunk for compressibility
-    Later Int buffer_compress_chunk: u32 = "512", { parent: Some("buffer_compress_percentage") };
+    Built Int buffer_compress_chunk: u32 = "512", { parent: Some("buffer_compress_percentage") };
 
     /// Share of duplicate buffers
-    Later Int dedupe_percentage: Option<u32>, { bounds: Bounds::between(0.0, 100.0) };
+    Built Int dedupe_percentage: Option<u32>, { bounds: Bounds::between(0.0, 100.0) };
 
     /// Share duplicate seeds between jobs
-    Later Bool dedupe_global: bool = "0";
+    Built Bool dedupe_global: bool = "0";
 
     /// How duplicates are produced
-    Later Choice dedupe_mode: DedupeMode = "repeat", {
+    Built Choice dedupe_mode: DedupeMode = "repeat", {
         choices: DedupeMode::CHOICES,
         parent: Some("dedupe_percentage"),
     };
 
     /// Working set for dedupe_mode=working_set
-    Later Int dedupe_working_set_percentage: u32 = "5", {
+    Built Int dedupe_working_set_percentage: u32 = "5", {
         bounds: Bounds::between(0.0, 100.0),
         parent: Some("dedupe_percentage"),
     };

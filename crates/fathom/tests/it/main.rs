@@ -13,6 +13,7 @@ mod support;
 mod bad_input;
 mod clients;
 mod effects_calls;
+mod effects_content;
 mod effects_files;
 mod effects_holding;
 mod effects_order;

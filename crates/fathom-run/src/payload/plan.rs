@@ -1,0 +1,120 @@
+//! From options to the rule for buffer content.
+
+use super::shaped::{DuplicateSource, Duplicates, SetPart, SetSize, ShapedRule};
+use super::{Pattern, PayloadRule};
+use crate::plan::{self, Plan, WorkerPlan};
+use crate::random::SeedUse;
+use fathom_spec::JobSpec;
+use fathom_spec::options::buffers::DedupeMode;
+use fathom_spec::value::{PatternPart, SizeSpec};
+
+/// The rule of a job whose writes have at least `shortest_write` bytes.
+pub(crate) fn payload_rule(job: &JobSpec, shortest_write: u64) -> Result<PayloadRule, String> {
+    let buffers = &job.buffers;
+    let pattern = pattern(job)?;
+    let compress_percent = buffers.buffer_compress_percentage.unwrap_or(0);
+    // A pattern alone is the same for every write already, so duplicates of it need no choice.
+    let duplicates = duplicates(job, shortest_write).filter(|_| pattern.is_none() || compress_percent > 0);
+    Ok(match (compress_percent, duplicates, pattern) {
+        (0, None, Some(pattern)) | (100, _, Some(pattern)) => PayloadRule::Pattern(pattern),
+        (100, _, None) => PayloadRule::Zero,
+        (0, None, None) if buffers.buffer_compress_percentage.is_some() => {
+            PayloadRule::Random { refill: true, scramble: false }
+        }
+        (0, None, None) if buffers.zero_buffers => PayloadRule::Zero,
+        (0, None, None) => {
+            PayloadRule::Random { refill: buffers.refill_buffers, scramble: buffers.scramble_buffers }
+        }
+        (compress_percent, duplicates, fixed) => PayloadRule::Shaped(ShapedRule {
+            compress_percent,
+            segment: segment(job, shortest_write),
+            fixed,
+            duplicates,
+        }),
+    })
+}
+
+/// Bytes that are compressible on their own: the chunk asked for, or a whole write where that is shorter.
+fn segment(job: &JobSpec, shortest_write: u64) -> usize {
+    match job.buffers.buffer_compress_chunk {
+        0 => shortest_write as usize,
+        chunk => u64::from(chunk).min(shortest_write) as usize,
+    }
+}
+
+fn duplicates(job: &JobSpec, shortest_write: u64) -> Option<Duplicates> {
+    let buffers = &job.buffers;
+    let percent = buffers.dedupe_percentage?;
+    let source = match buffers.dedupe_mode {
+        DedupeMode::Repeat => DuplicateSource::Neighbour,
+        DedupeMode::WorkingSet => DuplicateSource::WorkingSet(vec![SetPart {
+            seed: None,
+            pages: SetSize::Share { percent: buffers.dedupe_working_set_percentage, page: shortest_write },
+            segments_per_page: shortest_write.div_ceil(segment(job, shortest_write) as u64),
+        }]),
+    };
+    Some(Duplicates { percent, source })
+}
+
+fn pattern(job: &JobSpec) -> Result<Option<Pattern>, String> {
+    let Some(given) = &job.buffers.buffer_pattern else { return Ok(None) };
+    let (mut bytes, mut offset_places) = (Vec::new(), Vec::new());
+    for part in &given.0 {
+        match part {
+            PatternPart::Bytes(more) => bytes.extend_from_slice(more),
+            PatternPart::Offset => {
+                offset_places.push(bytes.len());
+                bytes.extend_from_slice(&[0; 8]);
+            }
+            PatternPart::File(path) => bytes.extend(std::fs::read(path).map_err(|error| {
+                format!("{}: cannot read the pattern file {}: {error}", job.name, path.display())
+            })?),
+        }
+    }
+    Ok(Some(Pattern { bytes, offset_places }))
+}
+
+/// `dedupe_global`: one working set for all clones that ask for it. Each gives the share of its own pages that one clone
+/// has in the run, so that the set does not grow with the number of clones.
+pub(crate) fn share_working_sets(plan: &mut Plan) -> Result<(), String> {
+    let clones = plan.workers.len() as u64;
+    let mut shared = Vec::new();
+    for worker in &plan.workers {
+        let job = plan.job_of(worker);
+        if let Some(SetPart { pages: SetSize::Share { percent, page }, segments_per_page, .. }) =
+            global_part(worker, job)
+        {
+            let Some(SizeSpec::Bytes(bytes)) = job.size.size else {
+                return Err(format!(
+                    "{}: dedupe_global=1 needs size= in bytes: the other jobs must know how large the set is",
+                    job.name
+                ));
+            };
+            let pages = bytes * u64::from(*percent) / 100 / (*page).max(1) / clones;
+            let seed = plan::seeds(worker, job).get(SeedUse::Buffer);
+            shared.push(SetPart {
+                seed: Some(seed),
+                pages: SetSize::Pages(pages),
+                segments_per_page: *segments_per_page,
+            });
+        }
+    }
+    let Plan { jobs, workers, .. } = plan;
+    for worker in workers.iter_mut().filter(|worker| global_part(worker, &jobs[worker.job]).is_some()) {
+        if let PayloadRule::Shaped(ShapedRule { duplicates: Some(duplicates), .. }) = &mut worker.payload {
+            duplicates.source = DuplicateSource::WorkingSet(shared.clone());
+        }
+    }
+    Ok(())
+}
+
+/// The clone's own working set, if it is to be shared.
+fn global_part<'a>(worker: &'a WorkerPlan, job: &JobSpec) -> Option<&'a SetPart> {
+    let PayloadRule::Shaped(ShapedRule { duplicates: Some(duplicates), .. }) = &worker.payload else {
+        return None;
+    };
+    match &duplicates.source {
+        DuplicateSource::WorkingSet(parts) if job.buffers.dedupe_global => parts.first(),
+        _ => None,
+    }
+}

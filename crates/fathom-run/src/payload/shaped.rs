@@ -1,0 +1,230 @@
+//! Content that compresses and repeats as a job asks: `buffer_compress_percentage` and `dedupe_percentage`.
+//!
+//! A buffer is a row of segments, each random at first and fixed behind that. Every segment takes one seed from the
+//! content generator, so the state of this generator stands for a whole buffer: a duplicate is a buffer made from a state
+//! that was, or will be, used anyway.
+
+use super::{Pattern, fill_random};
+use crate::random::{SeedUse, Seeds, Taus88};
+use serde::{Deserialize, Serialize};
+
+/// The rule for such content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShapedRule {
+    /// Share of each segment that is fixed, in percent.
+    pub compress_percent: u32,
+    /// Bytes of a segment.
+    pub segment: usize,
+    /// What fixed parts hold; zeros without.
+    pub fixed: Option<Pattern>,
+    /// Which writes repeat another buffer.
+    pub duplicates: Option<Duplicates>,
+}
+
+/// Which writes repeat another buffer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Duplicates {
+    /// Their share in percent.
+    pub percent: u32,
+    /// What they repeat.
+    pub source: DuplicateSource,
+}
+
+/// What a duplicate is a copy of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DuplicateSource {
+    /// The buffer whose turn it is, which stays the next one.
+    Neighbour,
+    /// Any page of a set, whose parts come from the clones that share it.
+    WorkingSet(Vec<SetPart>),
+}
+
+/// The first buffers that a clone writes, as pages of a working set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetPart {
+    /// Seed of the clone's content; none means the clone's own.
+    pub seed: Option<u64>,
+    /// How many pages.
+    pub pages: SetSize,
+    /// Segments of a page.
+    pub segments_per_page: u64,
+}
+
+/// How many pages a part has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SetSize {
+    /// This many.
+    Pages(u64),
+    /// This share of the clone's own bytes, in pages of so many bytes.
+    Share {
+        /// Percent.
+        percent: u32,
+        /// Bytes of a page.
+        page: u64,
+    },
+}
+
+/// Makes such content for one worker.
+#[derive(Clone, Debug)]
+pub(super) struct Shaper {
+    rule: ShapedRule,
+    content: Taus88,
+    duplicate_draws: Taus88,
+    page_draws: Taus88,
+    working_set: Vec<Taus88>,
+}
+
+impl Shaper {
+    /// For the worker with these seeds, whose files have `bytes` bytes. Fails when there is no memory for the working
+    /// set.
+    pub(super) fn new(rule: ShapedRule, seeds: &Seeds, bytes: u64) -> Result<Shaper, String> {
+        let mut working_set = Vec::new();
+        if let Some(Duplicates { source: DuplicateSource::WorkingSet(parts), .. }) = &rule.duplicates {
+            for part in parts {
+                add_pages(&mut working_set, part, seeds, bytes)?;
+            }
+            if working_set.is_empty() {
+                // A set smaller than a page: duplicates are all the same.
+                working_set.push(seeds.generator(SeedUse::Buffer));
+            }
+        }
+        Ok(Shaper {
+            rule,
+            content: seeds.generator(SeedUse::Buffer),
+            duplicate_draws: seeds.generator(SeedUse::Dedupe),
+            page_draws: seeds.generator(SeedUse::DedupeWorkingSet),
+            working_set,
+        })
+    }
+
+    /// True when all buffers are the same for good.
+    pub(super) fn is_static(&self) -> bool {
+        let offsets = self.rule.fixed.as_ref().is_some_and(|fixed| !fixed.offset_places.is_empty());
+        let repeats = self.rule.duplicates.as_ref().is_some_and(|duplicates| {
+            duplicates.percent >= 100 && duplicates.source == DuplicateSource::Neighbour
+        });
+        repeats && !offsets
+    }
+
+    /// Makes the next buffer, which is for this file offset.
+    pub(super) fn fill(&mut self, buffer: &mut [u8], offset: u64) {
+        let Some(duplicates) = &self.rule.duplicates else {
+            return fill_segments(&self.rule, &mut self.content, buffer, offset);
+        };
+        if self.duplicate_draws.percent() > duplicates.percent {
+            return fill_segments(&self.rule, &mut self.content, buffer, offset);
+        }
+        let mut state = match duplicates.source {
+            DuplicateSource::Neighbour => self.content.clone(),
+            DuplicateSource::WorkingSet(_) => {
+                let page = self.page_draws.below(self.working_set.len() as u64);
+                self.working_set[page as usize].clone()
+            }
+        };
+        fill_segments(&self.rule, &mut state, buffer, offset);
+    }
+}
+
+fn add_pages(set: &mut Vec<Taus88>, part: &SetPart, seeds: &Seeds, bytes: u64) -> Result<(), String> {
+    let pages = match part.pages {
+        SetSize::Pages(pages) => pages,
+        SetSize::Share { percent, page } => {
+            (u128::from(bytes) * u128::from(percent) / 100 / u128::from(page.max(1))) as u64
+        }
+    };
+    let room = usize::try_from(pages).ok().and_then(|pages| set.try_reserve_exact(pages).ok());
+    room.ok_or_else(|| {
+        format!("no memory for a working set of {pages} pages; lower dedupe_working_set_percentage=")
+    })?;
+    let mut state = part.seed.map_or_else(|| seeds.generator(SeedUse::Buffer), Taus88::new);
+    for _ in 0..pages {
+        set.push(state.clone());
+        for _ in 0..part.segments_per_page {
+            state.buffer_seed();
+        }
+    }
+    Ok(())
+}
+
+fn fill_segments(rule: &ShapedRule, state: &mut Taus88, buffer: &mut [u8], offset: u64) {
+    let random_percent = (100 - rule.compress_percent.min(100)) as usize;
+    let mut place = offset;
+    for segment in buffer.chunks_mut(rule.segment.max(1)) {
+        let (random, fixed) = segment.split_at_mut(segment.len() * random_percent / 100);
+        fill_random(random, state.buffer_seed());
+        place += random.len() as u64;
+        match &rule.fixed {
+            None => fixed.fill(0),
+            Some(pattern) => {
+                pattern.repeat(fixed);
+                pattern.place_offsets(fixed, place);
+            }
+        }
+        place += fixed.len() as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shaper(compress_percent: u32, segment: usize, duplicates: Option<Duplicates>) -> Shaper {
+        let rule = ShapedRule { compress_percent, segment, fixed: None, duplicates };
+        Shaper::new(rule, &Seeds::new(0x89, 1), 4 << 20).expect("memory")
+    }
+
+    /// Which state of the content generator each of the next buffers of 4 KiB begins with, counted in segments.
+    fn states(shaper: &mut Shaper, count: usize) -> Vec<usize> {
+        let mut generator = Seeds::new(0x89, 1).generator(SeedUse::Buffer);
+        let seeds: Vec<u64> = (0..2000).map(|_| generator.buffer_seed()).collect();
+        let mut buffer = vec![0; 4096];
+        (0..count)
+            .map(|_| {
+                shaper.fill(&mut buffer, 0);
+                let first = u64::from_le_bytes(buffer[..8].try_into().expect("eight bytes"));
+                seeds.iter().position(|&seed| seed == first).expect("a state")
+            })
+            .collect()
+    }
+
+    #[test]
+    fn duplicates_come_as_from_fio() {
+        // fio --bs=4k --dedupe_percentage=50: the first fill is that of the buffer, the others are writes.
+        let next = Duplicates { percent: 50, source: DuplicateSource::Neighbour };
+        assert_eq!(
+            states(&mut shaper(0, 512, Some(next)), 15),
+            [0, 8, 16, 16, 16, 16, 24, 24, 24, 32, 40, 48, 56, 56, 64]
+        );
+        // The same with --dedupe_mode=working_set --size=4m.
+        let part =
+            SetPart { seed: None, pages: SetSize::Share { percent: 5, page: 4096 }, segments_per_page: 8 };
+        let set = Duplicates { percent: 50, source: DuplicateSource::WorkingSet(vec![part]) };
+        assert_eq!(
+            states(&mut shaper(0, 512, Some(set)), 15),
+            [0, 8, 312, 384, 320, 16, 136, 328, 24, 32, 40, 48, 72, 56, 64]
+        );
+    }
+
+    #[test]
+    fn a_segment_is_random_and_then_fixed() {
+        let mut shaper = shaper(30, 1000, None);
+        let mut buffer = vec![7; 4096];
+        shaper.fill(&mut buffer, 0);
+        for (segment, random) in buffer.chunks(1000).zip([700, 700, 700, 700, 67]) {
+            assert!(segment[random..].iter().all(|&byte| byte == 0));
+            assert!(segment[random - 8..random].iter().any(|&byte| byte != 0));
+        }
+    }
+
+    #[test]
+    fn fixed_parts_hold_the_pattern() {
+        let fixed = Some(Pattern { bytes: vec![0xaa; 16], offset_places: vec![8] });
+        let rule = ShapedRule { compress_percent: 50, segment: 64, fixed, duplicates: None };
+        let mut shaper = Shaper::new(rule, &Seeds::new(1, 1), 0).expect("memory");
+        let mut buffer = vec![0; 128];
+        shaper.fill(&mut buffer, 0x1000);
+        assert_eq!(buffer[96..104], [0xaa; 8]);
+        assert_eq!(buffer[104..112], 0x1060u64.to_le_bytes());
+        assert_eq!(buffer[120..128], 0x1070u64.to_le_bytes());
+    }
+}

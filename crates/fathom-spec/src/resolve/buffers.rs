@@ -1,0 +1,107 @@
+//! Options for the content of buffers that exclude or overrule one another.
+
+use super::Review;
+use crate::assign::Rejected;
+use crate::options::buffers::DedupeMode;
+use crate::spec::JobSpec;
+
+/// The pages of the working set are written once each, so they count as unique.
+pub(super) fn check_working_set(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let buffers = &job.buffers;
+    let Some(percent) = buffers.dedupe_percentage else { return Ok(()) };
+    let set = buffers.dedupe_working_set_percentage;
+    if buffers.dedupe_mode == DedupeMode::WorkingSet && percent + set > 100 {
+        return Err(review.refuse(
+            &job.origin,
+            format!(
+                "fio: impossible to reach expected dedupe percentage {percent} since {set} percentage of size is reserved to dedupe working set (those are unique pages)"
+            ),
+            format!(
+                "job {}: dedupe_percentage and dedupe_working_set_percentage may add up to 100 at most",
+                job.name
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// Says which options change nothing, because another one decides on the content.
+pub(super) fn note_overruled(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let buffers = &job.buffers;
+    let compresses = buffers.buffer_compress_percentage.is_some();
+    let repeats = buffers.dedupe_percentage.is_some();
+    let mut idle: Vec<(&str, &str)> = Vec::new();
+    if compresses || repeats {
+        let ruler = if compresses { "with buffer_compress_percentage" } else { "with dedupe_percentage" };
+        let overruled = [
+            ("zero_buffers", buffers.zero_buffers),
+            ("scramble_buffers", buffers.scramble_buffers),
+            // Every write gets new content anyway: asking for it is no mistake, refusing it is in vain.
+            ("refill_buffers", !buffers.refill_buffers),
+        ];
+        idle.extend(
+            overruled.iter().filter(|(name, on)| *on && job.is_set(name)).map(|(name, _)| (*name, ruler)),
+        );
+    }
+    if repeats && buffers.buffer_pattern.is_some() && buffers.buffer_compress_percentage.unwrap_or(0) == 0 {
+        idle.push(("dedupe_percentage", "with buffer_pattern: all writes are alike"));
+    }
+    if !repeats {
+        let refining = ["dedupe_mode", "dedupe_global", "dedupe_working_set_percentage"];
+        idle.extend(
+            refining.iter().filter(|name| job.is_set(name)).map(|name| (*name, "without dedupe_percentage")),
+        );
+    } else if buffers.dedupe_mode != DedupeMode::WorkingSet {
+        let of_sets = ["dedupe_global", "dedupe_working_set_percentage"];
+        idle.extend(
+            of_sets
+                .iter()
+                .filter(|name| job.is_set(name))
+                .map(|name| (*name, "without dedupe_mode=working_set")),
+        );
+    }
+    if !compresses && !repeats && job.is_set("buffer_compress_chunk") {
+        idle.push(("buffer_compress_chunk", "without buffer_compress_percentage"));
+    }
+    for (name, why) in idle {
+        review.note(format!("fathom: job {}: {name} has no effect {why}", job.name));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{job, quiet_job, refusal};
+
+    #[test]
+    fn a_working_set_takes_its_share_of_unique_pages() {
+        let words = "--name=a --size=1m --dedupe_mode=working_set --dedupe_percentage=";
+        assert_eq!(
+            refusal(&format!("{words}96")),
+            "fio: impossible to reach expected dedupe percentage 96 since 5 percentage of size is reserved to dedupe \
+             working set (those are unique pages)"
+        );
+        quiet_job(&format!("{words}95"));
+    }
+
+    #[test]
+    fn options_without_effect_are_named() {
+        let notes = |words: &str| job(&format!("--name=a --size=1m {words}")).1;
+        assert_eq!(
+            notes("--buffer_compress_percentage=50 --zero_buffers"),
+            ["fathom: job a: zero_buffers has no effect with buffer_compress_percentage"]
+        );
+        assert_eq!(
+            notes("--dedupe_global=1"),
+            ["fathom: job a: dedupe_global has no effect without dedupe_percentage"]
+        );
+        assert_eq!(notes("--dedupe_percentage=5 --buffer_pattern=1 --refill_buffers=0").len(), 2);
+        assert_eq!(notes("--dedupe_percentage=5 --dedupe_working_set_percentage=9").len(), 1);
+        quiet_job(
+            "--name=a --size=1m --buffer_compress_percentage=50 --buffer_compress_chunk=4k --refill_buffers",
+        );
+        quiet_job(
+            "--name=a --size=1m --dedupe_percentage=50 --buffer_compress_chunk=4k --scramble_buffers=0 --buffer_pattern=1 --buffer_compress_percentage=9",
+        );
+    }
+}
