@@ -53,6 +53,7 @@ const RULES: &[Rule] = &[
     direct::check_atomic,
     direct::check_syncfs,
     direct::check_ranges,
+    direct::check_unlink_each_loop,
     direct::note_unique_filename,
     direct::drop_pre_read,
     buffers::check_working_set,

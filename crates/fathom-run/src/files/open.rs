@@ -73,6 +73,36 @@ impl OpenFiles {
         Ok(fd)
     }
 
+    /// Removes the regular files, lays them out again and opens them.
+    pub(crate) fn renew(
+        &mut self,
+        plan: &WorkerPlan,
+        job: &JobSpec,
+        readonly: bool,
+    ) -> Result<(), FileError> {
+        for index in 0..self.entries.len() {
+            let entry = &mut self.entries[index];
+            if entry.kind != FileKind::Regular {
+                continue;
+            }
+            match std::fs::remove_file(&entry.path) {
+                // Clones that share a file all try to remove it; the first succeeds.
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(FileError::of_call(error.into(), "unlink", &entry.path));
+                }
+                _ => entry.present_size = None,
+            }
+        }
+        layout::prepare(plan, job, &self.entries, readonly, |_, _| {})?;
+        for index in 0..self.entries.len() {
+            let is_open = self.list[index].fd >= 0;
+            if self.entries[index].kind == FileKind::Regular && is_open {
+                self.reopen(plan, job, index)?;
+            }
+        }
+        Ok(())
+    }
+
     fn remember_device(&mut self, entry: &FileEntry) {
         let Ok(metadata) = std::fs::metadata(&entry.path) else { return };
         let device = match entry.kind {

@@ -31,6 +31,9 @@ pub(super) struct Admission<'a> {
     pub(super) locks: Option<FileLocks>,
     /// `write_barrier`: every so many writes, and writes since the last.
     barrier: Option<(u64, u64)>,
+    /// `unlink_each_loop`: the files are to be made anew after each loop, and it is time to.
+    renews_files: bool,
+    renewal_is_due: bool,
     /// The last write was a barrier: nothing may go before it has ended.
     behind_barrier: bool,
 }
@@ -50,11 +53,14 @@ impl<'a> Admission<'a> {
                 LockFile::ReadWrite => Some(FileLocks::new(files, true)),
             },
             barrier: (job.io_type.write_barrier > 0).then_some((u64::from(job.io_type.write_barrier), 0)),
+            renews_files: job.file.unlink_each_loop && !context.worker_plan().diskless,
+            renewal_is_due: false,
             behind_barrier: false,
         };
         let needed = admission.overlap.is_some()
             || admission.open_files.is_some()
             || admission.locks.is_some()
+            || admission.renews_files
             || admission.barrier.is_some();
         needed.then_some(admission)
     }
@@ -62,6 +68,11 @@ impl<'a> Admission<'a> {
     /// True when the end of every I/O matters to the rules.
     pub(super) fn follows_ends(&self) -> bool {
         self.locks.is_some() || self.overlap.as_ref().is_some_and(OverlapRule::spans_jobs)
+    }
+
+    /// A loop is over and another begins.
+    pub(super) fn begin_loop(&mut self) {
+        self.renewal_is_due = self.renews_files;
     }
 
     /// Takes the I/O that was held back.
@@ -84,8 +95,13 @@ impl<E: Engine> Worker<'_, E> {
     /// The tick until which this I/O waits, if it has to.
     fn reason_to_wait(&mut self, admission: &mut Admission, target: Target, now: u64) -> Option<u64> {
         let busy = self.units.iter().any(Unit::is_in_flight);
-        if busy && (admission.behind_barrier || admission.is_next_barrier(target)) {
+        let must_be_alone =
+            admission.renewal_is_due || admission.behind_barrier || admission.is_next_barrier(target);
+        if busy && must_be_alone {
             return Some(now);
+        }
+        if std::mem::take(&mut admission.renewal_is_due) {
+            self.renew_files();
         }
         if let Some(overlap) = &admission.overlap
             && !overlap.lets_through(target)
@@ -140,6 +156,18 @@ impl<E: Engine> Worker<'_, E> {
             }
         }
         true
+    }
+
+    /// Removes the regular files of the job and makes them anew.
+    fn renew_files(&mut self) {
+        let readonly = self.context.plan.readonly;
+        match self.files.renew(self.plan, self.job, readonly) {
+            Ok(()) => self.fds.iter_mut().zip(&self.files.list).for_each(|(fd, file)| *fd = file.fd),
+            Err(error) => {
+                self.stopping = true;
+                self.context.fail(error.errno, &error.text);
+            }
+        }
     }
 
     /// An I/O of this file has ended.

@@ -28,6 +28,8 @@ pub(super) struct Budget {
 /// What follows the end of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AfterPass {
+    /// The next of the `loops`, with the same order of offsets.
+    NextLoop,
     /// Another pass with the same order of offsets.
     Repeat,
     /// Another pass with a new order.
@@ -125,7 +127,7 @@ impl Budget {
         if self.passes_left > 0 {
             self.passes_left -= 1;
             self.begin_pass(self.loop_bytes);
-            return AfterPass::Repeat;
+            return AfterPass::NextLoop;
         }
         // All loops together count against `io_size`.
         if self.repeats_for_size && self.job_left >= self.largest {

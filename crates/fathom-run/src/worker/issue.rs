@@ -56,8 +56,15 @@ impl<E: Engine> Worker<'_, E> {
     fn next_pass(&mut self, direction: Option<Direction>) -> Next {
         match self.budget.end_pass() {
             AfterPass::End => return Next::End,
+            AfterPass::NextLoop => {
+                self.targets.restart(true);
+                self.loop_is_over();
+            }
             AfterPass::Repeat => self.targets.restart(true),
-            AfterPass::Continue => self.targets.restart(false),
+            AfterPass::Continue => {
+                self.targets.restart(false);
+                self.loop_is_over();
+            }
         }
         let target = match direction {
             Some(direction) => self.targets.next_in_direction(direction),
@@ -115,6 +122,13 @@ impl<E: Engine> Worker<'_, E> {
         };
         self.pace = Some(pace);
         self.count_for_syncs(next)
+    }
+
+    /// `unlink_each_loop`: before the next I/O, the files are made anew.
+    fn loop_is_over(&mut self) {
+        if let Some(admission) = &mut self.admission {
+            admission.begin_loop();
+        }
     }
 
     fn next_in_direction(&mut self, direction: Direction) -> Next {

@@ -179,5 +179,5 @@ options! {
     Built Bool unlink: bool = "0";
 
     /// Remove files after every loop
-    Later Bool unlink_each_loop: bool = "0";
+    Built Bool unlink_each_loop: bool = "0";
 }

@@ -60,6 +60,18 @@ pub(super) fn note_unique_filename(job: &mut JobSpec, review: &mut Review<'_>) -
     Ok(())
 }
 
+/// A mapped file cannot be replaced under its mapping.
+pub(super) fn check_unlink_each_loop(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    if job.file.unlink_each_loop && job.engine.ioengine.name == "mmap" {
+        return Err(review.refuse(
+            &job.origin,
+            format!("{}: unlink_each_loop does not work with ioengine mmap", job.name),
+            format!("job {}: use unlink=1, or another engine such as psync", job.name),
+        ));
+    }
+    Ok(())
+}
+
 /// Engines without files have nothing to read ahead.
 pub(super) fn drop_pre_read(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.file.pre_read && engine(job).is_some_and(|engine| engine.without_files) {

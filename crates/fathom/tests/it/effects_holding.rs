@@ -180,6 +180,28 @@ fn a_locked_file_has_one_io_at_a_time() {
 }
 
 #[test]
+fn files_are_made_anew_for_each_loop() {
+    let directory = scratch();
+    for (engine, rw) in
+        [("psync", "write"), ("libaio --iodepth=4", "randrw"), ("io_uring --iodepth=4", "randread")]
+    {
+        let words = format!(
+            "--name=a --ioengine={engine} --rw={rw} --nrfiles=2 --size=64k --bs=4k --loops=3 --unlink_each_loop=1"
+        );
+        let trace = require!(Trace::of(directory.path(), "unlink,unlinkat,openat", &words));
+        let document = &trace.finished;
+        assert_eq!(document.code(), 0, "{}{}", document.stdout, document.stderr);
+        let removed =
+            trace.calls.iter().filter(|call| call.starts_with("unlink") && call.contains("a.0.")).count();
+        assert_eq!(removed, 4, "{engine}: two files after the first and the second loop");
+        assert_eq!(
+            std::fs::metadata(directory.path().join("a.0.1")).map(|found| found.len()).ok(),
+            Some(32 * KIB)
+        );
+    }
+}
+
+#[test]
 fn appended_writes_begin_where_the_file_ends() {
     let directory = scratch();
     let path = file_of(directory.path(), "data", 10_000);
