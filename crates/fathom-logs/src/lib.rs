@@ -18,4 +18,4 @@ mod window;
 pub use entry::{Columns, Entry};
 pub use record::IoRecord;
 pub use rules::{LogKind, LogRules, WindowValue};
-pub use set::{LogOutput, LogSet};
+pub use set::{LogOutput, LogSet, Spill};

@@ -7,6 +7,13 @@ use crate::record::IoRecord;
 use crate::rules::{LogKind, LogRules};
 use crate::window::Windows;
 
+/// A log that has gathered so many bytes in windows without I/O is handed over at once.
+const SPILL_BYTES: usize = 128 << 10;
+
+/// Takes bytes of a log before all windows have been written: the number of the output, and its bytes, which it empties.
+/// A job that was idle for hours has millions of windows, which need not be in memory together.
+pub type Spill<'a> = dyn FnMut(usize, &mut Vec<u8>) + 'a;
+
 /// The logs of one worker.
 pub struct LogSet {
     columns: Columns,
@@ -63,27 +70,28 @@ impl LogSet {
     }
 
     /// Adds an I/O; records come in the order in which I/Os ended.
-    pub fn add(&mut self, record: &IoRecord) {
+    pub fn add(&mut self, record: &IoRecord, spill: &mut Spill<'_>) {
         let (outputs, columns, epoch_ms) = (&mut self.outputs, self.columns, self.epoch_ms);
         if let Some(histogram) = &mut self.histogram {
-            histogram.add(record, |line| put_histogram(outputs, epoch_ms, line));
+            histogram.add(record, |line| put_histogram(outputs, epoch_ms, line, spill));
         }
         match &mut self.windows {
             Some(windows) => {
-                windows.add(record, |kind, entry| put_average(outputs, columns, epoch_ms, kind, entry));
+                windows
+                    .add(record, |kind, entry| put_average(outputs, columns, epoch_ms, kind, entry, spill));
             }
             None => put_single(outputs, columns, epoch_ms, record, &mut self.ends),
         }
     }
 
     /// The job has ended after so many ns of recording: everything that is open is completed.
-    pub fn finish(&mut self, end_ns: u64) {
+    pub fn finish(&mut self, end_ns: u64, spill: &mut Spill<'_>) {
         let (outputs, columns, epoch_ms) = (&mut self.outputs, self.columns, self.epoch_ms);
         if let Some(histogram) = &mut self.histogram {
-            histogram.finish(end_ns, |line| put_histogram(outputs, epoch_ms, line));
+            histogram.finish(end_ns, |line| put_histogram(outputs, epoch_ms, line, spill));
         }
         if let Some(windows) = &mut self.windows {
-            windows.finish(end_ns, |kind, entry| put_average(outputs, columns, epoch_ms, kind, entry));
+            windows.finish(end_ns, |kind, entry| put_average(outputs, columns, epoch_ms, kind, entry, spill));
         }
         for output in &mut self.outputs {
             if let Some(packer) = &mut output.packer {
@@ -135,15 +143,29 @@ impl LineEnds {
     }
 }
 
-fn put_histogram(outputs: &mut [LogOutput], epoch_ms: u64, line: &HistogramLine) {
+/// The log of this kind, and its number.
+fn output_of(outputs: &mut [LogOutput], kind: LogKind) -> Option<(usize, &mut LogOutput)> {
+    outputs.iter_mut().enumerate().find(|(_, output)| output.kind == kind)
+}
+
+fn put_histogram(outputs: &mut [LogOutput], epoch_ms: u64, line: &HistogramLine, spill: &mut Spill<'_>) {
+    let Some((number, output)) = output_of(outputs, LogKind::Histogram) else { return };
     let line = HistogramLine { time_ms: line.time_ms + epoch_ms, ..line.clone() };
-    for output in outputs.iter_mut().filter(|output| output.kind == LogKind::Histogram) {
-        line.write_line(&mut output.bytes);
+    line.write_line(&mut output.bytes);
+    if output.bytes.len() >= SPILL_BYTES {
+        spill(number, &mut output.bytes);
     }
 }
 
-fn put_average(outputs: &mut [LogOutput], columns: Columns, epoch_ms: u64, kind: LogKind, entry: &Entry) {
-    let Some(output) = outputs.iter_mut().find(|output| output.kind == kind) else { return };
+fn put_average(
+    outputs: &mut [LogOutput],
+    columns: Columns,
+    epoch_ms: u64,
+    kind: LogKind,
+    entry: &Entry,
+    spill: &mut Spill<'_>,
+) {
+    let Some((number, output)) = output_of(outputs, kind) else { return };
     let entry = Entry {
         time_ms: entry.time_ms + epoch_ms,
         offset: columns.offset.then_some(0),
@@ -151,6 +173,9 @@ fn put_average(outputs: &mut [LogOutput], columns: Columns, epoch_ms: u64, kind:
         ..*entry
     };
     output.put(&entry, columns);
+    if output.bytes.len() >= SPILL_BYTES {
+        spill(number, &mut output.bytes);
+    }
 }
 
 /// One line per I/O in each log.

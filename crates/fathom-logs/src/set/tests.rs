@@ -22,9 +22,12 @@ fn record(end_ns: u64, length: u32, direction: u8) -> IoRecord {
 
 fn texts(rules: &LogRules, records: &[IoRecord], end_ns: u64) -> Vec<String> {
     let mut set = LogSet::new(rules);
-    records.iter().for_each(|record| set.add(record));
-    set.finish(end_ns);
-    set.outputs().iter().map(|output| String::from_utf8(output.bytes.clone()).expect("text")).collect()
+    let mut texts = vec![Vec::new(); rules.kinds.len()];
+    let mut spill = |output: usize, bytes: &mut Vec<u8>| texts[output].append(bytes);
+    records.iter().for_each(|record| set.add(record, &mut spill));
+    set.finish(end_ns, &mut spill);
+    set.outputs().iter_mut().enumerate().for_each(|(number, output)| spill(number, &mut output.bytes));
+    texts.into_iter().map(|text| String::from_utf8(text).expect("text")).collect()
 }
 
 #[test]
@@ -72,11 +75,35 @@ fn what_ends_just_after_the_run_time_belongs_to_the_last_window() {
     assert_eq!(late(20 * MS), ["100, 0, 0, 0, 0\n200, 10, 0, 0, 0\n300, 10, 0, 0, 0\n"]);
 }
 
+/// Long times without I/O in windows of a millisecond: the lines are all there, and never many at a time.
+#[test]
+fn windows_of_a_long_idle_time_are_not_gathered_in_memory() {
+    const IDLE_MS: u64 = 20_000;
+    let kinds = [LogKind::Histogram, LogKind::Iops];
+    let mut rules = rules(&kinds);
+    (rules.window_ns, rules.histogram_window_ns) = (MS, MS);
+    let mut set = LogSet::new(&rules);
+    let (mut lines, mut most) = ([0; 2], 0);
+    let mut spill = |output: usize, bytes: &mut Vec<u8>| {
+        most = most.max(bytes.len());
+        lines[output] += bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        bytes.clear();
+    };
+    set.add(&record(0, 512, 0), &mut spill);
+    set.add(&record(IDLE_MS / 2 * MS, 512, 0), &mut spill);
+    set.finish(IDLE_MS * MS, &mut spill);
+    for (number, output) in set.outputs().iter_mut().enumerate() {
+        spill(number, &mut output.bytes);
+    }
+    assert_eq!(lines, [IDLE_MS; 2]);
+    assert!(most < 256 << 10, "{most} bytes at a time");
+}
+
 #[test]
 fn the_epoch_moves_times() {
     let mut set = LogSet::new(&rules(&[LogKind::Iops]));
     set.set_epoch_ms(1_000_000);
-    set.add(&record(5 * MS, 512, 0));
+    set.add(&record(5 * MS, 512, 0), &mut |_, _| {});
     assert_eq!(set.outputs()[0].bytes, b"1000005, 1, 0, 512, 0\n");
 }
 

@@ -43,6 +43,7 @@ impl LogFile {
                 self.path.display()
             )));
         }
+        region.count_write();
         bytes.clear();
     }
 }

@@ -108,8 +108,10 @@ impl<'a> Keeper<'a> {
         self.set.set_epoch_ms(self.consumer.header().epoch_ms());
         let mut total = 0;
         loop {
-            let (consumer, set) = (&mut self.consumer, &mut self.set);
-            let taken = consumer.drain(|record| set.add(record));
+            let (set, files) = (&mut self.set, &mut self.files);
+            let mut spill =
+                |number: usize, bytes: &mut Vec<u8>| write_to(files, number, bytes, logs, messages);
+            let taken = self.consumer.drain(|record| set.add(record, &mut spill));
             total += taken;
             self.write(WRITE_BYTES, logs, messages);
             if taken == 0 {
@@ -117,7 +119,10 @@ impl<'a> Keeper<'a> {
             }
         }
         if closed {
-            self.set.finish(self.consumer.header().end_ns());
+            let files = &mut self.files;
+            let mut spill =
+                |number: usize, bytes: &mut Vec<u8>| write_to(files, number, bytes, logs, messages);
+            self.set.finish(self.consumer.header().end_ns(), &mut spill);
             self.write(0, logs, messages);
             self.done = true;
         }
@@ -131,5 +136,19 @@ impl<'a> Keeper<'a> {
                 file.write(&mut output.bytes, logs, messages);
             }
         }
+    }
+}
+
+/// Writes to one of several logs.
+fn write_to(
+    files: &mut [LogFile],
+    number: usize,
+    bytes: &mut Vec<u8>,
+    logs: &LogRegion,
+    messages: &MessageSender,
+) {
+    match files.get_mut(number) {
+        Some(file) => file.write(bytes, logs, messages),
+        None => bytes.clear(),
     }
 }

@@ -9,7 +9,7 @@ use fathom_sys::signal;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// A writer that takes no record for so long is stuck on its disk.
+/// A writer that neither takes a record nor ends a write for so long is stuck on its disk.
 const STUCK_NS: u64 = 30_000_000_000;
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -78,7 +78,7 @@ impl<O: Observer> Supervisor<'_, O> {
         (0..self.tracked.len()).for_each(|index| self.close_logs_of(index));
         let Some(logs) = self.region.logs() else { return };
         logs.finish();
-        let (mut taken, mut since) = (logs.taken(), monotonic_ns());
+        let (mut progress, mut since) = (logs.progress(), monotonic_ns());
         while let LogWriter::Running(pid) = self.log_writer {
             signal::wait_readable(&[self.receiver.descriptor(), self.signals.descriptor()], LOOK);
             self.pass_messages_on();
@@ -90,9 +90,9 @@ impl<O: Observer> Supervisor<'_, O> {
                 self.pass_messages_on();
                 self.note_log_writer_end(ended_pid, ended);
             }
-            let now_taken = self.region.logs().map_or(0, |logs| logs.taken());
-            if now_taken != taken {
-                (taken, since) = (now_taken, monotonic_ns());
+            let now_progress = self.region.logs().map_or(0, |logs| logs.progress());
+            if now_progress != progress {
+                (progress, since) = (now_progress, monotonic_ns());
             }
             if interrupted || monotonic_ns() - since > STUCK_NS {
                 process::kill(pid, libc::SIGKILL);
@@ -104,6 +104,14 @@ impl<O: Observer> Supervisor<'_, O> {
     /// What a reader of the logs must know.
     pub(super) fn note_log_losses(&mut self) {
         let Some(logs) = self.region.logs() else { return };
+        if self.log_writer == LogWriter::Lost {
+            self.notes
+                .push("the process that writes the logs ended early; the logs are incomplete".to_owned());
+        }
+        let failed = logs.failed_files();
+        if failed > 0 {
+            self.notes.push(format!("log files that could not be written to their end: {failed}"));
+        }
         for (index, worker) in self.plan.workers.iter().enumerate() {
             let Some(header) = logs.header(index) else { continue };
             let name = &self.plan.job_of(worker).name;
