@@ -44,6 +44,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
         }
     }
     let jobs = document::read_all(&arguments::some_files(files)?)?;
+    document::note_missing_bins(&jobs, streams.err)?;
     match stub {
         Some(stub) if validate => wide::validate_all(&jobs, &stub, streams),
         Some(stub) => wide::write_all(&jobs, &stub, streams),
@@ -85,6 +86,7 @@ fn run_as_fio(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failu
         return Ok(2);
     };
     let jobs = document::read_all(&[source])?;
+    document::note_missing_bins(&jobs, streams.err)?;
     if debug {
         for (number, job) in jobs.iter().enumerate() {
             for (latency, bins) in LATENCIES.iter().zip(&job.bins) {

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::input;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Direction and kind of each latency, in the order of columns.
@@ -62,7 +63,10 @@ pub(super) fn read_all(files: &[PathBuf]) -> Result<Vec<Job>, Failure> {
                 document.get("jobs").or_else(|| document.get("client_stats")).and_then(Value::as_array);
             let Some(list) = list else { continue };
             found = true;
-            jobs.extend(list.iter().map(job));
+            for value in list {
+                let job = job(value).map_err(|wrong| Failure::new(format!("{}: {wrong}", file.display())))?;
+                jobs.push(job);
+            }
         }
         if !found {
             let wanted = "no job report in it; make one with --output-format=json+";
@@ -70,6 +74,14 @@ pub(super) fn read_all(files: &[PathBuf]) -> Result<Vec<Job>, Failure> {
         }
     }
     Ok(jobs)
+}
+
+/// A line for people who gave a report without bins and get no rows.
+pub(super) fn note_missing_bins(jobs: &[Job], err: &mut dyn Write) -> io::Result<()> {
+    if jobs.iter().all(|job| job.bins.iter().all(BTreeMap::is_empty)) {
+        writeln!(err, "no job has latency bins; reports made with --output-format=json+ do")?;
+    }
+    Ok(())
 }
 
 /// Every JSON object of a text. A document begins with a `{` at the start of a line, so braces in messages do not matter.
@@ -104,7 +116,7 @@ fn document_start(text: &str) -> Option<usize> {
     None
 }
 
-fn job(value: &Value) -> Job {
+fn job(value: &Value) -> Result<Job, String> {
     let name = value.get("jobname").and_then(Value::as_str).unwrap_or_default().to_owned();
     let mut job = Job { name, ..Job::default() };
     for (latency, bins) in LATENCIES.iter().zip(&mut job.bins) {
@@ -114,10 +126,14 @@ fn job(value: &Value) -> Job {
             continue;
         };
         for (ns, count) in found {
-            if let (Ok(ns), Some(count)) = (ns.parse(), count.as_u64()) {
-                bins.insert(ns, count);
-            }
+            let (Ok(ns), Some(count)) = (ns.parse(), count.as_u64()) else {
+                return Err(format!(
+                    "job {}: `{ns}: {count}` in the bins of {direction} {kind} is no count of I/Os at a time in ns",
+                    job.name
+                ));
+            };
+            bins.insert(ns, count);
         }
     }
-    job
+    Ok(job)
 }

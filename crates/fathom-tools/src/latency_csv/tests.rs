@@ -45,6 +45,25 @@ fn no_report_is_an_error() {
 }
 
 #[test]
+fn bins_that_cannot_be_read_are_an_error() {
+    for (bin, count) in [("x", "1"), ("20", "-1"), ("18446744073709551616", "1"), ("20", "1.5")] {
+        let text =
+            format!(r#"{{"jobs":[{{"jobname":"a","read":{{"clat_ns":{{"bins":{{"{bin}":{count}}}}}}}}}]}}"#);
+        let error = read_all(&[file_of(&text).path().to_owned()]).expect_err("no bin").to_string();
+        assert!(error.contains("job a") && error.contains(bin), "{error}");
+    }
+}
+
+#[test]
+fn a_report_without_bins_is_told() {
+    let file = file_of(r#"{"jobs":[{"jobname":"a","read":{"clat_ns":{"N":4}}}]}"#);
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let done = run(&[file.path().into()], &mut Streams { out: &mut out, err: &mut err });
+    assert_eq!(done.ok(), Some(0));
+    assert!(String::from_utf8_lossy(&err).contains("--output-format=json+"));
+}
+
+#[test]
 fn the_long_form_has_a_line_per_bin() {
     let file = file_of(REPORT);
     let (text, done) = ran(run, &[file.path()]);
