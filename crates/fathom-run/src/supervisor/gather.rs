@@ -37,7 +37,7 @@ impl<O: Observer> Supervisor<'_, O> {
             version: self.options.version.to_owned(),
             timestamp_ms: wall_clock_ms(),
             global_options: self.plan.global_options.clone(),
-            groups: groups(&clones),
+            groups: self.groups(&clones),
             jobs: self.merged(clones, |entry| entry.group_id, JobReport::merge),
             interval,
             idleness: self.idleness(),
@@ -63,6 +63,22 @@ impl<O: Observer> Supervisor<'_, O> {
                     random_offsets: worker.target_plan.random_offsets().map(str::to_owned),
                     engine_features: self.region.worker(index).features(),
                 }
+            })
+            .collect()
+    }
+
+    /// The groups' totals, without the jobs that have `stats=0`.
+    fn groups(&self, clones: &[JobReport]) -> Vec<GroupReport> {
+        let last = clones.iter().map(|clone| clone.group_id).max().unwrap_or(0);
+        let counted = || {
+            let workers = self.plan.workers.iter();
+            let with_clones = workers.zip(clones);
+            with_clones.filter(|(worker, _)| self.plan.job_of(worker).measurement.stats)
+        };
+        (0..=last)
+            .map(|id| {
+                let members = counted().map(|(_, clone)| clone).filter(|clone| clone.group_id == id);
+                GroupReport::from_clones(id, members)
             })
             .collect()
     }
@@ -191,13 +207,6 @@ impl<O: Observer> Supervisor<'_, O> {
             block.usage.each_ref().map(|value| value.load(Relaxed));
         CpuReport { user_us, system_us, context_switches, major_faults, minor_faults }
     }
-}
-
-fn groups(clones: &[JobReport]) -> Vec<GroupReport> {
-    let last = clones.iter().map(|clone| clone.group_id).max().unwrap_or(0);
-    (0..=last)
-        .map(|id| GroupReport::from_clones(id, clones.iter().filter(|clone| clone.group_id == id)))
-        .collect()
 }
 
 fn direction_report(samples: &DirectionSamples, runtime_ms: u64) -> DirectionReport {

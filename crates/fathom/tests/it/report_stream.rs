@@ -154,8 +154,8 @@ fn among_the_lines_for_people() {
     let place =
         |text: &str| finished.stdout.find(text).unwrap_or_else(|| panic!("{text}: {}", finished.stdout));
     assert!(place("full: (g=0)") < place("Starting 1 process"));
-    assert!(place("Starting 1 process") < place("fio: io_u error on file"));
-    assert!(place("fio: io_u error on file") < place("fio: pid="));
+    assert!(place("Starting 1 process") < place("fio: pid="));
+    assert!(finished.stderr.starts_with("fio: io_u error on file /dev/full: "), "{}", finished.stderr);
     assert!(place("fio: pid=") < place("{\n"));
     assert!(place("\n}\n") < place("full: (groupid=0, jobs=1): err=28"));
 }

@@ -1,6 +1,7 @@
 //! Many clones that report as one: four deep queues against the clock, ten and a hundred writers to their end.
 
 use crate::support::compare::{Case, expect_ios};
+use crate::support::program::Launch;
 use crate::support::{KIB, MIB, json};
 
 #[track_caller]
@@ -54,4 +55,15 @@ fn a_hundred_clones_read_and_write() {
     .check();
     expect_ios(&document, &["read", "write"], 100 * 256 * KIB / 4096, 4096);
     assert_eq!(document["jobs"].as_array().map(Vec::len), Some(1), "a hundred clones are one entry");
+}
+
+#[test]
+fn jobs_without_statistics_are_in_no_total() {
+    let directory = crate::support::scratch();
+    let words = "--ioengine=null --rw=read --name=seen --size=64k --name=unseen --size=1M --ioengine=null --rw=read --stats=0";
+    let finished = Launch::fathom(directory.path()).words(words).run().expect_clean();
+    assert!(finished.stdout.contains("\nseen: (groupid=0"), "{}", finished.stdout);
+    assert!(!finished.stdout.contains("\nunseen: (groupid=0"), "{}", finished.stdout);
+    let total = finished.stdout.lines().find(|line| line.starts_with("   READ: ")).expect("a total");
+    assert!(total.contains("io=64.0KiB (65.5kB)"), "{total}");
 }
