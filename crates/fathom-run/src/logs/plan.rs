@@ -98,10 +98,8 @@ fn rules(job: &JobSpec, kinds: Vec<LogKind>, directions: [bool; 3]) -> LogRules 
 
 fn epoch_clock(job: &JobSpec) -> Option<i32> {
     let options = &job.measurement;
-    match options.log_alternate_epoch_clock_id {
-        Some(clock) => Some(clock as i32),
-        None => options.log_alternate_epoch.then_some(libc::CLOCK_REALTIME),
-    }
+    let clock = options.log_alternate_epoch_clock_id.map_or(libc::CLOCK_REALTIME, |clock| clock as i32);
+    options.log_alternate_epoch.then_some(clock)
 }
 
 impl Plan {

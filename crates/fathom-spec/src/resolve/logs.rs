@@ -5,7 +5,7 @@ use crate::assign::Rejected;
 use crate::spec::JobSpec;
 
 /// Options that say how logs are kept, and those that ask for a log.
-const MODIFIERS: [&str; 8] = [
+const MODIFIERS: [&str; 7] = [
     "log_avg_msec",
     "log_window_value",
     "log_offset",
@@ -13,7 +13,6 @@ const MODIFIERS: [&str; 8] = [
     "log_entries",
     "log_store_compressed",
     "log_alternate_epoch",
-    "log_alternate_epoch_clock_id",
 ];
 
 /// Issue times stand in latency logs, beside the offset.
@@ -27,6 +26,24 @@ pub(super) fn check_issue_time(job: &mut JobSpec, review: &mut Review<'_>) -> Re
         ));
     }
     Ok(())
+}
+
+/// The numbers that Linux has clocks for, `CLOCK_REALTIME` to `CLOCK_TAI`.
+const CLOCKS: [u32; 11] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11];
+
+/// Times of a clock that does not exist would be times since the start after all.
+pub(super) fn check_epoch_clock(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    match job.measurement.log_alternate_epoch_clock_id {
+        Some(clock) if !CLOCKS.contains(&clock) => Err(review.refuse(
+            &job.origin,
+            format!("fio: failed parsing log_alternate_epoch_clock_id={clock}"),
+            format!(
+                "job {}: there is no clock {clock}; 0 is the time of day, 1 the monotonic clock, 7 the time since boot, 11 TAI",
+                job.name
+            ),
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Says which options change nothing, because the log they are about is not kept.
@@ -48,6 +65,9 @@ pub(super) fn note_idle_options(job: &mut JobSpec, review: &mut Review<'_>) -> R
         idle.extend(
             about_histograms.iter().filter(|name| job.is_set(name)).map(|name| (*name, "write_hist_log")),
         );
+    }
+    if !options.log_alternate_epoch && options.log_alternate_epoch_clock_id.is_some() {
+        idle.push(("log_alternate_epoch_clock_id", "log_alternate_epoch=1"));
     }
     if !options.log_store_compressed && job.is_set("log_compression") {
         idle.push(("log_compression", "log_store_compressed=1 (logs are not held in memory)"));
@@ -71,6 +91,20 @@ mod tests {
             quiet_job("--name=a --log_issue_time=1 --log_offset=1 --write_lat_log=l")
                 .measurement
                 .log_issue_time
+        );
+    }
+
+    #[test]
+    fn times_are_of_a_clock_that_exists() {
+        let words = "--name=a --write_bw_log=b --log_alternate_epoch=1 --log_alternate_epoch_clock_id";
+        for clock in ["10", "12", "99"] {
+            let line = format!("fio: failed parsing log_alternate_epoch_clock_id={clock}");
+            assert_eq!(refusal(&format!("{words}={clock}")), line);
+        }
+        quiet_job(&format!("{words}=7"));
+        assert_eq!(
+            job("--name=a --write_bw_log=b --log_alternate_epoch_clock_id=1").1,
+            ["fathom: job a: log_alternate_epoch_clock_id has no effect without log_alternate_epoch=1"]
         );
     }
 
