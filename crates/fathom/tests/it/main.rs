@@ -17,6 +17,7 @@ mod effects_content;
 mod effects_files;
 mod effects_holding;
 mod effects_order;
+mod effects_rates;
 mod hung;
 mod hung_fs;
 mod idleness;

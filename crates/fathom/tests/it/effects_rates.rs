@@ -1,0 +1,82 @@
+//! Rates and run times, for every engine, all at the same time.
+//!
+//! A rate is kept against a schedule, and what is late is made up for; so the number of I/Os holds on a busy machine too.
+
+use crate::support::program::Launch;
+use crate::support::{MIB, file_of, json, scratch};
+use serde_json::Value;
+
+/// Engines with a depth to try beside 1.
+const ENGINES: [(&str, u32); 9] = [
+    ("sync", 1),
+    ("psync", 1),
+    ("vsync", 4),
+    ("pvsync2", 1),
+    ("mmap", 1),
+    ("null", 16),
+    ("libaio", 16),
+    ("io_uring", 16),
+    ("posixaio", 16),
+];
+const SECONDS: u64 = 5;
+const RATE: u64 = 1000;
+
+/// One run with a job for every engine and depth; each job's report is given to `check` with what it was.
+fn with_every_engine(words: &str, check: impl Fn(&str, &Value)) {
+    let directory = scratch();
+    file_of(directory.path(), "data", 4 * MIB);
+    let depths = |deep: u32| if deep == 1 { vec![1] } else { vec![1, deep] };
+    let jobs: Vec<String> = ENGINES
+        .into_iter()
+        .flat_map(|(engine, deep)| depths(deep).into_iter().map(move |depth| (engine, depth)))
+        .map(|(engine, depth)| format!("--name={engine}-{depth} --ioengine={engine} --iodepth={depth}"))
+        .collect();
+    let words = format!(
+        "--output-format=json --filename=data --size=4M --bs=4k --runtime={SECONDS} --time_based --rw=randread {words} {}",
+        jobs.join(" ")
+    );
+    let finished = Launch::fathom(directory.path()).words(&words).run();
+    assert_eq!(finished.code(), 0, "{}", finished.stderr);
+    let document = json::document(&finished.stdout);
+    let reports = document["jobs"].as_array().expect("jobs");
+    assert_eq!(reports.len(), jobs.len());
+    for report in reports {
+        check(report["jobname"].as_str().unwrap_or_default(), report);
+    }
+}
+
+#[test]
+fn a_fixed_rate_is_kept_within_a_hundredth() {
+    with_every_engine(&format!("--rate_iops={RATE}"), |case, job| {
+        let ios = json::integer(job, "read/total_ios");
+        let wanted = RATE * SECONDS;
+        assert!(ios.abs_diff(wanted) <= wanted / 100, "{case}: {ios} of {wanted}");
+    });
+}
+
+#[test]
+fn a_rate_in_bytes_is_kept_within_a_hundredth() {
+    with_every_engine("--rate=8m", |case, job| {
+        let bytes = json::integer(job, "read/io_bytes");
+        let wanted = 8 * MIB * SECONDS;
+        assert!(bytes.abs_diff(wanted) <= wanted / 100, "{case}: {bytes} of {wanted}");
+    });
+}
+
+#[test]
+fn random_arrivals_have_their_mean() {
+    with_every_engine(&format!("--rate_iops={RATE} --rate_process=poisson"), |case, job| {
+        let ios = json::integer(job, "read/total_ios") as f64;
+        let wanted = (RATE * SECONDS) as f64;
+        // The number of arrivals of a Poisson process deviates by its root.
+        assert!((ios - wanted).abs() <= 5.0 * wanted.sqrt(), "{case}: {ios} of {wanted}");
+    });
+}
+
+#[test]
+fn a_run_never_ends_before_its_time() {
+    with_every_engine("--rate_iops=200", |case, job| {
+        let runtime = json::integer(job, "read/runtime");
+        assert!(runtime >= SECONDS * 1000, "{case}: {runtime} ms");
+    });
+}
