@@ -6,6 +6,7 @@
 pub mod affinity;
 pub mod block_device;
 pub mod clock;
+pub mod credentials;
 pub mod errno;
 pub mod file;
 pub mod futex;
@@ -13,6 +14,7 @@ pub mod memory;
 pub mod priority;
 pub mod process;
 pub mod scheduling;
+pub mod shell;
 pub mod signal;
 pub mod usage;
 

@@ -9,6 +9,14 @@ use std::ptr::NonNull;
 pub struct Mapping {
     address: NonNull<u8>,
     length: usize,
+    origin: Origin,
+}
+
+/// What gives the memory back.
+#[derive(Clone, Copy, Debug)]
+enum Origin {
+    Mapped,
+    SystemV,
 }
 
 // SAFETY: a mapping is plain memory; nothing in it is tied to the thread that made it.
@@ -58,7 +66,44 @@ impl Mapping {
             return Err(Errno::last());
         }
         let address = NonNull::new(address.cast()).ok_or(Errno(libc::ENOMEM))?;
-        Ok(Mapping { address, length })
+        Ok(Mapping { address, length, origin: Origin::Mapped })
+    }
+
+    /// Anonymous memory of this process in huge pages of `page` bytes; `length` is a multiple of it.
+    pub fn huge(length: usize, page: HugePage) -> Result<Mapping, Errno> {
+        let size = (page.bits as i32) << libc::MAP_HUGE_SHIFT;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_HUGETLB | size;
+        Mapping::map(length, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
+    }
+
+    /// System V shared memory that goes away with its last user, in huge pages where asked for.
+    pub fn system_v(length: usize, page: Option<HugePage>) -> Result<Mapping, Errno> {
+        let length = length.max(1);
+        let huge = page.map_or(0, |page| libc::SHM_HUGETLB | (page.bits as i32) << libc::MAP_HUGE_SHIFT);
+        // SAFETY: a new segment; no memory is passed.
+        let id = unsafe { libc::shmget(libc::IPC_PRIVATE, length, libc::IPC_CREAT | huge | 0o600) };
+        if id < 0 {
+            return Err(Errno::last());
+        }
+        // SAFETY: the segment is attached where the kernel likes, then marked to go when nobody has it any more.
+        let (address, failure) = unsafe {
+            let address = libc::shmat(id, std::ptr::null(), 0);
+            let failure = Errno::last();
+            libc::shmctl(id, libc::IPC_RMID, std::ptr::null_mut());
+            (address, failure)
+        };
+        if address as isize == -1 {
+            return Err(failure);
+        }
+        let address = NonNull::new(address.cast()).ok_or(Errno(libc::ENOMEM))?;
+        Ok(Mapping { address, length, origin: Origin::SystemV })
+    }
+
+    /// Keeps the pages in memory (`mlock`), which also brings them there.
+    pub fn lock(&self) -> Result<(), Errno> {
+        // SAFETY: the range is this mapping, which is alive.
+        let result = unsafe { libc::mlock(self.address().cast(), self.length) };
+        if result == 0 { Ok(()) } else { Err(Errno::last()) }
     }
 
     /// First byte.
@@ -108,9 +153,51 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours and nobody may use its pointers after the owner is gone.
-        unsafe { libc::munmap(self.address().cast(), self.length) };
+        // SAFETY: the memory is ours and nobody may use its pointers after the owner is gone.
+        unsafe {
+            match self.origin {
+                Origin::Mapped => libc::munmap(self.address().cast(), self.length),
+                Origin::SystemV => libc::shmdt(self.address().cast()),
+            }
+        };
     }
+}
+
+/// A size of huge pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HugePage {
+    bits: u32,
+}
+
+impl HugePage {
+    /// Pages of so many bytes, which must be a power of two.
+    pub fn of_bytes(bytes: u64) -> Option<HugePage> {
+        bytes.is_power_of_two().then(|| HugePage { bits: bytes.trailing_zeros() })
+    }
+
+    /// Bytes of a page.
+    pub fn bytes(self) -> usize {
+        1 << self.bits
+    }
+}
+
+/// Bytes of memory that the machine has.
+pub fn physical_memory() -> u64 {
+    // SAFETY: sysconf has no preconditions.
+    let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
+    u64::try_from(pages).unwrap_or(0).saturating_mul(page_size() as u64)
+}
+
+/// True when the file lies in a file system of huge pages.
+pub fn is_huge_page_file(fd: RawFd) -> Result<bool, Errno> {
+    let mut found = std::mem::MaybeUninit::<libc::statfs>::zeroed();
+    // SAFETY: `found` is valid for the whole call, which fills it when it succeeds.
+    let result = unsafe { libc::fstatfs(fd, found.as_mut_ptr()) };
+    if result != 0 {
+        return Err(Errno::last());
+    }
+    // SAFETY: the call succeeded.
+    Ok(unsafe { found.assume_init() }.f_type == libc::HUGETLBFS_MAGIC)
 }
 
 /// Size of a page in bytes.
@@ -131,5 +218,20 @@ mod tests {
         // SAFETY: 10 000 bytes were mapped and nobody else has the pointer.
         let bytes = unsafe { std::slice::from_raw_parts(mapping.address(), 10_000) };
         assert!(bytes.iter().all(|&b| b == 0));
+    }
+
+    #[test]
+    fn shared_segments_are_memory_too() {
+        let segment = Mapping::system_v(10_000, None).expect("attached");
+        // SAFETY: 10 000 bytes were attached and nobody else has the pointer.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(segment.address(), 10_000) };
+        bytes.fill(7);
+        assert_eq!(bytes[9_999], 7);
+    }
+
+    #[test]
+    fn huge_pages_are_powers_of_two() {
+        assert_eq!(HugePage::of_bytes(2 << 20).map(HugePage::bytes), Some(2 << 20));
+        assert_eq!(HugePage::of_bytes(3 << 20), None);
     }
 }

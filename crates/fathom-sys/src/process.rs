@@ -62,6 +62,12 @@ pub fn kill(pid: u32, signal: i32) {
     unsafe { libc::kill(pid as libc::pid_t, signal) };
 }
 
+/// Sends a signal to all of a process group; one that is gone is no error.
+pub fn kill_group(leader: u32, signal: i32) {
+    // SAFETY: no memory is passed.
+    unsafe { libc::kill(-(leader as libc::pid_t), signal) };
+}
+
 /// Makes the caller the leader of a new session, out of reach of the terminal's Ctrl-C.
 pub fn new_session() {
     // SAFETY: no memory is passed; failure (already a leader) changes nothing.

@@ -54,6 +54,12 @@ pub fn ignore(signal: i32) {
     unsafe { libc::signal(signal, libc::SIG_IGN) };
 }
 
+/// Gives a signal its usual effect again.
+pub fn restore_default(signal: i32) {
+    // SAFETY: SIG_DFL is a valid disposition and no handler is installed.
+    unsafe { libc::signal(signal, libc::SIG_DFL) };
+}
+
 fn signal_set(signals: &[i32]) -> libc::sigset_t {
     let mut set = std::mem::MaybeUninit::<libc::sigset_t>::zeroed();
     // SAFETY: sigemptyset initialises the set; sigaddset then only sets bits in it.

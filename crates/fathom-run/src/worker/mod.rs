@@ -4,8 +4,10 @@
 //! not allocate, lock or print; what it counts goes into memory that the supervisor can read at any moment.
 
 mod admission;
+mod arena;
 mod budget;
 mod command_priority;
+mod commands;
 mod complete;
 mod flow;
 mod issue;
@@ -13,6 +15,7 @@ mod latency_target;
 mod logging;
 mod overlap;
 mod pace;
+mod placement;
 mod queued;
 mod ramp;
 pub(crate) mod setup;
@@ -28,6 +31,7 @@ use crate::region::{Order, Region, Stage, WorkerBlock};
 use crate::target::Targets;
 use crate::unit::Unit;
 use admission::Admission;
+use arena::Arena;
 use budget::Budget;
 use command_priority::CommandPriority;
 use fathom_spec::JobSpec;
@@ -160,7 +164,9 @@ struct Worker<'a, E> {
     clock: Clock,
     engine: E,
     files: OpenFiles,
-    arena: Mapping,
+    arena: Arena,
+    /// Memory that nobody else can have meanwhile (`lockmem`).
+    _locked_memory: Option<Mapping>,
     buffer_stride: usize,
     targets: Targets,
     payload: Payload,
@@ -309,6 +315,7 @@ impl<E: Engine> Worker<'_, E> {
 
     fn close(&mut self) {
         self.context.set_stage(Stage::Finishing);
+        commands::after(&self.context);
         if self.job.file.unlink && !self.plan.diskless {
             for file in &self.files.list {
                 let path = std::path::Path::new(&file.name);

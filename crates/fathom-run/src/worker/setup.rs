@@ -1,6 +1,7 @@
 //! Everything that happens before the start gate.
 
 use super::admission::Admission;
+use super::arena::{self, Arena};
 use super::budget::Budget;
 use super::command_priority::CommandPriority;
 use super::flow::Flow;
@@ -8,46 +9,44 @@ use super::latency_target::LatencySearch;
 use super::logging::Recorder;
 use super::pace::Pace;
 use super::syncs::SyncRules;
-use super::{Recording, Worker, WorkerContext};
+use super::{Recording, Worker, WorkerContext, commands, placement};
 use crate::engine::{Engine, Setup};
 use crate::files::open::OpenFiles;
 use crate::files::{self, FileError};
 use crate::message::Message;
 use crate::payload::Payload;
 use crate::plan;
-use crate::priority::Priority;
 use crate::random::{SeedUse, Seeds};
 use crate::region::Stage;
 use crate::target::{Region as TargetRegion, Targets};
 use fathom_spec::JobSpec;
-use fathom_spec::options::threads::CpusAllowedPolicy;
 use fathom_spec::options::time::ClockSource;
 use fathom_stats::samples::SHORT_NS;
 use fathom_sys::clock::Clock;
-use fathom_sys::memory::{Mapping, page_size};
-use fathom_sys::{affinity, priority};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// Brings a worker to the start gate; `None` when it failed, which is then stored and told.
 pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worker<'a, E>> {
     let (plan, job) = (context.worker_plan(), context.job());
-    apply_process_options(context)?;
+    placement::apply(context)?;
+    commands::before(context)?;
+    let locked_memory = arena::lock_memory(context)?;
     let seeds = plan::seeds(plan, job);
     let files = open_files(context)?;
     let clock = chosen_clock(job, context.clock);
-    let (arena, buffer_stride, buffer_length) = arena::<E>(context)?;
+    let arena = Arena::of(context, E::TRAITS.uses_buffers)?;
     let mut payload = content(context, &seeds, &files)?;
     if E::TRAITS.uses_buffers && plan.writes_data() {
-        fill_buffers(&mut payload, &arena, (buffer_stride, buffer_length), plan.depth as usize);
+        fill_buffers(&mut payload, &arena, plan.depth as usize);
     }
     let setup = Setup {
         job,
         files: &files.list,
         depth: plan.depth,
         arena: arena.address(),
-        buffer_stride,
-        buffer_length,
+        buffer_stride: arena.stride,
+        buffer_length: arena.buffer_length,
     };
     let engine = match E::new(&setup) {
         Ok(engine) => engine,
@@ -93,8 +92,9 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
         units: context.region.units(context.index),
         clock,
         engine,
+        buffer_stride: arena.stride,
         arena,
-        buffer_stride,
+        _locked_memory: locked_memory,
         targets: Targets::new(plan.target_plan.clone(), &regions, seeds.clone()),
         refreshes_payload,
         payload,
@@ -137,47 +137,6 @@ pub(super) fn start_delay(context: &WorkerContext<'_>) -> Duration {
     }
     let mut generator = plan::seeds(context.worker_plan(), context.job()).generator(SeedUse::StartDelay);
     low + Duration::from_micros(generator.below((high - low).as_micros() as u64 + 1))
-}
-
-fn apply_process_options(context: &WorkerContext<'_>) -> Option<()> {
-    let (plan, job) = (context.worker_plan(), context.job());
-    let options = &job.threads;
-    priority::set_name(options.comm.as_deref().unwrap_or("fathom"));
-    priority::set_precise_sleep();
-    let check = |result: Result<(), fathom_sys::Errno>, call: &str| match result {
-        Ok(()) => Some(()),
-        Err(errno) => {
-            context.fail(errno.0, &format!("file:backend.c, func={call}, error={errno}"));
-            None
-        }
-    };
-    if options.nice != 0 {
-        check(priority::set_nice(options.nice), "setpriority")?;
-    }
-    let io_priority = Priority::of_job(job);
-    if io_priority != Priority::default() {
-        let (class, level, hint) = (io_priority.class(), io_priority.level(), io_priority.hint());
-        check(priority::set_io_priority(class, level, hint), "ioprio_set")?;
-    }
-    if let Some(cpus) = allowed_cpus(job, plan.subjob) {
-        check(affinity::bind(&cpus), "cpu_set_affinity")?;
-    }
-    Some(())
-}
-
-fn allowed_cpus(job: &JobSpec, subjob: u32) -> Option<Vec<u32>> {
-    let cpus: Vec<u32> = match (&job.threads.cpus_allowed, job.threads.cpumask) {
-        (Some(list), _) => list.0.clone(),
-        (None, Some(mask)) => (0..64).filter(|cpu| mask >> cpu & 1 == 1).collect(),
-        (None, None) => return None,
-    };
-    if cpus.is_empty() {
-        return None;
-    }
-    Some(match job.threads.cpus_allowed_policy {
-        Some(CpusAllowedPolicy::Split) => vec![cpus[subjob as usize % cpus.len()]],
-        _ => cpus,
-    })
 }
 
 fn chosen_clock(job: &JobSpec, calibrated: Clock) -> Clock {
@@ -257,33 +216,6 @@ pub(crate) fn tell_file_error(context: &WorkerContext<'_>, error: &FileError) {
     context.fail(error.errno, &error.text);
 }
 
-/// Memory for all buffers: one mapping, each buffer aligned; touched before the clock starts.
-fn arena<E: Engine>(context: &WorkerContext<'_>) -> Option<(Mapping, usize, usize)> {
-    let (plan, job) = (context.worker_plan(), context.job());
-    let longest = plan.target_plan.lengths.iter().map(|rule| rule.max()).max().unwrap_or(1) as usize;
-    let alignment = (job.buffers.iomem_align as usize).max(page_size());
-    let stride = longest.div_ceil(alignment) * alignment;
-    let length =
-        if E::TRAITS.uses_buffers { stride.checked_mul(plan.depth as usize) } else { Some(page_size()) };
-    let mapping = match length {
-        Some(length) => Mapping::private(length),
-        None => Err(fathom_sys::Errno(libc::ENOMEM)),
-    };
-    match mapping {
-        Ok(mapping) if E::TRAITS.uses_buffers => Some((mapping, stride, longest)),
-        // Diskless engines never touch their buffers: all slots share one page.
-        Ok(mapping) => Some((mapping, 0, longest)),
-        Err(errno) => {
-            context.messages.send(&Message::Error(format!(
-                "fio: no memory for {} buffers of {longest} bytes; use a smaller iodepth= or bs=",
-                plan.depth
-            )));
-            context.fail(errno.0, &format!("file:memory.c, func=iomem allocation, error={errno}"));
-            None
-        }
-    }
-}
-
 /// What fills the buffers.
 fn content(context: &WorkerContext<'_>, seeds: &Seeds, files: &OpenFiles) -> Option<Payload> {
     let bytes = files.list.iter().fold(0, |sum: u64, file| sum.saturating_add(file.size));
@@ -297,10 +229,12 @@ fn content(context: &WorkerContext<'_>, seeds: &Seeds, files: &OpenFiles) -> Opt
     }
 }
 
-fn fill_buffers(payload: &mut Payload, arena: &Mapping, (stride, length): (usize, usize), count: usize) {
+fn fill_buffers(payload: &mut Payload, arena: &Arena, count: usize) {
     for slot in 0..count {
-        // SAFETY: the arena has `count` buffers of `length` bytes, `stride` apart, and nobody else has it yet.
-        let buffer = unsafe { std::slice::from_raw_parts_mut(arena.address().add(slot * stride), length) };
+        // SAFETY: the arena has `count` buffers, `stride` apart, and nobody else has it yet.
+        let buffer = unsafe {
+            std::slice::from_raw_parts_mut(arena.address().add(slot * arena.stride), arena.buffer_length)
+        };
         payload.prepare(buffer);
     }
 }

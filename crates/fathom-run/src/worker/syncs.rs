@@ -37,11 +37,14 @@ impl SyncRules {
         (!rules.is_empty()).then_some(SyncRules { rules, last_file: 0, range: None })
     }
 
-    /// A sync that must come before the next I/O: what, and of which file.
+    /// A sync that must come before the next I/O: what, and of which file. Where several fall together, the strongest stands
+    /// for all of them.
     pub(super) fn due(&mut self) -> Option<(Operation, u32)> {
-        let rule = self.rules.iter_mut().find(|rule| rule.writes >= rule.every)?;
-        rule.writes = 0;
-        Some((rule.operation, self.last_file))
+        let mut due = self.rules.iter_mut().filter(|rule| rule.writes >= rule.every);
+        let strongest = due.next()?;
+        strongest.writes = 0;
+        due.for_each(|rule| rule.writes = 0);
+        Some((strongest.operation, self.last_file))
     }
 
     /// Counts an I/O.
@@ -65,5 +68,30 @@ impl SyncRules {
         }
         let (start, end) = self.range.take().unwrap_or((0, 0));
         (start, u32::try_from(end - start).unwrap_or(u32::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(operation: Operation, every: u64) -> Rule {
+        Rule { operation, every, writes: 0 }
+    }
+
+    #[test]
+    fn where_syncs_fall_together_the_strongest_is_made() {
+        let rules = vec![rule(Operation::Sync, 3), rule(Operation::DataSync, 4)];
+        let mut syncs = SyncRules { rules, last_file: 0, range: None };
+        let mut made = Vec::new();
+        for write in 1..=24 {
+            syncs.rules.iter_mut().for_each(|rule| rule.writes += 1);
+            while let Some((operation, _)) = syncs.due() {
+                made.push((write, operation));
+            }
+        }
+        let count = |wanted| made.iter().filter(|(_, operation)| *operation == wanted).count();
+        assert_eq!((count(Operation::Sync), count(Operation::DataSync)), (8, 4));
+        assert!(made.contains(&(12, Operation::Sync)) && !made.contains(&(12, Operation::DataSync)));
     }
 }

@@ -23,7 +23,7 @@ options! {
     Built Choice mem: Memory = "malloc", {
         aliases: &["iomem"],
         choices: MemoryKind::CHOICES,
-        later_choices: &["shm", "shmhuge", "mmapshared", "mmaphuge", "cudamalloc"],
+        later_choices: &["cudamalloc"],
     };
 
     /// Alignment of the first buffer in bytes
@@ -35,7 +35,7 @@ options! {
     };
 
     /// mlock this much memory
-    Later Size lockmem: u64 = "0";
+    Built Size lockmem: u64 = "0";
 
     /// GPU index for mem=cudamalloc
     Later Int gpu_dev_id: u32 = "0";
@@ -79,5 +79,5 @@ options! {
     };
 
     /// Size of a huge page
-    Later Int hugepage_size as "hugepage-size": u32 = "2097152";
+    Built Int hugepage_size as "hugepage-size": u32 = "2097152";
 }

@@ -33,10 +33,10 @@ options! {
     Built Text wait_for: Option<String>;
 
     /// Shell command run before the job
-    Later Text exec_prerun: Option<String>;
+    Built Text exec_prerun: Option<String>;
 
     /// Shell command run after the job
-    Later Text exec_postrun: Option<String>;
+    Built Text exec_postrun: Option<String>;
 
     /// Name of the job's processes
     Built Text comm: Option<String>;
@@ -105,8 +105,8 @@ options! {
     };
 
     /// Run as this user id
-    Later Int uid: Option<u32>;
+    Built Int uid: Option<u32>;
 
     /// Run as this group id
-    Later Int gid: Option<u32>;
+    Built Int gid: Option<u32>;
 }

@@ -16,6 +16,7 @@ mod effects_calls;
 mod effects_content;
 mod effects_files;
 mod effects_holding;
+mod effects_host;
 mod effects_order;
 mod effects_rates;
 mod hung;

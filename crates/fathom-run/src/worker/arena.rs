@@ -1,0 +1,218 @@
+//! Memory for the buffers of a worker, of the kind that `mem` asks for, and memory that `lockmem` takes away.
+
+use super::WorkerContext;
+use crate::message::Message;
+use fathom_spec::options::buffers::BufferOptions;
+use fathom_spec::value::MemoryKind;
+use fathom_sys::memory::{self, HugePage, Mapping, page_size};
+use fathom_sys::{Errno, file};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+/// All buffers of a worker.
+#[derive(Debug)]
+pub(super) struct Arena {
+    memory: Mapping,
+    /// Bytes in front of the first buffer.
+    first: usize,
+    /// Bytes from one buffer to the next; 0 where all are the same.
+    pub(super) stride: usize,
+    /// Bytes that a buffer holds.
+    pub(super) buffer_length: usize,
+    /// A file made for the memory, which goes with it.
+    made_file: Option<PathBuf>,
+}
+
+impl Arena {
+    /// Memory for the buffers of a worker. A failure is stored and told.
+    pub(super) fn of(context: &WorkerContext<'_>, uses_buffers: bool) -> Option<Arena> {
+        let (plan, buffers) = (context.worker_plan(), &context.job().buffers);
+        let longest = plan.target_plan.lengths.iter().map(|rule| rule.max()).max().unwrap_or(1) as usize;
+        let alignment = (buffers.iomem_align as usize).max(page_size());
+        let stride = longest.div_ceil(alignment) * alignment;
+        // Diskless engines never touch their buffers: all slots share one page.
+        let count = if uses_buffers { plan.depth as usize } else { 1 };
+        let stride = if uses_buffers { stride } else { 0 };
+        // Memory begins at a page; a coarser alignment is reached somewhere behind that.
+        let slack = if alignment > page_size() { alignment } else { 0 };
+        let length = stride.max(page_size()).checked_mul(count).and_then(|all| all.checked_add(slack));
+        let taken = match length {
+            Some(length) if uses_buffers => take(buffers, length),
+            Some(_) => Mapping::private(page_size()).map(|memory| (memory, None)).map_err(Refusal::from),
+            None => Err(Refusal::from(Errno(libc::ENOMEM))),
+        };
+        match taken {
+            Ok((memory, made_file)) => {
+                let beyond = memory.address() as usize % alignment;
+                let first = if uses_buffers && beyond > 0 { alignment - beyond } else { 0 };
+                Some(Arena { memory, first, stride, buffer_length: longest, made_file })
+            }
+            Err(refusal) => {
+                refusal.tell(context, longest);
+                None
+            }
+        }
+    }
+
+    /// First byte of the first buffer.
+    #[inline(always)]
+    pub(super) fn address(&self) -> *mut u8 {
+        // SAFETY: the memory is longer than the buffers by the alignment, and `first` is less than that.
+        unsafe { self.memory.address().add(self.first) }
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        if let Some(path) = &self.made_file {
+            // Clones that share the file all try; there is nobody left to tell.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Why there is no memory, and what to do about it.
+struct Refusal {
+    errno: Errno,
+    advice: Option<String>,
+}
+
+impl From<Errno> for Refusal {
+    fn from(errno: Errno) -> Refusal {
+        Refusal { errno, advice: None }
+    }
+}
+
+impl Refusal {
+    fn tell(self, context: &WorkerContext<'_>, longest: usize) {
+        let depth = context.worker_plan().depth;
+        let advice = self.advice.unwrap_or_else(|| {
+            format!("fio: no memory for {depth} buffers of {longest} bytes; use a smaller iodepth= or bs=")
+        });
+        context.messages.send(&Message::Error(advice));
+        let text = format!("file:memory.c, func=iomem allocation, error={}", self.errno);
+        context.fail(self.errno.0, &text);
+    }
+}
+
+fn take(buffers: &BufferOptions, length: usize) -> Result<(Mapping, Option<PathBuf>), Refusal> {
+    let plain = |memory: Result<Mapping, Errno>| memory.map(|memory| (memory, None)).map_err(Refusal::from);
+    match (buffers.mem.kind, &buffers.mem.file) {
+        (MemoryKind::Malloc | MemoryKind::CudaMalloc, _) | (MemoryKind::Mmap, None) => {
+            plain(Mapping::private(length))
+        }
+        (MemoryKind::MmapShared, None) => plain(Mapping::shared(length)),
+        (MemoryKind::Shm, _) => plain(Mapping::system_v(length, None)),
+        (MemoryKind::ShmHuge, _) => {
+            in_huge_pages(buffers, length, |length, page| Mapping::system_v(length, Some(page)))
+        }
+        (MemoryKind::MmapHuge, None) => in_huge_pages(buffers, length, Mapping::huge),
+        (MemoryKind::Mmap, Some(path)) => in_file(path, length, true),
+        (MemoryKind::MmapShared, Some(path)) => in_file(path, length, false),
+        (MemoryKind::MmapHuge, Some(path)) => {
+            let page = huge_page(buffers)?;
+            let length = length.next_multiple_of(page.bytes());
+            let (file, made_file) = open(path)?;
+            if !memory::is_huge_page_file(file.as_raw_fd())? {
+                made_file.iter().for_each(|path| drop(std::fs::remove_file(path)));
+                return Err(Refusal {
+                    errno: Errno(libc::EINVAL),
+                    advice: Some(format!(
+                        "fathom: {} does not lie in a file system of huge pages (mount -t hugetlbfs), as mem=mmaphuge needs",
+                        path.display()
+                    )),
+                });
+            }
+            map_file(&file, made_file, length, false).map_err(|refusal| no_huge_pages(refusal.errno, buffers))
+        }
+    }
+}
+
+fn huge_page(buffers: &BufferOptions) -> Result<HugePage, Refusal> {
+    let bytes = buffers.hugepage_size;
+    HugePage::of_bytes(u64::from(bytes)).ok_or_else(|| Refusal {
+        errno: Errno(libc::EINVAL),
+        advice: Some(format!(
+            "fathom: hugepage-size={bytes} is no size of huge pages; /sys/kernel/mm/hugepages lists those of this machine"
+        )),
+    })
+}
+
+fn in_huge_pages(
+    buffers: &BufferOptions,
+    length: usize,
+    map: impl FnOnce(usize, HugePage) -> Result<Mapping, Errno>,
+) -> Result<(Mapping, Option<PathBuf>), Refusal> {
+    let page = huge_page(buffers)?;
+    let memory = map(length.next_multiple_of(page.bytes()), page);
+    memory.map(|memory| (memory, None)).map_err(|errno| no_huge_pages(errno, buffers))
+}
+
+fn no_huge_pages(errno: Errno, buffers: &BufferOptions) -> Refusal {
+    let kib = buffers.hugepage_size / 1024;
+    Refusal {
+        errno,
+        advice: Some(format!(
+            "fio: no huge pages available, do you need to allocate some? \
+             /sys/kernel/mm/hugepages/hugepages-{kib}kB/nr_hugepages takes their number"
+        )),
+    }
+}
+
+fn in_file(path: &Path, length: usize, private: bool) -> Result<(Mapping, Option<PathBuf>), Refusal> {
+    let (file, made_file) = open(path)?;
+    map_file(&file, made_file, length, private)
+}
+
+/// Opens the file behind a mapping; the path comes back when there was none before.
+fn open(path: &Path) -> Result<(std::fs::File, Option<PathBuf>), Refusal> {
+    let made_file = (!path.exists()).then(|| path.to_owned());
+    let opened = file::open(path, libc::O_RDWR | libc::O_CREAT, 0o644);
+    let file = opened.map_err(|errno| Refusal {
+        errno,
+        advice: Some(format!("fathom: the file for buffers {} cannot be opened: {errno}", path.display())),
+    })?;
+    Ok((file.into(), made_file))
+}
+
+/// Maps the first `length` bytes of a file, which becomes that long if it is not.
+fn map_file(
+    file: &std::fs::File,
+    made_file: Option<PathBuf>,
+    length: usize,
+    private: bool,
+) -> Result<(Mapping, Option<PathBuf>), Refusal> {
+    let present = file.metadata().map_err(Errno::from)?.len();
+    if present < length as u64 {
+        file::truncate(file.as_raw_fd(), length as u64)?;
+    }
+    Ok((Mapping::file(file.as_raw_fd(), 0, length, true, true, private)?, made_file))
+}
+
+/// `lockmem`: takes memory away from the rest of the machine for as long as the result lives. A failure is stored and
+/// told.
+pub(super) fn lock_memory(context: &WorkerContext<'_>) -> Option<Option<Mapping>> {
+    const KEPT_FREE: u64 = 128 << 20;
+    let wanted = context.job().buffers.lockmem;
+    if wanted == 0 {
+        return Some(None);
+    }
+    let most = memory::physical_memory().saturating_sub(KEPT_FREE);
+    if wanted > most {
+        let text = format!("fio: limiting mlocked memory to {}MiB", most >> 20);
+        context.messages.send(&Message::Output(text));
+    }
+    let locked =
+        Mapping::private(wanted.min(most) as usize).and_then(|memory| memory.lock().map(|()| memory));
+    match locked {
+        Ok(memory) => Some(Some(memory)),
+        Err(errno) => {
+            context.messages.send(&Message::Error(format!(
+                "fathom: job {}: lockmem={wanted} cannot be locked: {errno}; ulimit -l and the free memory set limits",
+                context.job().name
+            )));
+            context.fail(errno.0, &format!("file:memory.c, func=mlock, error={errno}"));
+            None
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! `exec_prerun` and `exec_postrun`: commands of the user before and after a clone's I/O.
+
+use super::WorkerContext;
+use crate::message::Message;
+use fathom_sys::{Errno, shell};
+use std::fs::File;
+
+/// Runs the command that comes before; `None` when the clone must not run.
+pub(super) fn before(context: &WorkerContext<'_>) -> Option<()> {
+    match &context.job().threads.exec_prerun {
+        Some(command) => run(context, command, "prerun"),
+        None => Some(()),
+    }
+}
+
+/// Runs the command that comes after. How it ends makes no difference to the job.
+pub(super) fn after(context: &WorkerContext<'_>) {
+    if let Some(command) = &context.job().threads.exec_postrun {
+        run(context, command, "postrun");
+    }
+}
+
+fn run(context: &WorkerContext<'_>, command: &str, when: &str) -> Option<()> {
+    let name = &context.job().name;
+    let path = format!("{name}.{when}.txt");
+    context.messages.send(&Message::Output(format!("{name} : Saving output of {when} in {path}")));
+    let output = match File::create(&path) {
+        Ok(output) => output,
+        Err(error) => {
+            context.messages.send(&Message::Error(format!(
+                "fathom: job {name}: the output of exec_{when} cannot be saved in {path}: {error}"
+            )));
+            context.fail(
+                Errno::from(error).0,
+                &format!("file:backend.c, func=exec_{when}, error=no output file"),
+            );
+            return None;
+        }
+    };
+    // What comes after the run belongs to it even when the run was stopped.
+    let stopped = || when == "prerun" && context.block().should_stop();
+    match shell::run(command, &output, stopped) {
+        Ok(status) if status.success() => Some(()),
+        Ok(_) if stopped() => None,
+        Ok(status) => {
+            let consequence = if when == "prerun" { "; the job does not run" } else { "" };
+            context.messages.send(&Message::Error(format!(
+                "fathom: job {name}: exec_{when} ended with {status}{consequence}; see {path}"
+            )));
+            None
+        }
+        Err(error) => {
+            let text = format!("file:backend.c, func=exec_{when}, error={error}");
+            context.fail(Errno::from(error).0, &text);
+            None
+        }
+    }
+}
