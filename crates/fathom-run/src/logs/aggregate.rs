@@ -12,7 +12,8 @@ use std::time::Duration;
 /// Time between two lines.
 const INTERVAL_NS: u64 = 500_000_000;
 
-/// What each worker had moved at the last sample. A worker that begins to record starts over from zero.
+/// What each worker had moved at the last sample. A worker that begins to record starts over from zero; what it moved before,
+/// in a ramp, is in no line.
 struct Seen {
     epoch: u64,
     bytes: [u64; DIRECTIONS],
@@ -61,14 +62,18 @@ pub(crate) fn sample_bandwidth(
 fn bytes_since(region: &Region, seen: &mut [Seen]) -> [u64; DIRECTIONS] {
     let mut moved = [0; DIRECTIONS];
     for (index, seen) in seen.iter_mut().enumerate() {
-        let samples = &region.worker(index).samples;
+        let worker = region.worker(index);
+        let samples = &worker.samples;
+        let records = worker.start_ns.load(Relaxed) != 0;
         let epoch = samples.epoch.load(Relaxed);
         if epoch != seen.epoch {
             *seen = Seen { epoch, bytes: [0; DIRECTIONS] };
         }
         for (direction, moved) in moved.iter_mut().enumerate() {
             let bytes = samples.directions[direction].bytes.load(Relaxed);
-            *moved += bytes.saturating_sub(seen.bytes[direction]);
+            if records {
+                *moved += bytes.saturating_sub(seen.bytes[direction]);
+            }
             seen.bytes[direction] = bytes;
         }
     }

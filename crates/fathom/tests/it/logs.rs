@@ -197,26 +197,34 @@ fn clones_share_a_file_and_add_to_it() {
     assert_eq!(lines(directory.path(), "p_bw.log").len(), 24);
 }
 
+/// KiB that the lines of a log of bandwidths stand for.
+fn kib_of_bandwidth_lines(directory: &Path, name: &str) -> f64 {
+    let (times, values) = (column(directory, name, 0), column(directory, name, 1));
+    let mut last = 0;
+    let mut kib = 0.0;
+    for (time, value) in times.iter().zip(&values) {
+        kib += (time - last) as f64 / 1000.0 * *value as f64;
+        last = *time;
+    }
+    kib
+}
+
 #[test]
 fn the_bandwidth_of_all_jobs() {
     fathom_only!();
-    let directory = scratch();
-    let words = "--bandwidth-log --name=a --ioengine=null --size=1M --bs=4k --rw=randrw --rate_iops=500 --runtime=1200ms \
-                 --time_based --numjobs=2";
-    let (document, _) = run(directory.path(), words);
-    assert_eq!(logs(directory.path()), ["agg-read_bw.log", "agg-trim_bw.log", "agg-write_bw.log"]);
-    for word in ["read", "write"] {
-        let name = format!("agg-{word}_bw.log");
-        let (times, values) = (column(directory.path(), &name, 0), column(directory.path(), &name, 1));
-        let mut last = 0;
-        let mut kib = 0.0;
-        for (time, value) in times.iter().zip(&values) {
-            kib += (time - last) as f64 / 1000.0 * *value as f64;
-            last = *time;
+    // What a ramp moves is in no line, as it is in no total.
+    for ramp in ["", "--ramp_time=700ms"] {
+        let directory = scratch();
+        let words = "--bandwidth-log --name=a --ioengine=null --size=1M --bs=4k --rw=randrw --rate_iops=500 --runtime=1200ms \
+                     --time_based --numjobs=2";
+        let (document, _) = run(directory.path(), &format!("{words} {ramp}"));
+        assert_eq!(logs(directory.path()), ["agg-read_bw.log", "agg-trim_bw.log", "agg-write_bw.log"]);
+        for word in ["read", "write"] {
+            let kib = kib_of_bandwidth_lines(directory.path(), &format!("agg-{word}_bw.log"));
+            let total: u64 = (0..2).map(|job| json::integer(&document["jobs"][job][word], "io_kbytes")).sum();
+            // Times are whole milliseconds and values whole KiB/s.
+            assert!((kib - total as f64).abs() <= total as f64 * 0.02 + 8.0, "{kib} against {total}");
         }
-        let total: u64 = (0..2).map(|job| json::integer(&document["jobs"][job][word], "io_kbytes")).sum();
-        // Times are whole milliseconds and values whole KiB/s.
-        assert!((kib - total as f64).abs() <= total as f64 * 0.02 + 8.0, "{kib} against {total}");
     }
 }
 
