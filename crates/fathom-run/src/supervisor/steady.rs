@@ -171,8 +171,10 @@ impl Step {
     /// What happened since an earlier step, per second.
     fn since(&self, earlier: &Step) -> Sample {
         let span_ns = u128::from((self.since_ns - earlier.since_ns).max(1));
-        let per_second =
-            |now: u64, before: u64| (u128::from(now.saturating_sub(before)) * 1_000_000_000 / span_ns) as u64;
+        // Rounded: a sample is taken a moment late, and 500 I/Os in 1.0001 s are 500 a second.
+        let per_second = |now: u64, before: u64| {
+            ((u128::from(now.saturating_sub(before)) * 1_000_000_000 + span_ns / 2) / span_ns) as u64
+        };
         let latencies = self.latencies.saturating_sub(earlier.latencies).max(1);
         Sample {
             iops: per_second(self.ios, earlier.ios),
@@ -201,5 +203,25 @@ impl<O: Observer> Supervisor<'_, O> {
     /// What became of the steady state that a clone was to reach.
     pub(super) fn steady_state_of(&self, index: usize) -> Option<SteadyStateReport> {
         self.steady.iter().find(|group| group.members.contains(&index)).map(SteadyGroup::report)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_of_a_late_sample_are_rounded() {
+        let step = |since_ns, ios, bytes| Step {
+            since_ns,
+            epochs: 0,
+            ios,
+            bytes,
+            latencies: ios,
+            latency_sum_ns: ios * 70,
+        };
+        let sample = step(2_000_100_000, 750, 750 * 4096).since(&step(1_000_000_000, 250, 250 * 4096));
+        assert_eq!((sample.iops, sample.latency_ns), (500, 70));
+        assert_eq!(sample.bytes_per_second, 2_047_795);
     }
 }
