@@ -2,6 +2,7 @@
 //!
 //! Nothing here parses option text or prints. A plan goes in; samples and events come out.
 
+mod cgroup;
 pub mod engine;
 pub mod files;
 pub mod idleness;

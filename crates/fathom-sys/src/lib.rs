@@ -11,6 +11,7 @@ pub mod errno;
 pub mod file;
 pub mod futex;
 pub mod memory;
+pub mod numa;
 pub mod priority;
 pub mod process;
 pub mod scheduling;

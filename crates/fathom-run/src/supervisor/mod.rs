@@ -4,6 +4,7 @@
 //! it, and whatever happens to a worker, everything counted so far is in the report.
 
 mod disks;
+mod dump_request;
 mod events;
 mod gather;
 mod interval;
@@ -15,6 +16,7 @@ mod spawn;
 mod steady;
 mod watch;
 
+use crate::cgroup::Groups;
 use crate::idleness::IdleProcess;
 use crate::message::{self, Message, MessageReceiver, MessageSender};
 use crate::plan::Plan;
@@ -154,7 +156,11 @@ struct Supervisor<'a, O> {
     closed_batches: Vec<u32>,
     stage: u32,
     signal: Option<i32>,
+    /// Control groups that the run has made.
+    groups: Groups,
     log_writer: LogWriter,
+    /// A process looks for the file that asks for a report.
+    looks_for_dump_requests: bool,
     /// Monotonic ns since when everything has been told to stop.
     stopping_since: Option<u64>,
 }
@@ -194,16 +200,20 @@ pub fn run<O: Observer>(
         closed_batches: Vec::new(),
         stage: 0,
         signal: None,
+        groups: Groups::default(),
         log_writer: LogWriter::None,
+        looks_for_dump_requests: false,
         stopping_since: None,
     };
     supervisor.start_log_writer()?;
+    supervisor.make_control_groups();
     supervisor.prepare_files();
     supervisor.start_idle_process();
     supervisor.intervals = options
         .status_interval
         .map(|length| IntervalWatch::begin(length, plan.workers.len(), monotonic_ns()));
     supervisor.run_all();
+    supervisor.remove_control_groups();
     supervisor.finish_logs();
     supervisor.say_stuck();
     Ok(supervisor.outcome())

@@ -43,6 +43,25 @@ impl<O: Observer> Supervisor<'_, O> {
         self.wait_for_layout(pid);
     }
 
+    /// Makes the control groups of all jobs. A job without its group fails.
+    pub(super) fn make_control_groups(&mut self) {
+        for (index, job) in self.plan.jobs.iter().enumerate() {
+            let Err(error) = self.groups.make(job) else { continue };
+            self.observer.message(&Message::Error(error.message));
+            for clone in (0..self.plan.workers.len()).filter(|&clone| self.plan.workers[clone].job == index) {
+                let text = format!("file:cgroup.c, func=cgroup mkdir, error={}", error.errno);
+                self.region.worker(clone).fail(error.errno.0, &text);
+            }
+        }
+    }
+
+    /// Removes the control groups that were made, unless somebody is in them.
+    pub(super) fn remove_control_groups(&mut self) {
+        for (path, error) in self.groups.remove() {
+            self.notes.push(format!("the control group {} stays: {error}", path.display()));
+        }
+    }
+
     /// Starts the process that measures the processors' idleness, if that is asked for.
     pub(super) fn start_idle_process(&mut self) {
         if self.options.idleness.is_none() || self.signal.is_some() {

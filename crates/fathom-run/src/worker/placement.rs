@@ -1,15 +1,17 @@
 //! Where a clone runs, and as whom: name, priorities, processors, user and group.
 
 use super::WorkerContext;
+use crate::cgroup;
 use crate::message::Message;
 use crate::priority::Priority;
 use fathom_spec::JobSpec;
 use fathom_spec::options::threads::CpusAllowedPolicy;
-use fathom_sys::{Errno, affinity, credentials, priority, process};
+use fathom_spec::value::{NumaNodes, NumaPolicy};
+use fathom_sys::{Errno, affinity, credentials, numa, priority, process};
 
 /// Applies all that; `None` when something failed, which is then stored and told.
 pub(super) fn apply(context: &WorkerContext<'_>) -> Option<()> {
-    let (plan, job) = (context.worker_plan(), context.job());
+    let job = context.job();
     let options = &job.threads;
     priority::set_name(options.comm.as_deref().unwrap_or("fathom"));
     priority::set_precise_sleep();
@@ -21,10 +23,71 @@ pub(super) fn apply(context: &WorkerContext<'_>) -> Option<()> {
         let (class, level, hint) = (io_priority.class(), io_priority.level(), io_priority.hint());
         check(context, priority::set_io_priority(class, level, hint), "ioprio_set")?;
     }
-    if let Some(cpus) = allowed_cpus(job, plan.subjob) {
-        check(context, affinity::bind(&cpus), "cpu_set_affinity")?;
+    bind_to_cpus(context)?;
+    set_memory_policy(context)?;
+    if let Err(error) = cgroup::join(job) {
+        context.messages.send(&Message::Error(error.message));
+        return check(context, Err(error.errno), "cgroup add");
     }
     change_user(context)
+}
+
+/// `cpus_allowed`, `cpumask` and `numa_cpu_nodes`, less the processors that are kept free (`gtod_cpu`).
+fn bind_to_cpus(context: &WorkerContext<'_>) -> Option<()> {
+    let (plan, job) = (context.worker_plan(), context.job());
+    let kept_free: Vec<u32> = context.plan.jobs.iter().filter_map(|job| job.time.gtod_cpu).collect();
+    let nodes = job.threads.numa_cpu_nodes.as_ref();
+    let chosen = allowed_cpus(job, plan.subjob);
+    if chosen.is_none() && nodes.is_none() && kept_free.is_empty() {
+        return Some(());
+    }
+    let mut cpus = match chosen {
+        Some(cpus) => cpus,
+        None => affinity::current().unwrap_or_default(),
+    };
+    if let Some(nodes) = nodes {
+        let of_nodes: Vec<u32> =
+            existing(context, nodes, "numa_cpu_nodes")?.into_iter().flat_map(numa::cpus_of).collect();
+        cpus.retain(|cpu| of_nodes.contains(cpu));
+    }
+    cpus.retain(|cpu| !kept_free.contains(cpu));
+    if cpus.is_empty() {
+        context.messages.send(&Message::Error(format!(
+            "fathom: job {}: cpus_allowed, numa_cpu_nodes and gtod_cpu leave it no CPU to run on",
+            job.name
+        )));
+    }
+    check(context, affinity::bind(&cpus), "cpu_set_affinity")
+}
+
+/// `numa_mem_policy`.
+fn set_memory_policy(context: &WorkerContext<'_>) -> Option<()> {
+    let Some(wanted) = &context.job().threads.numa_mem_policy else { return Some(()) };
+    let nodes = |nodes: &NumaNodes| existing(context, nodes, "numa_mem_policy");
+    let policy = match wanted {
+        NumaPolicy::Default => numa::Policy::Default,
+        NumaPolicy::Local => numa::Policy::Local,
+        NumaPolicy::Prefer(node) => {
+            nodes(&NumaNodes::List(vec![*node]))?;
+            numa::Policy::Prefer(*node)
+        }
+        NumaPolicy::Bind(list) => numa::Policy::Bind(nodes(list)?),
+        NumaPolicy::Interleave(list) => numa::Policy::Interleave(nodes(list)?),
+    };
+    check(context, numa::set_policy(&policy), "set_mempolicy")
+}
+
+/// The nodes meant; `None` when one of them does not exist, which is told.
+fn existing(context: &WorkerContext<'_>, wanted: &NumaNodes, option: &str) -> Option<Vec<u32>> {
+    let present = numa::nodes();
+    let NumaNodes::List(list) = wanted else { return Some(present) };
+    let Some(missing) = list.iter().find(|node| !present.contains(node)) else { return Some(list.clone()) };
+    context.messages.send(&Message::Error(format!(
+        "fathom: job {}: {option}: there is no node {missing}; this machine has {present:?}",
+        context.job().name
+    )));
+    check(context, Err(Errno(libc::EINVAL)), option)?;
+    None
 }
 
 fn check(context: &WorkerContext<'_>, result: Result<(), Errno>, call: &str) -> Option<()> {

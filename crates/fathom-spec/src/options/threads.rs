@@ -1,7 +1,7 @@
 //! Processes, CPUs, priorities and the order of jobs.
 
 use crate::definition::{Bounds, choices, options};
-use crate::value::{CpuList, check_cpu_mask};
+use crate::value::{CpuList, NumaNodes, NumaPolicy, check_cpu_mask};
 
 choices! {
     /// How clones share the CPU list.
@@ -71,10 +71,10 @@ options! {
     };
 
     /// NUMA nodes to run on
-    Later Text numa_cpu_nodes: Option<String>;
+    Built Text numa_cpu_nodes: Option<NumaNodes>;
 
     /// NUMA memory policy: default|local|prefer:N|bind:list|interleave:list
-    Later Text numa_mem_policy: Option<String>;
+    Built Text numa_mem_policy: Option<NumaPolicy>;
 
     /// End other jobs when this one ends
     ///
@@ -93,13 +93,13 @@ options! {
     Built Flag thread: bool;
 
     /// Put the job in this control group
-    Later Text cgroup: Option<String>;
+    Built Text cgroup: Option<String>;
 
     /// Keep the control group
-    Later Bool cgroup_nodelete: bool = "0", { parent: Some("cgroup") };
+    Built Bool cgroup_nodelete: bool = "0", { parent: Some("cgroup") };
 
     /// Weight of the control group
-    Later Int cgroup_weight: Option<u32>, {
+    Built Int cgroup_weight: Option<u32>, {
         bounds: Bounds::between(100.0, 1000.0),
         parent: Some("cgroup"),
     };

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::definition::{Bounds, choices, options};
+use crate::value::check_cpu_number;
 
 choices! {
     /// Clock that times are taken from.
@@ -44,8 +45,11 @@ options! {
     /// Without it, the best one the machine has.
     Built Choice clocksource: Option<ClockSource>, { choices: ClockSource::CHOICES };
 
-    /// CPU that does nothing but keep the clock
-    Later Int gtod_cpu: Option<u32>;
+    /// CPU that no job may use
+    ///
+    /// In fio a thread keeps the clock there. Here every clone reads the processor's own counter, which costs less than
+    /// looking at what such a thread wrote, so the CPU is merely left free.
+    Built Int gtod_cpu: Option<u32>, { check: Some(check_cpu_number) };
 
     /// Number of the clock that tells when the job started in JSON
     Built Int job_start_clock_id: Option<u32>;

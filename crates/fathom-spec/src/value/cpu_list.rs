@@ -66,6 +66,18 @@ impl CpuList {
     }
 }
 
+/// Refuses the number of a CPU that the machine does not have.
+pub(crate) fn check_cpu_number(text: &str, context: &mut ParseContext<'_>) -> Result<(), ValueError> {
+    let last = context.source.configured_cpus().saturating_sub(1);
+    match parse_whole(text, context.kb_base) {
+        Some(whole) if whole.value > i128::from(last) => {
+            context.complain(format!("fio: CPU {} too large (max={last})", whole.value));
+            Err(ValueError::new(format!("a CPU number up to {last}")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Refuses masks with CPUs that the machine does not have.
 pub(crate) fn check_cpu_mask(text: &str, context: &mut ParseContext<'_>) -> Result<(), ValueError> {
     let last = context.source.configured_cpus().saturating_sub(1);

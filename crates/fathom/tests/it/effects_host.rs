@@ -283,3 +283,106 @@ fn the_first_buffer_is_aligned() {
         assert!(addresses.iter().all(|address| address % align == 0), "{mem}: {calls}");
     }
 }
+
+/// Directory of a control group of the version that a run uses here, if this machine lets us make groups there.
+fn control_groups(of_version_1: bool) -> Result<std::path::PathBuf, String> {
+    skip::root()?;
+    let mounts = std::fs::read_to_string("/proc/self/mounts").map_err(|error| error.to_string())?;
+    let found = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>()).find(|fields| {
+        let blkio = fields[3].split(',').any(|option| option == "blkio");
+        if of_version_1 { fields[2] == "cgroup" && blkio } else { fields[2] == "cgroup2" }
+    });
+    let root = found.map(|fields| std::path::PathBuf::from(fields[1]));
+    let root = root.ok_or("such control groups are not mounted")?;
+    let probe = root.join(format!("fathom-probe-{}", std::process::id()));
+    std::fs::create_dir(&probe)
+        .and_then(|()| std::fs::remove_dir(&probe))
+        .map_err(|error| error.to_string())?;
+    Ok(root)
+}
+
+#[test]
+fn clones_are_in_the_control_group() {
+    let root = require!(control_groups(true));
+    let directory = scratch();
+    let group = format!("fathom-test-{}", std::process::id());
+    let watched = Watched::start(directory.path(), &format!("--cgroup={group}/inner"));
+    let own = watched.read("cgroup");
+    assert!(own.lines().any(|line| line.ends_with(&format!("/{group}/inner"))), "{own}");
+    watched.stop();
+    assert!(!root.join(&group).exists());
+    let words = format!("--name=a --ioengine=null --size=4k --rw=read --cgroup={group} --cgroup_nodelete=1");
+    Launch::fathom(directory.path()).words(&words).run().expect_clean();
+    // Removing fails unless the group is there and empty.
+    std::fs::remove_dir(root.join(&group)).expect("the group was kept");
+}
+
+#[test]
+fn control_groups_of_version_2_are_used_where_there_is_no_other() {
+    let root = require!(control_groups(false));
+    require!(skip::tool("unshare"));
+    let directory = scratch();
+    let group = format!("fathom-test-2-{}", std::process::id());
+    // In a name space of its own the command does not see version 1.
+    let script = format!(
+        "grep ' cgroup ' /proc/self/mounts | cut -d' ' -f2 | xargs -r umount -l && exec {} --name=a --ioengine=null \
+         --size=1g --rw=read --time_based --runtime=60 --cgroup={group}",
+        program::path().display()
+    );
+    let running =
+        Launch::of(Path::new("unshare"), directory.path()).words("-m sh -c").argument(script).start();
+    let members = root.join(&group).join("cgroup.procs");
+    while std::fs::read_to_string(&members).unwrap_or_default().is_empty() {
+        assert!(running.elapsed() < Duration::from_secs(30), "nobody is in {}", members.display());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    running.signal("INT");
+    assert_eq!(running.finish().code(), 128);
+    assert!(!root.join(&group).exists());
+}
+
+#[test]
+fn a_control_group_that_cannot_be_is_told() {
+    let directory = scratch();
+    let finished = Launch::fathom(directory.path())
+        .words("--ioengine=null --size=4k --rw=read --name=a --cgroup=../a --name=b")
+        .run();
+    assert_eq!(finished.code(), 1);
+    assert!(
+        finished.stderr.contains("job a: cgroup=../a is no name")
+            || finished.stderr.contains("needs a mounted")
+    );
+    assert!(finished.stdout.contains("b: (groupid=0, jobs=1): err= 0"), "{}", finished.stdout);
+}
+
+#[test]
+fn memory_comes_from_the_nodes_asked_for() {
+    let directory = scratch();
+    for policy in ["bind:0", "interleave:0", "prefer:0"] {
+        let watched = Watched::start(directory.path(), &format!("--numa_mem_policy={policy}"));
+        let policies = std::fs::read_to_string(format!("/proc/{}/numa_maps", watched.worker));
+        let Ok(policies) = policies else { skip!("the kernel has no numa_maps") };
+        assert!(policies.contains(&format!(" {policy} ")), "{policy}: {policies}");
+        watched.stop();
+    }
+    let watched = Watched::start(directory.path(), "--numa_cpu_nodes=0");
+    let cpus = std::fs::read_to_string("/sys/devices/system/node/node0/cpulist").unwrap_or_default();
+    assert_eq!(watched.status("Cpus_allowed_list"), [cpus.trim()]);
+    watched.stop();
+    let words = "--name=a --ioengine=null --size=4k --rw=read --numa_cpu_nodes=900";
+    let finished = Launch::fathom(directory.path()).words(words).run();
+    assert_eq!(finished.code(), 1);
+    assert!(finished.stderr.contains("numa_cpu_nodes: there is no node 900"), "{}", finished.stderr);
+}
+
+#[test]
+fn a_cpu_is_kept_free() {
+    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        skip!("needs two CPUs");
+    }
+    let directory = scratch();
+    let watched = Watched::start(directory.path(), "--gtod_cpu=0");
+    let cpus = watched.status("Cpus_allowed_list").concat();
+    assert!(!cpus.split([',', '-']).any(|cpu| cpu == "0"), "{cpus}");
+    watched.stop();
+}

@@ -1,0 +1,172 @@
+//! Control groups of jobs: made before the run, joined by the clones, removed after it.
+//!
+//! Of version 1 it is the hierarchy of the controller `blkio`, and where there is none the single one of version 2, whose
+//! controller is called `io`. The kernel's documentation is cgroup-v1/blkio-controller.rst and cgroup-v2.rst.
+
+use fathom_spec::JobSpec;
+use fathom_sys::Errno;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Where groups are made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Hierarchy {
+    root: PathBuf,
+    is_v2: bool,
+}
+
+/// Why a group cannot be used.
+#[derive(Debug)]
+pub(crate) struct GroupError {
+    pub(crate) errno: Errno,
+    pub(crate) message: String,
+}
+
+impl GroupError {
+    fn new(error: &io::Error, message: String) -> GroupError {
+        GroupError { errno: Errno(error.raw_os_error().unwrap_or(libc::EIO)), message }
+    }
+}
+
+/// The directories that a run has made.
+#[derive(Debug, Default)]
+pub(crate) struct Groups(Vec<PathBuf>);
+
+impl Groups {
+    /// Makes the group of a job, unless it is there, and gives it its weight.
+    pub(crate) fn make(&mut self, job: &JobSpec) -> Result<(), GroupError> {
+        let Some(name) = &job.threads.cgroup else { return Ok(()) };
+        let hierarchy = hierarchy(job)?;
+        let directory = group_directory(&hierarchy, name, job)?;
+        let mut missing: Vec<&Path> =
+            directory.ancestors().take_while(|part| *part != hierarchy.root && !part.exists()).collect();
+        while let Some(part) = missing.pop() {
+            std::fs::create_dir(part).map_err(|error| {
+                let text = format!(
+                    "fathom: job {}: the control group {} cannot be made: {error}",
+                    job.name,
+                    part.display()
+                );
+                GroupError::new(&error, text)
+            })?;
+            if !job.threads.cgroup_nodelete {
+                self.0.push(part.to_owned());
+            }
+        }
+        match job.threads.cgroup_weight {
+            Some(weight) => set_weight(&hierarchy, &directory, weight, job),
+            None => Ok(()),
+        }
+    }
+
+    /// Removes what was made, inner directories first. What is still in use stays.
+    pub(crate) fn remove(&mut self) -> Vec<(PathBuf, io::Error)> {
+        let removals = self.0.drain(..).rev().map(|path| (std::fs::remove_dir(&path), path));
+        removals.filter_map(|(result, path)| result.err().map(|error| (path, error))).collect()
+    }
+}
+
+/// Puts the calling thread into the job's group; in version 2 its whole process, because groups of that version hold
+/// processes.
+pub(crate) fn join(job: &JobSpec) -> Result<(), GroupError> {
+    let Some(name) = &job.threads.cgroup else { return Ok(()) };
+    let hierarchy = hierarchy(job)?;
+    let members = if hierarchy.is_v2 { "cgroup.procs" } else { "tasks" };
+    let path = group_directory(&hierarchy, name, job)?.join(members);
+    // 0 is the caller.
+    std::fs::write(&path, "0").map_err(|error| {
+        GroupError::new(
+            &error,
+            format!("fathom: job {}: {} cannot be written: {error}", job.name, path.display()),
+        )
+    })
+}
+
+fn group_directory(hierarchy: &Hierarchy, name: &str, job: &JobSpec) -> Result<PathBuf, GroupError> {
+    let relative = Path::new(name.trim_start_matches('/'));
+    let leads_out = relative.components().any(|part| !matches!(part, std::path::Component::Normal(_)));
+    if relative.as_os_str().is_empty() || leads_out {
+        return Err(GroupError {
+            errno: Errno(libc::EINVAL),
+            message: format!("fathom: job {}: cgroup={name} is no name of a control group", job.name),
+        });
+    }
+    Ok(hierarchy.root.join(relative))
+}
+
+fn hierarchy(job: &JobSpec) -> Result<Hierarchy, GroupError> {
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    find(&mounts).ok_or_else(|| GroupError {
+        errno: Errno(libc::ENOENT),
+        message: format!(
+            "fathom: job {}: cgroup= needs a mounted hierarchy of control groups: cgroup2, or cgroup with blkio",
+            job.name
+        ),
+    })
+}
+
+/// The hierarchy in a list of mounts as /proc/self/mounts has it.
+fn find(mounts: &str) -> Option<Hierarchy> {
+    let of_kind = |kind: &'static str| {
+        mounts.lines().filter_map(move |line| {
+            let fields: Vec<&str> = line.split(' ').collect();
+            (fields.len() >= 4 && fields[2] == kind).then(|| (PathBuf::from(fields[1]), fields[3].to_owned()))
+        })
+    };
+    let blkio = of_kind("cgroup").find(|(_, options)| options.split(',').any(|option| option == "blkio"));
+    let v1 = blkio.map(|(root, _)| Hierarchy { root, is_v2: false });
+    v1.or_else(|| of_kind("cgroup2").next().map(|(root, _)| Hierarchy { root, is_v2: true }))
+}
+
+fn set_weight(hierarchy: &Hierarchy, directory: &Path, weight: u32, job: &JobSpec) -> Result<(), GroupError> {
+    let names: &[&str] = if hierarchy.is_v2 {
+        enable_io(hierarchy, directory);
+        &["io.weight", "io.bfq.weight"]
+    } else {
+        &["blkio.weight", "blkio.bfq.weight"]
+    };
+    let Some(path) = names.iter().map(|name| directory.join(name)).find(|path| path.exists()) else {
+        return Err(GroupError {
+            errno: Errno(libc::EOPNOTSUPP),
+            message: format!(
+                "fathom: job {}: cgroup_weight needs {} in {}, which comes with an I/O scheduler or controller that heeds \
+                 weights (bfq, io.cost)",
+                job.name,
+                names.join(" or "),
+                directory.display()
+            ),
+        });
+    };
+    std::fs::write(&path, weight.to_string()).map_err(|error| {
+        GroupError::new(
+            &error,
+            format!("fathom: job {}: {} cannot be written: {error}", job.name, path.display()),
+        )
+    })
+}
+
+/// Lets every group above the directory pass the controller on. Where that fails, the weight file is missing and says so.
+fn enable_io(hierarchy: &Hierarchy, directory: &Path) {
+    let above: Vec<&Path> =
+        directory.ancestors().skip(1).take_while(|part| part.starts_with(&hierarchy.root)).collect();
+    for part in above.into_iter().rev() {
+        let _ = std::fs::write(part.join("cgroup.subtree_control"), "+io");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const V1: &str = "cgroup /sys/fs/cgroup/cpu cgroup rw,relatime,cpu 0 0\ncgroup /sys/fs/cgroup/blkio cgroup rw,blkio 0 0\n";
+    const V2: &str = "proc /proc proc rw 0 0\ncgroup2 /sys/fs/cgroup cgroup2 rw,nsdelegate 0 0\n";
+
+    #[test]
+    fn version_1_with_blkio_comes_first() {
+        let root = |mounts: &str| find(mounts).map(|found| (found.root, found.is_v2));
+        assert_eq!(root(V1), Some(("/sys/fs/cgroup/blkio".into(), false)));
+        assert_eq!(root(V2), Some(("/sys/fs/cgroup".into(), true)));
+        assert_eq!(root(&format!("{V2}{V1}")), Some(("/sys/fs/cgroup/blkio".into(), false)));
+        assert_eq!(root("proc /proc proc rw 0 0"), None);
+    }
+}

@@ -1,0 +1,152 @@
+//! NUMA nodes, and where memory comes from.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{OptionValue, ParseContext, ValueError};
+use crate::definition::OptionDef;
+
+/// Highest node number that Linux can have.
+const LAST_NODE: u32 = 1023;
+
+/// NUMA nodes of the machine. Whether they exist shows when the job runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NumaNodes {
+    /// Every node.
+    All,
+    /// These, in ascending order, each once.
+    List(Vec<u32>),
+}
+
+/// Which memory a job gets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NumaPolicy {
+    /// That of the node a thread runs on, unless the system's default says otherwise.
+    Default,
+    /// That of the node a thread runs on.
+    Local,
+    /// That of one node while it lasts.
+    Prefer(u32),
+    /// That of these nodes only.
+    Bind(NumaNodes),
+    /// Pages of these nodes in turn.
+    Interleave(NumaNodes),
+}
+
+impl fmt::Display for NumaNodes {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NumaNodes::All => formatter.write_str("all"),
+            NumaNodes::List(nodes) => {
+                let nodes: Vec<String> = nodes.iter().map(u32::to_string).collect();
+                formatter.write_str(&nodes.join(","))
+            }
+        }
+    }
+}
+
+impl fmt::Display for NumaPolicy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NumaPolicy::Default => formatter.write_str("default"),
+            NumaPolicy::Local => formatter.write_str("local"),
+            NumaPolicy::Prefer(node) => write!(formatter, "prefer:{node}"),
+            NumaPolicy::Bind(nodes) => write!(formatter, "bind:{nodes}"),
+            NumaPolicy::Interleave(nodes) => write!(formatter, "interleave:{nodes}"),
+        }
+    }
+}
+
+fn parse_nodes(text: &str) -> Result<NumaNodes, ValueError> {
+    let expected = || ValueError::new("node numbers and ranges such as 0,2-3, or all");
+    if text == "all" {
+        return Ok(NumaNodes::All);
+    }
+    let mut nodes = Vec::new();
+    for part in text.split(',').map(str::trim) {
+        let (low, high) = part.split_once('-').unwrap_or((part, part));
+        let low: u32 = low.trim().parse().map_err(|_| expected())?;
+        let high: u32 = high.trim().parse().map_err(|_| expected())?;
+        if low > high || high > LAST_NODE {
+            return Err(expected());
+        }
+        nodes.extend(low..=high);
+    }
+    nodes.sort_unstable();
+    nodes.dedup();
+    Ok(NumaNodes::List(nodes))
+}
+
+impl OptionValue for NumaNodes {
+    fn unset() -> Self {
+        NumaNodes::All
+    }
+
+    fn assign(&mut self, text: &str, _: &OptionDef, _: &mut ParseContext<'_>) -> Result<(), ValueError> {
+        *self = parse_nodes(text)?;
+        Ok(())
+    }
+}
+
+impl OptionValue for NumaPolicy {
+    fn unset() -> Self {
+        NumaPolicy::Default
+    }
+
+    fn assign(
+        &mut self,
+        text: &str,
+        _: &OptionDef,
+        context: &mut ParseContext<'_>,
+    ) -> Result<(), ValueError> {
+        let (mode, nodes) = text.split_once(':').map_or((text, None), |(mode, nodes)| (mode, Some(nodes)));
+        let mut nodes_for = |mode: &str| match nodes {
+            Some(nodes) => parse_nodes(nodes),
+            None => {
+                context.complain(format!("fio: a nodelist is needed for '{mode}'"));
+                Err(ValueError::new(format!("{mode}:NODES")))
+            }
+        };
+        *self = match mode {
+            "default" => NumaPolicy::Default,
+            "local" => NumaPolicy::Local,
+            "bind" => NumaPolicy::Bind(nodes_for(mode)?),
+            "interleave" => NumaPolicy::Interleave(nodes_for(mode)?),
+            "prefer" => match nodes_for(mode)? {
+                NumaNodes::List(nodes) if nodes.len() == 1 => NumaPolicy::Prefer(nodes[0]),
+                _ => {
+                    context.complain("fio: one node only for 'prefer'".to_owned());
+                    return Err(ValueError::new("prefer:NODE"));
+                }
+            },
+            _ => {
+                context.complain(
+                    "fio: memory policy should be: default, prefer, bind, interleave, local".to_owned(),
+                );
+                return Err(ValueError::new("default, local, prefer:NODE, bind:NODES or interleave:NODES"));
+            }
+        };
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::parse;
+    use super::*;
+
+    #[test]
+    fn policies_and_their_nodes() {
+        for text in ["default", "local", "prefer:1", "bind:0,2,3", "interleave:all"] {
+            assert_eq!(parse::<NumaPolicy>(text).map(|policy| policy.to_string()).as_deref(), Ok(text));
+        }
+        assert_eq!(parse("bind:2-3,0"), Ok(NumaPolicy::Bind(NumaNodes::List(vec![0, 2, 3]))));
+        for text in ["", "bind", "prefer", "prefer:0-1", "prefer:all", "foo:0", "bind:x", "bind:", "bind:3-2"]
+        {
+            assert!(parse::<NumaPolicy>(text).is_err(), "{text}");
+        }
+        assert_eq!(parse("all"), Ok(NumaNodes::All));
+        assert!(parse::<NumaNodes>("99999").is_err());
+    }
+}
