@@ -14,6 +14,7 @@ use fathom_spec::options::io_type::{RandomGenerator, RwSequencer};
 use fathom_spec::value::{Direction as OptionDirection, Distribution, FileService, Rw};
 use fathom_spec::{JobSpec, RunSpec};
 use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
 
 /// A whole run: its jobs and one worker per clone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,7 +28,7 @@ pub struct Plan {
     /// Nothing may be written or laid out.
     pub readonly: bool,
     /// Prefix of the files for the bandwidth of the whole run.
-    pub bandwidth_log: Option<String>,
+    pub bandwidth_log: Option<PathBuf>,
 }
 
 /// One clone of a job.
@@ -86,7 +87,7 @@ impl Plan {
             jobs: spec.jobs.clone(),
             workers: Vec::new(),
             readonly: spec.program.readonly,
-            bandwidth_log: spec.program.bandwidth_log.clone(),
+            bandwidth_log: spec.program.bandwidth_log.as_ref().map(|prefix| beside(spec, prefix)),
         };
         let (mut group_id, mut stage) = (0, 0);
         for (index, job) in spec.jobs.iter().enumerate() {
@@ -117,7 +118,8 @@ impl Plan {
                         || job.file.pre_read
                         || matches!(target_plan.directions, DirectionPlan::Read | DirectionPlan::Mix(_)),
                     command_priorities: CommandPriorities::of(job),
-                    logs: plan_logs(job, thread_number, directions),
+                    logs: plan_logs(job, thread_number, directions)
+                        .map(|logs| logs.moved(|path| beside(spec, path))),
                 });
             }
         }
@@ -128,6 +130,14 @@ impl Plan {
     /// The job of a worker.
     pub fn job_of(&self, worker: &WorkerPlan) -> &JobSpec {
         &self.jobs[worker.job]
+    }
+}
+
+/// Where a log or a state file goes: `--aux-path` is the directory of those that name none of their own.
+fn beside(spec: &RunSpec, name: impl AsRef<Path>) -> PathBuf {
+    match &spec.program.aux_path {
+        Some(directory) => directory.join(name),
+        None => name.as_ref().to_path_buf(),
     }
 }
 

@@ -43,6 +43,8 @@ pub struct ProgramOptions {
     pub terse_version: u32,
     /// Prefix of the files for the bandwidth of the whole run.
     pub bandwidth_log: Option<String>,
+    /// Directory for logs and state files.
+    pub aux_path: Option<PathBuf>,
     /// When to show the progress line.
     pub eta: Eta,
     /// Keep a progress line on the screen every so often.
@@ -70,6 +72,7 @@ impl Default for ProgramOptions {
             formats: OutputFormats::default(),
             terse_version: 3,
             bandwidth_log: None,
+            aux_path: None,
             eta: Eta::Auto,
             eta_newline: None,
             eta_interval: Duration::from_secs(1),

@@ -216,10 +216,10 @@ fn what_is_not_built_is_refused_by_name() {
     let source = MemorySource::default();
     for (arguments, text) in [
         ("--name=a --verify=md5", "option verify=md5 is"),
-        ("--name=a --mem=shm", "option mem=shm is"),
+        ("--name=a --mem=cudamalloc", "option mem=cudamalloc is"),
         ("--name=a --ioengine=net", "option ioengine=net is"),
         ("--name=a --ioengine=external:/x.so", "option ioengine=external:/x.so is"),
-        ("--aux-path=x --name=a", "option --aux-path=x is"),
+        ("--trigger=x --name=a", "option --trigger=x is"),
         ("--name=a --load=2", "option load=2 is"),
         ("--server", "option --server is"),
     ] {

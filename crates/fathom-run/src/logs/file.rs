@@ -73,7 +73,7 @@ impl OpenLogs {
             .collect::<Result<_, _>>()?;
         let aggregate = plan.bandwidth_log.iter().flat_map(|prefix| {
             ["read", "write", "trim"]
-                .map(|word| LogFile::open(Path::new(&format!("{prefix}-{word}_bw.log")), false))
+                .map(|word| LogFile::open(Path::new(&format!("{}-{word}_bw.log", prefix.display())), false))
         });
         Ok(OpenLogs { of_workers, aggregate: aggregate.collect::<Result<_, _>>()? })
     }

@@ -30,6 +30,14 @@ pub struct LogPlan {
     pub priority: u16,
 }
 
+impl LogPlan {
+    /// The same logs in other places.
+    pub(crate) fn moved(mut self, place: impl Fn(&PathBuf) -> PathBuf) -> LogPlan {
+        self.paths = self.paths.iter().map(place).collect();
+        self
+    }
+}
+
 /// The logs of one clone; `None` when it keeps none. `thread_number` counts from 1 over the run.
 pub(crate) fn plan_logs(job: &JobSpec, thread_number: u32, directions: [bool; 3]) -> Option<LogPlan> {
     let options = &job.measurement;

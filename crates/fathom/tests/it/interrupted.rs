@@ -1,7 +1,8 @@
 //! Ctrl-C and its kin: the run ends at once, its report is whole.
 
-use crate::support::program::{Finished, Launch};
+use crate::support::program::{self, Finished, Launch};
 use crate::support::{MIB, file_of, json, processes, scratch};
+use std::path::Path;
 use std::time::Duration;
 
 /// Starts a long job, sends the signal after a second, and checks what every ending by a signal has.
@@ -118,4 +119,24 @@ fn signals_to_every_process_of_the_run() {
     // The report that SIGUSR1 asks for, and the last one, of two workers each.
     assert_eq!(finished.stdout.matches("err= 0: pid=").count(), 4, "{}", finished.stdout);
     assert!(!finished.stdout.contains("got signal"), "{}", finished.stdout);
+}
+
+#[test]
+fn a_file_asks_for_a_report() {
+    let directory = scratch();
+    let script = format!(
+        "TMPDIR={} exec {} --name=a --ioengine=null --size=1G --bs=4k --rw=read --rate_iops=100 --time_based --runtime=4",
+        directory.path().display(),
+        program::path().display()
+    );
+    let launch = Launch::of(Path::new("/bin/sh"), directory.path()).argument("-c").argument(script);
+    let request = directory.path().join("fio-dump-status");
+    let mut running = launch.start();
+    std::fs::write(&request, "").expect("written");
+    running.wait_for_output(|text| text.contains("read: IOPS="));
+    assert!(!request.exists(), "the file is removed");
+    let pid = running.pid();
+    let finished = running.finish().expect_clean();
+    assert_eq!(finished.stdout.matches("read: IOPS=").count(), 2, "{}", finished.stdout);
+    assert!(processes::descendants(pid).is_empty());
 }

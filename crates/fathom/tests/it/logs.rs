@@ -229,6 +229,17 @@ fn the_bandwidth_of_all_jobs() {
 }
 
 #[test]
+fn logs_go_to_the_directory_of_aux_path() {
+    let directory = scratch();
+    std::fs::create_dir(directory.path().join("aux")).expect("a directory");
+    let words = "--aux-path=aux --bandwidth-log --name=a --ioengine=null --size=16k --bs=4k --rw=read --write_bw_log=p";
+    run(directory.path(), words);
+    assert_eq!(logs(directory.path()), Vec::<String>::new());
+    let expected = ["agg-read_bw.log", "agg-trim_bw.log", "agg-write_bw.log", "p_bw.1.log"];
+    assert_eq!(logs(&directory.path().join("aux")), expected);
+}
+
+#[test]
 fn a_log_that_cannot_be_opened_stops_the_run_before_it_begins() {
     fathom_only!();
     let directory = scratch();
