@@ -2,6 +2,7 @@
 //!
 //! Each issues the very calls that its name promises; what several share (syncs, trims) is in `shared.rs`.
 
+mod cpuio;
 mod io_uring;
 mod libaio;
 mod mmap;
@@ -63,6 +64,7 @@ pub static ENGINES: &[EngineEntry] = &[
     entry::<io_uring::IoUring>(),
     entry::<posixaio::Posixaio>(),
     entry::<null::Null>(),
+    entry::<cpuio::Cpuio>(),
 ];
 
 /// The engine of a name.

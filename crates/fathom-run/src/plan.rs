@@ -141,6 +141,11 @@ fn beside(spec: &RunSpec, name: impl AsRef<Path>) -> PathBuf {
     }
 }
 
+/// True for jobs that are mere company for others: they count stretches of work, not bytes.
+pub fn moves_no_data(job: &JobSpec) -> bool {
+    fathom_spec::engines::find(&job.engine.ioengine.name).is_some_and(|engine| engine.without_data)
+}
+
 /// The seeds of a worker.
 pub fn seeds(worker: &WorkerPlan, job: &JobSpec) -> Seeds {
     if job.io_type.randrepeat || job.is_set("randseed") {
@@ -201,6 +206,9 @@ fn directions(job: &JobSpec) -> DirectionPlan {
 }
 
 fn lengths(job: &JobSpec) -> [LengthRule; 3] {
+    if moves_no_data(job) {
+        return [const { LengthRule::Fixed(0) }; 3];
+    }
     std::array::from_fn(|direction| {
         if let Some(split) = &job.block_size.bssplit {
             let option_direction =

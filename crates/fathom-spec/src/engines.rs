@@ -23,6 +23,8 @@ pub struct EngineDef {
     pub without_files: bool,
     /// Can sync whole file systems.
     pub syncfs: bool,
+    /// Moves no data at all: a job with it is company for others.
+    pub without_data: bool,
 }
 
 impl EngineDef {
@@ -36,6 +38,7 @@ impl EngineDef {
             many_ranges: false,
             without_files: false,
             syncfs: false,
+            without_data: false,
         }
     }
 
@@ -57,6 +60,10 @@ impl EngineDef {
 
     const fn without_files(self) -> Self {
         EngineDef { without_files: true, ..self }
+    }
+
+    const fn without_data(self) -> Self {
+        EngineDef { without_data: true, ..self }
     }
 
     const fn syncfs(self) -> Self {
@@ -90,7 +97,7 @@ pub const ALL: &[EngineDef] = &[
     EngineDef::new("sg", "SCSI generic").synchronous(),
     EngineDef::new("net", "sockets").synchronous().without_files(),
     EngineDef::new("netsplice", "sockets, spliced").synchronous().without_files(),
-    EngineDef::new("cpuio", "burns CPU time").synchronous().without_files(),
+    EngineDef::new("cpuio", "burns CPU time").built().synchronous().without_files().without_data(),
     EngineDef::new("exec", "runs a program").synchronous().without_files(),
     EngineDef::new("page_fault", "touches anonymous memory").synchronous().without_files(),
     EngineDef::new("falloc", "fallocate calls").synchronous().syncfs(),
@@ -170,7 +177,10 @@ mod tests {
         let built: Vec<&str> = ALL.iter().filter(|engine| engine.built).map(|engine| engine.name).collect();
         assert_eq!(
             built,
-            ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "libaio", "io_uring", "posixaio", "null"]
+            [
+                "sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "libaio", "io_uring", "posixaio",
+                "null", "cpuio"
+            ]
         );
     }
 }

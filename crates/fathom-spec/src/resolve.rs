@@ -3,6 +3,7 @@
 
 mod block_size;
 mod buffers;
+mod burners;
 mod depth;
 mod direct;
 mod groups;
@@ -44,6 +45,7 @@ const RULES: &[Rule] = &[
     block_size::alignment_turns_map_off,
     block_size::distribution_turns_map_off,
     block_size::warn_unaligned_direct,
+    burners::turn_load_into_pauses,
     zones::check_zones,
     block_size::check_size,
     depth::cap_synchronous,

@@ -417,6 +417,11 @@ pub struct DiskReport {
 }
 
 impl DirectionReport {
+    /// True when there is no transfer to show: no I/O ended, or what ended moves no data and has no run time (`cpuio`).
+    pub fn is_idle(&self) -> bool {
+        self.io_bytes == 0 && (self.total_ios == 0 || self.runtime_ms == 0)
+    }
+
     /// Bytes per second over the direction's run time (at least 1 ms).
     pub fn bytes_per_second(&self) -> u64 {
         scale_per_second(self.io_bytes, self.runtime_ms)
@@ -585,7 +590,7 @@ impl GroupReport {
 
 impl GroupDirection {
     fn add(&mut self, direction: &DirectionReport) {
-        if direction.io_bytes == 0 && direction.total_ios == 0 {
+        if direction.is_idle() {
             return;
         }
         let first = self.max_runtime_ms == 0;

@@ -5,7 +5,7 @@ use crate::output::Output;
 use fathom_report::header::{JobHeader, layout_line, starting_line};
 use fathom_report::{Format, by_name};
 use fathom_run::message::Message;
-use fathom_run::plan::{Plan, WorkerPlan};
+use fathom_run::plan::{Plan, WorkerPlan, moves_no_data};
 use fathom_run::supervisor::{self, Idleness, Observer, Options, RunWorker, StartError};
 use fathom_spec::options::description::KbBase;
 use fathom_spec::{Eta, IdleProfile, JobSpec, OutputFormats, RunSpec};
@@ -124,13 +124,21 @@ fn shows_status(spec: &RunSpec) -> bool {
 
 fn print_headers(plan: &Plan, output: &mut Output) {
     for (index, job) in plan.jobs.iter().enumerate() {
-        if let Some(worker) = plan.workers.iter().find(|worker| worker.job == index) {
+        if let Some(worker) = plan.workers.iter().find(|worker| worker.job == index && !moves_no_data(job)) {
             output.bytes(header(job, worker).lines().as_bytes());
         }
     }
     output.line(COMPATIBLE_VERSION);
     let threads = plan.workers.iter().filter(|worker| plan.job_of(worker).threads.thread).count();
     output.line(&starting_line(plan.workers.len() - threads, threads));
+    for job in plan.workers.iter().map(|worker| plan.job_of(worker)).filter(|job| moves_no_data(job)) {
+        let burn = &job.private.cpuio;
+        let (load, stretch) = (burn.cpuload.unwrap_or(0).min(100), burn.cpuchunks);
+        output.line(&format!(
+            "{} ({}): ioengine=cpuio, cpuload={load}, cpucycle={stretch}",
+            job.name, burn.cpumode
+        ));
+    }
 }
 
 fn header(job: &JobSpec, worker: &WorkerPlan) -> JobHeader {

@@ -84,7 +84,7 @@ fn append_direction(
     zone_resets: Option<u64>,
 ) {
     // A direction in which no I/O ended has nothing but its error to show, and that is in the first line.
-    if direction.total_ios == 0 && direction.io_bytes == 0 {
+    if direction.is_idle() {
         return;
     }
     let scale = scale_of(job);

@@ -1,6 +1,7 @@
 //! From the workers' samples to the result of the run.
 
 use super::{Idleness, Observer, Supervisor};
+use crate::plan::moves_no_data;
 use crate::priority::{DIRECTIONS_WITH_PRIORITY, Priority};
 use crate::region::WorkerBlock;
 use fathom_spec::JobSpec;
@@ -142,6 +143,11 @@ impl<O: Observer> Supervisor<'_, O> {
             ..JobReport::default()
         };
         for (direction, place) in report.directions.iter_mut().enumerate() {
+            if moves_no_data(job) {
+                // Without data there is no rate, and no time over which there could be one.
+                *place = direction_report(&samples.directions[direction], 0);
+                continue;
+            }
             *place = direction_report(&samples.directions[direction], runtime_ms);
             place.bw = self.tracked[index].series.bw(direction).clone();
             place.iops = self.tracked[index].series.iops(direction).clone();

@@ -276,6 +276,7 @@ impl<O: Observer> Supervisor<'_, O> {
         self.end_stuck_process(self.tracked[index].process);
         let failed = self.has_failed(index);
         self.apply_exitall(index, failed);
+        self.dismiss_company();
     }
 
     fn has_failed(&self, index: usize) -> bool {

@@ -2,6 +2,7 @@
 
 use super::{Observer, Standing, Supervisor};
 use crate::message::Message;
+use crate::plan::moves_no_data;
 use crate::region::{Order, Stage};
 use fathom_spec::options::threads::ExitWhat;
 use fathom_sys::Errno;
@@ -114,6 +115,21 @@ impl<O: Observer> Supervisor<'_, O> {
                 if !self.region.worker(index).should_stop() {
                     self.region.worker(index).send(Order::Go);
                 }
+            }
+        }
+    }
+
+    /// `exit_on_io_done`: jobs that are mere company end when nobody is left to keep company.
+    pub(super) fn dismiss_company(&mut self) {
+        let is_company = |index: usize| moves_no_data(self.plan.job_of(&self.plan.workers[index]));
+        let does_io = |index: usize| self.tracked[index].standing != Standing::Over && !is_company(index);
+        if (0..self.tracked.len()).any(does_io) {
+            return;
+        }
+        for index in 0..self.tracked.len() {
+            let job = self.plan.job_of(&self.plan.workers[index]);
+            if self.tracked[index].standing != Standing::Over && job.private.cpuio.exit_on_io_done {
+                self.region.worker(index).send(Order::Stop);
             }
         }
     }

@@ -12,6 +12,7 @@ mod support;
 
 mod bad_input;
 mod clients;
+mod company;
 mod effects_calls;
 mod effects_content;
 mod effects_files;

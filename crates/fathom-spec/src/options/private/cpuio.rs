@@ -20,14 +20,14 @@ options! {
     pub struct CpuioOptions at job.private.cpuio, in Engine, table TABLE;
 
     /// CPU load in percent (required)
-    Later Int cpuload: Option<u32>, { engine: ENGINE };
+    Built Int cpuload: Option<u32>, { engine: ENGINE };
 
     /// Kind of CPU stress
-    Later Choice cpumode: CpuMode = "noop", { choices: CpuMode::CHOICES, engine: ENGINE };
+    Built Choice cpumode: CpuMode = "noop", { choices: CpuMode::CHOICES, engine: ENGINE };
 
     /// Length of a burn cycle in microseconds
-    Later Int cpuchunks: u32 = "50000", { parent: Some("cpuload"), engine: ENGINE };
+    Built Int cpuchunks: u32 = "50000", { parent: Some("cpuload"), engine: ENGINE };
 
     /// Stop when all I/O jobs have ended
-    Later Bool exit_on_io_done: bool = "0", { engine: ENGINE };
+    Built Bool exit_on_io_done: bool = "0", { engine: ENGINE };
 }

@@ -1,0 +1,67 @@
+//! `cpuio`: keeps a processor busy beside jobs that do I/O. Each "I/O" is one stretch of work of `cpuchunks`; the pause
+//! between two of them, which makes the load, is the job's think time.
+
+use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError, Traits};
+use fathom_spec::options::private::cpuio::CpuMode;
+use std::hint::{black_box, spin_loop};
+use std::time::{Duration, Instant};
+
+/// Turns of an empty loop between two looks at the clock.
+const TURNS: u32 = 1000;
+/// Numbers that are sorted; a power of two.
+const NUMBERS: usize = 4096;
+
+/// Burns time in stretches of one length.
+pub(crate) struct Cpuio {
+    stretch: Duration,
+    /// What is sorted over and over; empty for mere counting.
+    numbers: Vec<u32>,
+}
+
+impl Engine for Cpuio {
+    const NAME: &'static str = "cpuio";
+    const TRAITS: Traits = Traits { synchronous: true, diskless: true, uses_buffers: false };
+
+    fn new(setup: &Setup<'_>) -> Result<Cpuio, SetupError> {
+        let options = &setup.job.private.cpuio;
+        let count = if options.cpumode == CpuMode::Qsort { NUMBERS } else { 0 };
+        let stretch = Duration::from_micros(u64::from(options.cpuchunks));
+        Ok(Cpuio { stretch, numbers: vec![0; count] })
+    }
+
+    fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
+        let start = Instant::now();
+        while start.elapsed() < self.stretch {
+            if self.numbers.is_empty() {
+                (0..TURNS).for_each(|_| spin_loop());
+            } else {
+                sort_anew(&mut self.numbers);
+            }
+        }
+        Queued::Done(i64::from(io.length))
+    }
+}
+
+/// Brings the numbers out of order and sorts them.
+fn sort_anew(numbers: &mut [u32]) {
+    for (index, number) in numbers.iter_mut().enumerate() {
+        *number = (index as u32).wrapping_mul(0x9e37_79b1).rotate_left(16);
+    }
+    black_box(&mut *numbers).sort_unstable();
+    black_box(&*numbers);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_sorted_anew_each_time() {
+        let mut numbers = vec![0; NUMBERS];
+        for _ in 0..2 {
+            sort_anew(&mut numbers);
+            assert!(numbers.is_sorted());
+            assert!(numbers[0] < numbers[NUMBERS - 1]);
+        }
+    }
+}
