@@ -255,8 +255,9 @@ impl IoUring {
         // Files that come and go (`openfiles`, `unlink_each_loop`) have no descriptor to register.
         let all_are_open = setup.files.iter().all(|file| file.fd >= 0) && !job.file.unlink_each_loop;
         if asked.registerfiles && !all_are_open {
-            return Err(SetupError::new(Errno(libc::EINVAL), "io_uring_register_files")
-                .with_advice("registerfiles=1 needs all files open; leave openfiles and unlink_each_loop out"));
+            return Err(SetupError::new(Errno(libc::EINVAL), "io_uring_register_files").with_advice(
+                "registerfiles=1 needs all files open; leave openfiles and unlink_each_loop out",
+            ));
         }
         if all_are_open && (asked.registerfiles || !job.is_set("registerfiles")) {
             let fds: Vec<i32> = setup.files.iter().map(|file| file.fd).collect();

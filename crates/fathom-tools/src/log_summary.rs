@@ -196,13 +196,14 @@ fn run_as_fio(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failu
             Short('h') | Long("help") => {
                 writeln!(
                     streams.out,
-                    "{FIO_USAGE}\n\n  -i, --interval  seconds of an interval (1)\n  -d, --divisor   divide values by \
+                    "{FIO_USAGE}\n\n  -i, --interval  milliseconds of an interval (1000)\n  -d, --divisor   divide values by \
                      this\n  -f, --full      values of each file\n  -A, --all       all statistics\n  -a, --average   \
                      average over the files\n  -s, --sum       sum over the files"
                 )?;
                 return Ok(0);
             }
-            Short('i') | Long("interval") => interval_ms = arguments::milliseconds(&mut parser, "-i")?,
+            // Its help says seconds, and it takes milliseconds.
+            Short('i') | Long("interval") => interval_ms = divisor(&mut parser, "-i")?,
             Short('d') | Long("divisor") => by = divisor(&mut parser, "-d")?,
             Short('f') | Long("full") => report = Report::Each,
             Short('A') | Long("all") => report = Report::All,
@@ -225,13 +226,15 @@ fn run_as_fio(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failu
         return Ok(0);
     }
     if report == Report::All {
-        writeln!(streams.out, "end-time, samples, min, avg, median, 90%, 95%, 99%, max")?;
+        writeln!(streams.out, "start-time, samples, min, avg, median, 90%, 95%, 99%, max")?;
     }
+    let end_ms = intervals::whole(&all).end_ms;
     for interval in intervals::divide(&all, interval_ms)? {
+        let means = means_of_files(&interval, &all);
         let values: Vec<f64> = match report {
-            Report::Total | Report::Average => vec![interval.average().unwrap_or_default()],
-            Report::Sum => vec![interval.sum()],
-            Report::Each => interval.means.iter().map(|mean| mean.unwrap_or_default()).collect(),
+            Report::Total | Report::Average => vec![means.iter().sum::<f64>() / means.len().max(1) as f64],
+            Report::Sum => vec![means.iter().sum()],
+            Report::Each => means,
             Report::All => {
                 let percentile = |percent: f64| interval.percentile(percent).unwrap_or_default();
                 let mean = interval.average().unwrap_or_default();
@@ -241,9 +244,28 @@ fn run_as_fio(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failu
         };
         let count = if report == Report::All { format!(", {}", interval.samples()) } else { String::new() };
         let values: Vec<String> = values.iter().map(|value| format!("{:.3}", value / by)).collect();
-        writeln!(streams.out, "{}{count}, {}", interval.end_ms, values.join(", "))?;
+        writeln!(streams.out, "{}{count}, {}", interval.end_ms.min(end_ms), values.join(", "))?;
     }
     Ok(0)
+}
+
+/// The mean of each file, whatever directions its lines have; 0 where it has no sample.
+fn means_of_files(interval: &Interval, all: &[Series]) -> Vec<f64> {
+    let mut files: Vec<(&PathBuf, f64, u32)> = Vec::new();
+    for (series, mean) in all.iter().zip(&interval.means) {
+        let place = match files.iter().position(|(file, ..)| *file == &series.file) {
+            Some(place) => place,
+            None => {
+                files.push((&series.file, 0.0, 0));
+                files.len() - 1
+            }
+        };
+        if let Some(mean) = mean {
+            files[place].1 += mean;
+            files[place].2 += 1;
+        }
+    }
+    files.into_iter().map(|(_, sum, count)| sum / f64::from(count.max(1))).collect()
 }
 
 #[cfg(test)]
@@ -269,13 +291,16 @@ mod tests {
 
     #[test]
     fn fios_forms() {
-        assert_eq!(printed(run_as_fio, "-s", &[ONE]), "1000, 504.000\n2000, 100.000\n");
-        assert_eq!(printed(run_as_fio, "-s -i 2", &[ONE, TWO]), "2000, 477.000\n");
+        assert_eq!(printed(run_as_fio, "-s", &[ONE]), "1000, 504.000\n1500, 100.000\n");
+        assert_eq!(printed(run_as_fio, "-s -i 2000", &[ONE, TWO]), "2000, 477.000\n");
+        // Lines of both directions are one series.
+        let both = "1000, 100, 0, 0, 0\n1000, 300, 1, 0, 0\n";
+        assert_eq!(printed(run_as_fio, "-s", &[both, both]), "1000, 400.000\n");
         assert_eq!(
             printed(run_as_fio, "-f -d 2", &[ONE, TWO]),
             "1000, 252.000, 50.000\n2000, 25.000, 150.000\n"
         );
-        assert_eq!(printed(run_as_fio, "-a", &[ONE, TWO]), "1000, 302.000\n2000, 233.333\n");
+        assert_eq!(printed(run_as_fio, "-a", &[ONE, TWO]), "1000, 302.000\n2000, 175.000\n");
         assert_eq!(printed(run_as_fio, "", &[TWO]), "200.000\n");
         let all = printed(run_as_fio, "-A", &[TWO]);
         assert!(

@@ -66,13 +66,20 @@ pub(super) fn percentiles(words: &[OsString], streams: &mut Streams<'_>) -> Resu
     rules.layout =
         Layout { groups: groups.unwrap_or(usual.groups), bits: bits.unwrap_or(usual.bits), ..usual };
     let names: Vec<String> = list.iter().map(|percent| percent_name(*percent)).collect();
-    let numbers: Vec<String> = list.iter().map(|percent| format!("{percent}")).collect();
+    let numbers: Vec<String> = list.iter().map(|percent| format!("{percent:?}")).collect();
     writeln!(streams.out, "fio version = {version}")?;
     writeln!(streams.out, "bucket groups = {}", rules.layout.groups)?;
     writeln!(streams.out, "bucket bits = {}", rules.layout.bits)?;
     writeln!(streams.out, "time quantum = {} sec", rules.interval_ms / 1000.0)?;
     writeln!(streams.out, "percentiles = {}", numbers.join(","))?;
+    let per_group = 1u64 << rules.layout.bits;
+    writeln!(streams.out, "buckets per group = {per_group}")?;
+    writeln!(streams.out, "buckets per interval = {} ", per_group * u64::from(rules.layout.groups))?;
+    if let Some(window_ms) = rules.window_ms {
+        writeln!(streams.out, "log_hist_msec = {window_ms}")?;
+    }
     writeln!(streams.out, "output unit = {}", unit.0)?;
+    writeln!(streams.out, "time (millisec), percentiles in increasing order with values in {}", unit.0)?;
     writeln!(streams.out, "msec-since-start, samples, {}, ", names.join(", "))?;
     let windows = windows::read(&files, &rules)?;
     for interval in windows::divide(&windows, &rules)? {

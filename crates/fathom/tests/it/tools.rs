@@ -296,7 +296,7 @@ fn logs_of_a_run_are_summed_up() {
         all["min"].as_f64() <= all["p50"].as_f64() && all["p50"].as_f64() <= all["max"].as_f64(),
         "{text}"
     );
-    let lines = named(directory.path(), "fiologparser.py", "-i 0.01 -s p_bw.1.log").expect_clean().stdout;
+    let lines = named(directory.path(), "fiologparser.py", "-i 10 -s p_bw.1.log").expect_clean().stdout;
     assert!(lines.starts_with("10, "), "{lines}");
 
     // Every I/O is in one bin of the histogram log, before and after halving.
