@@ -296,8 +296,8 @@ fn logs_of_a_run_are_summed_up() {
         all["min"].as_f64() <= all["p50"].as_f64() && all["p50"].as_f64() <= all["max"].as_f64(),
         "{text}"
     );
-    let lines = named(directory.path(), "fiologparser.py", "-i 10 -s p_bw.1.log").expect_clean().stdout;
-    assert!(lines.starts_with("10, "), "{lines}");
+    let lines = named(directory.path(), "fiologparser.py", "-i 1 -s p_bw.1.log").expect_clean().stdout;
+    assert!(lines.starts_with("1, "), "{lines}");
 
     // Every I/O is in one bin of the histogram log, before and after halving.
     let log = "p_clat_hist.1.log";
