@@ -3,8 +3,9 @@
 use crate::assign::{RawOption, Rejected, Surroundings, assign};
 use crate::definition::OptionDef;
 use crate::diagnostic::Diagnostic;
-use crate::job_file::{self, Section};
+use crate::job_file::{self, JobFile, Section};
 use crate::outcome::Message;
+use crate::profiles;
 use crate::registry::{self, find_engine_option, find_job_option};
 use crate::resolve;
 use crate::show_command;
@@ -113,7 +114,43 @@ impl<'a> Assembly<'a> {
         if further {
             self.defaults = JobSpec::new("", Origin::CommandLine);
         }
-        let file = job_file::read(path, self.source);
+        self.take_in(job_file::read(path, self.source), further)
+    }
+
+    /// Takes in the jobs of the profile, if there is one. What the command line sets for all jobs comes before what the
+    /// profile sets for all of its.
+    pub(crate) fn read_profile(&mut self) -> Result<(), Rejected> {
+        let Some(profile) = self.program.profile.clone() else {
+            self.note_idle_profile_options();
+            return Ok(());
+        };
+        let Some(text) = profiles::text(&profile) else { return Ok(()) };
+        for (name, value) in profiles::own_options(&profile, &self.defaults) {
+            let raw = RawOption { name: name.to_owned(), value: Some(value), origin: Origin::CommandLine };
+            if let Some(definition) = find_job_option(name) {
+                self.assign_default(definition, &raw)?;
+            }
+        }
+        let mut file = job_file::read_text(text, &profile, self.source);
+        let given = &self.defaults;
+        for section in file.sections.iter_mut().filter(|section| section.is_global()) {
+            section.options.retain(|option| {
+                find_job_option(&option.name).is_none_or(|definition| !given.is_set(definition.name))
+            });
+        }
+        self.files_read += 1;
+        self.take_in(file, false)
+    }
+
+    fn note_idle_profile_options(&mut self) {
+        let jobs = self.jobs.iter().chain([&self.defaults]);
+        let idle = profiles::TIOBENCH_OPTIONS.iter().filter(|name| jobs.clone().any(|job| job.is_set(name)));
+        let notes = idle
+            .map(|name| Message::stdout(format!("fathom: {name} has no effect without --profile=tiobench")));
+        self.messages.extend(notes.collect::<Vec<_>>());
+    }
+
+    fn take_in(&mut self, file: JobFile, further: bool) -> Result<(), Rejected> {
         let mut first_job = true;
         for section in &file.sections {
             if section.is_global() {

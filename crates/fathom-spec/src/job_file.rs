@@ -47,11 +47,7 @@ pub(crate) struct JobFile {
 pub(crate) fn read(path: &str, source: &dyn Source) -> JobFile {
     let text = if path == "-" { source.read_stdin() } else { source.read_file(Path::new(path)) };
     match text {
-        Ok(text) => {
-            let mut reader = Reader { source, file: JobFile::default(), open: false, open_was_lost: false };
-            reader.read_lines(&text, Path::new(path), 0);
-            reader.file
-        }
+        Ok(text) => read_text(&text, path, source),
         Err(error) => {
             let failure = vec![
                 Message::stderr(format!("fio: unable to open '{path}' job file")),
@@ -60,6 +56,13 @@ pub(crate) fn read(path: &str, source: &dyn Source) -> JobFile {
             JobFile { sections: Vec::new(), failure }
         }
     }
+}
+
+/// Reads the text of a job file, which goes by the name `path` in messages.
+pub(crate) fn read_text(text: &str, path: &str, source: &dyn Source) -> JobFile {
+    let mut reader = Reader { source, file: JobFile::default(), open: false, open_was_lost: false };
+    reader.read_lines(text, Path::new(path), 0);
+    reader.file
 }
 
 /// Drops everything from the first comment sign on, and the blanks around the rest.

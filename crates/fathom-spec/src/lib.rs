@@ -19,6 +19,7 @@ mod job_file;
 mod keywords;
 pub mod options;
 mod outcome;
+mod profiles;
 mod program_options;
 pub mod registry;
 mod resolve;
@@ -46,7 +47,10 @@ use command_line::Stop;
 pub fn parse(program_name: &str, args: &[String], source: &dyn Source) -> Outcome {
     let mut assembly = Assembly::new(source);
     let read = command_line::read(program_name, args, &mut assembly)
-        .and_then(|files| files.iter().try_for_each(|file| assembly.read_job_file(file)).map_err(Stop::from));
+        .and_then(|files| {
+            assembly.read_profile()?;
+            files.iter().try_for_each(|file| assembly.read_job_file(file)).map_err(Stop::from)
+        });
     let Assembly { program, mut messages, jobs, show_command, global_options, .. } = assembly;
     match read {
         Err(Stop::Answer(reply)) => {

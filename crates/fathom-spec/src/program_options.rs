@@ -90,7 +90,7 @@ pub(crate) const ALL: &[ProgramOption] = &[
     option("append-terse", NoValue, "", "Add the terse form to the report").hidden(),
     option("latency-log", Required, "", "Removed; jobs have options for latency logs").hidden(),
     option("memcpytest", Optional, "", "Time memory copies").later().hidden(),
-    option("profile", Required, "", "Run a built-in workload").later().hidden(),
+    option("profile", Required, "", "Run a built-in workload").hidden(),
     option("eta-interval", Required, "=time", "Time between two progress lines").hidden(),
 ];
 
@@ -165,6 +165,9 @@ pub(crate) fn apply(
             let line = format!("fio: profile '{text}' not found");
             return fail(&[line], option.name, value, "expected tiobench or act");
         }
+        // Its hourly table and its verdict are not built.
+        "profile" if text == "act" => return refuse(option, value),
+        "profile" => program.profile = Some(text.to_owned()),
         _ if !option.built => return refuse(option, value),
         "parse-only" => program.parse_only = true,
         "output" => program.output = Some(PathBuf::from(text)),

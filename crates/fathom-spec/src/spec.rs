@@ -43,6 +43,8 @@ pub struct ProgramOptions {
     pub terse_version: u32,
     /// Prefix of the files for the bandwidth of the whole run.
     pub bandwidth_log: Option<String>,
+    /// Built-in workload to run.
+    pub profile: Option<String>,
     /// Directory for logs and state files.
     pub aux_path: Option<PathBuf>,
     /// When to show the progress line.
@@ -81,6 +83,7 @@ impl Default for ProgramOptions {
             readonly: false,
             parse_only: false,
             warnings_fatal: false,
+            profile: None,
             sections: Vec::new(),
         }
     }

@@ -30,6 +30,7 @@ mod killed;
 mod latency_target;
 mod logs;
 mod priorities;
+mod profiles;
 mod published_scripts;
 mod report_stream;
 mod same_reports;

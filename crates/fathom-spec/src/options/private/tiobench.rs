@@ -8,17 +8,17 @@ options! {
     pub struct TiobenchOptions at job.private.tiobench, in Profile, table TABLE;
 
     /// Size in MiB
-    Later Size size: Option<SizeSpec>;
+    Built Size size: Option<SizeSpec>;
 
     /// Block size
-    Later Int block: u32 = "4096";
+    Built Int block: u32 = "4096";
 
     /// Runs
-    Later Int numruns: Option<u32>;
+    Built Int numruns: Option<u32>;
 
     /// Directory
-    Later Text dir: Option<String>;
+    Built Text dir: Option<String>;
 
     /// Number of threads
-    Later Int threads: Option<u32>;
+    Built Int threads: Option<u32>;
 }
