@@ -54,3 +54,17 @@ install_fio_plot() {
         tail -3 "$log" 2>/dev/null || true
     fi
 }
+
+# The example jobs of Debian's package fio-examples, unpacked but not installed. Tests find them by
+# FATHOM_TEST_FIO_EXAMPLES.
+fetch_fio_examples() {
+    local directory=$1
+    [ ! -d /usr/share/doc/fio/examples ] && [ -z "${FATHOM_TEST_FIO_EXAMPLES:-}" ] || return 0
+    if mkdir -p "$directory" &&
+        (cd "$directory" && timeout 100 apt-get -qq download fio-examples && dpkg-deb -x fio-examples*.deb .) \
+            >"$directory.log" 2>&1 </dev/null; then
+        export FATHOM_TEST_FIO_EXAMPLES=$directory/usr/share/doc/fio/examples
+    else
+        echo "note: fio-examples could not be fetched; the tests that need it will be skipped"
+    fi
+}

@@ -72,7 +72,10 @@ summary() {
 
 install_missing_packages "$scratch/packages"
 install_missing_components
-[ "${1:-}" = --checks-only ] || install_fio_plot "$scratch/fio-plot"
+if [ "${1:-}" != --checks-only ]; then
+    install_fio_plot "$scratch/fio-plot"
+    fetch_fio_examples "$scratch/examples"
+fi
 : >"$scratch/tests"
 step_with fmt formatting cargo fmt --all -- --check
 step_with clippy lints cargo clippy --workspace --all-targets --locked -- -D warnings

@@ -4,6 +4,7 @@ use crate::assign::{RawOption, Rejected, Surroundings, assign};
 use crate::definition::OptionDef;
 use crate::diagnostic::Diagnostic;
 use crate::job_file::{self, JobFile, Section};
+use crate::options::private;
 use crate::outcome::Message;
 use crate::profiles;
 use crate::registry::{self, find_engine_option, find_job_option};
@@ -120,10 +121,7 @@ impl<'a> Assembly<'a> {
     /// Takes in the jobs of the profile, if there is one. What the command line sets for all jobs comes before what the
     /// profile sets for all of its.
     pub(crate) fn read_profile(&mut self) -> Result<(), Rejected> {
-        let Some(profile) = self.program.profile.clone() else {
-            self.note_idle_profile_options();
-            return Ok(());
-        };
+        let Some(profile) = self.program.profile.clone() else { return Ok(()) };
         let Some(text) = profiles::text(&profile) else { return Ok(()) };
         for (name, value) in profiles::own_options(&profile, &self.defaults) {
             let raw = RawOption { name: name.to_owned(), value: Some(value), origin: Origin::CommandLine };
@@ -142,7 +140,11 @@ impl<'a> Assembly<'a> {
         self.take_in(file, false)
     }
 
-    fn note_idle_profile_options(&mut self) {
+    /// Says which options of a profile stand there without it.
+    pub(crate) fn note_idle_profile_options(&mut self) {
+        if self.program.profile.is_some() {
+            return;
+        }
         let jobs = self.jobs.iter().chain([&self.defaults]);
         let idle = profiles::TIOBENCH_OPTIONS.iter().filter(|name| jobs.clone().any(|job| job.is_set(name)));
         let notes = idle
@@ -194,7 +196,10 @@ impl<'a> Assembly<'a> {
             }
         }
         for (_, raw) in known.iter().filter(|(definition, _)| definition.is_none()) {
-            match find_engine_option(&job.engine.ioengine.name, &raw.name) {
+            // Options of the profiles stand in the same list as those of jobs, and do nothing without one.
+            let of_profiles =
+                || private::of_profiles().into_iter().flatten().find(|option| option.is_named(&raw.name));
+            match find_engine_option(&job.engine.ioengine.name, &raw.name).or_else(of_profiles) {
                 Some(definition) => rejected |= self.assign(&mut job, definition, raw).is_err(),
                 None => {
                     self.report_unknown(&job, raw);

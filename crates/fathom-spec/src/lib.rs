@@ -46,11 +46,11 @@ use command_line::Stop;
 /// Nothing is created or written; the outcome says what to run or what to print.
 pub fn parse(program_name: &str, args: &[String], source: &dyn Source) -> Outcome {
     let mut assembly = Assembly::new(source);
-    let read = command_line::read(program_name, args, &mut assembly)
-        .and_then(|files| {
-            assembly.read_profile()?;
-            files.iter().try_for_each(|file| assembly.read_job_file(file)).map_err(Stop::from)
-        });
+    let read = command_line::read(program_name, args, &mut assembly).and_then(|files| {
+        assembly.read_profile()?;
+        files.iter().try_for_each(|file| assembly.read_job_file(file)).map_err(Stop::from)
+    });
+    assembly.note_idle_profile_options();
     let Assembly { program, mut messages, jobs, show_command, global_options, .. } = assembly;
     match read {
         Err(Stop::Answer(reply)) => {

@@ -37,5 +37,6 @@ mod same_reports;
 mod seeds_files;
 mod seeds_groups;
 mod seeds_randrw;
+mod shipped_examples;
 mod steady_state;
 mod tools;

@@ -1,0 +1,102 @@
+//! The example jobs that Debian ships with fio, made small and kept away from real devices: each runs, or says by name what
+//! it needs that is not there.
+
+use crate::support::program::{Finished, Launch};
+use crate::support::{MIB, file_of, scratch};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// Examples that no run can be made of: for engines that fio itself loads from outside or has dropped, for a second NUMA node,
+/// or with blanks to be filled in.
+const NEED_MORE: [&str; 9] = [
+    "cpp_null",
+    "librpma_apm-client",
+    "librpma_apm-server",
+    "librpma_gpspm-client",
+    "librpma_gpspm-server",
+    "numa",
+    "pmemblk",
+    "xnvme-compare",
+    // Fifty thousand loops.
+    "fsx",
+];
+
+/// Where the package fio-examples is, or was unpacked.
+fn examples() -> Result<PathBuf, String> {
+    let places = [
+        std::env::var_os("FATHOM_TEST_FIO_EXAMPLES").map(PathBuf::from),
+        Some("/usr/share/doc/fio/examples".into()),
+    ];
+    let found = places.into_iter().flatten().find(|place| place.is_dir());
+    found
+        .ok_or_else(|| "Debian's package fio-examples is not there (scripts/set-up.sh fetches it)".to_owned())
+}
+
+/// The job with everything large, slow or far away made small, fast and near.
+fn reduced(job: &str, directory: &Path) -> String {
+    let mut lines = Vec::new();
+    for line in job.lines() {
+        let (name, value) =
+            line.split_once('=').map_or((line.trim(), ""), |(name, value)| (name.trim(), value.trim()));
+        let near = match name {
+            "directory" => format!("directory={}", directory.display()),
+            "filename" if value.starts_with('/') => {
+                format!("filename={}", directory.join("device").display())
+            }
+            "size" | "io_size" | "filesize" if !value.ends_with('%') => format!("{name}=1m"),
+            "runtime" => "runtime=1".to_owned(),
+            "ramp_time" | "startdelay" | "start_delay" | "ss_ramp" | "steadystate_ramp_time" => {
+                format!("{name}=0")
+            }
+            "ss_dur" | "steadystate_duration" => format!("{name}=2s"),
+            "zonesize" | "zoneskip" | "zonerange" => format!("{name}=64k"),
+            "numjobs" => "numjobs=2".to_owned(),
+            "rate" => "rate=1m".to_owned(),
+            "rate_iops" => "rate_iops=1000".to_owned(),
+            "rate_min" | "latency_target" => continue,
+            _ => line.to_owned(),
+        };
+        lines.push(near);
+    }
+    lines.join("\n")
+}
+
+fn run(example: &Path) -> Finished {
+    let directory = scratch();
+    file_of(directory.path(), "device", MIB);
+    let text = std::fs::read_to_string(example).expect("an example is text");
+    std::fs::write(directory.path().join("job.fio"), reduced(&text, directory.path())).expect("written");
+    Launch::fathom(directory.path()).words("job.fio").timeout(Duration::from_secs(100)).run()
+}
+
+#[test]
+fn examples_run_or_name_what_they_need() {
+    let directory = require!(examples());
+    let entries = std::fs::read_dir(&directory).expect("a directory");
+    let mut list: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    list.retain(|path| path.extension().is_some_and(|extension| extension == "fio"));
+    let name_of =
+        |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    list.retain(|path| !NEED_MORE.contains(&name_of(path).as_str()));
+    assert!(list.len() > 50, "{} examples", list.len());
+    let (todo, failed, ran) = (Mutex::new(list), Mutex::new(Vec::new()), Mutex::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while let Some(path) = { todo.lock().expect("no panic").pop() } {
+                    let finished = run(&path);
+                    if finished.code() == 0 {
+                        *ran.lock().expect("no panic") += 1;
+                    } else if !finished.stderr.contains("is known but not built yet") {
+                        let told = format!("{}: {} {}", name_of(&path), finished.code(), finished.stderr);
+                        failed.lock().expect("no panic").push(told);
+                    }
+                }
+            });
+        }
+    });
+    let (failed, ran) = (failed.into_inner().expect("no panic"), ran.into_inner().expect("no panic"));
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    assert!(ran >= 25, "only {ran} examples ran");
+}
