@@ -135,7 +135,7 @@ pub enum SeedUse {
     /// Choice of the zone of a zoned distribution.
     Zone = 16,
     /// Choice of the I/Os with a priority of their own.
-    Priority = 17,
+    Priority = 19,
     /// Which page of the working set a duplicate is.
     DedupeWorkingSet = 20,
 }

@@ -16,21 +16,33 @@ const LOOK: Duration = Duration::from_millis(500);
 impl<O: Observer> Supervisor<'_, O> {
     /// Starts to look for the file once the run has lasted a while.
     pub(super) fn look_for_dump_requests(&mut self, now: u64) {
-        if self.looks_for_dump_requests || now < self.started_ns + FIRST_LOOK_NS {
+        if self.dump_watch.is_some() || now < self.started_ns + FIRST_LOOK_NS {
             return;
         }
-        self.looks_for_dump_requests = true;
         let path = request_path(|name| std::env::var_os(name));
         let supervisor = process::own_pid();
         // SAFETY: the supervisor has a single thread. Without the process, signals still bring a report.
-        if let Ok(Fork::Child) = unsafe { process::fork() } {
-            super::spawn::become_child();
-            loop {
-                std::thread::sleep(LOOK);
-                if std::fs::remove_file(&path).is_ok() {
-                    process::kill(supervisor, libc::SIGUSR1);
+        match unsafe { process::fork() } {
+            Ok(Fork::Child) => {
+                super::spawn::become_child();
+                // A supervisor that ended while this process began could not take it along.
+                while std::os::unix::process::parent_id() == supervisor {
+                    std::thread::sleep(LOOK);
+                    if std::fs::remove_file(&path).is_ok() {
+                        process::kill(supervisor, libc::SIGUSR1);
+                    }
                 }
+                process::exit_now(0);
             }
+            Ok(Fork::Parent(pid)) => self.dump_watch = Some(pid),
+            Err(_) => self.dump_watch = Some(0),
+        }
+    }
+
+    /// The run is over.
+    pub(super) fn end_dump_watch(&self) {
+        if let Some(pid) = self.dump_watch.filter(|&pid| pid != 0) {
+            process::kill(pid, libc::SIGKILL);
         }
     }
 }

@@ -159,8 +159,8 @@ struct Supervisor<'a, O> {
     /// Control groups that the run has made.
     groups: Groups,
     log_writer: LogWriter,
-    /// A process looks for the file that asks for a report.
-    looks_for_dump_requests: bool,
+    /// The process that looks for the file that asks for a report; 0 when there could be none.
+    dump_watch: Option<u32>,
     /// Monotonic ns since when everything has been told to stop.
     stopping_since: Option<u64>,
 }
@@ -202,7 +202,7 @@ pub fn run<O: Observer>(
         signal: None,
         groups: Groups::default(),
         log_writer: LogWriter::None,
-        looks_for_dump_requests: false,
+        dump_watch: None,
         stopping_since: None,
     };
     supervisor.start_log_writer()?;
@@ -214,6 +214,7 @@ pub fn run<O: Observer>(
         .map(|length| IntervalWatch::begin(length, plan.workers.len(), monotonic_ns()));
     supervisor.run_all();
     supervisor.remove_control_groups();
+    supervisor.end_dump_watch();
     supervisor.finish_logs();
     supervisor.say_stuck();
     Ok(supervisor.outcome())
