@@ -9,9 +9,11 @@ use crate::random::Seeds;
 use crate::target::distribution::{DistributionRule, ZoneShare};
 use crate::target::file_choice::{FileOrder, FileRule};
 use crate::target::length::{LengthRule, WeightedSize};
+use crate::target::stride::StrideRule;
 use crate::target::{DirectionPlan, GeneratorKind, TargetPlan};
+use fathom_spec::options::file::ZoneMode;
 use fathom_spec::options::io_type::{RandomGenerator, RwSequencer};
-use fathom_spec::value::{Direction as OptionDirection, Distribution, FileService, Rw};
+use fathom_spec::value::{Direction as OptionDirection, Distribution, FileService, Rw, SizeSpec};
 use fathom_spec::{JobSpec, RunSpec};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -192,6 +194,7 @@ fn target_plan(job: &JobSpec) -> TargetPlan {
         },
         distribution,
         files: file_rule(job),
+        stride: stride(job),
     }
 }
 
@@ -262,6 +265,19 @@ fn distribution(job: &JobSpec) -> DistributionRule {
             DistributionRule::Sequence { blocks: blocks.clone(), stride: job.io_type.random_sequence_stride }
         }
     }
+}
+
+fn stride(job: &JobSpec) -> Option<StrideRule> {
+    let options = &job.file;
+    (options.zonemode == ZoneMode::Strided).then_some(StrideRule {
+        work: options.zonesize,
+        length: if options.zonerange > 0 { options.zonerange } else { options.zonesize },
+        skip: match options.zoneskip {
+            Some(SizeSpec::Bytes(bytes)) => bytes,
+            // Refused with the rules across options.
+            Some(SizeSpec::Percent(_) | SizeSpec::Zones(_)) | None => 0,
+        },
+    })
 }
 
 fn file_rule(job: &JobSpec) -> FileRule {

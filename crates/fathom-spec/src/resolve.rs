@@ -47,6 +47,7 @@ const RULES: &[Rule] = &[
     block_size::warn_unaligned_direct,
     burners::turn_load_into_pauses,
     zones::check_zones,
+    zones::check_zone_mode,
     block_size::check_size,
     depth::cap_synchronous,
     depth::clamp_batches,

@@ -13,6 +13,7 @@ pub mod length;
 mod offset;
 pub mod permutation;
 pub mod shift_register;
+pub mod stride;
 
 use crate::random::{SeedUse, Seeds, Taus88};
 use direction::{Direction, Directions, Mix};
@@ -22,6 +23,7 @@ use length::LengthRule;
 use offset::RandomOffsets;
 use permutation::Permutation;
 use serde::{Deserialize, Serialize};
+use stride::{Stride, StrideRule};
 
 /// What an I/O is aimed at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +117,8 @@ pub struct TargetPlan {
     pub distribution: DistributionRule,
     /// Order of files.
     pub files: FileRule,
+    /// Zones that each file is worked on in, one after the other.
+    pub stride: Option<StrideRule>,
 }
 
 impl TargetPlan {
@@ -185,6 +189,10 @@ struct FileState {
     positions: [u64; 3],
     random: Option<RandomOffsets>,
     fresh: Option<RandomOffsets>,
+    /// Bytes behind `size` that a sequential I/O which begins before it may still reach.
+    overhang: u64,
+    /// Set when `start` and `size` are those of one zone of many.
+    stride: Option<Stride>,
     done: bool,
 }
 
@@ -213,6 +221,7 @@ impl Simple {
         let LengthRule::Fixed(length) = plan.lengths[plan.first_direction()] else { return None };
         let partly = plan.postfix.is_some() || plan.random_percent.iter().any(|&percent| percent < 100);
         if partly
+            || plan.stride.is_some()
             || !plan.has_one_length()
             || plan.directions == DirectionPlan::TrimThenWrite
             || region.size < length
@@ -398,6 +407,15 @@ impl Targets {
 
     #[inline]
     fn next_in_file(&mut self, file: usize, direction: Direction) -> Option<Target> {
+        match self.plan.stride {
+            Some(_) => self.next_strided(file, direction),
+            None => self.next_in_extent(file, direction),
+        }
+    }
+
+    /// The next target in what is worked on of a file: all of its region, or a zone.
+    #[inline]
+    fn next_in_extent(&mut self, file: usize, direction: Direction) -> Option<Target> {
         if !self.plan.random {
             return self.next_sequential(file, direction);
         }
@@ -413,7 +431,8 @@ impl Targets {
         let state = &mut self.files[file];
         let mut position = state.positions[direction as usize];
         let generator = &mut self.length_generators[rule];
-        let length = match self.plan.lengths[rule].draw(state.size.saturating_sub(position), generator) {
+        let room = if position < state.size { state.size - position + state.overhang } else { 0 };
+        let length = match self.plan.lengths[rule].draw(room, generator) {
             Some(length) => length,
             None if self.plan.postfix.is_some() => {
                 // With holes or backwards, a pass wraps around until all its bytes have been issued.
@@ -509,6 +528,10 @@ impl Targets {
             simple.restart(again);
         }
         for state in &mut self.files {
+            if state.stride.is_some() {
+                state.restart_stride(again);
+                continue;
+            }
             state.done = false;
             if let (Some(random), Some(fresh)) = (&mut state.random, &state.fresh) {
                 random.restart(again, fresh);
@@ -530,9 +553,18 @@ impl Targets {
 
 impl FileState {
     fn new(plan: &TargetPlan, region: &Region, seeds: &Seeds) -> FileState {
+        let Some(rule) = plan.stride else { return FileState::of_extent(plan, region, region.size, seeds) };
+        let mut state = FileState::of_extent(plan, region, rule.length.min(region.size), seeds);
+        state.stride = Some(Stride::new(rule, plan, region, seeds));
+        state.restart_stride(true);
+        state
+    }
+
+    /// The first bytes of a region.
+    fn of_extent(plan: &TargetPlan, region: &Region, size: u64, seeds: &Seeds) -> FileState {
         let blocks: [u64; 3] = std::array::from_fn(|direction| {
             let (alignment, smallest) = (plan.alignment[direction], plan.lengths[direction].min());
-            region.size.saturating_sub(smallest.saturating_sub(alignment)) / alignment
+            size.saturating_sub(smallest.saturating_sub(alignment)) / alignment
         });
         // Directions with alignments of their own draw from one generator; what keeps a position goes by the smallest
         // number of blocks (a map needs equal alignments anyway).
@@ -541,14 +573,16 @@ impl FileState {
             (plan.random && fewest > 0).then(|| RandomOffsets::new(plan, seeds, fewest, &region.name));
         FileState {
             start: region.start,
-            size: region.size,
+            size,
             blocks,
             positions: [0; 3],
             // Repeating an order needs the generator as it was; the map in it is still empty and cheap to copy
             // only when taken now.
             fresh: random.clone(),
             random,
-            done: region.size == 0,
+            overhang: 0,
+            stride: None,
+            done: size == 0,
         }
     }
 }

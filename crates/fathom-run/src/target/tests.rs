@@ -4,6 +4,8 @@ use super::length::WeightedSize;
 use super::*;
 use proptest::prelude::*;
 
+mod strided;
+
 const BLOCK: u64 = 4096;
 
 fn plan(directions: DirectionPlan, random: bool) -> TargetPlan {
@@ -20,6 +22,7 @@ fn plan(directions: DirectionPlan, random: bool) -> TargetPlan {
         generator: GeneratorKind::Tausworthe,
         distribution: DistributionRule::Uniform,
         files: FileRule { order: FileOrder::RoundRobin, hold: 1, most_open: None },
+        stride: None,
     }
 }
 

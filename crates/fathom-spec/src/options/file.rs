@@ -113,20 +113,25 @@ options! {
     /// Switch the block device to this scheduler before the run
     Built Text ioscheduler: Option<String>;
 
-    /// Zone handling
-    Later Choice zonemode: ZoneMode = "none", { choices: ZoneMode::CHOICES };
+    /// How zones are treated
+    ///
+    /// strided works on zonesize bytes in a zone of length zonerange, passes over zoneskip bytes, and goes on
+    /// with the next zone. zbd is not built yet.
+    Built Choice zonemode: ZoneMode = "none", { choices: ZoneMode::CHOICES };
 
-    /// Zone size (strided) or zone size override (zbd)
-    Later Size zonesize: u64 = "0";
+    /// Bytes to move in a zone before the next has its turn
+    Built Size zonesize: u64 = "0";
 
     /// Usable bytes per zone for regular or conventional targets
     Later Size zonecapacity: u64 = "0";
 
-    /// Length of the strided zone pattern
-    Later Size zonerange: u64 = "0";
+    /// Length of a zone of zonemode=strided
+    ///
+    /// 0 means zonesize.
+    Built Size zonerange: u64 = "0";
 
-    /// Bytes skipped between zones
-    Later Size zoneskip: Option<SizeSpec> = "0";
+    /// Bytes to pass over between two zones
+    Built Size zoneskip: Option<SizeSpec> = "0";
 
     /// Allow reads above the write pointer
     Later Bool read_beyond_wp: bool = "0";

@@ -1,4 +1,4 @@
-//! Amounts counted in zones.
+//! Zones of the files, and amounts counted in zones.
 
 use super::Review;
 use crate::assign::Rejected;
@@ -6,7 +6,7 @@ use crate::diagnostic::Diagnostic;
 use crate::options::file::ZoneMode;
 use crate::outcome::Message;
 use crate::spec::JobSpec;
-use crate::value::SizeSpec;
+use crate::value::{Direction, SizeSpec};
 
 /// Zones are counted only where there are zones.
 pub(super) fn check_zones(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
@@ -31,9 +31,100 @@ pub(super) fn check_zones(job: &mut JobSpec, review: &mut Review<'_>) -> Result<
     Err(Rejected)
 }
 
+/// What each way of treating zones needs.
+pub(super) fn check_zone_mode(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    match job.file.zonemode {
+        ZoneMode::None => check_without_zones(job, review),
+        ZoneMode::Strided => check_strided(job, review),
+        ZoneMode::Zbd => {
+            let problem = format!("job {}: zonemode=zbd is known but not built yet", job.name);
+            review.messages.push(Diagnostic::general(&job.origin, problem).message());
+            Err(Rejected)
+        }
+    }
+}
+
+fn check_without_zones(job: &JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    if job.file.zonesize > 0 {
+        return Err(review.refuse(
+            &job.origin,
+            "fio: --zonemode=none and --zonesize are not compatible.",
+            format!("job {}: give zonemode=strided with zonesize, or leave out zonesize", job.name),
+        ));
+    }
+    let skips = !matches!(job.file.zoneskip, None | Some(SizeSpec::Bytes(0)));
+    for (option, is_given) in [("zonerange", job.file.zonerange > 0), ("zoneskip", skips)] {
+        if is_given {
+            review.note(format!("note: {}: {option} has no effect without zonemode=strided", job.name));
+        }
+    }
+    Ok(())
+}
+
+fn check_strided(job: &JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    if job.file.zonesize == 0 {
+        return Err(review.refuse(
+            &job.origin,
+            "fio: --zonesize must be specified when using --zonemode=strided.",
+            format!("job {}: say with zonesize how many bytes to move in each zone", job.name),
+        ));
+    }
+    if let Some(skip @ (SizeSpec::Zones(_) | SizeSpec::Percent(_))) = &job.file.zoneskip {
+        let problem =
+            format!("job {}: zoneskip={skip} is not in bytes, as zonemode=strided needs it", job.name);
+        review.messages.push(Diagnostic::general(&job.origin, problem).message());
+        return Err(Rejected);
+    }
+    let length = if job.file.zonerange > 0 { job.file.zonerange } else { job.file.zonesize };
+    let mode = job.io_type.rw.rw;
+    let used =
+        [(Direction::Read, mode.reads()), (Direction::Write, mode.writes()), (Direction::Trim, mode.trims())];
+    let needed = |direction| {
+        let alignment = job.block_size.ba.get(direction).unwrap_or(0);
+        job.smallest_block(direction).max(alignment)
+    };
+    let needed = used
+        .iter()
+        .filter(|(_, is_used)| *is_used)
+        .map(|(direction, _)| needed(*direction))
+        .max()
+        .unwrap_or(0);
+    if mode.is_random() && length < needed {
+        let problem = format!(
+            "job {}: zones of {length} bytes have no room for random blocks of {needed}; make zonerange larger",
+            job.name
+        );
+        review.messages.push(Diagnostic::general(&job.origin, problem).message());
+        return Err(Rejected);
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{quiet_job, refusal};
+    use super::super::testing::{job, quiet_job, refusal};
+
+    #[test]
+    fn strided_zones_need_their_sizes() {
+        let line = "fio: --zonesize must be specified when using --zonemode=strided.";
+        assert_eq!(refusal("--name=a --size=1m --zonemode=strided"), line);
+        let line = "fio: --zonemode=none and --zonesize are not compatible.";
+        assert_eq!(refusal("--name=a --size=1m --zonesize=16k"), line);
+        let strided = "--name=a --size=1m --zonemode=strided --zonesize=16k";
+        assert!(refusal(&format!("{strided} --zoneskip=1z")).contains("not in bytes"));
+        assert!(refusal(&format!("{strided} --zoneskip=10%")).contains("not in bytes"));
+        assert!(refusal(&format!("{strided} --zonerange=2k --rw=randread")).contains("no room"));
+        quiet_job(&format!("{strided} --zonerange=2k --zoneskip=14k"));
+        assert!(refusal("--name=a --size=1m --zonemode=zbd").contains("not built yet"));
+    }
+
+    #[test]
+    fn what_has_no_effect_is_said() {
+        let (_, lines) = job("--name=a --size=1m --zonerange=1m --zoneskip=4k");
+        let note = |option: &str| format!("note: a: {option} has no effect without zonemode=strided");
+        assert_eq!(lines, [note("zonerange"), note("zoneskip")]);
+        quiet_job("--name=a --size=1m --zonerange=0 --zoneskip=0");
+    }
 
     #[test]
     fn zones_need_a_zoned_job() {

@@ -1,0 +1,143 @@
+//! `zonemode=strided`: a file is worked on zone by zone, and what lies between two zones is passed over.
+//!
+//! A zone is left when as many bytes as it asks for have been moved in it, whatever their direction. If it is shorter than
+//! that, it is gone through again; if it is longer, part of it stays untouched. Behind the last zone comes the first.
+
+use super::{Direction, DirectionPlan, FileState, Region, Target, TargetPlan, Targets};
+use crate::random::Seeds;
+use serde::{Deserialize, Serialize};
+
+/// Zones of one length at equal distances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StrideRule {
+    /// Bytes to move in a zone before the next has its turn.
+    pub work: u64,
+    /// Bytes from the first to the last of a zone.
+    pub length: u64,
+    /// Bytes between two zones.
+    pub skip: u64,
+}
+
+/// The zone of a file that is worked on.
+pub(super) struct Stride {
+    rule: StrideRule,
+    /// First byte of the region that the zones lie in.
+    region_start: u64,
+    /// Bytes of it.
+    region_size: u64,
+    /// What cannot hold this many bytes is no zone.
+    smallest: u64,
+    /// First byte of the zone, from the start of the region.
+    zone_start: u64,
+    /// Bytes moved in it.
+    done: u64,
+    /// What the file's state has to be for the last zone while it is in another, and the other way round, if the region cuts
+    /// the last zone short. Made beforehand, since nothing is allocated during a run.
+    other_length: Option<Box<FileState>>,
+}
+
+impl Stride {
+    pub(super) fn new(rule: StrideRule, plan: &TargetPlan, region: &Region, seeds: &Seeds) -> Stride {
+        let distance = rule.length.saturating_add(rule.skip).max(1);
+        let last_length = region.size - region.size.saturating_sub(1) / distance * distance;
+        let smallest = plan.smallest_length();
+        let is_short = last_length >= smallest && last_length < rule.length.min(region.size);
+        Stride {
+            rule,
+            region_start: region.start,
+            region_size: region.size,
+            smallest,
+            zone_start: 0,
+            done: 0,
+            other_length: is_short.then(|| Box::new(FileState::of_extent(plan, region, last_length, seeds))),
+        }
+    }
+
+    /// Start of the zone behind this one.
+    fn next_start(&self) -> u64 {
+        let next = self.zone_start.saturating_add(self.rule.length).saturating_add(self.rule.skip);
+        if next.saturating_add(self.smallest) > self.region_size { 0 } else { next }
+    }
+}
+
+impl Targets {
+    /// The next target in a file that has zones.
+    pub(super) fn next_strided(&mut self, file: usize, direction: Direction) -> Option<Target> {
+        if self.files[file].leave_zone_when_done() && self.plan.repeat_offset {
+            // The offset to repeat lies in the zone that was left.
+            self.follow_ups = 0;
+        }
+        let target = match self.next_in_extent(file, direction) {
+            Some(target) => target,
+            None => {
+                self.files[file].repeat_zone(direction);
+                self.next_in_extent(file, direction)?
+            }
+        };
+        // The write that follows a trim has no target of its own.
+        let moves = if self.plan.directions == DirectionPlan::TrimThenWrite { 2 } else { 1 };
+        if let Some(stride) = &mut self.files[target.file as usize].stride {
+            stride.done += u64::from(target.length) * moves;
+        }
+        Some(target)
+    }
+}
+
+impl FileState {
+    /// Goes on to the next zone when this one has had its bytes; true if so.
+    fn leave_zone_when_done(&mut self) -> bool {
+        match &self.stride {
+            Some(stride) if stride.done >= stride.rule.work => {
+                let next = stride.next_start();
+                self.enter_zone(next);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Makes the zone at this distance from the region's start the one that is worked on.
+    fn enter_zone(&mut self, zone_start: u64) {
+        let Some(stride) = &mut self.stride else { return };
+        stride.zone_start = zone_start;
+        stride.done = 0;
+        self.start = stride.region_start + zone_start;
+        let left = stride.region_size - zone_start;
+        let length = stride.rule.length.min(left);
+        if length != self.size
+            && let Some(other) = &mut stride.other_length
+        {
+            std::mem::swap(&mut self.size, &mut other.size);
+            std::mem::swap(&mut self.blocks, &mut other.blocks);
+            std::mem::swap(&mut self.random, &mut other.random);
+            std::mem::swap(&mut self.fresh, &mut other.fresh);
+        }
+        self.overhang = left - self.size;
+        self.positions = [0; 3];
+        self.cover_anew(false);
+    }
+
+    /// Starts over in a zone that has been gone through before it had its bytes.
+    fn repeat_zone(&mut self, direction: Direction) {
+        self.positions[direction as usize] = 0;
+        self.cover_anew(false);
+    }
+
+    /// Another pass: `again` from the first zone on in the same order, otherwise from wherever the file is.
+    pub(super) fn restart_stride(&mut self, again: bool) {
+        self.done = self.size == 0;
+        if again {
+            self.enter_zone(0);
+            if let Some(other) = self.stride.as_mut().and_then(|stride| stride.other_length.as_mut()) {
+                other.cover_anew(true);
+            }
+            self.cover_anew(true);
+        }
+    }
+
+    fn cover_anew(&mut self, again: bool) {
+        if let (Some(random), Some(fresh)) = (&mut self.random, &self.fresh) {
+            random.restart(again, fresh);
+        }
+    }
+}
