@@ -154,4 +154,53 @@ mod tests {
         let ascending = order.windows(2).filter(|w| w[0] < w[1]).count();
         assert!((45_000..55_000).contains(&ascending), "{ascending}");
     }
+
+    /// The inverse of an odd factor modulo 2^64, by Newton's iteration.
+    fn inverse(factor: u64) -> u64 {
+        (0..6)
+            .fold(factor, |inverse, _| inverse.wrapping_mul(2u64.wrapping_sub(factor.wrapping_mul(inverse))))
+    }
+
+    /// The position at which a block comes: every step of the permutation undone.
+    fn position_of(permutation: &Permutation, block: u64) -> u64 {
+        let step_back = |mut value: u64| {
+            for round in (0..ROUNDS).rev() {
+                // The shift is at least half of the bits, so that the upper half is as it was.
+                value ^= value >> permutation.shift;
+                value = value.wrapping_mul(inverse(permutation.factors[round])) & permutation.mask;
+                value ^= permutation.keys[round];
+            }
+            value
+        };
+        let mut value = step_back(block);
+        while value >= permutation.blocks {
+            value = step_back(value);
+        }
+        value
+    }
+
+    #[test]
+    fn every_position_can_be_found_from_its_block() {
+        // What can be undone gives no block twice, however many there are; 2^40 blocks cannot be listed.
+        let sizes = (0..=40).flat_map(|bits| {
+            let power = 1u64 << bits;
+            [power, power + 1, power * 3 / 2]
+        });
+        for blocks in sizes.filter(|&blocks| blocks > 0) {
+            let mut permutation = Permutation::new(blocks, blocks ^ 0x5eed);
+            for sample in 0..500u64 {
+                let position = (u128::from(blocks) * u128::from(sample) / 500) as u64;
+                permutation.position = position;
+                let block = permutation.next().expect("a block for each position");
+                assert!(block < blocks);
+                assert_eq!(position_of(&permutation, block), position, "{blocks} blocks");
+            }
+        }
+    }
+
+    #[test]
+    fn memory_does_not_grow_with_the_blocks() {
+        // All of it lies in the value itself, which owns nothing: it can be forgotten without a trace.
+        assert!(!std::mem::needs_drop::<Permutation>());
+    }
 }

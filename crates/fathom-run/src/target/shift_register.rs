@@ -140,4 +140,64 @@ mod tests {
         let order: Vec<u64> = std::iter::from_fn(|| register.next()).take(16).collect();
         assert_eq!(order, [228, 98, 33, 152, 92, 62, 15, 224, 96, 32, 0, 16, 24, 28, 30, 31]);
     }
+
+    /// A linear map of bits: what each bit alone becomes.
+    type Matrix = Vec<u64>;
+
+    fn applied(matrix: &Matrix, bits: u64) -> u64 {
+        (0..matrix.len()).filter(|bit| bits >> bit & 1 == 1).fold(0, |sum, bit| sum ^ matrix[bit])
+    }
+
+    fn power(mut base: Matrix, mut exponent: u64) -> Matrix {
+        let mut result: Matrix = (0..base.len()).map(|bit| 1 << bit).collect();
+        while exponent > 0 {
+            if exponent & 1 == 1 {
+                result = result.iter().map(|&column| applied(&base, column)).collect();
+            }
+            base = base.iter().map(|&column| applied(&base, column)).collect();
+            exponent >>= 1;
+        }
+        result
+    }
+
+    fn prime_factors(mut number: u64) -> Vec<u64> {
+        let mut factors = Vec::new();
+        let mut divisor = 2;
+        while divisor * divisor <= number {
+            if number.is_multiple_of(divisor) {
+                factors.push(divisor);
+                number /= divisor;
+            } else {
+                divisor += 1;
+            }
+        }
+        factors.push(number);
+        factors
+    }
+
+    #[test]
+    fn registers_visit_all_their_states_up_to_2_to_40_blocks() {
+        // Complemented states move linearly. The order of that map divides 2^width - 1 and none of its largest divisors, so
+        // the cycle has all states but one; that one is never entered.
+        for width in 3..=41u32 {
+            let all = (1u64 << width) - 1;
+            let complemented_step = |bits: u64| {
+                let mut register = ShiftRegister::new(all, 0);
+                assert_eq!(register.top_bit, 1 << (width - 1));
+                register.state = bits ^ all;
+                let leaving = register.next().expect("a block");
+                leaving ^ all
+            };
+            let step: Matrix = (0..width).map(|bit| complemented_step(1 << bit)).collect();
+            let identity: Matrix = (0..width).map(|bit| 1 << bit).collect();
+            assert!(power(step.clone(), all) == identity, "width {width}");
+            for factor in prime_factors(all) {
+                assert!(
+                    all == factor || power(step.clone(), all / factor) != identity,
+                    "width {width}: a cycle of {} states",
+                    all / factor
+                );
+            }
+        }
+    }
 }

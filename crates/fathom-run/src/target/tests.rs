@@ -4,6 +4,7 @@ use super::length::WeightedSize;
 use super::*;
 use proptest::prelude::*;
 
+mod distributions;
 mod strided;
 
 const BLOCK: u64 = 4096;
