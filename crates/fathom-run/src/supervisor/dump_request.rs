@@ -1,55 +1,59 @@
 //! The file `fio-dump-status`: when it appears, a report of the run so far is printed.
 //!
-//! A process of its own looks for it, because the directory may be on the very device that hangs. It asks for the report the
-//! way everybody can: with SIGUSR1.
+//! The kernel tells of new names in the directory, so the supervisor touches the file system only when somebody has just put
+//! the file there: a directory on a device that hangs does it no harm.
 
 use super::{Observer, Supervisor};
-use fathom_sys::process::{self, Fork};
+use fathom_sys::directory_watch::DirectoryWatch;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
 
-/// A run that is over sooner needs nobody to look.
-const FIRST_LOOK_NS: u64 = 1_000_000_000;
-const LOOK: Duration = Duration::from_millis(500);
+/// The name to look for.
+const NAME: &str = "fio-dump-status";
+/// Time between two looks; a run that is over sooner needs none.
+const LOOK_NS: u64 = 1_000_000_000;
+
+/// Where the supervisor stands with the file.
+#[derive(Default)]
+pub(super) struct DumpWatch {
+    directory: PathBuf,
+    /// `None` before the first look, and where the directory cannot be watched.
+    watch: Option<DirectoryWatch>,
+    has_begun: bool,
+    /// Monotonic ns of the last look.
+    looked_ns: u64,
+}
 
 impl<O: Observer> Supervisor<'_, O> {
-    /// Starts to look for the file once the run has lasted a while.
+    /// Prints a report when the file has appeared, and removes the file.
     pub(super) fn look_for_dump_requests(&mut self, now: u64) {
-        if self.dump_watch.is_some() || now < self.started_ns + FIRST_LOOK_NS {
+        if now < self.dump_watch.looked_ns.max(self.started_ns) + LOOK_NS {
             return;
         }
-        let path = request_path(|name| std::env::var_os(name));
-        let supervisor = process::own_pid();
-        // SAFETY: the supervisor has a single thread. Without the process, signals still bring a report.
-        match unsafe { process::fork() } {
-            Ok(Fork::Child) => {
-                super::spawn::become_child();
-                // A supervisor that ended while this process began could not take it along.
-                while std::os::unix::process::parent_id() == supervisor {
-                    std::thread::sleep(LOOK);
-                    if std::fs::remove_file(&path).is_ok() {
-                        process::kill(supervisor, libc::SIGUSR1);
-                    }
-                }
-                process::exit_now(0);
-            }
-            Ok(Fork::Parent(pid)) => self.dump_watch = Some(pid),
-            Err(_) => self.dump_watch = Some(0),
-        }
-    }
-
-    /// The run is over.
-    pub(super) fn end_dump_watch(&self) {
-        if let Some(pid) = self.dump_watch.filter(|&pid| pid != 0) {
-            process::kill(pid, libc::SIGKILL);
+        self.dump_watch.looked_ns = now;
+        if self.dump_watch.is_asked() {
+            let report = self.report(false);
+            self.observer.interim_report(&report);
         }
     }
 }
 
-fn request_path(variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
+impl DumpWatch {
+    fn is_asked(&mut self) -> bool {
+        let begins = !std::mem::replace(&mut self.has_begun, true);
+        if begins {
+            self.directory = temporary_directory(|name| std::env::var_os(name));
+            self.watch = DirectoryWatch::new(&self.directory).ok();
+        }
+        // What was there before the watch began is found by trying to remove it.
+        let may_be_there = begins || self.watch.as_ref().is_some_and(|watch| watch.has_seen(NAME));
+        may_be_there && std::fs::remove_file(self.directory.join(NAME)).is_ok()
+    }
+}
+
+fn temporary_directory(variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
     let named = ["TMPDIR", "TEMP"].iter().find_map(|name| variable(name).filter(|value| !value.is_empty()));
-    named.map_or_else(|| PathBuf::from("/tmp"), PathBuf::from).join(Path::new("fio-dump-status"))
+    named.map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
 }
 
 #[cfg(test)]
@@ -58,12 +62,9 @@ mod tests {
 
     #[test]
     fn the_directory_is_that_of_temporary_files() {
-        assert_eq!(request_path(|_| None), Path::new("/tmp/fio-dump-status"));
+        assert_eq!(temporary_directory(|_| None), PathBuf::from("/tmp"));
         let temp = |name: &str| (name == "TEMP").then(|| "/var/tmp".into());
-        assert_eq!(request_path(temp), Path::new("/var/tmp/fio-dump-status"));
-        assert_eq!(
-            request_path(|name| Some(format!("/{name}").into())),
-            Path::new("/TMPDIR/fio-dump-status")
-        );
+        assert_eq!(temporary_directory(temp), PathBuf::from("/var/tmp"));
+        assert_eq!(temporary_directory(|name| Some(format!("/{name}").into())), PathBuf::from("/TMPDIR"));
     }
 }

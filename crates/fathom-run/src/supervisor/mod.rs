@@ -23,6 +23,7 @@ use crate::plan::Plan;
 use crate::region::{Order, Region, Stage};
 use crate::worker::WorkerContext;
 use disks::DiskWatch;
+use dump_request::DumpWatch;
 use fathom_stats::live::LiveTick;
 use fathom_stats::report::RunReport;
 use fathom_sys::Errno;
@@ -159,8 +160,7 @@ struct Supervisor<'a, O> {
     /// Control groups that the run has made.
     groups: Groups,
     log_writer: LogWriter,
-    /// The process that looks for the file that asks for a report; 0 when there could be none.
-    dump_watch: Option<u32>,
+    dump_watch: DumpWatch,
     /// Monotonic ns since when everything has been told to stop.
     stopping_since: Option<u64>,
 }
@@ -202,7 +202,7 @@ pub fn run<O: Observer>(
         signal: None,
         groups: Groups::default(),
         log_writer: LogWriter::None,
-        dump_watch: None,
+        dump_watch: DumpWatch::default(),
         stopping_since: None,
     };
     supervisor.start_log_writer()?;
@@ -214,7 +214,6 @@ pub fn run<O: Observer>(
         .map(|length| IntervalWatch::begin(length, plan.workers.len(), monotonic_ns()));
     supervisor.run_all();
     supervisor.remove_control_groups();
-    supervisor.end_dump_watch();
     supervisor.finish_logs();
     supervisor.say_stuck();
     Ok(supervisor.outcome())

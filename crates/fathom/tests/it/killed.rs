@@ -25,8 +25,8 @@ fn one_of_three() {
     std::thread::sleep(Duration::from_millis(1_500));
     let workers = processes::descendants(running.pid());
     assert!(workers.len() >= 3, "jobs are processes of their own: {workers:?}");
-    // The process that waits for `fio-dump-status` comes after the workers.
-    let victim = workers[0];
+    // Helpers may stand beside the workers, so the victim is whichever the report names later.
+    let victim = workers[workers.len() - 1];
     processes::signal(victim, "KILL");
     let finished = running.finish();
     let report = &finished.stdout;
