@@ -19,7 +19,9 @@ pub(crate) struct Case {
 pub(crate) enum Measure {
     /// I/Os per second, as the program itself reports them.
     Rate(Vec<String>),
-    /// The same on the block device, whose name is added to the words.
+    /// The rate of one job in percent of that of another.
+    RateShare { job: Vec<String>, of: Vec<String> },
+    /// I/Os per second on the block device, whose name is added to the words.
     RateOnDevice(DeviceKind, Vec<String>),
     /// Time from start to exit, over so many runs.
     Wall(Vec<String>, usize),
@@ -39,6 +41,7 @@ pub(crate) fn all() -> Vec<Case> {
             cases.push(device_case(engine, kind, depth));
         }
     }
+    cases.extend(range_cases());
     cases.extend(log_cases());
     cases.extend(whole_runs());
     cases
@@ -83,6 +86,29 @@ fn device_case(engine: &str, kind: DeviceKind, depth: u32) -> Case {
         goal: Goal::RatioAtLeast(times),
         measure: Measure::RateOnDevice(kind, words(&job)),
     }
+}
+
+/// Covering each block once must cost no more on a huge range than on a small one.
+fn range_cases() -> Vec<Case> {
+    let job = |size: &str| {
+        words(&format!(
+            "--name=bench --ioengine=null --rw=randread --bs=4k --size={size} --iodepth=32 --time_based --runtime=2"
+        ))
+    };
+    vec![
+        Case {
+            name: "null, 4k randread, depth 32: rate on 64 TiB in percent of that on 1 GiB".to_owned(),
+            unit: Unit::Percent,
+            goal: Goal::AtLeast(80.0),
+            measure: Measure::RateShare { job: job("64t"), of: job("1g") },
+        },
+        Case {
+            name: "null, 4k randread, depth 32, on 64 TiB: peak memory".to_owned(),
+            unit: Unit::Mebibytes,
+            goal: Goal::Below(16.0),
+            measure: Measure::Memory(job("64t")),
+        },
+    ]
 }
 
 /// I/Os of a run with logs.
@@ -161,7 +187,7 @@ mod tests {
     #[test]
     fn words_are_options() {
         for case in all() {
-            if let Measure::Added { job, more, .. } = &case.measure {
+            if let Measure::Added { job, more, .. } | Measure::RateShare { job, of: more } = &case.measure {
                 assert!(job.iter().chain(more).all(|word| word.starts_with("--")), "{}", case.name);
                 continue;
             }

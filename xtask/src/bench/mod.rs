@@ -121,6 +121,9 @@ impl Devices {
 fn measure(measure: &Measure, programs: &Programs, devices: &Devices, rounds: usize) -> Measured {
     let result = match measure {
         Measure::Rate(words) => programs.in_turns(rounds, |program| programs.rate(program, words)),
+        Measure::RateShare { job, of } => {
+            programs.in_turns(rounds, |program| programs.rate_share(program, job, of))
+        }
         Measure::RateOnDevice(kind, words) => {
             devices.get(*kind).and_then(|device| rate_on(device, words, programs, rounds))
         }

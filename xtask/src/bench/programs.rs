@@ -94,6 +94,12 @@ impl Programs {
         rate_in(&text).map_err(|error| format!("{program:?}: {error}"))
     }
 
+    /// The rate of a job in percent of that of another, which runs just before it.
+    pub(crate) fn rate_share(&self, program: Program, job: &[String], of: &[String]) -> Result<f64, String> {
+        let whole = self.rate(program, of)?;
+        Ok(self.rate(program, job)? / whole * 100.0)
+    }
+
     /// Milliseconds from start to exit.
     pub(crate) fn wall_ms(&self, program: Program, job: &[String]) -> Result<f64, String> {
         let mut command = self.command(program, &[]);

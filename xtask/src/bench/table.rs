@@ -17,6 +17,8 @@ pub(crate) enum Unit {
     Instructions,
     /// MiB.
     Mebibytes,
+    /// Percent.
+    Percent,
 }
 
 impl Unit {
@@ -28,6 +30,7 @@ impl Unit {
             Unit::Nanoseconds => format!("{value:.0} ns"),
             Unit::Instructions => format!("{value:.0}"),
             Unit::Mebibytes => format!("{value:.0} MiB"),
+            Unit::Percent => format!("{value:.0} %"),
         }
     }
 }
@@ -41,6 +44,8 @@ pub(crate) enum Goal {
     RatioBelow(f64),
     /// Less than this, whatever fio has.
     Below(f64),
+    /// At least this, whatever fio has.
+    AtLeast(f64),
 }
 
 impl Goal {
@@ -49,6 +54,7 @@ impl Goal {
             Goal::RatioAtLeast(limit) => pair.fathom / pair.fio >= limit,
             Goal::RatioBelow(limit) => pair.fathom / pair.fio < limit,
             Goal::Below(limit) => pair.fathom < limit,
+            Goal::AtLeast(limit) => pair.fathom >= limit,
         }
     }
 
@@ -57,6 +63,7 @@ impl Goal {
             Goal::RatioAtLeast(limit) => format!(">= {limit:.1}x"),
             Goal::RatioBelow(limit) => format!("< {}x", (limit * 100.0).round() / 100.0),
             Goal::Below(limit) => format!("< {}", unit.show(limit)),
+            Goal::AtLeast(limit) => format!(">= {}", unit.show(limit)),
         }
     }
 }
