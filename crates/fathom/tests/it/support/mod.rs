@@ -7,6 +7,7 @@ pub(crate) mod devices;
 pub(crate) mod json;
 pub(crate) mod processes;
 pub(crate) mod program;
+pub(crate) mod recorded;
 pub(crate) mod shape;
 pub(crate) mod trace;
 

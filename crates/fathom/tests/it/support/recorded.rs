@@ -1,0 +1,49 @@
+//! The I/Os of a run, as its latency log recorded them.
+
+use super::program::Launch;
+use std::path::Path;
+
+/// One I/O.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Recorded {
+    /// 0 for a read, 1 for a write, 2 for a trim.
+    pub(crate) direction: u64,
+    /// Its first byte.
+    pub(crate) offset: u64,
+    /// Its bytes.
+    pub(crate) length: u64,
+    /// When it was handed to the engine, in nanoseconds since the job's start.
+    pub(crate) issued_ns: u64,
+}
+
+impl Recorded {
+    /// The block of 4 KiB that it begins in.
+    pub(crate) fn block(&self) -> u64 {
+        self.offset / 4096
+    }
+}
+
+/// Runs one job without a device; its I/Os in the order of their issue.
+#[track_caller]
+pub(crate) fn of_null(words: &str) -> Vec<Recorded> {
+    let directory = super::scratch();
+    of(directory.path(), &format!("--name=job --ioengine=null --filename=f --bs=4k {words}"))
+}
+
+/// Runs one job, which must not fail; its I/Os in the order of their issue.
+#[track_caller]
+pub(crate) fn of(directory: &Path, words: &str) -> Vec<Recorded> {
+    let words = format!("{words} --write_lat_log=log --log_offset=1 --log_issue_time=1");
+    let finished = Launch::fathom(directory).words(&words).run();
+    assert_eq!(finished.code(), 0, "{words}: {}{}", finished.stderr, finished.stdout);
+    let text = std::fs::read_to_string(directory.join("log_clat.1.log")).expect("a log");
+    let mut ios: Vec<Recorded> = text.lines().map(line).collect();
+    ios.sort_by_key(|io| io.issued_ns);
+    ios
+}
+
+/// Time, latency, direction, length, offset, priority and issue time.
+fn line(line: &str) -> Recorded {
+    let fields: Vec<u64> = line.split(", ").map(|field| field.parse().expect("a number")).collect();
+    Recorded { direction: fields[2], offset: fields[4], length: fields[3], issued_ns: fields[6] }
+}
