@@ -141,6 +141,7 @@ impl<E: Engine> Worker<'_, E> {
                 |file: u32| self.units.iter().any(|unit| unit.is_in_flight() && unit.file() == file);
             let Some(place) = open.iter().position(|&other| !in_flight(other)) else { return false };
             if let Some(idle) = open.remove(place) {
+                self.sync_before_close(idle as usize);
                 self.files.close(idle as usize);
                 self.fds[idle as usize] = -1;
             }
@@ -156,6 +157,17 @@ impl<E: Engine> Worker<'_, E> {
             }
         }
         true
+    }
+
+    /// `fsync_on_close` of a file that is closed during the run.
+    fn sync_before_close(&mut self, file: usize) {
+        if !self.job.io_type.fsync_on_close || !self.plan.writes_data() || self.fds[file] < 0 {
+            return;
+        }
+        if let Err(errno) = fathom_sys::file::sync(self.fds[file]) {
+            self.stopping = true;
+            self.context.fail(errno.0, &format!("file:ioengines.c, func=fsync, error={errno}"));
+        }
     }
 
     /// Removes the regular files of the job and makes them anew.

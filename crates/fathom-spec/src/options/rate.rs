@@ -83,7 +83,7 @@ options! {
     /// Time over which the minimum rates are averaged, in milliseconds
     Built Int rate_cycle: u32 = "1000", { aliases: &["ratecycle"], parent: Some("rate") };
 
-    /// Make up for pauses under a rate
+    /// Do not make up for pauses under a rate
     Built Bool rate_ignore_thinktime: bool, { parent: Some("rate") };
 
     /// Flow group of the job

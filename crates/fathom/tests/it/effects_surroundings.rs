@@ -17,6 +17,8 @@ fn files_are_synced_when_asked_for() {
         ("--rw=write --end_syncfs=1", "syncfs", 1),
         ("--rw=write", "syncfs", 0),
         ("--rw=write --nrfiles=4 --fsync_on_close=1", "fsync", 4),
+        // One file is open at a time; three are closed during the run.
+        ("--rw=write --nrfiles=4 --openfiles=1 --fsync_on_close=1", "fsync", 4),
         ("--rw=write --nrfiles=4", "fsync", 0),
         // What follows the last write is left to the syncs at the end.
         ("--rw=write --sync_file_range=write:4", "sync_file_range", 3),
