@@ -9,6 +9,7 @@ use crate::random::Seeds;
 use crate::target::distribution::{DistributionRule, ZoneShare};
 use crate::target::file_choice::{FileOrder, FileRule};
 use crate::target::length::{LengthRule, WeightedSize};
+use crate::target::precondition::PreconditionRule;
 use crate::target::stride::StrideRule;
 use crate::target::{DirectionPlan, GeneratorKind, TargetPlan};
 use fathom_spec::options::file::ZoneMode;
@@ -242,6 +243,13 @@ fn lengths(job: &JobSpec) -> [LengthRule; 3] {
 }
 
 fn distribution(job: &JobSpec) -> DistributionRule {
+    if job.io_type.sprandom {
+        return DistributionRule::Precondition(PreconditionRule {
+            regions: job.io_type.spr_num_regions,
+            over_provisioning: job.io_type.spr_op,
+            cache_bytes: job.io_type.spr_cs,
+        });
+    }
     match &job.io_type.random_distribution {
         Distribution::Random => DistributionRule::Uniform,
         Distribution::Zipf { theta, center } => DistributionRule::Zipf { theta: *theta, center: *center },

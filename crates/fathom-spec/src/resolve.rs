@@ -11,6 +11,7 @@ pub(crate) mod inverse;
 mod latency;
 mod logs;
 mod measurement;
+mod precondition;
 mod rate;
 mod steady_state;
 mod time;
@@ -48,6 +49,7 @@ const RULES: &[Rule] = &[
     burners::turn_load_into_pauses,
     zones::check_zones,
     zones::check_zone_mode,
+    precondition::check_precondition,
     block_size::check_size,
     depth::cap_synchronous,
     depth::clamp_batches,

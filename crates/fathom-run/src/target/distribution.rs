@@ -1,5 +1,6 @@
 //! Distributions of random offsets that favour some blocks over others.
 
+use super::precondition::PreconditionRule;
 use crate::random::{HASH_FACTOR, Taus88};
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +53,8 @@ pub enum DistributionRule {
         /// Move on at each repetition.
         stride: bool,
     },
+    /// One pass that leaves a disk in the steady state of random writes.
+    Precondition(PreconditionRule),
 }
 
 /// A sampler of `0..blocks` for Zipf, Pareto and normal distributions, with a generator of its own.

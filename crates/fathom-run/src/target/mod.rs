@@ -12,6 +12,7 @@ pub mod file_choice;
 pub mod length;
 mod offset;
 pub mod permutation;
+pub mod precondition;
 pub mod shift_register;
 pub mod stride;
 
@@ -22,6 +23,7 @@ use file_choice::{FileChoice, FileRule};
 use length::LengthRule;
 use offset::RandomOffsets;
 use permutation::Permutation;
+use precondition::Schedule;
 use serde::{Deserialize, Serialize};
 use stride::{Stride, StrideRule};
 
@@ -137,6 +139,28 @@ impl TargetPlan {
             .max(1)
     }
 
+    /// Bytes that one pass over a region of this size moves.
+    pub fn pass_bytes(&self, size: u64) -> u64 {
+        match &self.distribution {
+            DistributionRule::Precondition(rule) => {
+                let block_bytes = self.smallest_length();
+                rule.writes(size / block_bytes).saturating_mul(block_bytes)
+            }
+            _ => size,
+        }
+    }
+
+    /// Says why these regions cannot be worked on as the plan wants it.
+    pub fn check(&self, regions: &[Region]) -> Result<(), String> {
+        let DistributionRule::Precondition(rule) = &self.distribution else { return Ok(()) };
+        let block_bytes = self.smallest_length();
+        for region in regions {
+            Schedule::new(rule, region.size / block_bytes, block_bytes)
+                .map_err(|reason| format!("{}: {reason}", region.name))?;
+        }
+        Ok(())
+    }
+
     /// The direction whose lengths and alignment lay out random blocks.
     fn first_direction(&self) -> usize {
         self.used_directions()[0]
@@ -162,6 +186,7 @@ impl TargetPlan {
             (DistributionRule::Normal { .. }, _) => "normal",
             (DistributionRule::Zoned(_) | DistributionRule::ZonedAbsolute(_), _) => "zoned",
             (DistributionRule::Sequence { .. }, _) => "sequence",
+            (DistributionRule::Precondition(_), _) => "sprandom",
             (DistributionRule::Uniform, GeneratorKind::ShiftRegister) => "lfsr",
             (DistributionRule::Uniform, GeneratorKind::Tausworthe64) => "tausworthe64",
             (DistributionRule::Uniform, _) if self.is_permuted() => "permutation",

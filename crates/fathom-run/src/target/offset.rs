@@ -4,6 +4,7 @@ use super::block_map::BlockMap;
 use super::direction::Direction;
 use super::distribution::{DistributionRule, Sampler, Zones};
 use super::permutation::Permutation;
+use super::precondition::{Pass, Schedule};
 use super::shift_register::ShiftRegister;
 use super::{GeneratorKind, TargetPlan};
 use crate::random::{SeedUse, Seeds, Taus88, Taus258, jenkins_hash};
@@ -21,6 +22,8 @@ pub(super) enum RandomOffsets {
     Skewed(Sampler),
     /// Zones, per direction.
     Zoned { zones: Box<[Zones; 3]>, chooser: Taus88, offsets: Taus88 },
+    /// A pass that preconditions a disk; boxed, since few jobs have it.
+    Precondition(Box<Pass>),
     /// A list of block numbers.
     Sequence { blocks: Vec<u64>, stride: bool, position: usize, moved: u64 },
 }
@@ -72,6 +75,14 @@ impl RandomOffsets {
             DistributionRule::ZonedAbsolute(shares) => RandomOffsets::zoned(seeds, |direction| {
                 Zones::by_size(&shares[direction], blocks, plan.alignment[direction].max(1))
             }),
+            DistributionRule::Precondition(rule) => {
+                let register = ShiftRegister::new(blocks, seed);
+                match Schedule::new(rule, blocks, plan.smallest_length()) {
+                    Ok(schedule) => RandomOffsets::Precondition(Box::new(Pass::new(schedule, &register))),
+                    // `TargetPlan::check` has refused it before.
+                    Err(_) => RandomOffsets::ShiftRegister(register),
+                }
+            }
             DistributionRule::Sequence { blocks: list, stride } => {
                 RandomOffsets::Sequence { blocks: list.clone(), stride: *stride, position: 0, moved: 0 }
             }
@@ -113,6 +124,7 @@ impl RandomOffsets {
                 }
             }
             RandomOffsets::Skewed(sampler) => Some(sampler.next()),
+            RandomOffsets::Precondition(pass) => pass.next(),
             RandomOffsets::Zoned { zones, chooser, offsets } => {
                 zones[direction as usize].next(chooser, offsets)
             }

@@ -5,6 +5,7 @@ use super::*;
 use proptest::prelude::*;
 
 mod distributions;
+mod precondition;
 mod strided;
 
 const BLOCK: u64 = 4096;

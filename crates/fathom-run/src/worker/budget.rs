@@ -39,10 +39,12 @@ pub(super) enum AfterPass {
 }
 
 impl Budget {
-    /// The budget of a job whose files offer `available` bytes.
+    /// The budget of a job for which one pass over its files is `available` bytes.
     pub(super) fn new(plan: &WorkerPlan, job: &JobSpec, available: u64) -> Budget {
+        // A pass of `sprandom` writes more than the files' size, and is the only one.
+        let single_pass = job.io_type.sprandom;
         let pass_bytes = match &job.size.size {
-            Some(SizeSpec::Bytes(bytes)) if !job.size.fill_device => (*bytes).min(available),
+            Some(SizeSpec::Bytes(bytes)) if !job.size.fill_device && !single_pass => (*bytes).min(available),
             _ => available,
         };
         let job_bytes = match &job.size.io_size {
@@ -50,11 +52,11 @@ impl Budget {
             Some(SizeSpec::Percent(percent)) => (u128::from(pass_bytes) * u128::from(*percent) / 100) as u64,
             _ => pass_bytes,
         };
-        let passes = u64::from(job.job_description.loops.max(1));
+        let passes = if single_pass { 1 } else { u64::from(job.job_description.loops.max(1)) };
         // A trim and the write after it cover the same bytes: a pass moves each byte twice.
         let factor =
             if plan.target_plan.directions == crate::target::DirectionPlan::TrimThenWrite { 2 } else { 1 };
-        let time_based = job.time.time_based;
+        let time_based = job.time.time_based && !single_pass;
         let mut budget = Budget {
             pass_bytes: pass_bytes.saturating_mul(factor),
             pass_left: 0,
@@ -66,7 +68,7 @@ impl Budget {
             passes_left: passes - 1,
             loop_bytes: job_bytes.saturating_mul(factor),
             time_based,
-            repeats_for_size: job.size.io_size.is_some(),
+            repeats_for_size: job.size.io_size.is_some() && !single_pass,
             largest: plan.target_plan.lengths.iter().map(|rule| rule.max()).max().unwrap_or(1),
             pass_began_with: 0,
         };

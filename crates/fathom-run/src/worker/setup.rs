@@ -64,7 +64,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
         .iter()
         .map(|file| TargetRegion { name: file.name.clone(), start: file.start, size: file.size })
         .collect();
-    let budget = Budget::new(plan, job, regions.iter().fold(0, |sum, r| u64::saturating_add(sum, r.size)));
+    let budget = Budget::new(plan, job, bytes_of_a_pass(context, &regions)?);
     context.block().goal_bytes.store(budget.goal_bytes(), Relaxed);
     context.block().set_features(&engine.features());
     let recording = recording(job, &engine);
@@ -177,6 +177,17 @@ fn open_files(context: &WorkerContext<'_>) -> Option<OpenFiles> {
         place.store(*device, Relaxed);
     }
     Some(files)
+}
+
+/// What one pass over the files moves; none if the job's sequence of offsets does not fit them.
+fn bytes_of_a_pass(context: &WorkerContext<'_>, regions: &[TargetRegion]) -> Option<u64> {
+    let plan = &context.worker_plan().target_plan;
+    if let Err(reason) = plan.check(regions) {
+        context.messages.send(&Message::Error(format!("fathom: job {}: {reason}", context.job().name)));
+        context.fail(libc::EINVAL, "file:backend.c, func=init_random_state, error=Invalid argument");
+        return None;
+    }
+    Some(regions.iter().map(|region| plan.pass_bytes(region.size)).fold(0, u64::saturating_add))
 }
 
 /// `ioscheduler`: whatever the job's files lie on.

@@ -123,16 +123,16 @@ options! {
     /// Precondition a solid state disk with one pass of random writes
     ///
     /// Needs random_generator=lfsr and norandommap=1.
-    Later Bool sprandom: bool = "0", { parent: Some("rw") };
+    Built Bool sprandom: bool = "0", { parent: Some("rw") };
 
     /// Regions that a preconditioning pass is cut into
-    Later Int spr_num_regions: u32 = "100", { parent: Some("sprandom"), unlisted: true };
+    Built Int spr_num_regions: u32 = "100", { parent: Some("sprandom"), unlisted: true };
 
     /// Over-provisioning of the disk that is preconditioned
-    Later FloatList spr_op: f64 = "0.15", { parent: Some("sprandom"), unlisted: true };
+    Built FloatList spr_op: f64 = "0.15", { parent: Some("sprandom"), unlisted: true };
 
     /// Size of the cache of the disk that is preconditioned
-    Later Size spr_cs: u64 = "0", { parent: Some("sprandom"), unlisted: true };
+    Built Size spr_cs: u64 = "0", { parent: Some("sprandom"), unlisted: true };
 
     /// Generator behind random offsets
     ///

@@ -23,6 +23,7 @@ mod effects_host;
 mod effects_offsets;
 mod effects_order;
 mod effects_pacing;
+mod effects_precondition;
 mod effects_rates;
 mod effects_surroundings;
 mod effects_zones;

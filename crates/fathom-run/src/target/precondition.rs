@@ -1,0 +1,233 @@
+//! `sprandom`: one pass of random writes that leaves a solid state disk as endless random writes would.
+//!
+//! A disk whose flash is larger than its logical size by the factor ρ = 1 + over-provisioning is in its steady state
+//! when the flash is full and what was written longest ago holds the most overwritten blocks. How many, the well-known
+//! model of a log that is cleaned in the order in which it was written says (Robinson, "Analysis of steady-state
+//! segment storage utilizations in a log-structured file system with least-utilized segment cleaning", 1996; Desnoyers,
+//! "Analytic modeling of SSD write performance", SYSTOR 2012). When the cleaner reaches a piece of the log, the share u
+//! of its blocks is still valid, and
+//!
+//! ```text
+//! u = exp(-ρ (1 - u)),   so   u = -W(-ρ exp(-ρ)) / ρ   with Lambert's W,
+//! ```
+//!
+//! and of what was written at the share x of the log's length before the newest write, u^x is valid. The mean of that
+//! over the log is 1/ρ, as it has to be: so many logical blocks lie in so much flash.
+//!
+//! The pass makes that state directly. It writes as many blocks as the flash holds and counts them in regions of equal
+//! numbers. New blocks come in the order of the shift register; in each region the share that the model calls overwritten
+//! is chosen evenly, and these blocks are written once more in the region behind. For that a second register goes through
+//! the same order at a distance, so nothing is remembered per block. The newest region cannot be overwritten any more; the
+//! little that the model takes from it is shared out over the others.
+
+use super::shift_register::ShiftRegister;
+use serde::{Deserialize, Serialize};
+
+/// What a preconditioning pass is to look like.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PreconditionRule {
+    /// Regions that the writes are counted in.
+    pub regions: u32,
+    /// Flash beyond the logical size, as a share of the logical size: between 0 and 1.
+    pub over_provisioning: f64,
+    /// Bytes that the disk may hold in its cache: a block is overwritten only after as many others.
+    pub cache_bytes: u64,
+}
+
+impl PreconditionRule {
+    /// Writes of a pass over so many blocks.
+    pub fn writes(&self, blocks: u64) -> u64 {
+        blocks + (blocks as f64 * self.over_provisioning).round() as u64
+    }
+}
+
+/// The share of a piece of flash that is valid when the cleaner comes to it: u in the head of this module.
+pub fn oldest_validity(over_provisioning: f64) -> f64 {
+    let size = 1.0 + over_provisioning;
+    // ln u + ρ (1 - u) rises from minus infinity to above 0 between 0 and 1/ρ; the other root, 1, lies beyond.
+    let (mut low, mut high) = (0.0, 1.0 / size);
+    for _ in 0..100 {
+        let middle: f64 = (low + high) / 2.0;
+        match middle.ln() + size * (1.0 - middle) < 0.0 {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    (low + high) / 2.0
+}
+
+/// The share that is valid in the end of region `index` of `count`, the oldest first: the mean of u^x over its part of
+/// the log.
+pub fn validity(over_provisioning: f64, index: u64, count: u64) -> f64 {
+    let decay = -oldest_validity(over_provisioning).ln();
+    let (near, far) = ((count - index - 1) as f64 / count as f64, (count - index) as f64 / count as f64);
+    ((-decay * near).exp() - (-decay * far).exp()) / (decay * (far - near))
+}
+
+/// How many writes of each region are to be overwritten, and how many of them overwrite others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Schedule {
+    regions: Vec<Share>,
+}
+
+/// Writes of one region.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Share {
+    /// Of blocks that were not written before.
+    pub new: u64,
+    /// Those among the new ones that a later region overwrites.
+    pub doomed: u64,
+    /// Of doomed blocks of earlier regions.
+    pub again: u64,
+}
+
+impl Schedule {
+    /// The schedule for so many blocks of this size in bytes, or why there is none.
+    pub fn new(rule: &PreconditionRule, blocks: u64, block_bytes: u64) -> Result<Schedule, String> {
+        let (writes, count) = (rule.writes(blocks), u64::from(rule.regions));
+        if blocks < count {
+            return Err(format!(
+                "{blocks} blocks are too few for spr_num_regions={count}; ask for fewer regions"
+            ));
+        }
+        let end = |index: u64| (u128::from(writes) * u128::from(index) / u128::from(count)) as u64;
+        let distance = 1 + rule.cache_bytes.div_ceil((writes / count).saturating_mul(block_bytes).max(1));
+        let Some(overwritten) = count.checked_sub(distance).filter(|&regions| regions > 0) else {
+            return Err(format!(
+                "spr_cs={} is more than a pass of {} bytes can leave between a write and the next of the same block",
+                rule.cache_bytes,
+                writes.saturating_mul(block_bytes)
+            ));
+        };
+        let doomed = doomed(rule.over_provisioning, writes - blocks, overwritten, count);
+        let mut regions = Vec::with_capacity(count as usize);
+        // Doomed blocks that are far enough behind and have not been overwritten yet.
+        let mut waiting = 0;
+        for index in 0..count {
+            let all = end(index + 1) - end(index);
+            waiting += index.checked_sub(distance).map_or(0, |earlier| doomed[earlier as usize]);
+            let doomed = doomed[index as usize];
+            let again = all.saturating_sub(doomed).min(waiting);
+            waiting -= again;
+            regions.push(Share { new: all - again, doomed: doomed.min(all - again), again });
+        }
+        let of_all = |part: fn(&Share) -> u64| regions.iter().map(part).sum::<u64>();
+        let fits =
+            of_all(|share| share.again) == writes - blocks && of_all(|share| share.doomed) == writes - blocks;
+        match fits {
+            true => Ok(Schedule { regions }),
+            false => Err(format!(
+                "spr_op={} asks for more overwriting than spr_num_regions={count} and spr_cs={} leave room for; \
+                 ask for more regions or less over-provisioning",
+                rule.over_provisioning, rule.cache_bytes
+            )),
+        }
+    }
+
+    /// The regions, in the order in which they are written.
+    pub fn regions(&self) -> &[Share] {
+        &self.regions
+    }
+}
+
+/// Blocks per region that are to be overwritten: so many in all, none in the regions from `overwritten` on, otherwise in
+/// proportion to what the model says.
+fn doomed(over_provisioning: f64, total: u64, overwritten: u64, count: u64) -> Vec<u64> {
+    let lost =
+        |index| if index < overwritten { 1.0 - validity(over_provisioning, index, count) } else { 0.0 };
+    let sum: f64 = (0..overwritten).map(lost).sum();
+    let (mut so_far, mut given) = (0.0, 0);
+    (0..count)
+        .map(|index| {
+            so_far += lost(index);
+            // Rounded running sums: the parts add up exactly.
+            let until = match index + 1 >= overwritten {
+                true => total,
+                false => ((so_far / sum * total as f64).round() as u64).clamp(given, total),
+            };
+            until - std::mem::replace(&mut given, until)
+        })
+        .collect()
+}
+
+/// Some of many, evenly spread: `some` of every `of` calls of [`Spread::next`] give true.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spread {
+    some: u64,
+    of: u64,
+    sum: u64,
+}
+
+impl Spread {
+    fn new(some: u64, of: u64) -> Spread {
+        Spread { some, of, sum: of / 2 }
+    }
+
+    fn next(&mut self) -> bool {
+        self.sum += self.some;
+        let is_one = self.sum >= self.of;
+        self.sum -= if is_one { self.of } else { 0 };
+        is_one
+    }
+}
+
+/// One register's way through the regions.
+#[derive(Clone, Debug)]
+struct Walk {
+    register: ShiftRegister,
+    /// Regions begun.
+    begun: usize,
+    /// What is left of the region, and which of it is of the special kind.
+    left: u64,
+    spread: Spread,
+}
+
+impl Walk {
+    fn new(register: &ShiftRegister) -> Walk {
+        Walk { register: register.clone(), begun: 0, left: 0, spread: Spread::default() }
+    }
+
+    /// True if the next of the region is of the special kind; `None` behind the last region. `share` gives the number of
+    /// all and of special ones in a region.
+    fn step(&mut self, regions: &[Share], share: fn(&Share) -> (u64, u64)) -> Option<bool> {
+        while self.left == 0 {
+            let (all, special) = share(regions.get(self.begun)?);
+            self.begun += 1;
+            self.left = all;
+            self.spread = Spread::new(special, all);
+        }
+        self.left -= 1;
+        Some(self.spread.next())
+    }
+}
+
+/// The pass: gives the blocks in the order in which they are written.
+#[derive(Clone, Debug)]
+pub(super) struct Pass {
+    schedule: Schedule,
+    writes: Walk,
+    overwrites: Walk,
+}
+
+impl Pass {
+    /// A pass whose new blocks come in the order of this register.
+    pub(super) fn new(schedule: Schedule, register: &ShiftRegister) -> Pass {
+        Pass { schedule, writes: Walk::new(register), overwrites: Walk::new(register) }
+    }
+
+    /// The next block to write; `None` when the pass is over.
+    pub(super) fn next(&mut self) -> Option<u64> {
+        let regions = &self.schedule.regions;
+        let is_overwrite = self.writes.step(regions, |share| (share.new + share.again, share.again))?;
+        if !is_overwrite {
+            return self.writes.register.next();
+        }
+        loop {
+            let is_doomed = self.overwrites.step(regions, |share| (share.new, share.doomed))?;
+            let block = self.overwrites.register.next()?;
+            if is_doomed {
+                return Some(block);
+            }
+        }
+    }
+}

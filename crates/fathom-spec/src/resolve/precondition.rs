@@ -1,0 +1,139 @@
+//! `sprandom`: what a preconditioning pass needs, and what it leaves no room for.
+
+use super::Review;
+use crate::assign::Rejected;
+use crate::diagnostic::Diagnostic;
+use crate::options::file::ZoneMode;
+use crate::options::io_type::RandomGenerator;
+use crate::options::verification::VerifyMethod;
+use crate::spec::JobSpec;
+use crate::value::{Direction, Distribution, Rw};
+
+/// Regions at most: more differ from each other by less than a disk can show.
+const REGIONS: u32 = 100_000;
+
+/// Random writes of one block size, from the shift register, and regions that a disk can have.
+pub(super) fn check_precondition(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    if !job.io_type.sprandom {
+        return note_idle_options(job, review);
+    }
+    let options = &job.io_type;
+    if options.rw.rw != Rw::RandWrite
+        || options.random_generator != RandomGenerator::Lfsr
+        || !options.norandommap
+    {
+        return Err(review.refuse(
+            &job.origin,
+            "fio: sprandom requires random write, random_generator=lfsr, norandommap=1",
+            format!(
+                "job {}: give rw=randwrite, random_generator=lfsr and norandommap=1 with sprandom",
+                job.name
+            ),
+        ));
+    }
+    if let Some(problem) = unfit(job) {
+        review
+            .messages
+            .push(Diagnostic::general(&job.origin, format!("job {}: {problem}", job.name)).message());
+        return Err(Rejected);
+    }
+    let ignored = [("loops", job.job_description.loops > 1), ("time_based", job.time.time_based)];
+    for (option, _) in ignored.iter().filter(|(_, is_given)| *is_given) {
+        review.note(format!(
+            "note: {}: {option} has no effect with sprandom, which ends after one pass",
+            job.name
+        ));
+    }
+    Ok(())
+}
+
+/// What does not go with a preconditioning pass.
+fn unfit(job: &JobSpec) -> Option<String> {
+    let options = &job.io_type;
+    let sizes = job.block_sizes(Direction::Write);
+    let together = [
+        (sizes.min != sizes.max, "blocks of one size; leave out bsrange and bssplit"),
+        (job.block_size.ba.get(Direction::Write).is_some_and(|align| align != sizes.min), "no blockalign"),
+        (options.random_distribution != Distribution::Random, "random_distribution=random"),
+        (*options.percentage_random.get(Direction::Write) < 100, "percentage_random=100"),
+        (options.rw.postfix.is_some(), "rw=randwrite without a number behind it"),
+        (job.file.zonemode != ZoneMode::None, "zonemode=none"),
+        (job.verification.verify != VerifyMethod::None, "no verify, since blocks are written more than once"),
+    ];
+    if let Some((_, needed)) = together.iter().find(|(is_given, _)| *is_given) {
+        return Some(format!("sprandom needs {needed}"));
+    }
+    if !(2..=REGIONS).contains(&options.spr_num_regions) {
+        return Some(format!("spr_num_regions={} is not between 2 and {REGIONS}", options.spr_num_regions));
+    }
+    if !(options.spr_op > 0.0 && options.spr_op < 1.0) {
+        return Some(format!(
+            "spr_op={} is not between 0 and 1: it is what a disk's flash has beyond its size, as a share of its size",
+            options.spr_op
+        ));
+    }
+    None
+}
+
+fn note_idle_options(job: &JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    for option in ["spr_num_regions", "spr_op", "spr_cs"] {
+        if job.is_set(option) {
+            review.note(format!("note: {}: {option} has no effect without sprandom=1", job.name));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{job, quiet_job, refusal};
+
+    const PASS: &str = "--name=a --size=1g --rw=randwrite --random_generator=lfsr --norandommap --sprandom=1";
+
+    #[test]
+    fn a_pass_needs_random_writes_of_the_shift_register() {
+        let line = "fio: sprandom requires random write, random_generator=lfsr, norandommap=1";
+        for words in [
+            "--name=a --size=1g --sprandom=1",
+            "--name=a --size=1g --sprandom=1 --rw=randwrite --random_generator=lfsr",
+            "--name=a --size=1g --sprandom=1 --rw=randwrite --norandommap",
+            "--name=a --size=1g --sprandom=1 --rw=randrw --random_generator=lfsr --norandommap",
+        ] {
+            assert_eq!(refusal(words), line, "{words}");
+        }
+        let options = quiet_job(PASS).io_type;
+        assert_eq!((options.spr_num_regions, options.spr_op, options.spr_cs), (100, 0.15, 0));
+        let options = quiet_job(&format!("{PASS} --spr_num_regions=50 --spr_op=0.28 --spr_cs=64m")).io_type;
+        assert_eq!((options.spr_num_regions, options.spr_op, options.spr_cs), (50, 0.28, 64 << 20));
+    }
+
+    #[test]
+    fn what_a_pass_has_no_room_for_is_refused() {
+        for (more, told) in [
+            ("--bsrange=4k-8k", "one size"),
+            ("--ba=512", "blockalign"),
+            ("--random_distribution=zipf:1.1", "random_distribution"),
+            ("--percentage_random=50", "percentage_random"),
+            ("--rw=randwrite:8", "without a number"),
+            ("--zonemode=strided --zonesize=1m", "zonemode"),
+            ("--spr_num_regions=1", "between 2"),
+            ("--spr_num_regions=100001", "between 2"),
+            ("--spr_op=0", "between 0 and 1"),
+            ("--spr_op=1", "between 0 and 1"),
+        ] {
+            let (job, lines) = job(&format!("{PASS} {more}"));
+            assert!(
+                job.is_none() && lines.last().is_some_and(|line| line.contains(told)),
+                "{more}: {lines:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_has_no_effect_is_said() {
+        let (_, lines) = job(&format!("{PASS} --loops=2"));
+        assert_eq!(lines, ["note: a: loops has no effect with sprandom, which ends after one pass"]);
+        let (_, lines) = job("--name=a --size=1m --spr_op=0.3");
+        assert_eq!(lines, ["note: a: spr_op has no effect without sprandom=1"]);
+    }
+}
