@@ -1,0 +1,273 @@
+//! Checking what was read against what was written.
+
+use crate::checksum::{Checksum, checksum, first_format};
+use crate::header::{Header, HeaderFormat, MAGIC};
+use crate::method::Method;
+use crate::rule::Rule;
+use crate::stamp::{Write, exchange};
+use std::borrow::Cow;
+
+/// One read to be checked.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading<'a> {
+    /// First byte in the file.
+    pub offset: u64,
+    /// The write that should be found; `None` when the job has not written the data.
+    pub expected: Option<&'a Write>,
+    /// Bytes of that write, which may be more than what is read now.
+    pub write_length: usize,
+}
+
+/// One interval that is not what it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// First byte of the interval in the file.
+    pub offset: u64,
+    /// Where it lies in what was read.
+    pub at: usize,
+    /// Bytes of the interval.
+    pub length: usize,
+    /// What is wrong with it.
+    pub problem: Problem,
+}
+
+/// What is wrong with an interval.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// There is no header.
+    Magic(u16),
+    /// The header is for an interval of another length.
+    Length(u32),
+    /// The header has another seed.
+    Seed {
+        /// That of the header.
+        found: u64,
+        /// That of the write.
+        wanted: u64,
+    },
+    /// The header belongs to another place.
+    Offset(u64),
+    /// The header has another sequence number.
+    Number {
+        /// That of the header.
+        found: u64,
+        /// That of the write.
+        wanted: u64,
+    },
+    /// The header is damaged.
+    HeaderChecksum {
+        /// What it says.
+        found: u32,
+        /// What it should say.
+        calculated: u32,
+    },
+    /// The data is not what was hashed.
+    Checksum {
+        /// Method that the header names, by number.
+        kind: u16,
+        /// What is stored.
+        stored: Vec<u8>,
+        /// What the data gives.
+        calculated: Vec<u8>,
+    },
+    /// A byte is not that of the pattern.
+    Pattern {
+        /// Its place in the interval.
+        at: usize,
+        /// The byte.
+        found: u8,
+        /// That of the pattern.
+        wanted: u8,
+    },
+}
+
+/// Checks a read. The data is as before afterwards. With `stops_at_first`, one mismatch is enough.
+pub fn check(rule: &Rule, data: &mut [u8], reading: &Reading<'_>, stops_at_first: bool) -> Vec<Mismatch> {
+    let mut mismatches = Vec::new();
+    if rule.method == Method::Null || data.is_empty() {
+        return mismatches;
+    }
+    let interval = rule.interval_of(reading.write_length);
+    for (index, part) in data.chunks_mut(interval.max(1)).enumerate() {
+        let at = index * interval;
+        let offset = reading.offset + at as u64;
+        if let Err(problem) = check_interval(rule, part, offset, reading) {
+            mismatches.push(Mismatch { offset, at, length: part.len(), problem });
+            if stops_at_first {
+                break;
+            }
+        }
+    }
+    mismatches
+}
+
+fn check_interval(rule: &Rule, part: &mut [u8], offset: u64, reading: &Reading<'_>) -> Result<(), Problem> {
+    if !rule.method.has_header() {
+        return check_pattern(rule, part, 0, offset, reading);
+    }
+    let format = format_of(rule, part);
+    let room = rule.header_room(format);
+    exchange(rule, part, room);
+    let result = check_headed(rule, part, offset, reading);
+    exchange(rule, part, room);
+    result
+}
+
+/// The layout of an interval's header, wherever in the interval it lies.
+pub(crate) fn format_of(rule: &Rule, part: &[u8]) -> HeaderFormat {
+    HeaderFormat::of(part.get(rule.header_offset as usize..).unwrap_or_default())
+}
+
+fn check_headed(rule: &Rule, part: &[u8], offset: u64, reading: &Reading<'_>) -> Result<(), Problem> {
+    let Some(header) = Header::decode(part) else { return Err(Problem::Magic(0)) };
+    check_header(rule, &header, part, offset, reading.expected)?;
+    let room = rule.header_room(header.format);
+    let Some(data) = part.get(room..) else { return Err(Problem::Length(header.length)) };
+    if rule.method == Method::PatternHeader {
+        return check_pattern(rule, part, room, offset, reading);
+    }
+    let place = &part[header.format.length()..room];
+    let wrong = |calculated: &[u8]| Problem::Checksum {
+        kind: header.kind,
+        stored: place[..calculated.len().min(place.len())].to_vec(),
+        calculated: calculated.to_vec(),
+    };
+    if header.kind != rule.method as u16 {
+        return Err(wrong(checksum(rule.method, data).bytes()));
+    }
+    if header.format == HeaderFormat::First {
+        let mut stored = [0; 128];
+        let stored = &mut stored[..place.len()];
+        stored.copy_from_slice(place);
+        if first_format::store(rule.method, data, stored) {
+            return if stored == place { Ok(()) } else { Err(wrong(stored)) };
+        }
+    }
+    let sum: Checksum = checksum(rule.method, data);
+    if sum.is_stored_as(rule.method, place) { Ok(()) } else { Err(wrong(sum.bytes())) }
+}
+
+/// The fields of a header, in the order in which fio looks at them.
+fn check_header(
+    rule: &Rule,
+    header: &Header,
+    part: &[u8],
+    offset: u64,
+    expected: Option<&Write>,
+) -> Result<(), Problem> {
+    if header.magic != MAGIC {
+        return Err(Problem::Magic(header.magic));
+    }
+    if header.length as usize != part.len() {
+        return Err(Problem::Length(header.length));
+    }
+    if let Some(write) = expected.filter(|_| rule.checks_seed) {
+        let wanted = if rule.pattern.is_some() { 0 } else { write.seed };
+        if header.seed != wanted {
+            return Err(Problem::Seed { found: header.seed, wanted });
+        }
+    }
+    if header.offset != offset {
+        return Err(Problem::Offset(header.offset));
+    }
+    if let Some(write) = expected.filter(|_| rule.checks_number) {
+        let wanted = header.format.number(write.number);
+        if header.number != wanted {
+            return Err(Problem::Number { found: header.number, wanted });
+        }
+    }
+    let calculated = Header::checksum_of(part, header.format);
+    if header.checksum != calculated {
+        return Err(Problem::HeaderChecksum { found: header.checksum, calculated });
+    }
+    Ok(())
+}
+
+/// Compares what lies behind the header with the pattern.
+fn check_pattern(
+    rule: &Rule,
+    part: &[u8],
+    from: usize,
+    offset: u64,
+    reading: &Reading<'_>,
+) -> Result<(), Problem> {
+    let Some(pattern) = &rule.pattern else { return Ok(()) };
+    // The pattern runs through the whole write, of which this is a part.
+    let write_offset = reading.expected.map_or(reading.offset, |write| write.offset);
+    let start = (offset - write_offset) as usize;
+    let restart = match rule.pattern_interval {
+        0 => usize::MAX,
+        bytes => bytes as usize,
+    };
+    let mut expected = Cow::Borrowed(pattern.bytes.as_slice());
+    let mut at = from;
+    while at < part.len() {
+        // What is left of the repetition that the byte belongs to.
+        let place = start + at;
+        let section = place / restart * restart;
+        let in_pattern = (place - section) % pattern.bytes.len();
+        let count = (pattern.bytes.len() - in_pattern)
+            .min(part.len() - at)
+            .min(section.saturating_add(restart) - place);
+        if !pattern.offset_places.is_empty() {
+            pattern.place_offsets(expected.to_mut(), |_| write_offset + section as u64);
+        }
+        let (found, wanted) = (&part[at..at + count], &expected[in_pattern..in_pattern + count]);
+        if found != wanted {
+            let first = found.iter().zip(wanted).position(|(a, b)| a != b).unwrap_or(0);
+            return Err(Problem::Pattern { at: at + first, found: found[first], wanted: wanted[first] });
+        }
+        at += count;
+    }
+    Ok(())
+}
+
+impl Mismatch {
+    /// What fio says about it: lines for standard error. `read` is the read that found it: offset and length.
+    pub fn lines(&self, rule: &Rule, file: &str, read: (u64, usize)) -> Vec<String> {
+        let place = format!(
+            "at file {file} offset {}, length {} (requested block: offset={}, length={}",
+            self.offset, self.length, read.0, read.1
+        );
+        let header = |text: String| vec![format!("verify: bad {text} {place})")];
+        match &self.problem {
+            Problem::Magic(found) => header(format!("magic header {found:x}, wanted {MAGIC:x}")),
+            Problem::Length(found) => header(format!("header length {found}, wanted {}", self.length)),
+            Problem::Seed { found, wanted } => header(format!("header rand_seed {found}, wanted {wanted}")),
+            Problem::Offset(found) => header(format!("header offset {found}, wanted {}", self.offset)),
+            Problem::Number { found, wanted } => header(format!("header numberio {found}, wanted {wanted}")),
+            Problem::HeaderChecksum { found, calculated } => {
+                header(format!("header crc {found:x}, calculated {calculated:x}"))
+            }
+            Problem::Checksum { kind, stored, calculated } => {
+                let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+                let word = rule.method.word();
+                let mut lines = vec![
+                    format!("{word}: verify failed {place}, flags=8)"),
+                    format!("       Expected CRC: {}", hex(stored)),
+                    format!("       Received CRC: {}", hex(calculated)),
+                ];
+                if *kind != rule.method as u16 {
+                    lines.push(format!(
+                        "fio: verify type mismatch ({kind} media, {} given)",
+                        rule.method as u16
+                    ));
+                }
+                lines
+            }
+            Problem::Pattern { at, found, wanted } => vec![
+                format!(
+                    "fio: got pattern '{found:02x}', wanted '{wanted:02x}'. Bad bits {}",
+                    (found ^ wanted).count_ones()
+                ),
+                format!("fio: bad pattern block offset {at}"),
+                format!("{}: verify failed {place}, flags=8)", rule.method.word()),
+            ],
+        }
+    }
+
+    /// True when it is the header that is wrong.
+    pub fn is_in_header(&self) -> bool {
+        !matches!(self.problem, Problem::Checksum { .. } | Problem::Pattern { .. })
+    }
+}

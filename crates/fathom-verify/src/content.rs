@@ -1,0 +1,91 @@
+//! What blocks are filled with: random bytes that a seed gives again, and patterns.
+
+use serde::{Deserialize, Serialize};
+
+/// 2^64 divided by the golden ratio, as a multiplicative hash.
+pub const HASH_FACTOR: u64 = 0x61C8_8646_80B5_83EB;
+
+/// Random bytes from one seed: four lanes of 64-bit words, each multiplied on after use.
+pub fn fill_random(buffer: &mut [u8], seed: u64) {
+    let mut lanes = [1u64, 2, 3, 5].map(|factor| seed.wrapping_mul(factor));
+    let mut chunks = buffer.chunks_exact_mut(32);
+    for chunk in &mut chunks {
+        for (word, lane) in chunk.chunks_exact_mut(8).zip(&mut lanes) {
+            word.copy_from_slice(&lane.to_le_bytes());
+            *lane = lane.wrapping_mul(HASH_FACTOR);
+        }
+    }
+    // What is left continues the first lane.
+    for rest in chunks.into_remainder().chunks_mut(8) {
+        rest.copy_from_slice(&lanes[0].to_le_bytes()[..rest.len()]);
+        lanes[0] = lanes[0].wrapping_mul(HASH_FACTOR);
+    }
+}
+
+/// A pattern; `offset_places` are the byte positions of 8-byte offsets in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pattern {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// Where offsets go, 8 bytes little-endian each.
+    pub offset_places: Vec<usize>,
+}
+
+impl Pattern {
+    /// Fills a buffer with the pattern, again and again; places of offsets stay as they are in [`bytes`](Pattern::bytes).
+    pub fn repeat(&self, buffer: &mut [u8]) {
+        if self.bytes.is_empty() {
+            return;
+        }
+        for chunk in buffer.chunks_mut(self.bytes.len()) {
+            chunk.copy_from_slice(&self.bytes[..chunk.len()]);
+        }
+    }
+
+    /// The same pattern with at least `length` bytes, if all offsets in it are the same: filling and comparing then go in long
+    /// strides.
+    pub fn extended_to(&self, length: usize) -> Pattern {
+        if self.bytes.is_empty() {
+            return self.clone();
+        }
+        let times = length.div_ceil(self.bytes.len()).max(1);
+        let starts = (0..times).map(|index| index * self.bytes.len());
+        Pattern {
+            bytes: self.bytes.repeat(times),
+            offset_places: starts
+                .flat_map(|start| self.offset_places.iter().map(move |place| start + place))
+                .collect(),
+        }
+    }
+
+    /// Puts offsets into a buffer that holds the pattern; `value_at` gives the one for a repetition that starts at this byte.
+    pub fn place_offsets(&self, buffer: &mut [u8], value_at: impl Fn(u64) -> u64) {
+        if self.offset_places.is_empty() || self.bytes.is_empty() {
+            return;
+        }
+        for (index, chunk) in buffer.chunks_mut(self.bytes.len()).enumerate() {
+            let value = value_at((index * self.bytes.len()) as u64).to_le_bytes();
+            for &place in &self.offset_places {
+                let room = chunk.len().saturating_sub(place).min(8);
+                if room > 0 {
+                    chunk[place..place + room].copy_from_slice(&value[..room]);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_bytes_of_a_known_seed() {
+        let mut buffer = [0; 40];
+        fill_random(&mut buffer, 46_386_204_153_304_124);
+        assert_eq!(buffer[..8], 46_386_204_153_304_124u64.to_le_bytes());
+        assert_eq!(buffer[8..16], (2 * 46_386_204_153_304_124u64).to_le_bytes());
+        let lane = 46_386_204_153_304_124u64.wrapping_mul(HASH_FACTOR);
+        assert_eq!(buffer[32..], lane.to_le_bytes());
+    }
+}

@@ -1,0 +1,191 @@
+//! The header at the start of every verified interval.
+//!
+//! Little endian. Two layouts are about: the current one of 48 bytes, which carries a version number, and the first one of 40
+//! bytes, which the programs of most distributions still write.
+
+use serde::{Deserialize, Serialize};
+
+/// First two bytes of a header.
+pub const MAGIC: u16 = 0xacca;
+/// Version number of the current layout.
+const VERSION: u8 = 0x81;
+
+/// The layouts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum HeaderFormat {
+    /// 48 bytes, since fio's data format got a version number.
+    Current,
+    /// 40 bytes, without a version number; fio 3.33 writes it.
+    First,
+}
+
+impl HeaderFormat {
+    /// Bytes of a header.
+    pub fn length(self) -> usize {
+        match self {
+            HeaderFormat::Current => 48,
+            HeaderFormat::First => 40,
+        }
+    }
+
+    /// The layout that bytes claim to have.
+    pub fn of(bytes: &[u8]) -> HeaderFormat {
+        match bytes {
+            // The first layout has the high byte of a small number here.
+            [_, _, _, 0, ..] => HeaderFormat::First,
+            _ => HeaderFormat::Current,
+        }
+    }
+
+    /// How the number of a write looks in a header: the first layout keeps 16 bits of it.
+    pub fn number(self, number: u64) -> u64 {
+        match self {
+            HeaderFormat::Current => number,
+            HeaderFormat::First => number & 0xffff,
+        }
+    }
+
+    /// Bytes that the checksum of the header covers; it lies behind them.
+    fn covered(self) -> usize {
+        self.length() - 4
+    }
+}
+
+/// What a header says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// [`MAGIC`] in a sound header.
+    pub magic: u16,
+    /// Layout.
+    pub format: HeaderFormat,
+    /// Number of the method; with another version than the known one, more than a byte.
+    pub kind: u16,
+    /// Bytes of the interval.
+    pub length: u32,
+    /// Seed of the whole write; 0 with a pattern.
+    pub seed: u64,
+    /// First byte of the interval in its file.
+    pub offset: u64,
+    /// Time of the write, monotonic clock: seconds.
+    pub seconds: u32,
+    /// Nanoseconds of it.
+    pub nanoseconds: u32,
+    /// How many writes the job had issued before.
+    pub number: u64,
+    /// Number of the clone, from 1.
+    pub thread: u16,
+    /// CRC-32C of what stands before it.
+    pub checksum: u32,
+}
+
+impl Header {
+    /// Reads the header at the start of an interval; `None` when there is no room for one.
+    pub fn decode(bytes: &[u8]) -> Option<Header> {
+        let format = HeaderFormat::of(bytes);
+        let fields = bytes.get(..format.length())?;
+        let u16_at = |at: usize| u16::from_le_bytes([fields[at], fields[at + 1]]);
+        let u32_at = |at: usize| u32::from(u16_at(at)) | u32::from(u16_at(at + 2)) << 16;
+        let u64_at = |at: usize| u64::from(u32_at(at)) | u64::from(u32_at(at + 4)) << 32;
+        let (kind, number, thread) = match format {
+            HeaderFormat::Current if fields[2] == VERSION => (u16::from(fields[3]), u64_at(32), u16_at(40)),
+            HeaderFormat::Current => (u16_at(2), u64_at(32), u16_at(40)),
+            HeaderFormat::First => (u16_at(2), u64::from(u16_at(34)), u16_at(32)),
+        };
+        Some(Header {
+            magic: u16_at(0),
+            format,
+            kind,
+            length: u32_at(4),
+            seed: u64_at(8),
+            offset: u64_at(16),
+            seconds: u32_at(24),
+            nanoseconds: u32_at(28),
+            number,
+            thread,
+            checksum: u32_at(format.covered()),
+        })
+    }
+
+    /// Writes the header with its own checksum to the start of `bytes`, which must have room for it. Two bytes of the current
+    /// layout have no meaning and stay as they are.
+    pub fn encode(&self, bytes: &mut [u8]) {
+        let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
+        put(0, &self.magic.to_le_bytes());
+        put(4, &self.length.to_le_bytes());
+        put(8, &self.seed.to_le_bytes());
+        put(16, &self.offset.to_le_bytes());
+        put(24, &self.seconds.to_le_bytes());
+        put(28, &self.nanoseconds.to_le_bytes());
+        match self.format {
+            HeaderFormat::Current => {
+                put(2, &[VERSION, self.kind as u8]);
+                put(32, &self.number.to_le_bytes());
+                put(40, &self.thread.to_le_bytes());
+            }
+            HeaderFormat::First => {
+                put(2, &self.kind.to_le_bytes());
+                put(32, &self.thread.to_le_bytes());
+                put(34, &(self.number as u16).to_le_bytes());
+            }
+        }
+        let checksum = Header::checksum_of(bytes, self.format);
+        bytes[self.format.covered()..self.format.length()].copy_from_slice(&checksum.to_le_bytes());
+    }
+
+    /// The checksum that the header at the start of `bytes` should have.
+    pub fn checksum_of(bytes: &[u8], format: HeaderFormat) -> u32 {
+        !crc32c::crc32c(&bytes[..format.covered()])
+    }
+
+    /// True when the header is whole: right magic, right checksum.
+    pub fn is_sound(&self, bytes: &[u8]) -> bool {
+        self.magic == MAGIC && self.checksum == Header::checksum_of(bytes, self.format)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first header of a file that fio 3.33 wrote with verify=md5.
+    const FIRST: [u8; 40] = [
+        0xca, 0xac, 0x02, 0x00, 0x00, 0x10, 0x00, 0x00, 0x3c, 0x54, 0x09, 0xc5, 0x01, 0xcc, 0xa4, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xed, 0x99, 0x41, 0x06, 0x01, 0x00,
+        0x00, 0x00, 0x07, 0xb4, 0xe7, 0x70,
+    ];
+
+    #[test]
+    fn a_header_of_fio_3_33() {
+        let header = Header::decode(&FIRST).expect("room");
+        assert!(header.is_sound(&FIRST), "{:x}", Header::checksum_of(&FIRST, HeaderFormat::First));
+        assert_eq!((header.kind, header.length, header.offset), (2, 4096, 0));
+        assert_eq!((header.seed, header.number, header.thread), (46_386_204_153_304_124, 0, 1));
+        let mut again = [0; 40];
+        header.encode(&mut again);
+        assert_eq!(again, FIRST);
+    }
+
+    #[test]
+    fn the_current_layout() {
+        let header = Header {
+            magic: MAGIC,
+            format: HeaderFormat::Current,
+            kind: 5,
+            length: 512,
+            seed: 7,
+            offset: 1 << 40,
+            seconds: 3,
+            nanoseconds: 4,
+            number: 1 << 33,
+            thread: 9,
+            checksum: 0,
+        };
+        let mut bytes = [0xee; 48];
+        header.encode(&mut bytes);
+        assert_eq!(bytes[..4], [0xca, 0xac, 0x81, 5]);
+        assert_eq!(bytes[42..44], [0xee, 0xee]);
+        let read = Header::decode(&bytes).expect("room");
+        assert!(read.is_sound(&bytes));
+        assert_eq!(Header { checksum: 0, ..read }, header);
+    }
+}

@@ -1,0 +1,74 @@
+//! The content of a verified write: filled from its seed, with a header in front of every interval.
+
+use crate::checksum::{checksum, first_format};
+use crate::header::{Header, HeaderFormat, MAGIC};
+use crate::rule::Rule;
+
+/// What is known of one write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// Seed of its content.
+    pub seed: u64,
+    /// First byte in the file.
+    pub offset: u64,
+    /// How many writes the job had issued before.
+    pub number: u64,
+    /// Number of the clone, from 1.
+    pub thread: u16,
+    /// When it was issued, monotonic clock, ns.
+    pub time_ns: u64,
+}
+
+/// Makes the content of a write.
+pub fn stamp(rule: &Rule, buffer: &mut [u8], write: &Write) {
+    rule.fill(buffer, write.seed, write.offset);
+    if !rule.method.has_header() {
+        return;
+    }
+    let interval = rule.interval_of(buffer.len());
+    for (index, part) in buffer.chunks_mut(interval.max(1)).enumerate() {
+        stamp_interval(rule, part, write, write.offset + (index * interval) as u64);
+        exchange(rule, part, rule.header_room(rule.format));
+    }
+}
+
+/// Puts header and checksum to the start of an interval that has its content.
+pub(crate) fn stamp_interval(rule: &Rule, part: &mut [u8], write: &Write, offset: u64) {
+    let room = rule.header_room(rule.format);
+    if part.len() < room {
+        return;
+    }
+    let header = Header {
+        magic: MAGIC,
+        format: rule.format,
+        kind: rule.method as u16,
+        length: part.len() as u32,
+        // With a pattern nothing comes from the seed.
+        seed: if rule.pattern.is_some() { 0 } else { write.seed },
+        offset,
+        seconds: (write.time_ns / 1_000_000_000) as u32,
+        nanoseconds: (write.time_ns % 1_000_000_000) as u32,
+        number: rule.format.number(write.number),
+        thread: write.thread,
+        checksum: 0,
+    };
+    header.encode(part);
+    let (front, data) = part.split_at_mut(room);
+    let place = &mut front[rule.format.length()..];
+    if rule.format == HeaderFormat::First && first_format::store(rule.method, data, place) {
+        return;
+    }
+    let sum = checksum(rule.method, data);
+    place.fill(0);
+    place[..sum.bytes().len()].copy_from_slice(sum.bytes());
+}
+
+/// `verify_offset`: the header changes places with as many bytes from that offset on. Doing it twice undoes it.
+pub(crate) fn exchange(rule: &Rule, part: &mut [u8], room: usize) {
+    let at = rule.header_offset as usize;
+    if at < room || at + room > part.len() {
+        return;
+    }
+    let (front, back) = part.split_at_mut(at);
+    front[..room].swap_with_slice(&mut back[..room]);
+}

@@ -1,0 +1,420 @@
+//! What happened to a block that is not what it should be.
+
+use crate::check::format_of;
+use crate::header::{Header, HeaderFormat, MAGIC};
+use crate::method::Method;
+use crate::rule::Rule;
+use crate::stamp::{Write, exchange, stamp_interval};
+use serde::{Deserialize, Serialize};
+
+/// What storage moves at a time: a torn write changes from new to old at such a border.
+const SECTOR: usize = 512;
+/// More flipped bits than this are called damage.
+const MOST_FLIPS: usize = 32;
+
+/// What happened, as far as the bytes tell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "class", rename_all = "snake_case")]
+pub enum Verdict {
+    /// Nothing but zeros: the write never arrived.
+    NeverWritten,
+    /// An earlier write of the same block is there whole; the latest is not.
+    Stale {
+        /// Sequence number of what is there.
+        found_number: u64,
+    },
+    /// Some sectors hold the latest write, the others do not.
+    Torn {
+        /// Sectors of 512 bytes with the latest data.
+        new_sectors: u32,
+        /// All sectors of the block.
+        sectors: u32,
+        /// What the others hold.
+        rest: TornRest,
+    },
+    /// The block of another place of the same file is here.
+    Misdirected {
+        /// Where it belongs.
+        belongs_at: u64,
+        /// Its sequence number.
+        found_number: u64,
+    },
+    /// The block of another file, or of another job, is here.
+    WrongFile {
+        /// The file it belongs to, if this job wrote it.
+        belongs_to: Option<String>,
+        /// The clone that wrote it.
+        found_thread: u16,
+        /// Where it belongs in that file.
+        belongs_at: u64,
+    },
+    /// Single bits are wrong.
+    BitFlips {
+        /// Their numbers, from the first bit of the block: byte times 8 plus bit, the lowest bit being 0.
+        bits: Vec<u64>,
+    },
+    /// Something else is in a part of the block.
+    Damaged {
+        /// First wrong byte of the block.
+        first: u64,
+        /// Last wrong byte of the block.
+        last: u64,
+        /// Wrong bytes.
+        bytes: u64,
+        /// All wrong bytes are zero.
+        zeroed: bool,
+    },
+    /// No block of a verified job.
+    Unrecognised,
+}
+
+/// What the old sectors of a torn write hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TornRest {
+    /// An earlier write of the block.
+    EarlierWrite,
+    /// Zeros.
+    Zeros,
+    /// Something else.
+    Other,
+}
+
+impl Verdict {
+    /// The name of the class in reports.
+    pub fn class(&self) -> &'static str {
+        match self {
+            Verdict::NeverWritten => "never_written",
+            Verdict::Stale { .. } => "stale",
+            Verdict::Torn { .. } => "torn",
+            Verdict::Misdirected { .. } => "misdirected",
+            Verdict::WrongFile { .. } => "wrong_file",
+            Verdict::BitFlips { .. } => "bit_flips",
+            Verdict::Damaged { .. } => "damaged",
+            Verdict::Unrecognised => "unrecognised",
+        }
+    }
+
+    /// One sentence for people.
+    pub fn sentence(&self) -> String {
+        match self {
+            Verdict::NeverWritten => "never written: the block holds nothing but zeros".to_owned(),
+            Verdict::Stale { found_number } => {
+                format!("stale generation: the block holds the earlier write number {found_number}")
+            }
+            Verdict::Torn { new_sectors, sectors, rest } => {
+                let rest = match rest {
+                    TornRest::EarlierWrite => "an earlier write",
+                    TornRest::Zeros => "zeros",
+                    TornRest::Other => "something else",
+                };
+                format!("torn write: {new_sectors} of {sectors} sectors hold the write, the others {rest}")
+            }
+            Verdict::Misdirected { belongs_at, found_number } => {
+                format!("misdirected write: write number {found_number} for offset {belongs_at} is here")
+            }
+            Verdict::WrongFile { belongs_to, found_thread, belongs_at } => match belongs_to {
+                Some(file) => format!("wrong file: the block belongs to {file} at offset {belongs_at}"),
+                None => format!(
+                    "wrong file: a block of clone {found_thread} for offset {belongs_at} of another file"
+                ),
+            },
+            Verdict::BitFlips { bits } => {
+                let places: Vec<String> =
+                    bits.iter().take(8).map(|bit| format!("byte {} bit {}", bit / 8, bit % 8)).collect();
+                let more = if bits.len() > 8 { ", ..." } else { "" };
+                format!("{} flipped bit(s): {}{more}", bits.len(), places.join(", "))
+            }
+            Verdict::Damaged { first, last, bytes, zeroed } => {
+                let how = if *zeroed { "zeroed" } else { "overwritten" };
+                format!("damaged: {bytes} byte(s) {how} between byte {first} and byte {last} of the block")
+            }
+            Verdict::Unrecognised => "unrecognised: this is no block of a verified job".to_owned(),
+        }
+    }
+}
+
+/// What is known about the writes of a job beside the one expected.
+pub trait History {
+    /// The write before `number` that last covered this place of the file under test, and the length of that write.
+    fn earlier(&self, offset: u64, number: u64) -> Option<(Write, usize)>;
+
+    /// The file of the write with this number and seed if it is not the one under test.
+    fn other_file(&self, number: u64, seed: u64) -> Option<String>;
+}
+
+/// No history at all.
+pub struct NoHistory;
+
+impl History for NoHistory {
+    fn earlier(&self, _offset: u64, _number: u64) -> Option<(Write, usize)> {
+        None
+    }
+
+    fn other_file(&self, _number: u64, _seed: u64) -> Option<String> {
+        None
+    }
+}
+
+/// An interval under suspicion.
+#[derive(Clone, Copy, Debug)]
+pub struct Suspect<'a> {
+    /// What was read.
+    pub bytes: &'a [u8],
+    /// First byte in the file.
+    pub offset: u64,
+    /// The write that should be there, and its length; `None` when the job has not written it.
+    pub expected: Option<(&'a Write, usize)>,
+    /// Number of the clone whose data it should be; 0 for any.
+    pub thread: u16,
+}
+
+/// Says what happened to an interval that [`check`](crate::check::check) found wrong.
+pub fn classify(rule: &Rule, suspect: &Suspect<'_>, history: &dyn History) -> Verdict {
+    if suspect.bytes.iter().all(|&byte| byte == 0) {
+        return Verdict::NeverWritten;
+    }
+    if !rule.method.has_header() {
+        return match expected_interval(rule, suspect, None) {
+            Some(wanted) => compare(rule, suspect, &wanted, history),
+            None => Verdict::Unrecognised,
+        };
+    }
+    let mut bytes = suspect.bytes.to_vec();
+    let format = format_of(rule, &bytes);
+    exchange(rule, &mut bytes, rule.header_room(format));
+    let header = Header::decode(&bytes);
+    if let Some(header) = header
+        && header.is_sound(&bytes)
+        && is_whole(rule, &header, &bytes, suspect)
+        && let Some(verdict) = displaced(&header, suspect, history)
+    {
+        return verdict;
+    }
+    // A header that was read may be wrong itself; only what cannot be known otherwise is taken from it.
+    match expected_interval(rule, suspect, header.as_ref()) {
+        Some(wanted) => compare(rule, &Suspect { bytes: &bytes, ..*suspect }, &wanted, history),
+        None => Verdict::Unrecognised,
+    }
+}
+
+/// True when the data behind a sound header is what the header promises: it was written that way.
+fn is_whole(rule: &Rule, header: &Header, bytes: &[u8], suspect: &Suspect<'_>) -> bool {
+    if header.kind != rule.method as u16 || header.length as usize != bytes.len() {
+        return false;
+    }
+    let write_offset = write_start(header, suspect);
+    let Some(write_offset) = write_offset else { return false };
+    let write = Write {
+        seed: header.seed,
+        offset: write_offset,
+        number: header.number,
+        thread: header.thread,
+        time_ns: u64::from(header.seconds) * 1_000_000_000 + u64::from(header.nanoseconds),
+    };
+    let length = suspect.expected.map_or(bytes.len(), |(_, length)| length);
+    if rule.method == Method::Meta {
+        // Headers alone are checked, so the data says nothing.
+        return true;
+    }
+    let made = made_interval(rule, &write, length, header.offset, bytes.len(), header.format, Some(bytes));
+    made.is_some_and(|made| made == bytes)
+}
+
+/// First byte of the write that a header's interval is a part of, as far as it can be known: writes of one job have one length
+/// or, where they have not, lie as the one expected here.
+fn write_start(header: &Header, suspect: &Suspect<'_>) -> Option<u64> {
+    match suspect.expected {
+        Some((write, length)) if length > header.length as usize => {
+            let part = suspect.offset - write.offset;
+            // The other write may be cut into intervals differently, but most often is not.
+            let same_place = header.offset.checked_sub(part)?;
+            Some(if header.offset == suspect.offset { write.offset } else { same_place })
+        }
+        _ => Some(header.offset),
+    }
+}
+
+/// A whole block that does not belong here, or not any more.
+fn displaced(header: &Header, suspect: &Suspect<'_>, history: &dyn History) -> Option<Verdict> {
+    let foreign = suspect.thread != 0 && header.thread != suspect.thread;
+    let elsewhere = history.other_file(header.number, header.seed);
+    if foreign || elsewhere.is_some() {
+        return Some(Verdict::WrongFile {
+            belongs_to: elsewhere,
+            found_thread: header.thread,
+            belongs_at: header.offset,
+        });
+    }
+    if header.offset != suspect.offset {
+        return Some(Verdict::Misdirected { belongs_at: header.offset, found_number: header.number });
+    }
+    let (write, _) = suspect.expected?;
+    let is_other = header.number != header.format.number(write.number);
+    is_other.then_some(Verdict::Stale { found_number: header.number })
+}
+
+/// What the interval should hold, with its header in front; the layout and the time of the write come from `found`.
+fn expected_interval(rule: &Rule, suspect: &Suspect<'_>, found: Option<&Header>) -> Option<Vec<u8>> {
+    let length = suspect.bytes.len();
+    let sound = found.filter(|header| header.magic == MAGIC);
+    match suspect.expected {
+        Some((write, write_length)) => {
+            let time_ns = sound
+                .map_or(write.time_ns, |h| u64::from(h.seconds) * 1_000_000_000 + u64::from(h.nanoseconds));
+            let format = sound.map_or(rule.format, |header| header.format);
+            let write = Write { time_ns, ..*write };
+            made_interval(rule, &write, write_length, suspect.offset, length, format, Some(suspect.bytes))
+        }
+        // Nobody knows what was written but the header itself.
+        None => {
+            let header = sound?;
+            let write = Write {
+                seed: header.seed,
+                offset: suspect.offset,
+                number: header.number,
+                thread: header.thread,
+                time_ns: u64::from(header.seconds) * 1_000_000_000 + u64::from(header.nanoseconds),
+            };
+            made_interval(rule, &write, length, suspect.offset, length, header.format, Some(suspect.bytes))
+        }
+    }
+}
+
+/// Makes one interval of a write, header in front. Bytes without meaning are those of `like`.
+fn made_interval(
+    rule: &Rule,
+    write: &Write,
+    write_length: usize,
+    offset: u64,
+    length: usize,
+    format: HeaderFormat,
+    like: Option<&[u8]>,
+) -> Option<Vec<u8>> {
+    let start = usize::try_from(offset.checked_sub(write.offset)?).ok()?;
+    let mut whole = vec![0; write_length.max(start + length)];
+    rule.fill(&mut whole, write.seed, write.offset);
+    let mut part = whole.get(start..start + length)?.to_vec();
+    if rule.method.has_header() {
+        let rule = Rule { format, ..rule.clone() };
+        const MEANINGLESS: std::ops::Range<usize> = 42..44;
+        if format == HeaderFormat::Current
+            && let Some(bytes) = like.and_then(|bytes| bytes.get(MEANINGLESS))
+            && part.len() >= format.length()
+        {
+            part[MEANINGLESS].copy_from_slice(bytes);
+        }
+        stamp_interval(&rule, &mut part, write, offset);
+    }
+    Some(part)
+}
+
+/// Says in what way bytes differ from those wanted. Both have their header in front.
+fn compare(rule: &Rule, suspect: &Suspect<'_>, wanted: &[u8], history: &dyn History) -> Verdict {
+    let found = suspect.bytes;
+    let differences: Vec<usize> = (0..found.len()).filter(|&at| found[at] != wanted[at]).collect();
+    let (Some(&first), Some(&last)) = (differences.first(), differences.last()) else {
+        // Only its time can be wrong, which nobody else knows: one of its bits and its checksum disagree.
+        return Verdict::Unrecognised;
+    };
+    if let Some(bits) = flips(rule, found, wanted, &differences) {
+        return Verdict::BitFlips { bits };
+    }
+    if let Some(torn) = torn(rule, suspect, wanted, history) {
+        return torn;
+    }
+    if differences.len() * 2 > found.len() && Header::decode(found).is_none_or(|header| header.magic != MAGIC)
+    {
+        return Verdict::Unrecognised;
+    }
+    Verdict::Damaged {
+        first: first as u64,
+        last: last as u64,
+        bytes: differences.len() as u64,
+        zeroed: differences.iter().all(|&at| found[at] == 0),
+    }
+}
+
+/// The flipped bits, if there are no more than a few.
+fn flips(rule: &Rule, found: &[u8], wanted: &[u8], differences: &[usize]) -> Option<Vec<u64>> {
+    let bits: Vec<u64> = differences
+        .iter()
+        .flat_map(|&at| {
+            (0..8)
+                .filter(move |bit| (found[at] ^ wanted[at]) >> bit & 1 == 1)
+                .map(move |bit| (at * 8 + bit) as u64)
+        })
+        .take(MOST_FLIPS + 1)
+        .collect();
+    // A flip in the time of a header shows as a wrong checksum of the header made with that time.
+    let format = HeaderFormat::of(found);
+    let checksum = format.length() - 4..format.length();
+    if rule.method.has_header()
+        && differences.iter().all(|at| checksum.contains(at))
+        && bits.len() > 1
+        && let Some(bit) = single_flip_in_header(found, format)
+    {
+        return Some(vec![bit]);
+    }
+    (bits.len() <= MOST_FLIPS).then_some(bits)
+}
+
+/// The one bit of a header that, turned round, makes its checksum right.
+fn single_flip_in_header(found: &[u8], format: HeaderFormat) -> Option<u64> {
+    let mut header = found.get(..format.length())?.to_vec();
+    let stored = Header::decode(&header)?.checksum;
+    (0..(format.length() - 4) * 8).map(|bit| bit as u64).find(|&bit| {
+        let (at, mask) = ((bit / 8) as usize, 1 << (bit % 8));
+        header[at] ^= mask;
+        let fits = Header::checksum_of(&header, format) == stored;
+        header[at] ^= mask;
+        fits
+    })
+}
+
+/// Some sectors as they should be, the others not.
+fn torn(rule: &Rule, suspect: &Suspect<'_>, wanted: &[u8], history: &dyn History) -> Option<Verdict> {
+    let found = suspect.bytes;
+    let sectors = found.len().div_ceil(SECTOR);
+    let is_new: Vec<bool> = found.chunks(SECTOR).zip(wanted.chunks(SECTOR)).map(|(a, b)| a == b).collect();
+    let new_sectors = is_new.iter().filter(|&&new| new).count();
+    if new_sectors == 0 || new_sectors == sectors {
+        return None;
+    }
+    let old: Vec<(usize, &[u8])> =
+        found.chunks(SECTOR).enumerate().filter(|(index, _)| !is_new[*index]).collect();
+    let zeros = old.iter().all(|(_, sector)| sector.iter().all(|&byte| byte == 0));
+    let earlier = suspect
+        .expected
+        .and_then(|(write, _)| history.earlier(suspect.offset, write.number))
+        .and_then(|(write, length)| earlier_bytes(rule, suspect, &write, length));
+    let matches_earlier = earlier.is_some_and(|earlier| {
+        old.iter().all(|(index, sector)| {
+            let from = index * SECTOR;
+            // The header of the earlier write has a time that nobody remembers, in its first sector.
+            let skipped = if *index == 0 { HeaderFormat::Current.length() } else { 0 };
+            earlier.get(from + skipped..from + sector.len()) == sector.get(skipped..)
+        })
+    });
+    let rest = match (zeros, matches_earlier) {
+        (true, _) => TornRest::Zeros,
+        (_, true) => TornRest::EarlierWrite,
+        // Whole sectors that are all wrong: each differs over its whole length.
+        _ if old.iter().all(|(index, sector)| is_replaced(sector, &wanted[index * SECTOR..])) => {
+            TornRest::Other
+        }
+        _ => return None,
+    };
+    Some(Verdict::Torn { new_sectors: new_sectors as u32, sectors: sectors as u32, rest })
+}
+
+fn earlier_bytes(rule: &Rule, suspect: &Suspect<'_>, write: &Write, length: usize) -> Option<Vec<u8>> {
+    let format = HeaderFormat::of(suspect.bytes);
+    made_interval(rule, write, length, suspect.offset, suspect.bytes.len(), format, None)
+}
+
+/// True when hardly a byte of the sector is the one wanted.
+fn is_replaced(sector: &[u8], wanted: &[u8]) -> bool {
+    let same = sector.iter().zip(wanted).filter(|(a, b)| a == b).count();
+    same * 8 < sector.len()
+}
