@@ -19,5 +19,6 @@ pub mod scheduling;
 pub mod shell;
 pub mod signal;
 pub mod usage;
+pub mod zoned;
 
 pub use errno::Errno;

@@ -62,6 +62,12 @@ pub fn kill(pid: u32, signal: i32) {
     unsafe { libc::kill(pid as libc::pid_t, signal) };
 }
 
+/// True while there is such a process.
+pub fn exists(pid: u32) -> bool {
+    // SAFETY: no memory is passed; signal 0 only asks.
+    unsafe { libc::kill(pid as libc::pid_t, 0) == 0 || Errno::last() != Errno(libc::ESRCH) }
+}
+
 /// Sends a signal to all of a process group; one that is gone is no error.
 pub fn kill_group(leader: u32, signal: i32) {
     // SAFETY: no memory is passed.
