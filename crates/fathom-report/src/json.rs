@@ -9,6 +9,7 @@ mod steady;
 use crate::Format;
 use crate::ctime::ctime;
 use fathom_stats::report::{DiskReport, IdlenessReport, JobChoices, RunReport};
+use fathom_stats::slices::{LIMITS, SliceReport};
 use layout::Object;
 use std::io;
 
@@ -76,12 +77,32 @@ fn document(report: &RunReport, with_bins: bool) -> Object {
     if let Some(report) = &report.idleness {
         object.add("cpu_idleness", idleness(report));
     }
+    if let Some(report) = &report.slices {
+        object.add("fathom slices", slices(report));
+    }
     if !report.choices.is_empty() {
         object.add("fathom jobs", report.choices.iter().map(choices).collect::<Vec<Object>>());
     }
     if !report.notes.is_empty() {
         object.add("fathom notes", report.notes.iter().map(String::as_str).collect::<Vec<&str>>());
     }
+    object
+}
+
+/// Shares of slow reads in percent, slice by slice, and the verdict.
+fn slices(report: &SliceReport) -> Object {
+    let slices = report.slices.iter().map(|slice| {
+        let mut object = Object::default();
+        object.add("reads", slice.reads);
+        for (share, (limit_ns, _)) in slice.percent_above().iter().zip(LIMITS) {
+            object.add(format!("percent_above_{}ms", limit_ns / 1_000_000), *share);
+        }
+        object
+    });
+    let mut object = Object::default();
+    object.add("passed", report.passed());
+    object.add("interrupted", report.is_interrupted);
+    object.add("slices", slices.collect::<Vec<Object>>());
     object
 }
 

@@ -4,6 +4,7 @@ mod disks;
 mod group;
 mod job;
 mod latency;
+mod slices;
 mod steady;
 
 use crate::Format;
@@ -19,7 +20,11 @@ impl Format for Normal {
     }
 
     fn write(&self, report: &RunReport, out: &mut dyn io::Write) -> io::Result<()> {
-        let mut text = String::from("\n");
+        let mut text = String::new();
+        if let Some(slices) = &report.slices {
+            slices::append(&mut text, slices);
+        }
+        text.push('\n');
         for entry in report.jobs.iter().filter(|job| !job.is_empty()) {
             job::append(&mut text, entry, report);
         }

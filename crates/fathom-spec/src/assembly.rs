@@ -121,15 +121,15 @@ impl<'a> Assembly<'a> {
     /// Takes in the jobs of the profile, if there is one. What the command line sets for all jobs comes before what the
     /// profile sets for all of its.
     pub(crate) fn read_profile(&mut self) -> Result<(), Rejected> {
-        let Some(profile) = self.program.profile.clone() else { return Ok(()) };
-        let Some(text) = profiles::text(&profile) else { return Ok(()) };
-        for (name, value) in profiles::own_options(&profile, &self.defaults) {
+        let Some(profile) = self.program.profile.as_deref().and_then(profiles::find) else { return Ok(()) };
+        for (name, value) in (profile.meanings)(&self.defaults) {
             let raw = RawOption { name: name.to_owned(), value: Some(value), origin: Origin::CommandLine };
             if let Some(definition) = find_job_option(name) {
                 self.assign_default(definition, &raw)?;
             }
         }
-        let mut file = job_file::read_text(text, &profile, self.source);
+        self.messages.extend((profile.notes)(&self.defaults));
+        let mut file = (profile.jobs)(&self.defaults, self.source);
         let given = &self.defaults;
         for section in file.sections.iter_mut().filter(|section| section.is_global()) {
             section.options.retain(|option| {
@@ -142,14 +142,15 @@ impl<'a> Assembly<'a> {
 
     /// Says which options of a profile stand there without it.
     pub(crate) fn note_idle_profile_options(&mut self) {
-        if self.program.profile.is_some() {
-            return;
-        }
-        let jobs = self.jobs.iter().chain([&self.defaults]);
-        let idle = profiles::TIOBENCH_OPTIONS.iter().filter(|name| jobs.clone().any(|job| job.is_set(name)));
-        let notes = idle
-            .map(|name| Message::stdout(format!("fathom: {name} has no effect without --profile=tiobench")));
-        self.messages.extend(notes.collect::<Vec<_>>());
+        let jobs: Vec<&JobSpec> = self.jobs.iter().chain([&self.defaults]).collect();
+        let others =
+            profiles::PROFILES.iter().filter(|profile| self.program.profile.as_deref() != Some(profile.name));
+        let idle = others.flat_map(|profile| {
+            let given = profile.own_options.iter().filter(|name| jobs.iter().any(|job| job.is_set(name)));
+            given.map(|name| format!("fathom: {name} has no effect without --profile={}", profile.name))
+        });
+        let notes: Vec<Message> = idle.map(Message::stdout).collect();
+        self.messages.extend(notes);
     }
 
     fn take_in(&mut self, file: JobFile, further: bool) -> Result<(), Rejected> {

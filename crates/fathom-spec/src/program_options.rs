@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::diagnostic::Diagnostic;
 use crate::help;
 use crate::outcome::{Message, Reply};
+use crate::profiles;
 use crate::spec::{Eta, IdleProfile, Origin, OutputFormats, ProgramOptions};
 use crate::value::{TimeUnit, parse_time};
 
@@ -161,12 +162,10 @@ pub(crate) fn apply(
                 return fail(&[line], option.name, value, "expected a version from 2 to 5");
             }
         },
-        "profile" if !matches!(text, "tiobench" | "act") => {
+        "profile" if profiles::find(text).is_none() => {
             let line = format!("fio: profile '{text}' not found");
             return fail(&[line], option.name, value, "expected tiobench or act");
         }
-        // Its hourly table and its verdict are not built.
-        "profile" if text == "act" => return refuse(option, value),
         "profile" => program.profile = Some(text.to_owned()),
         _ if !option.built => return refuse(option, value),
         "parse-only" => program.parse_only = true,

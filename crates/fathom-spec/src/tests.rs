@@ -220,7 +220,6 @@ fn what_is_not_built_is_refused_by_name() {
         ("--name=a --ioengine=net", "option ioengine=net is"),
         ("--name=a --ioengine=external:/x.so", "option ioengine=external:/x.so is"),
         ("--trigger=x --name=a", "option --trigger=x is"),
-        ("--name=a --load=2", "option load=2 is"),
         ("--server", "option --server is"),
     ] {
         let (exit, _, errors) = reply(arguments, &source);

@@ -12,6 +12,7 @@ pub mod live;
 pub mod report;
 pub mod samples;
 pub mod series;
+pub mod slices;
 pub mod steady_state;
 
 pub use histogram::Histogram;

@@ -6,6 +6,7 @@
 use crate::interval::IntervalReport;
 use crate::latency::LatencyStats;
 use crate::series::SampleStats;
+use crate::slices::SliceReport;
 use serde::{Deserialize, Serialize};
 
 /// Number of I/O directions that carry data or addresses: read, write, trim.
@@ -75,6 +76,9 @@ pub struct RunReport {
     /// What happened since the previous report of the run, where reports are made at intervals.
     #[serde(default)]
     pub interval: Option<IntervalReport>,
+    /// Slow reads by slices of time, for the profile that asks for them.
+    #[serde(default)]
+    pub slices: Option<SliceReport>,
 }
 
 /// Choices that fathom made for a job, so that a reader knows what was measured.

@@ -6,7 +6,7 @@ use fathom_report::header::{JobHeader, layout_line, starting_line};
 use fathom_report::{Format, by_name};
 use fathom_run::message::Message;
 use fathom_run::plan::{Plan, WorkerPlan, moves_no_data};
-use fathom_run::supervisor::{self, Idleness, Observer, Options, RunWorker, StartError};
+use fathom_run::supervisor::{self, Idleness, Observer, Options, RunWorker, SliceRule, StartError};
 use fathom_spec::options::description::KbBase;
 use fathom_spec::{Eta, IdleProfile, JobSpec, OutputFormats, RunSpec};
 use fathom_stats::live::LiveTick;
@@ -69,6 +69,7 @@ fn supervise(spec: &RunSpec, plan: &Plan, calibration: Calibration, output: Outp
             IdleProfile::System => Idleness::System,
             IdleProfile::PerCpu => Idleness::PerCpu,
         }),
+        slices: slices(spec),
         version: COMPATIBLE_VERSION,
     };
     let terse_version = spec.program.terse_version;
@@ -95,6 +96,14 @@ fn supervise(spec: &RunSpec, plan: &Plan, calibration: Calibration, output: Outp
             ExitCode::from(exit::SETUP_FAILED)
         }
     }
+}
+
+/// `--profile=act` judges a device by every hour of its test.
+fn slices(spec: &RunSpec) -> Option<SliceRule> {
+    let length = Duration::from_secs(3600);
+    let longest = spec.jobs.iter().map(|job| job.time.runtime).max()?;
+    let count = longest.as_nanos().div_ceil(length.as_nanos()).max(1) as u64;
+    (spec.program.profile.as_deref() == Some("act")).then_some(SliceRule { length, count })
 }
 
 /// `--idle-prof=calibrate`: how long the unit of work takes by which idleness is measured.

@@ -41,6 +41,7 @@ impl<O: Observer> Supervisor<'_, O> {
             groups: self.groups(&clones),
             jobs: self.merged(clones, |entry| entry.group_id, JobReport::merge),
             interval,
+            slices: if is_last { self.slice_report() } else { None },
             idleness: self.idleness(),
             disks: self.disks.report(),
             choices: self.choices(),

@@ -12,6 +12,7 @@ mod live;
 mod logs;
 mod schedule;
 mod series;
+mod slices;
 mod spawn;
 mod steady;
 mod watch;
@@ -34,6 +35,8 @@ use fathom_sys::usage::Usage;
 use interval::IntervalWatch;
 use logs::LogWriter;
 use series::Series;
+pub use slices::SliceRule;
+use slices::SliceWatch;
 use std::path::PathBuf;
 use std::time::Duration;
 use steady::SteadyGroup;
@@ -60,6 +63,8 @@ pub struct Options {
     pub status_interval: Option<Duration>,
     /// Measure how idle the processors are.
     pub idleness: Option<Idleness>,
+    /// Tell the shares of slow reads by slices of time.
+    pub slices: Option<SliceRule>,
     /// Version for the report.
     pub version: &'static str,
 }
@@ -150,6 +155,7 @@ struct Supervisor<'a, O> {
     intervals: Option<IntervalWatch>,
     idle: Option<IdleProcess>,
     steady: Vec<SteadyGroup>,
+    slices: Option<SliceWatch>,
     notes: Vec<String>,
     started_ns: u64,
     batch: u32,
@@ -194,6 +200,7 @@ pub fn run<O: Observer>(
         intervals: None,
         idle: None,
         steady: steady::groups(plan),
+        slices: options.slices.and_then(|rule| SliceWatch::of(rule, plan)),
         notes: Vec::new(),
         started_ns: monotonic_ns(),
         batch: 0,

@@ -1,7 +1,8 @@
 //! Built-in workloads.
 
-use crate::support::program::Launch;
-use crate::support::{KIB, json, scratch};
+use crate::support::program::{self, Launch};
+use crate::support::{KIB, file_of, json, scratch, skip};
+use std::path::Path;
 
 #[test]
 fn tiobench_runs_its_four_phases() {
@@ -57,13 +58,140 @@ fn what_a_profile_is_not_is_told() {
     let directory = scratch();
     let lines = |words: &str| Launch::fathom(directory.path()).words(words).run();
     assert!(lines("--profile=none").stderr.contains("fio: profile 'none' not found"));
-    let refused = lines("--profile=act --device-names=/dev/null");
+    let refused = lines("--profile=act");
     assert_eq!(refused.code(), 1);
-    assert!(refused.stderr.contains("--profile=act is known but not built yet"), "{}", refused.stderr);
+    let line =
+        "act: you need to set IO target(s) with the device-names option.\nfio: profile act prep failed\n";
+    assert!(refused.stderr.starts_with(line), "{}", refused.stderr);
+    let refused = lines("--profile=act --device-names=a --large-block-op-kbytes=128");
+    assert!(refused.stderr.contains("it counts bytes"), "{}", refused.stderr);
     let idle = lines("--name=a --ioengine=null --size=4k --threads=3");
     assert!(
         idle.stdout.contains("fathom: threads has no effect without --profile=tiobench"),
         "{}",
         idle.stdout
     );
+    let idle = lines("--name=a --ioengine=null --size=4k --load=3");
+    assert!(idle.stdout.contains("fathom: load has no effect without --profile=act"), "{}", idle.stdout);
+}
+
+const ACT: &str = "--profile=act --device-names=device";
+
+/// True if the directory has a device to test: a file that takes direct I/O in sectors.
+fn has_device(directory: &Path) -> bool {
+    file_of(directory, "device", 4 * 1024 * KIB);
+    let words = "--name=a --filename=device --rw=read --bs=512 --direct=1 --number_ios=1 --size=4k";
+    Launch::fathom(directory).words(words).run().code() == 0
+}
+
+/// What the test of a device prints before the report.
+fn table(shares: &str, verdict: &str) -> String {
+    format!(
+        "        trans                   device\n        %>(ms)                  %>(ms)\n \
+         slice\t  1\t  8\t 64\t  1\t  8\t 64\n -----  -----   -----  ------   -----   -----  ------\n    \
+         1\t{shares}\t{shares}\n\nact: {verdict}\n\nact-read-device: (groupid=0, jobs=9): err= 0:"
+    )
+}
+
+#[test]
+fn the_jobs_of_act_are_those_of_fio() {
+    let directory = scratch();
+    if !has_device(directory.path()) {
+        skip!("the temporary directory knows no direct I/O of sectors");
+    }
+    let jobs = |launch: Launch| -> Vec<String> {
+        let finished = launch.words(&format!("{ACT},device --test-duration=1")).run();
+        finished.stdout.lines().filter(|line| line.contains("(g=")).map(str::to_owned).collect()
+    };
+    let reference = require!(program::reference());
+    let of_fio = jobs(Launch::of(&reference, directory.path()));
+    assert_eq!(of_fio.len(), 4);
+    assert_eq!(jobs(Launch::fathom(directory.path())), of_fio);
+}
+
+#[test]
+fn act_keeps_its_rates_and_tells_the_share_of_slow_reads() {
+    let directory = scratch();
+    if !has_device(directory.path()) {
+        skip!("the temporary directory knows no direct I/O of sectors");
+    }
+    let words = format!("{ACT} --test-duration=2s --output-format=json,normal");
+    let finished = Launch::fathom(directory.path()).words(&words).run();
+    assert_eq!(finished.code(), 0, "{}", finished.stderr);
+    let document = json::document(&finished.stdout);
+    let slices = document["fathom slices"]["slices"].as_array().expect("slices");
+    assert_eq!(slices.len(), 1);
+    // All reads are in the slice; a loaded machine may fall behind the rate but never gets ahead of it.
+    let reads = json::integer(&slices[0], "reads");
+    assert_eq!(reads, json::total(&document, "read/total_ios"));
+    assert!((1..=4100).contains(&reads), "{reads}");
+    assert!(json::total(&document, "write/total_ios") <= 26);
+    let shares: Vec<String> = ["1ms", "8ms", "64ms"]
+        .iter()
+        .map(|limit| format!("{:.2}", slices[0][format!("percent_above_{limit}")].as_f64().expect("a share")))
+        .collect();
+    let passed = document["fathom slices"]["passed"].as_bool().expect("a verdict");
+    let verdict = format!("test complete, device(s): {}", if passed { "PASSED" } else { "FAILED" });
+    let table = table(&shares.join("\t"), &verdict);
+    assert!(finished.stdout.contains(&table), "{table}\n{}", finished.stdout);
+}
+
+#[test]
+fn act_fails_a_slow_device() {
+    let directory = scratch();
+    require!(skip::tool("strace"));
+    if !has_device(directory.path()) {
+        skip!("the temporary directory knows no direct I/O of sectors");
+    }
+    // Every read of the device takes 12 ms more.
+    let finished = Launch::of(Path::new("strace"), directory.path())
+        .words("-f -qq -o calls -e trace=read,pread64 -e inject=read,pread64:delay_exit=12000 -P")
+        .argument(directory.path().join("device"))
+        .argument(program::path())
+        .words(&format!("{ACT} --test-duration=1s"))
+        .run();
+    if finished.code() != 0 {
+        skip!("strace cannot delay calls here: {}", finished.stderr.trim());
+    }
+    let start = table("100.00\t100.00\t", "");
+    assert!(finished.stdout.contains(start.split_once("\t\t").expect("a row").0), "{}", finished.stdout);
+    assert!(finished.stdout.contains("\nact: test complete, device(s): FAILED\n"), "{}", finished.stdout);
+}
+
+#[test]
+fn act_that_is_interrupted_says_so() {
+    let directory = scratch();
+    if !has_device(directory.path()) {
+        skip!("the temporary directory knows no direct I/O of sectors");
+    }
+    let words = format!("{ACT} --eta=always");
+    let mut running = Launch::fathom(directory.path()).words(&words).start();
+    running.wait_for_output(|text| text.contains("IOPS") || text.contains("r="));
+    running.signal("INT");
+    let finished = running.finish();
+    assert!(finished.stdout.contains("\nact: test interrupted, device(s) so far: "), "{}", finished.stdout);
+    // A day has 24 slices; the one that was begun is told.
+    assert!(finished.stdout.contains("\n    1\t") && !finished.stdout.contains("\n    2\t"));
+}
+
+#[test]
+fn act_prepares_a_device_with_zeroes_and_salt() {
+    let directory = scratch();
+    if !has_device(directory.path()) {
+        skip!("the temporary directory knows no direct I/O of sectors");
+    }
+    let words = format!("{ACT} --prep=1 --load=2 --output-format=json,normal");
+    let finished = Launch::fathom(directory.path()).words(&words).run();
+    assert_eq!(finished.code(), 0, "{}", finished.stderr);
+    assert!(finished.stdout.contains("fathom: load has no effect with prep"));
+    assert!(!finished.stdout.contains("act: test"), "nothing was tested");
+    let document = json::document(&finished.stdout);
+    let jobs = document["jobs"].as_array().expect("jobs");
+    let counts: Vec<(&str, u64)> = jobs
+        .iter()
+        .map(|job| (job["jobname"].as_str().expect("a name"), json::integer(job, "write/total_ios")))
+        .collect();
+    assert_eq!(counts, [("act-prep-zeroes-device", 4), ("act-prep-salt-device", 1024)]);
+    let data = std::fs::read(directory.path().join("device")).expect("the device");
+    assert!(data.chunks(4096).all(|block| block.iter().any(|&byte| byte != 0)), "salt everywhere");
 }

@@ -9,23 +9,25 @@ options! {
     pub struct ActOptions at job.private.act, in Profile, table TABLE;
 
     /// Comma list of targets, required
-    Later Text device_names as "device-names": Option<String>;
+    Built Text device_names as "device-names": Option<String>;
 
-    /// Multiple of 2000 reads/s and 1000 writes/s
-    Later Int load: u32 = "1";
+    /// Multiple of 2000 reads and 1000 records written per second and device
+    Built Int load: u32 = "1";
 
     /// Length of the test
-    Later Time test_duration as "test-duration": Duration = "24h";
+    Built Time test_duration as "test-duration": Duration = "24h";
 
     /// Reader threads per device
-    Later Int threads_per_queue as "threads-per-queue": u32 = "8";
+    Built Int threads_per_queue as "threads-per-queue": u32 = "8";
 
     /// Sectors per read
-    Later Int read_req_num_512_blocks as "read-req-num-512-blocks": u32 = "3";
+    Built Int read_req_num_512_blocks as "read-req-num-512-blocks": u32 = "3";
 
-    /// KiB per large read and write
-    Later Int large_block_op_kbytes as "large-block-op-kbytes": u32 = "131072";
+    /// Size of a write
+    ///
+    /// In bytes, in spite of the name.
+    Built Int large_block_op_kbytes as "large-block-op-kbytes": u32 = "131072";
 
     /// Prepare the devices first
-    Later Flag prep: bool;
+    Built Flag prep: bool;
 }
