@@ -17,3 +17,4 @@ pub mod supervisor;
 pub mod target;
 pub mod unit;
 pub mod worker;
+pub mod zones;

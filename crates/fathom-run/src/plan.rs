@@ -12,6 +12,7 @@ use crate::target::length::{LengthRule, WeightedSize};
 use crate::target::precondition::PreconditionRule;
 use crate::target::stride::StrideRule;
 use crate::target::{DirectionPlan, GeneratorKind, TargetPlan};
+use crate::zones::plan::ZonePlan;
 use fathom_spec::options::file::ZoneMode;
 use fathom_spec::options::io_type::{RandomGenerator, RwSequencer};
 use fathom_spec::value::{Direction as OptionDirection, Distribution, FileService, Rw, SizeSpec};
@@ -59,6 +60,8 @@ pub struct WorkerPlan {
     pub payload: PayloadRule,
     /// Files must hold data before the run, not merely have a size.
     pub content_needed: bool,
+    /// Rules of zones, with `zonemode=zbd`.
+    pub zones: Option<ZonePlan>,
     /// Priorities of single I/Os.
     pub command_priorities: Option<CommandPriorities>,
     /// Logs to keep.
@@ -120,6 +123,7 @@ impl Plan {
                     content_needed: job.io_type.overwrite
                         || job.file.pre_read
                         || matches!(target_plan.directions, DirectionPlan::Read | DirectionPlan::Mix(_)),
+                    zones: ZonePlan::of(job, &target_plan),
                     command_priorities: CommandPriorities::of(job),
                     logs: plan_logs(job, thread_number, directions)
                         .map(|logs| logs.moved(|path| beside(spec, path))),
@@ -196,6 +200,7 @@ fn target_plan(job: &JobSpec) -> TargetPlan {
         distribution,
         files: file_rule(job),
         stride: stride(job),
+        follows_zones: job.file.zonemode == ZoneMode::Zbd,
     }
 }
 

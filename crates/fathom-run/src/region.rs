@@ -4,6 +4,7 @@ use crate::logs::LogRegion;
 use crate::plan::Plan;
 use crate::priority::DIRECTIONS_WITH_PRIORITY;
 use crate::unit::Unit;
+use crate::zones::table::ZoneTable;
 use fathom_stats::samples::{LatencySamples, WorkerSamples};
 use fathom_sys::Errno;
 use fathom_sys::memory::Mapping;
@@ -219,6 +220,7 @@ pub struct Region {
     /// Per worker: index of its first unit, and how many it has.
     unit_ranges: Vec<(usize, usize)>,
     logs: Option<LogRegion>,
+    zones: Option<ZoneTable>,
     priorities: Option<Mapping>,
     /// Per worker: index of its first samples by priority, and how many it has.
     priority_ranges: Vec<(usize, usize)>,
@@ -245,7 +247,8 @@ impl Region {
             0 => None,
             count => Some(Mapping::shared(std::mem::size_of::<LatencySamples>() * count)?),
         };
-        Ok(Region { logs, priorities, priority_ranges, ..Region::new(&depths)? })
+        let zones = ZoneTable::for_plan(plan)?;
+        Ok(Region { logs, zones, priorities, priority_ranges, ..Region::new(&depths)? })
     }
 
     /// Memory for workers with these depths. Pages cost nothing until a worker touches them.
@@ -261,7 +264,15 @@ impl Region {
             .collect();
         let blocks = Mapping::shared(std::mem::size_of::<WorkerBlock>() * depths.len().max(1))?;
         let units = Mapping::shared(std::mem::size_of::<Unit>() * next.max(1))?;
-        Ok(Region { blocks, units, unit_ranges, logs: None, priorities: None, priority_ranges: Vec::new() })
+        Ok(Region {
+            blocks,
+            units,
+            unit_ranges,
+            logs: None,
+            zones: None,
+            priorities: None,
+            priority_ranges: Vec::new(),
+        })
     }
 
     /// The latencies of a worker by the priority of single I/Os: per priority those of reads, then of writes. Empty when its
@@ -280,6 +291,11 @@ impl Region {
     /// Memory for logs; `None` when the plan keeps none.
     pub(crate) fn logs(&self) -> Option<&LogRegion> {
         self.logs.as_ref()
+    }
+
+    /// Memory for zones; `None` when no job has any.
+    pub(crate) fn zones(&self) -> Option<&ZoneTable> {
+        self.zones.as_ref()
     }
 
     /// Number of workers.

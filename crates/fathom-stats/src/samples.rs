@@ -179,6 +179,8 @@ pub struct WorkerSamples {
     pub tolerated_errors: AtomicU64,
     /// errno of the first of them.
     pub first_error: AtomicU64,
+    /// Zones reset.
+    pub zone_resets: AtomicU64,
     /// Depth distribution of issued I/Os.
     pub depth_map: [AtomicU64; DEPTH_BUCKETS],
     /// Batch sizes handed over per submission.
@@ -202,6 +204,7 @@ impl WorkerSamples {
         self.distribution.iter().for_each(|counter| counter.store(0, Relaxed));
         self.tolerated_errors.store(0, Relaxed);
         self.first_error.store(0, Relaxed);
+        self.zone_resets.store(0, Relaxed);
         for direction in &self.directions {
             for counter in [
                 &direction.bytes,

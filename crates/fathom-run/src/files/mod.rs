@@ -12,6 +12,8 @@ pub(crate) mod scheduler;
 use crate::plan::WorkerPlan;
 use crate::random::{SeedUse, Seeds};
 use crate::target::distribution::DistributionRule;
+use crate::zones::geometry::{self, Geometry};
+use crate::zones::plan::ZonePlan;
 use fathom_spec::JobSpec;
 use fathom_spec::value::SizeSpec;
 use fathom_sys::Errno;
@@ -45,6 +47,8 @@ pub struct FileEntry {
     pub start: u64,
     /// Bytes of that part.
     pub size: u64,
+    /// Its zones, with `zonemode=zbd`.
+    pub zones: Option<Geometry>,
 }
 
 impl FileEntry {
@@ -102,9 +106,9 @@ pub fn resolve(plan: &WorkerPlan, job: &JobSpec) -> Result<Vec<FileEntry>, FileE
     for path in names::paths(plan, job) {
         entries.push(look_at(path, job, plan.diskless)?);
     }
-    let sizes = file_sizes(plan, job, &entries)?;
-    for (entry, wanted) in entries.iter_mut().zip(sizes) {
-        place(plan, job, entry, wanted)?;
+    match &plan.zones {
+        Some(zones) => place_in_zones(plan, job, zones, &mut entries)?,
+        None => place_all(plan, job, &mut entries)?,
     }
     check_plan(plan, job, &entries)?;
     if entries.is_empty() {
@@ -125,6 +129,25 @@ pub fn resolve(plan: &WorkerPlan, job: &JobSpec) -> Result<Vec<FileEntry>, FileE
         ));
     }
     Ok(entries)
+}
+
+fn place_all(plan: &WorkerPlan, job: &JobSpec, entries: &mut [FileEntry]) -> Result<(), FileError> {
+    let sizes = file_sizes(plan, job, entries)?;
+    entries.iter_mut().zip(sizes).try_for_each(|(entry, wanted)| place(plan, job, entry, wanted))
+}
+
+/// The same with amounts that may count zones, and whole zones as the result.
+fn place_in_zones(
+    plan: &WorkerPlan,
+    job: &JobSpec,
+    zones: &ZonePlan,
+    entries: &mut [FileEntry],
+) -> Result<(), FileError> {
+    let found = geometry::look_at(zones, job, entries)?;
+    let zone_size = found.first().map_or(0, |geometry| geometry.zone_size);
+    entries.iter_mut().zip(found).for_each(|(entry, geometry)| entry.zones = Some(geometry));
+    place_all(plan, &geometry::in_bytes(job, zone_size), entries)?;
+    geometry::fit(plan, zones, entries)
 }
 
 /// Rules between the job and the sizes found.
@@ -156,7 +179,8 @@ fn missing_size(job: &JobSpec) -> FileError {
 
 fn look_at(path: PathBuf, job: &JobSpec, diskless: bool) -> Result<FileEntry, FileError> {
     use fathom_spec::options::file::FileType;
-    let mut entry = FileEntry { path, kind: FileKind::None, present_size: None, start: 0, size: 0 };
+    let mut entry =
+        FileEntry { path, kind: FileKind::None, present_size: None, start: 0, size: 0, zones: None };
     if diskless {
         return Ok(entry);
     }

@@ -47,6 +47,16 @@ impl OpenFiles {
         Ok(files)
     }
 
+    /// What was found before they were opened.
+    pub(crate) fn entries(&self) -> &[FileEntry] {
+        &self.entries
+    }
+
+    /// Bytes of a zone, with `zonemode=zbd`.
+    pub(crate) fn zone_size(&self) -> Option<u64> {
+        self.entries.first()?.zones.as_ref().map(|geometry| geometry.zone_size)
+    }
+
     /// How many files are open; those of diskless engines always are.
     pub fn open_count(&self) -> usize {
         let files = self.list.iter().zip(&self.entries);

@@ -139,6 +139,7 @@ impl<O: Observer> Supervisor<'_, O> {
             distribution: samples.distribution.each_ref().map(|counter| counter.load(Relaxed)),
             tolerated_errors: tolerated(job, block),
             latency_goal: latency_goal(job, worker.depth, block),
+            zone_resets: worker.zones.is_some().then(|| samples.zone_resets.load(Relaxed)),
             steady_state: self.steady_state_of(index),
             view: view(job),
             ..JobReport::default()

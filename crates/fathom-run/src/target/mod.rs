@@ -121,6 +121,8 @@ pub struct TargetPlan {
     pub files: FileRule,
     /// Zones that each file is worked on in, one after the other.
     pub stride: Option<StrideRule>,
+    /// Zones decide where each target really goes; see [`Targets::moved`].
+    pub follows_zones: bool,
 }
 
 impl TargetPlan {
@@ -247,6 +249,7 @@ impl Simple {
         let partly = plan.postfix.is_some() || plan.random_percent.iter().any(|&percent| percent < 100);
         if partly
             || plan.stride.is_some()
+            || plan.follows_zones
             || !plan.has_one_length()
             || plan.directions == DirectionPlan::TrimThenWrite
             || region.size < length
@@ -406,6 +409,25 @@ impl Targets {
             self.last = target;
         }
         target
+    }
+
+    /// The last target went elsewhere: what follows goes on from there. `behind` is the byte of the file at which a sequential
+    /// job goes on.
+    pub fn moved(&mut self, target: Target, behind: u64) {
+        let state = &mut self.files[target.file as usize];
+        state.positions[target.direction as usize] = match self.plan.postfix {
+            Some(step) if !self.plan.random => {
+                step_position(target.offset + u64::from(target.length) - state.start, step, state.size)
+            }
+            _ => behind.saturating_sub(state.start),
+        };
+        self.last = Some(target);
+    }
+
+    /// A file has nothing left in this pass.
+    pub fn finish_file(&mut self, file: u32) {
+        self.files[file as usize].done = true;
+        self.choice.is_done(file as usize);
     }
 
     #[inline]

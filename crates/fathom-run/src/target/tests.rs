@@ -25,6 +25,7 @@ fn plan(directions: DirectionPlan, random: bool) -> TargetPlan {
         distribution: DistributionRule::Uniform,
         files: FileRule { order: FileOrder::RoundRobin, hold: 1, most_open: None },
         stride: None,
+        follows_zones: false,
     }
 }
 

@@ -184,7 +184,9 @@ impl<E: Engine> Worker<'_, E> {
 
     /// An I/O of this file has ended.
     #[cold]
-    pub(super) fn settle_admission(&mut self, file: u32) {
+    pub(super) fn settle_admission(&mut self, unit: &Unit, moved: bool) {
+        self.settle_zone(unit, moved);
+        let file = unit.file();
         if let Some(overlap) = self.admission.as_ref().and_then(|admission| admission.overlap.as_ref()) {
             overlap.clear_reservation();
         }

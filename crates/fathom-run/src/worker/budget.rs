@@ -91,6 +91,11 @@ impl Budget {
         self.pass_left = self.pass_left.saturating_sub(bytes);
     }
 
+    /// Puts back what was taken out for an I/O that did not come to be, or only in part.
+    pub(super) fn put_back(&mut self, bytes: u64) {
+        self.pass_left = self.pass_left.saturating_add(bytes);
+    }
+
     /// True when this pass has issued all it should.
     #[inline(always)]
     pub(super) fn pass_is_spent(&self) -> bool {

@@ -100,8 +100,8 @@ impl<E: Engine> Worker<'_, E> {
         if let Some(pace) = &mut self.pace {
             pace.completed();
         }
-        if self.admission.is_some() {
-            self.settle_admission(file);
+        if self.admission.is_some() || self.zones.is_some() {
+            self.settle_admission(unit, true);
         }
     }
 
@@ -113,7 +113,7 @@ impl<E: Engine> Worker<'_, E> {
         let operation = unit.operation();
         if result < 0 {
             self.failed(slot, Errno(-result as i32), now);
-            self.settle_admission(self.units[slot as usize].file());
+            self.settle_admission(&self.units[slot as usize], false);
             return After::Free;
         }
         if operation.is_sync() {
@@ -133,7 +133,7 @@ impl<E: Engine> Worker<'_, E> {
         }
         if moved == 0 {
             self.nothing_moved(slot, now);
-            self.settle_admission(self.units[slot as usize].file());
+            self.settle_admission(&self.units[slot as usize], false);
             return After::Free;
         }
         bump(&self.samples.directions[operation as usize].short, 1);

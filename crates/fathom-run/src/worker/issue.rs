@@ -13,6 +13,8 @@ use fathom_stats::samples::{bump, depth_bucket};
 pub(super) enum Next {
     /// This I/O.
     Io(Target),
+    /// This reset of a zone, in place of a trim.
+    ZoneReset(Target),
     /// This sync of a file.
     Sync(Operation, u32),
     /// Nothing before this tick.
@@ -85,10 +87,17 @@ impl<E: Engine> Worker<'_, E> {
         if let Some(target) = self.admission.as_mut().and_then(|admission| admission.take_held()) {
             return self.admit(Next::Io(target), now);
         }
-        let next = self.next_by_rules(now);
-        if let (Some(flow), Next::Io(_)) = (&self.flow, &next) {
-            flow.issued();
-        }
+        let next = match self.take_held_by_zone() {
+            Some(target) => Next::Io(target),
+            None => {
+                let next = self.next_by_rules(now);
+                if let (Some(flow), Next::Io(_)) = (&self.flow, &next) {
+                    flow.issued();
+                }
+                next
+            }
+        };
+        let next = self.place_in_zones(next, now);
         self.admit(next, now)
     }
 
@@ -131,7 +140,7 @@ impl<E: Engine> Worker<'_, E> {
         }
     }
 
-    fn next_in_direction(&mut self, direction: Direction) -> Next {
+    pub(super) fn next_in_direction(&mut self, direction: Direction) -> Next {
         if !self.budget.pass_is_spent()
             && let Some(target) = self.targets.next_in_direction(direction)
         {

@@ -21,6 +21,7 @@ mod ramp;
 pub(crate) mod setup;
 mod synchronous;
 mod syncs;
+mod zones;
 
 use crate::engine::{Completions, Engine};
 use crate::files::open::OpenFiles;
@@ -50,6 +51,7 @@ use std::os::fd::RawFd;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use syncs::SyncRules;
+use zones::ZonedWork;
 
 /// What a worker is given.
 #[derive(Clone, Copy)]
@@ -184,6 +186,8 @@ struct Worker<'a, E> {
     command_priority: Option<Box<CommandPriority<'a>>>,
     /// What an I/O may have to wait for.
     admission: Option<Box<Admission<'a>>>,
+    /// `zonemode=zbd`.
+    zones: Option<Box<ZonedWork<'a>>>,
     /// Any of `pace`, `syncs` or a limited number of I/Os: the next I/O takes the longer way.
     has_rules: bool,
     /// Descriptors of the files, close together.
@@ -215,6 +219,7 @@ impl<E: Engine> Worker<'_, E> {
         } else {
             self.run_queued();
         }
+        self.leave_zones();
         // Data that is not yet safe is not yet written: the final sync belongs to the run time.
         self.final_sync();
         let end_ns = monotonic_ns();

@@ -57,6 +57,7 @@ impl<E: Engine> Worker<'_, E> {
                     Some(target) => now = self.queue_io(target, &mut pending, now, alone),
                     None => match self.next(now) {
                         Next::Io(target) => now = self.queue_io(target, &mut pending, now, alone),
+                        Next::ZoneReset(target) => now = self.queue_zone_reset(target, &mut pending),
                         Next::Sync(operation, file) => {
                             now = self.queue_sync(operation, file, &mut pending, now)
                         }
@@ -141,6 +142,15 @@ impl<E: Engine> Worker<'_, E> {
         let slot = self.free.pop().unwrap_or(0);
         let io = self.prepare_sync(slot, operation, file, now);
         self.queue_prepared(slot, &io, pending, now)
+    }
+
+    /// Resets a zone at once, in place of a trim.
+    fn queue_zone_reset(&mut self, target: Target, pending: &mut Pending) -> u64 {
+        let slot = self.free.pop().unwrap_or(0);
+        let start = self.clock.ticks();
+        self.prepare_io(slot, &self.units[slot as usize], target, start);
+        let result = self.reset_zone(target);
+        self.ended_at_once(slot, result, pending)
     }
 
     #[inline(never)]
@@ -341,6 +351,7 @@ impl<E: Engine> Worker<'_, E> {
     fn top_up_with_rules(&mut self, pending: &mut Pending, now: u64) -> u64 {
         match self.next(now) {
             Next::Io(target) => self.queue_io(target, pending, now, true),
+            Next::ZoneReset(target) => self.queue_zone_reset(target, pending),
             Next::Sync(operation, file) => {
                 let now = self.queue_sync(operation, file, pending, now);
                 self.commit(pending, now)

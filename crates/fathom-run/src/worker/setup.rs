@@ -9,6 +9,7 @@ use super::latency_target::LatencySearch;
 use super::logging::Recorder;
 use super::pace::Pace;
 use super::syncs::SyncRules;
+use super::zones::ZonedWork;
 use super::{Recording, Worker, WorkerContext, commands, placement};
 use crate::engine::{Engine, Setup};
 use crate::files::open::OpenFiles;
@@ -19,6 +20,7 @@ use crate::plan;
 use crate::random::{SeedUse, Seeds};
 use crate::region::Stage;
 use crate::target::{Region as TargetRegion, Targets};
+use crate::zones::geometry::in_bytes;
 use fathom_spec::JobSpec;
 use fathom_spec::options::time::ClockSource;
 use fathom_stats::samples::SHORT_NS;
@@ -64,7 +66,9 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
         .iter()
         .map(|file| TargetRegion { name: file.name.clone(), start: file.start, size: file.size })
         .collect();
-    let budget = Budget::new(plan, job, bytes_of_a_pass(context, &regions)?);
+    let in_bytes = files.zone_size().map(|zone_size| in_bytes(job, zone_size));
+    let amounts = in_bytes.as_ref().unwrap_or(job);
+    let budget = Budget::new(plan, amounts, bytes_of_a_pass(context, &regions)?);
     context.block().goal_bytes.store(budget.goal_bytes(), Relaxed);
     context.block().set_features(&engine.features());
     let recording = recording(job, &engine);
@@ -80,8 +84,13 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
     let log = Recorder::of(context, clock).map(Box::new);
     let locks = admission.as_ref().is_some_and(|admission| admission.follows_ends());
     let latency_search = LatencySearch::of(job, plan.depth).map(Box::new);
-    let has_followers =
-        pace.is_some() || log.is_some() || latency_search.is_some() || locks || command_priority.is_some();
+    let zones = ZonedWork::of(context, &files)?;
+    let has_followers = zones.is_some()
+        || pace.is_some()
+        || log.is_some()
+        || latency_search.is_some()
+        || locks
+        || command_priority.is_some();
     let can_be_usual = recording.is_usual() && !has_followers;
     Some(Worker {
         context: *context,
@@ -107,6 +116,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
             || syncs.is_some()
             || flow.is_some()
             || admission.is_some()
+            || zones.is_some()
             || budget.counts_ios(),
         fds: files.list.iter().map(|file| file.fd).collect(),
         budget,
@@ -117,6 +127,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
         command_priority,
         prepares_more,
         admission,
+        zones,
         latency_search,
         latency_limit_ns,
         free: (0..plan.depth).rev().collect(),

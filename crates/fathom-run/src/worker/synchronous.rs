@@ -24,6 +24,7 @@ impl<E: Engine> Worker<'_, E> {
             }
             match self.next(now) {
                 Next::Io(target) => now = self.run_one(target),
+                Next::ZoneReset(target) => now = self.run_zone_reset(target),
                 Next::Sync(operation, file) => {
                     let io = self.prepare_sync(0, operation, file, now);
                     now = self.issue_and_wait(&io);
@@ -32,6 +33,17 @@ impl<E: Engine> Worker<'_, E> {
                 Next::End => return,
             }
         }
+    }
+
+    fn run_zone_reset(&mut self, target: Target) -> u64 {
+        self.prepare_io(0, &self.units[0], target, 0);
+        self.count_issue(&self.units[0], 1);
+        let start = self.clock.ticks();
+        self.units[0].started_at(start);
+        let result = self.reset_zone(target);
+        let now = self.clock.ticks();
+        self.complete(0, result, now);
+        now
     }
 
     #[inline(always)]

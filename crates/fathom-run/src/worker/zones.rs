@@ -1,0 +1,196 @@
+//! `zonemode=zbd` in the run loop: each drawn I/O is placed by the rules of its zone before it goes on.
+
+use super::{Next, Worker, WorkerContext};
+use crate::engine::Engine;
+use crate::files::FileEntry;
+use crate::files::open::OpenFiles;
+use crate::message::Message;
+use crate::target::Target;
+use crate::target::direction::Direction;
+use crate::unit::{Operation, Unit};
+use crate::zones::device::{EmulatedZones, KernelZones, ZonedDevice};
+use crate::zones::geometry::Geometry;
+use crate::zones::rules::{Decision, ZoneRules};
+use crate::zones::table::Wanted;
+use fathom_stats::samples::bump;
+use fathom_sys::Errno;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::MetadataExt;
+
+/// Between two looks whether another worker's I/O in a zone has ended, in ns.
+const PAUSE_NS: u64 = 20_000;
+/// After so long a wait it is worth a look whether the worker that is waited for is still there, in ns.
+const PATIENCE_NS: u64 = 500_000_000;
+
+/// The zones of a worker, and what waits for one.
+pub(super) struct ZonedWork<'a> {
+    rules: ZoneRules<'a>,
+    /// Drawn, but its zone is not ready.
+    held: Option<Target>,
+    /// Tick since when something has been held.
+    held_since: u64,
+}
+
+impl<'a> ZonedWork<'a> {
+    /// The zones of a worker; `Some(None)` without any, `None` when the job has failed, which is then told.
+    pub(super) fn of(context: &WorkerContext<'a>, files: &OpenFiles) -> Option<Option<Box<ZonedWork<'a>>>> {
+        let worker = context.worker_plan();
+        let (Some(plan), Some(table)) = (&worker.zones, context.region.zones()) else { return Some(None) };
+        let mut rules = ZoneRules::new(table, plan, context.index as u32);
+        for entry in files.entries() {
+            let Some(geometry) = &entry.zones else { continue };
+            if worker.subjob == 0 {
+                geometry.notes.iter().for_each(|note| context.messages.send(&Message::Output(note.clone())));
+            }
+            let device = match device_of(entry, geometry, worker.changes_data()) {
+                Ok(device) => device,
+                Err(errno) => {
+                    context.fail(errno.0, &format!("file:zbd.c, func=open({}), error={errno}", entry.name()));
+                    return None;
+                }
+            };
+            let name = entry.name();
+            let wanted = Wanted {
+                identity: identity(entry),
+                name: &name,
+                geometry,
+                start: entry.start,
+                size: entry.size,
+            };
+            if let Err(reason) = rules.add_file(&wanted, device) {
+                let errno = Errno(libc::EINVAL);
+                context.messages.send(&Message::Error(reason));
+                context.fail(errno.0, &format!("file:zbd.c, func=zbd_setup_files, error={errno}"));
+                return None;
+            }
+        }
+        Some(Some(Box::new(ZonedWork { rules, held: None, held_since: 0 })))
+    }
+}
+
+fn device_of(entry: &FileEntry, geometry: &Geometry, writes: bool) -> Result<Box<dyn ZonedDevice>, Errno> {
+    Ok(match geometry.is_device {
+        true => Box::new(KernelZones::open(&entry.path, writes)?),
+        false => Box::new(EmulatedZones),
+    })
+}
+
+/// Two numbers that tell a file from all others, whatever path leads to it.
+fn identity(entry: &FileEntry) -> [u64; 2] {
+    match std::fs::metadata(&entry.path) {
+        Ok(found) if found.rdev() != 0 => [1 << 63, found.rdev()],
+        Ok(found) => [found.dev(), found.ino()],
+        // Engines without files.
+        Err(_) => {
+            let mut hasher = DefaultHasher::new();
+            entry.path.hash(&mut hasher);
+            [u64::MAX, hasher.finish()]
+        }
+    }
+}
+
+impl<E: Engine> Worker<'_, E> {
+    /// Takes the I/O whose zone was not ready.
+    pub(super) fn take_held_by_zone(&mut self) -> Option<Target> {
+        self.zones.as_mut().and_then(|zones| zones.held.take())
+    }
+
+    /// Moves a drawn I/O to where its zone takes it.
+    pub(super) fn place_in_zones(&mut self, next: Next, now: u64) -> Next {
+        let Some(mut zones) = self.zones.take() else { return next };
+        let next = self.place(&mut zones, next, now);
+        bump(&self.samples.zone_resets, zones.rules.take_resets());
+        self.zones = Some(zones);
+        next
+    }
+
+    fn place(&mut self, zones: &mut ZonedWork, mut next: Next, now: u64) -> Next {
+        loop {
+            let Next::Io(target) = next else { return next };
+            let drawn_bytes = u64::from(target.length);
+            match zones.rules.admit(target) {
+                Ok(Decision::Issue { target, behind }) => {
+                    zones.held_since = 0;
+                    self.budget.put_back(drawn_bytes);
+                    self.budget.spend(u64::from(target.length));
+                    self.targets.moved(target, behind);
+                    return Next::Io(target);
+                }
+                Ok(Decision::Reset(target)) => {
+                    zones.held_since = 0;
+                    self.targets.moved(target, zones.rules.behind_trim(target));
+                    return Next::ZoneReset(target);
+                }
+                Ok(Decision::Wait) => return self.hold(zones, target, now),
+                Ok(Decision::WriteFirst) => {
+                    // The read comes again at the same place.
+                    self.budget.put_back(drawn_bytes);
+                    self.targets.moved(target, target.offset);
+                    next = self.next_in_direction(Direction::Write);
+                }
+                Ok(Decision::FileDone) => {
+                    self.budget.put_back(drawn_bytes);
+                    self.targets.finish_file(target.file);
+                    next = self.next_in_direction(target.direction);
+                }
+                Err(errno) => {
+                    self.engine_failed("zone management", errno);
+                    return Next::End;
+                }
+            }
+        }
+    }
+
+    fn hold(&mut self, zones: &mut ZonedWork, target: Target, now: u64) -> Next {
+        zones.held = Some(target);
+        if zones.held_since == 0 {
+            zones.held_since = now;
+        } else if self.clock.span_ns(now.saturating_sub(zones.held_since)) > PATIENCE_NS {
+            zones.held_since = now;
+            if self.another_worker_failed() {
+                zones.rules.forget_lost();
+            }
+        }
+        // With I/O of its own in flight the loop waits for that instead.
+        Next::Wait(now + self.clock.ticks_of_ns(PAUSE_NS))
+    }
+
+    fn another_worker_failed(&self) -> bool {
+        let region = self.context.region;
+        (0..region.workers())
+            .any(|index| index != self.context.index && region.worker(index).error().is_some())
+    }
+
+    /// Carries out a reset that stands for a trim.
+    pub(super) fn reset_zone(&mut self, target: Target) -> i64 {
+        match &mut self.zones {
+            Some(zones) => zones.rules.reset_for_trim(target),
+            None => -i64::from(libc::EINVAL),
+        }
+    }
+
+    /// An I/O has ended; its zone takes note.
+    pub(super) fn settle_zone(&mut self, unit: &Unit, moved: bool) {
+        let Some(zones) = &mut self.zones else { return };
+        let direction = match unit.operation() {
+            Operation::Read => Direction::Read,
+            Operation::Write => Direction::Write,
+            Operation::Trim => Direction::Trim,
+            Operation::Sync | Operation::DataSync | Operation::RangeSync => return,
+        };
+        let target = Target { offset: unit.offset(), length: unit.length(), file: unit.file(), direction };
+        let result = zones.rules.settle(target, moved);
+        bump(&self.samples.zone_resets, zones.rules.take_resets());
+        if let Err(errno) = result {
+            self.engine_failed("zone management", errno);
+        }
+    }
+
+    /// The run is over: what was let through and never issued is taken back.
+    pub(super) fn leave_zones(&mut self) {
+        let held = self.admission.as_mut().and_then(|admission| admission.take_held());
+        if let (Some(zones), Some(target)) = (&mut self.zones, held) {
+            zones.rules.retract(target);
+        }
+    }
+}

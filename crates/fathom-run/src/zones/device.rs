@@ -1,0 +1,62 @@
+//! What lies below the zones of a file.
+
+use fathom_sys::zoned::{self, ZoneReport};
+use fathom_sys::{Errno, file};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::Path;
+
+/// Orders to a zoned device. Offsets and lengths are in bytes of the file.
+pub trait ZonedDevice {
+    /// Zones from the one with this byte on, in order, as many as fit one answer; none behind the last. `None` where nothing
+    /// but the tester knows of zones.
+    fn report(&mut self, offset: u64) -> Result<Option<Vec<ZoneReport>>, Errno>;
+    /// Empties a zone.
+    fn reset(&mut self, start: u64, length: u64) -> Result<(), Errno>;
+    /// Makes a zone full.
+    fn finish(&mut self, start: u64, length: u64) -> Result<(), Errno>;
+}
+
+/// Zones of a zoned block device.
+pub struct KernelZones {
+    /// One of its own: those of the job may be closed, or read-only.
+    descriptor: OwnedFd,
+}
+
+impl KernelZones {
+    /// Opens a device; for changes if `writes`.
+    pub fn open(path: &Path, writes: bool) -> Result<KernelZones, Errno> {
+        let flags = if writes { libc::O_RDWR } else { libc::O_RDONLY };
+        file::open(path, flags, 0).map(|descriptor| KernelZones { descriptor })
+    }
+}
+
+impl ZonedDevice for KernelZones {
+    fn report(&mut self, offset: u64) -> Result<Option<Vec<ZoneReport>>, Errno> {
+        zoned::report(self.descriptor.as_raw_fd(), offset).map(Some)
+    }
+
+    fn reset(&mut self, start: u64, length: u64) -> Result<(), Errno> {
+        zoned::reset(self.descriptor.as_raw_fd(), start, length)
+    }
+
+    fn finish(&mut self, start: u64, length: u64) -> Result<(), Errno> {
+        zoned::finish(self.descriptor.as_raw_fd(), start, length)
+    }
+}
+
+/// A regular file or an ordinary device: it takes any write, and knows nothing of what was reset.
+pub struct EmulatedZones;
+
+impl ZonedDevice for EmulatedZones {
+    fn report(&mut self, _offset: u64) -> Result<Option<Vec<ZoneReport>>, Errno> {
+        Ok(None)
+    }
+
+    fn reset(&mut self, _start: u64, _length: u64) -> Result<(), Errno> {
+        Ok(())
+    }
+
+    fn finish(&mut self, _start: u64, _length: u64) -> Result<(), Errno> {
+        Ok(())
+    }
+}

@@ -1,0 +1,265 @@
+//! Which I/O a zone takes: what becomes of a drawn target.
+
+use super::device::ZonedDevice;
+use super::plan::ZonePlan;
+use super::table::{Locked, Wanted, ZoneTable};
+use crate::target::Target;
+use crate::target::direction::Direction;
+use fathom_sys::Errno;
+
+/// What to do with a drawn target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Issue this I/O. A sequential job goes on at `behind`.
+    Issue {
+        /// Where it goes now.
+        target: Target,
+        /// Byte of the file.
+        behind: u64,
+    },
+    /// Reset the zone that begins here, in place of a trim.
+    Reset(Target),
+    /// Ask again when an I/O has ended.
+    Wait,
+    /// There is nothing to read before the write pointers: a write has to come first.
+    WriteFirst,
+    /// There is nothing left in this file.
+    FileDone,
+}
+
+/// One file of a worker.
+pub(super) struct ZonedFile {
+    pub(super) slot: usize,
+    pub(super) device: Box<dyn ZonedDevice>,
+    pub(super) zone_size: u64,
+    /// First byte that the worker uses, and behind the last.
+    pub(super) start: u64,
+    pub(super) end: u64,
+    /// Bytes between two zones of a sequential job.
+    pub(super) skip: u64,
+}
+
+impl ZonedFile {
+    pub(super) fn zone_at(&self, offset: u64) -> usize {
+        (offset / self.zone_size) as usize
+    }
+
+    pub(super) fn start_of(&self, zone: usize) -> u64 {
+        zone as u64 * self.zone_size
+    }
+
+    /// Zones that the worker uses.
+    pub(super) fn zones(&self) -> std::ops::Range<usize> {
+        self.zone_at(self.start)..self.zone_at(self.end)
+    }
+
+    /// Start of the zone that a sequential job takes after this one; the end of the file when there is none. A job that
+    /// skips zones goes round.
+    pub(super) fn start_behind(&self, zone: usize) -> u64 {
+        let next = self.start_of(zone + 1).saturating_add(self.skip);
+        match next < self.end {
+            true => next,
+            false if self.skip > 0 => self.start,
+            false => self.end,
+        }
+    }
+}
+
+/// The zones that a worker uses.
+pub struct ZoneRules<'a> {
+    pub(super) table: &'a ZoneTable,
+    pub(super) plan: &'a ZonePlan,
+    /// Index of the worker.
+    pub(super) worker: u32,
+    pub(super) files: Vec<ZonedFile>,
+    /// Writes beyond the reset threshold since the last reset for it.
+    pub(super) writes_beyond: u64,
+    /// Zones reset.
+    pub(super) resets: u64,
+}
+
+impl<'a> ZoneRules<'a> {
+    /// Rules of a worker that has no files yet.
+    pub fn new(table: &'a ZoneTable, plan: &'a ZonePlan, worker: u32) -> ZoneRules<'a> {
+        ZoneRules { table, plan, worker, files: Vec::new(), writes_beyond: 0, resets: 0 }
+    }
+
+    /// Adds the next file; the text says why its zones cannot be used.
+    pub fn add_file(&mut self, wanted: &Wanted<'_>, mut device: Box<dyn ZonedDevice>) -> Result<(), String> {
+        let slot = self.table.attach(wanted, self.plan, device.as_mut())?;
+        let zone_size = wanted.geometry.zone_size;
+        self.files.push(ZonedFile {
+            slot,
+            device,
+            zone_size,
+            start: wanted.start,
+            end: wanted.start + wanted.size,
+            skip: if self.plan.random { 0 } else { self.plan.skip_bytes(zone_size) },
+        });
+        Ok(())
+    }
+
+    /// Zones reset since the last call.
+    pub fn take_resets(&mut self) -> u64 {
+        std::mem::take(&mut self.resets)
+    }
+
+    /// Decides on a target. What it lets through is in flight from here on, until
+    /// [`settle`](ZoneRules::settle) is told its end.
+    pub fn admit(&mut self, target: Target) -> Result<Decision, Errno> {
+        match target.direction {
+            Direction::Read => self.admit_read(target),
+            Direction::Write => self.admit_write(target),
+            Direction::Trim => Ok(self.admit_trim(target)),
+        }
+    }
+
+    fn admit_read(&mut self, target: Target) -> Result<Decision, Errno> {
+        let placed = {
+            let file = &self.files[target.file as usize];
+            let locked = self.table.lock(file.slot);
+            let shortest = self.plan.shortest[Direction::Read as usize];
+            let place = Reads { file, locked: &locked, shortest, beyond: self.plan.reads_beyond };
+            let placed = if self.plan.random { place.random(target) } else { place.sequential(target) };
+            if let Some((target, _)) = placed {
+                locked.zones[file.zone_at(target.offset)].in_flight += 1;
+            }
+            placed
+        };
+        match placed {
+            Some((target, behind)) => Ok(Decision::Issue { target, behind }),
+            None if !self.plan.mixed => Ok(Decision::FileDone),
+            None if self.plan.random => self.admit_write(self.as_write(target)),
+            None => Ok(Decision::WriteFirst),
+        }
+    }
+
+    /// A write in place of a read.
+    fn as_write(&self, read: Target) -> Target {
+        let direction = Direction::Write;
+        let (shortest, longest) =
+            (self.plan.shortest[direction as usize], self.plan.longest[direction as usize]);
+        let fits = (shortest..=longest).contains(&u64::from(read.length));
+        Target { direction, length: if fits { read.length } else { shortest as u32 }, ..read }
+    }
+
+    /// A trim is the reset of a zone. Random ones take zones that hold something.
+    fn admit_trim(&mut self, target: Target) -> Decision {
+        let file = &self.files[target.file as usize];
+        let locked = self.table.lock(file.slot);
+        let drawn = file.zone_at(target.offset);
+        let has_data = |locked: &Locked<'_>, zone: usize| {
+            let zone = &locked.zones[zone];
+            zone.write_pointer > 0 && !zone.is_conventional && !zone.is_dead
+        };
+        let chosen = match self.plan.random {
+            true => nearest(file, drawn, |zone| has_data(&locked, zone)),
+            false => Some(drawn),
+        };
+        let Some(number) = chosen else { return Decision::FileDone };
+        let zone = &mut locked.zones[number];
+        let target = Target { offset: file.start_of(number), ..target };
+        if zone.is_conventional || zone.is_dead {
+            zone.in_flight += 1;
+            return Decision::Issue { target, behind: file.start_behind(number) };
+        }
+        if zone.in_flight > 0 || zone.is_resetting {
+            return Decision::Wait;
+        }
+        zone.in_flight = 1;
+        zone.is_resetting = true;
+        Decision::Reset(target)
+    }
+
+    /// Byte at which a sequential job goes on behind a zone that it trims.
+    pub fn behind_trim(&self, target: Target) -> u64 {
+        let file = &self.files[target.file as usize];
+        file.start_behind(file.zone_at(target.offset))
+    }
+
+    /// Carries a reset out; the same result as for an I/O.
+    pub fn reset_for_trim(&mut self, target: Target) -> i64 {
+        let file = &mut self.files[target.file as usize];
+        match file.device.reset(target.offset, file.zone_size) {
+            Ok(()) => i64::from(target.length),
+            Err(errno) => -i64::from(errno.0),
+        }
+    }
+
+    /// Other workers were lost with I/O in flight, which would be waited for for ever.
+    pub fn forget_lost(&mut self) {
+        for file in &self.files {
+            self.table.lock(file.slot).forget_in_flight();
+        }
+    }
+}
+
+/// The zone nearest to `from` for which `fits` holds; of two at the same distance the one behind it.
+fn nearest(file: &ZonedFile, from: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
+    let zones = file.zones();
+    (0..zones.len())
+        .flat_map(|distance| [from + distance, from.wrapping_sub(distance)])
+        .find(|zone| zones.contains(zone) && fits(*zone))
+}
+
+/// Where reads go.
+struct Reads<'a> {
+    file: &'a ZonedFile,
+    locked: &'a Locked<'a>,
+    shortest: u64,
+    beyond: bool,
+}
+
+impl Reads<'_> {
+    /// Bytes of a zone that may be read.
+    fn readable(&self, number: usize) -> u64 {
+        let zone = &self.locked.zones[number];
+        match () {
+            () if zone.is_conventional || self.beyond => self.file.zone_size,
+            () if zone.is_resetting => 0,
+            () => zone.readable,
+        }
+    }
+
+    /// In the zone that was drawn, or the nearest with data. What lies above the data is folded down into it.
+    fn random(&self, target: Target) -> Option<(Target, u64)> {
+        let drawn = self.file.zone_at(target.offset);
+        let number = nearest(self.file, drawn, |zone| self.readable(zone) >= self.shortest)?;
+        let readable = self.readable(number);
+        let length = self.cut(u64::from(target.length), readable);
+        let within = target.offset % self.file.zone_size;
+        let within = match readable - length {
+            _ if within + length <= readable => within,
+            0 => 0,
+            spare => within % spare / self.shortest * self.shortest,
+        };
+        let offset = self.file.start_of(number) + within;
+        Some((Target { offset, length: length as u32, ..target }, offset + length))
+    }
+
+    /// At the position that the job has come to, or at the start of the next zone with data.
+    fn sequential(&self, target: Target) -> Option<(Target, u64)> {
+        let mut offset = target.offset;
+        for _ in self.file.zones() {
+            let number = self.file.zone_at(offset);
+            let within = offset % self.file.zone_size;
+            let left = self.readable(number).saturating_sub(within);
+            if left >= self.shortest {
+                let length = self.cut(u64::from(target.length), left);
+                let zone_is_over = self.locked.is_full(number) && left - length < self.shortest;
+                let behind = if zone_is_over { self.file.start_behind(number) } else { offset + length };
+                return Some((Target { offset, length: length as u32, ..target }, behind));
+            }
+            offset = self.file.start_behind(number);
+            if offset >= self.file.end {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// A length that fits `room`, in units of the shortest block if it has to be cut.
+    fn cut(&self, length: u64, room: u64) -> u64 {
+        if length <= room { length } else { room / self.shortest * self.shortest }
+    }
+}

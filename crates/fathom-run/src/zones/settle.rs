@@ -1,0 +1,125 @@
+//! What the end of an I/O means for its zone.
+
+use super::rules::{ZoneRules, ZonedFile};
+use super::table::Locked;
+use super::write::finish;
+use crate::target::Target;
+use crate::target::direction::Direction;
+use fathom_sys::Errno;
+
+impl ZoneRules<'_> {
+    /// An I/O that was let through has ended. `moved` is false when it failed.
+    pub fn settle(&mut self, target: Target, moved: bool) -> Result<(), Errno> {
+        let recovers = self.plan.recovers;
+        let file = &mut self.files[target.file as usize];
+        let mut locked = self.table.lock(file.slot);
+        let number = file.zone_at(target.offset);
+        let zone = &mut locked.zones[number];
+        zone.in_flight = zone.in_flight.saturating_sub(1);
+        match target.direction {
+            Direction::Read => Ok(()),
+            Direction::Trim if zone.is_resetting && moved => {
+                // An empty zone is none that was reset.
+                self.resets += u64::from(zone.write_pointer > 0);
+                locked.empty(number);
+                Ok(())
+            }
+            Direction::Trim => {
+                zone.is_resetting = false;
+                Ok(())
+            }
+            Direction::Write if zone.is_conventional => {
+                zone.writes_in_flight = zone.writes_in_flight.saturating_sub(1);
+                Ok(())
+            }
+            Direction::Write => {
+                zone.writes_in_flight = zone.writes_in_flight.saturating_sub(1);
+                note_end(&mut locked, number, target, file, moved);
+                close_if_quiet(file, &mut locked, number, recovers)
+            }
+        }
+    }
+
+    /// A write that was let through is not issued after all.
+    pub fn retract(&mut self, target: Target) {
+        let file = &mut self.files[target.file as usize];
+        let mut locked = self.table.lock(file.slot);
+        let number = file.zone_at(target.offset);
+        let within = target.offset % file.zone_size;
+        let is_last = locked.zones[number].write_pointer == within + u64::from(target.length);
+        let is_sequential_write =
+            target.direction == Direction::Write && !locked.zones[number].is_conventional;
+        let zone = &mut locked.zones[number];
+        zone.in_flight = zone.in_flight.saturating_sub(1);
+        if target.direction == Direction::Write {
+            zone.writes_in_flight = zone.writes_in_flight.saturating_sub(1);
+        }
+        zone.is_resetting = false;
+        if is_sequential_write && is_last {
+            zone.is_finishing = false;
+            locked.set_write_pointer(number, within);
+        } else if is_sequential_write {
+            mark_hole(&mut locked, number, within);
+        }
+    }
+}
+
+/// Moves the end of what can be read.
+fn note_end(locked: &mut Locked<'_>, number: usize, target: Target, file: &ZonedFile, moved: bool) {
+    let within = target.offset % file.zone_size;
+    if !moved {
+        return mark_hole(locked, number, within);
+    }
+    let zone = &mut locked.zones[number];
+    if zone.hole != 0 {
+        return;
+    }
+    // Writes mostly end in order. Where they do not, the last of them makes all readable.
+    if zone.readable == within {
+        zone.readable = within + u64::from(target.length);
+    }
+    if zone.writes_in_flight == 0 {
+        zone.readable = zone.write_pointer;
+    }
+}
+
+fn mark_hole(locked: &mut Locked<'_>, number: usize, within: u64) {
+    let zone = &mut locked.zones[number];
+    zone.hole = if zone.hole == 0 { within + 1 } else { zone.hole.min(within + 1) };
+    zone.readable = zone.readable.min(within);
+}
+
+/// What waits for the writes in a zone to end: recovery, finishing, closing.
+fn close_if_quiet(
+    file: &mut ZonedFile,
+    locked: &mut Locked<'_>,
+    number: usize,
+    recovers: bool,
+) -> Result<(), Errno> {
+    if locked.zones[number].writes_in_flight > 0 {
+        return Ok(());
+    }
+    if locked.zones[number].hole != 0 && recovers {
+        recover(file, locked, number)?;
+    }
+    if locked.zones[number].is_finishing {
+        finish(file, locked, number)?;
+    } else if locked.is_full(number) || locked.zones[number].write_pointer == 0 {
+        locked.close_zone(number);
+    }
+    Ok(())
+}
+
+/// After a failed write: the write pointer is where the device says, or where the failed write began.
+fn recover(file: &mut ZonedFile, locked: &mut Locked<'_>, number: usize) -> Result<(), Errno> {
+    let report = file.device.report(file.start_of(number))?;
+    let failed_at = locked.zones[number].hole - 1;
+    let position = match report.as_deref() {
+        Some([first, ..]) => first.written,
+        _ => failed_at,
+    };
+    locked.set_write_pointer(number, position);
+    let zone = &mut locked.zones[number];
+    (zone.hole, zone.readable, zone.is_finishing) = (0, position, false);
+    Ok(())
+}

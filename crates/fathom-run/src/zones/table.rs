@@ -1,0 +1,403 @@
+//! Memory about zones that all workers of a run share: one slot per file, a record per zone.
+//!
+//! A slot has a lock. What is done under it is short: deciding on one I/O, or one order to the device. A worker that dies
+//! in the middle loses the lock to the next that wants it.
+
+use super::device::ZonedDevice;
+use super::geometry::Geometry;
+use super::plan::ZonePlan;
+use crate::files::names::planned_paths;
+use crate::plan::Plan;
+use fathom_sys::memory::Mapping;
+use fathom_sys::zoned::Condition;
+use fathom_sys::{Errno, futex, process};
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// Largest number of open zones that a limit may name (as the options have it).
+pub const MOST_OPEN: usize = 4096;
+/// Zones that all files of a run share out. They cost nothing until they are used.
+const POOL: usize = 1 << 22;
+/// Files that zones are kept for.
+const MOST_FILES: usize = 1024;
+
+/// One zone. All-zero memory is an empty one.
+#[derive(Default)]
+#[repr(C)]
+pub struct Zone {
+    /// Where the next write goes, from the start of the zone.
+    pub write_pointer: u64,
+    /// Bytes from the start whose writes have ended.
+    pub readable: u64,
+    /// Bytes that can be used; 0: as many as the file's geometry says.
+    pub own_capacity: u64,
+    /// Where the first write of those that failed began, plus 1; 0: none failed.
+    pub hole: u64,
+    /// I/Os on their way in it.
+    pub in_flight: u32,
+    /// Writes among them.
+    pub writes_in_flight: u32,
+    /// Number of the worker that opened it, plus 1; 0: it is not open.
+    pub opener: u32,
+    /// It has no write pointer.
+    pub is_conventional: bool,
+    /// It cannot be written any more.
+    pub is_dead: bool,
+    /// It will be finished when the writes in it have ended.
+    pub is_finishing: bool,
+    /// It is being reset.
+    pub is_resetting: bool,
+}
+
+/// What is known of a file with zones.
+#[repr(C)]
+pub struct FileZones {
+    identity: [u64; 2],
+    /// Bytes from one zone to the next; 0: the slot is free.
+    pub zone_size: u64,
+    capacity: u64,
+    /// `max_open_zones` of the jobs that use it.
+    asked_limit: u32,
+    /// Zones that may be open; 0: any number.
+    pub limit: u32,
+    /// Zones that some job uses: the first, and behind the last.
+    used: [u64; 2],
+    /// Bytes that these can hold, and hold.
+    pub used_capacity: u64,
+    /// See `used_capacity`.
+    pub filled: u64,
+    open_count: u32,
+    /// Open zones in the order in which they were opened; kept where there is a limit.
+    open: [u32; MOST_OPEN],
+}
+
+#[repr(C)]
+struct Lock {
+    /// Process that has it; 0: nobody.
+    owner: AtomicU32,
+    waiters: AtomicU32,
+}
+
+#[repr(C)]
+struct Slot {
+    lock: Lock,
+    file: UnsafeCell<FileZones>,
+}
+
+impl Lock {
+    fn take(&self) {
+        const PATIENCE: Duration = Duration::from_millis(1);
+        let own = process::own_pid();
+        let mut tries = 0u32;
+        while let Err(owner) = self.owner.compare_exchange(0, own, Ordering::Acquire, Ordering::Relaxed) {
+            tries += 1;
+            // Whoever died with the lock does not come back.
+            if tries.is_multiple_of(64) && owner != own && !process::exists(owner) {
+                let _ = self.owner.compare_exchange(owner, 0, Ordering::Relaxed, Ordering::Relaxed);
+                continue;
+            }
+            if tries < 32 {
+                std::hint::spin_loop();
+                continue;
+            }
+            self.waiters.fetch_add(1, Ordering::Relaxed);
+            futex::wait_while(&self.owner, owner, Some(PATIENCE));
+            self.waiters.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    fn give(&self) {
+        if self.waiters.load(Ordering::Relaxed) == 0 {
+            self.owner.store(0, Ordering::Release);
+        } else {
+            futex::set_and_wake(&self.owner, 0);
+        }
+    }
+}
+
+/// The zones of all files of a run.
+pub struct ZoneTable {
+    slots: Mapping,
+    zones: Mapping,
+    files: usize,
+    zones_per_file: usize,
+}
+
+/// What a worker wants of a file.
+pub struct Wanted<'a> {
+    /// Tells files apart.
+    pub identity: [u64; 2],
+    /// Name for messages.
+    pub name: &'a str,
+    /// Its zones.
+    pub geometry: &'a Geometry,
+    /// First byte that the worker uses.
+    pub start: u64,
+    /// Bytes that it uses.
+    pub size: u64,
+}
+
+impl ZoneTable {
+    /// Memory for the jobs of a plan; `None` when none of them has zones.
+    pub fn for_plan(plan: &Plan) -> Result<Option<ZoneTable>, Errno> {
+        let zoned = plan.workers.iter().filter(|worker| worker.zones.is_some());
+        let files: usize = zoned
+            .map(|worker| {
+                let job = plan.job_of(worker);
+                // Which files a directory holds is not known yet.
+                let more = if job.file.opendir.is_some() { 64 } else { 0 };
+                planned_paths(worker, job).len().max(1) + more
+            })
+            .sum();
+        if files == 0 { Ok(None) } else { ZoneTable::new(files.min(MOST_FILES)).map(Some) }
+    }
+
+    /// Memory for so many files.
+    pub fn new(files: usize) -> Result<ZoneTable, Errno> {
+        let zones_per_file = (POOL / files.max(1)).clamp(4096, 1 << 20);
+        Ok(ZoneTable {
+            slots: Mapping::shared(std::mem::size_of::<Slot>() * files)?,
+            zones: Mapping::shared(std::mem::size_of::<Zone>() * files * zones_per_file)?,
+            files,
+            zones_per_file,
+        })
+    }
+
+    fn slot(&self, index: usize) -> &Slot {
+        assert!(index < self.files);
+        // SAFETY: the mapping has room for that many slots, is page aligned, and zeros are a valid slot. What is not an
+        // atomic in it is reached through the lock alone.
+        unsafe { &*self.slots.address().cast::<Slot>().add(index) }
+    }
+
+    /// Takes the lock of a file.
+    pub fn lock(&self, index: usize) -> Locked<'_> {
+        let slot = self.slot(index);
+        slot.lock.take();
+        let first = index * self.zones_per_file;
+        // SAFETY: the lock is held until the guard is dropped, and nobody reaches the file or its zones without it; the
+        // ranges of two files do not meet, and zeros are valid in both.
+        let (file, zones) = unsafe {
+            let zones = self.zones.address().cast::<Zone>().add(first);
+            (&mut *slot.file.get(), std::slice::from_raw_parts_mut(zones, self.zones_per_file))
+        };
+        Locked { lock: &slot.lock, file, zones }
+    }
+
+    /// Finds the slot of a file, or takes a new one; the text says why that cannot be.
+    pub fn attach(
+        &self,
+        wanted: &Wanted<'_>,
+        plan: &ZonePlan,
+        device: &mut dyn ZonedDevice,
+    ) -> Result<usize, String> {
+        for index in 0..self.files {
+            let mut locked = self.lock(index);
+            if locked.file.zone_size == 0 {
+                self.check_room(wanted)?;
+                locked.begin(wanted, plan, device)?;
+            } else if locked.file.identity != wanted.identity {
+                continue;
+            } else {
+                self.check_room(wanted)?;
+                locked.check_agreement(wanted, plan)?;
+            }
+            locked.count_used(wanted);
+            return Ok(index);
+        }
+        Err(format!("{}: zones are kept for {} files at most", wanted.name, self.files))
+    }
+
+    fn check_room(&self, wanted: &Wanted<'_>) -> Result<(), String> {
+        let zones = wanted.start.saturating_add(wanted.size).div_ceil(wanted.geometry.zone_size);
+        if zones <= self.zones_per_file as u64 {
+            return Ok(());
+        }
+        let (name, most) = (wanted.name, self.zones_per_file);
+        Err(format!(
+            "{name}: {zones} zones are more than the {most} kept per file; use larger zones, or fewer files"
+        ))
+    }
+}
+
+/// A file with its lock taken.
+pub struct Locked<'a> {
+    lock: &'a Lock,
+    /// The file.
+    pub file: &'a mut FileZones,
+    /// Its zones.
+    pub zones: &'a mut [Zone],
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        self.lock.give();
+    }
+}
+
+impl Locked<'_> {
+    fn begin(
+        &mut self,
+        wanted: &Wanted<'_>,
+        plan: &ZonePlan,
+        device: &mut dyn ZonedDevice,
+    ) -> Result<(), String> {
+        self.file.identity = wanted.identity;
+        self.file.capacity = wanted.geometry.capacity;
+        self.file.asked_limit = plan.max_open;
+        self.file.limit = limit(wanted, plan)?;
+        self.file.used = [u64::MAX, 0];
+        self.file.open_count = 0;
+        self.read_report(wanted, device)?;
+        // Last: from now on it is found.
+        self.file.zone_size = wanted.geometry.zone_size;
+        Ok(())
+    }
+
+    /// Takes over what the device knows of its zones.
+    fn read_report(&mut self, wanted: &Wanted<'_>, device: &mut dyn ZonedDevice) -> Result<(), String> {
+        let failed = |errno: Errno| format!("{}: report zones failed: {errno}", wanted.name);
+        let mut offset = 0;
+        while let Some(list) = device.report(offset).map_err(failed)? {
+            let Some(last) = list.last() else { break };
+            offset = last.start + last.length;
+            for report in &list {
+                let number = (report.start / wanted.geometry.zone_size) as usize;
+                let Some(zone) = self.zones.get_mut(number) else { return Ok(()) };
+                *zone = Zone {
+                    write_pointer: report.written,
+                    readable: report.written,
+                    own_capacity: report.capacity,
+                    is_conventional: report.condition == Condition::Conventional,
+                    is_dead: matches!(report.condition, Condition::ReadOnly | Condition::Offline),
+                    ..Zone::default()
+                };
+                if report.condition == Condition::Active && !self.open_zone(number, 0) {
+                    return Err(format!(
+                        "{}: more zones are partly written than the {} that may be open; finish or reset some \
+                         (blkzone finish, blkzone reset), or allow more with max_open_zones=",
+                        wanted.name, self.file.limit
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_agreement(&self, wanted: &Wanted<'_>, plan: &ZonePlan) -> Result<(), String> {
+        let (name, size, own) = (wanted.name, wanted.geometry.zone_size, self.file.zone_size);
+        if size != own {
+            return Err(format!("{name}: zonesize {size} does not match the device zone size {own}."));
+        }
+        if wanted.geometry.capacity != self.file.capacity {
+            let (capacity, own) = (wanted.geometry.capacity, self.file.capacity);
+            return Err(format!(
+                "{name}: zonecapacity {capacity} is not the {own} of another job on the same file"
+            ));
+        }
+        if plan.max_open != self.file.asked_limit {
+            return Err(format!(
+                "Different 'max_open_zones' values\nfathom: {name}: all jobs on a file share its limit"
+            ));
+        }
+        check_own_limit(plan, self.file.limit)
+    }
+
+    /// Counts the zones that a worker uses in.
+    fn count_used(&mut self, wanted: &Wanted<'_>) {
+        let size = self.file.zone_size;
+        let [first, end] = self.file.used;
+        self.file.used = [first.min(wanted.start / size), end.max((wanted.start + wanted.size) / size)];
+        let used = self.file.used[0] as usize..self.file.used[1] as usize;
+        let sequential = || used.clone().filter(|&number| !self.zones[number].is_conventional);
+        let capacity = sequential().map(|number| self.capacity(number)).sum();
+        let filled = sequential().map(|number| self.zones[number].write_pointer).sum();
+        (self.file.used_capacity, self.file.filled) = (capacity, filled);
+    }
+
+    /// Bytes of a zone that can be used.
+    pub fn capacity(&self, number: usize) -> u64 {
+        match self.zones[number].own_capacity {
+            0 => self.file.capacity,
+            own => own,
+        }
+    }
+
+    /// True when a zone takes no more.
+    pub fn is_full(&self, number: usize) -> bool {
+        self.zones[number].write_pointer >= self.capacity(number)
+    }
+
+    /// Open zones, in the order in which they were opened.
+    pub fn open_zones(&self) -> &[u32] {
+        &self.file.open[..self.file.open_count as usize]
+    }
+
+    /// Makes a zone one of the open ones; false when the limit is reached.
+    pub fn open_zone(&mut self, number: usize, worker: u32) -> bool {
+        if self.file.limit > 0 {
+            let count = self.file.open_count;
+            if count >= self.file.limit || count as usize >= MOST_OPEN {
+                return false;
+            }
+            self.file.open[count as usize] = number as u32;
+            self.file.open_count = count + 1;
+        }
+        self.zones[number].opener = worker + 1;
+        true
+    }
+
+    /// Takes a zone out of the open ones.
+    pub fn close_zone(&mut self, number: usize) {
+        let count = self.file.open_count as usize;
+        if let Some(place) = self.open_zones().iter().position(|&open| open as usize == number) {
+            self.file.open.copy_within(place + 1..count, place);
+            self.file.open_count -= 1;
+        }
+        self.zones[number].opener = 0;
+    }
+
+    /// Moves a write pointer, and counts what the zones hold.
+    pub fn set_write_pointer(&mut self, number: usize, position: u64) {
+        let before = std::mem::replace(&mut self.zones[number].write_pointer, position);
+        self.file.filled = self.file.filled.saturating_sub(before) + position;
+    }
+
+    /// A zone without anything in it.
+    pub fn empty(&mut self, number: usize) {
+        self.set_write_pointer(number, 0);
+        self.close_zone(number);
+        let zone = &mut self.zones[number];
+        (zone.readable, zone.hole) = (0, 0);
+        (zone.is_finishing, zone.is_resetting) = (false, false);
+    }
+
+    /// Workers were lost: what they had in flight never ends.
+    pub fn forget_in_flight(&mut self) {
+        let used = self.file.used[0] as usize..self.file.used[1] as usize;
+        for zone in &mut self.zones[used] {
+            (zone.in_flight, zone.writes_in_flight, zone.is_resetting) = (0, 0, false);
+        }
+    }
+}
+
+/// Zones that may be open at a time.
+fn limit(wanted: &Wanted<'_>, plan: &ZonePlan) -> Result<u32, String> {
+    let of_device = if plan.ignores_limits { 0 } else { wanted.geometry.limit };
+    if of_device > 0 && plan.max_open > of_device {
+        return Err(format!(
+            "{}: max_open_zones={} is more than the {of_device} that the device allows; ignore_zone_limits=1 tries it anyway",
+            wanted.name, plan.max_open
+        ));
+    }
+    let limit = if plan.max_open > 0 { plan.max_open } else { of_device.min(MOST_OPEN as u32) };
+    check_own_limit(plan, limit).map(|()| limit)
+}
+
+fn check_own_limit(plan: &ZonePlan, limit: u32) -> Result<(), String> {
+    if plan.job_max_open > 0 && limit == 0 {
+        return Err("'job_max_open_zones' cannot be used without a global open zones limit".to_owned());
+    }
+    Ok(())
+}

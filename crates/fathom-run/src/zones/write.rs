@@ -1,0 +1,234 @@
+//! Where writes go, and what has to happen to a zone first.
+
+use super::rules::{Decision, ZoneRules, ZonedFile};
+use super::table::Locked;
+use crate::target::Target;
+use crate::target::direction::Direction;
+use fathom_sys::Errno;
+
+/// What came of one zone.
+enum Step {
+    Done(Decision),
+    /// Look at the zone with this byte instead.
+    GoTo(u64),
+}
+
+impl ZoneRules<'_> {
+    /// Moves a write to the write pointer of the zone it was drawn for; to one of the open zones when no more may be opened;
+    /// or, in a sequential job, to the next zone when this one is full.
+    pub(super) fn admit_write(&mut self, target: Target) -> Result<Decision, Errno> {
+        let mut position = target.offset;
+        let table = self.table;
+        let mut files = std::mem::take(&mut self.files);
+        let result = self.try_zones(&mut files[target.file as usize], table, target, &mut position);
+        self.files = files;
+        result
+    }
+
+    fn try_zones(
+        &mut self,
+        file: &mut ZonedFile,
+        table: &super::table::ZoneTable,
+        target: Target,
+        position: &mut u64,
+    ) -> Result<Decision, Errno> {
+        let mut locked = table.lock(file.slot);
+        // Each zone may come up twice: once to be finished, once to be left.
+        for _ in 0..file.zones().len() * 2 + 2 {
+            if *position >= file.end {
+                break;
+            }
+            match self.write_at(file, &mut locked, Target { offset: *position, ..target })? {
+                Step::Done(decision) => return Ok(decision),
+                Step::GoTo(offset) => *position = offset,
+            }
+        }
+        Ok(Decision::FileDone)
+    }
+
+    fn write_at(
+        &mut self,
+        file: &mut ZonedFile,
+        locked: &mut Locked<'_>,
+        target: Target,
+    ) -> Result<Step, Errno> {
+        let drawn = file.zone_at(target.offset);
+        if locked.zones[drawn].is_dead {
+            return Ok(Step::GoTo(self.start_after(file, drawn)));
+        }
+        if locked.zones[drawn].is_conventional {
+            return Ok(write_anywhere(file, locked, target));
+        }
+        let number = match self.place(file, locked, target.offset, drawn)? {
+            Some(number) => number,
+            None => return Ok(Step::Done(Decision::Wait)),
+        };
+        let zone = &locked.zones[number];
+        if zone.is_resetting {
+            return Ok(Step::Done(Decision::Wait));
+        }
+        let at_start = target.offset == file.start_of(number);
+        let is_full = locked.is_full(number) || zone.is_finishing;
+        if is_full && !self.plan.random && !at_start {
+            return Ok(Step::GoTo(self.start_after(file, number)));
+        }
+        if is_full || self.is_reset_for_threshold(locked, number) {
+            if locked.zones[number].in_flight > 0 || locked.zones[number].is_finishing {
+                return Ok(Step::Done(Decision::Wait));
+            }
+            file.device.reset(file.start_of(number), file.zone_size)?;
+            self.resets += 1;
+            locked.empty(number);
+        }
+        self.append(file, locked, number, target)
+    }
+
+    /// The zone behind another. A random job goes round.
+    fn start_after(&self, file: &ZonedFile, number: usize) -> u64 {
+        match file.start_behind(number) {
+            next if next < file.end || !self.plan.random => next,
+            _ => file.start,
+        }
+    }
+
+    /// The zone to write to: the one drawn if it is open or may be opened, or else an open one. `None` when a zone has to
+    /// close first.
+    fn place(
+        &self,
+        file: &mut ZonedFile,
+        locked: &mut Locked<'_>,
+        offset: u64,
+        drawn: usize,
+    ) -> Result<Option<usize>, Errno> {
+        if locked.zones[drawn].opener != 0 || locked.file.limit == 0 {
+            return Ok(Some(drawn));
+        }
+        let own = locked.open_zones().iter().filter(|&&zone| self.is_own(locked, zone)).count();
+        let no_more_own = self.plan.job_max_open > 0 && own >= self.plan.job_max_open as usize;
+        let no_more = locked.open_zones().len() >= locked.file.limit as usize;
+        if !no_more && !no_more_own {
+            return Ok(Some(drawn));
+        }
+        let zones = file.zones();
+        let fits = |zone: &u32| {
+            let number = *zone as usize;
+            zones.contains(&number)
+                && (!no_more_own || self.is_own(locked, *zone))
+                && !locked.is_full(number)
+                && !locked.zones[number].is_finishing
+                && !locked.zones[number].is_resetting
+        };
+        let candidates = locked.open_zones().iter().copied().filter(fits);
+        let count = candidates.clone().count();
+        if count == 0 {
+            return self.make_room(file, locked, drawn, no_more_own);
+        }
+        // The place in the list follows the place in the file, as fio has it.
+        let part = u128::from(offset - file.start) * count as u128 / u128::from(file.end - file.start);
+        Ok(candidates.clone().nth(part as usize).map(|zone| zone as usize))
+    }
+
+    fn is_own(&self, locked: &Locked<'_>, zone: u32) -> bool {
+        locked.zones[zone as usize].opener == self.worker + 1
+    }
+
+    /// All open zones lie where this worker does not write. One that nobody writes to now is finished in favour of the drawn
+    /// one, or both would wait for ever.
+    fn make_room(
+        &self,
+        file: &mut ZonedFile,
+        locked: &mut Locked<'_>,
+        drawn: usize,
+        own_only: bool,
+    ) -> Result<Option<usize>, Errno> {
+        let idle = locked.open_zones().iter().copied().find(|&zone| {
+            locked.zones[zone as usize].in_flight == 0 && (!own_only || self.is_own(locked, zone))
+        });
+        let Some(idle) = idle else { return Ok(None) };
+        finish(file, locked, idle as usize)?;
+        Ok(Some(drawn))
+    }
+
+    /// Counts a write against the reset threshold; true when the zone is to be reset for it.
+    fn is_reset_for_threshold(&mut self, locked: &Locked<'_>, number: usize) -> bool {
+        let (Some(threshold), Some(frequency)) = (self.plan.reset_threshold, self.plan.reset_frequency)
+        else {
+            return false;
+        };
+        if (locked.file.filled as f64) < threshold * locked.file.used_capacity as f64 {
+            return false;
+        }
+        self.writes_beyond += 1;
+        let zone = &locked.zones[number];
+        let is_due = self.writes_beyond as f64 >= 1.0 / frequency;
+        // An empty zone gains nothing, and one in use is left to a later write.
+        if !is_due || zone.write_pointer == 0 || zone.in_flight > 0 {
+            return false;
+        }
+        self.writes_beyond = 0;
+        true
+    }
+
+    /// Takes the next bytes of a zone that has room.
+    fn append(
+        &mut self,
+        file: &mut ZonedFile,
+        locked: &mut Locked<'_>,
+        number: usize,
+        target: Target,
+    ) -> Result<Step, Errno> {
+        let shortest = self.plan.shortest[Direction::Write as usize];
+        let position = locked.zones[number].write_pointer;
+        let room = locked.capacity(number) - position;
+        let length = match u64::from(target.length) {
+            length if length <= room => length,
+            _ if room >= shortest => room / shortest * shortest,
+            _ if self.plan.writes_remainder => room,
+            _ if locked.zones[number].writes_in_flight > 0 => return Ok(Step::Done(Decision::Wait)),
+            _ => {
+                finish(file, locked, number)?;
+                return Ok(Step::GoTo(if self.plan.random {
+                    target.offset
+                } else {
+                    file.start_behind(number)
+                }));
+            }
+        };
+        if locked.zones[number].opener == 0 && !locked.open_zone(number, self.worker) {
+            return Ok(Step::Done(Decision::Wait));
+        }
+        locked.set_write_pointer(number, position + length);
+        let left = room - length;
+        let zone = &mut locked.zones[number];
+        zone.in_flight += 1;
+        zone.writes_in_flight += 1;
+        zone.is_finishing = left > 0 && left < shortest && !self.plan.writes_remainder;
+        let zone_is_over = left == 0 || zone.is_finishing;
+        let offset = file.start_of(number) + position;
+        let behind = if zone_is_over { file.start_behind(number) } else { offset + length };
+        let target = Target { offset, length: length as u32, ..target };
+        Ok(Step::Done(Decision::Issue { target, behind }))
+    }
+}
+
+/// Conventional zones take a write anywhere; it only must not reach into the next zone.
+fn write_anywhere(file: &ZonedFile, locked: &mut Locked<'_>, target: Target) -> Step {
+    let number = file.zone_at(target.offset);
+    let room = file.start_of(number + 1) - target.offset;
+    let length = u64::from(target.length).min(room);
+    locked.zones[number].in_flight += 1;
+    locked.zones[number].writes_in_flight += 1;
+    let target = Target { length: length as u32, ..target };
+    let behind = if length == room { file.start_behind(number) } else { target.offset + length };
+    Step::Done(Decision::Issue { target, behind })
+}
+
+/// Makes a zone full that has no write in flight.
+pub(super) fn finish(file: &mut ZonedFile, locked: &mut Locked<'_>, number: usize) -> Result<(), Errno> {
+    file.device.finish(file.start_of(number), file.zone_size)?;
+    let capacity = locked.capacity(number);
+    locked.set_write_pointer(number, capacity);
+    locked.zones[number].is_finishing = false;
+    locked.close_zone(number);
+    Ok(())
+}
