@@ -8,7 +8,7 @@ mod steady;
 
 use crate::Format;
 use crate::ctime::ctime;
-use fathom_stats::report::{DiskReport, IdlenessReport, JobChoices, RunReport};
+use fathom_stats::report::{DiskReport, IdlenessReport, JobChoices, RunReport, VerificationReport};
 use fathom_stats::slices::{LIMITS, SliceReport};
 use layout::Object;
 use std::io;
@@ -83,9 +83,27 @@ fn document(report: &RunReport, with_bins: bool) -> Object {
     if !report.choices.is_empty() {
         object.add("fathom jobs", report.choices.iter().map(choices).collect::<Vec<Object>>());
     }
+    if !report.verification.is_empty() {
+        object.add("fathom verify", report.verification.iter().map(verification).collect::<Vec<Object>>());
+    }
     if !report.notes.is_empty() {
         object.add("fathom notes", report.notes.iter().map(String::as_str).collect::<Vec<&str>>());
     }
+    object
+}
+
+/// What verification of a job came to.
+fn verification(report: &VerificationReport) -> Object {
+    let mut object = Object::default();
+    object.add("jobname", report.job.as_str());
+    object.add("checked_reads", report.checked_reads);
+    object.add("checked_bytes", report.checked_bytes);
+    object.add("wrong_blocks", report.wrong_blocks());
+    object.add(
+        "miscompares",
+        report.miscompares.iter().map(|(class, count)| (class, *count)).collect::<Object>(),
+    );
+    object.add("listed_in", report.listed_in.iter().map(String::as_str).collect::<Vec<&str>>());
     object
 }
 

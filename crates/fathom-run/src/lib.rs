@@ -16,5 +16,6 @@ pub mod region;
 pub mod supervisor;
 pub mod target;
 pub mod unit;
+pub mod verify;
 pub mod worker;
 pub mod zones;

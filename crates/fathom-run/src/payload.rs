@@ -3,7 +3,8 @@
 pub(crate) mod plan;
 pub mod shaped;
 
-use crate::random::{HASH_FACTOR, SeedUse, Seeds, Taus88};
+use crate::random::{SeedUse, Seeds, Taus88};
+pub use fathom_verify::content::{Pattern, fill_random};
 use serde::{Deserialize, Serialize};
 use shaped::{ShapedRule, Shaper};
 
@@ -24,15 +25,6 @@ pub enum PayloadRule {
     Pattern(Pattern),
     /// Random bytes that compress, or repeat, to some degree.
     Shaped(ShapedRule),
-}
-
-/// A pattern; `offset_places` are the byte positions of 8-byte offsets in it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pattern {
-    /// The bytes.
-    pub bytes: Vec<u8>,
-    /// Where the file offset of the pattern's start goes, 8 bytes little-endian each.
-    pub offset_places: Vec<usize>,
 }
 
 /// Fills buffers of one worker.
@@ -94,52 +86,9 @@ impl Payload {
                     scramble_blocks(buffer, offset, now_ns);
                 }
             }
-            Content::Pattern(pattern) => pattern.place_offsets(buffer, offset),
+            Content::Pattern(pattern) => pattern.place_offsets(buffer, |at| offset + at),
             Content::Shaped(shaper) => shaper.fill(buffer, offset),
         }
-    }
-}
-
-impl Pattern {
-    fn repeat(&self, buffer: &mut [u8]) {
-        if self.bytes.is_empty() {
-            return;
-        }
-        for chunk in buffer.chunks_mut(self.bytes.len()) {
-            chunk.copy_from_slice(&self.bytes[..chunk.len()]);
-        }
-    }
-
-    fn place_offsets(&self, buffer: &mut [u8], offset: u64) {
-        if self.offset_places.is_empty() {
-            return;
-        }
-        for (index, chunk) in buffer.chunks_mut(self.bytes.len()).enumerate() {
-            let value = (offset + (index * self.bytes.len()) as u64).to_le_bytes();
-            for &place in &self.offset_places {
-                let room = chunk.len().saturating_sub(place).min(8);
-                if room > 0 {
-                    chunk[place..place + room].copy_from_slice(&value[..room]);
-                }
-            }
-        }
-    }
-}
-
-/// Random bytes from one seed: four lanes of 64-bit words, each multiplied on after use.
-pub fn fill_random(buffer: &mut [u8], seed: u64) {
-    let mut lanes = [1u64, 2, 3, 5].map(|factor| seed.wrapping_mul(factor));
-    let mut chunks = buffer.chunks_exact_mut(32);
-    for chunk in &mut chunks {
-        for (word, lane) in chunk.chunks_exact_mut(8).zip(&mut lanes) {
-            word.copy_from_slice(&lane.to_le_bytes());
-            *lane = lane.wrapping_mul(HASH_FACTOR);
-        }
-    }
-    // What is left continues the first lane.
-    for rest in chunks.into_remainder().chunks_mut(8) {
-        rest.copy_from_slice(&lanes[0].to_le_bytes()[..rest.len()]);
-        lanes[0] = lanes[0].wrapping_mul(HASH_FACTOR);
     }
 }
 

@@ -12,6 +12,7 @@ use crate::target::length::{LengthRule, WeightedSize};
 use crate::target::precondition::PreconditionRule;
 use crate::target::stride::StrideRule;
 use crate::target::{DirectionPlan, GeneratorKind, TargetPlan};
+use crate::verify::{VerifyPlan, verify_plan};
 use crate::zones::plan::ZonePlan;
 use fathom_spec::options::file::ZoneMode;
 use fathom_spec::options::io_type::{RandomGenerator, RwSequencer};
@@ -66,6 +67,8 @@ pub struct WorkerPlan {
     pub command_priorities: Option<CommandPriorities>,
     /// Logs to keep.
     pub logs: Option<LogPlan>,
+    /// Verification of the data.
+    pub verify: Option<VerifyPlan>,
 }
 
 impl WorkerPlan {
@@ -127,6 +130,9 @@ impl Plan {
                     command_priorities: CommandPriorities::of(job),
                     logs: plan_logs(job, thread_number, directions)
                         .map(|logs| logs.moved(|path| beside(spec, path))),
+                    verify: verify_plan(job, &target_plan, thread_number as usize - 1, |name| {
+                        beside(spec, name)
+                    })?,
                 });
             }
         }

@@ -13,8 +13,7 @@ const SEEDING_FACTOR_64: u64 = 6_906_969_069;
 const SEEDING_START: u32 = 53;
 /// Values thrown away after seeding.
 const WARM_UP: usize = 6;
-/// 2^64 divided by the golden ratio, as a multiplicative hash.
-pub const HASH_FACTOR: u64 = 0x61C8_8646_80B5_83EB;
+pub use fathom_verify::content::HASH_FACTOR;
 
 /// taus88: 32 bits a step, period 2^88.
 #[derive(Clone, Debug)]
@@ -36,6 +35,11 @@ impl Taus88 {
             generator.next_u32();
         }
         generator
+    }
+
+    /// The words of its state.
+    pub fn state(&self) -> [u32; 3] {
+        self.state
     }
 
     /// The next 32 bits.
@@ -89,6 +93,11 @@ impl Taus258 {
         generator
     }
 
+    /// The words of its state.
+    pub fn state(&self) -> [u64; 5] {
+        self.state
+    }
+
     /// The next 64 bits.
     pub fn next_u64(&mut self) -> u64 {
         let [z1, z2, z3, z4, z5] = self.state;
@@ -126,6 +135,8 @@ pub enum SeedUse {
     Buffer = 9,
     /// Sequential or random, where that is mixed.
     SequentialOrRandom = 10,
+    /// Which verified blocks are trimmed.
+    Trim = 12,
     /// Start delays.
     StartDelay = 13,
     /// Which writes are duplicates.

@@ -8,6 +8,7 @@ use crate::zones::table::ZoneTable;
 use fathom_stats::samples::{LatencySamples, WorkerSamples};
 use fathom_sys::Errno;
 use fathom_sys::memory::Mapping;
+use fathom_verify::verdict::CLASSES;
 use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 
 /// Longest stored error text, as in fio's reports.
@@ -35,23 +36,25 @@ pub enum Stage {
     Ramping = 5,
     /// Running.
     Running = 6,
+    /// Reading back what it wrote.
+    Verifying = 7,
     /// Waiting for I/Os in flight after the last was issued.
-    Draining = 7,
+    Draining = 8,
     /// In its final fsync.
-    FinalSync = 8,
+    FinalSync = 9,
     /// Closing up.
-    Finishing = 9,
+    Finishing = 10,
     /// Done.
-    Ended = 10,
+    Ended = 11,
 }
 
 impl Stage {
     fn from_number(number: u32) -> Stage {
         use Stage::*;
         [
-            NotStarted, Created, SettingUp, PreReading, Ready, Ramping, Running, Draining, FinalSync,
-            Finishing, Ended,
-        ][(number as usize).min(10)]
+            NotStarted, Created, SettingUp, PreReading, Ready, Ramping, Running, Verifying, Draining,
+            FinalSync, Finishing, Ended,
+        ][(number as usize).min(11)]
     }
 }
 
@@ -136,8 +139,21 @@ pub struct WorkerBlock {
     error_text: [AtomicU8; ERROR_TEXT],
     /// Names of the engine's features, each ended by a NUL.
     features: [AtomicU8; FEATURE_TEXT],
+    /// What was checked, and what was found.
+    pub verification: VerificationCounters,
     /// What the worker counts.
     pub samples: WorkerSamples,
+}
+
+/// Counters of a job that verifies.
+#[repr(C)]
+pub struct VerificationCounters {
+    /// Reads that were checked.
+    pub checked_reads: AtomicU64,
+    /// Bytes of them.
+    pub checked_bytes: AtomicU64,
+    /// Blocks that were wrong, by class.
+    pub classes: [AtomicU64; CLASSES.len()],
 }
 
 impl WorkerBlock {

@@ -15,6 +15,7 @@ mod precondition;
 mod rate;
 mod steady_state;
 mod time;
+mod verification;
 mod wait;
 mod zones;
 
@@ -63,6 +64,11 @@ const RULES: &[Rule] = &[
     direct::drop_pre_read,
     buffers::check_working_set,
     buffers::note_overruled,
+    verification::check_pattern,
+    verification::fit_interval,
+    verification::check_header_place,
+    verification::turn_checks_off,
+    verification::warn_of_trouble,
     measurement::expand_gtod_reduce,
     measurement::ignore_error_continues,
     logs::check_issue_time,

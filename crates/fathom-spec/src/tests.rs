@@ -215,7 +215,7 @@ fn a_misspelt_word_brings_the_nearest_one() {
 fn what_is_not_built_is_refused_by_name() {
     let source = MemorySource::default();
     for (arguments, text) in [
-        ("--name=a --verify=md5", "option verify=md5 is"),
+        ("--name=a --fdp=1", "option fdp=1 is"),
         ("--name=a --mem=cudamalloc", "option mem=cudamalloc is"),
         ("--name=a --ioengine=net", "option ioengine=net is"),
         ("--name=a --ioengine=external:/x.so", "option ioengine=external:/x.so is"),

@@ -51,6 +51,28 @@ pub const DISTRIBUTION_BOUNDS_NS: [u64; 31] = [
 /// Number of buckets of the latency distribution.
 pub const DISTRIBUTION_BUCKETS: usize = DISTRIBUTION_BOUNDS_NS.len() + 1;
 
+/// What verification of a job came to, all its clones together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerificationReport {
+    /// Name of the job.
+    pub job: String,
+    /// Reads that were checked.
+    pub checked_reads: u64,
+    /// Bytes of them.
+    pub checked_bytes: u64,
+    /// Blocks that were wrong, by class.
+    pub miscompares: std::collections::BTreeMap<String, u64>,
+    /// Files that list them, one JSON object a line.
+    pub listed_in: Vec<String>,
+}
+
+impl VerificationReport {
+    /// Blocks that were wrong.
+    pub fn wrong_blocks(&self) -> u64 {
+        self.miscompares.values().sum()
+    }
+}
+
 /// A whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
@@ -70,6 +92,9 @@ pub struct RunReport {
     pub choices: Vec<JobChoices>,
     /// Plain sentences on what a reader must know to trust the figures (stuck I/Os, lost workers).
     pub notes: Vec<String>,
+    /// What was checked and found, per job that verifies.
+    #[serde(default)]
+    pub verification: Vec<VerificationReport>,
     /// How idle the processors were, when `--idle-prof` asked.
     #[serde(default)]
     pub idleness: Option<IdlenessReport>,

@@ -70,6 +70,13 @@ pub enum Problem {
         /// What the data gives.
         calculated: Vec<u8>,
     },
+    /// A range that was trimmed does not read as zeros.
+    NotZero {
+        /// The first byte that is not zero.
+        at: usize,
+        /// That byte.
+        found: u8,
+    },
     /// A byte is not that of the pattern.
     Pattern {
         /// Its place in the interval.
@@ -101,6 +108,21 @@ pub fn check(rule: &Rule, data: &mut [u8], reading: &Reading<'_>, stops_at_first
     mismatches
 }
 
+/// Checks a range that was given back: it reads as zeros.
+pub fn check_zeros(data: &[u8], offset: u64) -> Vec<Mismatch> {
+    match data.iter().position(|&byte| byte != 0) {
+        None => Vec::new(),
+        Some(at) => {
+            vec![Mismatch {
+                offset,
+                at: 0,
+                length: data.len(),
+                problem: Problem::NotZero { at, found: data[at] },
+            }]
+        }
+    }
+}
+
 fn check_interval(rule: &Rule, part: &mut [u8], offset: u64, reading: &Reading<'_>) -> Result<(), Problem> {
     if !rule.method.has_header() {
         return check_pattern(rule, part, 0, offset, reading);
@@ -115,11 +137,11 @@ fn check_interval(rule: &Rule, part: &mut [u8], offset: u64, reading: &Reading<'
 
 /// The layout of an interval's header, wherever in the interval it lies.
 pub(crate) fn format_of(rule: &Rule, part: &[u8]) -> HeaderFormat {
-    HeaderFormat::of(part.get(rule.header_offset as usize..).unwrap_or_default())
+    HeaderFormat::of(part.get(rule.header_offset as usize..).unwrap_or_default(), rule.format)
 }
 
 fn check_headed(rule: &Rule, part: &[u8], offset: u64, reading: &Reading<'_>) -> Result<(), Problem> {
-    let Some(header) = Header::decode(part) else { return Err(Problem::Magic(0)) };
+    let Some(header) = Header::decode(part, rule.format) else { return Err(Problem::Magic(0)) };
     check_header(rule, &header, part, offset, reading.expected)?;
     let room = rule.header_room(header.format);
     let Some(data) = part.get(room..) else { return Err(Problem::Length(header.length)) };
@@ -255,6 +277,10 @@ impl Mismatch {
                 }
                 lines
             }
+            Problem::NotZero { at, found } => vec![
+                format!("fio: trimmed block holds '{found:02x}' at byte {at}, wanted '00'"),
+                format!("trim: verify failed {place}, flags=8)"),
+            ],
             Problem::Pattern { at, found, wanted } => vec![
                 format!(
                     "fio: got pattern '{found:02x}', wanted '{wanted:02x}'. Bad bits {}",
@@ -268,6 +294,6 @@ impl Mismatch {
 
     /// True when it is the header that is wrong.
     pub fn is_in_header(&self) -> bool {
-        !matches!(self.problem, Problem::Checksum { .. } | Problem::Pattern { .. })
+        !matches!(self.problem, Problem::Checksum { .. } | Problem::Pattern { .. } | Problem::NotZero { .. })
     }
 }

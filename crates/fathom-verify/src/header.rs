@@ -28,12 +28,13 @@ impl HeaderFormat {
         }
     }
 
-    /// The layout that bytes claim to have.
-    pub fn of(bytes: &[u8]) -> HeaderFormat {
+    /// The layout that bytes claim to have; `expected` where they claim neither.
+    pub fn of(bytes: &[u8], expected: HeaderFormat) -> HeaderFormat {
         match bytes {
+            [_, _, VERSION, ..] => HeaderFormat::Current,
             // The first layout has the high byte of a small number here.
             [_, _, _, 0, ..] => HeaderFormat::First,
-            _ => HeaderFormat::Current,
+            _ => expected,
         }
     }
 
@@ -79,9 +80,10 @@ pub struct Header {
 }
 
 impl Header {
-    /// Reads the header at the start of an interval; `None` when there is no room for one.
-    pub fn decode(bytes: &[u8]) -> Option<Header> {
-        let format = HeaderFormat::of(bytes);
+    /// Reads the header at the start of an interval; `None` when there is no room for one. `expected` is its layout where the
+    /// bytes do not tell.
+    pub fn decode(bytes: &[u8], expected: HeaderFormat) -> Option<Header> {
+        let format = HeaderFormat::of(bytes, expected);
         let fields = bytes.get(..format.length())?;
         let u16_at = |at: usize| u16::from_le_bytes([fields[at], fields[at + 1]]);
         let u32_at = |at: usize| u32::from(u16_at(at)) | u32::from(u16_at(at + 2)) << 16;
@@ -156,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_header_of_fio_3_33() {
-        let header = Header::decode(&FIRST).expect("room");
+        let header = Header::decode(&FIRST, HeaderFormat::Current).expect("room");
         assert!(header.is_sound(&FIRST), "{:x}", Header::checksum_of(&FIRST, HeaderFormat::First));
         assert_eq!((header.kind, header.length, header.offset), (2, 4096, 0));
         assert_eq!((header.seed, header.number, header.thread), (46_386_204_153_304_124, 0, 1));
@@ -184,7 +186,7 @@ mod tests {
         header.encode(&mut bytes);
         assert_eq!(bytes[..4], [0xca, 0xac, 0x81, 5]);
         assert_eq!(bytes[42..44], [0xee, 0xee]);
-        let read = Header::decode(&bytes).expect("room");
+        let read = Header::decode(&bytes, HeaderFormat::First).expect("room");
         assert!(read.is_sound(&bytes));
         assert_eq!(Header { checksum: 0, ..read }, header);
     }

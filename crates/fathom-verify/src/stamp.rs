@@ -15,8 +15,14 @@ pub struct Write {
     pub number: u64,
     /// Number of the clone, from 1.
     pub thread: u16,
-    /// When it was issued, monotonic clock, ns.
-    pub time_ns: u64,
+    /// When it was issued, monotonic clock: seconds, and nanoseconds of the second.
+    pub time: (u32, u32),
+}
+
+/// The seconds of a time in ns, and the rest.
+pub fn split_time(time_ns: u64) -> (u32, u32) {
+    const SECOND: u64 = 1_000_000_000;
+    ((time_ns / SECOND) as u32, (time_ns % SECOND) as u32)
 }
 
 /// Makes the content of a write.
@@ -46,8 +52,8 @@ pub(crate) fn stamp_interval(rule: &Rule, part: &mut [u8], write: &Write, offset
         // With a pattern nothing comes from the seed.
         seed: if rule.pattern.is_some() { 0 } else { write.seed },
         offset,
-        seconds: (write.time_ns / 1_000_000_000) as u32,
-        nanoseconds: (write.time_ns % 1_000_000_000) as u32,
+        seconds: write.time.0,
+        nanoseconds: write.time.1,
         number: rule.format.number(write.number),
         thread: write.thread,
         checksum: 0,

@@ -80,7 +80,16 @@ pub enum TornRest {
     Other,
 }
 
+/// Names of the classes, in the order of [`Verdict::index`].
+pub const CLASSES: [&str; 8] =
+    ["never_written", "stale", "torn", "misdirected", "wrong_file", "bit_flips", "damaged", "unrecognised"];
+
 impl Verdict {
+    /// The place of the class in lists of counters.
+    pub fn index(&self) -> usize {
+        CLASSES.iter().position(|class| *class == self.class()).unwrap_or(CLASSES.len() - 1)
+    }
+
     /// The name of the class in reports.
     pub fn class(&self) -> &'static str {
         match self {
@@ -183,7 +192,7 @@ pub fn classify(rule: &Rule, suspect: &Suspect<'_>, history: &dyn History) -> Ve
     let mut bytes = suspect.bytes.to_vec();
     let format = format_of(rule, &bytes);
     exchange(rule, &mut bytes, rule.header_room(format));
-    let header = Header::decode(&bytes);
+    let header = Header::decode(&bytes, rule.format);
     if let Some(header) = header
         && header.is_sound(&bytes)
         && is_whole(rule, &header, &bytes, suspect)
@@ -192,8 +201,11 @@ pub fn classify(rule: &Rule, suspect: &Suspect<'_>, history: &dyn History) -> Ve
         return verdict;
     }
     // A header that was read may be wrong itself; only what cannot be known otherwise is taken from it.
-    match expected_interval(rule, suspect, header.as_ref()) {
-        Some(wanted) => compare(rule, &Suspect { bytes: &bytes, ..*suspect }, &wanted, history),
+    match expected_interval(rule, &Suspect { bytes: &bytes, ..*suspect }, header.as_ref()) {
+        Some(mut wanted) => {
+            exchange(rule, &mut wanted, rule.header_room(format));
+            compare(rule, suspect, &wanted, history)
+        }
         None => Verdict::Unrecognised,
     }
 }
@@ -210,7 +222,7 @@ fn is_whole(rule: &Rule, header: &Header, bytes: &[u8], suspect: &Suspect<'_>) -
         offset: write_offset,
         number: header.number,
         thread: header.thread,
-        time_ns: u64::from(header.seconds) * 1_000_000_000 + u64::from(header.nanoseconds),
+        time: (header.seconds, header.nanoseconds),
     };
     let length = suspect.expected.map_or(bytes.len(), |(_, length)| length);
     if rule.method == Method::Meta {
@@ -257,13 +269,19 @@ fn displaced(header: &Header, suspect: &Suspect<'_>, history: &dyn History) -> O
 /// What the interval should hold, with its header in front; the layout and the time of the write come from `found`.
 fn expected_interval(rule: &Rule, suspect: &Suspect<'_>, found: Option<&Header>) -> Option<Vec<u8>> {
     let length = suspect.bytes.len();
-    let sound = found.filter(|header| header.magic == MAGIC);
+    // A header with a damaged field or two is still the header of this write.
+    let resembles = |header: &&Header| {
+        let (seed, number) = suspect.expected.map_or((0, 0), |(write, _)| (write.seed, write.number));
+        let alike =
+            [header.seed == seed && seed != 0, header.offset == suspect.offset, header.number == number];
+        header.magic == MAGIC || alike.iter().filter(|is_alike| **is_alike).count() >= 2
+    };
+    let sound = found.filter(resembles);
     match suspect.expected {
         Some((write, write_length)) => {
-            let time_ns = sound
-                .map_or(write.time_ns, |h| u64::from(h.seconds) * 1_000_000_000 + u64::from(h.nanoseconds));
+            let time = sound.map_or(write.time, |header| (header.seconds, header.nanoseconds));
             let format = sound.map_or(rule.format, |header| header.format);
-            let write = Write { time_ns, ..*write };
+            let write = Write { time, ..*write };
             made_interval(rule, &write, write_length, suspect.offset, length, format, Some(suspect.bytes))
         }
         // Nobody knows what was written but the header itself.
@@ -274,7 +292,7 @@ fn expected_interval(rule: &Rule, suspect: &Suspect<'_>, found: Option<&Header>)
                 offset: suspect.offset,
                 number: header.number,
                 thread: header.thread,
-                time_ns: u64::from(header.seconds) * 1_000_000_000 + u64::from(header.nanoseconds),
+                time: (header.seconds, header.nanoseconds),
             };
             made_interval(rule, &write, length, suspect.offset, length, header.format, Some(suspect.bytes))
         }
@@ -309,7 +327,7 @@ fn made_interval(
     Some(part)
 }
 
-/// Says in what way bytes differ from those wanted. Both have their header in front.
+/// Says in what way bytes differ from those wanted. Both are as they lie on the device.
 fn compare(rule: &Rule, suspect: &Suspect<'_>, wanted: &[u8], history: &dyn History) -> Verdict {
     let found = suspect.bytes;
     let differences: Vec<usize> = (0..found.len()).filter(|&at| found[at] != wanted[at]).collect();
@@ -323,7 +341,8 @@ fn compare(rule: &Rule, suspect: &Suspect<'_>, wanted: &[u8], history: &dyn Hist
     if let Some(torn) = torn(rule, suspect, wanted, history) {
         return torn;
     }
-    if differences.len() * 2 > found.len() && Header::decode(found).is_none_or(|header| header.magic != MAGIC)
+    if differences.len() * 2 > found.len()
+        && Header::decode(found, rule.format).is_none_or(|header| header.magic != MAGIC)
     {
         return Verdict::Unrecognised;
     }
@@ -347,12 +366,14 @@ fn flips(rule: &Rule, found: &[u8], wanted: &[u8], differences: &[usize]) -> Opt
         .take(MOST_FLIPS + 1)
         .collect();
     // A flip in the time of a header shows as a wrong checksum of the header made with that time.
-    let format = HeaderFormat::of(found);
-    let checksum = format.length() - 4..format.length();
+    let format = format_of(rule, found);
+    let base = rule.header_offset as usize;
+    let checksum = base + format.length() - 4..base + format.length();
     if rule.method.has_header()
         && differences.iter().all(|at| checksum.contains(at))
         && bits.len() > 1
-        && let Some(bit) = single_flip_in_header(found, format)
+        && let Some(bit) =
+            single_flip_in_header(&found[base.min(found.len())..], format).map(|bit| bit + base as u64 * 8)
     {
         return Some(vec![bit]);
     }
@@ -362,7 +383,7 @@ fn flips(rule: &Rule, found: &[u8], wanted: &[u8], differences: &[usize]) -> Opt
 /// The one bit of a header that, turned round, makes its checksum right.
 fn single_flip_in_header(found: &[u8], format: HeaderFormat) -> Option<u64> {
     let mut header = found.get(..format.length())?.to_vec();
-    let stored = Header::decode(&header)?.checksum;
+    let stored = Header::decode(&header, format)?.checksum;
     (0..(format.length() - 4) * 8).map(|bit| bit as u64).find(|&bit| {
         let (at, mask) = ((bit / 8) as usize, 1 << (bit % 8));
         header[at] ^= mask;
@@ -392,7 +413,12 @@ fn torn(rule: &Rule, suspect: &Suspect<'_>, wanted: &[u8], history: &dyn History
         old.iter().all(|(index, sector)| {
             let from = index * SECTOR;
             // The header of the earlier write has a time that nobody remembers, in its first sector.
-            let skipped = if *index == 0 { HeaderFormat::Current.length() } else { 0 };
+            let holds_header = from == rule.header_offset as usize / SECTOR * SECTOR;
+            let skipped = if holds_header {
+                rule.header_offset as usize - from + HeaderFormat::Current.length()
+            } else {
+                0
+            };
             earlier.get(from + skipped..from + sector.len()) == sector.get(skipped..)
         })
     });
@@ -409,8 +435,10 @@ fn torn(rule: &Rule, suspect: &Suspect<'_>, wanted: &[u8], history: &dyn History
 }
 
 fn earlier_bytes(rule: &Rule, suspect: &Suspect<'_>, write: &Write, length: usize) -> Option<Vec<u8>> {
-    let format = HeaderFormat::of(suspect.bytes);
-    made_interval(rule, write, length, suspect.offset, suspect.bytes.len(), format, None)
+    let format = format_of(rule, suspect.bytes);
+    let mut bytes = made_interval(rule, write, length, suspect.offset, suspect.bytes.len(), format, None)?;
+    exchange(rule, &mut bytes, rule.header_room(format));
+    Some(bytes)
 }
 
 /// True when hardly a byte of the sector is the one wanted.

@@ -57,7 +57,11 @@ fn duplicates(job: &JobSpec, shortest_write: u64) -> Option<Duplicates> {
 }
 
 fn pattern(job: &JobSpec) -> Result<Option<Pattern>, String> {
-    let Some(given) = &job.buffers.buffer_pattern else { return Ok(None) };
+    job.buffers.buffer_pattern.as_ref().map(|given| assembled(given, job)).transpose()
+}
+
+/// Puts the parts of a pattern together; reads the files among them.
+pub(crate) fn assembled(given: &fathom_spec::value::Pattern, job: &JobSpec) -> Result<Pattern, String> {
     let (mut bytes, mut offset_places) = (Vec::new(), Vec::new());
     for part in &given.0 {
         match part {
@@ -71,7 +75,7 @@ fn pattern(job: &JobSpec) -> Result<Option<Pattern>, String> {
             })?),
         }
     }
-    Ok(Some(Pattern { bytes, offset_places }))
+    Ok(Pattern { bytes, offset_places })
 }
 
 /// `dedupe_global`: one working set for all clones that ask for it. Each gives the share of its own pages that one clone

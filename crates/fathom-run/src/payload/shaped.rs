@@ -157,7 +157,7 @@ fn fill_segments(rule: &ShapedRule, state: &mut Taus88, buffer: &mut [u8], offse
             None => fixed.fill(0),
             Some(pattern) => {
                 pattern.repeat(fixed);
-                pattern.place_offsets(fixed, place);
+                pattern.place_offsets(fixed, |at| place + at);
             }
         }
         place += fixed.len() as u64;

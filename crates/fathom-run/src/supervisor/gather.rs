@@ -10,10 +10,11 @@ use fathom_spec::options::measurement::UnifiedReporting as Unified;
 use fathom_stats::latency::LatencyStats;
 use fathom_stats::report::{
     CpuReport, DirectionReport, GroupReport, IdlenessReport, JobChoices, JobError, JobReport, LatencyGoal,
-    PriorityReport, RunReport, ToleratedErrors, UnifiedReporting, ViewOptions,
+    PriorityReport, RunReport, ToleratedErrors, UnifiedReporting, VerificationReport, ViewOptions,
 };
 use fathom_stats::samples::DirectionSamples;
 use fathom_sys::clock::{monotonic_ns, wall_clock_ms};
+use fathom_verify::verdict::CLASSES;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -45,13 +46,59 @@ impl<O: Observer> Supervisor<'_, O> {
             idleness: self.idleness(),
             disks: self.disks.report(),
             choices: self.choices(),
-            notes: self.notes.clone(),
+            verification: self.verification(),
+            notes: self.notes_of_report(),
         }
     }
 
     fn idleness(&self) -> Option<IdlenessReport> {
         let wanted = self.options.idleness?;
         self.idle.as_ref().map(|idle| idle.report(wanted == Idleness::PerCpu))
+    }
+
+    /// What was checked and found, per job.
+    fn verification(&self) -> Vec<VerificationReport> {
+        let mut reports: Vec<(usize, VerificationReport)> = Vec::new();
+        for (index, worker) in self.plan.workers.iter().enumerate() {
+            let Some(plan) = &worker.verify else { continue };
+            if reports.last().is_none_or(|(job, _)| *job != worker.job) {
+                let name = self.plan.job_of(worker).name.clone();
+                reports.push((worker.job, VerificationReport { job: name, ..VerificationReport::default() }));
+            }
+            let Some((_, report)) = reports.last_mut() else { continue };
+            let counters = &self.region.worker(index).verification;
+            report.checked_reads += counters.checked_reads.load(Relaxed);
+            report.checked_bytes += counters.checked_bytes.load(Relaxed);
+            let before = report.wrong_blocks();
+            for (class, counter) in CLASSES.iter().zip(&counters.classes) {
+                let count = counter.load(Relaxed);
+                if count > 0 {
+                    *report.miscompares.entry((*class).to_owned()).or_default() += count;
+                }
+            }
+            if report.wrong_blocks() > before {
+                report.listed_in.push(plan.miscompare_file.display().to_string());
+            }
+        }
+        reports.into_iter().map(|(_, report)| report).collect()
+    }
+
+    /// The notes of the run, and one on every job whose data was wrong.
+    fn notes_of_report(&self) -> Vec<String> {
+        let mut notes = self.notes.clone();
+        for report in self.verification().iter().filter(|report| report.wrong_blocks() > 0) {
+            let classes: Vec<String> =
+                report.miscompares.iter().map(|(class, count)| format!("{count} {class}")).collect();
+            notes.push(format!(
+                "job {}: {} block(s) are wrong in {} read(s) checked: {}; listed in {}",
+                report.job,
+                report.wrong_blocks(),
+                report.checked_reads,
+                classes.join(", ").replace('_', " "),
+                report.listed_in.join(" ")
+            ));
+        }
+        notes
     }
 
     /// What was chosen for each job, as its first clone tells.

@@ -105,6 +105,7 @@ impl<O: Observer> Supervisor<'_, O> {
             Stage::PreReading => RunState::PreReading,
             Stage::Ramping => RunState::Ramping,
             Stage::Running | Stage::Draining => self.running_state(index),
+            Stage::Verifying => RunState::Verifying,
             Stage::FinalSync => RunState::FinalSync,
             Stage::Finishing => RunState::Finishing,
             Stage::Ended => RunState::Exited,

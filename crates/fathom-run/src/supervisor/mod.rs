@@ -319,5 +319,5 @@ impl Tracked {
 
 /// True for stages in which I/O is under way.
 fn does_io(stage: Stage) -> bool {
-    matches!(stage, Stage::Ramping | Stage::Running | Stage::Draining)
+    matches!(stage, Stage::Ramping | Stage::Running | Stage::Verifying | Stage::Draining)
 }

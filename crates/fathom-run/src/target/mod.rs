@@ -163,6 +163,11 @@ impl TargetPlan {
         Ok(())
     }
 
+    /// The largest I/O that can come.
+    fn longest_length(&self) -> u64 {
+        self.used_directions().iter().map(|&direction| self.lengths[direction].max()).max().unwrap_or(0)
+    }
+
     /// The direction whose lengths and alignment lay out random blocks.
     fn first_direction(&self) -> usize {
         self.used_directions()[0]
@@ -207,6 +212,7 @@ impl TargetPlan {
     }
 }
 
+#[derive(Clone)]
 struct FileState {
     start: u64,
     size: u64,
@@ -224,6 +230,7 @@ struct FileState {
 }
 
 /// Targets of plans that most jobs have: one file, one length, and either a permutation or plain sequential order.
+#[derive(Clone)]
 struct Simple {
     start: u64,
     length: u64,
@@ -235,6 +242,7 @@ const DRAWN: usize = 32;
 
 // One per worker, in the loop all the time: a pointer to the larger variant would cost more than its room.
 #[allow(clippy::large_enum_variant)]
+#[derive(Clone)]
 enum SimpleOrder {
     /// Drawn in batches: the generator's state then stays in registers.
     Permuted { permutation: Permutation, drawn: [u64; DRAWN], used: usize, count: usize },
@@ -306,6 +314,7 @@ impl Simple {
 }
 
 /// The sequence of targets of one worker.
+#[derive(Clone)]
 pub struct Targets {
     /// Set for simple plans with a single direction: they need nothing of what follows.
     single: Option<(Direction, Simple)>,
@@ -568,6 +577,12 @@ impl Targets {
         if self.plan.length_by_pattern { usize::from(!sequential) } else { direction as usize }
     }
 
+    /// The words of the generator of random offsets, and whether they have 64 bits; for saved states.
+    pub fn generator_state(&self) -> (Vec<u64>, bool) {
+        let random = self.files.first().and_then(|file| file.random.as_ref());
+        random.map_or((Vec::new(), false), RandomOffsets::generator_state)
+    }
+
     /// Starts another pass over all files. `again` repeats the same order (a loop, or `io_size` beyond `size`);
     /// otherwise random targets go on in a new order (a time-based run that has covered everything).
     pub fn restart(&mut self, again: bool) {
@@ -627,7 +642,8 @@ impl FileState {
             // only when taken now.
             fresh: random.clone(),
             random,
-            overhang: 0,
+            // What is left of the last zone decides there, not the end of the file.
+            overhang: if plan.follows_zones { plan.longest_length() } else { 0 },
             stride: None,
             done: size == 0,
         }

@@ -140,6 +140,19 @@ impl RandomOffsets {
         }
     }
 
+    /// The words of a generator of uniform offsets, and whether they have 64 bits.
+    pub(super) fn generator_state(&self) -> (Vec<u64>, bool) {
+        match self {
+            RandomOffsets::Uniform { generator: UniformGenerator::Bits32(generator), .. } => {
+                (generator.state().map(u64::from).to_vec(), false)
+            }
+            RandomOffsets::Uniform { generator: UniformGenerator::Bits64(generator), .. } => {
+                (generator.state().to_vec(), true)
+            }
+            _ => (Vec::new(), false),
+        }
+    }
+
     /// Marks blocks from `first` on as covered; returns how many were free (all, without a map).
     #[inline]
     pub(super) fn cover(&mut self, first: u64, count: u64) -> u64 {

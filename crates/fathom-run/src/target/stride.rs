@@ -19,6 +19,7 @@ pub struct StrideRule {
 }
 
 /// The zone of a file that is worked on.
+#[derive(Clone)]
 pub(super) struct Stride {
     rule: StrideRule,
     /// First byte of the region that the zones lie in.

@@ -119,6 +119,13 @@ impl Budget {
         }
     }
 
+    /// Data that was read back counts against `io_size` too.
+    pub(super) fn count_read_back(&mut self, bytes: u64) {
+        if self.repeats_for_size {
+            self.job_left = self.job_left.saturating_sub(bytes);
+        }
+    }
+
     /// Closes a pass and says what follows.
     pub(super) fn end_pass(&mut self) -> AfterPass {
         let issued = self.pass_began_with - self.pass_left;

@@ -27,7 +27,7 @@ impl<E: Engine> Worker<'_, E> {
         let whole = result == i64::from(length) && unit.done() == 0;
         match unit.direction_index() {
             Some(direction) if whole => {
-                self.record(unit, direction, now);
+                self.record(slot, unit, direction, now);
                 After::Free
             }
             _ => self.complete_unusual(slot, result, now),
@@ -36,7 +36,7 @@ impl<E: Engine> Worker<'_, E> {
 
     /// Counts an I/O that has moved all its bytes.
     #[inline(always)]
-    fn record(&mut self, unit: &Unit, direction: usize, now: u64) {
+    fn record(&mut self, slot: u32, unit: &Unit, direction: usize, now: u64) {
         let samples = &self.samples.directions[direction];
         bump(&samples.bytes, u64::from(unit.length()));
         bump(&samples.completed, 1);
@@ -53,13 +53,13 @@ impl<E: Engine> Worker<'_, E> {
             let bin = samples.clat.record_short_in_bins(clat);
             self.samples.record_distribution_of_bin(clat, bin);
         } else {
-            self.record_unusual(unit, direction, now);
+            self.record_unusual(slot, unit, direction, now);
         }
     }
 
     /// Long latencies, and jobs that record or pace in other ways than most do.
     #[inline(never)]
-    fn record_unusual(&mut self, unit: &Unit, direction: usize, now: u64) {
+    fn record_unusual(&mut self, slot: u32, unit: &Unit, direction: usize, now: u64) {
         let samples = &self.samples.directions[direction];
         let recording = self.recording;
         let clat = self.clock.span_ns(now.saturating_sub(unit.issue()));
@@ -103,6 +103,9 @@ impl<E: Engine> Worker<'_, E> {
         if self.admission.is_some() || self.zones.is_some() {
             self.settle_admission(unit, true);
         }
+        if self.verifier.is_some() {
+            self.settle_verified(slot, unit);
+        }
     }
 
     /// Syncs, short transfers and errors.
@@ -112,6 +115,7 @@ impl<E: Engine> Worker<'_, E> {
         let unit = &self.units[slot as usize];
         let operation = unit.operation();
         if result < 0 {
+            self.forget_verified(slot);
             self.failed(slot, Errno(-result as i32), now);
             self.settle_admission(&self.units[slot as usize], false);
             return After::Free;
@@ -119,6 +123,9 @@ impl<E: Engine> Worker<'_, E> {
         if operation.is_sync() {
             let lat = self.clock.span_ns(now.saturating_sub(unit.start()));
             self.samples.sync.record(lat, true);
+            if self.verifier.is_some() {
+                self.settle_verified(slot, unit);
+            }
             return After::Free;
         }
         let wanted = unit.length() - unit.done();
@@ -128,10 +135,11 @@ impl<E: Engine> Worker<'_, E> {
             _ => u32::try_from(result).unwrap_or(u32::MAX).min(wanted),
         };
         if moved == wanted {
-            self.record(unit, operation as usize, now);
+            self.record(slot, unit, operation as usize, now);
             return After::Free;
         }
         if moved == 0 {
+            self.forget_verified(slot);
             self.nothing_moved(slot, now);
             self.settle_admission(&self.units[slot as usize], false);
             return After::Free;
@@ -196,7 +204,14 @@ impl<E: Engine> Worker<'_, E> {
         listed || (continues && (errno == Errno(libc::EIO) || errno == Errno(libc::EILSEQ)))
     }
 
-    fn count_error(&self, errno: Errno) {
+    /// What a failed write leaves behind, nobody knows.
+    fn forget_verified(&mut self, slot: u32) {
+        if let Some(verifier) = &mut self.verifier {
+            verifier.failed(slot);
+        }
+    }
+
+    pub(super) fn count_error(&self, errno: Errno) {
         bump(&self.samples.tolerated_errors, 1);
         if self.samples.first_error.load(Relaxed) == 0 {
             self.samples.first_error.store(errno.0 as u64, Relaxed);

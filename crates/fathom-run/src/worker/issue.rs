@@ -52,21 +52,29 @@ impl<E: Engine> Worker<'_, E> {
         self.next_pass(None)
     }
 
+    /// Closes the pass and begins the next one; false when there is none.
+    pub(super) fn begin_next_pass(&mut self) -> bool {
+        let after = self.budget.end_pass();
+        if after == AfterPass::End {
+            return false;
+        }
+        let again = after != AfterPass::Continue;
+        self.targets.restart(again);
+        if after != AfterPass::Repeat {
+            self.loop_is_over();
+        }
+        if let Some(verifier) = &mut self.verifier {
+            verifier.begin_pass(again, &self.targets);
+        }
+        true
+    }
+
     /// Closes the pass; the first target of the next one, if there is one.
     #[cold]
     #[inline(never)]
     fn next_pass(&mut self, direction: Option<Direction>) -> Next {
-        match self.budget.end_pass() {
-            AfterPass::End => return Next::End,
-            AfterPass::NextLoop => {
-                self.targets.restart(true);
-                self.loop_is_over();
-            }
-            AfterPass::Repeat => self.targets.restart(true),
-            AfterPass::Continue => {
-                self.targets.restart(false);
-                self.loop_is_over();
-            }
+        if self.verifier.as_mut().is_some_and(|verifier| verifier.ends_pass()) || !self.begin_next_pass() {
+            return Next::End;
         }
         let target = match direction {
             Some(direction) => self.targets.next_in_direction(direction),
@@ -87,10 +95,15 @@ impl<E: Engine> Worker<'_, E> {
         if let Some(target) = self.admission.as_mut().and_then(|admission| admission.take_held()) {
             return self.admit(Next::Io(target), now);
         }
+        if self.verifier.is_some()
+            && let Some(next) = self.next_to_verify(now)
+        {
+            return self.admit(next, now);
+        }
         let next = match self.take_held_by_zone() {
             Some(target) => Next::Io(target),
             None => {
-                let next = self.next_by_rules(now);
+                let next = self.next_of_job(now);
                 if let (Some(flow), Next::Io(_)) = (&self.flow, &next) {
                     flow.issued();
                 }
@@ -99,6 +112,20 @@ impl<E: Engine> Worker<'_, E> {
         };
         let next = self.place_in_zones(next, now);
         self.admit(next, now)
+    }
+
+    /// The next I/O of the job; with `verify_only`, the read in its place.
+    fn next_of_job(&mut self, now: u64) -> Next {
+        loop {
+            let next = self.next_by_rules(now);
+            let messages = self.context.messages;
+            let Some(verifier) = self.verifier.as_mut().filter(|verifier| verifier.only_checks()) else {
+                return next;
+            };
+            if let Some(next) = verifier.instead(next, messages) {
+                return next;
+            }
+        }
     }
 
     fn next_by_rules(&mut self, now: u64) -> Next {
@@ -176,11 +203,24 @@ impl<E: Engine> Worker<'_, E> {
     /// What only some jobs need; gives the priority of the I/O.
     #[inline(never)]
     fn prepare_more(&mut self, slot: u32, target: Target) -> u16 {
-        if target.direction == Direction::Write && self.refreshes_payload {
+        if self.verifier.is_some() {
+            self.begin_verified(slot, target);
+        } else if target.direction == Direction::Write && self.refreshes_payload {
             self.refresh_payload(slot, target);
         }
         let unit = &self.units[slot as usize];
         self.command_priority.as_mut().map_or(0, |priority| priority.choose(target, unit))
+    }
+
+    /// Content of a write that will be verified; submission starts afterwards.
+    fn begin_verified(&mut self, slot: u32, target: Target) {
+        // SAFETY: the buffer of a free slot belongs to this worker alone and holds the longest I/O of the plan.
+        let buffer = unsafe { std::slice::from_raw_parts_mut(self.buffer(slot), target.length as usize) };
+        if let Some(verifier) = &mut self.verifier
+            && verifier.begin(slot, target, buffer)
+        {
+            self.units[slot as usize].aim(target, self.clock.ticks());
+        }
     }
 
     /// Content of a write; submission starts afterwards, so that its time is not the device's.
@@ -199,6 +239,9 @@ impl<E: Engine> Worker<'_, E> {
             Some(rules) => rules.take_range(operation),
             None => (0, 0),
         };
+        if let Some(verifier) = &mut self.verifier {
+            verifier.sync_begins();
+        }
         self.units[slot as usize].aim_sync(operation, file, offset, length, start);
         Io {
             operation,

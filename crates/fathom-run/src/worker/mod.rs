@@ -21,6 +21,7 @@ mod ramp;
 pub(crate) mod setup;
 mod synchronous;
 mod syncs;
+mod verifier;
 mod zones;
 
 use crate::engine::{Completions, Engine};
@@ -51,6 +52,7 @@ use std::os::fd::RawFd;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use syncs::SyncRules;
+use verifier::Verifier;
 use zones::ZonedWork;
 
 /// What a worker is given.
@@ -181,6 +183,8 @@ struct Worker<'a, E> {
     /// Rates and think times.
     pace: Option<Box<Pace>>,
     syncs: Option<Box<SyncRules>>,
+    /// Data that is stamped, remembered and checked.
+    verifier: Option<Box<Verifier<'a>>>,
     log: Option<Box<Recorder<'a>>>,
     flow: Option<Box<Flow<'a>>>,
     command_priority: Option<Box<CommandPriority<'a>>>,
@@ -214,20 +218,33 @@ impl<E: Engine> Worker<'_, E> {
     fn run(&mut self) {
         let usage_before = Usage::of_thread();
         self.begin();
-        if self.engine.ends_at_once() {
-            self.run_synchronous();
-        } else {
-            self.run_queued();
-        }
+        let is_synced = match self.verifier.is_some() {
+            true => self.run_passes(),
+            false => {
+                self.run_engine();
+                false
+            }
+        };
         self.leave_zones();
         // Data that is not yet safe is not yet written: the final sync belongs to the run time.
-        self.final_sync();
+        if !is_synced {
+            self.final_sync();
+        }
         let end_ns = monotonic_ns();
         self.block.end_ns.store(end_ns, Relaxed);
         if let Some(log) = &self.log {
             log.close(end_ns);
         }
         self.store_usage(Usage::of_thread().since(usage_before));
+    }
+
+    /// Runs until there is nothing more to issue, and everything issued has ended.
+    fn run_engine(&mut self) {
+        if self.engine.ends_at_once() {
+            self.run_synchronous();
+        } else {
+            self.run_queued();
+        }
     }
 
     /// Starts the job's clock.

@@ -9,9 +9,10 @@ use super::latency_target::LatencySearch;
 use super::logging::Recorder;
 use super::pace::Pace;
 use super::syncs::SyncRules;
+use super::verifier::Verifier;
 use super::zones::ZonedWork;
 use super::{Recording, Worker, WorkerContext, commands, placement};
-use crate::engine::{Engine, Setup};
+use crate::engine::{Engine, OpenFile, Setup};
 use crate::files::open::OpenFiles;
 use crate::files::{self, FileError};
 use crate::message::Message;
@@ -50,22 +51,11 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
         buffer_stride: arena.stride,
         buffer_length: arena.buffer_length,
     };
-    let engine = match E::new(&setup) {
-        Ok(engine) => engine,
-        Err(error) => {
-            if !error.advice.is_empty() {
-                context.messages.send(&Message::Error(format!("fio: {}", error.advice)));
-            }
-            let text = format!("file:ioengines.c, func={}, error={}", error.call, error.errno);
-            context.fail(error.errno.0, &text);
-            return None;
-        }
-    };
-    let regions: Vec<TargetRegion> = files
-        .list
-        .iter()
-        .map(|file| TargetRegion { name: file.name.clone(), start: file.start, size: file.size })
-        .collect();
+    let engine: E = engine(context, &setup)?;
+    let regions = regions(&files);
+    let targets = Targets::new(plan.target_plan.clone(), &regions, seeds.clone());
+    let available = regions.iter().fold(0, |sum, region| u64::saturating_add(sum, region.size));
+    let verifier = Verifier::of(context, &seeds, &targets, available)?.map(Box::new);
     let in_bytes = files.zone_size().map(|zone_size| in_bytes(job, zone_size));
     let amounts = in_bytes.as_ref().unwrap_or(job);
     let budget = Budget::new(plan, amounts, bytes_of_a_pass(context, &regions)?);
@@ -78,7 +68,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
     let syncs = SyncRules::of(job).filter(|_| plan.writes_data()).map(Box::new);
     let command_priority = CommandPriority::of(context, &seeds).map(Box::new);
     let refreshes_payload = E::TRAITS.uses_buffers && !payload.is_static();
-    let prepares_more = refreshes_payload || command_priority.is_some();
+    let prepares_more = refreshes_payload || command_priority.is_some() || verifier.is_some();
     let flow = Flow::of(context, clock).map(Box::new);
     let admission = Admission::of(context, files.list.len()).map(Box::new);
     let log = Recorder::of(context, clock).map(Box::new);
@@ -86,6 +76,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
     let latency_search = LatencySearch::of(job, plan.depth).map(Box::new);
     let zones = ZonedWork::of(context, &files)?;
     let has_followers = zones.is_some()
+        || verifier.is_some()
         || pace.is_some()
         || log.is_some()
         || latency_search.is_some()
@@ -104,7 +95,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
         buffer_stride: arena.stride,
         arena,
         _locked_memory: locked_memory,
-        targets: Targets::new(plan.target_plan.clone(), &regions, seeds.clone()),
+        targets,
         refreshes_payload,
         payload,
         recording,
@@ -117,11 +108,13 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
             || flow.is_some()
             || admission.is_some()
             || zones.is_some()
+            || verifier.is_some()
             || budget.counts_ios(),
         fds: files.list.iter().map(|file| file.fd).collect(),
         budget,
         pace,
         syncs,
+        verifier,
         log,
         flow,
         command_priority,
@@ -138,6 +131,28 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
         completions: Some(Box::default()),
         files,
     })
+}
+
+/// What of each file the job uses.
+fn regions(files: &OpenFiles) -> Vec<TargetRegion> {
+    let region =
+        |file: &OpenFile| TargetRegion { name: file.name.clone(), start: file.start, size: file.size };
+    files.list.iter().map(region).collect()
+}
+
+/// The engine; why there is none is told and stored.
+fn engine<E: Engine>(context: &WorkerContext<'_>, setup: &Setup<'_>) -> Option<E> {
+    match E::new(setup) {
+        Ok(engine) => Some(engine),
+        Err(error) => {
+            if !error.advice.is_empty() {
+                context.messages.send(&Message::Error(format!("fio: {}", error.advice)));
+            }
+            let text = format!("file:ioengines.c, func={}, error={}", error.call, error.errno);
+            context.fail(error.errno.0, &text);
+            None
+        }
+    }
 }
 
 /// The job's start delay; a range is drawn from.

@@ -50,6 +50,16 @@ choices! {
 }
 
 choices! {
+    /// Layout of the block headers that are written.
+    pub enum VerifyHeaderFormat {
+        /// 48 bytes with a version number, as fio 3.42
+        Current = "current",
+        /// 40 bytes, as fio 3.33 and before
+        First = "first",
+    }
+}
+
+choices! {
     /// Which saved writes a later verification covers.
     pub enum VerifyPolicy {
         /// Every completed write
@@ -64,74 +74,83 @@ options! {
     pub struct VerificationOptions at job.verification, in Verification, table TABLE;
 
     /// Skip the writes and only verify data of an earlier identical run
-    Later Flag verify_only: bool;
+    Built Flag verify_only: bool;
 
     /// Data check method
-    Later Choice verify: VerifyMethod = "0", { choices: VerifyMethod::CHOICES };
+    Built Choice verify: VerifyMethod = "0", { choices: VerifyMethod::CHOICES };
 
     /// Run the read back phase
-    Later Bool do_verify: bool = "1", { parent: Some("verify") };
+    Built Bool do_verify: bool = "1", { parent: Some("verify") };
 
     /// Which saved writes an offline verify covers
-    Later Choice verify_policy: VerifyPolicy = "completed", {
+    Built Choice verify_policy: VerifyPolicy = "completed", {
         choices: VerifyPolicy::CHOICES,
         parent: Some("verify"),
     };
 
     /// Bytes between verify headers inside a block
-    Later Int verify_interval: Option<u32>, { bounds: Bounds::at_least(96.0), parent: Some("verify") };
+    Built Int verify_interval: Option<u32>, { bounds: Bounds::at_least(96.0), parent: Some("verify") };
 
     /// Place the header at this byte inside the interval
-    Later Int verify_offset: Option<u32>, { bounds: Bounds::at_least(48.0), parent: Some("verify") };
+    Built Int verify_offset: Option<u32>, { bounds: Bounds::at_least(48.0), parent: Some("verify") };
 
     /// Fill pattern: number, 0x bytes, "string", 'file', %o
-    Later Text verify_pattern: Option<Pattern>, { parent: Some("verify") };
+    Built Text verify_pattern: Option<Pattern>, { parent: Some("verify") };
 
     /// Restart the pattern (and recompute %o) every this many bytes
-    Later Int verify_pattern_interval: u32 = "0", { parent: Some("verify") };
+    Built Int verify_pattern_interval: u32 = "0", { parent: Some("verify") };
 
     /// Stop at the first mismatch
-    Later Bool verify_fatal: bool = "0", { parent: Some("verify") };
+    Built Bool verify_fatal: bool = "0", { parent: Some("verify") };
 
     /// Write received and expected data to files on mismatch
-    Later Bool verify_dump: bool = "0", { parent: Some("verify") };
+    Built Bool verify_dump: bool = "0", { parent: Some("verify") };
 
     /// Number of verify threads
-    Later Int verify_async: u32 = "0", { parent: Some("verify") };
+    Built Int verify_async: u32 = "0", { parent: Some("verify") };
 
     /// Verify after this many writes instead of at the end
-    Later Size verify_backlog: Option<u64>, { parent: Some("verify") };
+    Built Size verify_backlog: Option<u64>, { parent: Some("verify") };
 
     /// How many blocks to verify each time
-    Later Int verify_backlog_batch: Option<u32>, { parent: Some("verify") };
+    Built Int verify_backlog_batch: Option<u32>, { parent: Some("verify") };
 
     /// CPU list for verify threads
-    Later Text verify_async_cpus: Option<CpuList>, { parent: Some("verify_async"), unlisted: true };
+    Built Text verify_async_cpus: Option<CpuList>, { parent: Some("verify_async"), unlisted: true };
 
     /// Replay the generator instead of remembering writes
-    Later Bool experimental_verify: bool, { parent: Some("verify") };
+    Built Bool experimental_verify: bool, { parent: Some("verify") };
 
     /// Use the saved write state to limit verification
-    Later Bool verify_state_load: bool, { parent: Some("verify") };
+    Built Bool verify_state_load: bool, { parent: Some("verify") };
 
     /// Save write state when the job ends
-    Later Bool verify_state_save: bool = "1", { parent: Some("verify") };
+    Built Bool verify_state_save: bool = "1", { parent: Some("verify") };
 
     /// Check the sequence number in the header
-    Later Bool verify_write_sequence: bool = "1", { parent: Some("verify") };
+    Built Bool verify_write_sequence: bool = "1", { parent: Some("verify") };
 
     /// Check the seed in the header
-    Later Bool verify_header_seed: bool = "1", { parent: Some("verify") };
+    Built Bool verify_header_seed: bool = "1", { parent: Some("verify") };
+
+    /// Layout of the block headers that are written; reading knows both
+    ///
+    /// Distributions still ship programs with headers of 40 bytes: write `first` for them.
+    Built Choice verify_header_format: VerifyHeaderFormat = "current", {
+        choices: VerifyHeaderFormat::CHOICES,
+        parent: Some("verify"),
+        unlisted: true,
+    };
 
     /// Share of verify blocks to trim
-    Later Int trim_percentage: u32 = "0", { bounds: Bounds::between(0.0, 100.0), parent: Some("verify") };
+    Built Int trim_percentage: u32 = "0", { bounds: Bounds::between(0.0, 100.0), parent: Some("verify") };
 
     /// Trimmed blocks must read back as zero
-    Later Bool trim_verify_zero: bool = "1", { parent: Some("trim_percentage") };
+    Built Bool trim_verify_zero: bool = "1", { parent: Some("trim_percentage") };
 
     /// Trim after this many written blocks
-    Later Size trim_backlog: Option<u64>, { parent: Some("trim_percentage") };
+    Built Size trim_backlog: Option<u64>, { parent: Some("trim_percentage") };
 
     /// Blocks trimmed each time
-    Later Int trim_backlog_batch: Option<u32>, { parent: Some("trim_percentage") };
+    Built Int trim_backlog_batch: Option<u32>, { parent: Some("trim_percentage") };
 }

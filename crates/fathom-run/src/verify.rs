@@ -1,0 +1,174 @@
+//! Verification: what a job's options ask for, and the memory of what it wrote.
+//!
+//! How blocks look and are judged is the business of the crate `fathom-verify`; the worker's part is `worker/verifier.rs`.
+
+pub mod history;
+
+use crate::payload::plan::assembled;
+use crate::target::{DirectionPlan, TargetPlan};
+use fathom_spec::options::verification::{VerifyHeaderFormat, VerifyMethod, VerifyPolicy};
+use fathom_spec::{JobSpec, value};
+use fathom_verify::header::HeaderFormat;
+use fathom_verify::method::Method;
+use fathom_verify::rule::Rule;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Patterns are repeated to this length, so that filling and comparing go in long strides.
+const PATTERN_STRIDE: usize = 4096;
+
+/// What one clone does about verification.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VerifyPlan {
+    /// How blocks are made and checked.
+    pub rule: Rule,
+    /// The job writes data of its own; otherwise it checks whatever it reads.
+    pub writes: bool,
+    /// Writes are passed over, and what an earlier run wrote is checked.
+    pub only_checks: bool,
+    /// What was written is read back: after each pass, or as a backlog allows.
+    pub reads_back: bool,
+    /// A write may go where an earlier one went: the latest counts, and blocks are read back in order of their places.
+    pub may_overlap: bool,
+    /// Writes are not remembered but worked out again.
+    pub regenerates: bool,
+    /// Writes after which a batch is read back; 0 for the end of the pass.
+    pub backlog: u64,
+    /// Blocks of such a batch.
+    pub backlog_batch: u64,
+    /// The first mismatch ends the job.
+    pub is_fatal: bool,
+    /// Blocks that are wrong are kept as files.
+    pub dumps: bool,
+    /// Threads that check; 0 checks in the loop.
+    pub threads: u32,
+    /// Processors for these threads.
+    pub thread_cpus: Vec<u32>,
+    /// Trimming of written blocks.
+    pub trims: Option<TrimPlan>,
+    /// Where the state is saved.
+    pub state_to_save: Option<PathBuf>,
+    /// Where the state of an earlier run is read from.
+    pub state_to_load: Option<PathBuf>,
+    /// The saved state covers writes up to the last sync only.
+    pub state_up_to_sync: bool,
+    /// Where miscompares are listed.
+    pub miscompare_file: PathBuf,
+}
+
+/// `trim_percentage` and its companions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrimPlan {
+    /// Share of written blocks, percent.
+    pub percent: u32,
+    /// Blocks to be trimmed at which a batch is; 0 for the end of the pass.
+    pub backlog: u64,
+    /// Blocks of such a batch.
+    pub batch: u64,
+    /// They must read as zeros afterwards.
+    pub reads_zero: bool,
+}
+
+/// The plan of a job with this order of targets; `index` is the number of the clone over the whole run, from 0.
+pub(crate) fn verify_plan(
+    job: &JobSpec,
+    targets: &TargetPlan,
+    index: usize,
+    beside: impl Fn(&str) -> PathBuf,
+) -> Result<Option<VerifyPlan>, String> {
+    let options = &job.verification;
+    let Some(method) = method_of(options.verify) else { return Ok(None) };
+    let writes = !matches!(targets.directions, DirectionPlan::Read | DirectionPlan::Trim);
+    let pattern = options.verify_pattern.as_ref().filter(|pattern| !pattern.0.is_empty());
+    let pattern = pattern.map(|pattern| assembled(pattern, job)).transpose()?;
+    let rule = Rule {
+        method,
+        format: match options.verify_header_format {
+            VerifyHeaderFormat::Current => HeaderFormat::Current,
+            VerifyHeaderFormat::First => HeaderFormat::First,
+        },
+        interval: options.verify_interval,
+        header_offset: options.verify_offset.unwrap_or(0),
+        pattern: pattern.map(|pattern| pattern.extended_to(PATTERN_STRIDE)),
+        pattern_interval: options.verify_pattern_interval,
+        checks_seed: options.verify_header_seed,
+        checks_number: options.verify_write_sequence,
+    };
+    let backlog = options.verify_backlog.unwrap_or(0);
+    let name = job.name.replace('/', ".");
+    let state = beside(&format!("local-{name}-{index}-verify.state"));
+    let reads_back = writes && options.do_verify;
+    Ok(Some(VerifyPlan {
+        rule,
+        writes,
+        only_checks: writes && options.verify_only,
+        // A run that only its time ends has no end of a pass to read back at.
+        reads_back: reads_back && (backlog > 0 || !job.time.time_based),
+        may_overlap: may_overlap(job, targets),
+        regenerates: options.experimental_verify
+            && backlog == 0
+            && !matches!(targets.directions, DirectionPlan::Mix(_)),
+        backlog: if reads_back { backlog } else { 0 },
+        backlog_batch: options.verify_backlog_batch.map_or(backlog, u64::from).max(1),
+        is_fatal: options.verify_fatal,
+        dumps: options.verify_dump,
+        threads: options.verify_async,
+        thread_cpus: options.verify_async_cpus.as_ref().map(cpus).unwrap_or_default(),
+        trims: trim_plan(job).filter(|_| writes),
+        state_to_save: (options.verify_state_save && writes && !options.verify_only).then(|| state.clone()),
+        state_to_load: options.verify_state_load.then_some(state),
+        state_up_to_sync: options.verify_policy == VerifyPolicy::Fsynced,
+        miscompare_file: beside(&format!("local-{name}-{index}-miscompares.jsonl")),
+    }))
+}
+
+fn cpus(list: &value::CpuList) -> Vec<u32> {
+    list.0.clone()
+}
+
+fn trim_plan(job: &JobSpec) -> Option<TrimPlan> {
+    let options = &job.verification;
+    let backlog = options.trim_backlog.unwrap_or(0);
+    (options.trim_percentage > 0).then(|| TrimPlan {
+        percent: options.trim_percentage,
+        backlog,
+        batch: options.trim_backlog_batch.map_or(backlog, u64::from).max(1),
+        reads_zero: options.trim_verify_zero,
+    })
+}
+
+/// True when one pass may write a place twice, or one pass may meet the backlog of another.
+fn may_overlap(job: &JobSpec, targets: &TargetPlan) -> bool {
+    let each_once = match targets.random {
+        true => {
+            let everywhere = targets.random_percent.iter().all(|&percent| percent >= 100);
+            targets.each_block_once && targets.postfix.is_none() && everywhere
+        }
+        false => targets.postfix.is_none(),
+    };
+    !each_once || targets.stride.is_some() || job.time.time_based
+}
+
+fn method_of(option: VerifyMethod) -> Option<Method> {
+    Some(match option {
+        VerifyMethod::None => return None,
+        VerifyMethod::Md5 => Method::Md5,
+        VerifyMethod::Crc64 => Method::Crc64,
+        VerifyMethod::Crc32 => Method::Crc32,
+        VerifyMethod::Crc32cIntel | VerifyMethod::Crc32c => Method::Crc32c,
+        VerifyMethod::Crc16 => Method::Crc16,
+        VerifyMethod::Crc7 => Method::Crc7,
+        VerifyMethod::Sha1 => Method::Sha1,
+        VerifyMethod::Sha256 => Method::Sha256,
+        VerifyMethod::Sha512 => Method::Sha512,
+        VerifyMethod::Sha3_224 => Method::Sha3_224,
+        VerifyMethod::Sha3_256 => Method::Sha3_256,
+        VerifyMethod::Sha3_384 => Method::Sha3_384,
+        VerifyMethod::Sha3_512 => Method::Sha3_512,
+        VerifyMethod::Xxhash => Method::Xxhash,
+        VerifyMethod::Meta => Method::Meta,
+        VerifyMethod::Pattern => Method::Pattern,
+        VerifyMethod::PatternHdr => Method::PatternHeader,
+        VerifyMethod::Null => Method::Null,
+    })
+}

@@ -1,0 +1,281 @@
+//! What a job has written and not yet checked.
+
+use fathom_verify::stamp::{Write, split_time};
+use std::collections::BTreeMap;
+
+/// A write that is done, or a part of it that is still the latest of its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Seed of the content.
+    pub seed: u64,
+    /// How many writes came before.
+    pub number: u64,
+    /// When it was issued, ns.
+    pub time_ns: u64,
+    /// First byte of the part in its file.
+    pub offset: u64,
+    /// Bytes of the part.
+    pub length: u32,
+    /// Where the part begins in the write.
+    pub into_write: u32,
+    /// Bytes of the write.
+    pub write_length: u32,
+    /// Index of the file.
+    pub file: u16,
+    /// Given back since: it reads as zeros.
+    pub trimmed: bool,
+}
+
+impl Record {
+    /// The whole write, as the checks want it.
+    pub fn write(&self, thread: u16) -> Write {
+        Write {
+            seed: self.seed,
+            offset: self.offset - u64::from(self.into_write),
+            number: self.number,
+            thread,
+            time: split_time(self.time_ns),
+        }
+    }
+
+    fn end(&self) -> u64 {
+        self.offset + u64::from(self.length)
+    }
+}
+
+/// The records of one worker.
+#[derive(Debug, Default)]
+pub struct History {
+    /// Still to be given out, the next one last.
+    records: Vec<Record>,
+    /// Added since [`records`](History::records) was put in order.
+    added: Vec<Record>,
+    /// Given out and kept, where somebody may ask for a write of another file.
+    given: Vec<Record>,
+    keeps_given: bool,
+    may_overlap: bool,
+    /// Bytes between two headers, below which a record cannot be cut; 0 for whole writes.
+    interval: u32,
+}
+
+impl History {
+    /// An empty history with room for so many records.
+    pub fn new(may_overlap: bool, interval: u32, room: usize) -> History {
+        History { added: Vec::with_capacity(room), may_overlap, interval, ..History::default() }
+    }
+
+    /// Keeps what is given out, for those who look for earlier writes.
+    pub fn keep_given(&mut self) {
+        self.keeps_given = true;
+    }
+
+    /// A new pass begins: what was given out is of no interest any more.
+    pub fn begin_pass(&mut self) {
+        self.given.clear();
+    }
+
+    /// Remembers a write that has ended.
+    pub fn add(&mut self, record: Record) {
+        self.added.push(record);
+    }
+
+    /// Records not yet given out.
+    pub fn len(&self) -> usize {
+        self.records.len() + self.added.len()
+    }
+
+    /// True when everything was given out.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty() && self.added.is_empty()
+    }
+
+    /// Nobody knows any more what is in this place: a write of it failed.
+    pub fn forget(&mut self, file: u16, offset: u64, length: u32) {
+        let end = offset + u64::from(length);
+        let stays = |record: &Record| record.file != file || record.end() <= offset || end <= record.offset;
+        self.records.retain(stays);
+        self.added.retain(stays);
+    }
+
+    /// The next record to check. `in_flight` are writes on their way: what they go over is not to be checked any more.
+    pub fn next(&mut self, in_flight: impl Iterator<Item = (u16, u64, u32)>) -> Option<Record> {
+        let record = self.next_in_order(in_flight)?;
+        if self.keeps_given {
+            self.given.push(record);
+        }
+        Some(record)
+    }
+
+    fn next_in_order(&mut self, in_flight: impl Iterator<Item = (u16, u64, u32)>) -> Option<Record> {
+        if self.may_overlap {
+            if !self.added.is_empty() {
+                self.put_in_order();
+            }
+            let covered: Vec<(u16, u64, u32)> = in_flight.collect();
+            while let Some(record) = self.records.pop() {
+                let meets = |&(file, offset, length): &(u16, u64, u32)| {
+                    file == record.file && offset < record.end() && record.offset < offset + u64::from(length)
+                };
+                if !covered.iter().any(meets) {
+                    return Some(record);
+                }
+            }
+            return None;
+        }
+        if self.records.is_empty() {
+            std::mem::swap(&mut self.records, &mut self.added);
+            // Writes end in another order than they began in.
+            self.records.sort_by_key(|record| std::cmp::Reverse(record.number));
+        }
+        self.records.pop()
+    }
+
+    /// Takes over what was added: the latest write of each place is kept, in order of the places.
+    fn put_in_order(&mut self) {
+        self.records.append(&mut self.added);
+        self.records.sort_by_key(|record| std::cmp::Reverse(record.number));
+        let mut covered = Covered::default();
+        let mut kept = Vec::with_capacity(self.records.len());
+        for record in &self.records {
+            covered.parts_left(record, self.interval, &mut kept);
+            covered.add(record);
+        }
+        kept.sort_by_key(|record| std::cmp::Reverse((record.file, record.offset)));
+        self.records = kept;
+    }
+
+    /// All records that are left, and those given out that were kept.
+    pub fn all(&self) -> impl Iterator<Item = &Record> {
+        self.records.iter().chain(&self.added).chain(&self.given)
+    }
+}
+
+/// Places that later writes have gone over, per file: start and end.
+#[derive(Default)]
+struct Covered(BTreeMap<(u16, u64), u64>);
+
+impl Covered {
+    fn add(&mut self, record: &Record) {
+        let (mut start, mut end) = (record.offset, record.end());
+        let meeting: Vec<(u16, u64)> = self
+            .0
+            .range((record.file, 0)..=(record.file, end))
+            .rev()
+            .take_while(|(_, until)| **until >= start)
+            .map(|(&key, _)| key)
+            .collect();
+        for key in meeting {
+            start = start.min(key.1);
+            end = end.max(self.0.remove(&key).unwrap_or(end));
+        }
+        self.0.insert((record.file, start), end);
+    }
+
+    /// Adds what is left of a record to `kept`: the runs of its intervals that nothing has gone over.
+    fn parts_left(&self, record: &Record, interval: u32, kept: &mut Vec<Record>) {
+        if !self.meets(record.file, record.offset, record.end()) {
+            kept.push(*record);
+            return;
+        }
+        if interval == 0 || interval >= record.length {
+            return;
+        }
+        let mut run: Option<Record> = None;
+        let mut at = record.offset;
+        while at < record.end() {
+            let length = u64::from(interval).min(record.end() - at);
+            if self.meets(record.file, at, at + length) {
+                kept.extend(run.take());
+            } else {
+                let into_write = record.into_write + (at - record.offset) as u32;
+                let run = run.get_or_insert(Record { offset: at, length: 0, into_write, ..*record });
+                run.length += length as u32;
+            }
+            at += length;
+        }
+        kept.extend(run);
+    }
+
+    fn meets(&self, file: u16, start: u64, end: u64) -> bool {
+        self.0.range((file, 0)..(file, end)).next_back().is_some_and(|(_, until)| *until > start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn record(number: u64, offset: u64, length: u32) -> Record {
+        Record {
+            seed: 0,
+            number,
+            time_ns: 0,
+            offset,
+            length,
+            into_write: 0,
+            write_length: length,
+            file: 0,
+            trimmed: false,
+        }
+    }
+
+    fn all(history: &mut History) -> Vec<(u64, u64, u32)> {
+        std::iter::from_fn(|| history.next(std::iter::empty()))
+            .map(|record| (record.number, record.offset, record.length))
+            .collect()
+    }
+
+    #[test]
+    fn without_overlap_the_order_is_that_of_the_writes() {
+        let mut history = History::new(false, 0, 0);
+        for (number, offset) in [(1, 0), (0, 8), (2, 4)] {
+            history.add(record(number, offset, 4));
+        }
+        assert_eq!(all(&mut history), [(0, 8, 4), (1, 0, 4), (2, 4, 4)]);
+    }
+
+    #[test]
+    fn the_latest_write_counts() {
+        let mut history = History::new(true, 4, 0);
+        history.add(record(0, 0, 16));
+        history.add(record(1, 4, 4));
+        history.add(record(2, 32, 4));
+        history.add(record(3, 32, 4));
+        assert_eq!(all(&mut history), [(0, 0, 4), (1, 4, 4), (0, 8, 8), (3, 32, 4)]);
+    }
+
+    #[test]
+    fn what_is_being_written_over_is_not_checked() {
+        let mut history = History::new(true, 4, 0);
+        history.add(record(0, 0, 4));
+        history.add(record(1, 8, 4));
+        assert_eq!(history.next([(0, 0, 4)].into_iter()).map(|record| record.number), Some(1));
+        assert_eq!(history.next(std::iter::empty()), None);
+    }
+
+    proptest! {
+        /// What is given out is, block by block, the latest write of each block.
+        #[test]
+        fn a_model_agrees(writes in prop::collection::vec((0u64..24, 1u32..8), 1..60)) {
+            let mut history = History::new(true, 1, 0);
+            let mut model = [None; 32];
+            for (number, &(offset, length)) in writes.iter().enumerate() {
+                history.add(record(number as u64, offset, length));
+                model[offset as usize..offset as usize + length as usize].fill(Some(number as u64));
+            }
+            let mut given = [None; 32];
+            let mut last = 0;
+            while let Some(part) = history.next(std::iter::empty()) {
+                prop_assert!(part.offset >= last);
+                last = part.end();
+                prop_assert_eq!(part.offset - u64::from(part.into_write), writes[part.number as usize].0);
+                for place in part.offset..part.end() {
+                    prop_assert!(given[place as usize].is_none());
+                    given[place as usize] = Some(part.number);
+                }
+            }
+            prop_assert_eq!(given, model);
+        }
+    }
+}

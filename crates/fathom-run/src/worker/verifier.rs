@@ -1,0 +1,538 @@
+//! The worker's part in verification: it stamps what is written, remembers it, reads it back and has it checked.
+//!
+//! The run loop knows three moments: an I/O is about to be drawn ([`Verifier::next`]), a slot is being filled
+//! ([`Verifier::begin`]), an I/O has ended ([`Worker::settle_verified`]). Everything else happens here.
+
+mod findings;
+mod saved;
+mod threads;
+
+use super::issue::Next;
+use super::{Worker, WorkerContext};
+use crate::engine::Engine;
+use crate::message::Message;
+use crate::random::{SeedUse, Seeds, Taus88};
+use crate::region::Stage;
+use crate::target::direction::Direction;
+use crate::target::{Target, Targets};
+use crate::unit::{Operation, Unit};
+use crate::verify::VerifyPlan;
+use crate::verify::history::{History, Record};
+use fathom_sys::clock::monotonic_ns;
+use fathom_verify::check::{Reading, check};
+use fathom_verify::stamp::{Write, stamp};
+use findings::Findings;
+use saved::Limit;
+use std::collections::VecDeque;
+use threads::{Checkers, Task};
+
+/// Room for records that is set aside at once; beyond, the list grows.
+const MOST_RESERVED: u64 = 1 << 22;
+
+/// What a slot carries.
+#[derive(Clone, Copy, Debug, Default)]
+enum Load {
+    /// Nothing that matters here.
+    #[default]
+    Other,
+    /// A write to remember.
+    Write(Record),
+    /// A read of what was written.
+    Check(Record),
+    /// A read of data of unknown origin, which has to be right in itself.
+    CheckItself,
+    /// A trim of what was written.
+    Trim(Record),
+}
+
+/// What happens in the loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// The job's own I/O; backlogs are worked off in between.
+    Working,
+    /// Blocks are trimmed at the end of a pass.
+    Trimming,
+    /// Everything that was written is read back.
+    ReadingBack,
+}
+
+/// The verifier of one worker.
+pub(super) struct Verifier<'a> {
+    plan: &'a VerifyPlan,
+    thread: u16,
+    generator: Taus88,
+    first_generator: Taus88,
+    /// How many writes have been issued.
+    number: u64,
+    /// Writes below this number are safe from a crash, and those that will be when the sync under way has ended.
+    synced: (u64, u64),
+    history: History,
+    loads: Box<[Load]>,
+    /// What the I/O drawn last is, if it is not the job's own.
+    drawn: Option<Load>,
+    /// I/Os of the batch under way.
+    batch_left: u64,
+    trim_batch_left: u64,
+    to_trim: VecDeque<Record>,
+    trim_generator: Taus88,
+    phase: Phase,
+    /// The loop ended because a pass was over.
+    pass_is_over: bool,
+    /// Bytes read back since the pass began.
+    bytes_read_back: u64,
+    limit: Option<Limit>,
+    findings: Findings<'a>,
+    checkers: Option<Checkers>,
+    /// With `experimental_verify`: how the pass began.
+    start_of_pass: Option<Box<StartOfPass>>,
+}
+
+/// A pass to be worked out again.
+struct StartOfPass {
+    targets: Targets,
+    generator: Taus88,
+    number: u64,
+    /// Places that nobody knows the content of.
+    unknown: Vec<(u16, u64, u32)>,
+}
+
+impl<'a> Verifier<'a> {
+    /// The verifier of a worker, if its job verifies; an error is told and stored.
+    pub(super) fn of(
+        context: &WorkerContext<'a>,
+        seeds: &Seeds,
+        targets: &Targets,
+        available: u64,
+    ) -> Option<Option<Verifier<'a>>> {
+        let worker_plan = context.worker_plan();
+        let Some(plan) = &worker_plan.verify else { return Some(None) };
+        let limit = match &plan.state_to_load {
+            Some(path) => Some(Limit::load(context, path)?),
+            None => None,
+        };
+        let interval = plan.rule.interval.unwrap_or(0);
+        let smallest = worker_plan.target_plan.smallest_length();
+        let keeps = plan.reads_back && !plan.regenerates && !plan.only_checks;
+        let room = if keeps { (available / smallest).min(MOST_RESERVED) as usize } else { 0 };
+        let generator = seeds.generator(SeedUse::Verify);
+        let start_of_pass = plan.regenerates.then(|| {
+            Box::new(StartOfPass {
+                targets: targets.clone(),
+                generator: generator.clone(),
+                number: 0,
+                unknown: Vec::new(),
+            })
+        });
+        Some(Some(Verifier {
+            plan,
+            thread: worker_plan.thread_number as u16,
+            first_generator: generator.clone(),
+            generator,
+            number: 0,
+            synced: (0, 0),
+            history: History::new(plan.may_overlap, interval, room),
+            loads: vec![Load::Other; worker_plan.depth as usize].into_boxed_slice(),
+            drawn: None,
+            batch_left: 0,
+            trim_batch_left: 0,
+            to_trim: VecDeque::new(),
+            trim_generator: seeds.generator(SeedUse::Trim),
+            phase: Phase::Working,
+            pass_is_over: false,
+            bytes_read_back: 0,
+            limit,
+            findings: Findings::new(context, plan),
+            checkers: match plan.threads {
+                0 => None,
+                count => Some(Checkers::start(count, plan)),
+            },
+            start_of_pass,
+        }))
+    }
+
+    /// True when writes are passed over.
+    pub(super) fn only_checks(&self) -> bool {
+        self.plan.only_checks
+    }
+
+    /// An I/O of the verifier's own, if one is due. `Some(Next::End)` ends the loop.
+    fn next(&mut self, now: u64) -> Option<Next> {
+        match self.phase {
+            Phase::Working => self.next_of_backlog(),
+            Phase::Trimming => Some(self.next_trim().map_or(Next::End, Next::Io)),
+            Phase::ReadingBack => match self.next_check() {
+                Some(target) => Some(Next::Io(target)),
+                // Records of trims and writes that are still on their way come later.
+                None if self.is_waiting() => Some(Next::Wait(now)),
+                None => Some(Next::End),
+            },
+        }
+    }
+
+    fn next_of_backlog(&mut self) -> Option<Next> {
+        if let Some(trims) = &self.plan.trims {
+            if self.trim_batch_left == 0 && trims.backlog > 0 && self.to_trim.len() as u64 >= trims.backlog {
+                self.trim_batch_left = trims.batch;
+            }
+            if self.trim_batch_left > 0 {
+                self.trim_batch_left -= 1;
+                if let Some(target) = self.next_trim() {
+                    return Some(Next::Io(target));
+                }
+                self.trim_batch_left = 0;
+            }
+        }
+        if self.batch_left == 0 && self.plan.backlog > 0 && self.history.len() as u64 >= self.plan.backlog {
+            self.batch_left = self.plan.backlog_batch;
+        }
+        if self.batch_left > 0 {
+            self.batch_left -= 1;
+            if let Some(target) = self.next_check() {
+                return Some(Next::Io(target));
+            }
+            self.batch_left = 0;
+        }
+        None
+    }
+
+    fn next_trim(&mut self) -> Option<Target> {
+        let record = self.to_trim.pop_front()?;
+        self.drawn = Some(Load::Trim(record));
+        Some(target_of(&record, Direction::Trim))
+    }
+
+    fn next_check(&mut self) -> Option<Target> {
+        let record = match &mut self.start_of_pass {
+            Some(pass) => pass.next(self.number, self.plan)?,
+            None => {
+                let loads = &self.loads;
+                let in_flight = loads.iter().filter_map(|load| match load {
+                    Load::Write(record) | Load::Trim(record) => {
+                        Some((record.file, record.offset, record.length))
+                    }
+                    _ => None,
+                });
+                self.history.next(in_flight)?
+            }
+        };
+        self.drawn = Some(Load::Check(record));
+        Some(target_of(&record, Direction::Read))
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.loads.iter().any(|load| matches!(load, Load::Write(_) | Load::Trim(_)))
+    }
+
+    /// A slot is being filled for this target; a write gets its content. Gives true when it did.
+    pub(super) fn begin(&mut self, slot: u32, target: Target, buffer: &mut [u8]) -> bool {
+        let load = &mut self.loads[slot as usize];
+        *load = match self.drawn.take() {
+            Some(drawn) => drawn,
+            None if target.direction == Direction::Write => {
+                let record = new_record(&mut self.generator, &mut self.number, target);
+                stamp(&self.plan.rule, buffer, &record.write(self.thread));
+                *load = Load::Write(record);
+                return true;
+            }
+            None if target.direction == Direction::Read && !self.plan.writes => Load::CheckItself,
+            None => Load::Other,
+        };
+        false
+    }
+
+    /// With `verify_only`: what becomes of an I/O of the job. `None` passes it over.
+    pub(super) fn instead(&mut self, next: Next, messages: &crate::message::MessageSender) -> Option<Next> {
+        let Next::Io(target) = next else { return Some(next) };
+        if target.direction != Direction::Write {
+            return None;
+        }
+        if let Some(limit) = &mut self.limit {
+            if let Some(line) = limit.stop_line(self.number) {
+                messages.send(&Message::Output(line));
+                return Some(Next::End);
+            }
+            if limit.was_in_flight(self.number) {
+                new_record(&mut self.generator, &mut self.number, target);
+                return None;
+            }
+        }
+        let record = new_record(&mut self.generator, &mut self.number, target);
+        self.drawn = Some(Load::Check(record));
+        Some(Next::Io(Target { direction: Direction::Read, ..target }))
+    }
+
+    /// A pass is over; true when the loop has to end for it, so that its data is read back.
+    pub(super) fn ends_pass(&mut self) -> bool {
+        let ends = self.phase == Phase::Working && (self.plan.reads_back || self.plan.trims.is_some());
+        self.pass_is_over = ends;
+        ends
+    }
+
+    /// A sync begins: what has ended is safe once it is done.
+    pub(super) fn sync_begins(&mut self) {
+        let on_their_way = self.loads.iter().filter_map(|load| match load {
+            Load::Write(record) => Some(record.number),
+            _ => None,
+        });
+        self.synced.1 = on_their_way.min().unwrap_or(self.number);
+    }
+
+    /// The sync has ended.
+    pub(super) fn sync_ended(&mut self) {
+        self.synced.0 = self.synced.1;
+    }
+
+    /// An I/O failed: nobody knows what is in its place now.
+    pub(super) fn failed(&mut self, slot: u32) {
+        if let Load::Write(record) | Load::Trim(record) = std::mem::take(&mut self.loads[slot as usize]) {
+            self.history.forget(record.file, record.offset, record.length);
+            if let Some(pass) = &mut self.start_of_pass {
+                pass.unknown.push((record.file, record.offset, record.length));
+            }
+        }
+    }
+
+    /// A write has ended well.
+    fn written(&mut self, record: Record) {
+        if let Some(trims) = &self.plan.trims
+            && self.trim_generator.percent() <= trims.percent
+        {
+            self.to_trim.push_back(record);
+        } else if self.plan.reads_back && self.start_of_pass.is_none() {
+            self.history.add(record);
+        }
+    }
+
+    fn trimmed(&mut self, record: Record) {
+        let reads_zero = self.plan.trims.as_ref().is_some_and(|trims| trims.reads_zero);
+        if reads_zero && self.plan.reads_back {
+            self.history.add(Record { trimmed: true, ..record });
+        }
+    }
+
+    /// The next pass begins; `again` repeats the last one.
+    pub(super) fn begin_pass(&mut self, again: bool, targets: &Targets) {
+        if again {
+            self.generator = self.first_generator.clone();
+        }
+        if let Some(pass) = &mut self.start_of_pass {
+            **pass = StartOfPass {
+                targets: targets.clone(),
+                generator: self.generator.clone(),
+                number: self.number,
+                unknown: Vec::new(),
+            };
+        }
+    }
+}
+
+impl StartOfPass {
+    /// The next write of the pass, worked out again; `None` after number `end`.
+    fn next(&mut self, end: u64, plan: &VerifyPlan) -> Option<Record> {
+        while self.number < end {
+            let Some(target) = self.targets.next() else {
+                // Passes that wrap begin again in the same way.
+                self.targets.restart(true);
+                continue;
+            };
+            if target.direction != Direction::Write {
+                continue;
+            }
+            let mut record = new_record(&mut self.generator, &mut self.number, target);
+            if plan.may_overlap {
+                // A later write may have gone over it: the block has to be right in itself.
+                record.number = u64::MAX;
+            }
+            let is_unknown = |&(file, offset, length): &(u16, u64, u32)| {
+                file == record.file
+                    && offset < record.offset + u64::from(record.length)
+                    && record.offset < offset + u64::from(length)
+            };
+            if !self.unknown.iter().any(is_unknown) {
+                return Some(record);
+            }
+        }
+        None
+    }
+}
+
+fn new_record(generator: &mut Taus88, number: &mut u64, target: Target) -> Record {
+    let record = Record {
+        seed: generator.buffer_seed(),
+        number: *number,
+        time_ns: monotonic_ns(),
+        offset: target.offset,
+        length: target.length,
+        into_write: 0,
+        write_length: target.length,
+        file: target.file as u16,
+        trimmed: false,
+    };
+    *number += 1;
+    record
+}
+
+fn target_of(record: &Record, direction: Direction) -> Target {
+    Target { offset: record.offset, length: record.length, file: u32::from(record.file), direction }
+}
+
+impl<E: Engine> Worker<'_, E> {
+    /// An I/O that verification asks for.
+    #[inline(never)]
+    pub(super) fn next_to_verify(&mut self, now: u64) -> Option<Next> {
+        let verifier = self.verifier.as_mut()?;
+        verifier.next(now)
+    }
+
+    /// Runs the job, and after each pass whatever verification has to do behind it. True when everything written is synced as
+    /// the job asks for.
+    pub(super) fn run_passes(&mut self) -> bool {
+        let mut is_synced;
+        loop {
+            self.run_engine();
+            is_synced = self.has_work_after_pass();
+            if !is_synced {
+                break;
+            }
+            // What is read back should come from the device, not from the memory it was written to.
+            self.final_sync();
+            self.drop_cached_data();
+            self.context.set_stage(Stage::Verifying);
+            for phase in [Phase::Trimming, Phase::ReadingBack] {
+                if let Some(verifier) = &mut self.verifier {
+                    verifier.phase = phase;
+                }
+                if !self.is_over() {
+                    self.run_engine();
+                }
+            }
+            self.finish_checks();
+            if self.is_over() || !self.begin_another_pass() {
+                break;
+            }
+            self.context.set_stage(Stage::Running);
+        }
+        self.finish_checks();
+        self.save_verify_state();
+        is_synced
+    }
+
+    fn is_over(&self) -> bool {
+        self.stopping || self.block.should_stop()
+    }
+
+    fn has_work_after_pass(&self) -> bool {
+        let Some(verifier) = &self.verifier else { return false };
+        let plan = verifier.plan;
+        !self.is_over() && plan.writes && !plan.only_checks && (plan.reads_back || plan.trims.is_some())
+    }
+
+    /// True when the job has more to do after what was read back.
+    fn begin_another_pass(&mut self) -> bool {
+        let Some(verifier) = &mut self.verifier else { return false };
+        verifier.phase = Phase::Working;
+        self.budget.count_read_back(std::mem::take(&mut verifier.bytes_read_back));
+        std::mem::take(&mut verifier.pass_is_over) && self.begin_next_pass()
+    }
+
+    /// Lets the kernel forget the data of files, where the job does not ask to keep it.
+    fn drop_cached_data(&mut self) {
+        if self.job.io_type.direct || !self.job.io_type.invalidate {
+            return;
+        }
+        for file in self.files.list.iter().filter(|file| file.fd >= 0 && !file.is_block_device) {
+            // Both only help: a check of cached data is a check as well.
+            let _ = fathom_sys::file::sync_data(file.fd);
+            let _ = fathom_sys::file::advise(file.fd, file.start, file.size, libc::POSIX_FADV_DONTNEED);
+        }
+    }
+
+    /// An I/O has ended well: remembers it, or has it checked.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn settle_verified(&mut self, slot: u32, unit: &Unit) {
+        let Some(mut verifier) = self.verifier.take() else { return };
+        let load = std::mem::take(&mut verifier.loads[slot as usize]);
+        match load {
+            Load::Write(record) => verifier.written(record),
+            Load::Trim(record) => verifier.trimmed(record),
+            Load::Check(record) => self.check_read(&mut verifier, slot, unit, Some(record)),
+            Load::CheckItself => self.check_read(&mut verifier, slot, unit, None),
+            Load::Other if unit.operation() == Operation::Sync => verifier.sync_ended(),
+            Load::Other => {}
+        }
+        self.verifier = Some(verifier);
+    }
+
+    fn check_read(&mut self, verifier: &mut Verifier<'_>, slot: u32, unit: &Unit, record: Option<Record>) {
+        let length = unit.length() as usize;
+        verifier.bytes_read_back += length as u64;
+        // SAFETY: the buffer of a slot whose I/O has ended belongs to this worker alone and holds its length.
+        let data = unsafe { std::slice::from_raw_parts_mut(self.buffer(slot), length) };
+        let task = Task { offset: unit.offset(), file: unit.file(), record, thread: verifier.thread };
+        if let Some(limit) = &mut verifier.limit
+            && record.is_none()
+            && let Some(line) = limit.stop_line_of_data(&verifier.plan.rule, data)
+        {
+            self.context.messages.send(&Message::Output(line));
+            self.stopping = true;
+            return;
+        }
+        match &mut verifier.checkers {
+            Some(checkers) => {
+                checkers.hand_over(task, data);
+                while let Some(result) = verifier.checkers.as_mut().and_then(Checkers::ready) {
+                    self.take_result(verifier, result);
+                }
+            }
+            None => {
+                let result = task.check(verifier.plan, data);
+                if result.is_empty() {
+                    verifier.findings.count(length as u64);
+                } else {
+                    self.report_miscompare(verifier, &task, data, &result);
+                }
+            }
+        }
+    }
+
+    fn take_result(&mut self, verifier: &mut Verifier<'_>, mut result: threads::Checked) {
+        if result.mismatches.is_empty() {
+            verifier.findings.count(result.data.len() as u64);
+        } else {
+            let mut data = std::mem::take(&mut result.data);
+            self.report_miscompare(verifier, &result.task, &mut data, &result.mismatches);
+            result.data = data;
+        }
+        if let Some(checkers) = &mut verifier.checkers {
+            checkers.recycle(result.data);
+        }
+    }
+
+    /// Waits for the threads that check.
+    fn finish_checks(&mut self) {
+        let Some(mut verifier) = self.verifier.take() else { return };
+        while let Some(result) = verifier.checkers.as_mut().and_then(Checkers::wait_for_one) {
+            self.take_result(&mut verifier, result);
+        }
+        self.verifier = Some(verifier);
+    }
+}
+
+impl Task {
+    /// Checks the data of a read.
+    fn check(&self, plan: &VerifyPlan, data: &mut [u8]) -> Vec<fathom_verify::check::Mismatch> {
+        let Some(record) = &self.record else {
+            let reading = Reading { offset: self.offset, expected: None, write_length: data.len() };
+            return check(&plan.rule, data, &reading, plan.is_fatal);
+        };
+        if record.trimmed {
+            return fathom_verify::check::check_zeros(data, self.offset);
+        }
+        let write: Write = record.write(self.thread);
+        // Writes that were worked out again may be older than what is there.
+        let expected = (record.number != u64::MAX).then_some(&write);
+        let reading = Reading { offset: self.offset, expected, write_length: record.write_length as usize };
+        check(&plan.rule, data, &reading, plan.is_fatal)
+    }
+}

@@ -1,0 +1,225 @@
+//! What was found: counted, told, and kept in files.
+
+use super::threads::Task;
+use super::{Verifier, Worker, WorkerContext};
+use crate::engine::{Engine, OpenFile};
+use crate::message::Message;
+use crate::region::WorkerBlock;
+use crate::verify::VerifyPlan;
+use crate::verify::history::{History, Record};
+use fathom_stats::samples::bump;
+use fathom_sys::Errno;
+use fathom_verify::check::Mismatch;
+use fathom_verify::header::Header;
+use fathom_verify::stamp::Write;
+use fathom_verify::verdict::{self, Suspect, Verdict, classify};
+use std::fs::File;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+/// Mismatches that are told one by one; the file has more.
+const MOST_TOLD: u64 = 100;
+/// Mismatches in the file.
+const MOST_LISTED: u64 = 100_000;
+
+/// Counters and the file of one worker.
+pub(super) struct Findings<'a> {
+    block: &'a WorkerBlock,
+    path: PathBuf,
+    file: Option<File>,
+    found: u64,
+}
+
+impl<'a> Findings<'a> {
+    pub(super) fn new(context: &WorkerContext<'a>, plan: &VerifyPlan) -> Findings<'a> {
+        Findings { block: context.block(), path: plan.miscompare_file.clone(), file: None, found: 0 }
+    }
+
+    /// Counts a read that was checked.
+    pub(super) fn count(&self, bytes: u64) {
+        bump(&self.block.verification.checked_reads, 1);
+        bump(&self.block.verification.checked_bytes, bytes);
+    }
+
+    /// Adds a line to the file, which is made anew by the first.
+    fn list(&mut self, line: &str) -> std::io::Result<()> {
+        if self.found >= MOST_LISTED {
+            return Ok(());
+        }
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => self.file.insert(File::create(&self.path)?),
+        };
+        writeln!(file, "{line}")
+    }
+}
+
+/// What the worker remembers, as the verdict asks for it.
+struct Memory<'a> {
+    history: &'a History,
+    files: &'a [OpenFile],
+    file: u32,
+    thread: u16,
+}
+
+impl verdict::History for Memory<'_> {
+    fn earlier(&self, offset: u64, number: u64) -> Option<(Write, usize)> {
+        let covers = |record: &&Record| {
+            u32::from(record.file) == self.file
+                && record.number < number
+                && (record.offset..record.offset + u64::from(record.length)).contains(&offset)
+        };
+        let latest = self.history.all().filter(covers).max_by_key(|record| record.number)?;
+        Some((latest.write(self.thread), latest.write_length as usize))
+    }
+
+    fn other_file(&self, number: u64, seed: u64) -> Option<String> {
+        let is_it = |record: &&Record| {
+            record.number == number && record.seed == seed && u32::from(record.file) != self.file
+        };
+        let record = self.history.all().find(is_it)?;
+        self.files.get(usize::from(record.file)).map(|file| file.name.clone())
+    }
+}
+
+impl<E: Engine> Worker<'_, E> {
+    /// Data is not what it should be.
+    #[cold]
+    pub(super) fn report_miscompare(
+        &mut self,
+        verifier: &mut Verifier<'_>,
+        task: &Task,
+        data: &mut [u8],
+        mismatches: &[Mismatch],
+    ) {
+        verifier.findings.count(data.len() as u64);
+        let file = self.files.list[task.file as usize].name.clone();
+        for mismatch in mismatches {
+            let verdict = self.verdict_on(verifier, task, data, mismatch);
+            if verifier.findings.found < MOST_TOLD {
+                for line in mismatch.lines(&verifier.plan.rule, &file, (task.offset, data.len())) {
+                    self.context.messages.send(&Message::Error(line));
+                }
+                let sentence = verdict.sentence();
+                self.context
+                    .messages
+                    .send(&Message::Error(format!("fathom: {file} offset {}: {sentence}", mismatch.offset)));
+            } else if verifier.findings.found == MOST_TOLD {
+                let path = verifier.findings.path.display().to_string();
+                self.context.messages.send(&Message::Error(format!(
+                    "fathom: job {}: more than {MOST_TOLD} blocks are wrong; all are listed in {path}",
+                    self.job.name
+                )));
+            }
+            if verifier.plan.dumps {
+                self.dump(verifier, task, data, mismatch, &file);
+            }
+            self.list_miscompare(verifier, task, mismatch, &verdict, &file, data);
+            verifier.findings.found += 1;
+        }
+        self.miscompare_ends_job(verifier);
+    }
+
+    fn verdict_on(&self, verifier: &Verifier<'_>, task: &Task, data: &[u8], mismatch: &Mismatch) -> Verdict {
+        let memory = Memory {
+            history: &verifier.history,
+            files: &self.files.list,
+            file: task.file,
+            thread: task.thread,
+        };
+        let write = task.record.filter(|record| !record.trimmed && record.number != u64::MAX);
+        let write = write.map(|record| (record.write(task.thread), record.write_length as usize));
+        let suspect = Suspect {
+            bytes: &data[mismatch.at..mismatch.at + mismatch.length],
+            offset: mismatch.offset,
+            expected: write.as_ref().map(|(write, length)| (write, *length)),
+            thread: if task.record.is_some() { task.thread } else { 0 },
+        };
+        classify(&verifier.plan.rule, &suspect, &memory)
+    }
+
+    /// One line of JSON in the miscompare file.
+    fn list_miscompare(
+        &self,
+        verifier: &mut Verifier<'_>,
+        task: &Task,
+        mismatch: &Mismatch,
+        verdict: &Verdict,
+        file: &str,
+        data: &[u8],
+    ) {
+        bump(&self.block.verification.classes[verdict.index()], 1);
+        let found = Header::decode(&data[mismatch.at..], verifier.plan.rule.format)
+            .filter(|header| header.magic == fathom_verify::header::MAGIC);
+        let line = serde_json::json!({
+            "job": self.job.name,
+            "clone": self.plan.thread_number,
+            "file": file,
+            "offset": mismatch.offset,
+            "length": mismatch.length,
+            "method": verifier.plan.rule.method.word(),
+            "verdict": verdict,
+            "sentence": verdict.sentence(),
+            "expected": task.record.map(|record| serde_json::json!({
+                "write": record.number,
+                "seed": record.seed,
+                "issued_ns": record.time_ns,
+                "trimmed": record.trimmed,
+            })),
+            "header": found.map(|header| serde_json::json!({
+                "write": header.number,
+                "seed": header.seed,
+                "offset": header.offset,
+                "clone": header.thread,
+                "issued_ns": u64::from(header.seconds) * 1_000_000_000 + u64::from(header.nanoseconds),
+            })),
+        });
+        if let Err(error) = verifier.findings.list(&line.to_string()) {
+            self.context.messages.send(&Message::Error(format!(
+                "fathom: job {}: cannot write {}: {error}",
+                self.job.name,
+                verifier.findings.path.display()
+            )));
+        }
+    }
+
+    /// `verify_dump`: the block as it is and as it should be, in files beside the file.
+    fn dump(&self, verifier: &Verifier<'_>, task: &Task, data: &[u8], mismatch: &Mismatch, file: &str) {
+        let found = &data[mismatch.at..mismatch.at + mismatch.length];
+        let expected = task.record.map(|record| {
+            let mut whole = vec![0; record.write_length as usize];
+            if !record.trimmed {
+                fathom_verify::stamp::stamp(&verifier.plan.rule, &mut whole, &record.write(task.thread));
+            }
+            let at = record.into_write as usize + mismatch.at;
+            whole[at..(at + mismatch.length).min(whole.len())].to_vec()
+        });
+        let parts: Vec<(&str, &[u8])> = match (mismatch.is_in_header(), &expected) {
+            (true, _) => vec![("hdr_fail", found)],
+            (false, Some(expected)) => vec![("received", found), ("expected", expected)],
+            (false, None) => vec![("received", found)],
+        };
+        for (kind, bytes) in parts {
+            let path = format!("{file}.{}.{kind}", mismatch.offset);
+            let line = match std::fs::write(&path, bytes) {
+                Ok(()) => format!("       {kind} data dumped as {path}"),
+                Err(error) => format!("fathom: cannot write {path}: {error}"),
+            };
+            self.context.messages.send(&Message::Error(line));
+        }
+    }
+
+    fn miscompare_ends_job(&mut self, verifier: &Verifier<'_>) {
+        let errno = Errno(libc::EILSEQ);
+        let handling = &self.job.error_handling;
+        let listed = handling.ignore_error.as_ref().is_some_and(|list| list.verify.contains(&errno.0));
+        if listed || handling.continue_on_error.verify {
+            self.count_error(errno);
+            return;
+        }
+        if self.block.error().is_none() {
+            self.context.fail(errno.0, &format!("file:io_u.c, func=io_u_sync_complete, error={errno}"));
+        }
+        self.stopping |= verifier.plan.is_fatal;
+    }
+}

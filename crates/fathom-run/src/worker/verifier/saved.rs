@@ -1,0 +1,93 @@
+//! State files: saved when a job ends, and the limit that a loaded one sets.
+
+use super::{Verifier, Worker, WorkerContext};
+use crate::engine::Engine;
+use crate::message::Message;
+use fathom_verify::header::{Header, MAGIC};
+use fathom_verify::rule::Rule;
+use fathom_verify::state::SavedState;
+use std::path::Path;
+
+/// What of an earlier run can be checked.
+pub(super) struct Limit(SavedState);
+
+impl Limit {
+    /// Reads a state file; what is wrong with it is told and stored.
+    pub(super) fn load(context: &WorkerContext<'_>, path: &Path) -> Option<Limit> {
+        let state = std::fs::read(path)
+            .map_err(|error| error.to_string())
+            .and_then(|bytes| SavedState::decode(&bytes));
+        match state {
+            Ok(state) => Some(Limit(state)),
+            Err(problem) => {
+                context.messages.send(&Message::Error(format!(
+                    "fio: unable to load verify state {}: {problem}\nfathom: job {}: a run with verify_state_save=1 leaves the \
+                     file; --aux-path says in which directory",
+                    path.display(),
+                    context.job().name
+                )));
+                context.fail(libc::EINVAL, "file:verify.c, func=verify_load_state, error=Invalid argument");
+                None
+            }
+        }
+    }
+
+    /// The line that says that a write was never issued.
+    pub(super) fn stop_line(&self, number: u64) -> Option<String> {
+        let writes = self.0.writes;
+        (number >= writes).then(|| format!("Stop verify because seq {number} >= {writes}"))
+    }
+
+    /// The same for data that was read: its header has the number.
+    pub(super) fn stop_line_of_data(&self, rule: &Rule, data: &[u8]) -> Option<String> {
+        let header = Header::decode(data.get(rule.header_offset as usize..)?, rule.format)?;
+        if header.magic != MAGIC || !rule.method.has_header() {
+            return None;
+        }
+        self.stop_line(header.number)
+    }
+
+    /// True for writes that had not ended: the block holds the old or the new data.
+    pub(super) fn was_in_flight(&self, number: u64) -> bool {
+        self.0.in_flight.contains(&number)
+    }
+}
+
+impl<E: Engine> Worker<'_, E> {
+    /// Leaves behind what a later run has to know.
+    pub(super) fn save_verify_state(&mut self) {
+        let Some(verifier) = &self.verifier else { return };
+        let Some(path) = &verifier.plan.state_to_save else { return };
+        let (words, is_64_bit) = self.targets.generator_state();
+        let state = SavedState {
+            depth: self.plan.depth,
+            writes: verifier.writes_to_save(),
+            index: u64::from(self.plan.thread_number) - 1,
+            is_64_bit,
+            generator: words,
+            name: self.job.name.clone(),
+            in_flight: verifier.numbers_in_flight(),
+        };
+        if let Err(error) = std::fs::write(path, state.encode()) {
+            self.context.messages.send(&Message::Error(format!(
+                "fathom: job {}: cannot save the verify state {}: {error}",
+                self.job.name,
+                path.display()
+            )));
+        }
+    }
+}
+
+impl Verifier<'_> {
+    fn writes_to_save(&self) -> u64 {
+        if self.plan.state_up_to_sync { self.synced.0 } else { self.number }
+    }
+
+    fn numbers_in_flight(&self) -> Vec<u64> {
+        let number = |load: &super::Load| match load {
+            super::Load::Write(record) => Some(record.number),
+            _ => None,
+        };
+        self.loads.iter().filter_map(number).collect()
+    }
+}

@@ -1,0 +1,118 @@
+//! `verify_async`: threads that check what was read while the worker goes on with the next I/O.
+
+use crate::verify::VerifyPlan;
+use crate::verify::history::Record;
+use fathom_verify::check::Mismatch;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+/// Reads that may wait for each thread.
+const WAITING_PER_THREAD: usize = 4;
+
+/// A read to be checked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Task {
+    /// First byte in the file.
+    pub(super) offset: u64,
+    /// Index of the file.
+    pub(super) file: u32,
+    /// What was written there; `None` when that is unknown.
+    pub(super) record: Option<Record>,
+    /// Number of the clone that wrote it.
+    pub(super) thread: u16,
+}
+
+/// A read that was checked.
+pub(super) struct Checked {
+    pub(super) task: Task,
+    pub(super) data: Vec<u8>,
+    pub(super) mismatches: Vec<Mismatch>,
+}
+
+/// The threads, and the way to them and back.
+pub(super) struct Checkers {
+    tasks: Option<SyncSender<(Task, Vec<u8>)>>,
+    results: Receiver<Checked>,
+    threads: Vec<JoinHandle<()>>,
+    /// Buffers to copy reads into.
+    buffers: Vec<Vec<u8>>,
+    /// Handed over and not yet back.
+    under_way: usize,
+}
+
+impl Checkers {
+    /// Starts so many threads.
+    pub(super) fn start(count: u32, plan: &VerifyPlan) -> Checkers {
+        let (tasks, task_queue) = sync_channel(count as usize * WAITING_PER_THREAD);
+        let (result_sender, results) = channel();
+        let task_queue = Arc::new(Mutex::new(task_queue));
+        let threads = (0..count)
+            .map(|_| {
+                let (tasks, results, plan) = (Arc::clone(&task_queue), result_sender.clone(), plan.clone());
+                std::thread::spawn(move || run(&tasks, &results, &plan))
+            })
+            .collect();
+        Checkers { tasks: Some(tasks), results, threads, buffers: Vec::new(), under_way: 0 }
+    }
+
+    /// Gives a read away; waits while all threads have enough to do.
+    pub(super) fn hand_over(&mut self, task: Task, data: &[u8]) {
+        let mut buffer = self.buffers.pop().unwrap_or_default();
+        buffer.clear();
+        buffer.extend_from_slice(data);
+        if let Some(tasks) = &self.tasks
+            && tasks.send((task, buffer)).is_ok()
+        {
+            self.under_way += 1;
+        }
+    }
+
+    /// A result that has come back.
+    pub(super) fn ready(&mut self) -> Option<Checked> {
+        let result = self.results.try_recv().ok()?;
+        self.under_way -= 1;
+        Some(result)
+    }
+
+    /// The next result, or `None` when nothing is under way.
+    pub(super) fn wait_for_one(&mut self) -> Option<Checked> {
+        if self.under_way == 0 {
+            return None;
+        }
+        let result = self.results.recv().ok()?;
+        self.under_way -= 1;
+        Some(result)
+    }
+
+    /// Takes a buffer back.
+    pub(super) fn recycle(&mut self, buffer: Vec<u8>) {
+        self.buffers.push(buffer);
+    }
+}
+
+impl Drop for Checkers {
+    fn drop(&mut self) {
+        // Without a sender the threads end.
+        self.tasks = None;
+        for thread in self.threads.drain(..) {
+            // A thread that panicked has nothing more to say.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn run(tasks: &Mutex<Receiver<(Task, Vec<u8>)>>, results: &Sender<Checked>, plan: &VerifyPlan) {
+    if !plan.thread_cpus.is_empty() {
+        // Processors that do not exist leave the thread where it is.
+        let _ = fathom_sys::affinity::bind(&plan.thread_cpus);
+    }
+    loop {
+        let next = tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok((task, mut data)) = next else { return };
+        let mismatches = task.check(plan, &mut data);
+        if results.send(Checked { task, data, mismatches }).is_err() {
+            return;
+        }
+    }
+}

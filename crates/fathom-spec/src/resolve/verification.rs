@@ -1,0 +1,216 @@
+//! Verification: what has to fit together for a check to mean anything.
+
+use super::Review;
+use crate::assign::Rejected;
+use crate::options::verification::{VerifyHeaderFormat, VerifyMethod};
+use crate::spec::JobSpec;
+use crate::value::{Direction, Rw};
+
+/// Whether the job verifies at all.
+fn verifies(job: &JobSpec) -> bool {
+    job.verification.verify != VerifyMethod::None
+}
+
+/// Whether the job writes.
+fn writes(job: &JobSpec) -> bool {
+    !matches!(job.io_type.rw.rw, Rw::Read | Rw::RandRead | Rw::Trim | Rw::RandTrim)
+}
+
+/// A check against a pattern needs one.
+pub(super) fn check_pattern(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let needs = matches!(job.verification.verify, VerifyMethod::Pattern | VerifyMethod::PatternHdr);
+    if !needs || job.verification.verify_pattern.as_ref().is_some_and(|pattern| !pattern.0.is_empty()) {
+        return Ok(());
+    }
+    let word = if job.verification.verify == VerifyMethod::Pattern { "pattern" } else { "pattern_hdr" };
+    Err(review.refuse(
+        &job.origin,
+        format!("fio: verify={word} needs verify_pattern"),
+        format!(
+            "job {}: say with verify_pattern what the data is, for example verify_pattern=0xdeadbeef",
+            job.name
+        ),
+    ))
+}
+
+/// `verify_interval` must divide every block that is written or read.
+pub(super) fn fit_interval(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    if !verifies(job) {
+        return Ok(());
+    }
+    let written =
+        if writes(job) { job.block_sizes(Direction::Write) } else { job.block_sizes(Direction::Read) };
+    let mut interval = match job.verification.verify_interval {
+        Some(interval) => u64::from(interval),
+        None if written.min == written.max => return check_room(job, written.min, review),
+        None => written.min,
+    };
+    interval = interval.min(written.min);
+    if !matches!(job.io_type.rw.rw, Rw::Write | Rw::RandWrite | Rw::TrimWrite | Rw::RandTrimWrite) {
+        interval = interval.min(job.smallest_block(Direction::Read));
+    }
+    if written.min % interval != 0 || written.max % interval != 0 {
+        interval = greatest_common_divisor(written.min, written.max);
+    }
+    job.verification.verify_interval = u32::try_from(interval).ok();
+    check_room(job, interval, review)
+}
+
+/// An interval must hold its header and a byte of data.
+fn check_room(job: &JobSpec, interval: u64, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let room = header_room(job);
+    if interval > room || room == 0 {
+        return Ok(());
+    }
+    Err(review.refuse(
+        &job.origin,
+        format!("fio: verify interval of {interval} bytes is too small"),
+        format!(
+            "job {}: the header and checksum of this verify kind take {room} bytes, so blocks and verify_interval must be \
+             larger than that",
+            job.name
+        ),
+    ))
+}
+
+/// Bytes of header and checksum.
+fn header_room(job: &JobSpec) -> u64 {
+    use VerifyMethod::*;
+    let header = match job.verification.verify_header_format {
+        VerifyHeaderFormat::Current => 48,
+        VerifyHeaderFormat::First => 40,
+    };
+    header
+        + match job.verification.verify {
+            None | Pattern | Null => return 0,
+            Meta | PatternHdr => 0,
+            Crc7 => 1,
+            Crc16 => 2,
+            Crc32 | Crc32c | Crc32cIntel | Xxhash => 4,
+            Crc64 => 8,
+            Md5 => 16,
+            Sha1 => 20,
+            Sha3_224 => 28,
+            Sha3_256 => 32,
+            Sha3_384 => 48,
+            Sha256 | Sha3_512 => 64,
+            Sha512 => 128,
+        }
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+/// `verify_offset` must leave the header inside its interval, and not on top of itself.
+pub(super) fn check_header_place(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let Some(at) = job.verification.verify_offset.map(u64::from).filter(|&at| at > 0) else { return Ok(()) };
+    let room = header_room(job);
+    if !verifies(job) || room == 0 {
+        return Ok(());
+    }
+    let smallest = if writes(job) { Direction::Write } else { Direction::Read };
+    let interval = job.verification.verify_interval.map_or(job.smallest_block(smallest), u64::from);
+    if at + room > interval {
+        return Err(review.refuse(
+            &job.origin,
+            "fio: cannot offset verify header beyond the verify interval.",
+            format!(
+                "job {}: verify_offset={at} and a header of {room} bytes do not fit into {interval} bytes",
+                job.name
+            ),
+        ));
+    }
+    if at < room {
+        return Err(review.refuse(
+            &job.origin,
+            "fio: verify_offset lies inside the verify header",
+            format!(
+                "job {}: the header takes {room} bytes; verify_offset must be 0 or at least that",
+                job.name
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// Checks that an earlier run cannot have left the means for.
+pub(super) fn turn_checks_off(job: &mut JobSpec, _review: &mut Review<'_>) -> Result<(), Rejected> {
+    let knows_what_was_written = writes(job) && !job.verification.verify_only;
+    if !verifies(job) || knows_what_was_written {
+        return Ok(());
+    }
+    if !job.is_set("verify_header_seed") {
+        job.verification.verify_header_seed = false;
+    }
+    if !job.is_set("verify_write_sequence") {
+        job.verification.verify_write_sequence = false;
+    }
+    Ok(())
+}
+
+/// What can be run, but may not tell what was asked for.
+pub(super) fn warn_of_trouble(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    if !verifies(job) || !writes(job) {
+        return Ok(());
+    }
+    let options = &job.verification;
+    let sizes = job.block_sizes(Direction::Write);
+    if job.io_type.norandommap && sizes.min != sizes.max {
+        review.warn("fio: norandommap given for variable block sizes, verify limited");
+    }
+    if job.job_description.numjobs > 1 && (job.is_set("filename") || job.is_set("filename_format")) {
+        review.note(
+            "fio: multiple writers may overwrite blocks that belong to other jobs. This can cause verification failures.",
+        );
+    }
+    let only_writes = matches!(job.io_type.rw.rw, Rw::Write | Rw::RandWrite);
+    if job.time.time_based
+        && !job.time.runtime.is_zero()
+        && options.do_verify
+        && options.verify_backlog.is_none_or(|writes| writes == 0)
+        && only_writes
+    {
+        review.note("fio: verification read phase will never start because write phase uses all of runtime");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::resolve::testing::{job, quiet_job};
+
+    #[test]
+    fn intervals_divide_all_blocks() {
+        let interval = |words: &str| {
+            quiet_job(&format!("--name=a --rw=write --size=1m --verify=md5 {words}"))
+                .verification
+                .verify_interval
+        };
+        assert_eq!(interval("--bs=4k"), None);
+        assert_eq!(interval("--bs=4k --verify_interval=512"), Some(512));
+        assert_eq!(interval("--bs=4k --verify_interval=8k"), Some(4096));
+        assert_eq!(interval("--bsrange=4k-16k"), Some(4096));
+        assert_eq!(interval("--bs=6k --verify_interval=4k"), Some(6144));
+        assert_eq!(interval("--bssplit=6k/50:4k/50"), Some(2048));
+    }
+
+    #[test]
+    fn headers_need_room() {
+        let lines = |words: &str| job(&format!("--name=a --rw=write --size=1m {words}")).1.join("\n");
+        assert!(lines("--bs=128 --verify=sha512").contains("too small"));
+        assert!(lines("--bs=4k --verify=md5 --verify_offset=4090").contains("beyond the verify interval"));
+        assert!(lines("--bs=4k --verify=md5 --verify_offset=50").contains("inside the verify header"));
+        assert!(lines("--bs=4k --verify=pattern").contains("needs verify_pattern"));
+        assert!(lines("--bs=4k --verify=md5 --time_based --runtime=5").contains("will never start"));
+    }
+
+    #[test]
+    fn readers_do_not_know_seeds() {
+        assert!(quiet_job("--name=a --rw=write --size=1m --verify=md5").verification.verify_header_seed);
+        assert!(!quiet_job("--name=a --rw=read --size=1m --verify=md5").verification.verify_header_seed);
+        let asked =
+            quiet_job("--name=a --rw=write --size=1m --verify=md5 --verify_only --verify_header_seed=1");
+        assert!(asked.verification.verify_header_seed);
+    }
+}

@@ -1,0 +1,285 @@
+//! Faults of every kind, made at random places of random blocks: each is found and called by its name, and data that is as
+//! it was written never raises an alarm.
+
+use fathom_verify::check::{Mismatch, Reading, check};
+use fathom_verify::content::Pattern;
+use fathom_verify::header::HeaderFormat;
+use fathom_verify::method::Method;
+use fathom_verify::rule::Rule;
+use fathom_verify::stamp::{Write, stamp};
+use fathom_verify::verdict::{History, NoHistory, Suspect, TornRest, Verdict, classify};
+use proptest::prelude::*;
+
+const SECTOR: usize = 512;
+
+/// Methods that cover every byte of a block.
+fn strong_methods() -> Vec<Method> {
+    Method::ALL.into_iter().filter(|method| method.checksum_room() >= 4).collect()
+}
+
+fn formats() -> impl Strategy<Value = HeaderFormat> {
+    prop::sample::select(vec![HeaderFormat::Current, HeaderFormat::First])
+}
+
+/// A rule, and the length of a write that fits it.
+fn rules(methods: Vec<Method>) -> impl Strategy<Value = (Rule, usize)> {
+    let sizes = prop::sample::select(vec![1024usize, 2048, 4096, 8192]);
+    let intervals = prop::sample::select(vec![None, Some(512), Some(1024)]);
+    let patterns = prop::option::weighted(0.2, prop::collection::vec(any::<u8>(), 1..20));
+    (prop::sample::select(methods), formats(), sizes, intervals, any::<bool>(), patterns).prop_map(
+        |(method, format, length, interval, offsets_header, pattern)| {
+            let headless = !method.has_header();
+            let pattern = match pattern {
+                None if headless || method == Method::PatternHeader => Some(vec![0x5a, 0xa5, 0x01]),
+                pattern => pattern,
+            };
+            let rule = Rule {
+                method,
+                format,
+                interval,
+                header_offset: if offsets_header { 200 } else { 0 },
+                pattern: pattern.map(|bytes| Pattern { bytes, offset_places: Vec::new() }.extended_to(64)),
+                pattern_interval: 0,
+                checks_seed: true,
+                checks_number: true,
+            };
+            (rule, length)
+        },
+    )
+}
+
+/// Rules of methods that see every flipped bit, with random content.
+fn strong_rules() -> impl Strategy<Value = (Rule, usize)> {
+    // SHA-512 keeps no digest in the first layout.
+    rules(strong_methods())
+        .prop_filter("covers every byte", |(rule, _)| {
+            rule.format == HeaderFormat::Current || !matches!(rule.method, Method::Sha512 | Method::Sha256)
+        })
+        .prop_map(|(rule, length)| (Rule { pattern: None, ..rule }, length))
+}
+
+fn writes() -> impl Strategy<Value = Write> {
+    (any::<u64>(), 0u64..1 << 40, 1u64..1 << 15, 1u16..100, any::<u32>()).prop_map(
+        |(seed, block, number, thread, time)| Write {
+            seed: seed | 1,
+            offset: block * 8192,
+            number,
+            thread,
+            time: (time, time % 1_000_000_000),
+        },
+    )
+}
+
+fn stamped(rule: &Rule, length: usize, write: &Write) -> Vec<u8> {
+    let mut block = vec![0; length];
+    stamp(rule, &mut block, write);
+    block
+}
+
+fn found(rule: &Rule, block: &mut [u8], write: &Write) -> Vec<Mismatch> {
+    let before = block.to_vec();
+    let reading = Reading { offset: write.offset, expected: Some(write), write_length: block.len() };
+    let mismatches = check(rule, block, &reading, false);
+    assert_eq!(block, before, "checking changes nothing");
+    mismatches
+}
+
+/// The verdict on the only mismatch, or on the first.
+fn verdict(rule: &Rule, block: &mut [u8], write: &Write, history: &dyn History) -> Verdict {
+    let mismatches = found(rule, block, write);
+    let first = mismatches.first().expect("the fault is found");
+    let length = block.len();
+    let suspect = Suspect {
+        bytes: &block[first.at..first.at + first.length],
+        offset: first.offset,
+        expected: Some((write, length)),
+        thread: write.thread,
+    };
+    classify(rule, &suspect, history)
+}
+
+/// The file's only earlier write.
+struct Earlier(Write, usize);
+
+impl History for Earlier {
+    fn earlier(&self, _offset: u64, number: u64) -> Option<(Write, usize)> {
+        (self.0.number < number).then_some((self.0, self.1))
+    }
+
+    fn other_file(&self, _number: u64, _seed: u64) -> Option<String> {
+        None
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn clean_data_raises_no_alarm((rule, length) in rules(Method::ALL.to_vec()), write in writes()) {
+        let mut block = stamped(&rule, length, &write);
+        prop_assert_eq!(found(&rule, &mut block, &write), vec![]);
+        // Data of unknown origin is right in itself.
+        let reading = Reading { offset: write.offset, expected: None, write_length: length };
+        prop_assert_eq!(check(&rule, &mut block, &reading, false), vec![]);
+    }
+
+    #[test]
+    fn flipped_bits_are_found_and_placed(
+        (rule, length) in strong_rules(),
+        write in writes(),
+        places in prop::collection::btree_set(0usize..1 << 13, 1..4),
+    ) {
+        let mut block = stamped(&rule, length, &write);
+        let interval = rule.interval_of(length);
+        // Several flips stay out of the header: of its own checksum, one can be told.
+        let first = if places.len() == 1 { 0 } else { 400 * 8 };
+        let bits: Vec<usize> = places.into_iter().map(|place| first + place % (interval * 8 - first)).collect();
+        let sum_of_header_place = |bit: usize| {
+            // Two bytes of the current header mean nothing, and so do the places that no checksum fills.
+            let at = bit / 8;
+            let room = rule.header_room(rule.format);
+            let used = rule.format.length() + match rule.method {
+                Method::Sha256 => 32,
+                Method::Sha512 => 64,
+                method => method.checksum_room(),
+            };
+            let base = rule.header_offset as usize;
+            (base + used..base + room).contains(&at)
+        };
+        prop_assume!(!bits.iter().any(|&bit| sum_of_header_place(bit)));
+        for bit in &bits {
+            block[bit / 8] ^= 1 << (bit % 8);
+        }
+        let flipped: std::collections::BTreeSet<usize> =
+            bits.iter().copied().filter(|bit| bits.iter().filter(|other| *other == bit).count() % 2 == 1).collect();
+        prop_assume!(!flipped.is_empty());
+        let verdict = verdict(&rule, &mut block, &write, &NoHistory);
+        let Verdict::BitFlips { bits: told } = verdict else { panic!("{verdict:?}") };
+        prop_assert_eq!(told.len(), flipped.len());
+        prop_assert_eq!(told.iter().map(|&bit| bit as usize).collect::<std::collections::BTreeSet<_>>(), flipped);
+    }
+
+    #[test]
+    fn zeros_were_never_written((rule, length) in strong_rules(), write in writes()) {
+        let mut block = vec![0; length];
+        prop_assert_eq!(verdict(&rule, &mut block, &write, &NoHistory), Verdict::NeverWritten);
+    }
+
+    #[test]
+    fn stale_blocks_are_called_stale(
+        (rule, length) in strong_rules(),
+        write in writes(),
+        other_seed in any::<u64>(),
+        back in 1u64..100,
+    ) {
+        prop_assume!(other_seed != write.seed && write.number > back);
+        let old = Write { seed: other_seed, number: write.number - back, ..write };
+        let mut block = stamped(&rule, length, &old);
+        let expected = Verdict::Stale { found_number: rule.format.number(old.number) };
+        prop_assert_eq!(verdict(&rule, &mut block, &write, &Earlier(old, length)), expected.clone());
+        prop_assert_eq!(verdict(&rule, &mut block, &write, &NoHistory), expected);
+    }
+
+    #[test]
+    fn blocks_of_other_places_are_misdirected(
+        (rule, length) in strong_rules(),
+        write in writes(),
+        other_seed in any::<u64>(),
+        away in 1u64..1000,
+    ) {
+        prop_assume!(other_seed != write.seed);
+        let other = Write { seed: other_seed, number: write.number + away, offset: write.offset + away * 8192, ..write };
+        let mut block = stamped(&rule, length, &other);
+        let Verdict::Misdirected { belongs_at, .. } = verdict(&rule, &mut block, &write, &NoHistory) else {
+            panic!("not misdirected")
+        };
+        prop_assert_eq!(belongs_at, other.offset);
+    }
+
+    #[test]
+    fn blocks_of_other_clones_are_of_another_file(
+        (rule, length) in strong_rules(),
+        write in writes(),
+        other_seed in any::<u64>(),
+    ) {
+        prop_assume!(other_seed != write.seed);
+        let other = Write { seed: other_seed, thread: write.thread + 1, ..write };
+        let mut block = stamped(&rule, length, &other);
+        let verdict = verdict(&rule, &mut block, &write, &NoHistory);
+        prop_assert!(matches!(verdict, Verdict::WrongFile { .. }), "{verdict:?}");
+    }
+
+    #[test]
+    fn torn_writes_are_found(
+        (rule, length) in strong_rules(),
+        write in writes(),
+        other_seed in any::<u64>(),
+        cut in 1usize..15,
+        zeros in any::<bool>(),
+        old_first in any::<bool>(),
+    ) {
+        let rule = Rule { interval: None, ..rule };
+        let sectors = length / SECTOR;
+        let cut = 1 + cut % (sectors - 1);
+        prop_assume!(other_seed != write.seed);
+        let old = Write { seed: other_seed, number: write.number - 1, ..write };
+        let old_bytes = if zeros { vec![0; length] } else { stamped(&rule, length, &old) };
+        let mut block = stamped(&rule, length, &write);
+        let torn = if old_first { 0..cut * SECTOR } else { cut * SECTOR..length };
+        block[torn.clone()].copy_from_slice(&old_bytes[torn.clone()]);
+        let verdict = verdict(&rule, &mut block, &write, &Earlier(old, length));
+        let new_sectors = ((length - torn.len()) / SECTOR) as u32;
+        let rest = if zeros { TornRest::Zeros } else { TornRest::EarlierWrite };
+        prop_assert_eq!(verdict, Verdict::Torn { new_sectors, sectors: sectors as u32, rest });
+    }
+
+    #[test]
+    fn zeroed_headers_are_damage((rule, length) in strong_rules(), write in writes()) {
+        let rule = Rule { interval: None, header_offset: 0, ..rule };
+        let mut block = stamped(&rule, length, &write);
+        block[..48].fill(0);
+        let verdict = verdict(&rule, &mut block, &write, &NoHistory);
+        prop_assert!(matches!(verdict, Verdict::Damaged { zeroed: true, first: 0, last: 40..=47, .. }), "{verdict:?}");
+    }
+
+    #[test]
+    fn any_change_of_a_pattern_is_found(
+        (rule, length) in rules(vec![Method::Pattern, Method::PatternHeader]),
+        write in writes(),
+        place in any::<prop::sample::Index>(),
+        change in 1u8..,
+    ) {
+        let mut block = stamped(&rule, length, &write);
+        let at = place.index(length);
+        // Two bytes of a header have no meaning.
+        let in_interval = at % rule.interval_of(length);
+        let header = rule.header_offset as usize;
+        prop_assume!(!rule.method.has_header() || !(header + 42..header + 44).contains(&in_interval) || rule.format == HeaderFormat::First);
+        block[at] ^= change;
+        prop_assert_eq!(found(&rule, &mut block, &write).len(), 1);
+    }
+
+    #[test]
+    fn nothing_panics_on_any_bytes(
+        (rule, _) in rules(Method::ALL.to_vec()),
+        write in writes(),
+        bytes in prop::collection::vec(any::<u8>(), 0..3000),
+        has_magic in any::<bool>(),
+    ) {
+        let mut block = bytes;
+        if has_magic && block.len() > 4 {
+            block[..4].copy_from_slice(&[0xca, 0xac, 0x81, rule.method as u8]);
+        }
+        for mismatch in found(&rule, &mut block, &write) {
+            mismatch.lines(&rule, "file", (write.offset, block.len()));
+            let suspect = Suspect {
+                bytes: &block[mismatch.at..mismatch.at + mismatch.length],
+                offset: mismatch.offset,
+                expected: Some((&write, block.len())),
+                thread: write.thread,
+            };
+            classify(&rule, &suspect, &NoHistory).sentence();
+            classify(&rule, &Suspect { expected: None, ..suspect }, &NoHistory).sentence();
+        }
+    }
+}
