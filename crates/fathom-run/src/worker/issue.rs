@@ -98,6 +98,7 @@ impl<E: Engine> Worker<'_, E> {
         if self.verifier.is_some()
             && let Some(next) = self.next_to_verify(now)
         {
+            self.enter_zone(&next);
             return self.admit(next, now);
         }
         let next = match self.take_held_by_zone() {

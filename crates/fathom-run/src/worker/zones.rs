@@ -104,6 +104,13 @@ impl<E: Engine> Worker<'_, E> {
         next
     }
 
+    /// An I/O of verification knows its place, but no zone may be reset under it.
+    pub(super) fn enter_zone(&mut self, next: &Next) {
+        if let (Some(zones), Next::Io(target)) = (&mut self.zones, next) {
+            zones.rules.enter(*target);
+        }
+    }
+
     fn place(&mut self, zones: &mut ZonedWork, mut next: Next, now: u64) -> Next {
         loop {
             let Next::Io(target) = next else { return next };

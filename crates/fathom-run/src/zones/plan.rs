@@ -48,7 +48,7 @@ impl ZonePlan {
         (options.zonemode == ZoneMode::Zbd).then(|| ZonePlan {
             zone_size: options.zonesize,
             capacity: options.zonecapacity,
-            skip: options.zoneskip.clone().unwrap_or(SizeSpec::Bytes(0)),
+            skip: options.zoneskip.unwrap_or(SizeSpec::Bytes(0)),
             reads_beyond: options.read_beyond_wp,
             max_open: options.max_open_zones,
             job_max_open: options.job_max_open_zones,

@@ -171,6 +171,12 @@ impl<'a> ZoneRules<'a> {
         Decision::Reset(target)
     }
 
+    /// Counts an I/O in that has its place already.
+    pub fn enter(&mut self, target: Target) {
+        let file = &self.files[target.file as usize];
+        self.table.lock(file.slot).zones[file.zone_at(target.offset)].in_flight += 1;
+    }
+
     /// Byte at which a sequential job goes on behind a zone that it trims.
     pub fn behind_trim(&self, target: Target) -> u64 {
         let file = &self.files[target.file as usize];

@@ -346,7 +346,9 @@ fn simulate(shape: &Shape, choices: &[u32]) {
         let worker = choice as usize % workers.len();
         let choice = u64::from(choice) / workers.len() as u64;
         let simulated = &mut workers[worker];
-        if simulated.in_flight.len() >= shape.depth || (choice % 3 == 0 && !simulated.in_flight.is_empty()) {
+        if simulated.in_flight.len() >= shape.depth
+            || (choice.is_multiple_of(3) && !simulated.in_flight.is_empty())
+        {
             end_one(simulated, &model, choice as usize / 3);
             continue;
         }

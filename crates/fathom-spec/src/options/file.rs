@@ -116,46 +116,61 @@ options! {
     /// How zones are treated
     ///
     /// strided works on zonesize bytes in a zone of length zonerange, passes over zoneskip bytes, and goes on
-    /// with the next zone. zbd is not built yet.
+    /// with the next zone. zbd follows the rules of zoned devices, and treats files and ordinary devices as if they had
+    /// zones of zonesize; see docs/zones.md.
     Built Choice zonemode: ZoneMode = "none", { choices: ZoneMode::CHOICES };
 
-    /// Bytes to move in a zone before the next has its turn
+    /// Bytes to move in a zone before the next has its turn, or bytes of a zone (zonemode=zbd)
+    ///
+    /// A zoned device has a size of its own, and 0 takes it.
     Built Size zonesize: u64 = "0";
 
-    /// Usable bytes per zone for regular or conventional targets
-    Later Size zonecapacity: u64 = "0";
+    /// Bytes of a zone that can be used, where zones are emulated
+    ///
+    /// 0 means zonesize. A zoned device knows its own.
+    Built Size zonecapacity: u64 = "0";
 
     /// Length of a zone of zonemode=strided
     ///
     /// 0 means zonesize.
     Built Size zonerange: u64 = "0";
 
-    /// Bytes to pass over between two zones
+    /// Bytes to pass over between two zones of a sequential job
+    ///
+    /// With zonemode=zbd a multiple of the zone size, and the job goes round until it has had its bytes.
     Built Size zoneskip: Option<SizeSpec> = "0";
 
     /// Allow reads above the write pointer
-    Later Bool read_beyond_wp: bool = "0";
+    ///
+    /// A zoned device answers them without looking at its medium.
+    Built Bool read_beyond_wp: bool = "0";
 
-    /// Open zone limit per target
-    Later Int max_open_zones: u32 = "0", { bounds: Bounds::at_most(4096.0) };
+    /// Zones of a file that all jobs together may have open for writing
+    ///
+    /// 0 means as many as the device allows. When no more may be opened, writes go to those that are.
+    Built Int max_open_zones: u32 = "0", { bounds: Bounds::at_most(4096.0) };
 
-    /// Open zone limit per job
-    Later Int job_max_open_zones: u32 = "0", { bounds: Bounds::at_most(4096.0) };
+    /// Zones that each clone of the job may have open for writing, beside max_open_zones
+    Built Int job_max_open_zones: u32 = "0", { bounds: Bounds::at_most(4096.0) };
 
-    /// Ignore the limit announced by the device
-    Later Bool ignore_zone_limits: bool = "0";
+    /// Ignore the limit of open zones that the device announces
+    Built Bool ignore_zone_limits: bool = "0";
 
-    /// Fill ratio above which zones get reset
-    Later FloatList zone_reset_threshold: Option<f64>, { bounds: Bounds::between(0.0, 1.0) };
+    /// Share of written bytes from which on zones are reset although they are not full
+    ///
+    /// Needs zone_reset_frequency.
+    Built FloatList zone_reset_threshold: Option<f64>, { bounds: Bounds::between(0.0, 1.0) };
 
-    /// Resets per write once the threshold is exceeded
-    Later FloatList zone_reset_frequency: Option<f64>, { bounds: Bounds::between(0.0, 1.0) };
+    /// Resets per write once zone_reset_threshold is reached: 0.1 is one in ten writes
+    Built FloatList zone_reset_frequency: Option<f64>, { bounds: Bounds::between(0.0, 1.0) };
 
-    /// Recover the write pointer after a failed write
-    Later Bool recover_zbd_write_error: bool = "0";
+    /// Take the write pointer from the device after a write that failed, so that the next one fits
+    ///
+    /// Needs continue_on_error or ignore_error, or else the job ends with the failed write.
+    Built Bool recover_zbd_write_error: bool = "0";
 
-    /// Write the short zone tail instead of finishing the zone
-    Later Bool write_zone_remainder: bool = "0";
+    /// Write the tail of a zone with a shorter block instead of finishing the zone
+    Built Bool write_zone_remainder: bool = "0";
 
     /// Create the files of one job after those of the other
     Built Bool create_serialize: bool = "1";

@@ -36,11 +36,7 @@ pub(super) fn check_zone_mode(job: &mut JobSpec, review: &mut Review<'_>) -> Res
     match job.file.zonemode {
         ZoneMode::None => check_without_zones(job, review),
         ZoneMode::Strided => check_strided(job, review),
-        ZoneMode::Zbd => {
-            let problem = format!("job {}: zonemode=zbd is known but not built yet", job.name);
-            review.messages.push(Diagnostic::general(&job.origin, problem).message());
-            Err(Rejected)
-        }
+        ZoneMode::Zbd => check_zoned(job, review),
     }
 }
 
@@ -56,6 +52,39 @@ fn check_without_zones(job: &JobSpec, review: &mut Review<'_>) -> Result<(), Rej
     for (option, is_given) in [("zonerange", job.file.zonerange > 0), ("zoneskip", skips)] {
         if is_given {
             review.note(format!("note: {}: {option} has no effect without zonemode=strided", job.name));
+        }
+    }
+    Ok(())
+}
+
+/// Rules that hold for any device; those that depend on it come when it is looked at.
+fn check_zoned(job: &JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    if let Some(skip @ SizeSpec::Percent(_)) = &job.file.zoneskip {
+        let problem = format!("job {}: zoneskip={skip} is neither in bytes nor in zones", job.name);
+        review.messages.push(Diagnostic::general(&job.origin, problem).message());
+        return Err(Rejected);
+    }
+    let continues = job.error_handling.continue_on_error.write || job.error_handling.ignore_error.is_some();
+    if job.file.recover_zbd_write_error && !continues {
+        let problem = format!(
+            "job {}: recover_zbd_write_error has nothing to recover for, since the first failed write ends the job; add \
+             continue_on_error=write",
+            job.name
+        );
+        review.messages.push(Diagnostic::general(&job.origin, problem).message());
+        return Err(Rejected);
+    }
+    let mode = job.io_type.rw.rw;
+    if mode.is_random() && !matches!(job.file.zoneskip, None | Some(SizeSpec::Bytes(0))) {
+        review.note(format!("note: {}: zoneskip has no effect on random I/O with zonemode=zbd", job.name));
+    }
+    let (threshold, frequency) = (job.file.zone_reset_threshold, job.file.zone_reset_frequency);
+    for (option, other, is_lonely) in [
+        ("zone_reset_threshold", "zone_reset_frequency", threshold.is_some() && frequency.is_none()),
+        ("zone_reset_frequency", "zone_reset_threshold", threshold.is_none() && frequency.is_some()),
+    ] {
+        if is_lonely {
+            review.note(format!("note: {}: {option} has no effect without {other}", job.name));
         }
     }
     Ok(())
@@ -115,7 +144,22 @@ mod tests {
         assert!(refusal(&format!("{strided} --zoneskip=10%")).contains("not in bytes"));
         assert!(refusal(&format!("{strided} --zonerange=2k --rw=randread")).contains("no room"));
         quiet_job(&format!("{strided} --zonerange=2k --zoneskip=14k"));
-        assert!(refusal("--name=a --size=1m --zonemode=zbd").contains("not built yet"));
+    }
+
+    #[test]
+    fn zoned_jobs_have_rules_of_their_own() {
+        let zoned = "--name=a --size=1m --zonemode=zbd --zonesize=64k";
+        quiet_job(&format!("{zoned} --size=4z --io_size=8z --offset=1z --zoneskip=1z"));
+        assert!(refusal(&format!("{zoned} --zoneskip=10%")).contains("neither in bytes nor in zones"));
+        assert!(refusal(&format!("{zoned} --recover_zbd_write_error=1")).contains("continue_on_error=write"));
+        quiet_job(&format!("{zoned} --recover_zbd_write_error=1 --continue_on_error=write"));
+        let (_, lines) = job(&format!("{zoned} --rw=randwrite --zoneskip=64k --zone_reset_threshold=0.5"));
+        let notes = [
+            "note: a: zoneskip has no effect on random I/O with zonemode=zbd",
+            "note: a: zone_reset_threshold has no effect without zone_reset_frequency",
+        ];
+        assert_eq!(lines, notes);
+        quiet_job(&format!("{zoned} --rw=randwrite --zone_reset_threshold=0.5 --zone_reset_frequency=1"));
     }
 
     #[test]

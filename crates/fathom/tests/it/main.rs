@@ -26,6 +26,7 @@ mod effects_pacing;
 mod effects_precondition;
 mod effects_rates;
 mod effects_surroundings;
+mod effects_zoned;
 mod effects_zones;
 mod hung;
 mod hung_fs;
