@@ -152,8 +152,33 @@ pub struct VerificationCounters {
     pub checked_reads: AtomicU64,
     /// Bytes of them.
     pub checked_bytes: AtomicU64,
+    /// Monotonic ns since which data is being read back; 0 while it is not.
+    pub reading_back_since_ns: AtomicU64,
+    /// Nanoseconds of earlier phases of reading back.
+    pub read_back_ns: AtomicU64,
     /// Blocks that were wrong, by class.
     pub classes: [AtomicU64; CLASSES.len()],
+}
+
+impl VerificationCounters {
+    /// Reading back begins, or is over.
+    pub fn set_reading_back(&self, begins: bool, now_ns: u64) {
+        let since = self.reading_back_since_ns.load(Ordering::Relaxed);
+        if since > 0 {
+            let before = self.read_back_ns.load(Ordering::Relaxed);
+            self.read_back_ns.store(before + now_ns.saturating_sub(since), Ordering::Relaxed);
+        }
+        self.reading_back_since_ns.store(if begins { now_ns } else { 0 }, Ordering::Relaxed);
+    }
+
+    /// Nanoseconds that data was being read back.
+    pub fn read_back_until(&self, now_ns: u64) -> u64 {
+        let current = match self.reading_back_since_ns.load(Ordering::Relaxed) {
+            0 => 0,
+            since => now_ns.saturating_sub(since),
+        };
+        self.read_back_ns.load(Ordering::Relaxed) + current
+    }
 }
 
 impl WorkerBlock {

@@ -146,7 +146,7 @@ fn may_overlap(job: &JobSpec, targets: &TargetPlan) -> bool {
         }
         false => targets.postfix.is_none(),
     };
-    !each_once || targets.stride.is_some() || job.time.time_based
+    !each_once || targets.stride.is_some() || targets.follows_zones || job.time.time_based
 }
 
 fn method_of(option: VerifyMethod) -> Option<Method> {

@@ -55,7 +55,7 @@ impl Checksum {
 pub fn checksum(method: Method, data: &[u8]) -> Checksum {
     match method {
         Method::Meta | Method::PatternHeader | Method::Pattern | Method::Null => Checksum::of_bytes(&[]),
-        Method::Md5 => Checksum::of_bytes(&md5::Md5::digest(data)),
+        Method::Md5 => Checksum::of_bytes(&fast_md5::digest(data)),
         Method::Crc64 => {
             Checksum::of_bytes(&crc_fast::checksum(CrcAlgorithm::Crc64Redis, data).to_le_bytes())
         }

@@ -18,6 +18,9 @@ use fathom_verify::verdict::CLASSES;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+/// Index of the counters of reads.
+const READ: usize = 0;
+
 impl<O: Observer> Supervisor<'_, O> {
     /// The result when all is over.
     pub(super) fn final_report(&mut self) -> RunReport {
@@ -197,7 +200,8 @@ impl<O: Observer> Supervisor<'_, O> {
                 *place = direction_report(&samples.directions[direction], 0);
                 continue;
             }
-            *place = direction_report(&samples.directions[direction], runtime_ms);
+            let time_ms = self.runtime_of_direction_ms(index, direction, runtime_ms, now);
+            *place = direction_report(&samples.directions[direction], time_ms);
             place.bw = self.tracked[index].series.bw(direction).clone();
             place.iops = self.tracked[index].series.iops(direction).clone();
             place.priorities = self.priorities(index, direction, place);
@@ -246,6 +250,19 @@ impl<O: Observer> Supervisor<'_, O> {
         };
         // Rounded, and never 0 for a job that ran.
         ((end.saturating_sub(start) + 500_000) / 1_000_000).max(1)
+    }
+
+    /// Milliseconds that I/O of one direction had: what is read back has the time of reading back, the rest the rest.
+    fn runtime_of_direction_ms(&self, index: usize, direction: usize, runtime_ms: u64, now: u64) -> u64 {
+        let worker = &self.plan.workers[index];
+        let Some(plan) = worker.verify.as_ref().filter(|plan| plan.writes) else { return runtime_ms };
+        let read_back_ms = self.region.worker(index).verification.read_back_until(now) / 1_000_000;
+        let reads_besides = plan.backlog > 0 || plan.only_checks || worker.reads_data();
+        match (direction, reads_besides) {
+            (READ, true) => runtime_ms,
+            (READ, false) => read_back_ms.max(1),
+            _ => runtime_ms.saturating_sub(read_back_ms).max(1),
+        }
     }
 
     fn cpu(&self, index: usize, block: &WorkerBlock) -> CpuReport {

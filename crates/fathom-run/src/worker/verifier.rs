@@ -292,6 +292,15 @@ impl<'a> Verifier<'a> {
         }
     }
 
+    /// A place was emptied behind the back of the writes that are remembered.
+    pub(super) fn emptied(&mut self, file: u32, offset: u64, length: u64) {
+        const PART: u64 = 1 << 30;
+        for start in (offset..offset + length).step_by(PART as usize) {
+            let part = PART.min(offset + length - start) as u32;
+            self.history.forget(file as u16, start, part);
+        }
+    }
+
     /// A write has ended well.
     fn written(&mut self, record: Record) {
         if let Some(trims) = &self.plan.trims
@@ -398,6 +407,7 @@ impl<E: Engine> Worker<'_, E> {
             self.final_sync();
             self.drop_cached_data();
             self.context.set_stage(Stage::Verifying);
+            self.block.verification.set_reading_back(true, monotonic_ns());
             for phase in [Phase::Trimming, Phase::ReadingBack] {
                 if let Some(verifier) = &mut self.verifier {
                     verifier.phase = phase;
@@ -407,6 +417,7 @@ impl<E: Engine> Worker<'_, E> {
                 }
             }
             self.finish_checks();
+            self.block.verification.set_reading_back(false, monotonic_ns());
             if self.is_over() || !self.begin_another_pass() {
                 break;
             }

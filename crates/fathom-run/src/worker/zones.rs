@@ -99,7 +99,7 @@ impl<E: Engine> Worker<'_, E> {
     pub(super) fn place_in_zones(&mut self, next: Next, now: u64) -> Next {
         let Some(mut zones) = self.zones.take() else { return next };
         let next = self.place(&mut zones, next, now);
-        bump(&self.samples.zone_resets, zones.rules.take_resets());
+        self.note_resets(&mut zones.rules);
         self.zones = Some(zones);
         next
     }
@@ -178,18 +178,30 @@ impl<E: Engine> Worker<'_, E> {
 
     /// An I/O has ended; its zone takes note.
     pub(super) fn settle_zone(&mut self, unit: &Unit, moved: bool) {
-        let Some(zones) = &mut self.zones else { return };
+        let Some(mut zones) = self.zones.take() else { return };
         let direction = match unit.operation() {
             Operation::Read => Direction::Read,
             Operation::Write => Direction::Write,
             Operation::Trim => Direction::Trim,
-            Operation::Sync | Operation::DataSync | Operation::RangeSync => return,
+            Operation::Sync | Operation::DataSync | Operation::RangeSync => {
+                self.zones = Some(zones);
+                return;
+            }
         };
         let target = Target { offset: unit.offset(), length: unit.length(), file: unit.file(), direction };
         let result = zones.rules.settle(target, moved);
-        bump(&self.samples.zone_resets, zones.rules.take_resets());
+        self.note_resets(&mut zones.rules);
+        self.zones = Some(zones);
         if let Err(errno) = result {
             self.engine_failed("zone management", errno);
+        }
+    }
+
+    /// Counts resets; what lay in the zone is not there to be verified any more.
+    fn note_resets(&mut self, rules: &mut ZoneRules<'_>) {
+        bump(&self.samples.zone_resets, rules.take_resets());
+        if let (Some((file, offset, length)), Some(verifier)) = (rules.take_emptied(), &mut self.verifier) {
+            verifier.emptied(file, offset, length);
         }
     }
 

@@ -37,6 +37,8 @@ pub(super) struct ZonedFile {
     pub(super) end: u64,
     /// Bytes between two zones of a sequential job.
     pub(super) skip: u64,
+    /// A reset takes the data of its zone along.
+    pub(super) loses_data: bool,
 }
 
 impl ZonedFile {
@@ -76,12 +78,14 @@ pub struct ZoneRules<'a> {
     pub(super) writes_beyond: u64,
     /// Zones reset.
     pub(super) resets: u64,
+    /// The zone reset last, if its data is gone: file, first byte, bytes.
+    pub(super) emptied: Option<(u32, u64, u64)>,
 }
 
 impl<'a> ZoneRules<'a> {
     /// Rules of a worker that has no files yet.
     pub fn new(table: &'a ZoneTable, plan: &'a ZonePlan, worker: u32) -> ZoneRules<'a> {
-        ZoneRules { table, plan, worker, files: Vec::new(), writes_beyond: 0, resets: 0 }
+        ZoneRules { table, plan, worker, files: Vec::new(), writes_beyond: 0, resets: 0, emptied: None }
     }
 
     /// Adds the next file; the text says why its zones cannot be used.
@@ -94,6 +98,7 @@ impl<'a> ZoneRules<'a> {
             zone_size,
             start: wanted.start,
             end: wanted.start + wanted.size,
+            loses_data: wanted.geometry.is_device,
             skip: if self.plan.random { 0 } else { self.plan.skip_bytes(zone_size) },
         });
         Ok(())
@@ -102,6 +107,12 @@ impl<'a> ZoneRules<'a> {
     /// Zones reset since the last call.
     pub fn take_resets(&mut self) -> u64 {
         std::mem::take(&mut self.resets)
+    }
+
+    /// The zone reset since the last call, if its data is gone with it: file, first byte, bytes. Where zones are emulated,
+    /// old data stays in the file.
+    pub fn take_emptied(&mut self) -> Option<(u32, u64, u64)> {
+        self.emptied.take()
     }
 
     /// Decides on a target. What it lets through is in flight from here on, until

@@ -22,6 +22,9 @@ impl ZoneRules<'_> {
                 // An empty zone is none that was reset.
                 self.resets += u64::from(zone.write_pointer > 0);
                 locked.empty(number);
+                if file.loses_data {
+                    self.emptied = Some((target.file, file.start_of(number), file.zone_size));
+                }
                 Ok(())
             }
             Direction::Trim => {

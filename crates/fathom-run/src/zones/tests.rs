@@ -238,6 +238,22 @@ fn partly_written_zones_of_a_device_count_as_open() {
 }
 
 #[test]
+fn a_reset_says_whose_data_is_gone() {
+    let table = ZoneTable::new(1).expect("mapped");
+    let model = Model::new(2, 4, 4, 0);
+    let plan = zone_plan(true, [false, true, false]);
+    let mut rules = rules(&table, &plan, &model, 0).expect("attached");
+    for _ in 0..4 {
+        go(&mut rules, write(4, 1));
+        model.borrow_mut().zones[1].written += BLOCK;
+        model.borrow_mut().zones[1].ended += BLOCK;
+        assert_eq!(rules.take_emptied(), None);
+    }
+    assert_eq!(go(&mut rules, write(5, 1)), Some(4));
+    assert_eq!((rules.take_emptied(), rules.take_resets()), (Some((0, 4 * BLOCK, 4 * BLOCK)), 1));
+}
+
+#[test]
 fn jobs_on_a_file_agree_on_its_zones() {
     let table = ZoneTable::new(2).expect("mapped");
     let model = Model::new(4, 16, 16, 0);

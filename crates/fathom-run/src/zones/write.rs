@@ -78,6 +78,9 @@ impl ZoneRules<'_> {
             }
             file.device.reset(file.start_of(number), file.zone_size)?;
             self.resets += 1;
+            if file.loses_data {
+                self.emptied = Some((target.file, file.start_of(number), file.zone_size));
+            }
             locked.empty(number);
         }
         self.append(file, locked, number, target)
