@@ -248,6 +248,21 @@ fn workers_share_write_pointers() {
 }
 
 #[test]
+fn data_in_zones_is_verified() {
+    for words in [
+        "--rw=randwrite --io_size=1m --verify=crc32c",
+        "--rw=write --io_size=700k --verify=md5",
+        "--rw=randwrite --io_size=1m --verify=crc32c --zone_reset_threshold=0.3 --zone_reset_frequency=0.2",
+        "--rw=randwrite --io_size=1m --verify=crc32c --ioengine=libaio --iodepth=8 --max_open_zones=2",
+        "--rw=randrw --io_size=1m --verify=crc32c --verify_backlog=16",
+    ] {
+        let (order, finished) = of_fathom(words);
+        finished.expect_clean();
+        assert!(order.iter().any(|entry| entry.direction == 'r'), "{words}: nothing was read back");
+    }
+}
+
+#[test]
 fn the_tail_of_a_zone_is_finished_or_written() {
     let lengths = |words: &str| -> Vec<u64> {
         let (order, finished) = of_fathom(words);
