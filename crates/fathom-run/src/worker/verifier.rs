@@ -301,15 +301,6 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// A place was emptied behind the back of the writes that are remembered.
-    pub(super) fn emptied(&mut self, file: u32, offset: u64, length: u64) {
-        const PART: u64 = 1 << 30;
-        for start in (offset..offset + length).step_by(PART as usize) {
-            let part = PART.min(offset + length - start) as u32;
-            self.history.forget(file as u16, start, part);
-        }
-    }
-
     /// A write has ended well.
     fn written(&mut self, record: Record) {
         if let Some(trims) = &self.plan.trims
