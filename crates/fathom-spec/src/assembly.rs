@@ -53,7 +53,8 @@ impl<'a> Assembly<'a> {
         definition: &'static OptionDef,
         raw: &RawOption,
     ) -> Result<(), Rejected> {
-        let surroundings = Surroundings { source: self.source, readonly: self.program.readonly };
+        let ProgramOptions { readonly, parse_only, .. } = self.program;
+        let surroundings = Surroundings { source: self.source, readonly, parse_only };
         assign(job, definition, raw, &surroundings, &mut self.messages)
     }
 

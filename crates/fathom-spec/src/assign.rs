@@ -39,6 +39,7 @@ pub(crate) struct Rejected;
 pub(crate) struct Surroundings<'a> {
     pub(crate) source: &'a dyn Source,
     pub(crate) readonly: bool,
+    pub(crate) parse_only: bool,
 }
 
 /// Gives the option to the job. Lines to print go to `messages`; on success the value is in
@@ -56,6 +57,7 @@ pub(crate) fn assign(
     let mut context = ParseContext::new(surroundings.source);
     context.kb_base = job.job_description.kb_base.factor();
     context.readonly = surroundings.readonly;
+    context.parse_only = surroundings.parse_only;
     context.job_name = if job.name.is_empty() { "(null)".to_owned() } else { job.name.clone() };
 
     let result = match &raw.value {

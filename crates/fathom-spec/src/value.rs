@@ -68,6 +68,8 @@ pub struct ParseContext<'a> {
     pub kb_base: u32,
     /// Directions that write or trim are refused.
     pub readonly: bool,
+    /// Only the text is looked at, as far as that was asked for before it.
+    pub parse_only: bool,
     /// Name of the job, for messages that mention it.
     pub job_name: String,
     /// Files and machine facts.
@@ -79,7 +81,14 @@ pub struct ParseContext<'a> {
 impl<'a> ParseContext<'a> {
     /// A context with the usual meaning of suffixes.
     pub fn new(source: &'a dyn Source) -> Self {
-        ParseContext { kb_base: 1024, readonly: false, job_name: String::new(), source, notes: Vec::new() }
+        ParseContext {
+            kb_base: 1024,
+            readonly: false,
+            parse_only: false,
+            job_name: String::new(),
+            source,
+            notes: Vec::new(),
+        }
     }
 
     /// Adds a line for standard error.

@@ -4,14 +4,7 @@ use fathom_spec::definition::Status;
 use std::path::Path;
 
 /// Built options without a test that uses them yet, each with the reason.
-const EXCEPTIONS: &[(&str, &str)] = &[
-    ("unique_filename", "acts between a client and a server alone"),
-    ("allow_mounted_write", "needs a mounted disk that a test may overwrite"),
-    ("rate_cycle", "the first look comes after 2 s, so its effect needs a longer run"),
-    ("cgroup_weight", "needs a controller that many machines do not have"),
-    ("num_range", "needs a device that takes several ranges in one trim"),
-    ("steadystate_check_interval", "two samples of more than a second need a longer run"),
-];
+const EXCEPTIONS: &[(&str, &str)] = &[];
 
 /// True if the text holds the name as a whole word.
 fn mentions(text: &str, name: &str) -> bool {

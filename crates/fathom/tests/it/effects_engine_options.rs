@@ -1,7 +1,9 @@
 //! Options of single engines, by the system calls they lead to.
 
+use crate::support::program::Launch;
 use crate::support::trace::Trace;
-use crate::support::{KIB, file_of, scratch};
+use crate::support::{KIB, file_of, processes, scratch};
+use std::time::Duration;
 
 /// Traces a job that reads 16 blocks of a file in the page cache.
 #[track_caller]
@@ -93,4 +95,45 @@ fn a_queue_is_drained_to_its_low_mark() {
     };
     assert_eq!(require!(sizes(&format!("{words} --iodepth_low=4"))), [8, 4, 4]);
     assert_eq!(require!(sizes(&format!("{words} --iodepth_low=6"))), [8, 2, 2, 2, 2]);
+}
+
+#[test]
+fn what_is_moved_need_not_stay_in_the_cache() {
+    // RWF_DONTCACHE is 0x80. A kernel or file system may refuse it; asked for it is all the same.
+    let marked = |call: &String| call.contains("0x80") || call.contains("RWF_DONTCACHE");
+    for (words, uncached) in [("", false), ("--uncached=1", true)] {
+        let trace = require!(trace("preadv2", &format!("--ioengine=pvsync2 {words}")));
+        let mut calls = trace.calls.iter().filter(|call| call.starts_with("preadv2")).peekable();
+        assert!(calls.peek().is_some(), "{words}");
+        assert!(calls.all(|call| marked(call) == uncached), "{words}: {:?}", trace.calls);
+    }
+}
+
+/// Threads of the kernel that carry out I/O of the processes of a run.
+fn kernel_workers(pid: u32) -> usize {
+    let tasks = processes::descendants(pid);
+    let tasks = tasks.iter().filter_map(|pid| std::fs::read_dir(format!("/proc/{pid}/task")).ok());
+    let names =
+        tasks.flatten().filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
+    names.filter(|name| name.starts_with("iou-wrk")).count()
+}
+
+#[test]
+fn the_kernel_hands_over_what_it_is_forced_to() {
+    let directory = scratch();
+    file_of(directory.path(), "data", 64 * KIB);
+    // Reads of cached pages end at once unless they are forced out of the submitter's hands.
+    let job = "--name=a --filename=data --size=64k --bs=4k --rw=read --invalidate=0 --ioengine=io_uring --iodepth=4 \
+               --time_based --runtime=60";
+    let probe = Launch::fathom(directory.path()).words(&format!("{job} --runtime=0 --number_ios=1")).run();
+    if probe.code() != 0 {
+        skip!("io_uring does not work here: {}", probe.stderr.trim());
+    }
+    let running = Launch::fathom(directory.path()).words(&format!("{job} --force_async=1")).start();
+    while kernel_workers(running.pid()) == 0 {
+        assert!(running.elapsed() < Duration::from_secs(30), "no worker of the kernel");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    running.signal("INT");
+    running.finish();
 }

@@ -1,7 +1,7 @@
 //! What is in the files and on the devices after a run.
 
 use crate::support::compare::expect_ios;
-use crate::support::devices::LoopDevice;
+use crate::support::devices::{LoopDevice, Mounted};
 use crate::support::program::Launch;
 use crate::support::{KIB, MIB, file_of, json, scratch};
 use serde_json::Value;
@@ -247,4 +247,50 @@ fn a_percent_offset_is_the_same_before_and_after_the_layout() {
         let size = std::fs::metadata(directory.path().join("data")).expect("the file is there").len();
         assert_eq!(size, MIB + 512 * KIB + 2 * 64 * KIB);
     }
+}
+
+#[test]
+fn a_mounted_disk_is_written_where_that_is_allowed() {
+    let mounted = require!(Mounted::new("ext4", 16 * MIB));
+    let directory = scratch();
+    let device = mounted.device().expect("a device").display().to_string();
+    // The block is one that the file system leaves alone: the kilobyte in front of its superblock.
+    let words = format!("--name=a --filename={device} --rw=write --bs=512 --size=512 --ioengine=psync");
+    let refused = Launch::fathom(directory.path()).words(&words).run();
+    assert_eq!(refused.code(), 1);
+    let line = format!("fio: {device} appears mounted, and 'allow_mounted_write' isn't set. Aborting.");
+    assert!(refused.stderr.contains(&line), "{}", refused.stderr);
+    let words = format!("{words} --allow_mounted_write=1 --buffer_pattern=0x6b --end_fsync=1");
+    Launch::fathom(directory.path()).words(&words).run().expect_clean();
+    let mut block = [0; 512];
+    let file = std::fs::File::open(&device).expect("the device");
+    std::os::unix::fs::FileExt::read_exact_at(&file, &mut block, 0).expect("its first block");
+    assert_eq!(block, [0x6b; 512]);
+}
+
+#[test]
+fn a_text_may_name_directories_of_another_machine() {
+    let directory = scratch();
+    let job = "--directory=/no/such/directory --name=a --size=4k";
+    Launch::fathom(directory.path()).words(&format!("--parse-only {job}")).run().expect_clean();
+    let refused = Launch::fathom(directory.path()).words(job).run();
+    assert_eq!(refused.code(), 1);
+    assert!(refused.stderr.contains("/no/such/directory is not a directory"), "{}", refused.stderr);
+}
+
+#[test]
+fn options_for_what_is_not_there_are_told() {
+    let directory = scratch();
+    let job = "--name=a --ioengine=null --size=4k --rw=trim";
+    let noted = Launch::fathom(directory.path()).words(&format!("{job} --unique_filename=0")).run();
+    assert_eq!(noted.code(), 0);
+    assert!(
+        noted.stdout.contains("job a: unique_filename has no effect without --client"),
+        "{}",
+        noted.stdout
+    );
+    let refused = Launch::fathom(directory.path()).words(&format!("{job} --num_range=8")).run();
+    assert_eq!(refused.code(), 1);
+    let line = "fio: can't use multiple ranges with IO engine null";
+    assert!(refused.stderr.contains(line), "{}", refused.stderr);
 }

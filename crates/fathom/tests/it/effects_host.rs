@@ -386,3 +386,22 @@ fn a_cpu_is_kept_free() {
     assert!(!cpus.split([',', '-']).any(|cpu| cpu == "0"), "{cpus}");
     watched.stop();
 }
+
+#[test]
+fn control_groups_have_their_weight() {
+    let root = require!(control_groups(true));
+    let directory = scratch();
+    let group = format!("fathom-test-weight-{}", std::process::id());
+    let words = format!(
+        "--name=a --ioengine=null --size=4k --rw=read --cgroup={group} --cgroup_nodelete=1 --cgroup_weight=321"
+    );
+    let finished = Launch::fathom(directory.path()).words(&words).run();
+    let path = root.join(&group);
+    let weights = ["blkio.weight", "blkio.bfq.weight"].map(|name| std::fs::read_to_string(path.join(name)));
+    let _ = std::fs::remove_dir(&path);
+    let Some(Ok(weight)) = weights.into_iter().find(Result::is_ok) else {
+        assert!(finished.stderr.contains("cgroup_weight needs blkio.weight"), "{}", finished.stderr);
+        skip!("control groups have no weights here");
+    };
+    assert_eq!((finished.code(), weight.trim()), (0, "321"), "{}", finished.stderr);
+}

@@ -42,6 +42,22 @@ fn issued_blocks_lead_to_pauses() {
     }
 }
 
+/// What is issued counts at once, what has ended only when it has: a queue can be filled before the first pause.
+#[test]
+fn pauses_follow_issues_or_completions() {
+    for (kind, expected) in [("issue", 4..=4), ("complete", 8..=16)] {
+        let directory = scratch();
+        let words = format!(
+            "--name=a --ioengine=posixaio --filename=f --bs=4k --rw=read --iodepth=8 --size=64k --thinktime=50ms \
+             --thinktime_blocks=4 --thinktime_blocks_type={kind}"
+        );
+        let ios = recorded::of(directory.path(), &words);
+        let pause = ios.windows(2).position(|pair| pair[1].issued_ns - pair[0].issued_ns >= 49_000_000);
+        let before = pause.map_or(0, |index| index + 1);
+        assert!(ios.len() == 16 && expected.contains(&before), "{kind}: {before} before the pause: {ios:?}");
+    }
+}
+
 #[test]
 fn pauses_are_made_up_for_unless_ignored() {
     let ios = |ignore: u8| {
@@ -107,6 +123,19 @@ fn every_clock_gives_the_same_time() {
         let runtime = json::integer(&document["jobs"][0], "job_runtime");
         assert!((370..5_000).contains(&runtime), "{clock}: {runtime}");
     }
+}
+
+#[test]
+fn a_window_holds_the_largest_value_where_asked_for() {
+    let directory = scratch();
+    // One window for the whole run.
+    let words = "--name=a --ioengine=null --rw=read --bs=4k --size=4M --log_avg_msec=3600000 --write_lat_log=l \
+                 --log_window_value=max --output-format=json";
+    let finished = Launch::fathom(directory.path()).words(words).run().expect_clean();
+    let document = json::document(&finished.stdout);
+    let text = std::fs::read_to_string(directory.path().join("l_lat.1.log")).expect("a log");
+    let values: Vec<u64> = text.lines().filter_map(|line| line.split(", ").nth(1)?.parse().ok()).collect();
+    assert_eq!(values, [json::integer(&document["jobs"][0], "read/lat_ns/max")], "{text}");
 }
 
 #[test]

@@ -80,3 +80,18 @@ fn a_run_never_ends_before_its_time() {
         assert!(runtime >= SECONDS * 1000, "{case}: {runtime} ms");
     });
 }
+
+#[test]
+fn minimum_rates_are_looked_at_once_a_cycle() {
+    // A thousand I/Os at once, then nothing: enough at the first look, which comes after 2 s, too few at the next.
+    let words = "--name=a --ioengine=null --size=1G --bs=4k --rw=read --thinktime_blocks=1000 --thinktime=1h \
+                 --rate_iops_min=100 --time_based --runtime=4";
+    let run = |cycle: &str| {
+        let directory = scratch();
+        Launch::fathom(directory.path()).words(&format!("{words} --rate_cycle={cycle}")).run()
+    };
+    let (often, seldom) = (run("500"), run("3600000"));
+    assert_eq!(often.code(), 1, "{}", often.stderr);
+    assert!(often.stderr.contains("a: rate_iops_min=100 not met, got 0 IOPS"), "{}", often.stderr);
+    assert_eq!(seldom.code(), 0, "{}", seldom.stderr);
+}

@@ -126,6 +126,20 @@ fn who_ends_with_the_first() {
 }
 
 #[test]
+fn later_stages_run_unless_all_is_ended() {
+    for (what, runs) in [("stonewall", true), ("all", false)] {
+        let words = format!(
+            "--ioengine=null --rw=read --size=1G --rate_iops=100 --time_based --runtime=1500ms --exit_what={what} \
+             --name=short --runtime=100ms --exitall --name=peer --name=later --stonewall --runtime=100ms"
+        );
+        let document = json::document(&jobs(&words).stdout);
+        let later = json::total(&document, "read/total_ios");
+        let ran = json::integer(json::job(&document, "later"), "read/total_ios") > 0;
+        assert_eq!(ran, runs, "{what}: {later} I/Os in all");
+    }
+}
+
+#[test]
 fn niceness_and_processors_are_set() {
     let trace = require!(trace("setpriority,sched_setaffinity", "--rw=write --nice=7 --cpumask=1"));
     let has =

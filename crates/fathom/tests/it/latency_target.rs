@@ -1,8 +1,10 @@
 //! `latency_target`: the depth found is the largest that meets the target, and what the report is made of.
 
+use crate::support::devices::LoopDevice;
 use crate::support::program::{self, Launch};
-use crate::support::{json, scratch};
+use crate::support::{MIB, json, scratch};
 use serde_json::Value;
+use std::os::linux::fs::MetadataExt;
 use std::path::Path;
 
 fn run(program: &Path, words: &str) -> (i32, String, String, Value) {
@@ -76,4 +78,55 @@ fn the_search_goes_on_where_asked() {
     let job = json::job(&document, "a");
     assert_eq!((code, json::integer(job, "latency_depth")), (0, 4), "{text}");
     assert!(json::integer(job, "read/runtime") >= 1_990, "{text}");
+}
+
+/// A control group whose members read this device no more often than so many times a second.
+struct Throttle(std::path::PathBuf);
+
+impl Throttle {
+    fn new(device: &Path, reads_per_second: u32) -> Result<Throttle, String> {
+        let root = Path::new("/sys/fs/cgroup/blkio");
+        let group = root.join(format!("fathom-throttle-{}", std::process::id()));
+        std::fs::create_dir(&group).map_err(|error| format!("{}: {error}", group.display()))?;
+        let throttle = Throttle(group);
+        let number = std::fs::metadata(device).map_err(|error| error.to_string())?.st_rdev();
+        let rule =
+            format!("{}:{} {reads_per_second}", number >> 8 & 0xfff, number & 0xff | number >> 12 & 0xfff00);
+        std::fs::write(throttle.0.join("blkio.throttle.read_iops_device"), rule)
+            .map_err(|error| format!("reads cannot be limited: {error}"))?;
+        Ok(throttle)
+    }
+
+    fn name(&self) -> String {
+        self.0.file_name().expect("a name").to_string_lossy().into_owned()
+    }
+}
+
+impl Drop for Throttle {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+/// Twenty reads a second: one takes 50 ms, and at a depth of sixteen each waits for fifteen others.
+#[test]
+fn the_depth_follows_a_device_that_slows_down() {
+    fathom_only!();
+    let device = require!(LoopDevice::new(MIB));
+    let throttle = require!(Throttle::new(device.path(), 20));
+    let directory = scratch();
+    let words = format!(
+        "--output-format=json --name=a --filename={} --direct=1 --rw=randread --bs=4k --ioengine=libaio --iodepth=16 \
+         --time_based --runtime=60 --latency_target=400ms --latency_window=1s --cgroup={} --cgroup_nodelete=1",
+        device.path().display(),
+        throttle.name()
+    );
+    let finished = Launch::fathom(directory.path()).words(&words).run().expect_clean();
+    let document = json::document(&finished.stdout);
+    let job = json::job(&document, "a");
+    let depth = json::integer(job, "latency_depth");
+    assert!((1..16).contains(&depth), "depth {depth}");
+    // The report is of the last window, at the depth found.
+    assert!(json::integer(job, "read/lat_ns/max") <= 400_000_000, "{}", job["read"]["lat_ns"]);
+    assert!(json::integer(job, "read/runtime") < 59_000, "the search came to an end");
 }

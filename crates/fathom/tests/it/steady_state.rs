@@ -92,3 +92,12 @@ fn without_a_window_there_is_nothing_to_settle() {
     let (text, document) = run(&program::path(), "--ss=iops:1% --runtime=1");
     assert!(outcome(&document).is_null(), "{text}");
 }
+
+#[test]
+fn samples_are_taken_at_the_interval_asked_for() {
+    fathom_only!();
+    let (text, document) = run(&program::path(), "--ss=iops:50% --ss_dur=4 --ss_interval=2");
+    assert_eq!(json::integer(outcome(&document), "attained"), 1, "{text}");
+    let window = outcome(&document)["data"]["iops"].as_array().expect("samples");
+    assert_eq!(window.len(), 2);
+}
