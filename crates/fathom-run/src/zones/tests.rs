@@ -23,6 +23,8 @@ struct ModelZone {
     ended: u64,
     /// Bytes that hold data; what is finished without being written does not.
     data: u64,
+    /// Writes on their way.
+    writing: Vec<(u64, u64)>,
     in_flight: u32,
 }
 
@@ -61,19 +63,26 @@ impl Model {
                 assert_eq!(within, zone.written, "a write off the write pointer");
                 zone.written += length;
                 zone.data += length;
+                zone.writing.push((within, within + length));
                 assert!(zone.written <= capacity, "a write beyond the capacity");
             }
-            Direction::Read => assert!(within + length <= zone.data, "a read above the write pointer"),
+            Direction::Read => {
+                let meets = |&(start, end): &(u64, u64)| within < end && start < within + length;
+                assert!(within + length <= zone.data, "a read above the write pointer");
+                assert!(!zone.writing.iter().any(meets), "a read under a write");
+            }
             Direction::Trim => assert_eq!(zone.in_flight, 1, "a reset under other I/O"),
         }
         assert!(self.limit == 0 || self.open_zones() <= self.limit, "too many open zones");
     }
 
     fn end(&mut self, target: Target) {
+        let within = target.offset % self.zone_size;
         let zone = self.zone(target.offset);
         zone.in_flight -= 1;
         if target.direction == Direction::Write {
             zone.ended += u64::from(target.length);
+            zone.writing.retain(|&(start, _)| start != within);
         }
     }
 
@@ -347,9 +356,12 @@ fn simulate(shape: &Shape, choices: &[u32]) {
         longest: [longest, longest, zone_size],
         ..zone_plan(shape.random, [true, true, false])
     };
+    // Some jobs have smaller blocks than others: they leave tails that the others cannot fill.
+    let small = ZonePlan { shortest: [BLOCK, BLOCK, zone_size], ..plan.clone() };
+    let plans = [&plan, &small];
     let mut workers: Vec<Simulated> = (0..shape.workers)
         .map(|worker| Simulated {
-            rules: rules(&table, &plan, &model, worker as u32).expect("attached"),
+            rules: rules(&table, plans[worker % 2], &model, worker as u32).expect("attached"),
             position: 0,
             in_flight: Vec::new(),
             held: None,
@@ -368,8 +380,10 @@ fn simulate(shape: &Shape, choices: &[u32]) {
             end_one(simulated, &model, choice as usize / 3);
             continue;
         }
-        let target =
-            simulated.held.take().unwrap_or_else(|| drawn(shape, size, choice / 3, simulated.position));
+        let target = simulated
+            .held
+            .take()
+            .unwrap_or_else(|| drawn(shape, size, choice / 3, simulated.position, worker % 2 == 1));
         match simulated.rules.admit(target).expect("no error") {
             Decision::Issue { target, behind } => {
                 model.borrow_mut().begin(target);
@@ -404,7 +418,8 @@ fn simulate(shape: &Shape, choices: &[u32]) {
     }
 }
 
-fn drawn(shape: &Shape, size: u64, choice: u64, position: u64) -> Target {
+fn drawn(shape: &Shape, size: u64, choice: u64, position: u64, is_small: bool) -> Target {
+    let shortest = if is_small { 1 } else { shape.shortest };
     let zone_size = shape.zone_blocks * BLOCK;
     let (choice, kind) = (choice / 8, choice % 8);
     let random = choice * BLOCK % size;
@@ -414,8 +429,8 @@ fn drawn(shape: &Shape, size: u64, choice: u64, position: u64) -> Target {
             let offset = random / zone_size * zone_size;
             Target { offset, length: zone_size as u32, file: 0, direction: Direction::Trim }
         }
-        0..=2 => Target { direction: Direction::Read, ..write(offset / BLOCK, shape.shortest) },
-        _ => write(offset / BLOCK, shape.shortest + choice % (shape.longest - shape.shortest + 1)),
+        0..=2 => Target { direction: Direction::Read, ..write(offset / BLOCK, shortest) },
+        _ => write(offset / BLOCK, shortest + choice % (shape.longest - shortest + 1)),
     }
 }
 
