@@ -146,7 +146,9 @@ fn may_overlap(job: &JobSpec, targets: &TargetPlan) -> bool {
         }
         false => targets.postfix.is_none(),
     };
-    !each_once || targets.stride.is_some() || targets.follows_zones || job.time.time_based
+    // A trim must have ended before the write of the same place begins.
+    let trims_first = targets.directions == DirectionPlan::TrimThenWrite;
+    !each_once || trims_first || targets.stride.is_some() || targets.follows_zones || job.time.time_based
 }
 
 fn method_of(option: VerifyMethod) -> Option<Method> {

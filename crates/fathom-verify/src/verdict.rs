@@ -262,7 +262,7 @@ fn displaced(header: &Header, suspect: &Suspect<'_>, history: &dyn History) -> O
         return Some(Verdict::Misdirected { belongs_at: header.offset, found_number: header.number });
     }
     let (write, _) = suspect.expected?;
-    let is_other = header.number != header.format.number(write.number);
+    let is_other = header.number != header.format.number(write.number) || header.seed != write.seed;
     is_other.then_some(Verdict::Stale { found_number: header.number })
 }
 

@@ -577,6 +577,11 @@ impl Targets {
         if self.plan.length_by_pattern { usize::from(!sequential) } else { direction as usize }
     }
 
+    /// Files that targets lie in.
+    pub fn file_count(&self) -> usize {
+        self.files.len()
+    }
+
     /// The words of the generator of random offsets, and whether they have 64 bits; for saved states.
     pub fn generator_state(&self) -> (Vec<u64>, bool) {
         let random = self.files.first().and_then(|file| file.random.as_ref());

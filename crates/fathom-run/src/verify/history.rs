@@ -50,9 +50,6 @@ pub struct History {
     records: Vec<Record>,
     /// Added since [`records`](History::records) was put in order.
     added: Vec<Record>,
-    /// Given out and kept, where somebody may ask for a write of another file.
-    given: Vec<Record>,
-    keeps_given: bool,
     may_overlap: bool,
     /// Bytes between two headers, below which a record cannot be cut; 0 for whole writes.
     interval: u32,
@@ -62,16 +59,6 @@ impl History {
     /// An empty history with room for so many records.
     pub fn new(may_overlap: bool, interval: u32, room: usize) -> History {
         History { added: Vec::with_capacity(room), may_overlap, interval, ..History::default() }
-    }
-
-    /// Keeps what is given out, for those who look for earlier writes.
-    pub fn keep_given(&mut self) {
-        self.keeps_given = true;
-    }
-
-    /// A new pass begins: what was given out is of no interest any more.
-    pub fn begin_pass(&mut self) {
-        self.given.clear();
     }
 
     /// Remembers a write that has ended.
@@ -99,14 +86,6 @@ impl History {
 
     /// The next record to check. `in_flight` are writes on their way: what they go over is not to be checked any more.
     pub fn next(&mut self, in_flight: impl Iterator<Item = (u16, u64, u32)>) -> Option<Record> {
-        let record = self.next_in_order(in_flight)?;
-        if self.keeps_given {
-            self.given.push(record);
-        }
-        Some(record)
-    }
-
-    fn next_in_order(&mut self, in_flight: impl Iterator<Item = (u16, u64, u32)>) -> Option<Record> {
         if self.may_overlap {
             if !self.added.is_empty() {
                 self.put_in_order();
@@ -144,9 +123,9 @@ impl History {
         self.records = kept;
     }
 
-    /// All records that are left, and those given out that were kept.
+    /// All records that are left, for those who look for an earlier write of a place.
     pub fn all(&self) -> impl Iterator<Item = &Record> {
-        self.records.iter().chain(&self.added).chain(&self.given)
+        self.records.iter().chain(&self.added)
     }
 }
 

@@ -85,9 +85,12 @@ pub(super) struct Verifier<'a> {
     checkers: Option<Checkers>,
     /// With `experimental_verify`: how the pass began.
     start_of_pass: Option<Box<StartOfPass>>,
+    /// The same for jobs with several files: a block may turn out to be another file's.
+    origin: Option<Box<StartOfPass>>,
 }
 
 /// A pass to be worked out again.
+#[derive(Clone)]
 struct StartOfPass {
     targets: Targets,
     generator: Taus88,
@@ -115,14 +118,9 @@ impl<'a> Verifier<'a> {
         let keeps = plan.reads_back && !plan.regenerates && !plan.only_checks;
         let room = if keeps { (available / smallest).min(MOST_RESERVED) as usize } else { 0 };
         let generator = seeds.generator(SeedUse::Verify);
-        let start_of_pass = plan.regenerates.then(|| {
-            Box::new(StartOfPass {
-                targets: targets.clone(),
-                generator: generator.clone(),
-                number: 0,
-                unknown: Vec::new(),
-            })
-        });
+        let start = |is_wanted: bool| is_wanted.then(|| Box::new(StartOfPass::new(targets, &generator, 0)));
+        let start_of_pass = start(plan.regenerates);
+        let origin = start(plan.writes && targets.file_count() > 1);
         Some(Some(Verifier {
             plan,
             thread: worker_plan.thread_number as u16,
@@ -147,6 +145,7 @@ impl<'a> Verifier<'a> {
                 count => Some(Checkers::start(count, plan)),
             },
             start_of_pass,
+            origin,
         }))
     }
 
@@ -324,18 +323,30 @@ impl<'a> Verifier<'a> {
         if again {
             self.generator = self.first_generator.clone();
         }
-        if let Some(pass) = &mut self.start_of_pass {
-            **pass = StartOfPass {
-                targets: targets.clone(),
-                generator: self.generator.clone(),
-                number: self.number,
-                unknown: Vec::new(),
-            };
+        for pass in self.start_of_pass.iter_mut().chain(&mut self.origin) {
+            **pass = StartOfPass::new(targets, &self.generator, self.number);
         }
     }
 }
 
 impl StartOfPass {
+    fn new(targets: &Targets, generator: &Taus88, number: u64) -> StartOfPass {
+        StartOfPass { targets: targets.clone(), generator: generator.clone(), number, unknown: Vec::new() }
+    }
+
+    /// The file of the write with this number, if it has this seed.
+    fn file_of_write(&self, number: u64, seed: u64, plan: &VerifyPlan) -> Option<u16> {
+        let mut pass = self.clone();
+        while pass.number <= number {
+            let at = pass.number;
+            let record = pass.next(number + 1, plan)?;
+            if at == number {
+                return (record.seed == seed).then_some(record.file);
+            }
+        }
+        None
+    }
+
     /// The next write of the pass, worked out again; `None` after number `end`.
     fn next(&mut self, end: u64, plan: &VerifyPlan) -> Option<Record> {
         while self.number < end {

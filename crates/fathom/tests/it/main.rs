@@ -48,3 +48,4 @@ mod seeds_randrw;
 mod shipped_examples;
 mod steady_state;
 mod tools;
+mod verify;

@@ -23,6 +23,19 @@ impl LoopDevice {
         let backing = NamedTempFile::new_in("/dev/shm").map_err(|error| format!("/dev/shm: {error}"))?;
         std::fs::write(backing.path(), vec![0xa5; bytes as usize])
             .map_err(|error| format!("/dev/shm: {error}"))?;
+        LoopDevice::on(backing)
+    }
+
+    /// A device of `bytes` bytes on a file with holes in `directory`: writes fail when there is no more room.
+    pub(crate) fn with_holes(directory: &Path, bytes: u64) -> Result<LoopDevice, String> {
+        skip::root()?;
+        skip::tool("losetup")?;
+        let backing = NamedTempFile::new_in(directory).map_err(|error| format!("{directory:?}: {error}"))?;
+        backing.as_file().set_len(bytes).map_err(|error| format!("{directory:?}: {error}"))?;
+        LoopDevice::on(backing)
+    }
+
+    fn on(backing: NamedTempFile) -> Result<LoopDevice, String> {
         let _one_at_a_time = FINDING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let file = backing.path().to_str().ok_or("the path of a temporary file is text")?;
         let path = run("losetup", &["--find", "--show", file])?;
