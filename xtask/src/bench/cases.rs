@@ -19,6 +19,8 @@ pub(crate) struct Case {
 pub(crate) enum Measure {
     /// I/Os per second, as the program itself reports them.
     Rate(Vec<String>),
+    /// I/Os per second of a job that writes first and reads back afterwards, over the time of both.
+    PhasedRate(Vec<String>),
     /// The rate of one job in percent of that of another.
     RateShare { job: Vec<String>, of: Vec<String> },
     /// I/Os per second on the block device, whose name is added to the words.
@@ -43,6 +45,8 @@ pub(crate) fn all() -> Vec<Case> {
     }
     cases.extend(range_cases());
     cases.extend(log_cases());
+    cases.extend(verify_cases());
+    cases.extend(fill_cases());
     cases.extend(whole_runs());
     cases
 }
@@ -136,6 +140,66 @@ fn log_cases() -> Vec<Case> {
     vec![added(1), added(32), memory]
 }
 
+/// Kinds of check, and how much faster than fio a run has to be. MD5 and SHA-512 are chains of steps that depend on each other
+/// and that this kind of processor has no instructions for, so a single block cannot be hashed much faster.
+const CHECKS: [(&str, f64); 15] = [
+    ("crc32c", 1.0),
+    ("crc32", 3.0),
+    ("crc64", 3.0),
+    ("crc16", 3.0),
+    ("crc7", 1.0),
+    ("xxhash", 1.0),
+    ("md5", 1.0),
+    ("sha1", 1.0),
+    ("sha256", 3.0),
+    ("sha512", 1.0),
+    ("sha3-256", 3.0),
+    ("sha3-384", 3.0),
+    ("sha3-512", 3.0),
+    ("meta", 1.0),
+    ("pattern", 1.0),
+];
+
+/// Writing a file in memory and checking it.
+fn verify_cases() -> Vec<Case> {
+    let case = |(kind, times): (&str, f64)| {
+        let mut job = format!(
+            "--name=bench --ioengine=psync --rw=randwrite --bs=4k --size=128m --filename=/dev/shm/fathom-bench \
+             --unlink=1 --verify={kind} --random_generator=tausworthe"
+        );
+        if kind == "pattern" {
+            job += " --verify_pattern=0xdeadbeef";
+        }
+        Case {
+            name: format!("128 MiB in memory written and checked, verify={kind}"),
+            unit: Unit::PerSecond,
+            goal: Goal::RatioAtLeast(times),
+            measure: Measure::PhasedRate(words(&job)),
+        }
+    };
+    CHECKS.into_iter().map(case).collect()
+}
+
+/// Filling buffers, written to nowhere.
+fn fill_cases() -> Vec<Case> {
+    let case = |(what, options): (&str, &str)| Case {
+        name: format!("64k writes to /dev/null, {what}"),
+        unit: Unit::PerSecond,
+        goal: Goal::RatioAtLeast(2.0),
+        measure: Measure::Rate(words(&format!(
+            "--name=bench --ioengine=psync --rw=write --bs=64k --size=1t --filename=/dev/null {options} --time_based --runtime=2"
+        ))),
+    };
+    [
+        ("new content each", "--refill_buffers=1"),
+        ("half compressible", "--refill_buffers=1 --buffer_compress_percentage=50"),
+        ("half duplicates", "--refill_buffers=1 --dedupe_percentage=50"),
+    ]
+    .into_iter()
+    .map(case)
+    .collect()
+}
+
 fn whole_runs() -> Vec<Case> {
     let small = "--name=bench --ioengine=null --rw=randread --bs=4k --size=1m";
     let many =
@@ -192,6 +256,7 @@ mod tests {
                 continue;
             }
             let (Measure::Rate(words)
+            | Measure::PhasedRate(words)
             | Measure::RateOnDevice(_, words)
             | Measure::Wall(words, _)
             | Measure::Instructions(words)

@@ -121,6 +121,9 @@ impl Devices {
 fn measure(measure: &Measure, programs: &Programs, devices: &Devices, rounds: usize) -> Measured {
     let result = match measure {
         Measure::Rate(words) => programs.in_turns(rounds, |program| programs.rate(program, words)),
+        Measure::PhasedRate(words) => {
+            programs.in_turns(rounds.min(3), |program| programs.phased_rate(program, words))
+        }
         Measure::RateShare { job, of } => {
             programs.in_turns(rounds, |program| programs.rate_share(program, job, of))
         }

@@ -94,6 +94,14 @@ impl Programs {
         rate_in(&text).map_err(|error| format!("{program:?}: {error}"))
     }
 
+    /// I/Os per second of a job that writes and then reads back, over the time of both.
+    pub(crate) fn phased_rate(&self, program: Program, job: &[String]) -> Result<f64, String> {
+        let mut command = self.command(program, &[]);
+        command.args(job).arg("--output-format=json");
+        let text = self.finish(program, command)?;
+        phased_rate_in(&text).map_err(|error| format!("{program:?}: {error}"))
+    }
+
     /// The rate of a job in percent of that of another, which runs just before it.
     pub(crate) fn rate_share(&self, program: Program, job: &[String], of: &[String]) -> Result<f64, String> {
         let whole = self.rate(program, of)?;
@@ -166,17 +174,29 @@ fn median(values: &mut [f64]) -> f64 {
 
 /// The rate in a report in JSON, which may have messages before it.
 fn rate_in(text: &str) -> Result<f64, String> {
+    let jobs = jobs_in(text)?;
+    some_rate(jobs.iter().flat_map(|job| of_directions(job, "iops")).sum())
+}
+
+/// Where directions follow each other: all I/Os over the sum of their times.
+fn phased_rate_in(text: &str) -> Result<f64, String> {
+    let jobs = jobs_in(text)?;
+    let total = |key| jobs.iter().flat_map(|job| of_directions(job, key)).sum::<f64>();
+    some_rate(total("total_ios") * 1000.0 / total("runtime"))
+}
+
+fn jobs_in(text: &str) -> Result<Vec<Value>, String> {
     let begin = text.find('{').ok_or("no JSON in its output")?;
     let report: Value = serde_json::from_str(&text[begin..]).map_err(|error| format!("its JSON: {error}"))?;
-    let jobs = report["jobs"].as_array().ok_or("no jobs in its report")?;
-    let of_job = |job: &Value| -> f64 {
-        ["read", "write", "trim"].iter().filter_map(|direction| job[direction]["iops"].as_f64()).sum()
-    };
-    let rate: f64 = jobs.iter().map(of_job).sum();
-    match rate > 0.0 {
-        true => Ok(rate),
-        false => Err("it reports no I/O".to_owned()),
-    }
+    report["jobs"].as_array().cloned().ok_or_else(|| "no jobs in its report".to_owned())
+}
+
+fn of_directions(job: &Value, key: &str) -> Vec<f64> {
+    ["read", "write", "trim"].iter().filter_map(|direction| job[direction][key].as_f64()).collect()
+}
+
+fn some_rate(rate: f64) -> Result<f64, String> {
+    if rate > 0.0 { Ok(rate) } else { Err("it reports no I/O".to_owned()) }
 }
 
 #[cfg(test)]
