@@ -69,11 +69,11 @@ pub struct TrimPlan {
     pub reads_zero: bool,
 }
 
-/// The plan of a job with this order of targets; `index` is the number of the clone over the whole run, from 0.
+/// The plan of a job with this order of targets; `thread_number` is the number of the clone over the whole run, from 1.
 pub(crate) fn verify_plan(
     job: &JobSpec,
     targets: &TargetPlan,
-    index: usize,
+    thread_number: u32,
     beside: impl Fn(&str) -> PathBuf,
 ) -> Result<Option<VerifyPlan>, String> {
     let options = &job.verification;
@@ -96,6 +96,7 @@ pub(crate) fn verify_plan(
     };
     let backlog = options.verify_backlog.unwrap_or(0);
     let name = job.name.replace('/', ".");
+    let index = thread_number - 1;
     let state = beside(&format!("local-{name}-{index}-verify.state"));
     let reads_back = writes && options.do_verify;
     Ok(Some(VerifyPlan {

@@ -2,6 +2,7 @@
 
 use super::Review;
 use crate::assign::Rejected;
+use crate::engines;
 use crate::options::verification::{VerifyHeaderFormat, VerifyMethod};
 use crate::spec::JobSpec;
 use crate::value::{Direction, Rw};
@@ -151,6 +152,13 @@ pub(super) fn turn_checks_off(job: &mut JobSpec, _review: &mut Review<'_>) -> Re
 
 /// What can be run, but may not tell what was asked for.
 pub(super) fn warn_of_trouble(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let engine = job.engine.ioengine.name.as_str();
+    if verifies(job) && (engine == "null" || engines::find(engine).is_some_and(|engine| engine.without_data))
+    {
+        review
+            .note(format!("fathom: job {}: verify has no effect: ioengine={engine} moves no data", job.name));
+        return Ok(());
+    }
     if !verifies(job) || !writes(job) {
         return Ok(());
     }
