@@ -15,7 +15,7 @@ use fathom_verify::stamp::Write;
 use fathom_verify::verdict::{self, Suspect, Verdict, classify};
 use std::fs::File;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Mismatches that are told one by one; the file has more.
 const MOST_TOLD: u64 = 100;
@@ -120,8 +120,8 @@ impl<E: Engine> Worker<'_, E> {
         self.miscompare_ends_job(verifier);
     }
 
-    fn verdict_on(&self, verifier: &Verifier<'_>, task: &Task, data: &[u8], mismatch: &Mismatch) -> Verdict {
-        let memory = Memory {
+    fn memory<'m>(&'m self, verifier: &'m Verifier<'_>, task: &Task) -> Memory<'m> {
+        Memory {
             history: &verifier.history,
             // Working a pass out again takes its time.
             origin: verifier.origin.as_deref().filter(|_| verifier.findings.found < MOST_TOLD),
@@ -129,7 +129,11 @@ impl<E: Engine> Worker<'_, E> {
             files: &self.files.list,
             file: task.file,
             thread: task.thread,
-        };
+        }
+    }
+
+    fn verdict_on(&self, verifier: &Verifier<'_>, task: &Task, data: &[u8], mismatch: &Mismatch) -> Verdict {
+        let memory = self.memory(verifier, task);
         let write = task.record.filter(|record| !record.trimmed && record.number != u64::MAX);
         let write = write.map(|record| (record.write(task.thread), record.write_length as usize));
         let suspect = Suspect {
@@ -152,6 +156,9 @@ impl<E: Engine> Worker<'_, E> {
         data: &[u8],
     ) {
         bump(&self.block.verification.classes[verdict.index()], 1);
+        let memory = self.memory(verifier, task);
+        let number = task.record.map_or(0, |record| record.number);
+        let earlier = verdict::History::earlier(&memory, mismatch.offset, number);
         let found = Header::decode(&data[mismatch.at..], verifier.plan.rule.format)
             .filter(|header| header.magic == fathom_verify::header::MAGIC);
         let line = serde_json::json!({
@@ -168,6 +175,12 @@ impl<E: Engine> Worker<'_, E> {
                 "seed": record.seed,
                 "issued_ns": record.time_ns,
                 "trimmed": record.trimmed,
+            })),
+            "earlier": earlier.map(|(write, length)| serde_json::json!({
+                "write": write.number,
+                "seed": write.seed,
+                "offset": write.offset,
+                "length": length,
             })),
             "header": found.map(|header| serde_json::json!({
                 "write": header.number,
@@ -186,7 +199,7 @@ impl<E: Engine> Worker<'_, E> {
         }
     }
 
-    /// `verify_dump`: the block as it is and as it should be, in files beside the file.
+    /// `verify_dump`: the block as it is and as it should be, in files of the directory of the miscompare file.
     fn dump(&self, verifier: &Verifier<'_>, task: &Task, data: &[u8], mismatch: &Mismatch, file: &str) {
         let found = &data[mismatch.at..mismatch.at + mismatch.length];
         let expected = task.record.map(|record| {
@@ -202,11 +215,13 @@ impl<E: Engine> Worker<'_, E> {
             (false, Some(expected)) => vec![("received", found), ("expected", expected)],
             (false, None) => vec![("received", found)],
         };
+        let base = Path::new(file).file_name().unwrap_or_default().to_string_lossy();
         for (kind, bytes) in parts {
-            let path = format!("{file}.{}.{kind}", mismatch.offset);
+            let path =
+                verifier.plan.miscompare_file.with_file_name(format!("{base}.{}.{kind}", mismatch.offset));
             let line = match std::fs::write(&path, bytes) {
-                Ok(()) => format!("       {kind} data dumped as {path}"),
-                Err(error) => format!("fathom: cannot write {path}: {error}"),
+                Ok(()) => format!("       {kind} data dumped as {}", path.display()),
+                Err(error) => format!("fathom: cannot write {}: {error}", path.display()),
             };
             self.context.messages.send(&Message::Error(line));
         }
