@@ -171,11 +171,11 @@ mod tests {
             direction << 30 | (size as u64) << 16 | 0x12 << 8 | command
         };
         let report_header = std::mem::offset_of!(RawReport, list);
-        assert_eq!(u64::from(BLKREPORTZONE), number(3, 130, report_header));
-        assert_eq!(u64::from(BLKRESETZONE), number(1, 131, 16));
-        assert_eq!(u64::from(BLKGETZONESZ), number(2, 132, 4));
-        assert_eq!(u64::from(BLKGETNRZONES), number(2, 133, 4));
-        assert_eq!(u64::from(BLKFINISHZONE), number(1, 136, 16));
+        assert_eq!(BLKREPORTZONE, number(3, 130, report_header));
+        assert_eq!(BLKRESETZONE, number(1, 131, 16));
+        assert_eq!(BLKGETZONESZ, number(2, 132, 4));
+        assert_eq!(BLKGETNRZONES, number(2, 133, 4));
+        assert_eq!(BLKFINISHZONE, number(1, 136, 16));
     }
 
     #[test]

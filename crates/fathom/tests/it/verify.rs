@@ -122,7 +122,8 @@ fn every_kind_finds_a_changed_byte_of_its_data() {
 #[test]
 fn what_happened_is_told() {
     let block = |number: usize| number * 4096..(number + 1) * 4096;
-    let cases: [(&str, &str, &dyn Fn(&mut Vec<u8>)); 7] = [
+    type Case<'a> = (&'a str, &'a str, &'a dyn Fn(&mut Vec<u8>));
+    let cases: [Case<'_>; 7] = [
         ("never_written", "holds nothing but zeros", &|data| data[block(3)].fill(0)),
         ("misdirected", "for offset 20480 is here", &|data| data.copy_within(block(5), block(2).start)),
         ("torn", "4 of 8 sectors", &|data| data[block(3).start + 2048..block(3).end].fill(0)),
@@ -168,6 +169,17 @@ fn an_earlier_generation_is_stale() {
     let (finished, document) = fathom(directory.path(), words);
     assert_eq!(classes(&document), [("stale".to_owned(), 1)], "{}", finished.stderr);
     assert!(finished.stderr.contains("offset 16384: stale generation"), "{}", finished.stderr);
+}
+
+#[test]
+fn sequence_numbers_tell_one_loop_from_another() {
+    let directory = scratch();
+    fathom(directory.path(), "--rw=write --verify=crc32c --do_verify=0 --loops=2");
+    let words = "--rw=write --verify=crc32c --verify_only";
+    expect_clean(directory.path(), &format!("{words} --verify_write_sequence=0"));
+    let (finished, document) = fathom(directory.path(), &format!("{words} --verify_write_sequence=1"));
+    assert_eq!(classes(&document), [("stale".to_owned(), 16)], "{}", finished.stderr);
+    assert!(finished.stderr.contains("bad header numberio 16, wanted 0"), "{}", finished.stderr);
 }
 
 #[test]
@@ -287,7 +299,7 @@ fn clean_runs_raise_no_alarm_however_they_are_made() {
         "--rw=write --io_size=3m",
         "--rw=randwrite --experimental_verify=1 --number_ios=100",
         "--rw=randtrimwrite",
-        "--rw=write --trim_percentage=40 --trim_backlog=8 --verify_backlog=16",
+        "--rw=write --trim_percentage=40 --trim_backlog=8 --trim_backlog_batch=4 --verify_backlog=16",
         "--rw=randwrite --trim_percentage=30",
         "--rw=write --file_append=1",
         "--rw=randwrite --filename=a:b:c --nrfiles=3",
@@ -341,6 +353,12 @@ fn a_saved_state_limits_what_is_checked() {
     assert_eq!(finished.code(), 0, "{}", finished.stderr);
     assert_eq!(document["fathom verify"][0]["checked_reads"].as_u64(), Some(10));
     assert!(finished.stderr.contains("Stop verify because seq 10 >= 10"), "{}", finished.stderr);
+    std::fs::remove_file(directory.path().join("local-job-0-verify.state")).expect("the state was saved");
+    fathom(
+        directory.path(),
+        "--rw=randwrite --verify=md5 --number_ios=10 --do_verify=0 --verify_state_save=0",
+    );
+    assert!(!directory.path().join("local-job-0-verify.state").exists());
     // Without the state the blocks that were never written are found.
     let (_, document) = fathom(directory.path(), "--rw=randwrite --verify=md5 --verify_only");
     assert_eq!(classes(&document), [("never_written".to_owned(), 6)]);
