@@ -2,18 +2,18 @@
 
 mod process;
 mod text;
-mod trace;
 
 use crate::failure::Failure;
 use crate::{FioProgram, Streams, Tool, arguments, input};
 use arguments::Format;
+use fathom_trace::blktrace::Trace;
+use fathom_trace::{Device, TraceError};
 use lexopt::Arg::{Long, Short, Value};
 use process::{Process, Tracker};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use text::Described;
-use trace::{Device, Trace};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "trace-to-job",
@@ -200,7 +200,11 @@ fn print_job_file(
 
 /// Number of records, and the processes that queued requests. A trace that breaks off counts as far as it goes.
 fn read(path: &Path, options: &Options, streams: &mut Streams<'_>) -> Result<(u64, Vec<Process>), Failure> {
-    let mut trace = Trace::open(path, input::open(path)?)?;
+    let unreadable = |error: TraceError| match error {
+        TraceError::Io(error) => Failure::file(path, &error),
+        other => Failure::new(format!("{}: {other}", path.display())),
+    };
+    let mut trace = Trace::open(input::open(path)?).map_err(unreadable)?;
     let (mut tracker, mut events) = (Tracker::default(), 0);
     loop {
         match trace.next() {

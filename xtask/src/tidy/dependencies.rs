@@ -3,7 +3,7 @@
 use super::metadata::Metadata;
 
 /// Each crate and the crates of the workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 11] = [
+const MAY_USE: [(&str, &[&str]); 12] = [
     (
         "fathom",
         &[
@@ -20,11 +20,15 @@ const MAY_USE: [(&str, &[&str]); 11] = [
     ("fathom-engines", &["fathom-run", "fathom-spec", "fathom-sys"]),
     ("fathom-logs", &["fathom-stats"]),
     ("fathom-report", &["fathom-spec", "fathom-stats"]),
-    ("fathom-run", &["fathom-logs", "fathom-spec", "fathom-stats", "fathom-sys", "fathom-verify"]),
+    (
+        "fathom-run",
+        &["fathom-logs", "fathom-spec", "fathom-stats", "fathom-sys", "fathom-trace", "fathom-verify"],
+    ),
     ("fathom-spec", &[]),
     ("fathom-stats", &[]),
     ("fathom-sys", &[]),
-    ("fathom-tools", &["fathom-logs", "fathom-run", "fathom-stats", "fathom-verify"]),
+    ("fathom-tools", &["fathom-logs", "fathom-run", "fathom-stats", "fathom-trace", "fathom-verify"]),
+    ("fathom-trace", &[]),
     ("fathom-verify", &[]),
     ("xtask", &[]),
 ];

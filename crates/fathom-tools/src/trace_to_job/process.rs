@@ -1,10 +1,9 @@
 //! What each process of a trace did.
 
-use super::trace::{Action, Device, Direction, Event};
+use fathom_trace::Device;
+use fathom_trace::blktrace::{Action, Direction, Event, SECTOR};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Bytes of a sector.
-const SECTOR: u64 = 512;
 /// Longer requests are not looked for when something is merged in front of them: 64 MiB.
 const LONGEST_REQUEST: u64 = 1 << 17;
 

@@ -2,9 +2,9 @@
 
 use super::Options;
 use super::process::{Process, Requests};
-use super::trace::Direction;
 use crate::Streams;
 use crate::failure::Failure;
+use fathom_trace::blktrace::Direction;
 use serde_json::{Value as Json, json};
 
 /// A process with the names of its devices.

@@ -1,14 +1,16 @@
-//! Reading the binary trace that blktrace and `blkparse -d` write.
+//! The binary trace that blktrace and `blkparse -d` write.
 //!
 //! Records of 48 bytes in either byte order, each followed by a payload. The layout is `struct blk_io_trace` in
 //! `linux/blktrace_api.h`.
 
-use crate::failure::Failure;
+use crate::error::TraceError;
+use crate::names::Device;
 use std::io::{self, Read};
-use std::path::Path;
 
+/// Bytes of a sector.
+pub const SECTOR: u64 = 512;
 /// Bytes of a record without its payload.
-const RECORD: usize = 48;
+pub const RECORD: usize = 48;
 /// Start of every record; the low byte is the version.
 const MAGIC: u32 = 0x6561_7400;
 const VERSION: u32 = 7;
@@ -16,6 +18,7 @@ const VERSION: u32 = 7;
 /// Categories, in the upper half of an action.
 const CATEGORY_SHIFT: u32 = 16;
 const WRITE: u32 = 1 << 1;
+const FLUSH: u32 = 1 << 2;
 const NOTIFY: u32 = 1 << 10;
 const DISCARD: u32 = 1 << 13;
 /// Actions, in the lower half; a flag says that the payload names a control group.
@@ -27,19 +30,23 @@ const COMPLETE: u32 = 8;
 
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Direction {
+pub enum Direction {
+    /// It reads.
     Read,
+    /// It writes.
     Write,
+    /// It discards.
     Trim,
 }
 
 impl Direction {
-    pub(super) const ALL: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
+    /// All of them, in the order of reports.
+    pub const ALL: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
 }
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Action {
+pub enum Action {
     /// A process asked for it.
     Queue,
     /// It was appended to a request in flight that ends where it begins.
@@ -56,59 +63,94 @@ pub(super) enum Action {
 
 /// One event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Event {
-    pub(super) time_ns: u64,
-    pub(super) sector: u64,
-    pub(super) bytes: u32,
-    pub(super) action: Action,
-    pub(super) direction: Direction,
-    pub(super) pid: u32,
-    pub(super) device: Device,
+pub struct Event {
+    /// When, in ns on the clock of the trace.
+    pub time_ns: u64,
+    /// First sector of 512 bytes.
+    pub sector: u64,
+    /// Bytes.
+    pub bytes: u32,
+    /// What happened.
+    pub action: Action,
+    /// What the request does.
+    pub direction: Direction,
+    /// What came before has to be safe first (a flush, or a write that begins with one).
+    pub flushes: bool,
+    /// The process.
+    pub pid: u32,
+    /// The device.
+    pub device: Device,
+    /// The processor.
+    pub cpu: u32,
+    /// Action and categories as they stand in the record.
+    pub code: u32,
 }
 
-/// Number of a block device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Device {
-    pub(super) major: u32,
-    pub(super) minor: u32,
+impl Event {
+    /// The record of this event, in the byte order of most machines and without a payload.
+    pub fn to_record(&self, sequence: u32) -> [u8; RECORD] {
+        let device = self.device.major << 20 | self.device.minor & 0xf_ffff;
+        let mut record = [0; RECORD];
+        let mut put = |at: usize, bytes: &[u8]| {
+            record.iter_mut().skip(at).zip(bytes).for_each(|(place, byte)| *place = *byte);
+        };
+        put(0, &(MAGIC | VERSION).to_le_bytes());
+        put(4, &sequence.to_le_bytes());
+        put(8, &self.time_ns.to_le_bytes());
+        put(16, &self.sector.to_le_bytes());
+        put(24, &self.bytes.to_le_bytes());
+        put(28, &(self.code & !CONTROL_GROUP).to_le_bytes());
+        put(32, &self.pid.to_le_bytes());
+        put(36, &device.to_le_bytes());
+        put(40, &self.cpu.to_le_bytes());
+        record
+    }
+}
+
+/// True when bytes begin as a trace does, in either byte order.
+pub fn begins_trace(bytes: &[u8]) -> bool {
+    bytes
+        .first_chunk::<4>()
+        .is_some_and(|magic| is_magic(u32::from_le_bytes(*magic)) || is_magic(u32::from_be_bytes(*magic)))
 }
 
 /// A trace while it is read.
-pub(super) struct Trace<R> {
+pub struct Trace<R> {
     reader: R,
     big_endian: bool,
     /// The first record, which told the byte order.
     first: Option<[u8; RECORD]>,
+    /// Records read so far.
+    records: u64,
 }
 
 impl<R: Read> Trace<R> {
     /// Starts to read; an error if it is no trace.
-    pub(super) fn open(path: &Path, mut reader: R) -> Result<Trace<R>, Failure> {
+    pub fn open(mut reader: R) -> Result<Trace<R>, TraceError> {
         let mut first = [0; RECORD];
-        let name = path.display();
-        match read_up_to(&mut reader, &mut first) {
-            Err(error) => return Err(Failure::file(path, &error)),
-            Ok(RECORD) => {}
-            Ok(count) => {
-                return Err(Failure::new(format!(
-                    "short read on trace file: {name} has {count} bytes, no record"
-                )));
-            }
+        let count = read_up_to(&mut reader, &mut first)?;
+        if count < RECORD {
+            return Err(TraceError::Broken(format!("short read on trace file: {count} bytes are no record")));
         }
-        let magic: [u8; 4] = std::array::from_fn(|index| first[index]);
-        let big_endian = match (is_magic(u32::from_le_bytes(magic)), is_magic(u32::from_be_bytes(magic))) {
-            (true, _) => false,
-            (_, true) => true,
-            _ => {
+        let big_endian = match (begins_trace(&first), first[0] == (VERSION as u8)) {
+            (true, is_little) => !is_little,
+            (false, _) => {
                 let hint = "it is no binary trace of version 7; make one with blktrace, or with blkparse -d";
-                return Err(Failure::new(format!("blktrace appears corrupt: {name}: {hint}")));
+                return Err(TraceError::Broken(format!("blktrace appears corrupt: {hint}")));
             }
         };
-        Ok(Trace { reader, big_endian, first: Some(first) })
+        Ok(Trace { reader, big_endian, first: Some(first), records: 0 })
+    }
+
+    /// How many records have been read.
+    pub fn records(&self) -> u64 {
+        self.records
     }
 
     /// The next event; `None` at the end. An error tells why reading cannot go on; what came before is good.
-    pub(super) fn next(&mut self) -> Result<Option<Event>, String> {
+    // Not an iterator: after an error there is nothing more.
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Result<Option<Event>, String> {
         let record = match self.first.take() {
             Some(record) => record,
             None => {
@@ -120,6 +162,7 @@ impl<R: Read> Trace<R> {
                 }
             }
         };
+        self.records += 1;
         let magic = self.u32(&record, 0);
         if !is_magic(magic) {
             return Err(format!("bad magic in blktrace data: {magic:x}"));
@@ -133,8 +176,11 @@ impl<R: Read> Trace<R> {
             bytes: self.u32(&record, 24),
             action: action_of(action),
             direction: direction_of(action),
+            flushes: (action >> CATEGORY_SHIFT) & FLUSH != 0,
             pid: self.u32(&record, 32),
             device: Device { major: device >> 20, minor: device & 0xf_ffff },
+            cpu: self.u32(&record, 40),
+            code: action,
         }))
     }
 

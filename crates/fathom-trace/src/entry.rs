@@ -1,0 +1,53 @@
+//! One recorded I/O.
+
+/// What is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Read data.
+    Read,
+    /// Write data.
+    Write,
+    /// Give a range back.
+    Trim,
+    /// fsync, or a flush of a device.
+    Sync,
+    /// fdatasync.
+    DataSync,
+    /// sync_file_range over the whole file.
+    RangeSync,
+}
+
+impl Action {
+    /// The action of this word in an I/O log.
+    pub fn of_word(word: &[u8]) -> Option<Action> {
+        Some(match word {
+            b"read" => Action::Read,
+            b"write" => Action::Write,
+            b"trim" => Action::Trim,
+            b"sync" => Action::Sync,
+            b"datasync" => Action::DataSync,
+            b"sync_file_range" => Action::RangeSync,
+            _ => return None,
+        })
+    }
+
+    /// True for the three kinds of sync, which have no length.
+    pub fn is_sync(self) -> bool {
+        matches!(self, Action::Sync | Action::DataSync | Action::RangeSync)
+    }
+}
+
+/// One I/O to be done again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// When it is due, in ns since the start of the replay; `None`: as soon as it can be.
+    pub due_ns: Option<u64>,
+    /// What is done.
+    pub action: Action,
+    /// Index of the file, in the order in which a log first names them.
+    pub file: u32,
+    /// First byte.
+    pub offset: u64,
+    /// Bytes; 0 for syncs, never for anything else.
+    pub length: u32,
+}

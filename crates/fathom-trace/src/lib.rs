@@ -1,0 +1,24 @@
+//! Recorded I/O: what fio's I/O logs and the kernel's block traces say, as one stream of entries.
+//!
+//! * [`reader`] gives the [`Entry`]s of a log or trace one after the other, with the [`Rules`] of a replay applied.
+//! * [`scan`] goes through all of them once and says what they add up to.
+//! * [`iolog`] has the lines of text logs, [`blktrace`] the records of binary traces, [`merge`] makes one trace of several.
+//!
+//! Everything works on streams and takes the same memory however long they are. Nothing here opens a file.
+
+#![forbid(unsafe_code)]
+
+pub mod blktrace;
+mod entry;
+pub mod error;
+pub mod iolog;
+pub mod merge;
+mod names;
+pub mod reader;
+mod rules;
+pub mod scan;
+
+pub use entry::{Action, Entry};
+pub use error::TraceError;
+pub use names::{Device, FileName};
+pub use rules::{Rules, Skip};

@@ -1,0 +1,126 @@
+//! Several block traces as one, in the order of time.
+
+use crate::blktrace::{Action, Event, Trace};
+use crate::error::TraceError;
+use std::io::{self, Read, Write};
+
+/// A trace to be merged, and how.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part {
+    /// Its time in percent: at 50 it takes half as long.
+    pub time_percent: f64,
+    /// How often it is gone through.
+    pub repetitions: u64,
+}
+
+impl Default for Part {
+    fn default() -> Part {
+        Part { time_percent: 100.0, repetitions: 1 }
+    }
+}
+
+/// Why merging failed: at which of the traces (none: at the result), and how.
+#[derive(Debug)]
+pub struct MergeError {
+    /// Number of the trace.
+    pub part: Option<usize>,
+    /// What happened.
+    pub error: TraceError,
+}
+
+/// What was merged.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Merged {
+    /// Events in the result.
+    pub events: u64,
+    /// Traces that broke off: number, and how.
+    pub broken: Vec<(usize, String)>,
+}
+
+/// One trace on its way into the result.
+struct Input<R> {
+    part: Part,
+    trace: Option<Trace<R>>,
+    /// Repetitions still to come after this one.
+    left: u64,
+    first_ns: Option<u64>,
+    last_ns: u64,
+    /// How much later the repetition at hand is than the first.
+    shift_ns: u64,
+    head: Option<Event>,
+    broken: Option<String>,
+}
+
+/// Writes the queued requests of all traces to `out`. `open` opens one of them, from its beginning, as often as it is
+/// gone through. Memory does not grow with the traces.
+pub fn merge<R: Read>(
+    parts: &[Part],
+    mut open: impl FnMut(usize) -> io::Result<R>,
+    out: &mut impl Write,
+) -> Result<Merged, MergeError> {
+    let mut inputs = Vec::new();
+    for (number, part) in parts.iter().enumerate() {
+        let mut input = Input {
+            part: *part,
+            trace: None,
+            left: part.repetitions,
+            first_ns: None,
+            last_ns: 0,
+            shift_ns: 0,
+            head: None,
+            broken: None,
+        };
+        input.advance(|| open(number)).map_err(|error| MergeError { part: Some(number), error })?;
+        inputs.push(input);
+    }
+    let mut merged = Merged::default();
+    loop {
+        let heads = inputs.iter().enumerate().filter_map(|(number, input)| Some((number, input.head?)));
+        let Some((number, event)) = heads.min_by_key(|(_, event)| event.time_ns) else { break };
+        let record = event.to_record(merged.events as u32);
+        out.write_all(&record).map_err(|error| MergeError { part: None, error: error.into() })?;
+        merged.events += 1;
+        inputs[number].advance(|| open(number)).map_err(|error| MergeError { part: Some(number), error })?;
+    }
+    let broken = inputs.into_iter().enumerate();
+    merged.broken = broken.filter_map(|(number, input)| Some((number, input.broken?))).collect();
+    Ok(merged)
+}
+
+impl<R: Read> Input<R> {
+    /// Goes on to the next queued request, through all repetitions.
+    fn advance(&mut self, mut open: impl FnMut() -> io::Result<R>) -> Result<(), TraceError> {
+        loop {
+            let Some(trace) = &mut self.trace else {
+                if self.left == 0 {
+                    self.head = None;
+                    return Ok(());
+                }
+                self.left -= 1;
+                self.trace = Some(Trace::open(open()?)?);
+                continue;
+            };
+            match trace.next() {
+                Ok(Some(event)) if event.action == Action::Queue => {
+                    let first = *self.first_ns.get_or_insert(event.time_ns);
+                    let since = event.time_ns.saturating_sub(first);
+                    self.last_ns = self.last_ns.max(since);
+                    let scaled =
+                        (since.saturating_add(self.shift_ns)) as f64 * self.part.time_percent / 100.0;
+                    self.head = Some(Event { time_ns: first.saturating_add(scaled as u64), ..event });
+                    return Ok(());
+                }
+                Ok(Some(_)) => {}
+                end => {
+                    if let Err(broken) = end {
+                        self.broken = Some(broken);
+                    }
+                    self.trace = None;
+                    // A trace without requests has nothing to repeat.
+                    self.left = if self.first_ns.is_none() { 0 } else { self.left };
+                    self.shift_ns = self.shift_ns.saturating_add(self.last_ns);
+                }
+            }
+        }
+    }
+}

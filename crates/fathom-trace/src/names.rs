@@ -1,0 +1,79 @@
+//! The files that a log names, and their numbers.
+
+use crate::error::TraceError;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+
+/// More files than a run could hold open.
+const MOST_FILES: usize = 1 << 16;
+
+/// Number of a block device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Device {
+    /// The driver's number.
+    pub major: u32,
+    /// The device's number.
+    pub minor: u32,
+}
+
+/// How a log names a file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum FileName {
+    /// By its path.
+    Path(String),
+    /// By the number of the device.
+    Device(Device),
+}
+
+/// Numbers for names, in the order of their first use.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    list: Vec<FileName>,
+    numbers: HashMap<FileName, u32>,
+    /// The file used last; most logs name one file many times over.
+    last: Option<u32>,
+}
+
+impl Names {
+    /// All names so far, by number.
+    pub(crate) fn list(&self) -> &[FileName] {
+        &self.list
+    }
+
+    /// The number of a path.
+    pub(crate) fn number_of_path(&mut self, path: &str) -> Result<u32, TraceError> {
+        if let Some(last) = self.last
+            && matches!(&self.list[last as usize], FileName::Path(name) if name == path)
+        {
+            return Ok(last);
+        }
+        self.number(FileName::Path(path.to_owned()))
+    }
+
+    /// The number of a device.
+    pub(crate) fn number_of_device(&mut self, device: Device) -> Result<u32, TraceError> {
+        if let Some(last) = self.last
+            && self.list[last as usize] == FileName::Device(device)
+        {
+            return Ok(last);
+        }
+        self.number(FileName::Device(device))
+    }
+
+    fn number(&mut self, name: FileName) -> Result<u32, TraceError> {
+        let number = match self.numbers.get(&name) {
+            Some(number) => *number,
+            None if self.list.len() >= MOST_FILES => {
+                return Err(TraceError::Broken(format!("it names more than {MOST_FILES} files")));
+            }
+            None => {
+                let number = self.list.len() as u32;
+                self.list.push(name.clone());
+                self.numbers.insert(name, number);
+                number
+            }
+        };
+        self.last = Some(number);
+        Ok(number)
+    }
+}

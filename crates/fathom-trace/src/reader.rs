@@ -1,0 +1,281 @@
+//! One stream of entries, whatever kind of log they come from.
+
+use crate::blktrace::{self, Trace};
+use crate::entry::{Action, Entry};
+use crate::error::TraceError;
+use crate::iolog::{self, BadLine, Line, Said, Version};
+use crate::names::{FileName, Names};
+use crate::rules::Rules;
+use std::io::{BufRead, Read};
+
+/// Longest line that is looked at; a path is at most 4096 bytes.
+const LONGEST_LINE: u64 = 1 << 14;
+/// Complaints that are kept word for word.
+const KEPT_COMPLAINTS: usize = 8;
+
+/// What is wrong with a log, but no reason to stop.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Complaints {
+    /// The first few.
+    pub first: Vec<String>,
+    /// How many there are in all.
+    pub count: u64,
+}
+
+impl Complaints {
+    fn add(&mut self, text: impl FnOnce() -> String) {
+        self.count += 1;
+        if self.first.len() < KEPT_COMPLAINTS {
+            self.first.push(text());
+        }
+    }
+}
+
+enum Kind<R> {
+    Text { reader: R, version: Version, line: Vec<u8>, number: u64 },
+    Binary { trace: Box<Trace<R>>, is_over: bool },
+}
+
+/// Reads the entries of a log or trace.
+pub struct Reader<R> {
+    kind: Kind<R>,
+    rules: Rules,
+    names: Names,
+    pub(crate) complaints: Complaints,
+    timeline: Timeline,
+    /// The write behind the flush that was given first.
+    held: Option<Entry>,
+}
+
+impl<R: BufRead> Reader<R> {
+    /// Starts to read. The first bytes tell what it is.
+    pub fn new(mut reader: R, rules: Rules) -> Result<Reader<R>, TraceError> {
+        let begin = reader.fill_buf()?;
+        if begin.is_empty() {
+            return Err(TraceError::Empty);
+        }
+        let kind = if blktrace::begins_trace(begin) {
+            Kind::Binary { trace: Box::new(Trace::open(reader)?), is_over: false }
+        } else {
+            let mut line = Vec::new();
+            (&mut reader).take(LONGEST_LINE).read_until(b'\n', &mut line)?;
+            let version = iolog::version_of(&line).ok_or(TraceError::OldVersion)?;
+            Kind::Text { reader, version, line, number: 1 }
+        };
+        let (names, complaints, timeline) = (Names::default(), Complaints::default(), Timeline::default());
+        Ok(Reader { kind, rules, names, complaints, timeline, held: None })
+    }
+
+    /// The files named so far, by number.
+    pub fn files(&self) -> &[FileName] {
+        self.names.list()
+    }
+
+    /// What was wrong so far.
+    pub fn complaints(&self) -> &Complaints {
+        &self.complaints
+    }
+
+    /// The next entry that is to be done; `None` at the end.
+    // Not an iterator: after an error there is nothing more.
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Result<Option<Entry>, TraceError> {
+        if let Some(entry) = self.held.take() {
+            return Ok(Some(entry));
+        }
+        loop {
+            let found = match &self.kind {
+                Kind::Text { .. } => self.next_of_text()?,
+                Kind::Binary { .. } => self.next_of_trace()?,
+            };
+            match found {
+                Found::Entry(entry) => return Ok(Some(entry)),
+                Found::Nothing => {}
+                Found::End => return Ok(None),
+            }
+        }
+    }
+
+    fn next_of_text(&mut self) -> Result<Found, TraceError> {
+        let Kind::Text { reader, version, line, number } = &mut self.kind else { return Ok(Found::End) };
+        line.clear();
+        if reader.by_ref().take(LONGEST_LINE).read_until(b'\n', line)? == 0 {
+            return Ok(Found::End);
+        }
+        *number += 1;
+        if line.len() as u64 == LONGEST_LINE && line.last() != Some(&b'\n') {
+            return Err(TraceError::Broken(format!("line {number} has more than {LONGEST_LINE} bytes")));
+        }
+        match iolog::parse(line, *version) {
+            None => Ok(Found::Nothing),
+            Some(Ok(Line { time_us, file, said })) => {
+                let file = match &self.rules.redirect {
+                    Some(path) => self.names.number_of_path(path)?,
+                    None => self.names.number_of_path(file)?,
+                };
+                match said {
+                    Said::Names => Ok(Found::Nothing),
+                    Said::WaitUntilMs(until) => {
+                        self.timeline.wait_until(until.saturating_mul(1_000_000));
+                        Ok(Found::Nothing)
+                    }
+                    Said::Io(action, offset, length) => {
+                        let time = match version {
+                            Version::Two => self.timeline.after_wait(),
+                            Version::Three => Some(self.timeline.moment(time_us.saturating_mul(1000))),
+                        };
+                        Ok(entry(&self.rules, time, action, file, offset, length))
+                    }
+                }
+            }
+            Some(Err(problem)) => {
+                match iolog::version_of(line) {
+                    // Recordings that were appended to one another are played one after the other.
+                    Some(next) => {
+                        *version = next;
+                        self.timeline.begin_next();
+                    }
+                    None => complain(&mut self.complaints, *version, *number, line, problem),
+                }
+                Ok(Found::Nothing)
+            }
+        }
+    }
+
+    fn next_of_trace(&mut self) -> Result<Found, TraceError> {
+        let Kind::Binary { trace, is_over } = &mut self.kind else { return Ok(Found::End) };
+        if *is_over {
+            return Ok(Found::End);
+        }
+        let event = match trace.next() {
+            Ok(Some(event)) => event,
+            Ok(None) => return Ok(Found::End),
+            Err(broken) => {
+                let records = trace.records();
+                self.complaints
+                    .add(|| format!("fio: short read on blktrace file: after {records} records: {broken}; the rest is left out"));
+                *is_over = true;
+                return Ok(Found::End);
+            }
+        };
+        if event.action != blktrace::Action::Queue || (event.bytes == 0 && !event.flushes) {
+            return Ok(Found::Nothing);
+        }
+        let file = match &self.rules.redirect {
+            Some(path) => self.names.number_of_path(path)?,
+            None => self.names.number_of_device(event.device)?,
+        };
+        let time = Some(self.timeline.moment(event.time_ns));
+        let flush = match event.flushes {
+            true => entry(&self.rules, time, Action::Sync, file, 0, 0),
+            false => Found::Nothing,
+        };
+        if event.bytes == 0 {
+            return Ok(flush);
+        }
+        let action = match event.direction {
+            blktrace::Direction::Read => Action::Read,
+            blktrace::Direction::Write => Action::Write,
+            blktrace::Direction::Trim => Action::Trim,
+        };
+        let records = trace.records();
+        let offset =
+            event.sector.checked_mul(blktrace::SECTOR).filter(|offset| *offset <= i64::MAX as u64 >> 1);
+        let Some(offset) = offset.filter(|_| event.bytes <= i32::MAX as u32) else {
+            self.complaints.add(|| {
+                format!(
+                    "fio: record {records} of the trace is no I/O that can be: sector {}, {} bytes",
+                    event.sector, event.bytes
+                )
+            });
+            return Ok(flush);
+        };
+        let data = entry(&self.rules, time, action, file, offset, event.bytes);
+        match (flush, data) {
+            (Found::Nothing, data) => Ok(data),
+            (flush, Found::Entry(data)) => {
+                self.held = Some(data);
+                Ok(flush)
+            }
+            (flush, _) => Ok(flush),
+        }
+    }
+}
+
+enum Found {
+    Entry(Entry),
+    Nothing,
+    End,
+}
+
+fn entry(rules: &Rules, time: Option<u64>, action: Action, file: u32, offset: u64, length: u32) -> Found {
+    if rules.skip.drops(action) {
+        return Found::Nothing;
+    }
+    let due_ns = time.and_then(|time| rules.time(time));
+    Found::Entry(Entry { due_ns, action, file, offset: rules.place(offset), length })
+}
+
+/// In the words of fio, and where.
+fn complain(complaints: &mut Complaints, version: Version, number: u64, line: &[u8], problem: BadLine<'_>) {
+    complaints.add(|| {
+        let text = String::from_utf8_lossy(line.trim_ascii()).chars().take(200).collect::<String>();
+        match problem {
+            BadLine::Form(reason) => {
+                let version = if version == Version::Two { 2 } else { 3 };
+                format!("bad iolog{version}: {text}\nfathom: line {number} is left out: {reason}")
+            }
+            BadLine::Action(word) => {
+                let word = String::from_utf8_lossy(word).chars().take(50).collect::<String>();
+                format!("fio: bad iolog file action: {word}\nfathom: line {number} is left out: {text}")
+            }
+            BadLine::Wait => {
+                format!(
+                    "iolog: ignoring wait command with version 3\nfathom: line {number} is left out: {text}"
+                )
+            }
+        }
+    });
+}
+
+/// From the times of a log to those of the replay.
+#[derive(Debug, Default)]
+struct Timeline {
+    /// Time of the first I/O of the recording, which comes at once.
+    origin_ns: Option<u64>,
+    /// When the recording at hand begins.
+    begin_ns: u64,
+    /// The latest time so far: a log never goes back.
+    latest_ns: u64,
+    /// Version 2: a wait whose end has not been given to an I/O yet.
+    waits_until_ns: Option<u64>,
+}
+
+impl Timeline {
+    fn moment(&mut self, recorded_ns: u64) -> u64 {
+        let origin = *self.origin_ns.get_or_insert(recorded_ns);
+        let moment = self.begin_ns.saturating_add(recorded_ns.saturating_sub(origin));
+        self.latest_ns = self.latest_ns.max(moment);
+        self.latest_ns
+    }
+
+    fn wait_until(&mut self, ns: u64) {
+        let moment = self.begin_ns.saturating_add(ns);
+        self.latest_ns = self.latest_ns.max(moment);
+        self.waits_until_ns = Some(self.latest_ns);
+    }
+
+    fn after_wait(&mut self) -> Option<u64> {
+        self.waits_until_ns.take()
+    }
+
+    /// Another recording begins where this one ended.
+    fn begin_next(&mut self) {
+        self.begin_ns = self.latest_ns;
+        self.origin_ns = None;
+        self.waits_until_ns = None;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! What a replay changes about what was recorded.
+
+use crate::entry::Action;
+use serde::{Deserialize, Serialize};
+
+/// Kinds of I/O that are left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skip {
+    /// Reads.
+    pub read: bool,
+    /// Writes.
+    pub write: bool,
+    /// Trims.
+    pub trim: bool,
+    /// All kinds of sync.
+    pub sync: bool,
+}
+
+impl Skip {
+    /// True when this action is left out.
+    pub fn drops(&self, action: Action) -> bool {
+        match action {
+            Action::Read => self.read,
+            Action::Write => self.write,
+            Action::Trim => self.trim,
+            Action::Sync | Action::DataSync | Action::RangeSync => self.sync,
+        }
+    }
+}
+
+/// The rules of a replay.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rules {
+    /// Recorded times count.
+    pub keeps_time: bool,
+    /// Speed in percent: 200 takes half the time.
+    pub speed_percent: u32,
+    /// Offsets are divided by this.
+    pub offset_divisor: u64,
+    /// And then rounded down to a multiple of this.
+    pub alignment: u64,
+    /// What is left out.
+    pub skip: Skip,
+    /// Everything goes to this file instead.
+    pub redirect: Option<String>,
+}
+
+impl Default for Rules {
+    fn default() -> Rules {
+        Rules {
+            keeps_time: true,
+            speed_percent: 100,
+            offset_divisor: 1,
+            alignment: 1,
+            skip: Skip::default(),
+            redirect: None,
+        }
+    }
+}
+
+impl Rules {
+    /// Where an I/O at this offset goes.
+    pub(crate) fn place(&self, offset: u64) -> u64 {
+        let alignment = self.alignment.max(1);
+        let scaled = offset / self.offset_divisor.max(1);
+        scaled - scaled % alignment
+    }
+
+    /// When an I/O of this time comes; `None` if times do not count.
+    pub(crate) fn time(&self, ns: u64) -> Option<u64> {
+        if !self.keeps_time {
+            return None;
+        }
+        if self.speed_percent == 100 {
+            return Some(ns);
+        }
+        let scaled = u128::from(ns) * 100 / u128::from(self.speed_percent.max(1));
+        Some(u64::try_from(scaled).unwrap_or(u64::MAX))
+    }
+}

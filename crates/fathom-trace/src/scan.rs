@@ -1,0 +1,90 @@
+//! What the entries of a log add up to: all that a run must know before the first of them is done.
+
+use crate::entry::Action;
+use crate::error::TraceError;
+use crate::names::FileName;
+use crate::reader::{Complaints, Reader};
+use serde::{Deserialize, Serialize};
+use std::io::BufRead;
+
+/// One file of a log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScannedFile {
+    /// Its name in the log.
+    pub name: FileName,
+    /// First byte that no entry reaches.
+    pub end: u64,
+}
+
+/// The I/Os of one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScannedDirection {
+    /// How many.
+    pub ios: u64,
+    /// Bytes of all.
+    pub bytes: u64,
+    /// Bytes of the smallest.
+    pub smallest: u32,
+    /// Bytes of the largest.
+    pub largest: u32,
+}
+
+/// The sum of a log.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scan {
+    /// Its files, by number.
+    pub files: Vec<ScannedFile>,
+    /// Reads, writes, trims.
+    pub directions: [ScannedDirection; 3],
+    /// Syncs of all kinds.
+    pub syncs: u64,
+    /// When the last entry is due, in ns; `None` when no entry has a time.
+    pub last_due_ns: Option<u64>,
+}
+
+impl Scan {
+    /// Number of entries.
+    pub fn entries(&self) -> u64 {
+        self.directions.iter().map(|direction| direction.ios).sum::<u64>() + self.syncs
+    }
+
+    /// Bytes that all entries move.
+    pub fn bytes(&self) -> u64 {
+        self.directions.iter().fold(0, |sum: u64, direction| sum.saturating_add(direction.bytes))
+    }
+}
+
+/// Reads to the end.
+pub fn scan<R: BufRead>(mut reader: Reader<R>) -> Result<(Scan, Complaints), TraceError> {
+    let mut sum = Scan::default();
+    let mut ends: Vec<u64> = Vec::new();
+    while let Some(entry) = reader.next()? {
+        let file = entry.file as usize;
+        if ends.len() <= file {
+            ends.resize(file + 1, 0);
+        }
+        ends[file] = ends[file].max(entry.offset.saturating_add(u64::from(entry.length)));
+        if entry.due_ns.is_some() {
+            sum.last_due_ns = entry.due_ns;
+        }
+        let index = match entry.action {
+            Action::Read => 0,
+            Action::Write => 1,
+            Action::Trim => 2,
+            Action::Sync | Action::DataSync | Action::RangeSync => {
+                sum.syncs += 1;
+                continue;
+            }
+        };
+        let direction = &mut sum.directions[index];
+        direction.smallest =
+            if direction.ios == 0 { entry.length } else { direction.smallest.min(entry.length) };
+        direction.largest = direction.largest.max(entry.length);
+        direction.ios += 1;
+        direction.bytes = direction.bytes.saturating_add(u64::from(entry.length));
+    }
+    ends.resize(reader.files().len(), 0);
+    let names = reader.files().iter().cloned();
+    sum.files = names.zip(ends).map(|(name, end)| ScannedFile { name, end }).collect();
+    Ok((sum, reader.complaints))
+}
