@@ -2,7 +2,8 @@
 //!
 //! Everything here works on bytes in memory; reading and writing is the business of others. A [`Rule`](rule::Rule) says how the
 //! blocks of a job are made. [`stamp`](stamp::stamp) makes the content of one write, [`check`](check::check) checks what was
-//! read, and [`classify`](verdict::classify) says what happened to a block that is not what it should be.
+//! read, and [`classify`](verdict::classify) says what happened to a block that is not what it should be. A [`ledger`] tells
+//! what the storage had promised when it went down.
 
 #![forbid(unsafe_code)]
 
@@ -10,6 +11,7 @@ pub mod check;
 pub mod checksum;
 pub mod content;
 pub mod header;
+pub mod ledger;
 pub mod method;
 pub mod rule;
 pub mod stamp;

@@ -1,0 +1,128 @@
+//! One ledger, read back.
+
+use super::record::{Issued, Record, Records, Start, SyncKind, looks_like_ledger};
+use std::collections::HashMap;
+
+/// What one clone of a job did.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// What the ledger is about.
+    pub start: Start,
+    /// Writes and trims, in the order in which they were issued.
+    pub operations: Vec<Operation>,
+    /// Syncs, in the order in which they began.
+    pub syncs: Vec<Sync>,
+    /// The job ended, so nothing is missing behind the last record.
+    pub is_complete: bool,
+    /// Time of the last record, ns.
+    pub last_ns: u64,
+    /// Bytes at the end that are no whole record.
+    pub bytes_ignored: usize,
+}
+
+/// A write or a trim, and what became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// What and where.
+    pub issued: Issued,
+    /// How it ended, if that is known.
+    pub end: Option<End>,
+}
+
+/// A sync of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sync {
+    /// Number in its ledger.
+    pub id: u64,
+    /// Kind.
+    pub kind: SyncKind,
+    /// Number of the file.
+    pub file: u32,
+    /// When it began, ns.
+    pub begun_ns: u64,
+    /// How it ended, if that is known.
+    pub end: Option<End>,
+}
+
+/// The end of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// Monotonic clock, ns.
+    pub time_ns: u64,
+    /// False when it failed.
+    pub is_well: bool,
+}
+
+/// What an [`Record::Ended`] refers to.
+#[derive(Clone, Copy)]
+enum Open {
+    Operation(usize),
+    Sync(usize),
+}
+
+impl Account {
+    /// Reads a ledger. What is cut off at its end is left out; the error says why nothing can be made of it.
+    pub fn read(bytes: &[u8]) -> Result<Account, String> {
+        let mut records = Records::new(bytes);
+        let Some(Record::Start(start)) = records.next() else {
+            return Err(match looks_like_ledger(bytes) {
+                true => "its first record is cut off, damaged, or of another version of fathom".to_owned(),
+                false => "this is no ledger: verify_ledger= makes them".to_owned(),
+            });
+        };
+        let mut account = Account {
+            last_ns: start.time_ns,
+            start: *start,
+            operations: Vec::new(),
+            syncs: Vec::new(),
+            is_complete: false,
+            bytes_ignored: 0,
+        };
+        let mut open = HashMap::new();
+        for record in records.by_ref() {
+            account.last_ns = account.last_ns.max(record.time_ns());
+            account.add(record, &mut open)?;
+        }
+        account.bytes_ignored = records.bytes_left();
+        Ok(account)
+    }
+
+    fn add(&mut self, record: Record, open: &mut HashMap<u64, Open>) -> Result<(), String> {
+        let files = self.start.files.len();
+        let known = |file: u32| match (file as usize) < files {
+            true => Ok(()),
+            false => Err(format!("a record names file number {file} of {files}: the ledger is damaged")),
+        };
+        match record {
+            Record::Start(_) => return Err("two ledgers lie behind each other in one file".to_owned()),
+            Record::Issued(issued) => {
+                known(issued.file)?;
+                if issued.offset.checked_add(issued.length).is_none() || issued.length > u64::from(u32::MAX) {
+                    return Err(format!(
+                        "write {} has an impossible place: the ledger is damaged",
+                        issued.number
+                    ));
+                }
+                open.insert(issued.id, Open::Operation(self.operations.len()));
+                self.operations.push(Operation { issued, end: None });
+            }
+            Record::SyncBegun { id, kind, file, time_ns } => {
+                known(file)?;
+                open.insert(id, Open::Sync(self.syncs.len()));
+                self.syncs.push(Sync { id, kind, file, begun_ns: time_ns, end: None });
+            }
+            Record::Ended { id, time_ns, is_well } => {
+                let end = Some(End { time_ns, is_well });
+                match open.remove(&id) {
+                    Some(Open::Operation(index)) => self.operations[index].end = end,
+                    Some(Open::Sync(index)) => self.syncs[index].end = end,
+                    None => {
+                        return Err(format!("number {id} ends without having begun: the ledger is damaged"));
+                    }
+                }
+            }
+            Record::JobEnded { .. } => self.is_complete = true,
+        }
+        Ok(())
+    }
+}

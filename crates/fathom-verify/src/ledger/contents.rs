@@ -1,0 +1,51 @@
+//! What writes put into a file, made again from their seeds.
+
+use super::account::Account;
+use super::promises::Claim;
+use crate::stamp::{Write, split_time, stamp};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Writes kept in memory; a large one may be looked at for each of its blocks.
+const MOST_KEPT: usize = 64;
+
+/// The contents of writes, the last few of them ready.
+pub(super) struct Contents<'a> {
+    accounts: &'a [Account],
+    kept: HashMap<(usize, usize), Rc<[u8]>>,
+}
+
+impl<'a> Contents<'a> {
+    pub(super) fn new(accounts: &'a [Account]) -> Contents<'a> {
+        Contents { accounts, kept: HashMap::new() }
+    }
+
+    /// The write behind a claim.
+    pub(super) fn write(&self, claim: &Claim) -> Write {
+        let account = &self.accounts[claim.ledger];
+        let issued = &account.operations[claim.operation].issued;
+        Write {
+            seed: issued.seed,
+            offset: issued.offset,
+            number: issued.number,
+            thread: account.start.clone,
+            time: split_time(issued.time_ns),
+        }
+    }
+
+    /// All bytes of a write.
+    pub(super) fn of(&mut self, claim: &Claim) -> Rc<[u8]> {
+        let key = (claim.ledger, claim.operation);
+        if let Some(bytes) = self.kept.get(&key) {
+            return Rc::clone(bytes);
+        }
+        let mut bytes = vec![0; (claim.end - claim.start) as usize];
+        stamp(&self.accounts[claim.ledger].start.rule, &mut bytes, &self.write(claim));
+        if self.kept.len() >= MOST_KEPT {
+            self.kept.clear();
+        }
+        let bytes: Rc<[u8]> = bytes.into();
+        self.kept.insert(key, Rc::clone(&bytes));
+        bytes
+    }
+}

@@ -1,0 +1,63 @@
+//! Data that no record tells of: the last records of a ledger may be lost with the machine that kept it, while the writes that
+//! they told of have arrived.
+
+use crate::check::{Reading, check};
+use crate::content::HASH_FACTOR;
+use crate::header::{Header, HeaderFormat};
+use crate::rule::Rule;
+use crate::stamp::exchange;
+
+/// The header of a block that is whole in itself and lies where its header says.
+pub(super) fn sound_header(rule: &Rule, block: &[u8], offset: u64) -> Option<Header> {
+    if !rule.method.has_header() {
+        return None;
+    }
+    let mut block = block.to_vec();
+    let rule = Rule { checks_seed: false, checks_number: false, ..rule.clone() };
+    let reading = Reading { offset, expected: None, write_length: block.len() };
+    if !check(&rule, &mut block, &reading, true).is_empty() {
+        return None;
+    }
+    exchange(&rule, &mut block, rule.header_room(rule.format));
+    Header::decode(&block, rule.format)
+}
+
+/// The time of a header, ns.
+pub(super) fn time_ns(header: &Header) -> u64 {
+    u64::from(header.seconds) * 1_000_000_000 + u64::from(header.nanoseconds)
+}
+
+/// The header that begins a sector, if it is sound in itself; the block behind it may be torn.
+pub(super) fn header_at(rule: &Rule, sector: &[u8], into_block: usize) -> Option<Header> {
+    let at = (rule.header_offset as usize).checked_sub(into_block)?;
+    let bytes = sector.get(at..)?;
+    let header = Header::decode(bytes, rule.format)?;
+    let is_whole = bytes.len() >= HeaderFormat::of(bytes, rule.format).length();
+    (is_whole && header.is_sound(bytes)).then_some(header)
+}
+
+/// True when a sector is what some seed fills a block with: each row of four words is a number times 1, 2, 3 and 5, and the
+/// number goes on from row to row by a known factor. `into_block` is where the sector lies in its block, a multiple of a row.
+pub(super) fn comes_from_a_seed(rule: &Rule, sector: &[u8], into_block: usize) -> bool {
+    const ROW: usize = 32;
+    let room = rule.header_room(rule.format);
+    let header = rule.header_offset as usize;
+    // Header, checksum, and what changed places with them.
+    let is_other = |at: usize| at < room + ROW || (header..header + room + ROW).contains(&(at + ROW - 1));
+    let is_filled = |index: &usize| !is_other(into_block + index * ROW);
+    let number = |row: usize| {
+        let word = |at: usize| sector[at..at + 8].try_into().map_or(0, u64::from_le_bytes);
+        let words = [0, 8, 16, 24].map(|at| word(row * ROW + at));
+        let fits = [1u64, 2, 3, 5].iter().zip(words).all(|(by, word)| words[0].wrapping_mul(*by) == word);
+        (fits && words[0] != 0).then_some(words[0])
+    };
+    let rows: Vec<(usize, Option<u64>)> =
+        (0..sector.len() / ROW).filter(is_filled).map(|row| (row, number(row))).collect();
+    let goes_on = |pair: &[(usize, Option<u64>)]| match (pair[0], pair[1]) {
+        ((first, Some(before)), (second, Some(after))) => {
+            second != first + 1 || before.wrapping_mul(HASH_FACTOR) == after
+        }
+        _ => false,
+    };
+    rule.pattern.is_none() && rows.len() > 1 && rows.windows(2).all(goes_on)
+}

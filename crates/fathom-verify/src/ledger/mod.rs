@@ -1,0 +1,27 @@
+//! The ledger of a job that verifies: what it issued, what was acknowledged, and what was made durable. After a crash it tells
+//! which promises the storage broke.
+//!
+//! A [`Record`](record::Record) is added at each of these moments, an [`Account`](account::Account) is a ledger read back, and
+//! [`check`](check::check) compares what the storage holds with what it promised.
+//!
+//! # What is promised
+//!
+//! A write is *promised* once the storage has to keep it: after a power cut, when a sync of its file that began after the
+//! write was acknowledged has ended well, or when it was acknowledged itself and its file is open for synchronous writes; after
+//! the mere end of a process, as soon as it was acknowledged. Writes that ended before a promised write of the same place
+//! was issued are *superseded*. Each sector may hold any write that is not superseded; where nothing was promised, anything.
+//! Failed writes, trims, and writes that a failed sync leaves behind may leave anything too, until a later write of the place is
+//! promised.
+
+pub mod account;
+pub mod check;
+mod contents;
+mod evidence;
+mod judge;
+pub mod promises;
+pub mod record;
+
+pub use account::Account;
+pub use check::{BrokenPromise, CheckError, FileToCheck, Outcome, ReadError, check};
+pub use promises::{After, Promise, PromisedBy};
+pub use record::{Issued, Record, Start, SyncKind};

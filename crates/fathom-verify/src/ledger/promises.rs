@@ -1,0 +1,218 @@
+//! What the storage has to keep: which writes are promised, and which of them a place may hold.
+
+use super::account::{Account, Sync};
+use super::record::SyncKind;
+use serde::Serialize;
+
+/// What happened to the storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum After {
+    /// The machine or the device went down: what was synced is promised.
+    PowerCut,
+    /// The process ended, the machine did not: what was acknowledged is promised.
+    Kill,
+}
+
+/// Why a write is promised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "by", rename_all = "snake_case")]
+pub enum PromisedBy {
+    /// Its acknowledgement, after the end of a process.
+    Acknowledgement,
+    /// Its acknowledgement, because the file is open for synchronous writes.
+    SynchronousWrite,
+    /// A sync.
+    Sync {
+        /// Index of the ledger that has it.
+        ledger: usize,
+        /// Its number there.
+        id: u64,
+        /// Its kind.
+        kind: SyncKind,
+        /// When it began, ns.
+        begun_ns: u64,
+        /// When it had ended, ns.
+        ended_ns: u64,
+    },
+}
+
+/// A promise: since when, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Promise {
+    /// Monotonic clock, ns.
+    pub since_ns: u64,
+    /// Why.
+    pub by: PromisedBy,
+}
+
+/// A write or trim of one file, from whichever ledger.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim {
+    /// Index of the ledger.
+    pub ledger: usize,
+    /// Index among its operations.
+    pub operation: usize,
+    /// First byte.
+    pub start: u64,
+    /// End.
+    pub end: u64,
+    /// When it was issued, ns.
+    pub issued_ns: u64,
+    /// When it ended, well or not, ns; `None` when that is not known.
+    pub ended_ns: Option<u64>,
+    /// It may have left anything: a trim, or a write that failed.
+    pub leaves_anything: bool,
+    /// The promise, if there is one.
+    pub promise: Option<Promise>,
+}
+
+/// A run of bytes that the same writes went over.
+#[derive(Clone, Debug)]
+pub struct Place<'a> {
+    /// First byte.
+    pub start: u64,
+    /// End.
+    pub end: u64,
+    /// All that went over it, in the order in which they were issued.
+    pub claims: Vec<&'a Claim>,
+    /// The last write that was promised.
+    pub promised: Option<&'a Claim>,
+}
+
+impl Place<'_> {
+    /// Whether the place may hold this write: none that was promised came after its end.
+    pub fn may_hold(&self, claim: &Claim) -> bool {
+        let Some(promised) = self.promised else { return true };
+        claim.ended_ns.is_none_or(|ended_ns| ended_ns >= promised.issued_ns)
+    }
+
+    /// Whether anything at all may be there.
+    pub fn may_hold_anything(&self) -> bool {
+        self.promised.is_none()
+            || self.claims.iter().any(|claim| claim.leaves_anything && self.may_hold(claim))
+    }
+}
+
+/// The claims of one file. `members` are ledgers and the number that the file has in each; nothing that happened after `until`
+/// counts as ended.
+pub fn claims(accounts: &[Account], members: &[(usize, u32)], after: After, until: u64) -> Vec<Claim> {
+    let syncs = Syncs::of(accounts, members, until);
+    let mut claims = Vec::new();
+    for &(ledger, file) in members {
+        let account = &accounts[ledger];
+        let at_once = account.start.durable_at_once;
+        for (index, operation) in account.operations.iter().enumerate() {
+            let issued = &operation.issued;
+            if issued.file != file {
+                continue;
+            }
+            let end = operation.end.filter(|end| end.time_ns <= until);
+            let mut claim = Claim {
+                ledger,
+                operation: index,
+                start: issued.offset,
+                end: issued.offset + issued.length,
+                issued_ns: issued.time_ns,
+                ended_ns: end.map(|end| end.time_ns),
+                leaves_anything: issued.discards || end.is_some_and(|end| !end.is_well),
+                promise: None,
+            };
+            let acknowledged = end.filter(|end| end.is_well && !issued.discards).map(|end| end.time_ns);
+            let durable = acknowledged.and_then(|time_ns| match at_once {
+                true => Some(Promise { since_ns: time_ns, by: PromisedBy::SynchronousWrite }),
+                false => syncs.first_after(time_ns),
+            });
+            claim.promise = match after {
+                After::Kill => {
+                    acknowledged.map(|since_ns| Promise { since_ns, by: PromisedBy::Acknowledgement })
+                }
+                After::PowerCut => durable,
+            };
+            syncs.take_back_what_failed(&mut claim, durable);
+            claims.push(claim);
+        }
+    }
+    claims
+}
+
+/// The syncs of one file.
+struct Syncs {
+    /// Those that ended well, by their begin; each with the one that ended first among itself and those after it.
+    good: Vec<(u64, Promise)>,
+    /// Begin and end of those that failed.
+    failed: Vec<(u64, u64)>,
+}
+
+impl Syncs {
+    fn of(accounts: &[Account], members: &[(usize, u32)], until: u64) -> Syncs {
+        let of_member = |&(ledger, file): &(usize, u32)| {
+            let concerns = move |sync: &&Sync| sync.file == file && sync.kind.makes_durable();
+            accounts[ledger].syncs.iter().filter(concerns).map(move |sync| (ledger, sync))
+        };
+        let (mut good, mut failed) = (Vec::new(), Vec::new());
+        for (ledger, sync) in members.iter().flat_map(of_member) {
+            let Some(end) = sync.end.filter(|end| end.time_ns <= until) else { continue };
+            if !end.is_well {
+                failed.push((sync.begun_ns, end.time_ns));
+                continue;
+            }
+            let Sync { id, kind, begun_ns, .. } = *sync;
+            let by = PromisedBy::Sync { ledger, id, kind, begun_ns, ended_ns: end.time_ns };
+            good.push((begun_ns, Promise { since_ns: end.time_ns, by }));
+        }
+        good.sort_by_key(|(begun_ns, _)| *begun_ns);
+        for index in (1..good.len()).rev() {
+            if good[index].1.since_ns < good[index - 1].1.since_ns {
+                good[index - 1].1 = good[index].1;
+            }
+        }
+        Syncs { good, failed }
+    }
+
+    /// The sync that first made durable what had been acknowledged at this time.
+    fn first_after(&self, acknowledged_ns: u64) -> Option<Promise> {
+        let index = self.good.partition_point(|(begun_ns, _)| *begun_ns <= acknowledged_ns);
+        self.good.get(index).map(|(_, sync)| *sync)
+    }
+
+    /// After a failed sync the kernel may have dropped whatever was not durable, and a later sync does not tell.
+    fn take_back_what_failed(&self, claim: &mut Claim, durable: Option<Promise>) {
+        let is_meant = |&(begun_ns, ended_ns): &(u64, u64)| {
+            claim.issued_ns < ended_ns && durable.is_none_or(|durable| durable.since_ns > begun_ns)
+        };
+        if self.failed.iter().any(is_meant) {
+            claim.promise = None;
+            claim.leaves_anything = true;
+        }
+    }
+}
+
+/// Cuts a file into places and hands each to `take`.
+pub fn places<E>(claims: &mut [Claim], mut take: impl FnMut(&Place<'_>) -> Result<(), E>) -> Result<(), E> {
+    claims.sort_by_key(|claim| (claim.start, claim.issued_ns));
+    let mut borders: Vec<u64> = claims.iter().flat_map(|claim| [claim.start, claim.end]).collect();
+    borders.sort_unstable();
+    borders.dedup();
+    let mut next = 0;
+    let mut active: Vec<&Claim> = Vec::new();
+    for border in borders.windows(2) {
+        let (start, end) = (border[0], border[1]);
+        active.retain(|claim| claim.end > start);
+        let before = active.len();
+        while let Some(claim) = claims.get(next).filter(|claim| claim.start <= start) {
+            active.push(claim);
+            next += 1;
+        }
+        if before > 0 {
+            active.sort_by_key(|claim| claim.issued_ns);
+        }
+        active.retain(|claim| claim.end > start);
+        if active.is_empty() {
+            continue;
+        }
+        let promised = active.iter().rfind(|claim| claim.promise.is_some()).copied();
+        take(&Place { start, end, claims: active.clone(), promised })?;
+    }
+    Ok(())
+}

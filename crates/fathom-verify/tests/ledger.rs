@@ -1,0 +1,440 @@
+//! Ledgers against a model of a disk: a cache that writes arrive in at any moment and leave in any order, syncs, synchronous
+//! writes, and a power cut anywhere. An honest disk never raises an alarm, whatever of the ledger is left; a lying one that
+//! lost what it promised always does.
+
+use fathom_verify::header::HeaderFormat;
+use fathom_verify::ledger::record::{Issued, Record, Start, SyncKind};
+use fathom_verify::ledger::{Account, After, FileToCheck, Outcome, check};
+use fathom_verify::method::Method;
+use fathom_verify::rule::Rule;
+use fathom_verify::stamp::{Write, split_time, stamp};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+const SECTOR: usize = 512;
+const BLOCK: usize = 2048;
+const BLOCKS: usize = 6;
+/// What the file holds before the job.
+const BEFORE: u8 = 0x77;
+/// What a failed write leaves.
+const GARBAGE: u8 = 0x33;
+
+/// One thing that happens; numbers choose among what is possible then.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Issue { writer: usize, block: usize, blocks: usize, discards: bool },
+    End { choice: usize, is_well: bool, arrives_late: bool },
+    BeginSync { writer: usize, kind: SyncKind },
+    EndSync { choice: usize, is_well: bool },
+}
+
+fn steps(may_fail: bool) -> impl Strategy<Value = Vec<Step>> {
+    let well = move || prop::bool::weighted(if may_fail { 0.9 } else { 1.0 });
+    let kinds =
+        vec![SyncKind::Sync, SyncKind::Sync, SyncKind::DataSync, SyncKind::FileSystem, SyncKind::Range];
+    let step = prop_oneof![
+        6 => (0usize..2, 0..BLOCKS, 1usize..3, prop::bool::weighted(if may_fail { 0.1 } else { 0.0 })).prop_map(
+            |(writer, block, blocks, discards)| Step::Issue { writer, block, blocks, discards }
+        ),
+        6 => (any::<usize>(), well(), any::<bool>())
+            .prop_map(|(choice, is_well, arrives_late)| Step::End { choice, is_well, arrives_late }),
+        2 => (0usize..2, prop::sample::select(kinds)).prop_map(|(writer, kind)| Step::BeginSync { writer, kind }),
+        2 => (any::<usize>(), well()).prop_map(|(choice, is_well)| Step::EndSync { choice, is_well }),
+    ];
+    prop::collection::vec(step, 1..60)
+}
+
+fn rules() -> impl Strategy<Value = Rule> {
+    let methods = vec![Method::Crc32c, Method::Md5, Method::Sha512, Method::Xxhash, Method::Sha3_512];
+    let formats = vec![HeaderFormat::Current, HeaderFormat::First];
+    let places = vec![0u32, 200, 520, 500];
+    (
+        prop::sample::select(methods),
+        prop::sample::select(formats),
+        prop::sample::select(places),
+        any::<bool>(),
+    )
+        .prop_map(|(method, format, header_offset, halves)| Rule {
+            method,
+            format,
+            interval: Some(if halves { 1024 } else { BLOCK as u32 }),
+            // Beside itself, and inside its interval.
+            header_offset: if header_offset >= 176 { header_offset } else { 0 },
+            pattern: None,
+            pattern_interval: 0,
+            checks_seed: true,
+            checks_number: true,
+        })
+}
+
+/// A write as the disk knows it.
+#[derive(Clone, Debug)]
+struct Version {
+    writer: usize,
+    id: u64,
+    range: std::ops::Range<usize>,
+    bytes: Vec<u8>,
+    issued: u64,
+    ended: Option<u64>,
+    /// When it came to the cache; later versions of a sector lie over earlier ones.
+    arrived: Option<u64>,
+    discards: bool,
+    is_garbage: bool,
+    durable: bool,
+}
+
+struct Sync {
+    writer: usize,
+    id: u64,
+    kind: SyncKind,
+    covers: Vec<usize>,
+}
+
+/// The disk and the writers.
+struct Model {
+    rule: Rule,
+    durable_at_once: bool,
+    versions: Vec<Version>,
+    syncs: Vec<Sync>,
+    ledgers: [Vec<u8>; 2],
+    next_id: u64,
+    now: u64,
+}
+
+impl Model {
+    fn new(rule: &Rule, durable_at_once: bool) -> Model {
+        let mut ledgers = [Vec::new(), Vec::new()];
+        for (writer, ledger) in ledgers.iter_mut().enumerate() {
+            let start = Start {
+                job: "model".to_owned(),
+                clone: writer as u16 + 1,
+                files: vec!["data".to_owned()],
+                rule: rule.clone(),
+                durable_at_once,
+                boot_id: "boot".to_owned(),
+                time_ns: 1_000_000_000,
+                time_of_day_ms: 0,
+            };
+            Record::Start(Box::new(start)).encode(ledger);
+        }
+        let (versions, syncs) = (Vec::new(), Vec::new());
+        Model {
+            rule: rule.clone(),
+            durable_at_once,
+            versions,
+            syncs,
+            ledgers,
+            next_id: 0,
+            now: 1_000_000_000,
+        }
+    }
+
+    fn tick(&mut self) -> u64 {
+        self.now += 10;
+        self.now
+    }
+
+    fn take(&mut self, step: Step) {
+        let now = self.tick();
+        match step {
+            Step::Issue { writer, block, blocks, discards } => {
+                self.issue(writer, block, blocks, discards, now)
+            }
+            Step::End { choice, is_well, arrives_late } => self.end(choice, is_well, arrives_late, now),
+            Step::BeginSync { writer, kind } => {
+                let id = self.next_id;
+                self.next_id += 1;
+                let ended = (0..self.versions.len()).filter(|&index| self.versions[index].ended.is_some());
+                let covers = if kind.makes_durable() { ended.collect() } else { Vec::new() };
+                self.syncs.push(Sync { writer, id, kind, covers });
+                Record::SyncBegun { id, kind, file: 0, time_ns: now }.encode(&mut self.ledgers[writer]);
+            }
+            Step::EndSync { choice, is_well } => self.end_sync(choice, is_well, now),
+        }
+    }
+
+    fn issue(&mut self, writer: usize, block: usize, blocks: usize, discards: bool, now: u64) {
+        let range = block * BLOCK..((block + blocks).min(BLOCKS)) * BLOCK;
+        let id = self.next_id;
+        self.next_id += 1;
+        // Odd, as the seeds of buffers are not zero.
+        let seed = id.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut bytes = vec![0; range.len()];
+        if !discards {
+            let thread = writer as u16 + 1;
+            let write = Write { seed, offset: range.start as u64, number: id, thread, time: split_time(now) };
+            stamp(&self.rule, &mut bytes, &write);
+        }
+        let issued = Issued {
+            id,
+            number: id,
+            seed,
+            file: 0,
+            offset: range.start as u64,
+            length: range.len() as u64,
+            time_ns: now,
+            discards,
+        };
+        Record::Issued(issued).encode(&mut self.ledgers[writer]);
+        self.versions.push(Version {
+            writer,
+            id,
+            range,
+            bytes,
+            issued: now,
+            ended: None,
+            arrived: None,
+            discards,
+            is_garbage: false,
+            durable: false,
+        });
+    }
+
+    fn end(&mut self, choice: usize, is_well: bool, arrives_late: bool, now: u64) {
+        let open: Vec<usize> =
+            (0..self.versions.len()).filter(|&index| self.versions[index].ended.is_none()).collect();
+        let Some(&index) = open.get(choice % open.len().max(1)) else { return };
+        let durable_at_once = self.durable_at_once;
+        let version = &mut self.versions[index];
+        version.ended = Some(now);
+        version.arrived.get_or_insert(if arrives_late { now } else { version.issued });
+        version.is_garbage = !is_well;
+        version.durable = is_well && durable_at_once;
+        Record::Ended { id: version.id, time_ns: now, is_well }.encode(&mut self.ledgers[version.writer]);
+    }
+
+    fn end_sync(&mut self, choice: usize, is_well: bool, now: u64) {
+        if self.syncs.is_empty() {
+            return;
+        }
+        let sync = self.syncs.remove(choice % self.syncs.len());
+        Record::Ended { id: sync.id, time_ns: now, is_well }.encode(&mut self.ledgers[sync.writer]);
+        if is_well {
+            sync.covers.iter().for_each(|&index| self.versions[index].durable = true);
+        } else if sync.kind.makes_durable() {
+            self.versions
+                .iter_mut()
+                .filter(|version| !version.durable)
+                .for_each(|version| version.is_garbage = true);
+        }
+    }
+
+    /// The disk after a power cut now; `choices` picks among the versions that each sector may hold.
+    fn after_power_cut(&self, choices: &[usize]) -> Vec<u8> {
+        self.disk(choices, |version| version.durable)
+    }
+
+    /// What is read when the writers were killed now.
+    fn after_kill(&self, choices: &[usize]) -> Vec<u8> {
+        self.disk(choices, |version| version.ended.is_some() && !version.is_garbage)
+    }
+
+    fn disk(&self, choices: &[usize], is_kept: impl Fn(&Version) -> bool) -> Vec<u8> {
+        let mut disk = vec![BEFORE; BLOCKS * BLOCK];
+        for (index, sector) in disk.chunks_mut(SECTOR).enumerate() {
+            let at = index * SECTOR;
+            let mut history: Vec<&Version> =
+                self.versions.iter().filter(|version| version.range.contains(&at)).collect();
+            history.sort_by_key(|version| version.arrived.unwrap_or(u64::MAX));
+            let floor = history.iter().rposition(|version| is_kept(version));
+            let possible = history.len() + usize::from(floor.is_none()) - floor.unwrap_or(0);
+            let choice = choices[index % choices.len()] % possible;
+            let chosen = match floor {
+                Some(floor) => history[floor + choice],
+                None if choice == 0 => continue,
+                None => history[choice - 1],
+            };
+            let from = at - chosen.range.start;
+            match chosen.is_garbage || chosen.discards {
+                true => sector.fill(GARBAGE),
+                false => sector.copy_from_slice(&chosen.bytes[from..from + SECTOR]),
+            }
+        }
+        disk
+    }
+
+    /// Puts something into a sector that a durable write has superseded; false where there is no such sector.
+    fn lose_something(&self, disk: &mut [u8], choice: usize) -> bool {
+        let mut lies: BTreeMap<usize, Vec<Vec<u8>>> = BTreeMap::new();
+        for index in 0..BLOCKS * BLOCK / SECTOR {
+            let at = index * SECTOR;
+            let here = || self.versions.iter().filter(|version| version.range.contains(&at));
+            let Some(last) = here().filter(|version| version.durable).map(|version| version.issued).max()
+            else {
+                continue;
+            };
+            let older = here().filter(|version| version.ended.is_some_and(|ended| ended < last));
+            let mut bytes: Vec<Vec<u8>> =
+                older.map(|version| version.bytes[at - version.range.start..][..SECTOR].to_vec()).collect();
+            bytes.extend([vec![BEFORE; SECTOR], vec![0; SECTOR]]);
+            lies.insert(at, bytes);
+        }
+        let Some((at, bytes)) = lies.iter().nth(choice % lies.len().max(1)) else { return false };
+        disk[*at..at + SECTOR].copy_from_slice(&bytes[choice / 7 % bytes.len()]);
+        true
+    }
+}
+
+fn judged(ledgers: &[Vec<u8>; 2], disk: &[u8], after: After, until: Option<u64>) -> Outcome {
+    let accounts = ledgers.each_ref().map(|bytes| Account::read(bytes).expect("a ledger"));
+    let files = [FileToCheck { name: "data".to_owned(), members: vec![(0, 0), (1, 0)] }];
+    check(&accounts, &files, after, until, |_, offset, buffer| {
+        let rest = &disk[(offset as usize).min(disk.len())..];
+        let count = rest.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&rest[..count]);
+        Ok(count)
+    })
+    .expect("an outcome")
+}
+
+/// Runs all steps; the crash comes after the first `crash` of them. The model at the crash, and the ledgers of the whole run.
+fn run(rule: &Rule, durable_at_once: bool, steps: &[Step], crash: usize) -> (Model, [Vec<u8>; 2]) {
+    let mut model = Model::new(rule, durable_at_once);
+    steps[..crash].iter().for_each(|step| model.take(*step));
+    let mut whole = Model::new(rule, durable_at_once);
+    steps.iter().for_each(|step| whole.take(*step));
+    (model, whole.ledgers)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn an_honest_disk_keeps_its_promises(
+        rule in rules(),
+        durable_at_once in prop::bool::weighted(0.3),
+        steps in steps(true),
+        crash in any::<prop::sample::Index>(),
+        choices in prop::collection::vec(any::<usize>(), 24),
+    ) {
+        let crash = crash.index(steps.len() + 1);
+        let (model, whole) = run(&rule, durable_at_once, &steps, crash);
+        for (after, disk) in
+            [(After::PowerCut, model.after_power_cut(&choices)), (After::Kill, model.after_kill(&choices))]
+        {
+            let outcome = judged(&model.ledgers, &disk, after, None);
+            prop_assert_eq!(outcome.broken_count, 0, "{:?}: {:#?}", after, outcome.broken);
+            let outcome = judged(&whole, &disk, after, Some(model.now));
+            prop_assert_eq!(outcome.broken_count, 0, "{:?} until {}: {:#?}", after, model.now, outcome.broken);
+        }
+    }
+
+    /// What failed or was trimmed is left out: where its record is lost, nobody knows that anything may be there.
+    #[test]
+    fn an_honest_disk_keeps_its_promises_when_the_ledger_lost_its_end(
+        rule in rules(),
+        durable_at_once in prop::bool::weighted(0.3),
+        steps in steps(false),
+        choices in prop::collection::vec(any::<usize>(), 24),
+        cuts in any::<(prop::sample::Index, prop::sample::Index)>(),
+    ) {
+        let (model, whole) = run(&rule, durable_at_once, &steps, steps.len());
+        let mut start = Vec::new();
+        Record::Start(Box::new(Account::read(&whole[0]).expect("a ledger").start)).encode(&mut start);
+        let cut = |bytes: &Vec<u8>, cut: prop::sample::Index| {
+            bytes[..start.len() + cut.index(bytes.len() - start.len() + 1)].to_vec()
+        };
+        let ledgers = [cut(&whole[0], cuts.0), cut(&whole[1], cuts.1)];
+        let disk = model.after_power_cut(&choices);
+        let outcome = judged(&ledgers, &disk, After::PowerCut, None);
+        prop_assert_eq!(outcome.broken_count, 0, "{:#?}", outcome.broken);
+    }
+
+    #[test]
+    fn a_lying_disk_is_found(
+        rule in rules(),
+        durable_at_once in prop::bool::weighted(0.3),
+        steps in steps(false),
+        crash in any::<prop::sample::Index>(),
+        choices in prop::collection::vec(any::<usize>(), 24),
+        loss in any::<usize>(),
+    ) {
+        let crash = crash.index(steps.len() + 1);
+        let (model, whole) = run(&rule, durable_at_once, &steps, crash);
+        let mut disk = model.after_power_cut(&choices);
+        if !model.lose_something(&mut disk, loss) {
+            return Ok(());
+        }
+        for (ledgers, until) in [(&model.ledgers, None), (&whole, Some(model.now))] {
+            let outcome = judged(ledgers, &disk, After::PowerCut, until);
+            prop_assert!(outcome.broken_count > 0, "until {:?}", until);
+        }
+    }
+
+    #[test]
+    fn no_bytes_break_the_reader(bytes in prop::collection::vec(any::<u8>(), 0..200), cut in any::<usize>()) {
+        let mut ledger = Model::new(&plain_rule(), false).ledgers[0].clone();
+        ledger.extend(bytes);
+        let _ = Account::read(&ledger[..cut % (ledger.len() + 1)]);
+    }
+}
+
+fn plain_rule() -> Rule {
+    Rule {
+        method: Method::Crc32c,
+        format: HeaderFormat::Current,
+        interval: Some(BLOCK as u32),
+        header_offset: 0,
+        pattern: None,
+        pattern_interval: 0,
+        checks_seed: true,
+        checks_number: true,
+    }
+}
+
+/// A block written three times; the second is durable.
+fn three_writes() -> Model {
+    let mut model = Model::new(&plain_rule(), false);
+    let write = Step::Issue { writer: 0, block: 1, blocks: 1, discards: false };
+    let end = Step::End { choice: 0, is_well: true, arrives_late: true };
+    let sync = Step::BeginSync { writer: 0, kind: SyncKind::Sync };
+    let steps = [write, end, write, end, sync, Step::EndSync { choice: 0, is_well: true }, write];
+    steps.into_iter().for_each(|step| model.take(step));
+    model
+}
+
+#[test]
+fn a_broken_promise_names_the_write_the_sync_and_what_is_there() {
+    let model = three_writes();
+    let mut disk = vec![0; BLOCKS * BLOCK];
+    let put = |disk: &mut Vec<u8>, version: usize| {
+        disk[BLOCK..2 * BLOCK].copy_from_slice(&model.versions[version].bytes);
+    };
+    for allowed in [1, 2] {
+        put(&mut disk, allowed);
+        let outcome = judged(&model.ledgers, &disk, After::PowerCut, None);
+        assert_eq!((outcome.broken_count, outcome.places_checked, outcome.places_mixed), (0, 1, 0));
+    }
+    disk[BLOCK..BLOCK + SECTOR].copy_from_slice(&model.versions[1].bytes[..SECTOR]);
+    let outcome = judged(&model.ledgers, &disk, After::PowerCut, None);
+    assert_eq!((outcome.broken_count, outcome.places_mixed), (0, 1));
+
+    put(&mut disk, 0);
+    let outcome = judged(&model.ledgers, &disk, After::PowerCut, None);
+    let broken = serde_json::to_value(&outcome.broken).expect("JSON");
+    assert_eq!(broken[0]["class"], "stale");
+    assert_eq!((&broken[0]["offset"], &broken[0]["length"]), (&BLOCK.into(), &BLOCK.into()));
+    assert_eq!((&broken[0]["promised"]["number"], &broken[0]["promised"]["by"]), (&1.into(), &"sync".into()));
+    assert_eq!((&broken[0]["promised"]["id"], &broken[0]["promised"]["kind"]), (&2.into(), &"sync".into()));
+    assert_eq!(broken[0]["found"]["number"], 0);
+    // The process alone was killed: nothing is lost that was acknowledged, and that is the second write too.
+    assert_eq!(judged(&model.ledgers, &disk, After::Kill, None).broken_count, 1);
+
+    disk[BLOCK..2 * BLOCK].fill(0);
+    let outcome = judged(&model.ledgers, &disk, After::PowerCut, None);
+    assert_eq!(outcome.broken[0].class, "never_written");
+    let outcome = judged(&model.ledgers, &disk[..BLOCK + 100], After::PowerCut, None);
+    assert_eq!(outcome.broken[0].class, "short");
+}
+
+#[test]
+fn ledgers_of_different_boots_are_not_mixed() {
+    let mut accounts = three_writes().ledgers.map(|bytes| Account::read(&bytes).expect("a ledger"));
+    accounts[1].start.boot_id = "another".to_owned();
+    let files = [FileToCheck { name: "data".to_owned(), members: vec![(0, 0), (1, 0)] }];
+    let outcome = check(&accounts, &files, After::PowerCut, None, |_, _, _| Ok(0));
+    assert!(
+        matches!(outcome, Err(fathom_verify::ledger::CheckError::Boots { ledgers: (0, 1), .. })),
+        "{outcome:?}"
+    );
+}
