@@ -124,6 +124,22 @@ proptest! {
     }
 
     #[test]
+    fn ends_without_room_for_a_header_are_covered_too(
+        (rule, length) in strong_rules(),
+        write in writes(),
+        end in 1usize..48,
+        place in any::<prop::sample::Index>(),
+    ) {
+        let mut block = stamped(&Rule { interval: Some(512), ..rule.clone() }, length + end, &write);
+        let rule = Rule { interval: Some(512), ..rule };
+        prop_assert_eq!(found(&rule, &mut block, &write), vec![]);
+        block[length + place.index(end)] ^= 1;
+        prop_assert_eq!(found(&rule, &mut block, &write).len(), 1);
+        let verdict = verdict(&rule, &mut block, &write, &NoHistory);
+        prop_assert!(matches!(verdict, Verdict::BitFlips { .. }), "{verdict:?}");
+    }
+
+    #[test]
     fn flipped_bits_are_found_and_placed(
         (rule, length) in strong_rules(),
         write in writes(),
