@@ -5,7 +5,7 @@
 pub mod history;
 
 use crate::payload::plan::assembled;
-use crate::target::{DirectionPlan, TargetPlan};
+use crate::target::{DirectionPlan, GeneratorKind, TargetPlan};
 use fathom_spec::options::verification::{VerifyHeaderFormat, VerifyMethod, VerifyPolicy};
 use fathom_spec::{JobSpec, value};
 use fathom_verify::header::HeaderFormat;
@@ -107,6 +107,7 @@ pub(crate) fn verify_plan(
         reads_back: reads_back && (backlog > 0 || !job.time.time_based),
         may_overlap: may_overlap(job, targets),
         regenerates: options.experimental_verify
+            && options.trim_percentage == 0
             && backlog == 0
             && !matches!(targets.directions, DirectionPlan::Mix(_)),
         backlog: if reads_back { backlog } else { 0 },
@@ -143,7 +144,9 @@ fn may_overlap(job: &JobSpec, targets: &TargetPlan) -> bool {
     let each_once = match targets.random {
         true => {
             let everywhere = targets.random_percent.iter().all(|&percent| percent >= 100);
-            targets.each_block_once && targets.postfix.is_none() && everywhere
+            // A shift register keeps no map, so that longer I/Os reach into each other.
+            let has_map = targets.generator != GeneratorKind::ShiftRegister || targets.has_one_length();
+            targets.each_block_once && targets.postfix.is_none() && everywhere && has_map
         }
         false => targets.postfix.is_none(),
     };

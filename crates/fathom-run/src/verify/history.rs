@@ -22,8 +22,21 @@ pub struct Record {
     pub write_length: u32,
     /// Index of the file.
     pub file: u16,
-    /// Given back since: it reads as zeros.
-    pub trimmed: bool,
+    /// What became of it.
+    pub state: State,
+    /// It is to be given back before it is checked.
+    pub to_trim: bool,
+}
+
+/// What became of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It is there.
+    Written,
+    /// Given back since: its place reads as zeros.
+    Trimmed,
+    /// The place was given back by the job itself, and nothing is known of it.
+    Gone,
 }
 
 impl Record {
@@ -38,6 +51,10 @@ impl Record {
         }
     }
 
+    fn meets(&self, (file, offset, length): (u16, u64, u32)) -> bool {
+        file == self.file && offset < self.end() && self.offset < offset + u64::from(length)
+    }
+
     fn end(&self) -> u64 {
         self.offset + u64::from(self.length)
     }
@@ -50,6 +67,8 @@ pub struct History {
     records: Vec<Record>,
     /// Added since [`records`](History::records) was put in order.
     added: Vec<Record>,
+    /// Records that are to be given back.
+    to_trim: usize,
     may_overlap: bool,
     /// Bytes between two headers, below which a record cannot be cut; 0 for whole writes.
     interval: u32,
@@ -63,7 +82,20 @@ impl History {
 
     /// Remembers a write that has ended.
     pub fn add(&mut self, record: Record) {
+        self.to_trim += usize::from(record.to_trim);
         self.added.push(record);
+    }
+
+    /// How many records are to be given back.
+    pub fn to_trim(&self) -> usize {
+        self.to_trim
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.records.clear();
+        self.added.clear();
+        self.to_trim = 0;
     }
 
     /// Records not yet given out.
@@ -84,43 +116,74 @@ impl History {
         self.added.retain(stays);
     }
 
-    /// The next record to check. `in_flight` are writes on their way: what they go over is not to be checked any more.
+    /// The next record to check. `in_flight` are writes on their way: what they go over is left alone for now, and so is what is
+    /// to be given back first.
     pub fn next(&mut self, in_flight: impl Iterator<Item = (u16, u64, u32)>) -> Option<Record> {
         if self.may_overlap {
             if !self.added.is_empty() {
                 self.put_in_order();
             }
-            let covered: Vec<(u16, u64, u32)> = in_flight.collect();
-            while let Some(record) = self.records.pop() {
-                let meets = |&(file, offset, length): &(u16, u64, u32)| {
-                    file == record.file && offset < record.end() && record.offset < offset + u64::from(length)
-                };
-                if !covered.iter().any(meets) {
-                    return Some(record);
-                }
-            }
-            return None;
+        } else if self.records.is_empty() {
+            self.take_over();
         }
-        if self.records.is_empty() {
-            std::mem::swap(&mut self.records, &mut self.added);
-            // Writes end in another order than they began in.
-            self.records.sort_by_key(|record| std::cmp::Reverse(record.number));
+        let covered: Vec<(u16, u64, u32)> = if self.may_overlap { in_flight.collect() } else { Vec::new() };
+        let is_ready = |record: &Record| !record.to_trim && !covered.iter().any(|place| record.meets(*place));
+        let mut place = self.records.iter().rposition(is_ready);
+        if place.is_none() && !self.added.is_empty() {
+            self.take_over();
+            place = self.records.iter().rposition(is_ready);
         }
-        self.records.pop()
+        Some(self.records.remove(place?))
     }
 
-    /// Takes over what was added: the latest write of each place is kept, in order of the places.
-    fn put_in_order(&mut self) {
+    /// Takes out up to `most` records that are to be given back.
+    pub fn take_to_trim(
+        &mut self,
+        most: usize,
+        in_flight: impl Iterator<Item = (u16, u64, u32)>,
+    ) -> Vec<Record> {
+        match self.may_overlap {
+            true => self.put_in_order(),
+            false => self.take_over(),
+        }
+        let covered: Vec<(u16, u64, u32)> = in_flight.collect();
+        let mut taken = Vec::new();
+        let mut kept = Vec::with_capacity(self.records.len());
+        while let Some(record) = self.records.pop() {
+            let is_ready = record.to_trim && !covered.iter().any(|place| record.meets(*place));
+            match is_ready && taken.len() < most {
+                true => taken.push(record),
+                false => kept.push(record),
+            }
+        }
+        kept.reverse();
+        self.records = kept;
+        self.to_trim = self.records.iter().filter(|record| record.to_trim).count();
+        taken
+    }
+
+    /// Takes over what was added, in the order of the writes: they end in another order than they began in.
+    fn take_over(&mut self) {
         self.records.append(&mut self.added);
         self.records.sort_by_key(|record| std::cmp::Reverse(record.number));
+    }
+
+    /// Takes over what was added: the latest of each place is kept, in order of the places.
+    fn put_in_order(&mut self) {
+        self.records.append(&mut self.added);
+        // What the job gave back came before the write of the same number.
+        self.records.sort_by_key(|record| std::cmp::Reverse((record.number, record.state != State::Gone)));
         let mut covered = Covered::default();
         let mut kept = Vec::with_capacity(self.records.len());
         for record in &self.records {
-            covered.parts_left(record, self.interval, &mut kept);
+            if record.state != State::Gone {
+                covered.parts_left(record, self.interval, &mut kept);
+            }
             covered.add(record);
         }
         kept.sort_by_key(|record| std::cmp::Reverse((record.file, record.offset)));
         self.records = kept;
+        self.to_trim = self.records.iter().filter(|record| record.to_trim).count();
     }
 
     /// All records that are left, for those who look for an earlier write of a place.
@@ -195,7 +258,8 @@ mod tests {
             into_write: 0,
             write_length: length,
             file: 0,
-            trimmed: false,
+            state: State::Written,
+            to_trim: false,
         }
     }
 
@@ -225,12 +289,47 @@ mod tests {
     }
 
     #[test]
-    fn what_is_being_written_over_is_not_checked() {
+    fn what_is_being_written_over_waits() {
         let mut history = History::new(true, 4, 0);
         history.add(record(0, 0, 4));
         history.add(record(1, 8, 4));
         assert_eq!(history.next([(0, 0, 4)].into_iter()).map(|record| record.number), Some(1));
-        assert_eq!(history.next(std::iter::empty()), None);
+        assert_eq!(history.next([(0, 0, 4)].into_iter()), None);
+        assert_eq!(history.next(std::iter::empty()).map(|record| record.number), Some(0));
+    }
+
+    #[test]
+    fn only_the_latest_of_a_place_is_given_back() {
+        for may_overlap in [false, true] {
+            let mut history = History::new(may_overlap, 4, 0);
+            history.add(Record { to_trim: true, ..record(0, 0, 4) });
+            history.add(Record { to_trim: true, ..record(1, 8, 4) });
+            history.add(record(2, 16, 4));
+            if may_overlap {
+                history.add(record(3, 0, 4));
+            }
+            assert_eq!(history.to_trim(), 2);
+            assert_eq!(
+                history.next(std::iter::empty()).map(|record| record.number),
+                Some(if may_overlap { 3 } else { 2 })
+            );
+            let taken: Vec<u64> =
+                history.take_to_trim(9, std::iter::empty()).iter().map(|record| record.number).collect();
+            assert_eq!(taken, if may_overlap { vec![1] } else { vec![0, 1] });
+            assert_eq!(history.to_trim(), 0);
+        }
+    }
+
+    #[test]
+    fn what_the_job_gave_back_is_not_checked() {
+        let mut history = History::new(true, 4, 0);
+        history.add(record(0, 0, 4));
+        history.add(Record { state: State::Gone, ..record(1, 0, 4) });
+        history.add(record(1, 8, 4));
+        assert_eq!(all(&mut history), [(1, 8, 4)]);
+        history.add(Record { state: State::Gone, ..record(2, 0, 4) });
+        history.add(record(2, 0, 4));
+        assert_eq!(all(&mut history), [(2, 0, 4)]);
     }
 
     proptest! {

@@ -17,7 +17,7 @@ use crate::target::direction::Direction;
 use crate::target::{Target, Targets};
 use crate::unit::{Operation, Unit};
 use crate::verify::VerifyPlan;
-use crate::verify::history::{History, Record};
+use crate::verify::history::{History, Record, State};
 use fathom_sys::clock::monotonic_ns;
 use fathom_verify::check::{Reading, check};
 use fathom_verify::stamp::{Write, stamp};
@@ -43,6 +43,20 @@ enum Load {
     CheckItself,
     /// A trim of what was written.
     Trim(Record),
+    /// A trim that the job itself makes.
+    OwnTrim(Record),
+}
+
+impl Load {
+    /// The place that changes while this is under way: file, offset and length.
+    fn changes(&self) -> Option<(u16, u64, u32)> {
+        match self {
+            Load::Write(record) | Load::Trim(record) | Load::OwnTrim(record) => {
+                Some((record.file, record.offset, record.length))
+            }
+            Load::Other | Load::Check(_) | Load::CheckItself => None,
+        }
+    }
 }
 
 /// What happens in the loop.
@@ -72,7 +86,7 @@ pub(super) struct Verifier<'a> {
     drawn: Option<Load>,
     /// I/Os of the batch under way.
     batch_left: u64,
-    trim_batch_left: u64,
+    /// The batch to be trimmed now.
     to_trim: VecDeque<Record>,
     trim_generator: Taus88,
     phase: Phase,
@@ -132,7 +146,6 @@ impl<'a> Verifier<'a> {
             loads: vec![Load::Other; worker_plan.depth as usize].into_boxed_slice(),
             drawn: None,
             batch_left: 0,
-            trim_batch_left: 0,
             to_trim: VecDeque::new(),
             trim_generator: seeds.generator(SeedUse::Trim),
             phase: Phase::Working,
@@ -158,7 +171,12 @@ impl<'a> Verifier<'a> {
     fn next(&mut self, now: u64) -> Option<Next> {
         match self.phase {
             Phase::Working => self.next_of_backlog(),
-            Phase::Trimming => Some(self.next_trim().map_or(Next::End, Next::Io)),
+            Phase::Trimming => {
+                if self.to_trim.is_empty() && self.history.to_trim() > 0 {
+                    self.take_trims(usize::MAX);
+                }
+                Some(self.next_trim().map_or(Next::End, Next::Io))
+            }
             Phase::ReadingBack => match self.next_check() {
                 Some(target) => Some(Next::Io(target)),
                 // Records of trims and writes that are still on their way come later.
@@ -170,15 +188,11 @@ impl<'a> Verifier<'a> {
 
     fn next_of_backlog(&mut self) -> Option<Next> {
         if let Some(trims) = &self.plan.trims {
-            if self.trim_batch_left == 0 && trims.backlog > 0 && self.to_trim.len() as u64 >= trims.backlog {
-                self.trim_batch_left = trims.batch;
+            if trims.backlog > 0 && self.history.to_trim() as u64 >= trims.backlog {
+                self.take_trims(trims.batch as usize);
             }
-            if self.trim_batch_left > 0 {
-                self.trim_batch_left -= 1;
-                if let Some(target) = self.next_trim() {
-                    return Some(Next::Io(target));
-                }
-                self.trim_batch_left = 0;
+            if let Some(target) = self.next_trim() {
+                return Some(Next::Io(target));
             }
         }
         if self.batch_left == 0 && self.plan.backlog > 0 && self.history.len() as u64 >= self.plan.backlog {
@@ -194,6 +208,14 @@ impl<'a> Verifier<'a> {
         None
     }
 
+    /// Takes a batch of records that are to be trimmed.
+    fn take_trims(&mut self, most: usize) {
+        if self.to_trim.is_empty() {
+            let in_flight = self.loads.iter().filter_map(Load::changes);
+            self.to_trim = self.history.take_to_trim(most, in_flight).into();
+        }
+    }
+
     fn next_trim(&mut self) -> Option<Target> {
         let record = self.to_trim.pop_front()?;
         self.drawn = Some(Load::Trim(record));
@@ -204,13 +226,7 @@ impl<'a> Verifier<'a> {
         let record = match &mut self.start_of_pass {
             Some(pass) => pass.next(self.number, self.plan)?,
             None => {
-                let loads = &self.loads;
-                let in_flight = loads.iter().filter_map(|load| match load {
-                    Load::Write(record) | Load::Trim(record) => {
-                        Some((record.file, record.offset, record.length))
-                    }
-                    _ => None,
-                });
+                let in_flight = self.loads.iter().filter_map(Load::changes);
                 self.history.next(in_flight)?
             }
         };
@@ -219,7 +235,7 @@ impl<'a> Verifier<'a> {
     }
 
     fn is_waiting(&self) -> bool {
-        self.loads.iter().any(|load| matches!(load, Load::Write(_) | Load::Trim(_)))
+        self.loads.iter().any(|load| load.changes().is_some())
     }
 
     /// A slot is being filled for this target; a write gets its content. Gives true when it did.
@@ -234,6 +250,10 @@ impl<'a> Verifier<'a> {
                 return true;
             }
             None if target.direction == Direction::Read && !self.plan.writes => Load::CheckItself,
+            None if target.direction == Direction::Trim && self.plan.writes => {
+                let record = record_of(target, 0, self.number);
+                Load::OwnTrim(Record { state: State::Gone, ..record })
+            }
             None => Load::Other,
         };
         false
@@ -283,10 +303,10 @@ impl<'a> Verifier<'a> {
 
     /// An I/O failed: nobody knows what is in its place now.
     pub(super) fn failed(&mut self, slot: u32) {
-        if let Load::Write(record) | Load::Trim(record) = std::mem::take(&mut self.loads[slot as usize]) {
-            self.history.forget(record.file, record.offset, record.length);
+        if let Some((file, offset, length)) = std::mem::take(&mut self.loads[slot as usize]).changes() {
+            self.history.forget(file, offset, length);
             if let Some(pass) = &mut self.start_of_pass {
-                pass.unknown.push((record.file, record.offset, record.length));
+                pass.unknown.push((file, offset, length));
             }
         }
     }
@@ -302,19 +322,20 @@ impl<'a> Verifier<'a> {
 
     /// A write has ended well.
     fn written(&mut self, record: Record) {
-        if let Some(trims) = &self.plan.trims
-            && self.trim_generator.percent() <= trims.percent
-        {
-            self.to_trim.push_back(record);
-        } else if self.plan.reads_back && self.start_of_pass.is_none() {
-            self.history.add(record);
-        }
+        let to_trim = match &self.plan.trims {
+            Some(trims) => self.trim_generator.percent() <= trims.percent,
+            None if self.start_of_pass.is_some() || !self.plan.reads_back => return,
+            None => false,
+        };
+        self.history.add(Record { to_trim, ..record });
     }
 
     fn trimmed(&mut self, record: Record) {
         let reads_zero = self.plan.trims.as_ref().is_some_and(|trims| trims.reads_zero);
-        if reads_zero && self.plan.reads_back {
-            self.history.add(Record { trimmed: true, ..record });
+        // Where zeros are not asked for, all that is known is that the data is gone.
+        let state = if reads_zero { State::Trimmed } else { State::Gone };
+        if reads_zero || self.plan.may_overlap {
+            self.history.add(Record { state, to_trim: false, ..record });
         }
     }
 
@@ -377,19 +398,24 @@ impl StartOfPass {
 }
 
 fn new_record(generator: &mut Taus88, number: &mut u64, target: Target) -> Record {
-    let record = Record {
-        seed: generator.buffer_seed(),
-        number: *number,
+    let record = record_of(target, generator.buffer_seed(), *number);
+    *number += 1;
+    record
+}
+
+fn record_of(target: Target, seed: u64, number: u64) -> Record {
+    Record {
+        seed,
+        number,
         time_ns: monotonic_ns(),
         offset: target.offset,
         length: target.length,
         into_write: 0,
         write_length: target.length,
         file: target.file as u16,
-        trimmed: false,
-    };
-    *number += 1;
-    record
+        state: State::Written,
+        to_trim: false,
+    }
 }
 
 fn target_of(record: &Record, direction: Direction) -> Target {
@@ -420,10 +446,11 @@ impl<E: Engine> Worker<'_, E> {
             self.context.set_stage(Stage::Verifying);
             self.block.verification.set_reading_back(true, monotonic_ns());
             for phase in [Phase::Trimming, Phase::ReadingBack] {
-                if let Some(verifier) = &mut self.verifier {
-                    verifier.phase = phase;
-                }
-                if !self.is_over() {
+                let Some(verifier) = &mut self.verifier else { continue };
+                verifier.phase = phase;
+                if phase == Phase::ReadingBack && !verifier.plan.reads_back {
+                    verifier.history.clear();
+                } else if !self.is_over() {
                     self.run_engine();
                 }
             }
@@ -478,10 +505,11 @@ impl<E: Engine> Worker<'_, E> {
         match load {
             Load::Write(record) => verifier.written(record),
             Load::Trim(record) => verifier.trimmed(record),
+            Load::OwnTrim(record) if verifier.plan.may_overlap => verifier.history.add(record),
             Load::Check(record) => self.check_read(&mut verifier, slot, unit, Some(record)),
             Load::CheckItself => self.check_read(&mut verifier, slot, unit, None),
             Load::Other if unit.operation() == Operation::Sync => verifier.sync_ended(),
-            Load::Other => {}
+            Load::Other | Load::OwnTrim(_) => {}
         }
         self.verifier = Some(verifier);
     }
@@ -548,7 +576,7 @@ impl Task {
             let reading = Reading { offset: self.offset, expected: None, write_length: data.len() };
             return check(&plan.rule, data, &reading, plan.is_fatal);
         };
-        if record.trimmed {
+        if record.state == State::Trimmed {
             return fathom_verify::check::check_zeros(data, self.offset);
         }
         let write: Write = record.write(self.thread);

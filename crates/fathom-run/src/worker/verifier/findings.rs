@@ -6,7 +6,7 @@ use crate::engine::{Engine, OpenFile};
 use crate::message::Message;
 use crate::region::WorkerBlock;
 use crate::verify::VerifyPlan;
-use crate::verify::history::{History, Record};
+use crate::verify::history::{History, Record, State};
 use fathom_stats::samples::bump;
 use fathom_sys::Errno;
 use fathom_verify::check::Mismatch;
@@ -134,7 +134,7 @@ impl<E: Engine> Worker<'_, E> {
 
     fn verdict_on(&self, verifier: &Verifier<'_>, task: &Task, data: &[u8], mismatch: &Mismatch) -> Verdict {
         let memory = self.memory(verifier, task);
-        let write = task.record.filter(|record| !record.trimmed && record.number != u64::MAX);
+        let write = task.record.filter(|record| record.state == State::Written && record.number != u64::MAX);
         let write = write.map(|record| (record.write(task.thread), record.write_length as usize));
         let suspect = Suspect {
             bytes: &data[mismatch.at..mismatch.at + mismatch.length],
@@ -174,7 +174,7 @@ impl<E: Engine> Worker<'_, E> {
                 "write": record.number,
                 "seed": record.seed,
                 "issued_ns": record.time_ns,
-                "trimmed": record.trimmed,
+                "trimmed": record.state == State::Trimmed,
             })),
             "earlier": earlier.map(|(write, length)| serde_json::json!({
                 "write": write.number,
@@ -204,7 +204,7 @@ impl<E: Engine> Worker<'_, E> {
         let found = &data[mismatch.at..mismatch.at + mismatch.length];
         let expected = task.record.map(|record| {
             let mut whole = vec![0; record.write_length as usize];
-            if !record.trimmed {
+            if record.state == State::Written {
                 fathom_verify::stamp::stamp(&verifier.plan.rule, &mut whole, &record.write(task.thread));
             }
             let at = record.into_write as usize + mismatch.at;
