@@ -178,11 +178,46 @@ fn check_headed(rule: &Rule, part: &[u8], offset: u64, reading: &Reading<'_>) ->
         let stored = &mut stored[..place.len()];
         stored.copy_from_slice(place);
         if first_format::store(rule.method, data, stored) {
-            return if stored == place { Ok(()) } else { Err(wrong(stored)) };
+            // What is stored says little about the data, but the seed says what it is.
+            return if stored == place {
+                check_content(rule, &header, part, offset, reading)
+            } else {
+                Err(wrong(stored))
+            };
         }
     }
     let sum: Checksum = checksum(rule.method, data);
     if sum.is_stored_as(rule.method, place) { Ok(()) } else { Err(wrong(sum.bytes())) }
+}
+
+/// Holds the data behind a header against what its seed or the pattern gives.
+fn check_content(
+    rule: &Rule,
+    header: &Header,
+    part: &[u8],
+    offset: u64,
+    reading: &Reading<'_>,
+) -> Result<(), Problem> {
+    let room = rule.header_room(header.format);
+    if rule.pattern.is_some() {
+        return check_pattern(rule, part, room, offset, reading);
+    }
+    let (start, length) = match reading.expected {
+        Some(write) if write.seed == header.seed => (write.offset, reading.write_length),
+        _ if rule.interval.is_none() => (offset, part.len()),
+        // Nobody knows where the write began.
+        _ => return Ok(()),
+    };
+    let mut whole = vec![0; length];
+    rule.fill(&mut whole, header.seed, start);
+    let at = (offset - start) as usize;
+    let wanted = whole.get(at + room..at + part.len()).unwrap_or_default();
+    match part[room..].iter().zip(wanted).position(|(found, wanted)| found != wanted) {
+        None => Ok(()),
+        Some(place) => {
+            Err(Problem::Pattern { at: room + place, found: part[room + place], wanted: wanted[place] })
+        }
+    }
 }
 
 /// The fields of a header, in the order in which fio looks at them.
