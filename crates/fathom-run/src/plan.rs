@@ -12,7 +12,7 @@ use crate::target::length::{LengthRule, WeightedSize};
 use crate::target::precondition::PreconditionRule;
 use crate::target::stride::StrideRule;
 use crate::target::{DirectionPlan, GeneratorKind, TargetPlan};
-use crate::verify::{VerifyPlan, verify_plan};
+use crate::verify::{VerifyPlan, number_ledgers, verify_plan};
 use crate::zones::plan::ZonePlan;
 use fathom_spec::options::file::ZoneMode;
 use fathom_spec::options::io_type::{RandomGenerator, RwSequencer};
@@ -139,6 +139,7 @@ impl Plan {
             }
         }
         payload::plan::share_working_sets(&mut plan)?;
+        number_ledgers(&mut plan.workers);
         Ok(plan)
     }
 

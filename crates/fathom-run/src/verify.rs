@@ -5,13 +5,16 @@
 pub mod history;
 
 use crate::payload::plan::assembled;
+use crate::plan::WorkerPlan;
 use crate::target::{DirectionPlan, GeneratorKind, TargetPlan};
 use fathom_spec::options::verification::{VerifyHeaderFormat, VerifyMethod, VerifyPolicy};
+use fathom_spec::value::LedgerPlace;
 use fathom_spec::{JobSpec, value};
 use fathom_verify::header::HeaderFormat;
 use fathom_verify::method::Method;
 use fathom_verify::rule::Rule;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Patterns are repeated to this length, so that filling and comparing go in long strides.
@@ -52,6 +55,8 @@ pub struct VerifyPlan {
     pub state_to_load: Option<PathBuf>,
     /// The saved state covers writes up to the last sync only.
     pub state_up_to_sync: bool,
+    /// Where the ledger goes.
+    pub ledger: Option<LedgerPlace>,
     /// Where miscompares are listed.
     pub miscompare_file: PathBuf,
 }
@@ -120,8 +125,34 @@ pub(crate) fn verify_plan(
         state_to_save: (options.verify_state_save && writes && !options.verify_only).then(|| state.clone()),
         state_to_load: options.verify_state_load.then_some(state),
         state_up_to_sync: options.verify_policy == VerifyPolicy::Fsynced,
+        ledger: options.verify_ledger.clone().map(|place| match place {
+            LedgerPlace::File(path) => LedgerPlace::File(beside(&path).to_string_lossy().into_owned()),
+            LedgerPlace::Tcp(address) => LedgerPlace::Tcp(address),
+        }),
         miscompare_file: beside(&format!("local-{name}-{index}-miscompares.jsonl")),
     }))
+}
+
+/// Clones that name the same file for their ledgers get one each: the number of the clone is added to its name.
+pub(crate) fn number_ledgers(workers: &mut [WorkerPlan]) {
+    let mut named = BTreeMap::new();
+    for worker in workers.iter() {
+        if let Some(LedgerPlace::File(path)) = ledger_of(worker) {
+            *named.entry(path.clone()).or_insert(0) += 1;
+        }
+    }
+    for worker in workers {
+        let number = worker.thread_number;
+        if let Some(VerifyPlan { ledger: Some(LedgerPlace::File(path)), .. }) = &mut worker.verify
+            && named.get(path).is_some_and(|count| *count > 1)
+        {
+            path.push_str(&format!(".{number}"));
+        }
+    }
+}
+
+fn ledger_of(worker: &WorkerPlan) -> Option<&LedgerPlace> {
+    worker.verify.as_ref()?.ledger.as_ref()
 }
 
 fn cpus(list: &value::CpuList) -> Vec<u32> {

@@ -65,6 +65,7 @@ const RULES: &[Rule] = &[
     buffers::check_working_set,
     buffers::note_overruled,
     verification::check_pattern,
+    verification::check_ledger,
     verification::fit_interval,
     verification::check_header_place,
     verification::turn_checks_off,

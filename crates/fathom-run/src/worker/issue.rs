@@ -241,7 +241,7 @@ impl<E: Engine> Worker<'_, E> {
             None => (0, 0),
         };
         if let Some(verifier) = &mut self.verifier {
-            verifier.sync_begins();
+            verifier.sync_begins(slot, operation, file);
         }
         self.units[slot as usize].aim_sync(operation, file, offset, length, start);
         Io {

@@ -42,6 +42,7 @@ use fathom_sys::clock::{Clock, monotonic_ns};
 use fathom_sys::memory::Mapping;
 use fathom_sys::usage::Usage;
 use fathom_sys::{Errno, clock, futex};
+use fathom_verify::ledger::SyncKind;
 use flow::Flow;
 use issue::Next;
 use latency_target::LatencySearch;
@@ -230,6 +231,7 @@ impl<E: Engine> Worker<'_, E> {
         if !is_synced {
             self.final_sync();
         }
+        self.close_ledger();
         let end_ns = monotonic_ns();
         self.block.end_ns.store(end_ns, Relaxed);
         if let Some(log) = &self.log {
@@ -323,13 +325,16 @@ impl<E: Engine> Worker<'_, E> {
             return;
         }
         self.context.set_stage(Stage::FinalSync);
-        for file in self.files.list.iter().filter(|file| file.fd >= 0) {
-            let result = if options.end_syncfs {
-                fathom_sys::file::sync_file_system(file.fd)
-            } else {
-                fathom_sys::file::sync(file.fd)
-            };
-            if let Err(errno) = result {
+        let (kind, sync): (SyncKind, fn(RawFd) -> Result<(), Errno>) = match options.end_syncfs {
+            true => (SyncKind::FileSystem, fathom_sys::file::sync_file_system),
+            false => (SyncKind::Sync, fathom_sys::file::sync),
+        };
+        for index in 0..self.files.list.len() {
+            let fd = self.files.list[index].fd;
+            if fd < 0 {
+                continue;
+            }
+            if let Err(errno) = self.sync_recorded(kind, index as u32, || sync(fd)) {
                 self.context.fail(errno.0, &format!("file:ioengines.c, func=fsync, error={errno}"));
             }
         }

@@ -54,8 +54,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
     let engine: E = engine(context, &setup)?;
     let regions = regions(&files);
     let targets = Targets::new(plan.target_plan.clone(), &regions, seeds.clone());
-    let available = regions.iter().fold(0, |sum, region| u64::saturating_add(sum, region.size));
-    let verifier = Verifier::of(context, &seeds, &targets, available)?.map(Box::new);
+    let verifier = Verifier::of(context, &seeds, &targets, &files)?.map(Box::new);
     let in_bytes = files.zone_size().map(|zone_size| in_bytes(job, zone_size));
     let amounts = in_bytes.as_ref().unwrap_or(job);
     let budget = Budget::new(plan, amounts, bytes_of_a_pass(context, &regions)?);

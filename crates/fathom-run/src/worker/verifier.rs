@@ -4,12 +4,14 @@
 //! ([`Verifier::begin`]), an I/O has ended ([`Worker::settle_verified`]). Everything else happens here.
 
 mod findings;
+mod ledger;
 mod saved;
 mod threads;
 
 use super::issue::Next;
 use super::{Worker, WorkerContext};
-use crate::engine::Engine;
+use crate::engine::{Engine, OpenFile};
+use crate::files::open::OpenFiles;
 use crate::message::Message;
 use crate::random::{SeedUse, Seeds, Taus88};
 use crate::region::Stage;
@@ -20,8 +22,10 @@ use crate::verify::VerifyPlan;
 use crate::verify::history::{History, Record, State};
 use fathom_sys::clock::monotonic_ns;
 use fathom_verify::check::{Reading, check};
+use fathom_verify::ledger::SyncKind;
 use fathom_verify::stamp::{Write, stamp};
 use findings::Findings;
+use ledger::Ledger;
 use saved::Limit;
 use std::collections::VecDeque;
 use threads::{Checkers, Task};
@@ -96,6 +100,8 @@ pub(super) struct Verifier<'a> {
     bytes_read_back: u64,
     limit: Option<Limit>,
     findings: Findings<'a>,
+    /// With `verify_ledger`.
+    ledger: Option<Ledger>,
     checkers: Option<Checkers>,
     /// With `experimental_verify`: how the pass began.
     start_of_pass: Option<Box<StartOfPass>>,
@@ -119,7 +125,7 @@ impl<'a> Verifier<'a> {
         context: &WorkerContext<'a>,
         seeds: &Seeds,
         targets: &Targets,
-        available: u64,
+        files: &OpenFiles,
     ) -> Option<Option<Verifier<'a>>> {
         let worker_plan = context.worker_plan();
         let Some(plan) = &worker_plan.verify else { return Some(None) };
@@ -127,6 +133,8 @@ impl<'a> Verifier<'a> {
             Some(path) => Some(Limit::load(context, path)?),
             None => None,
         };
+        let ledger = Ledger::of(context, plan, files)?;
+        let available = files.list.iter().fold(0, |sum, file| u64::saturating_add(sum, file.size));
         let interval = plan.rule.interval.unwrap_or(0);
         let smallest = worker_plan.target_plan.smallest_length();
         let keeps = plan.reads_back && !plan.regenerates && !plan.only_checks;
@@ -153,6 +161,7 @@ impl<'a> Verifier<'a> {
             bytes_read_back: 0,
             limit,
             findings: Findings::new(context, plan),
+            ledger,
             checkers: match plan.threads {
                 0 => None,
                 count => Some(Checkers::start(count, plan)),
@@ -247,6 +256,9 @@ impl<'a> Verifier<'a> {
                 let record = new_record(&mut self.generator, &mut self.number, target);
                 stamp(&self.plan.rule, buffer, &record.write(self.thread));
                 *load = Load::Write(record);
+                if let Some(ledger) = &mut self.ledger {
+                    ledger.write_begins(slot, &record);
+                }
                 return true;
             }
             None if target.direction == Direction::Read && !self.plan.writes => Load::CheckItself,
@@ -256,6 +268,11 @@ impl<'a> Verifier<'a> {
             }
             None => Load::Other,
         };
+        if let Some(ledger) = &mut self.ledger
+            && target.direction == Direction::Trim
+        {
+            ledger.trim_begins(slot, target);
+        }
         false
     }
 
@@ -288,7 +305,10 @@ impl<'a> Verifier<'a> {
     }
 
     /// A sync begins: what has ended is safe once it is done.
-    pub(super) fn sync_begins(&mut self) {
+    pub(super) fn sync_begins(&mut self, slot: u32, operation: Operation, file: u32) {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.sync_begins(slot, operation, file);
+        }
         let on_their_way = self.loads.iter().filter_map(|load| match load {
             Load::Write(record) => Some(record.number),
             _ => None,
@@ -303,6 +323,9 @@ impl<'a> Verifier<'a> {
 
     /// An I/O failed: nobody knows what is in its place now.
     pub(super) fn failed(&mut self, slot: u32) {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.ended(slot, false);
+        }
         if let Some((file, offset, length)) = std::mem::take(&mut self.loads[slot as usize]).changes() {
             self.history.forget(file, offset, length);
             if let Some(pass) = &mut self.start_of_pass {
@@ -314,6 +337,9 @@ impl<'a> Verifier<'a> {
     /// A place was emptied behind the back of the writes that are remembered.
     pub(super) fn emptied(&mut self, file: u32, offset: u64, length: u64) {
         const PART: u64 = 1 << 30;
+        if let Some(ledger) = &mut self.ledger {
+            ledger.emptied(file, offset, length);
+        }
         for start in (offset..offset + length).step_by(PART as usize) {
             let part = PART.min(offset + length - start) as u32;
             self.history.forget(file as u16, start, part);
@@ -489,10 +515,15 @@ impl<E: Engine> Worker<'_, E> {
         if self.job.io_type.direct || !self.job.io_type.invalidate {
             return;
         }
-        for file in self.files.list.iter().filter(|file| file.fd >= 0 && !file.is_block_device) {
+        for index in 0..self.files.list.len() {
+            let OpenFile { fd, is_block_device, start, size, .. } = self.files.list[index];
+            if fd < 0 || is_block_device {
+                continue;
+            }
             // Both only help: a check of cached data is a check as well.
-            let _ = fathom_sys::file::sync_data(file.fd);
-            let _ = fathom_sys::file::advise(file.fd, file.start, file.size, libc::POSIX_FADV_DONTNEED);
+            let sync = || fathom_sys::file::sync_data(fd);
+            let _ = self.sync_recorded(SyncKind::DataSync, index as u32, sync);
+            let _ = fathom_sys::file::advise(fd, start, size, libc::POSIX_FADV_DONTNEED);
         }
     }
 
@@ -501,6 +532,9 @@ impl<E: Engine> Worker<'_, E> {
     #[inline(never)]
     pub(super) fn settle_verified(&mut self, slot: u32, unit: &Unit) {
         let Some(mut verifier) = self.verifier.take() else { return };
+        if let Some(ledger) = &mut verifier.ledger {
+            ledger.ended(slot, true);
+        }
         let load = std::mem::take(&mut verifier.loads[slot as usize]);
         match load {
             Load::Write(record) => verifier.written(record),
@@ -512,6 +546,7 @@ impl<E: Engine> Worker<'_, E> {
             Load::Other | Load::OwnTrim(_) => {}
         }
         self.verifier = Some(verifier);
+        self.follow_ledger();
     }
 
     fn check_read(&mut self, verifier: &mut Verifier<'_>, slot: u32, unit: &Unit, record: Option<Record>) {

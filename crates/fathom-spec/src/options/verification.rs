@@ -1,7 +1,7 @@
 //! Checking that the data read is the data written.
 
 use crate::definition::{Bounds, choices, options};
-use crate::value::{CpuList, Pattern};
+use crate::value::{CpuList, LedgerPlace, Pattern};
 
 choices! {
     /// How data is checked.
@@ -141,6 +141,12 @@ options! {
         parent: Some("verify"),
         unlisted: true,
     };
+
+    /// Keep a ledger of what is issued, acknowledged and synced: a file, or tcp:HOST:PORT
+    ///
+    /// After a crash, `fathom ledger check` says which writes the storage had promised and did not keep. The file must not lie
+    /// on the storage under test.
+    Built Text verify_ledger: Option<LedgerPlace>, { parent: Some("verify"), unlisted: true };
 
     /// Share of verify blocks to trim
     Built Int trim_percentage: u32 = "0", { bounds: Bounds::between(0.0, 100.0), parent: Some("verify") };

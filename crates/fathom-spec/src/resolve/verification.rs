@@ -34,6 +34,31 @@ pub(super) fn check_pattern(job: &mut JobSpec, review: &mut Review<'_>) -> Resul
     ))
 }
 
+/// A ledger needs blocks that tell which write they are of, and files that stay.
+pub(super) fn check_ledger(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let Some(place) = &job.verification.verify_ledger else { return Ok(()) };
+    let problem = match job.verification.verify {
+        VerifyMethod::None => "has to say with verify= how blocks are made, for example verify=crc32c",
+        VerifyMethod::Pattern | VerifyMethod::Null => {
+            "needs a kind of verify with headers, for example verify=crc32c: without, all writes look the same"
+        }
+        _ if job.file.unlink_each_loop => {
+            "cannot go together with unlink_each_loop, which takes the data away"
+        }
+        _ if !writes(job) || job.verification.verify_only => {
+            let name = &job.name;
+            review.note(format!("fathom: job {name}: verify_ledger has no effect: the job writes nothing"));
+            return Ok(());
+        }
+        _ => return Ok(()),
+    };
+    Err(review.refuse(
+        &job.origin,
+        format!("fathom: verify_ledger={place} cannot be kept"),
+        format!("job {}: a job with verify_ledger {problem}", job.name),
+    ))
+}
+
 /// `verify_interval` must divide every block that is written or read.
 pub(super) fn fit_interval(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if !verifies(job) {
@@ -211,6 +236,18 @@ mod tests {
         assert!(lines("--bs=4k --verify=md5 --verify_offset=50").contains("inside the verify header"));
         assert!(lines("--bs=4k --verify=pattern").contains("needs verify_pattern"));
         assert!(lines("--bs=4k --verify=md5 --time_based --runtime=5").contains("will never start"));
+    }
+
+    #[test]
+    fn ledgers_need_headers_and_files_that_stay() {
+        let lines = |words: &str| {
+            job(&format!("--name=a --rw=write --size=1m --verify_ledger=/l {words}")).1.join("\n")
+        };
+        assert!(lines("").contains("has to say with verify= how"));
+        assert!(lines("--verify=pattern --verify_pattern=1").contains("look the same"));
+        assert!(lines("--verify=md5 --unlink_each_loop=1").contains("takes the data away"));
+        assert!(lines("--verify=md5 --verify_only").contains("has no effect"));
+        assert_eq!(lines("--verify=md5"), "");
     }
 
     #[test]

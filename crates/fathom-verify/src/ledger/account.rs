@@ -97,7 +97,8 @@ impl Account {
             Record::Start(_) => return Err("two ledgers lie behind each other in one file".to_owned()),
             Record::Issued(issued) => {
                 known(issued.file)?;
-                if issued.offset.checked_add(issued.length).is_none() || issued.length > u64::from(u32::MAX) {
+                let is_too_long = issued.length > u64::from(u32::MAX) && !issued.discards;
+                if issued.offset.checked_add(issued.length).is_none() || is_too_long {
                     return Err(format!(
                         "write {} has an impossible place: the ledger is damaged",
                         issued.number

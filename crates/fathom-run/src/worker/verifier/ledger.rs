@@ -1,0 +1,287 @@
+//! Keeping the ledger of a worker: a record before each write, trim and sync is handed over, and one when it has ended.
+//!
+//! Each record is given to the kernel at once, so that a worker that is killed loses none.
+
+use super::{Verifier, Worker, WorkerContext};
+use crate::engine::Engine;
+use crate::files::open::OpenFiles;
+use crate::files::{FileEntry, FileKind};
+use crate::message::Message;
+use crate::target::Target;
+use crate::unit::Operation;
+use crate::verify::VerifyPlan;
+use crate::verify::history::Record as Written;
+use fathom_spec::options::io_type::SyncMode;
+use fathom_spec::value::LedgerPlace;
+use fathom_sys::Errno;
+use fathom_sys::clock::{clock_ns, monotonic_ns};
+use fathom_verify::ledger::record::{Issued, Record, Start, SyncKind};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// Room for the records of one moment.
+const BUFFER: usize = 4096;
+
+/// The ledger of one worker.
+pub(super) struct Ledger {
+    sink: Box<dyn Write>,
+    place: String,
+    buffer: Vec<u8>,
+    /// Numbers of what the slots carry.
+    open: Box<[Option<u64>]>,
+    next_id: u64,
+    /// Why nothing more can be written.
+    problem: Option<io::Error>,
+}
+
+impl Ledger {
+    /// Begins the ledger that the plan asks for, if it does; an error is told and stored.
+    pub(super) fn of(
+        context: &WorkerContext<'_>,
+        plan: &VerifyPlan,
+        files: &OpenFiles,
+    ) -> Option<Option<Ledger>> {
+        let Some(place) = plan.ledger.as_ref().filter(|_| plan.writes && !plan.only_checks) else {
+            return Some(None);
+        };
+        match Ledger::begin(context, plan, place, files) {
+            Ok(ledger) => Some(Some(ledger)),
+            Err(reason) => {
+                let job = &context.job().name;
+                context.messages.send(&Message::Error(format!(
+                    "fathom: job {job}: the ledger {place} cannot be kept: {reason}"
+                )));
+                context.fail(libc::EINVAL, "file:verify.c, func=verify_ledger, error=Invalid argument");
+                None
+            }
+        }
+    }
+
+    fn begin(
+        context: &WorkerContext<'_>,
+        plan: &VerifyPlan,
+        place: &LedgerPlace,
+        files: &OpenFiles,
+    ) -> Result<Ledger, String> {
+        let (worker, job) = (context.worker_plan(), context.job());
+        let start = Start {
+            job: job.name.clone(),
+            clone: worker.thread_number as u16,
+            files: files.entries().iter().map(absolute_name).collect(),
+            rule: plan.rule.clone(),
+            // What is written to a mapping is not durable before it is synced, however the file is open.
+            durable_at_once: job.io_type.sync != SyncMode::None && job.engine.ioengine.name != "mmap",
+            boot_id: boot_id()?,
+            time_ns: monotonic_ns(),
+            time_of_day_ms: clock_ns(libc::CLOCK_REALTIME).unwrap_or(0) / 1_000_000,
+        };
+        let mut ledger = Ledger {
+            sink: sink(place, files.entries())?,
+            place: place.to_string(),
+            buffer: Vec::with_capacity(BUFFER),
+            open: vec![None; worker.depth as usize].into_boxed_slice(),
+            next_id: 0,
+            problem: None,
+        };
+        ledger.add(&Record::Start(Box::new(start)));
+        match ledger.problem {
+            Some(error) => Err(error.to_string()),
+            None => Ok(ledger),
+        }
+    }
+
+    /// A write is about to be handed over.
+    pub(super) fn write_begins(&mut self, slot: u32, written: &Written) {
+        let (id, file) = (self.take_id(slot), u32::from(written.file));
+        self.add(&Record::Issued(Issued {
+            id,
+            number: written.number,
+            seed: written.seed,
+            file,
+            offset: written.offset,
+            length: u64::from(written.length),
+            time_ns: written.time_ns,
+            discards: false,
+        }));
+    }
+
+    /// A trim is about to be handed over.
+    pub(super) fn trim_begins(&mut self, slot: u32, target: Target) {
+        let id = self.take_id(slot);
+        self.discard(id, target.file, target.offset, u64::from(target.length));
+    }
+
+    /// A zone was reset.
+    pub(super) fn emptied(&mut self, file: u32, offset: u64, length: u64) {
+        let id = self.new_id();
+        self.discard(id, file, offset, length);
+        self.add(&Record::Ended { id, time_ns: monotonic_ns(), is_well: true });
+    }
+
+    fn discard(&mut self, id: u64, file: u32, offset: u64, length: u64) {
+        let time_ns = monotonic_ns();
+        let (number, seed, discards) = (0, 0, true);
+        self.add(&Record::Issued(Issued { id, number, seed, file, offset, length, time_ns, discards }));
+    }
+
+    /// A sync is about to be handed over.
+    pub(super) fn sync_begins(&mut self, slot: u32, operation: Operation, file: u32) {
+        let id = self.take_id(slot);
+        let kind = match operation {
+            Operation::Sync => SyncKind::Sync,
+            Operation::DataSync => SyncKind::DataSync,
+            _ => SyncKind::Range,
+        };
+        self.add(&Record::SyncBegun { id, kind, file, time_ns: monotonic_ns() });
+    }
+
+    /// Does a sync outside the loop.
+    fn around_sync<T>(
+        &mut self,
+        kind: SyncKind,
+        file: u32,
+        sync: impl FnOnce() -> Result<T, Errno>,
+    ) -> Result<T, Errno> {
+        let id = self.new_id();
+        self.add(&Record::SyncBegun { id, kind, file, time_ns: monotonic_ns() });
+        let result = sync();
+        self.add(&Record::Ended { id, time_ns: monotonic_ns(), is_well: result.is_ok() });
+        result
+    }
+
+    /// What a slot carries has ended, well or not. Reads are not recorded.
+    pub(super) fn ended(&mut self, slot: u32, is_well: bool) {
+        if let Some(id) = self.open[slot as usize].take() {
+            self.add(&Record::Ended { id, time_ns: monotonic_ns(), is_well });
+        }
+    }
+
+    /// The job has ended.
+    fn close(&mut self) {
+        self.add(&Record::JobEnded { time_ns: monotonic_ns() });
+    }
+
+    fn new_id(&mut self) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        id
+    }
+
+    fn take_id(&mut self, slot: u32) -> u64 {
+        let id = self.new_id();
+        self.open[slot as usize] = Some(id);
+        id
+    }
+
+    fn add(&mut self, record: &Record) {
+        self.buffer.clear();
+        record.encode(&mut self.buffer);
+        // Behind a gap no record could be trusted.
+        if self.problem.is_none()
+            && let Err(error) = self.sink.write_all(&self.buffer)
+        {
+            self.problem = Some(error);
+        }
+    }
+}
+
+fn sink(place: &LedgerPlace, targets: &[FileEntry]) -> Result<Box<dyn Write>, String> {
+    match place {
+        LedgerPlace::File(path) => Ok(Box::new(create(Path::new(path), targets)?)),
+        LedgerPlace::Tcp(address) => {
+            let stream = TcpStream::connect(address.as_str()).map_err(|error| {
+                format!("{error}; start `fathom ledger receive --listen={address} FILE` there first")
+            })?;
+            stream.set_nodelay(true).map_err(|error| error.to_string())?;
+            Ok(Box::new(stream))
+        }
+    }
+}
+
+fn create(path: &Path, targets: &[FileEntry]) -> Result<File, String> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let metadata = std::fs::metadata(directory).map_err(|error| {
+        format!("{}: {error}; make the directory first, outside the storage under test", directory.display())
+    })?;
+    if let Some(target) = targets.iter().find(|target| device_below(target) == Some(metadata.dev())) {
+        return Err(format!(
+            "it would lie on the storage under test, which {} is on too; name a file on another file system, or \
+             tcp:HOST:PORT",
+            target.name()
+        ));
+    }
+    OpenOptions::new().append(true).create_new(true).open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            "the file exists; a ledger is evidence and not overwritten: remove it, or name another".to_owned()
+        }
+        _ => error.to_string(),
+    })
+}
+
+/// The device that holds the data of a target.
+fn device_below(target: &FileEntry) -> Option<u64> {
+    let metadata = std::fs::metadata(&target.path).ok()?;
+    match target.kind {
+        FileKind::Block => Some(metadata.rdev()),
+        FileKind::Regular => Some(metadata.dev()),
+        FileKind::Character | FileKind::None => None,
+    }
+}
+
+/// The check may be run in another directory.
+fn absolute_name(entry: &FileEntry) -> String {
+    std::path::absolute(&entry.path).unwrap_or_else(|_| entry.path.clone()).to_string_lossy().into_owned()
+}
+
+fn boot_id() -> Result<String, String> {
+    const PATH: &str = "/proc/sys/kernel/random/boot_id";
+    let text = std::fs::read_to_string(PATH).map_err(|error| format!("{PATH}: {error}; mount /proc"))?;
+    Ok(text.trim().to_owned())
+}
+
+impl<E: Engine> Worker<'_, E> {
+    /// Syncs a file outside the loop, and records that.
+    pub(in crate::worker) fn sync_recorded(
+        &mut self,
+        kind: SyncKind,
+        file: u32,
+        sync: impl FnOnce() -> Result<(), Errno>,
+    ) -> Result<(), Errno> {
+        match ledger_of(&mut self.verifier) {
+            Some(ledger) => ledger.around_sync(kind, file, sync),
+            None => sync(),
+        }
+    }
+
+    /// Ends the job when its ledger cannot be written any more: a check would miss promises.
+    pub(in crate::worker) fn follow_ledger(&mut self) {
+        let Some(ledger) = ledger_of(&mut self.verifier) else { return };
+        let Some(error) = &ledger.problem else { return };
+        if self.stopping {
+            return;
+        }
+        self.stopping = true;
+        self.context.messages.send(&Message::Error(format!(
+            "fathom: job {}: the ledger {} cannot be written any more: {error}; the job ends here, and what the ledger has can \
+             be checked",
+            self.job.name, ledger.place
+        )));
+        let errno = Errno(error.raw_os_error().unwrap_or(libc::EIO));
+        self.context.fail(errno.0, &format!("file:verify.c, func=verify_ledger, error={errno}"));
+    }
+
+    /// The last record.
+    pub(in crate::worker) fn close_ledger(&mut self) {
+        if let Some(ledger) = ledger_of(&mut self.verifier) {
+            ledger.close();
+        }
+        self.follow_ledger();
+    }
+}
+
+fn ledger_of<'a>(verifier: &'a mut Option<Box<Verifier<'_>>>) -> Option<&'a mut Ledger> {
+    verifier.as_mut().and_then(|verifier| verifier.ledger.as_mut())
+}
