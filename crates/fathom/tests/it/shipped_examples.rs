@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Examples that no run can be made of: for engines that fio itself loads from outside or has dropped, for a second NUMA node,
 /// or with blanks to be filled in.
-const NEED_MORE: [&str; 9] = [
+const NEED_MORE: [&str; 10] = [
     "cpp_null",
     "librpma_apm-client",
     "librpma_apm-server",
@@ -18,6 +18,8 @@ const NEED_MORE: [&str; 9] = [
     "numa",
     "pmemblk",
     "xnvme-compare",
+    // Takes its words from the environment.
+    "xnvme-zoned",
     // Fifty thousand loops.
     "fsx",
 ];
@@ -50,12 +52,15 @@ fn reduced(job: &str, directory: &Path) -> String {
                 format!("{name}=0")
             }
             "ss_dur" | "steadystate_duration" => format!("{name}=2s"),
-            "zonesize" | "zoneskip" | "zonerange" => format!("{name}=64k"),
+            "zonesize" | "zoneskip" | "zonerange" => format!("{name}=512k"),
             "numjobs" => "numjobs=2".to_owned(),
             "rate" => "rate=1m".to_owned(),
             "rate_iops" => "rate_iops=1000".to_owned(),
             // Without a device there is no end to what it would fill.
-            "fill_device" | "rate_min" | "latency_target" => continue,
+            "fill_device" => "size=1m".to_owned(),
+            "offset" if !value.ends_with('k') => "offset=0".to_owned(),
+            "offset_increment" => "offset_increment=256k\nsize=256k".to_owned(),
+            "rate_min" | "latency_target" => continue,
             _ => line.to_owned(),
         };
         lines.push(near);
