@@ -16,6 +16,7 @@ mod halve_bins;
 mod histogram_summary;
 mod input;
 mod latency_csv;
+mod ledger;
 mod log_summary;
 mod trace_to_job;
 mod verify_state;
@@ -46,7 +47,7 @@ pub struct Tool {
     pub help: &'static str,
     /// The work, as a subcommand.
     pub run: ToolMain,
-    /// fio's programs that it stands in for.
+    /// fio's programs that it stands in for, if there are any.
     pub fio_programs: &'static [FioProgram],
 }
 
@@ -67,6 +68,7 @@ pub const TOOLS: &[Tool] = &[
     dedupe::TOOL,
     distribution::TOOL,
     verify_state::TOOL,
+    ledger::TOOL,
     trace_to_job::TOOL,
 ];
 
@@ -126,7 +128,9 @@ pub fn listing() -> String {
     for tool in TOOLS {
         text.push_str(&format!("  {:<18} {}\n", tool.name, tool.summary));
         let names: Vec<&str> = tool.fio_programs.iter().map(|program| program.name).collect();
-        text.push_str(&format!("  {:<18} as fio's {}\n", "", names.join(", ")));
+        if !names.is_empty() {
+            text.push_str(&format!("  {:<18} as fio's {}\n", "", names.join(", ")));
+        }
     }
     text.push_str("\nA link to fathom under one of fio's names takes that program's options.\n");
     text

@@ -42,6 +42,8 @@ pub enum CheckError {
 /// What was found, over all files.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Outcome {
+    /// How many writes of each ledger are promised.
+    pub promised_writes: Vec<u64>,
     /// Bytes for which something was promised, and which were checked.
     pub bytes_checked: u64,
     /// Bytes that were written and not promised.
@@ -121,10 +123,13 @@ pub fn check(
     until: Option<u64>,
     mut read: impl FnMut(usize, u64, &mut [u8]) -> Result<usize, ReadError>,
 ) -> Result<Outcome, CheckError> {
-    let mut outcome = Outcome::default();
+    let mut outcome = Outcome { promised_writes: vec![0; accounts.len()], ..Outcome::default() };
     for (index, file) in files.iter().enumerate() {
         check_boots(accounts, file)?;
         let mut claims = claims(accounts, &file.members, after, until.unwrap_or(u64::MAX));
+        for claim in claims.iter().filter(|claim| claim.promise.is_some()) {
+            outcome.promised_writes[claim.ledger] += 1;
+        }
         let open_ended = |&(ledger, _): &(usize, u32)| until.is_none() && !accounts[ledger].is_complete;
         let mut judge = Judge {
             accounts,

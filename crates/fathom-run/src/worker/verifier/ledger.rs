@@ -208,7 +208,7 @@ fn create(path: &Path, targets: &[FileEntry]) -> Result<File, String> {
     })?;
     if let Some(target) = targets.iter().find(|target| device_below(target) == Some(metadata.dev())) {
         return Err(format!(
-            "it would lie on the storage under test, which {} is on too; name a file on another file system, or \
+            "it would lie on the same storage as {}, which is under test; name a file on another file system, or \
              tcp:HOST:PORT",
             target.name()
         ));

@@ -1,0 +1,265 @@
+//! Checks files against the ledgers of those who wrote them.
+
+use super::broken::{tell, times};
+use super::{BROKEN, accounts};
+use crate::arguments::Format;
+use crate::failure::Failure;
+use crate::{Streams, arguments};
+use fathom_verify::ledger::{Account, After, CheckError, FileToCheck, Outcome, ReadError, check};
+use lexopt::Arg::{Long, Value};
+use serde_json::json;
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Broken promises that are told one by one in text.
+const MOST_TOLD: usize = 100;
+
+pub(super) fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
+    let options = Options::parse(words)?;
+    let accounts = accounts(&options.ledgers)?;
+    let files = files_to_check(&accounts, &options.moved)?;
+    let mut opened: Vec<Option<File>> = files.iter().map(|_| None).collect();
+    let read = |index: usize, offset: u64, buffer: &mut [u8]| {
+        let file = match &mut opened[index] {
+            Some(file) => file,
+            none => none.insert(open(&files[index].name)?),
+        };
+        read_at(file, offset, buffer)
+    };
+    let outcome = check(&accounts, &files, options.after, options.until, read)
+        .map_err(|error| Failure::new(explained(&error, &options.ledgers)))?;
+    match options.format {
+        Format::Json => write_json(&options, &accounts, &outcome, streams)?,
+        Format::Text | Format::Csv => write_text(&options, &accounts, &outcome, streams)?,
+    }
+    Ok(if outcome.broken_count > 0 { BROKEN } else { 0 })
+}
+
+struct Options {
+    after: After,
+    until: Option<u64>,
+    moved: Vec<String>,
+    format: Format,
+    ledgers: Vec<PathBuf>,
+}
+
+impl Options {
+    fn parse(words: &[OsString]) -> Result<Options, Failure> {
+        let mut options = Options {
+            after: After::PowerCut,
+            until: None,
+            moved: Vec::new(),
+            format: Format::Text,
+            ledgers: Vec::new(),
+        };
+        let mut parser = lexopt::Parser::from_args(words);
+        while let Some(word) = parser.next()? {
+            match word {
+                Long("after") => {
+                    let choices = [("power-cut", After::PowerCut), ("kill", After::Kill)];
+                    options.after = arguments::choice(&mut parser, "--after", &choices)?;
+                }
+                Long("until") => options.until = Some(arguments::number(&mut parser, "--until", 0)?),
+                Long("file") => {
+                    let moved = arguments::text(&mut parser, "--file")?;
+                    if !moved.contains('=') {
+                        return Err(Failure::new(format!(
+                            "--file: `{moved}` is not RECORDED=ACTUAL, the name in the ledger and where the file is now"
+                        )));
+                    }
+                    options.moved.push(moved);
+                }
+                Long("format") => {
+                    options.format = arguments::format(&mut parser, &[Format::Text, Format::Json])?;
+                }
+                Value(file) => options.ledgers.push(file.into()),
+                other => return Err(other.unexpected().into()),
+            }
+        }
+        options.ledgers = arguments::some_files(options.ledgers)?;
+        Ok(options)
+    }
+}
+
+/// The files of all ledgers, each once.
+fn files_to_check(accounts: &[Account], moved: &[String]) -> Result<Vec<FileToCheck>, Failure> {
+    let mut files: Vec<FileToCheck> = Vec::new();
+    let mut known = HashMap::new();
+    let mut is_used = vec![false; moved.len()];
+    for (ledger, account) in accounts.iter().enumerate() {
+        for (number, recorded) in account.start.files.iter().enumerate() {
+            let place = moved.iter().position(|moved| actual_name(moved, recorded).is_some());
+            let mut name = recorded.clone();
+            if let Some(index) = place {
+                is_used[index] = true;
+                name = actual_name(&moved[index], recorded).unwrap_or_default().to_owned();
+            }
+            let member = (ledger, number as u32);
+            // Several names may lead to one file.
+            let real = std::fs::canonicalize(&name).unwrap_or_else(|_| PathBuf::from(&name));
+            let index = *known.entry(real).or_insert(files.len());
+            match files.get_mut(index) {
+                Some(file) => file.members.push(member),
+                None => files.push(FileToCheck { name, members: vec![member] }),
+            }
+        }
+    }
+    match is_used.iter().position(|used| !used) {
+        Some(index) => Err(Failure::new(format!(
+            "--file={}: no ledger has a file of that name; they have {}",
+            moved[index],
+            accounts.iter().flat_map(|account| &account.start.files).cloned().collect::<Vec<_>>().join(", ")
+        ))),
+        None => Ok(files),
+    }
+}
+
+fn actual_name<'a>(moved: &'a str, recorded: &str) -> Option<&'a str> {
+    moved.strip_prefix(recorded)?.strip_prefix('=')
+}
+
+fn open(name: &str) -> Result<File, ReadError> {
+    File::open(name).map_err(|error| {
+        ReadError::Unusable(format!(
+            "{name}: {error}; mount what it lies on, or say with --file={name}=ACTUAL where it is now. If it is gone for good, so \
+             is all that was promised for it"
+        ))
+    })
+}
+
+/// Reads as much as there is.
+fn read_at(file: &File, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadError> {
+    let mut done = 0;
+    while done < buffer.len() {
+        match file.read_at(&mut buffer[done..], offset + done as u64) {
+            Ok(0) => break,
+            Ok(count) => done += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(ReadError::Unreadable(error.to_string())),
+        }
+    }
+    Ok(done)
+}
+
+fn explained(error: &CheckError, ledgers: &[PathBuf]) -> String {
+    match error {
+        CheckError::Unusable(reason) => reason.clone(),
+        CheckError::Boots { file, ledgers: (first, second) } => format!(
+            "{} and {} both tell of {file}, but are of different boots of the machine, so nobody knows which write came first; \
+             check each by itself if the other's run has not touched the file since",
+            ledgers[*first].display(),
+            ledgers[*second].display()
+        ),
+    }
+}
+
+/// What a ledger has, in figures.
+fn figures(path: &Path, account: &Account, promised: u64, until: Option<u64>) -> serde_json::Value {
+    let until = until.unwrap_or(u64::MAX);
+    let is_past = |time_ns: u64| time_ns <= until;
+    let writes = account.operations.iter().filter(|operation| !operation.issued.discards);
+    let ended = |wanted: bool| {
+        let is_it = |operation: &&fathom_verify::ledger::account::Operation| {
+            operation.end.is_some_and(|end| end.is_well == wanted && is_past(end.time_ns))
+        };
+        writes.clone().filter(is_it).count()
+    };
+    let synced = |sync: &&fathom_verify::ledger::account::Sync| {
+        sync.kind.makes_durable() && sync.end.is_some_and(|end| end.is_well && is_past(end.time_ns))
+    };
+    json!({
+        "ledger": path.display().to_string(),
+        "job": account.start.job,
+        "clone": account.start.clone,
+        "writes_issued": writes.clone().filter(|write| is_past(write.issued.time_ns)).count(),
+        "writes_acknowledged": ended(true),
+        "writes_failed": ended(false),
+        "writes_promised": promised,
+        "syncs": account.syncs.iter().filter(synced).count(),
+        "job_ended": account.is_complete,
+        "last_record_ns": account.last_ns,
+        "bytes_ignored": account.bytes_ignored,
+    })
+}
+
+fn write_json(
+    options: &Options,
+    accounts: &[Account],
+    outcome: &Outcome,
+    streams: &mut Streams<'_>,
+) -> Result<(), Failure> {
+    let ledgers: Vec<_> = all_figures(options, accounts, outcome);
+    let document = json!({
+        "after": options.after,
+        "until_ns": options.until,
+        "kept": outcome.broken_count == 0,
+        "ledgers": ledgers,
+        "outcome": outcome,
+    });
+    writeln!(streams.out, "{document:#}")?;
+    Ok(())
+}
+
+fn all_figures(options: &Options, accounts: &[Account], outcome: &Outcome) -> Vec<serde_json::Value> {
+    let ledgers = options.ledgers.iter().zip(accounts).zip(&outcome.promised_writes);
+    ledgers.map(|((path, account), promised)| figures(path, account, *promised, options.until)).collect()
+}
+
+fn write_text(
+    options: &Options,
+    accounts: &[Account],
+    outcome: &Outcome,
+    streams: &mut Streams<'_>,
+) -> Result<(), Failure> {
+    let out = &mut *streams.out;
+    for (account, figures) in accounts.iter().zip(all_figures(options, accounts, outcome)) {
+        let end = if account.is_complete { "the job ended" } else { "the job was cut off" };
+        writeln!(
+            out,
+            "{}: job {}, clone {}: {} writes issued, {} acknowledged, {} failed, {} promised; {} syncs; {end}, last record at {}",
+            figures["ledger"].as_str().unwrap_or_default(),
+            account.start.job,
+            account.start.clone,
+            figures["writes_issued"],
+            figures["writes_acknowledged"],
+            figures["writes_failed"],
+            figures["writes_promised"],
+            figures["syncs"],
+            times(account.last_ns),
+        )?;
+        if account.bytes_ignored > 0 {
+            writeln!(out, "  its last {} bytes are no whole record and left out", account.bytes_ignored)?;
+        }
+    }
+    for broken in outcome.broken.iter().take(MOST_TOLD) {
+        tell(broken, accounts, out)?;
+    }
+    if outcome.broken_count > MOST_TOLD as u64 {
+        writeln!(out, "... and {} more; --format=json lists them", outcome.broken_count - MOST_TOLD as u64)?;
+    }
+    let Outcome { bytes_checked, places_checked, bytes_not_promised, .. } = outcome;
+    writeln!(
+        out,
+        "Checked {bytes_checked} bytes in {places_checked} places; for {bytes_not_promised} more bytes nothing was promised."
+    )?;
+    if outcome.places_mixed > 0 {
+        let mixed = outcome.places_mixed;
+        writeln!(
+            out,
+            "{mixed} places hold sectors of several writes, none older than the last promised: allowed."
+        )?;
+    }
+    if outcome.places_newer > 0 {
+        let newer = outcome.places_newer;
+        writeln!(out, "{newer} places hold data newer than the ledger, which lost its end: allowed.")?;
+    }
+    match outcome.broken_count {
+        0 => writeln!(out, "All promises were kept.")?,
+        count => writeln!(out, "{count} promises were broken.")?,
+    }
+    Ok(())
+}
