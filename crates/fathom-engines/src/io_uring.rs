@@ -118,6 +118,11 @@ impl Engine for IoUring {
     #[inline(always)]
     fn reap(&mut self, min: u32, out: &mut Completions) -> Result<(), Errno> {
         self.collect(out);
+        if min == 0 && out.is_empty() {
+            // The kernel lists what has ended when it is entered, and not before.
+            self.enter(0, 0)?;
+            self.collect(out);
+        }
         while out.len() < min as usize && out.room() > 0 {
             let wanted = min as usize - out.len();
             self.wait(wanted)?;

@@ -27,7 +27,11 @@ impl Engine for Mmap {
     const TRAITS: Traits = Traits { synchronous: true, diskless: false, uses_buffers: true };
 
     fn new(setup: &Setup<'_>) -> Result<Mmap, SetupError> {
-        let files = setup.files.iter().map(|file| map(setup.job, file)).collect::<Result<Vec<_>, _>>()?;
+        let files = setup
+            .files
+            .iter()
+            .map(|file| map(setup.job, file, setup.reads, setup.writes))
+            .collect::<Result<Vec<_>, _>>()?;
         Ok(Mmap { files, immediate: Immediate::new(setup), direct: setup.job.io_type.direct })
     }
 
@@ -75,12 +79,10 @@ impl Mmap {
     }
 }
 
-fn map(job: &JobSpec, file: &OpenFile) -> Result<MappedFile, SetupError> {
+fn map(job: &JobSpec, file: &OpenFile, reads: bool, writes: bool) -> Result<MappedFile, SetupError> {
     let page = page_size() as u64;
     let first = file.start / page * page;
     let length = file.start - first + file.size;
-    let reads = !matches!(job.io_type.rw.rw, Rw::Write | Rw::RandWrite);
-    let writes = !matches!(job.io_type.rw.rw, Rw::Read | Rw::RandRead);
     let huge_pages = job.private.mmap.thp.unwrap_or(0) != 0;
     let error = |errno| {
         SetupError::new(errno, "mmap")

@@ -4,6 +4,7 @@
 mod interval;
 mod job;
 mod layout;
+mod replay;
 mod steady;
 
 use crate::Format;
@@ -85,6 +86,10 @@ fn document(report: &RunReport, with_bins: bool) -> Object {
     }
     if !report.verification.is_empty() {
         object.add("fathom verify", report.verification.iter().map(verification).collect::<Vec<Object>>());
+    }
+    if !report.replays.is_empty() {
+        let replays = report.replays.iter().map(|entry| replay::object(entry, with_bins));
+        object.add("fathom replay", replays.collect::<Vec<Object>>());
     }
     if !report.notes.is_empty() {
         object.add("fathom notes", report.notes.iter().map(String::as_str).collect::<Vec<&str>>());

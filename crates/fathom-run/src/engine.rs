@@ -134,6 +134,10 @@ pub struct Setup<'a> {
     pub job: &'a JobSpec,
     /// Files, in the order of their indices.
     pub files: &'a [OpenFile],
+    /// Some I/O reads.
+    pub reads: bool,
+    /// Some I/O writes.
+    pub writes: bool,
     /// Units in flight at most.
     pub depth: u32,
     /// First byte of the buffer arena.

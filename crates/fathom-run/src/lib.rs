@@ -13,6 +13,7 @@ pub mod plan;
 pub mod priority;
 pub mod random;
 pub mod region;
+pub mod replay;
 pub mod supervisor;
 pub mod target;
 pub mod unit;

@@ -6,6 +6,7 @@ use crate::logs::{LogPlan, plan_logs};
 use crate::payload::{self, PayloadRule};
 use crate::priority::CommandPriorities;
 use crate::random::Seeds;
+use crate::replay::{ReplayPlan, ReplayPlanner};
 use crate::target::distribution::{DistributionRule, ZoneShare};
 use crate::target::file_choice::{FileOrder, FileRule};
 use crate::target::length::{LengthRule, WeightedSize};
@@ -69,21 +70,34 @@ pub struct WorkerPlan {
     pub logs: Option<LogPlan>,
     /// Verification of the data.
     pub verify: Option<VerifyPlan>,
+    /// The log whose I/O it does.
+    pub replay: Option<ReplayPlan>,
+    /// Where it records what it issues.
+    pub recording: Option<PathBuf>,
 }
 
 impl WorkerPlan {
     /// True when the job writes or trims.
     pub fn changes_data(&self) -> bool {
+        if let Some(replay) = &self.replay {
+            return replay.uses(1) || replay.uses(2);
+        }
         self.target_plan.directions != DirectionPlan::Read
     }
 
     /// True when the job reads.
     pub fn reads_data(&self) -> bool {
+        if let Some(replay) = &self.replay {
+            return replay.uses(0);
+        }
         matches!(self.target_plan.directions, DirectionPlan::Read | DirectionPlan::Mix(_))
     }
 
     /// True when the job writes.
     pub fn writes_data(&self) -> bool {
+        if let Some(replay) = &self.replay {
+            return replay.uses(1);
+        }
         !matches!(self.target_plan.directions, DirectionPlan::Read | DirectionPlan::Trim)
     }
 }
@@ -99,6 +113,7 @@ impl Plan {
             bandwidth_log: spec.program.bandwidth_log.as_ref().map(|prefix| beside(spec, prefix)),
         };
         let (mut group_id, mut stage) = (0, 0);
+        let mut replays = ReplayPlanner::default();
         for (index, job) in spec.jobs.iter().enumerate() {
             if index > 0 {
                 stage += u32::from(job.threads.stonewall);
@@ -107,11 +122,18 @@ impl Plan {
             let engine = job.engine.ioengine.name.as_str();
             let engine_traits = traits(engine).ok_or_else(|| format!("fio: engine {engine} not loadable"))?;
             let waits_for = waitee(spec, index, job)?;
-            let target_plan = target_plan(job);
-            let used = target_plan.directions.used();
-            let directions = std::array::from_fn(|direction| used.contains(&direction));
+            // Who only checks the jobs may do so where the logs are not.
+            let replays = if spec.program.parse_only {
+                Vec::new()
+            } else {
+                replays.plans(job, spec.program.readonly)?
+            };
             for subjob in 0..job.job_description.numjobs {
                 let thread_number = plan.workers.len() as u32 + 1;
+                let replay = replays.get(subjob as usize % replays.len().max(1)).cloned();
+                let readable = replay.as_ref().filter(|replay| replay.failure.is_none());
+                let target_plan = target_plan(job, readable);
+                let directions = directions_used(&target_plan, readable);
                 plan.workers.push(WorkerPlan {
                     job: index,
                     thread_number,
@@ -135,6 +157,8 @@ impl Plan {
                         // Where no data is moved there is none to check.
                         false => None,
                     },
+                    replay,
+                    recording: job.replay.write_iolog.as_ref().map(PathBuf::from),
                 });
             }
         }
@@ -179,16 +203,25 @@ fn waitee(spec: &RunSpec, index: usize, job: &JobSpec) -> Result<Option<usize>, 
     }
 }
 
-fn target_plan(job: &JobSpec) -> TargetPlan {
+/// Reads, writes, trims: what of it the job does.
+fn directions_used(targets: &TargetPlan, replay: Option<&ReplayPlan>) -> [bool; 3] {
+    std::array::from_fn(|direction| match replay {
+        Some(replay) => replay.uses(direction),
+        None => targets.directions.used().contains(&direction),
+    })
+}
+
+/// The log of a replay goes before what the job says.
+fn target_plan(job: &JobSpec, replay: Option<&ReplayPlan>) -> TargetPlan {
     let mode = &job.io_type.rw;
-    let lengths = lengths(job);
-    let directions = directions(job);
+    let lengths = replay.map_or_else(|| lengths(job), ReplayPlan::lengths);
+    let directions = replay.map_or_else(|| directions(job), ReplayPlan::directions);
     // Without `ba`, the random blocks of all directions are those of the smallest length, so that one map fits all.
     let smallest = directions.used().iter().map(|&direction| lengths[direction].min()).min().unwrap_or(1);
     let alignment = job.block_size.ba.0.map(|alignment| alignment.unwrap_or(smallest).max(1));
     let distribution = distribution(job);
-    let random =
-        matches!(mode.rw, Rw::RandRead | Rw::RandWrite | Rw::RandTrim | Rw::RandRw | Rw::RandTrimWrite);
+    let random = replay.is_none()
+        && matches!(mode.rw, Rw::RandRead | Rw::RandWrite | Rw::RandTrim | Rw::RandRw | Rw::RandTrimWrite);
     let aligned = job.block_size.ba.0.iter().all(Option::is_none);
     TargetPlan {
         directions,

@@ -141,6 +141,8 @@ pub struct WorkerBlock {
     features: [AtomicU8; FEATURE_TEXT],
     /// What was checked, and what was found.
     pub verification: VerificationCounters,
+    /// How long after their time the entries of a replayed log were issued.
+    pub lateness: LatencySamples,
     /// What the worker counts.
     pub samples: WorkerSamples,
 }

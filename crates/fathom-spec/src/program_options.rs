@@ -56,7 +56,7 @@ use Argument::{None as NoValue, Optional, Required};
 pub(crate) const ALL: &[ProgramOption] = &[
     option("debug", Required, "=classes", "Trace classes of events; help lists them").later(),
     option("parse-only", NoValue, "", "Check the jobs and run nothing"),
-    option("merge-blktrace-only", NoValue, "", "Merge block traces and run nothing").later(),
+    option("merge-blktrace-only", NoValue, "", "Merge block traces and run nothing"),
     option("output", Required, "=file", "Write the report and all messages to a file"),
     option("bandwidth-log", Optional, "[=prefix]", "Log the bandwidth of all jobs together"),
     option("minimal", NoValue, "", "Report in the terse form"),
@@ -169,6 +169,7 @@ pub(crate) fn apply(
         "profile" => program.profile = Some(text.to_owned()),
         _ if !option.built => return refuse(option, value),
         "parse-only" => program.parse_only = true,
+        "merge-blktrace-only" => program.merge_blktrace_only = true,
         "output" => program.output = Some(PathBuf::from(text)),
         "bandwidth-log" => program.bandwidth_log = Some(value.unwrap_or("agg").to_owned()),
         "aux-path" => program.aux_path = Some(PathBuf::from(text)),

@@ -13,6 +13,7 @@ mod logs;
 mod measurement;
 mod precondition;
 mod rate;
+mod replay;
 mod steady_state;
 mod time;
 mod verification;
@@ -64,6 +65,8 @@ const RULES: &[Rule] = &[
     direct::drop_pre_read,
     buffers::check_working_set,
     buffers::note_overruled,
+    replay::check_replay,
+    replay::check_merge,
     verification::check_pattern,
     verification::check_ledger,
     verification::fit_interval,

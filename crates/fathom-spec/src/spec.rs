@@ -61,6 +61,8 @@ pub struct ProgramOptions {
     pub readonly: bool,
     /// Stop after parsing.
     pub parse_only: bool,
+    /// Stop after merging block traces.
+    pub merge_blktrace_only: bool,
     /// Warnings of the parser end the program.
     pub warnings_fatal: bool,
     /// Only these sections run; empty means all.
@@ -82,6 +84,7 @@ impl Default for ProgramOptions {
             idleness: None,
             readonly: false,
             parse_only: false,
+            merge_blktrace_only: false,
             warnings_fatal: false,
             profile: None,
             sections: Vec::new(),

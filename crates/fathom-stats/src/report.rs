@@ -73,6 +73,19 @@ impl VerificationReport {
     }
 }
 
+/// How a job replayed its log, all its clones together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReplayReport {
+    /// Name of the job.
+    pub job: String,
+    /// The logs.
+    pub logs: Vec<String>,
+    /// Entries that the logs have after `replay_skip`.
+    pub entries: u64,
+    /// Issue time minus due time, in ns, of the entries that had a due time.
+    pub lateness: LatencyStats,
+}
+
 /// A whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
@@ -95,6 +108,9 @@ pub struct RunReport {
     /// What was checked and found, per job that verifies.
     #[serde(default)]
     pub verification: Vec<VerificationReport>,
+    /// How logs were replayed, per job that has one.
+    #[serde(default)]
+    pub replays: Vec<ReplayReport>,
     /// How idle the processors were, when `--idle-prof` asked.
     #[serde(default)]
     pub idleness: Option<IdlenessReport>,

@@ -44,6 +44,9 @@ pub(crate) fn run(spec: &RunSpec, calibration: Calibration) -> ExitCode {
             return ExitCode::from(exit::SETUP_FAILED);
         }
     };
+    if spec.program.merge_blktrace_only {
+        return end_after_merge(spec, &plan, output);
+    }
     if spec.program.parse_only {
         spec.messages.iter().for_each(|message| output.say(message));
         return ExitCode::SUCCESS;
@@ -53,6 +56,21 @@ pub(crate) fn run(spec: &RunSpec, calibration: Calibration) -> ExitCode {
     }
     spec.messages.iter().for_each(|message| output.say(message));
     supervise(spec, &plan, calibration, output)
+}
+
+/// `--merge-blktrace-only`: the traces were merged while the run was planned.
+fn end_after_merge(spec: &RunSpec, plan: &Plan, mut output: Output) -> ExitCode {
+    spec.messages.iter().for_each(|message| output.say(message));
+    let merges = plan.jobs.iter().filter(|job| job.replay.merge_blktrace_file.is_some()).count();
+    if merges == 0 {
+        output
+            .error_line("fathom: --merge-blktrace-only: no job has merge_blktrace_file= and traces to merge");
+        return ExitCode::from(exit::SETUP_FAILED);
+    }
+    for replay in plan.workers.iter().filter_map(|worker| worker.replay.as_ref()) {
+        replay.warnings.iter().for_each(|warning| output.error_line(warning));
+    }
+    if output.tell_lost() { ExitCode::from(exit::SETUP_FAILED) } else { ExitCode::SUCCESS }
 }
 
 fn supervise(spec: &RunSpec, plan: &Plan, calibration: Calibration, output: Output) -> ExitCode {

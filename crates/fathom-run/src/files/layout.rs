@@ -40,6 +40,10 @@ pub fn prepare_unless(
     for entry in entries {
         check_target(plan, job, entry)?;
     }
+    // A log is done to the files as they are.
+    if plan.replay.is_some() {
+        return Ok(());
+    }
     // What is appended must begin where the file ends now.
     if job.file.create_on_open || job.size.fill_device || job.size.file_append {
         return Ok(());

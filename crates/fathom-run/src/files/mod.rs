@@ -11,6 +11,7 @@ pub(crate) mod scheduler;
 
 use crate::plan::WorkerPlan;
 use crate::random::{SeedUse, Seeds};
+use crate::replay::ReplayPlan;
 use crate::target::distribution::DistributionRule;
 use crate::zones::geometry::{self, Geometry};
 use crate::zones::plan::ZonePlan;
@@ -62,6 +63,13 @@ impl FileEntry {
         self.start.saturating_add(self.size)
     }
 
+    /// True when a log reaches behind what can be mapped of the file.
+    fn is_too_short_to_map(&self, job: &JobSpec, end: u64) -> bool {
+        job.engine.ioengine.name == "mmap"
+            && self.kind == FileKind::Regular
+            && self.present_size.unwrap_or(0) < end
+    }
+
     /// True when bytes are missing that the run needs.
     pub fn is_short(&self) -> bool {
         self.kind == FileKind::Regular && self.present_size.unwrap_or(0) < self.wanted_size()
@@ -102,6 +110,9 @@ impl FileError {
 
 /// The files of a clone as they are now.
 pub fn resolve(plan: &WorkerPlan, job: &JobSpec) -> Result<Vec<FileEntry>, FileError> {
+    if let Some(replay) = &plan.replay {
+        return resolve_replay(plan, job, replay);
+    }
     let mut entries = Vec::new();
     for path in names::paths(plan, job) {
         entries.push(look_at(path, job, plan.diskless)?);
@@ -127,6 +138,49 @@ pub fn resolve(plan: &WorkerPlan, job: &JobSpec) -> Result<Vec<FileEntry>, FileE
             "init_io_u",
             "fio: blocksize is larger than data set range".to_owned(),
         ));
+    }
+    Ok(entries)
+}
+
+/// The files of a log, each as far as the log reaches into it.
+fn resolve_replay(
+    plan: &WorkerPlan,
+    job: &JobSpec,
+    replay: &ReplayPlan,
+) -> Result<Vec<FileEntry>, FileError> {
+    if let Some(failure) = &replay.failure {
+        let text = format!("file:iolog.c, func={}, error={}", failure.step, Errno(failure.errno));
+        return Err(FileError { errno: failure.errno, text, message: Some(failure.message.clone()) });
+    }
+    let mut entries = Vec::new();
+    for (path, scanned) in replay.files.iter().zip(&replay.scan.files) {
+        let mut entry = look_at(path.clone(), job, plan.diskless)?;
+        if let (FileKind::Block, Some(present)) = (entry.kind, entry.present_size)
+            && present < scanned.end
+        {
+            let shown = path.display();
+            return Err(FileError::of_job(
+                "bdev size",
+                format!(
+                    "fathom: job {}: {shown} has {present} bytes, and {} goes up to {}; replay_scale= brings offsets closer \
+                     together, replay_redirect= names a larger target",
+                    job.name, replay.name, scanned.end
+                ),
+            ));
+        }
+        if entry.is_too_short_to_map(job, scanned.end) {
+            let shown = path.display();
+            return Err(FileError::of_job(
+                "setup_files",
+                format!(
+                    "fathom: job {}: {} goes up to {} in {shown}, which is shorter; ioengine=mmap cannot make a file longer, any \
+                     other engine can",
+                    job.name, replay.name, scanned.end
+                ),
+            ));
+        }
+        entry.size = scanned.end;
+        entries.push(entry);
     }
     Ok(entries)
 }

@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 
 /// The paths that a clone works on, in order.
 pub fn paths(plan: &WorkerPlan, job: &JobSpec) -> Vec<PathBuf> {
+    if let Some(replay) = &plan.replay {
+        return replay.files.clone();
+    }
     let job_is_a_device =
         job.file.filename.is_none() && job.file.nrfiles <= 1 && is_special_file(Path::new(&job.name));
     let mut paths = if job_is_a_device { vec![PathBuf::from(&job.name)] } else { planned_paths(plan, job) };
@@ -36,6 +39,9 @@ fn add_directory(directory: &Path, paths: &mut Vec<PathBuf>) {
 
 /// The same by the words of the plan alone, without a look at any file.
 pub fn planned_paths(plan: &WorkerPlan, job: &JobSpec) -> Vec<PathBuf> {
+    if let Some(replay) = &plan.replay {
+        return replay.files.clone();
+    }
     let directory = directory_of(plan, job);
     let named = |name: &str| match &directory {
         Some(directory) => Path::new(directory).join(name),

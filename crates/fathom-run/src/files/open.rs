@@ -59,8 +59,12 @@ impl OpenFiles {
 
     /// How many files are open; those of diskless engines always are.
     pub fn open_count(&self) -> usize {
-        let files = self.list.iter().zip(&self.entries);
-        files.filter(|(file, entry)| file.fd >= 0 || entry.kind == FileKind::None).count()
+        (0..self.list.len()).filter(|index| self.is_open(*index)).count()
+    }
+
+    /// True for a file that is open, as those of diskless engines always are.
+    pub(crate) fn is_open(&self, index: usize) -> bool {
+        self.list[index].fd >= 0 || self.entries[index].kind == FileKind::None
     }
 
     /// Closes a file for now.

@@ -52,6 +52,8 @@ impl LogFile {
 pub(crate) struct OpenLogs {
     /// Per worker, in the order of its plan's paths.
     pub(crate) of_workers: Vec<Vec<LogFile>>,
+    /// Per worker, what it issued (`write_iolog`).
+    pub(crate) of_recordings: Vec<Option<LogFile>>,
     /// Bandwidth of the whole run: read, write, trim.
     pub(crate) aggregate: Vec<LogFile>,
 }
@@ -61,7 +63,7 @@ impl OpenLogs {
     pub(crate) fn open(plan: &Plan) -> Result<OpenLogs, (PathBuf, Errno)> {
         let count: usize =
             plan.workers.iter().flat_map(|worker| &worker.logs).map(|logs| logs.paths.len()).sum();
-        raise_open_file_limit(count as u64 + 256);
+        raise_open_file_limit((count + plan.workers.len()) as u64 + 256);
         let of_workers = plan
             .workers
             .iter()
@@ -71,10 +73,14 @@ impl OpenLogs {
                     .collect()
             })
             .collect::<Result<_, _>>()?;
+        let recordings = plan.workers.iter().map(|worker| worker.recording.as_deref());
+        let of_recordings = recordings
+            .map(|path| path.map(|path| LogFile::open(path, true)).transpose())
+            .collect::<Result<_, _>>()?;
         let aggregate = plan.bandwidth_log.iter().flat_map(|prefix| {
             ["read", "write", "trim"]
                 .map(|word| LogFile::open(Path::new(&format!("{}-{word}_bw.log", prefix.display())), false))
         });
-        Ok(OpenLogs { of_workers, aggregate: aggregate.collect::<Result<_, _>>()? })
+        Ok(OpenLogs { of_workers, of_recordings, aggregate: aggregate.collect::<Result<_, _>>()? })
     }
 }

@@ -113,6 +113,7 @@ fn epoch_clock(job: &JobSpec) -> Option<i32> {
 impl Plan {
     /// True when any worker, or the run as a whole, keeps a log.
     pub(crate) fn keeps_logs(&self) -> bool {
-        self.bandwidth_log.is_some() || self.workers.iter().any(|worker| worker.logs.is_some())
+        self.bandwidth_log.is_some()
+            || self.workers.iter().any(|worker| worker.logs.is_some() || worker.recording.is_some())
     }
 }

@@ -1,6 +1,6 @@
 //! Memory between workers and the log writer: a ring per worker that keeps logs, and a word per writer thread to wake it.
 
-use crate::plan::Plan;
+use crate::plan::{Plan, WorkerPlan};
 use fathom_logs::ring::{Consumer, Producer, RingHeader, words_for};
 use fathom_sys::memory::Mapping;
 use fathom_sys::{Errno, futex};
@@ -60,6 +60,19 @@ struct Control {
     threads: [WriterThread; MOST_THREADS],
 }
 
+/// What a worker may have a ring for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ring {
+    /// Its logs: a record per I/O that has ended.
+    Logs = 0,
+    /// `write_iolog`: a record per I/O that is issued.
+    Recording = 1,
+}
+
+impl Ring {
+    pub(crate) const ALL: [Ring; 2] = [Ring::Logs, Ring::Recording];
+}
+
 /// The ring of one worker.
 #[derive(Clone, Copy)]
 struct Place {
@@ -74,14 +87,16 @@ pub(crate) struct LogRegion {
     control: Mapping,
     headers: Mapping,
     words: Mapping,
-    places: Vec<Option<Place>>,
+    /// Per worker, by [`Ring`].
+    places: Vec<[Option<Place>; 2]>,
     threads: usize,
 }
 
 impl LogRegion {
     /// Memory for the logs of a plan. Pages cost nothing until they are touched.
     pub(crate) fn new(plan: &Plan) -> Result<LogRegion, Errno> {
-        let keepers = plan.workers.iter().filter(|worker| worker.logs.is_some()).count().max(1);
+        let wanted = |worker: &WorkerPlan| [worker.logs.is_some(), worker.recording.is_some()];
+        let keepers = plan.workers.iter().flat_map(wanted).filter(|is_wanted| *is_wanted).count().max(1);
         let usual = (RECORDS_OF_A_RUN / keepers).clamp(SMALLEST_RING, LARGEST_RING);
         let usual = 1usize << usual.ilog2();
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
@@ -89,17 +104,19 @@ impl LogRegion {
         let (mut headers, mut next_word) = (0, 0);
         let mut places = Vec::with_capacity(plan.workers.len());
         for worker in &plan.workers {
-            places.push(worker.logs.as_ref().map(|logs| {
-                let records = logs.ring_records.map_or(usual, usize::next_power_of_two);
-                let place = Place {
-                    header: headers,
-                    first_word: next_word,
-                    words: words_for(records),
-                    thread: headers % threads,
-                };
+            let asked = worker.logs.as_ref().and_then(|logs| logs.ring_records);
+            let records = [asked.map_or(usual, usize::next_power_of_two), usual];
+            let wanted = wanted(worker);
+            places.push(Ring::ALL.map(|ring| {
+                if !wanted[ring as usize] {
+                    return None;
+                }
+                let words = words_for(records[ring as usize]);
+                let place =
+                    Place { header: headers, first_word: next_word, words, thread: headers % threads };
                 headers += 1;
-                next_word += place.words;
-                place
+                next_word += words;
+                Some(place)
             }));
         }
         Ok(LogRegion {
@@ -126,26 +143,31 @@ impl LogRegion {
         }
     }
 
-    /// The worker's side of its ring; `None` when it keeps no logs.
-    pub(crate) fn producer(&self, worker: usize) -> Option<Producer<'_>> {
-        let (header, words) = self.ring(self.places[worker]?);
+    /// The worker's side of its ring; `None` when it has none.
+    pub(crate) fn producer(&self, ring: Ring, worker: usize) -> Option<Producer<'_>> {
+        let (header, words) = self.ring(self.places[worker][ring as usize]?);
         Some(Producer::new(header, words))
     }
 
     /// The writer's side.
-    pub(crate) fn consumer(&self, worker: usize) -> Option<Consumer<'_>> {
-        let (header, words) = self.ring(self.places[worker]?);
+    pub(crate) fn consumer(&self, ring: Ring, worker: usize) -> Option<Consumer<'_>> {
+        let (header, words) = self.ring(self.places[worker][ring as usize]?);
         Some(Consumer::new(header, words))
     }
 
     /// What both sides know of a worker's ring.
-    pub(crate) fn header(&self, worker: usize) -> Option<&RingHeader> {
-        Some(self.ring(self.places[worker]?).0)
+    pub(crate) fn header(&self, ring: Ring, worker: usize) -> Option<&RingHeader> {
+        Some(self.ring(self.places[worker][ring as usize]?).0)
+    }
+
+    /// The headers of all rings of a worker.
+    pub(crate) fn headers_of(&self, worker: usize) -> impl Iterator<Item = &RingHeader> {
+        Ring::ALL.into_iter().filter_map(move |ring| self.header(ring, worker))
     }
 
     /// Number of the thread that writes the logs of a worker.
-    pub(crate) fn thread_of(&self, worker: usize) -> Option<usize> {
-        Some(self.places[worker]?.thread)
+    pub(crate) fn thread_of(&self, ring: Ring, worker: usize) -> Option<usize> {
+        Some(self.places[worker][ring as usize]?.thread)
     }
 
     /// A thread by its number.
@@ -204,8 +226,8 @@ impl LogRegion {
     /// Grows for as long as the writer gets on: records taken out, and writes. After an idle time few records stand for many
     /// windows, so neither alone would tell.
     pub(crate) fn progress(&self) -> u64 {
-        let taken: u64 =
-            (0..self.places.len()).filter_map(|worker| self.header(worker)).map(RingHeader::taken).sum();
+        let headers = (0..self.places.len()).flat_map(|worker| self.headers_of(worker));
+        let taken: u64 = headers.map(RingHeader::taken).sum();
         taken + self.control().state.writes.load(Relaxed)
     }
 }

@@ -1,6 +1,7 @@
 //! The log writer: takes records out of the workers' rings and writes them, until no worker runs any more.
 
-use super::{LogFile, LogPlan, LogRegion, OpenLogs, aggregate};
+use super::recording::Recording;
+use super::{LogFile, LogPlan, LogRegion, OpenLogs, Ring, aggregate};
 use crate::message::MessageSender;
 use crate::plan::Plan;
 use crate::region::Region;
@@ -19,10 +20,16 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 /// A round that found more records than this goes straight on to the next.
 const BUSY_RECORDS: u64 = 4096;
 
-/// The logs of one worker, as the writer sees them.
+/// What the records of a ring become.
+enum Content {
+    Logs(Box<LogSet>),
+    Recording(Recording),
+}
+
+/// One ring of a worker, as the writer sees it.
 struct Keeper<'a> {
     consumer: Consumer<'a>,
-    set: LogSet,
+    content: Content,
     files: Vec<LogFile>,
     cpus: Option<Vec<u32>>,
     thread: usize,
@@ -47,6 +54,11 @@ pub(crate) fn write_logs(
             true => bound.push(vec![keeper]),
             false => by_thread[keeper.thread].push(keeper),
         }
+    }
+    for (index, file) in open.of_recordings.into_iter().enumerate() {
+        let recording = || Recording::new(plan, &plan.workers[index]);
+        let keeper = file.and_then(|file| Keeper::of_recording(logs, index, recording(), file));
+        keeper.into_iter().for_each(|keeper| by_thread[keeper.thread].push(keeper));
     }
     std::thread::scope(|scope| {
         if !open.aggregate.is_empty() {
@@ -89,11 +101,27 @@ fn serve<'s, 'a: 's>(
 impl<'a> Keeper<'a> {
     fn new(logs: &'a LogRegion, index: usize, plan: &LogPlan, files: Vec<LogFile>) -> Option<Keeper<'a>> {
         Some(Keeper {
-            consumer: logs.consumer(index)?,
-            set: LogSet::new(&plan.rules),
+            consumer: logs.consumer(Ring::Logs, index)?,
+            content: Content::Logs(Box::new(LogSet::new(&plan.rules))),
             files,
             cpus: plan.cpus.clone(),
-            thread: logs.thread_of(index)?,
+            thread: logs.thread_of(Ring::Logs, index)?,
+            done: false,
+        })
+    }
+
+    fn of_recording(
+        logs: &'a LogRegion,
+        index: usize,
+        recording: Recording,
+        file: LogFile,
+    ) -> Option<Keeper<'a>> {
+        Some(Keeper {
+            consumer: logs.consumer(Ring::Recording, index)?,
+            content: Content::Recording(recording),
+            files: vec![file],
+            cpus: None,
+            thread: logs.thread_of(Ring::Recording, index)?,
             done: false,
         })
     }
@@ -105,13 +133,24 @@ impl<'a> Keeper<'a> {
         }
         // Looked at first: what was pushed before the ring was closed is taken below.
         let closed = self.consumer.header().is_closed();
-        self.set.set_epoch_ms(self.consumer.header().epoch_ms());
+        let epoch_ms = self.consumer.header().epoch_ms();
         let mut total = 0;
         loop {
-            let (set, files) = (&mut self.set, &mut self.files);
-            let mut spill =
-                |number: usize, bytes: &mut Vec<u8>| write_to(files, number, bytes, logs, messages);
-            let taken = self.consumer.drain(|record| set.add(record, &mut spill));
+            let files = &mut self.files;
+            let taken = match &mut self.content {
+                Content::Logs(set) => {
+                    set.set_epoch_ms(epoch_ms);
+                    let mut spill =
+                        |number: usize, bytes: &mut Vec<u8>| write_to(files, number, bytes, logs, messages);
+                    self.consumer.drain(|record| set.add(record, &mut spill))
+                }
+                Content::Recording(recording) => self.consumer.drain(|record| {
+                    recording.add(record);
+                    if recording.bytes.len() >= WRITE_BYTES {
+                        write_to(files, 0, &mut recording.bytes, logs, messages);
+                    }
+                }),
+            };
             total += taken;
             self.write(WRITE_BYTES, logs, messages);
             if taken == 0 {
@@ -119,10 +158,12 @@ impl<'a> Keeper<'a> {
             }
         }
         if closed {
-            let files = &mut self.files;
-            let mut spill =
-                |number: usize, bytes: &mut Vec<u8>| write_to(files, number, bytes, logs, messages);
-            self.set.finish(self.consumer.header().end_ns(), &mut spill);
+            if let Content::Logs(set) = &mut self.content {
+                let files = &mut self.files;
+                let mut spill =
+                    |number: usize, bytes: &mut Vec<u8>| write_to(files, number, bytes, logs, messages);
+                set.finish(self.consumer.header().end_ns(), &mut spill);
+            }
             self.write(0, logs, messages);
             self.done = true;
         }
@@ -131,7 +172,16 @@ impl<'a> Keeper<'a> {
 
     /// Writes every log that has at least so many bytes waiting.
     fn write(&mut self, at_least: usize, logs: &LogRegion, messages: &MessageSender) {
-        for (output, file) in self.set.outputs().iter_mut().zip(&mut self.files) {
+        let set = match &mut self.content {
+            Content::Logs(set) => set,
+            Content::Recording(recording) => {
+                if recording.bytes.len() >= at_least {
+                    write_to(&mut self.files, 0, &mut recording.bytes, logs, messages);
+                }
+                return;
+            }
+        };
+        for (output, file) in set.outputs().iter_mut().zip(&mut self.files) {
             if output.bytes.len() >= at_least {
                 file.write(&mut output.bytes, logs, messages);
             }

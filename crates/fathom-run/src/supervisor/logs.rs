@@ -49,9 +49,10 @@ impl<O: Observer> Supervisor<'_, O> {
 
     /// A worker is over, and may not have been able to say so.
     pub(super) fn close_logs_of(&self, index: usize) {
-        let Some(header) = self.region.logs().and_then(|logs| logs.header(index)) else { return };
+        let Some(logs) = self.region.logs() else { return };
         let start = self.region.worker(index).start_ns.load(Relaxed);
-        header.close(if start == 0 { 0 } else { monotonic_ns().saturating_sub(start) });
+        let end_ns = if start == 0 { 0 } else { monotonic_ns().saturating_sub(start) };
+        logs.headers_of(index).for_each(|header| header.close(end_ns));
     }
 
     /// A process of the run has ended: was it the log writer?
@@ -113,21 +114,22 @@ impl<O: Observer> Supervisor<'_, O> {
             self.notes.push(format!("log files that could not be written to their end: {failed}"));
         }
         for (index, worker) in self.plan.workers.iter().enumerate() {
-            let Some(header) = logs.header(index) else { continue };
             let name = &self.plan.job_of(worker).name;
-            let (times, ns) = header.held_back();
-            if times > 0 {
-                self.notes.push(format!(
-                    "job {name} (log {}) was faster than its logs could be written: it waited {times} times, {} ms in all",
-                    worker.thread_number,
-                    ns / 1_000_000
-                ));
-            }
-            let dropped = header.dropped();
-            if dropped > 0 {
-                let number = worker.thread_number;
-                self.notes
-                    .push(format!("{dropped} I/Os of job {name} are missing in its logs (number {number})"));
+            let number = worker.thread_number;
+            for header in logs.headers_of(index) {
+                let (times, ns) = header.held_back();
+                if times > 0 {
+                    self.notes.push(format!(
+                        "job {name} (log {number}) was faster than its logs could be written: it waited {times} times, {} ms in all",
+                        ns / 1_000_000
+                    ));
+                }
+                let dropped = header.dropped();
+                if dropped > 0 {
+                    self.notes.push(format!(
+                        "{dropped} I/Os of job {name} are missing in its logs (number {number})"
+                    ));
+                }
             }
         }
     }

@@ -6,6 +6,7 @@ use super::{Next, Worker, WorkerContext};
 use crate::engine::Engine;
 use crate::files::locks::{Attempt, FileLocks};
 use crate::files::open::open_limit;
+use crate::logs::Event;
 use crate::target::Target;
 use crate::target::direction::Direction;
 use crate::unit::Unit;
@@ -143,6 +144,9 @@ impl<E: Engine> Worker<'_, E> {
             if let Some(idle) = open.remove(place) {
                 self.sync_before_close(idle as usize);
                 self.files.close(idle as usize);
+                if let Some(log) = &mut self.issue_log {
+                    log.note(Event::Close, idle);
+                }
                 self.fds[idle as usize] = -1;
             }
         }
@@ -150,6 +154,9 @@ impl<E: Engine> Worker<'_, E> {
             Ok(fd) => {
                 self.fds[file as usize] = fd;
                 open.push_back(file);
+                if let Some(log) = &mut self.issue_log {
+                    log.note(Event::Open, file);
+                }
             }
             Err(error) => {
                 self.stopping = true;

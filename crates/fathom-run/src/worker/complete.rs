@@ -100,6 +100,9 @@ impl<E: Engine> Worker<'_, E> {
         if let Some(pace) = &mut self.pace {
             pace.completed();
         }
+        if let Some(replay) = &mut self.replay {
+            replay.issued(slot, unit.issue());
+        }
         if self.admission.is_some() || self.zones.is_some() {
             self.settle_admission(unit, true);
         }
@@ -123,6 +126,9 @@ impl<E: Engine> Worker<'_, E> {
         if operation.is_sync() {
             let lat = self.clock.span_ns(now.saturating_sub(unit.start()));
             self.samples.sync.record(lat, true);
+            if let Some(replay) = &mut self.replay {
+                replay.issued(slot, unit.issue());
+            }
             if self.verifier.is_some() {
                 self.settle_verified(slot, unit);
             }

@@ -95,6 +95,10 @@ impl<E: Engine> Worker<'_, E> {
         if let Some(target) = self.admission.as_mut().and_then(|admission| admission.take_held()) {
             return self.admit(Next::Io(target), now);
         }
+        if self.replay.is_some() {
+            let next = self.next_to_replay(now);
+            return self.admit(next, now);
+        }
         if self.verifier.is_some()
             && let Some(next) = self.next_to_verify(now)
         {
@@ -204,10 +208,16 @@ impl<E: Engine> Worker<'_, E> {
     /// What only some jobs need; gives the priority of the I/O.
     #[inline(never)]
     fn prepare_more(&mut self, slot: u32, target: Target) -> u16 {
+        if let Some(replay) = &mut self.replay {
+            replay.begin(slot);
+        }
         if self.verifier.is_some() {
             self.begin_verified(slot, target);
         } else if target.direction == Direction::Write && self.refreshes_payload {
             self.refresh_payload(slot, target);
+        }
+        if let Some(log) = &mut self.issue_log {
+            log.issue(target.direction as u8, target.file, target.offset, target.length);
         }
         let unit = &self.units[slot as usize];
         self.command_priority.as_mut().map_or(0, |priority| priority.choose(target, unit))
@@ -242,6 +252,12 @@ impl<E: Engine> Worker<'_, E> {
         };
         if let Some(verifier) = &mut self.verifier {
             verifier.sync_begins(slot, operation, file);
+        }
+        if let Some(replay) = &mut self.replay {
+            replay.begin(slot);
+        }
+        if let Some(log) = &mut self.issue_log {
+            log.issue(operation as u8, file, offset, 0);
         }
         self.units[slot as usize].aim_sync(operation, file, offset, length, start);
         Io {

@@ -1,7 +1,7 @@
 //! The worker's part in its logs: a record per I/O, pushed into a ring that the log writer empties.
 
 use super::WorkerContext;
-use crate::logs::LogRegion;
+use crate::logs::{LogRegion, Ring};
 use crate::region::WorkerBlock;
 use crate::unit::Unit;
 use fathom_logs::IoRecord;
@@ -15,13 +15,18 @@ const LATEST_NS: u64 = 200_000_000;
 /// Between two looks for room while the ring is full.
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// Records the I/Os of a worker that keeps logs.
-pub(super) struct Recorder<'a> {
+/// The way of records to the log writer.
+pub(super) struct RecordQueue<'a> {
     producer: Producer<'a>,
     header: &'a RingHeader,
     logs: &'a LogRegion,
     block: &'a WorkerBlock,
     thread: usize,
+}
+
+/// Records the I/Os of a worker that keeps logs.
+pub(super) struct Recorder<'a> {
+    queue: RecordQueue<'a>,
     clock: Clock,
     priority: u16,
     epoch_clock: Option<i32>,
@@ -38,11 +43,7 @@ impl<'a> Recorder<'a> {
         let plan = context.worker_plan().logs.as_ref()?;
         let logs = context.region.logs()?;
         Some(Recorder {
-            producer: logs.producer(context.index)?,
-            header: logs.header(context.index)?,
-            logs,
-            block: context.block(),
-            thread: logs.thread_of(context.index)?,
+            queue: RecordQueue::of(context, logs, Ring::Logs)?,
             clock,
             priority: plan.priority,
             epoch_clock: plan.epoch_clock,
@@ -55,7 +56,7 @@ impl<'a> Recorder<'a> {
     pub(super) fn begin(&mut self, now_ns: u64) {
         self.start_ns = Some(now_ns);
         if let Some(epoch) = self.epoch_clock.and_then(clock_ns) {
-            self.header.set_epoch_ms(epoch / 1_000_000);
+            self.queue.header.set_epoch_ms(epoch / 1_000_000);
         }
         self.anchor(now_ns);
     }
@@ -96,12 +97,45 @@ impl<'a> Recorder<'a> {
             direction: direction as u8,
             priority: priority.unwrap_or(self.priority),
         };
-        if !self.producer.push(&record) {
-            self.push_when_there_is_room(&record);
+        self.queue.push(&record);
+    }
+
+    /// The worker is done after so many ns of recording.
+    pub(super) fn close(&self, end_ns: u64) {
+        self.queue.header.close(self.start_ns.map_or(0, |start| end_ns.saturating_sub(start)));
+    }
+}
+
+impl<'a> RecordQueue<'a> {
+    /// One of the worker's rings, if it has that one.
+    pub(super) fn of(
+        context: &WorkerContext<'a>,
+        logs: &'a LogRegion,
+        ring: Ring,
+    ) -> Option<RecordQueue<'a>> {
+        Some(RecordQueue {
+            producer: logs.producer(ring, context.index)?,
+            header: logs.header(ring, context.index)?,
+            logs,
+            block: context.block(),
+            thread: logs.thread_of(ring, context.index)?,
+        })
+    }
+
+    /// Hands a record over.
+    #[inline(always)]
+    pub(super) fn push(&mut self, record: &IoRecord) {
+        if !self.producer.push(record) {
+            self.push_when_there_is_room(record);
         }
         if self.producer.has_filled_half() {
             self.logs.thread(self.thread).wake();
         }
+    }
+
+    /// No more records will come.
+    pub(super) fn close(&self, end_ns: u64) {
+        self.header.close(end_ns);
     }
 
     /// The ring is full. Waiting keeps the logs whole; how long it took is in the report. What comes after the end of the
@@ -128,10 +162,5 @@ impl<'a> Recorder<'a> {
             self.logs.thread(self.thread).wake();
             std::thread::sleep(PAUSE);
         }
-    }
-
-    /// The worker is done after so many ns of recording.
-    pub(super) fn close(&self, end_ns: u64) {
-        self.header.close(self.start_ns.map_or(0, |start| end_ns.saturating_sub(start)));
     }
 }

@@ -11,6 +11,7 @@ mod commands;
 mod complete;
 mod flow;
 mod issue;
+mod issue_log;
 mod latency_target;
 mod logging;
 mod overlap;
@@ -18,6 +19,7 @@ mod pace;
 mod placement;
 mod queued;
 mod ramp;
+mod replay;
 pub(crate) mod setup;
 mod synchronous;
 mod syncs;
@@ -31,7 +33,7 @@ use crate::payload::Payload;
 use crate::plan::{Plan, WorkerPlan};
 use crate::region::{Order, Region, Stage, WorkerBlock};
 use crate::target::Targets;
-use crate::unit::Unit;
+use crate::unit::{Operation, Unit};
 use admission::Admission;
 use arena::Arena;
 use budget::Budget;
@@ -45,10 +47,12 @@ use fathom_sys::{Errno, clock, futex};
 use fathom_verify::ledger::SyncKind;
 use flow::Flow;
 use issue::Next;
+use issue_log::IssueLog;
 use latency_target::LatencySearch;
 use logging::Recorder;
 use pace::Pace;
 use ramp::Ramp;
+use replay::Replay;
 use std::os::fd::RawFd;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -184,6 +188,10 @@ struct Worker<'a, E> {
     /// Rates and think times.
     pace: Option<Box<Pace>>,
     syncs: Option<Box<SyncRules>>,
+    /// What is issued, for others to replay.
+    issue_log: Option<Box<IssueLog<'a>>>,
+    /// A log whose entries come instead of targets.
+    replay: Option<Box<Replay<'a>>>,
     /// Data that is stamped, remembered and checked.
     verifier: Option<Box<Verifier<'a>>>,
     log: Option<Box<Recorder<'a>>>,
@@ -237,6 +245,9 @@ impl<E: Engine> Worker<'_, E> {
         if let Some(log) = &self.log {
             log.close(end_ns);
         }
+        if let Some(log) = &mut self.issue_log {
+            log.end(&self.files);
+        }
         self.store_usage(Usage::of_thread().since(usage_before));
     }
 
@@ -256,6 +267,9 @@ impl<E: Engine> Worker<'_, E> {
         let clock_id = self.job.time.job_start_clock_id.map_or(libc::CLOCK_REALTIME, |id| id as i32);
         let start_ms = clock::clock_ns(clock_id).unwrap_or(0) / 1_000_000;
         self.block.job_start_ms.store(start_ms, Relaxed);
+        if let Some(log) = &mut self.issue_log {
+            log.begin(now, &self.files);
+        }
         match Ramp::of(self.job, now) {
             Some(ramp) => {
                 self.ramp = Some(ramp);
@@ -271,6 +285,9 @@ impl<E: Engine> Worker<'_, E> {
         self.samples.reset();
         if let Some(priority) = &self.command_priority {
             priority.reset();
+        }
+        if self.replay.is_some() {
+            self.block.lateness.reset();
         }
         self.ramp = None;
         if let Some(log) = &mut self.log {
@@ -294,6 +311,9 @@ impl<E: Engine> Worker<'_, E> {
             self.begin_recording(now);
         }
         if let Some(log) = &mut self.log {
+            log.anchor(now);
+        }
+        if let Some(log) = &mut self.issue_log {
             log.anchor(now);
         }
         let deadline = self.block.deadline_ns.load(Relaxed);
@@ -333,6 +353,9 @@ impl<E: Engine> Worker<'_, E> {
             let fd = self.files.list[index].fd;
             if fd < 0 {
                 continue;
+            }
+            if let Some(log) = &mut self.issue_log {
+                log.issue(Operation::Sync as u8, index as u32, 0, 0);
             }
             if let Err(errno) = self.sync_recorded(kind, index as u32, || sync(fd)) {
                 self.context.fail(errno.0, &format!("file:ioengines.c, func=fsync, error={errno}"));

@@ -303,7 +303,9 @@ impl<E: Engine> Worker<'_, E> {
     #[cold]
     fn reap_or_wait(&mut self, until: u64, batching: &Batching, pending: &mut Pending) -> u64 {
         if self.in_flight > 0 {
-            self.reap(1, batching.complete_max, false, pending)
+            // The times of a log are kept however long the I/O in flight takes.
+            let min = if self.has_to_be_on_time(until) { 0 } else { 1 };
+            self.reap(min, batching.complete_max, false, pending)
         } else {
             self.wait_until(until)
         }

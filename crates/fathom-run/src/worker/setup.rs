@@ -5,9 +5,11 @@ use super::arena::{self, Arena};
 use super::budget::Budget;
 use super::command_priority::CommandPriority;
 use super::flow::Flow;
+use super::issue_log::IssueLog;
 use super::latency_target::LatencySearch;
 use super::logging::Recorder;
 use super::pace::Pace;
+use super::replay::Replay;
 use super::syncs::SyncRules;
 use super::verifier::Verifier;
 use super::zones::ZonedWork;
@@ -43,31 +45,26 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
     if E::TRAITS.uses_buffers && plan.writes_data() {
         fill_buffers(&mut payload, &arena, plan.depth as usize);
     }
-    let setup = Setup {
-        job,
-        files: &files.list,
-        depth: plan.depth,
-        arena: arena.address(),
-        buffer_stride: arena.stride,
-        buffer_length: arena.buffer_length,
-    };
-    let engine: E = engine(context, &setup)?;
+    let engine: E = engine(context, &setup_of(context, &files, &arena))?;
     let regions = regions(&files);
     let targets = Targets::new(plan.target_plan.clone(), &regions, seeds.clone());
     let verifier = Verifier::of(context, &seeds, &targets, &files)?.map(Box::new);
-    let in_bytes = files.zone_size().map(|zone_size| in_bytes(job, zone_size));
-    let amounts = in_bytes.as_ref().unwrap_or(job);
-    let budget = Budget::new(plan, amounts, bytes_of_a_pass(context, &regions)?);
-    context.block().goal_bytes.store(budget.goal_bytes(), Relaxed);
+    let budget = budget(context, &files, &regions)?;
     context.block().set_features(&engine.features());
     let recording = recording(job, &engine);
-    let latency_limit_ns =
-        job.latency.max_latency.0.map(|limit| limit.map_or(u64::MAX, |limit| limit.as_nanos() as u64));
-    let pace = Pace::of(plan, job, &seeds, clock).map(Box::new);
-    let syncs = SyncRules::of(job).filter(|_| plan.writes_data()).map(Box::new);
+    let latency_limit_ns = latency_limits(job);
+    // A log has its own pace and its own syncs.
+    let replay = Replay::of(context, clock).map(Box::new);
+    let issue_log = IssueLog::of(context, clock).map(Box::new);
+    let pace = Pace::of(plan, job, &seeds, clock).filter(|_| replay.is_none()).map(Box::new);
+    let syncs = SyncRules::of(job).filter(|_| plan.writes_data() && replay.is_none()).map(Box::new);
     let command_priority = CommandPriority::of(context, &seeds).map(Box::new);
     let refreshes_payload = E::TRAITS.uses_buffers && !payload.is_static();
-    let prepares_more = refreshes_payload || command_priority.is_some() || verifier.is_some();
+    let prepares_more = refreshes_payload
+        || command_priority.is_some()
+        || verifier.is_some()
+        || replay.is_some()
+        || issue_log.is_some();
     let flow = Flow::of(context, clock).map(Box::new);
     let admission = Admission::of(context, files.list.len()).map(Box::new);
     let log = Recorder::of(context, clock).map(Box::new);
@@ -76,6 +73,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
     let zones = ZonedWork::of(context, &files)?;
     let has_followers = zones.is_some()
         || verifier.is_some()
+        || replay.is_some()
         || pace.is_some()
         || log.is_some()
         || latency_search.is_some()
@@ -98,21 +96,21 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
         refreshes_payload,
         payload,
         recording,
-        usual_latency_ns: latency_limit_ns.map(|limit| match can_be_usual {
-            true => limit.min(SHORT_NS),
-            false => 0,
-        }),
+        usual_latency_ns: latency_limit_ns.map(|limit| if can_be_usual { limit.min(SHORT_NS) } else { 0 }),
         has_rules: pace.is_some()
             || syncs.is_some()
             || flow.is_some()
             || admission.is_some()
             || zones.is_some()
             || verifier.is_some()
+            || replay.is_some()
             || budget.counts_ios(),
         fds: files.list.iter().map(|file| file.fd).collect(),
         budget,
         pace,
         syncs,
+        issue_log,
+        replay,
         verifier,
         log,
         flow,
@@ -130,6 +128,37 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
         completions: Some(Box::default()),
         files,
     })
+}
+
+/// What the engine may know.
+fn setup_of<'a>(context: &WorkerContext<'a>, files: &'a OpenFiles, arena: &Arena) -> Setup<'a> {
+    let plan = context.worker_plan();
+    Setup {
+        job: context.job(),
+        files: &files.list,
+        reads: plan.reads_data(),
+        writes: plan.writes_data(),
+        depth: plan.depth,
+        arena: arena.address(),
+        buffer_stride: arena.stride,
+        buffer_length: arena.buffer_length,
+    }
+}
+
+/// How much there is to do, which the supervisor hears of.
+fn budget(context: &WorkerContext<'_>, files: &OpenFiles, regions: &[TargetRegion]) -> Option<Budget> {
+    let (plan, job) = (context.worker_plan(), context.job());
+    let in_bytes = files.zone_size().map(|zone_size| in_bytes(job, zone_size));
+    let amounts = in_bytes.as_ref().unwrap_or(job);
+    let budget = Budget::new(plan, amounts, bytes_of_a_pass(context, regions)?);
+    let goal_bytes = plan.replay.as_ref().map_or_else(|| budget.goal_bytes(), |replay| replay.scan.bytes());
+    context.block().goal_bytes.store(goal_bytes, Relaxed);
+    Some(budget)
+}
+
+/// `max_latency` in ns per direction.
+fn latency_limits(job: &JobSpec) -> [u64; 3] {
+    job.latency.max_latency.0.map(|limit| limit.map_or(u64::MAX, |limit| limit.as_nanos() as u64))
 }
 
 /// What of each file the job uses.

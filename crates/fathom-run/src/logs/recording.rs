@@ -1,0 +1,56 @@
+//! `write_iolog`: the text of what a worker issued, in the order of issue.
+
+use crate::files::names;
+use crate::plan::{Plan, WorkerPlan};
+use fathom_logs::IoRecord;
+use fathom_trace::iolog::{HEADER, write_file_line, write_io_line};
+
+/// What a recording says of a file. The first six are operations, as numbered in units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Event {
+    /// The job has it.
+    Add = 6,
+    /// It was opened.
+    Open = 7,
+    /// It was closed.
+    Close = 8,
+}
+
+/// Words by the number of the operation or event.
+const WORDS: [&str; 9] =
+    ["read", "write", "trim", "sync", "datasync", "sync_file_range", "add", "open", "close"];
+
+/// The recording of one worker.
+pub(super) struct Recording {
+    /// Names as the job uses them, by number.
+    files: Vec<String>,
+    /// Text that has not been written yet.
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Recording {
+    /// A recording that begins with the header unless another clone writes it into the same file.
+    pub(super) fn new(plan: &Plan, worker: &WorkerPlan) -> Recording {
+        let paths = names::paths(worker, plan.job_of(worker));
+        let is_first = plan
+            .workers
+            .iter()
+            .find(|other| other.recording == worker.recording)
+            .is_none_or(|first| first.thread_number == worker.thread_number);
+        let bytes = if is_first { format!("{HEADER}\n").into_bytes() } else { Vec::new() };
+        Recording { files: paths.iter().map(|path| path.to_string_lossy().into_owned()).collect(), bytes }
+    }
+
+    /// Adds the line of a record: time in `end_ns`, file in `clat_ns`.
+    pub(super) fn add(&mut self, record: &IoRecord) {
+        let Some(file) = self.files.get(record.clat_ns as usize) else { return };
+        let Some(word) = WORDS.get(usize::from(record.direction)) else { return };
+        let time_us = record.end_ns / 1000;
+        if record.direction >= Event::Add as u8 {
+            write_file_line(&mut self.bytes, time_us, file, word);
+        } else {
+            write_io_line(&mut self.bytes, time_us, file, word, record.offset, record.length);
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Replaying recorded I/O: from a job's log to the plan of its clones.
+//!
+//! Planning goes through each log once, in constant memory, and keeps what it adds up to: files, directions, largest blocks.
+//! What cannot be read twice (standard input, sockets, pipes) is copied into a file without a name first. The run reads the
+//! log again, see `worker::replay`.
+
+mod merge;
+pub(crate) mod source;
+
+use crate::target::DirectionPlan;
+use crate::target::length::LengthRule;
+use fathom_spec::JobSpec;
+use fathom_spec::value::split_file_names;
+use fathom_sys::Errno;
+use fathom_trace::reader::Reader;
+use fathom_trace::scan::{Scan, scan};
+use fathom_trace::{Device, FileName, Rules, Skip, TraceError};
+use serde::{Deserialize, Serialize};
+use source::Spool;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+pub(crate) use merge::merge_traces;
+
+/// What a clone replays.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReplayPlan {
+    /// The log as the job names it, for messages.
+    pub name: String,
+    /// Where it can be read, as often as needed.
+    pub path: PathBuf,
+    /// What is changed about it.
+    pub rules: Rules,
+    /// What it adds up to.
+    pub scan: Scan,
+    /// The files that stand for those of the log, by number.
+    pub files: Vec<PathBuf>,
+    /// What is wrong with it, but no reason not to replay the rest.
+    pub warnings: Vec<String>,
+    /// Why it cannot be replayed.
+    pub failure: Option<Failure>,
+}
+
+/// Why a log cannot be replayed, for the error of the job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// errno.
+    pub errno: i32,
+    /// The step that failed.
+    pub step: String,
+    /// What a user should read.
+    pub message: String,
+}
+
+impl Failure {
+    fn invalid(message: String) -> Failure {
+        Failure { errno: libc::EINVAL, step: "failed initializing iolog".to_owned(), message }
+    }
+}
+
+impl ReplayPlan {
+    /// True when the log has I/Os of this direction (0 read, 1 write, 2 trim).
+    pub fn uses(&self, direction: usize) -> bool {
+        self.scan.directions[direction].ios > 0
+    }
+
+    /// The directions, as far as a plan of targets can tell them.
+    pub(crate) fn directions(&self) -> DirectionPlan {
+        match [0, 1, 2].map(|direction| self.uses(direction)) {
+            [false, true, false] => DirectionPlan::Write,
+            [false, false, true] => DirectionPlan::Trim,
+            [_, false, false] => DirectionPlan::Read,
+            [false, true, true] => DirectionPlan::TrimThenWrite,
+            [true, _, _] => DirectionPlan::Mix(50),
+        }
+    }
+
+    /// Lengths per direction. Directions that do not occur get those of one that does.
+    pub(crate) fn lengths(&self) -> [LengthRule; 3] {
+        let used = self.scan.directions.iter().filter(|direction| direction.ios > 0);
+        let other = used.map(|direction| u64::from(direction.smallest)).min().unwrap_or(1);
+        self.scan.directions.map(|direction| {
+            match (u64::from(direction.smallest), u64::from(direction.largest)) {
+                (0, _) => LengthRule::Fixed(other),
+                (min, max) if min == max => LengthRule::Fixed(min),
+                (min, max) => LengthRule::Range { min, max, unaligned: true },
+            }
+        })
+    }
+
+    /// Bytes of the largest I/O.
+    pub(crate) fn largest(&self) -> u32 {
+        self.scan.directions.iter().map(|direction| direction.largest).max().unwrap_or(0)
+    }
+}
+
+/// Plans replays; remembers what was copied and scanned, since clones share their logs.
+#[derive(Default)]
+pub(crate) struct ReplayPlanner {
+    spools: HashMap<String, Result<Spool, String>>,
+}
+
+impl ReplayPlanner {
+    /// The replays of a job, to be dealt to its clones in turn; none for a job without a log.
+    pub(crate) fn plans(&mut self, job: &JobSpec, readonly: bool) -> Result<Vec<ReplayPlan>, String> {
+        let Some(list) = &job.replay.read_iolog else { return Ok(Vec::new()) };
+        let names = split_file_names(list);
+        let rules = rules(job);
+        let used = names.len().min(job.job_description.numjobs as usize);
+        if let Some(merged) = merge_traces(job, &names)? {
+            let name = merged.path.display().to_string();
+            let mut plan = self.plan(&name, &rules, readonly);
+            plan.warnings.splice(0..0, merged.warnings);
+            return Ok(vec![plan]);
+        }
+        Ok(names[..used].iter().map(|name| self.plan(name, &rules, readonly)).collect())
+    }
+
+    fn plan(&mut self, name: &str, rules: &Rules, readonly: bool) -> ReplayPlan {
+        let mut plan = ReplayPlan {
+            name: if name == "-" { "standard input".to_owned() } else { name.to_owned() },
+            path: PathBuf::from(name),
+            rules: rules.clone(),
+            scan: Scan::default(),
+            files: Vec::new(),
+            warnings: Vec::new(),
+            failure: None,
+        };
+        if let Err(failure) = self.look_through(name, readonly, &mut plan) {
+            plan.failure = Some(failure);
+        }
+        plan
+    }
+
+    fn look_through(&mut self, name: &str, readonly: bool, plan: &mut ReplayPlan) -> Result<(), Failure> {
+        if source::is_stream(name) {
+            let spool = self.spools.entry(name.to_owned()).or_insert_with(|| Spool::of(name));
+            match spool {
+                Ok(spool) => plan.path = spool.path(),
+                Err(reason) => return Err(Failure::invalid(reason.clone())),
+            }
+        }
+        let reader = source::open(&plan.path).map_err(|error| cannot_open(&plan.name, error.into()))?;
+        let found = Reader::new(reader, plan.rules.clone()).and_then(scan);
+        let (sum, complaints) = found.map_err(|error| unreadable(&plan.name, &error))?;
+        plan.warnings = complaints.first;
+        let more = complaints.count - plan.warnings.len() as u64;
+        if more > 0 {
+            plan.warnings.push(format!("fathom: {}: {more} more lines or records are left out", plan.name));
+        }
+        plan.files = files(&sum).map_err(Failure::invalid)?;
+        plan.scan = sum;
+        if plan.scan.entries() == 0 {
+            let text = format!("fathom: {}: there is no I/O in it to replay", plan.name);
+            return Err(Failure::invalid(text));
+        }
+        if readonly && (plan.uses(1) || plan.uses(2)) {
+            let text = format!(
+                "fathom: {}: --readonly refuses a log with writes or trims; replay_skip=write,trim leaves them out",
+                plan.name
+            );
+            return Err(Failure::invalid(text));
+        }
+        Ok(())
+    }
+}
+
+fn rules(job: &JobSpec) -> Rules {
+    let options = &job.replay;
+    let skip = options.replay_skip.unwrap_or_default();
+    Rules {
+        keeps_time: !options.replay_no_stall,
+        speed_percent: options.replay_time_scale,
+        offset_divisor: u64::from(options.replay_scale.max(1)),
+        alignment: options.replay_align.map_or(1, |alignment| u64::from(alignment.0)),
+        skip: Skip { read: skip.read, write: skip.write, trim: skip.trim, sync: skip.sync },
+        redirect: options.replay_redirect.clone().filter(|path| !path.is_empty()),
+    }
+}
+
+fn cannot_open(name: &str, errno: Errno) -> Failure {
+    let message = format!("fopen read iolog: {errno}\nfathom: {name}: the log cannot be read: {errno}");
+    match errno.0 {
+        libc::EISDIR => Failure { errno: errno.0, step: "iolog read".to_owned(), message },
+        _ => Failure::invalid(message),
+    }
+}
+
+fn unreadable(name: &str, error: &TraceError) -> Failure {
+    match error {
+        TraceError::Io(error) => {
+            let errno = error.raw_os_error().map_or(Errno(libc::EIO), Errno);
+            let message = format!("fio: unable to read iolog\nfathom: {name}: {errno}");
+            Failure { errno: errno.0, step: "iolog read".to_owned(), message }
+        }
+        TraceError::Empty => {
+            Failure::invalid(format!("fio: unable to read iolog\nfathom: {name}: the file is empty"))
+        }
+        TraceError::OldVersion => Failure::invalid(format!(
+            "fio: iolog version 1 is no longer supported\nfathom: {name}: it begins neither with `fio version 3 iolog` nor as a \
+             block trace does"
+        )),
+        TraceError::Broken(text) => Failure::invalid(format!("fathom: {name}: {text}")),
+    }
+}
+
+/// The paths of the files of a log.
+fn files(sum: &Scan) -> Result<Vec<PathBuf>, String> {
+    let path = |name: &FileName| {
+        match name {
+        FileName::Path(path) => Ok(PathBuf::from(path)),
+        FileName::Device(device) => device_path(*device).ok_or_else(|| {
+            format!(
+                "fio: did not find replay device(s)\nfathom: this machine has no block device {}:{}; replay_redirect= names \
+                 another target",
+                device.major, device.minor
+            )
+        }),
+    }
+    };
+    sum.files.iter().map(|file| path(&file.name)).collect()
+}
+
+/// Where the device with this number can be opened.
+fn device_path(device: Device) -> Option<PathBuf> {
+    let text =
+        std::fs::read_to_string(format!("/sys/dev/block/{}:{}/uevent", device.major, device.minor)).ok()?;
+    let name = text.lines().find_map(|line| line.strip_prefix("DEVNAME="))?;
+    Some(Path::new("/dev").join(name))
+}

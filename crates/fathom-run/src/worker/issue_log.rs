@@ -1,0 +1,76 @@
+//! `write_iolog`: the worker notes what it issues, in the order of issue.
+
+use super::WorkerContext;
+use super::logging::RecordQueue;
+use crate::files::open::OpenFiles;
+use crate::logs::{Event, Ring};
+use fathom_logs::IoRecord;
+use fathom_sys::clock::{Clock, monotonic_ns};
+
+/// The recording of a worker.
+pub(super) struct IssueLog<'a> {
+    queue: RecordQueue<'a>,
+    clock: Clock,
+    /// A tick, and the time since the start of the job at that tick in ns; taken anew with every look at the system's clock.
+    anchor: (u64, u64),
+    start_ns: u64,
+    /// A sync has that of the I/O before it.
+    last_offset: u64,
+}
+
+impl<'a> IssueLog<'a> {
+    /// The recording of a worker, if its job asks for one.
+    pub(super) fn of(context: &WorkerContext<'a>, clock: Clock) -> Option<IssueLog<'a>> {
+        let logs = context.region.logs()?;
+        let queue = RecordQueue::of(context, logs, Ring::Recording)?;
+        Some(IssueLog { queue, clock, anchor: (0, 0), start_ns: 0, last_offset: 0 })
+    }
+
+    /// The job begins.
+    pub(super) fn begin(&mut self, now_ns: u64, files: &OpenFiles) {
+        self.start_ns = now_ns;
+        self.anchor(now_ns);
+        (0..files.list.len()).for_each(|file| self.note(Event::Add, file as u32));
+        (0..files.list.len())
+            .filter(|file| files.is_open(*file))
+            .for_each(|file| self.note(Event::Open, file as u32));
+    }
+
+    /// Takes the system's time as the truth again.
+    pub(super) fn anchor(&mut self, now_ns: u64) {
+        self.anchor = (self.clock.ticks(), now_ns.saturating_sub(self.start_ns));
+    }
+
+    /// An operation (by its number in units) is issued now.
+    /// Offset and length of syncs count for nothing.
+    pub(super) fn issue(&mut self, operation: u8, file: u32, offset: u64, length: u32) {
+        if length > 0 {
+            self.last_offset = offset;
+        }
+        let (anchor_tick, anchor_ns) = self.anchor;
+        let since = self.clock.ticks().saturating_sub(anchor_tick);
+        self.queue.push(&IoRecord {
+            end_ns: anchor_ns + self.clock.span_ns(since),
+            slat_ns: None,
+            clat_ns: u64::from(file),
+            offset: self.last_offset,
+            length,
+            direction: operation,
+            priority: 0,
+        });
+    }
+
+    /// A file was opened or closed.
+    pub(super) fn note(&mut self, event: Event, file: u32) {
+        self.issue(event as u8, file, 0, 0);
+    }
+
+    /// The job is over.
+    pub(super) fn end(&mut self, files: &OpenFiles) {
+        self.anchor(monotonic_ns());
+        (0..files.list.len())
+            .filter(|file| files.is_open(*file))
+            .for_each(|file| self.note(Event::Close, file as u32));
+        self.queue.close(0);
+    }
+}

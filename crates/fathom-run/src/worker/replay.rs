@@ -1,0 +1,247 @@
+//! The worker's part in a replay: the entries of the log instead of targets of its own.
+//!
+//! A thread of the worker reads ahead and hands over entries in chunks; the run loop takes one after the other, at its time.
+//! Times are those of the log, counted from the first look of the loop: an entry that comes late makes no other late.
+
+use super::issue::Next;
+use super::{Worker, WorkerContext};
+use crate::engine::Engine;
+use crate::message::Message;
+use crate::replay::{ReplayPlan, source};
+use crate::target::Target;
+use crate::target::direction::Direction;
+use crate::unit::{Operation, Unit};
+use fathom_stats::samples::LatencySamples;
+use fathom_sys::clock::Clock;
+use fathom_trace::reader::Reader;
+use fathom_trace::{Action, Entry};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+
+/// Entries handed over at a time.
+const CHUNK: usize = 4096;
+/// Chunks that the reader may be ahead.
+const AHEAD: usize = 8;
+/// Between two looks for a chunk that the reader has not finished, in ns.
+const PAUSE_NS: u64 = 20_000;
+/// How long before its time an entry is waited for awake, in ns; found by trial.
+const AWAKE_NS: u64 = 60_000;
+/// Stands for no due time.
+const AT_ONCE: u64 = u64::MAX;
+
+/// What the reader hands over.
+enum Part {
+    Entries(Vec<Entry>),
+    /// The log cannot be read any further.
+    Failed(String),
+}
+
+/// The replay of one worker.
+pub(super) struct Replay<'a> {
+    parts: Receiver<Part>,
+    /// The way back for chunks that are used up.
+    used: SyncSender<Vec<Entry>>,
+    chunk: Vec<Entry>,
+    position: usize,
+    clock: Clock,
+    /// Entries have times.
+    keeps_time: bool,
+    /// Tick at which the replay began.
+    start: Option<u64>,
+    /// Tick at which the entry drawn last was due.
+    drawn_due: u64,
+    /// Per slot the tick at which its entry was due.
+    due: Box<[u64]>,
+    /// Tick at which the log was looked at last.
+    last_look: u64,
+    /// Nothing is issued before the syncs in flight have ended.
+    behind_sync: bool,
+    lateness: &'a LatencySamples,
+}
+
+/// What comes next.
+enum Step {
+    Entry(Entry),
+    Wait(u64),
+    End,
+    Failed(String),
+}
+
+impl<'a> Replay<'a> {
+    /// The replay of a worker, if its job has a log. Tells what is wrong with the log.
+    pub(super) fn of(context: &WorkerContext<'a>, clock: Clock) -> Option<Replay<'a>> {
+        let plan = context.worker_plan();
+        let replay = plan.replay.as_ref()?;
+        if plan.subjob == 0 {
+            replay.warnings.iter().for_each(|text| context.messages.send(&Message::Error(text.clone())));
+        }
+        let (sender, parts) = sync_channel(AHEAD);
+        let (used, back) = sync_channel(AHEAD + 1);
+        let own = replay.clone();
+        std::thread::spawn(move || read_ahead(&own, &sender, &back));
+        Some(Replay {
+            parts,
+            used,
+            chunk: Vec::new(),
+            position: 0,
+            clock,
+            keeps_time: replay.scan.last_due_ns.is_some(),
+            start: None,
+            drawn_due: AT_ONCE,
+            due: vec![AT_ONCE; plan.depth as usize].into_boxed_slice(),
+            last_look: 0,
+            behind_sync: false,
+            lateness: &context.block().lateness,
+        })
+    }
+
+    /// The entry at hand, or why there is none.
+    fn look(&mut self, now: u64) -> Step {
+        while self.position == self.chunk.len() {
+            match self.parts.try_recv() {
+                Ok(Part::Entries(chunk)) => {
+                    // A reader that is done takes nothing back.
+                    let _ = self.used.try_send(std::mem::replace(&mut self.chunk, chunk));
+                    self.position = 0;
+                }
+                Ok(Part::Failed(reason)) => return Step::Failed(reason),
+                Err(TryRecvError::Empty) => return Step::Wait(now + self.clock.ticks_of_ns(PAUSE_NS)),
+                Err(TryRecvError::Disconnected) => return Step::End,
+            }
+        }
+        let entry = self.chunk[self.position];
+        let start = *self.start.get_or_insert(now);
+        self.drawn_due = AT_ONCE;
+        if let Some(due_ns) = entry.due_ns {
+            let due = start + self.clock.ticks_of_ns(due_ns);
+            if due > now {
+                // A sleep ends late, so the last bit is waited for awake.
+                let early = due.saturating_sub(self.clock.ticks_of_ns(AWAKE_NS));
+                return Step::Wait(if early > now { early } else { due });
+            }
+            self.drawn_due = due;
+        }
+        Step::Entry(entry)
+    }
+
+    /// The entry drawn last goes into this slot.
+    pub(super) fn begin(&mut self, slot: u32) {
+        self.due[slot as usize] = std::mem::replace(&mut self.drawn_due, AT_ONCE);
+    }
+
+    /// The entry of this slot was issued at this tick.
+    pub(super) fn issued(&mut self, slot: u32, tick: u64) {
+        let due = std::mem::replace(&mut self.due[slot as usize], AT_ONCE);
+        if due != AT_ONCE {
+            self.lateness.record(self.clock.span_ns(tick.saturating_sub(due)), true);
+        }
+    }
+}
+
+impl<E: Engine> Worker<'_, E> {
+    /// The next entry of the log, once its time has come and nothing has to end first.
+    #[inline(never)]
+    pub(super) fn next_to_replay(&mut self, recent: u64) -> Next {
+        let Some(replay) = &mut self.replay else { return Next::End };
+        if replay.behind_sync {
+            if self.units.iter().any(|unit| unit.is_in_flight() && unit.operation().is_sync()) {
+                replay.last_look = recent;
+                return Next::Wait(recent);
+            }
+            replay.behind_sync = false;
+        }
+        let now = if replay.keeps_time { self.clock.ticks() } else { recent };
+        replay.last_look = now;
+        let entry = match replay.look(now) {
+            Step::Entry(entry) => entry,
+            Step::Wait(until) => return Next::Wait(until),
+            Step::End => return Next::End,
+            Step::Failed(reason) => {
+                self.replay_failed(&reason);
+                return Next::End;
+            }
+        };
+        let direction = match entry.action {
+            Action::Read => Direction::Read,
+            Action::Write => Direction::Write,
+            Action::Trim => Direction::Trim,
+            Action::Sync => return self.sync_to_replay(Operation::Sync, entry.file, now),
+            Action::DataSync => return self.sync_to_replay(Operation::DataSync, entry.file, now),
+            Action::RangeSync => return self.sync_to_replay(Operation::RangeSync, entry.file, now),
+        };
+        replay.position += 1;
+        Next::Io(Target { offset: entry.offset, length: entry.length, file: entry.file, direction })
+    }
+
+    /// A sync makes safe what has ended before it, so it waits for everything in flight on its file, and the log goes on when
+    /// it has ended.
+    fn sync_to_replay(&mut self, operation: Operation, file: u32, now: u64) -> Next {
+        let blocks = |unit: &Unit| unit.is_in_flight() && unit.file() == file;
+        if self.units.iter().any(blocks) {
+            return Next::Wait(now);
+        }
+        if let Some(replay) = &mut self.replay {
+            replay.position += 1;
+            replay.behind_sync = true;
+        }
+        Next::Sync(operation, file)
+    }
+
+    /// True while the next entry waits for its time: then waiting for I/O in flight could make it late.
+    pub(super) fn has_to_be_on_time(&self, until: u64) -> bool {
+        self.replay.as_ref().is_some_and(|replay| until > replay.last_look)
+    }
+
+    #[cold]
+    fn replay_failed(&mut self, reason: &str) {
+        self.stopping = true;
+        self.context.messages.send(&Message::Error(format!("fathom: job {}: {reason}", self.job.name)));
+        self.context.fail(libc::EINVAL, "file:iolog.c, func=iolog read, error=Invalid argument");
+    }
+}
+
+/// Reads the log to its end, as far ahead as there is room.
+fn read_ahead(plan: &ReplayPlan, parts: &SyncSender<Part>, used: &Receiver<Vec<Entry>>) {
+    fathom_sys::priority::set_name("replay");
+    if let Err(reason) = read_chunks(plan, parts, used) {
+        // Without a receiver the run is over.
+        let _ = parts.send(Part::Failed(reason));
+    }
+}
+
+fn read_chunks(
+    plan: &ReplayPlan,
+    parts: &SyncSender<Part>,
+    used: &Receiver<Vec<Entry>>,
+) -> Result<(), String> {
+    let told = |reason: &dyn std::fmt::Display| format!("{}: {reason}", plan.name);
+    let file = source::open(&plan.path).map_err(|error| told(&error))?;
+    let mut reader = Reader::new(file, plan.rules.clone()).map_err(|error| told(&error))?;
+    loop {
+        // Chunks go round; the first few are new.
+        let mut chunk = used.try_recv().unwrap_or_else(|_| Vec::with_capacity(CHUNK));
+        chunk.clear();
+        while chunk.len() < CHUNK {
+            match reader.next().map_err(|error| told(&error))? {
+                Some(entry) => chunk.push(checked(entry, plan)?),
+                None => break,
+            }
+        }
+        let is_last = chunk.len() < CHUNK;
+        if !chunk.is_empty() && parts.send(Part::Entries(chunk)).is_err() || is_last {
+            return Ok(());
+        }
+    }
+}
+
+/// Buffers and files are those of the first look at the log; it may have changed since.
+fn checked(entry: Entry, plan: &ReplayPlan) -> Result<Entry, String> {
+    let fits = entry.length <= plan.largest()
+        && plan.scan.files.get(entry.file as usize).is_some_and(|file| {
+            entry.offset.checked_add(u64::from(entry.length)).is_some_and(|end| end <= file.end)
+        });
+    if fits {
+        Ok(entry)
+    } else {
+        Err(format!("{}: the log has changed since the run was planned", plan.name))
+    }
+}

@@ -1,0 +1,413 @@
+//! Recording and replaying: what is replayed is what was recorded, here and with an installed fio.
+
+use crate::support::program::{Launch, reference};
+use crate::support::trace::Trace;
+use crate::support::{MIB, file_of, json, scratch};
+use std::path::Path;
+
+/// One call of a replay: its name, first byte and bytes.
+type Call = (String, u64, u64);
+
+/// Reads, writes, syncs and trims of files whose names end so, in the order in which they were made.
+fn calls(trace: &Trace, file: &str) -> Vec<Call> {
+    let marker = format!("{file}>");
+    let on_file = trace.calls.iter().filter(|call| call.contains(&marker));
+    on_file.filter_map(|call| described(call)).collect()
+}
+
+fn described(call: &str) -> Option<Call> {
+    let (name, rest) = call.split_once('(')?;
+    let arguments = rest.rsplit_once(')')?.0;
+    let last: Vec<u64> = arguments.rsplit(", ").take(2).map_while(|word| word.parse().ok()).collect();
+    match (name, last.as_slice()) {
+        ("pread64" | "pwrite64", [offset, length]) => Some((name.to_owned(), *offset, *length)),
+        ("fsync" | "fdatasync", _) => Some((name.to_owned(), 0, 0)),
+        ("fallocate", [length, offset]) => Some((name.to_owned(), *offset, *length)),
+        _ => None,
+    }
+}
+
+const CALLS: &str = "pread64,pwrite64,fsync,fdatasync,fallocate";
+
+/// The calls of a replay of this text.
+fn replay(directory: &Path, log: &str, words: &str) -> Result<(Vec<Call>, Trace), String> {
+    std::fs::write(directory.join("log"), log).expect("written");
+    let words = format!("--name=r --read_iolog=log --output-format=json {words}");
+    let trace = Trace::of(directory, CALLS, &words)?;
+    Ok((calls(&trace, "data"), trace))
+}
+
+fn call(name: &str, offset: u64, length: u64) -> Call {
+    (name.to_owned(), offset, length)
+}
+
+const LOG: &str = "fio version 3 iolog\n0 data add\n0 data open\n100 data read 8192 4096\n200 data write 20480 8192\n300 data sync 0 0\n\
+                   400 data read 0 512\n500 data datasync 0 0\n600 data trim 65536 4096\n700 data close\n";
+
+fn all_of_log() -> Vec<Call> {
+    vec![
+        call("pread64", 8192, 4096),
+        call("pwrite64", 20480, 8192),
+        call("fsync", 0, 0),
+        call("pread64", 0, 512),
+        call("fdatasync", 0, 0),
+        call("fallocate", 65536, 4096),
+    ]
+}
+
+#[test]
+fn every_entry_is_done_in_its_order() {
+    built!("--name=a --read_iolog=log");
+    let directory = scratch();
+    file_of(directory.path(), "data", MIB);
+    let words = "--replay_no_stall=1 --read_iolog_chunked=1 --invalidate=0";
+    let (made, trace) = require!(replay(directory.path(), LOG, words));
+    assert_eq!(made, all_of_log());
+    let document = json::document(&trace.finished.stdout);
+    let job = &document["jobs"][0];
+    let counts = ["read", "write", "trim", "sync"].map(|word| json::integer(&job[word], "total_ios"));
+    assert_eq!(counts, [2, 1, 1, 2]);
+    assert_eq!(json::integer(&document["fathom replay"][0], "entries"), 6);
+    assert_eq!(json::integer(&document["fathom replay"][0]["lateness_ns"], "N"), 0, "nothing has a time");
+}
+
+#[test]
+fn options_move_and_drop_entries() {
+    built!("--name=a --read_iolog=log");
+    let directory = scratch();
+    file_of(directory.path(), "data", MIB);
+    file_of(directory.path(), "other-data", MIB);
+    let words = "--replay_no_stall=1 --replay_scale=2 --replay_align=4k --replay_skip=trim,sync \
+                 --replay_redirect=other-data --invalidate=0";
+    let (made, _) = require!(replay(directory.path(), LOG, words));
+    assert_eq!(made, [call("pread64", 4096, 4096), call("pwrite64", 8192, 8192), call("pread64", 0, 512)]);
+    let untouched = std::fs::read(directory.path().join("data")).expect("there");
+    assert!(untouched.iter().all(|byte| *byte == 0x5a), "everything went to the other file");
+}
+
+#[test]
+fn times_are_kept_and_scaled() {
+    built!("--name=a --read_iolog=log");
+    let directory = scratch();
+    file_of(directory.path(), "data", MIB);
+    let lines: String = (0..10)
+        .map(|number| format!("{} data read {} 512\n", 1000 + number * 50_000, number * 512))
+        .collect();
+    std::fs::write(directory.path().join("log"), format!("fio version 3 iolog\n0 data add\n{lines}"))
+        .expect("written");
+    for (scale, shortest_ms) in [(100, 450), (50, 900), (300, 150)] {
+        let words = format!("--name=r --read_iolog=log --output-format=json --replay_time_scale={scale}");
+        let finished = Launch::fathom(directory.path()).words(&words).run().expect_clean();
+        let document = json::document(&finished.stdout);
+        let took = json::integer(&document["jobs"][0], "job_runtime");
+        assert!(took >= shortest_ms, "{scale}: {took} ms");
+        let lateness = &document["fathom replay"][0]["lateness_ns"];
+        assert_eq!(json::integer(lateness, "N"), 10);
+        assert!(json::integer(lateness, "min") <= json::integer(lateness, "max"));
+        // Lateness does not add up: the run is as late at its end as its last I/O was.
+        let latest_ms = json::integer(lateness, "max") / 1_000_000;
+        assert!(took <= shortest_ms + latest_ms + 2000, "{scale}: {took} ms");
+    }
+}
+
+#[test]
+fn a_wait_of_version_2_holds_back() {
+    built!("--name=a --read_iolog=log");
+    let directory = scratch();
+    file_of(directory.path(), "data", MIB);
+    let log = "fio version 2 iolog\ndata add\ndata open\ndata read 0 4096\ndata wait 400 0\ndata read 4096 4096\ndata close\n";
+    let (made, trace) = require!(replay(directory.path(), log, ""));
+    assert_eq!(made, [call("pread64", 0, 4096), call("pread64", 4096, 4096)]);
+    let document = json::document(&trace.finished.stdout);
+    assert!(json::integer(&document["jobs"][0], "job_runtime") >= 400);
+}
+
+#[test]
+fn broken_lines_and_logs_are_told() {
+    built!("--name=a --read_iolog=log");
+    let directory = scratch();
+    file_of(directory.path(), "data", MIB);
+    let run = |log: &str, words: &str| {
+        std::fs::write(directory.path().join("log"), log).expect("written");
+        Launch::fathom(directory.path()).words("--name=r --read_iolog=log").words(words).run()
+    };
+    let broken =
+        "fio version 3 iolog\n0 data add\nfoo\n1 data frob 0 1\n2 data wait 9 0\n3 data read 0 512\n";
+    let finished = run(broken, "");
+    assert_eq!(finished.code(), 0, "{}", finished.stderr);
+    for wanted in ["bad iolog3: foo", "line 3 ", "fio: bad iolog file action: frob", "line 4 ", "line 5 "] {
+        assert!(finished.stderr.contains(wanted), "{wanted}: {}", finished.stderr);
+    }
+    let writes = "fio version 3 iolog\n0 data write 0 512\n";
+    for (log, words, wanted) in [
+        ("fio version 1 iolog\n", "", "iolog version 1 is no longer supported"),
+        ("", "", "unable to read iolog"),
+        ("fio version 3 iolog\n0 data add\n", "", "there is no I/O in it"),
+        (writes, "--readonly", "--readonly refuses a log with writes"),
+        (writes, "--read_iolog=missing", "fopen read iolog: No such file or directory"),
+    ] {
+        let finished = run(log, words);
+        assert_eq!(finished.code(), 1, "{log} {words}");
+        assert!(finished.stderr.contains(wanted), "{wanted}: {}", finished.stderr);
+    }
+    let untouched = std::fs::read(directory.path().join("data")).expect("there");
+    assert!(untouched.iter().all(|byte| *byte == 0x5a));
+}
+
+#[test]
+fn logs_are_dealt_to_clones_and_streams_are_copied() {
+    built!("--name=a --read_iolog=log");
+    let directory = scratch();
+    file_of(directory.path(), "data", MIB);
+    let log = |name: &str, count: u64| {
+        let lines: String = (0..count).map(|number| format!("data read {} 512\n", number * 512)).collect();
+        std::fs::write(directory.path().join(name), format!("fio version 2 iolog\n{lines}"))
+            .expect("written");
+    };
+    log("one", 1);
+    log("two", 2);
+    let words = "--name=r --read_iolog=one:two --numjobs=3 --output-format=json";
+    let finished = Launch::fathom(directory.path()).words(words).run().expect_clean();
+    let document = json::document(&finished.stdout);
+    let counts = [0, 1, 2].map(|clone| json::integer(&document["jobs"][clone]["read"], "total_ios"));
+    assert_eq!(counts, [1, 2, 1]);
+    let program = crate::support::program::path();
+    let script =
+        format!("cat two | {} --name=r --read_iolog=- --numjobs=2 --output-format=json", program.display());
+    let finished =
+        Launch::of(Path::new("sh"), directory.path()).argument("-c").argument(script).run().expect_clean();
+    let document = json::document(&finished.stdout);
+    let counts = [0, 1].map(|clone| json::integer(&document["jobs"][clone]["read"], "total_ios"));
+    assert_eq!(counts, [2, 2]);
+    let listener = std::os::unix::net::UnixListener::bind(directory.path().join("socket")).expect("a socket");
+    let text = std::fs::read(directory.path().join("two")).expect("there");
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a caller");
+        std::io::Write::write_all(&mut stream, &text).expect("taken");
+    });
+    let words = "--name=r --read_iolog=socket --output-format=json";
+    let finished = Launch::fathom(directory.path()).words(words).run().expect_clean();
+    server.join().expect("served");
+    assert_eq!(json::integer(&json::document(&finished.stdout)["jobs"][0]["read"], "total_ios"), 2);
+}
+
+/// Lines of a recording without their times; opening and closing apart.
+fn recorded(directory: &Path, name: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(directory.join(name)).expect("a recording");
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("fio version 3 iolog"));
+    let mut last = 0;
+    let rest = lines.map(|line| {
+        let (time, rest) = line.split_once(' ').expect("a time");
+        let time: u64 = time.parse().expect("microseconds");
+        assert!(time >= last, "times do not go back: {line}");
+        last = time;
+        rest.to_owned()
+    });
+    rest.filter(|line| line.split(' ').count() > 2).collect()
+}
+
+#[test]
+fn a_recording_is_what_fio_records() {
+    built!("--name=a --write_iolog=log");
+    let fio = require!(reference());
+    let directory = scratch();
+    let words = "--name=a --filename=data --size=256k --rw=write --bs=4k --fsync=5";
+    Launch::fathom(directory.path()).words(words).words("--write_iolog=ours").run().expect_clean();
+    Launch::of(&fio, directory.path()).words(words).words("--write_iolog=theirs").run();
+    let (ours, theirs) = (recorded(directory.path(), "ours"), recorded(directory.path(), "theirs"));
+    let data = |lines: &[String]| -> Vec<String> {
+        lines.iter().filter(|line| !line.contains("sync")).cloned().collect()
+    };
+    assert_eq!(data(&ours), data(&theirs));
+    assert!(ours.iter().any(|line| line.contains(" sync ") && line.ends_with(" 0")), "{ours:?}");
+}
+
+#[test]
+fn recordings_go_both_ways() {
+    built!("--name=a --write_iolog=log");
+    let fio = require!(reference());
+    let directory = scratch();
+    let words =
+        "--name=a --filename=data --size=128k --rw=randrw --bs=4k --fsync=4 --ioengine=libaio --iodepth=4";
+    Launch::fathom(directory.path()).words(words).words("--write_iolog=ours").run().expect_clean();
+    Launch::of(&fio, directory.path()).words(words).words("--write_iolog=theirs").run();
+    for name in ["ours", "theirs"] {
+        let lines = recorded(directory.path(), name);
+        let wanted: Vec<Call> = lines
+            .iter()
+            .map(|line| {
+                let fields: Vec<&str> = line.split(' ').collect();
+                let number = |index: usize| fields[index].parse::<u64>().expect("a number");
+                match fields[1] {
+                    "read" => call("pread64", number(2), number(3)),
+                    "write" => call("pwrite64", number(2), number(3)),
+                    _ => call("fsync", 0, 0),
+                }
+            })
+            .collect();
+        let words =
+            format!("--name=r --read_iolog={name} --replay_no_stall=1 --invalidate=0 --output-format=json");
+        let ours = require!(Trace::of(directory.path(), CALLS, &words));
+        assert_eq!(calls(&ours, "data"), wanted, "fathom replays {name}");
+        let theirs = Launch::of(&fio, directory.path()).words(&words).run();
+        let document = json::document(&theirs.stdout);
+        let job = &document["jobs"][0];
+        let moved = |word: &str, name: &str| {
+            (
+                json::integer(&job[word], "total_ios") as usize,
+                wanted.iter().filter(|call| call.0 == name).count(),
+            )
+        };
+        for (word, name) in [("read", "pread64"), ("write", "pwrite64")] {
+            let (done, wanted) = moved(word, name);
+            assert_eq!(done, wanted, "fio replays {name}: {word}");
+        }
+    }
+}
+
+#[test]
+fn recordings_are_appended_and_replayed_one_after_the_other() {
+    built!("--name=a --write_iolog=log");
+    let directory = scratch();
+    let words = "--name=a --filename=data --size=32k --rw=write --bs=4k --write_iolog=log";
+    for _ in 0..2 {
+        Launch::fathom(directory.path()).words(words).run().expect_clean();
+    }
+    let text = std::fs::read_to_string(directory.path().join("log")).expect("there");
+    assert_eq!(text.matches("fio version 3 iolog").count(), 2);
+    let words = "--name=r --read_iolog=log --output-format=json";
+    for engine in ["psync", "libaio", "io_uring", "posixaio", "null", "mmap"] {
+        let finished = Launch::fathom(directory.path())
+            .words(words)
+            .words(&format!("--ioengine={engine} --iodepth=8"))
+            .run();
+        assert_eq!(finished.code(), 0, "{engine}: {}", finished.stderr);
+        let document = json::document(&finished.stdout);
+        assert_eq!(json::integer(&document["jobs"][0]["write"], "total_ios"), 16, "{engine}");
+        assert_eq!(json::integer(&document["jobs"][0]["write"], "io_bytes"), 65536, "{engine}");
+    }
+}
+
+/// A trace record: time in ns, sector, bytes, action.
+fn record(
+    big_endian: bool,
+    time_ns: u64,
+    sector: u64,
+    bytes: u32,
+    action: u32,
+    device: u32,
+    payload: &[u8],
+) -> Vec<u8> {
+    let mut record = Vec::new();
+    let mut push = |bytes: &[u8]| match big_endian {
+        true => record.extend(bytes.iter().rev()),
+        false => record.extend(bytes),
+    };
+    push(&0x6561_7407u32.to_le_bytes());
+    push(&0u32.to_le_bytes());
+    push(&time_ns.to_le_bytes());
+    push(&sector.to_le_bytes());
+    for number in [bytes, action, 7, device, 0] {
+        push(&number.to_le_bytes());
+    }
+    push(&0u16.to_le_bytes());
+    push(&(payload.len() as u16).to_le_bytes());
+    record.extend(payload);
+    record
+}
+
+const READ: u32 = 1 << 16;
+const WRITE: u32 = 1 << 17;
+const FLUSH: u32 = 1 << 18;
+const NOTE: u32 = 1 << 26;
+const QUEUE: u32 = 1;
+
+/// A trace with everything that a kernel puts into one.
+fn trace(big: bool) -> Vec<u8> {
+    [
+        record(big, 1_000, 0, 0, NOTE, 0, b"process\0"),
+        record(big, 2_000, 8, 4096, QUEUE | READ, 0, b""),
+        record(big, 2_100, 8, 4096, 7 | READ, 0, b""),
+        record(big, 3_000, 64, 8192, QUEUE | WRITE, 0, b"payload"),
+        record(big, 4_000, 0, 0, QUEUE | FLUSH, 0, b""),
+        record(big, 5_000, 64, 8192, 8 | WRITE, 0, b""),
+        record(big, 6_000, 16, 512, QUEUE | READ, 0, b""),
+        vec![1; 17],
+    ]
+    .concat()
+}
+
+#[test]
+fn block_traces_of_both_byte_orders_are_replayed() {
+    built!("--name=a --read_iolog=log");
+    let directory = scratch();
+    file_of(directory.path(), "data", MIB);
+    let wanted = [
+        call("pread64", 4096, 4096),
+        call("pwrite64", 32768, 8192),
+        call("fsync", 0, 0),
+        call("pread64", 8192, 512),
+    ];
+    for big in [false, true] {
+        std::fs::write(directory.path().join("trace"), trace(big)).expect("written");
+        let words = "--name=r --read_iolog=trace --replay_redirect=data --invalidate=0";
+        let made = require!(Trace::of(directory.path(), CALLS, words));
+        assert_eq!(calls(&made, "data"), wanted, "big endian: {big}");
+        assert!(made.finished.stderr.contains("after 7 records"), "{}", made.finished.stderr);
+        // fio says how much it did of the whole records.
+        let whole = trace(big);
+        std::fs::write(directory.path().join("trace"), &whole[..whole.len() - 17]).expect("written");
+        let fio = require!(reference());
+        let theirs = Launch::of(&fio, directory.path()).words(words).words("--output-format=json").run();
+        let job = &json::document(&theirs.stdout)["jobs"][0];
+        let counts = ["read", "write"].map(|word| json::integer(&job[word], "total_ios"));
+        assert_eq!(counts, [2, 1], "fio");
+    }
+    std::fs::write(directory.path().join("trace"), trace(false)).expect("written");
+    let finished = Launch::fathom(directory.path()).words("--name=r --read_iolog=trace").run();
+    assert!(finished.stderr.contains("did not find replay device(s)"), "{}", finished.stderr);
+}
+
+#[test]
+fn traces_are_merged_in_the_order_of_time() {
+    built!("--name=a --read_iolog=log");
+    let directory = scratch();
+    file_of(directory.path(), "data", MIB);
+    let write = |name: &str, bytes: Vec<Vec<u8>>| {
+        std::fs::write(directory.path().join(name), bytes.concat()).expect("written")
+    };
+    write(
+        "first",
+        (0..3).map(|n| record(false, 1000 * n, 8 * n, 4096, QUEUE | READ, 1 << 20, b"")).collect(),
+    );
+    write(
+        "second",
+        (0..2).map(|n| record(true, 1500 + 1000 * n, 80 + 8 * n, 512, QUEUE | WRITE, 2 << 20, b"")).collect(),
+    );
+    let words = "--name=m --read_iolog=first:second --merge_blktrace_file=merged --replay_redirect=data --invalidate=0";
+    let made = require!(Trace::of(directory.path(), CALLS, words));
+    let (read, write_call) =
+        (|n: u64| call("pread64", n * 4096, 4096), |n: u64| call("pwrite64", 40960 + n * 4096, 512));
+    assert_eq!(calls(&made, "data"), [read(0), read(1), write_call(0), read(2), write_call(1)]);
+    let again = require!(Trace::of(
+        directory.path(),
+        CALLS,
+        "--name=r --read_iolog=merged --replay_redirect=data --invalidate=0"
+    ));
+    assert_eq!(calls(&again, "data"), calls(&made, "data"));
+    // The first in half its time and twice.
+    let words = "--name=m --read_iolog=first:second --merge_blktrace_file=merged --merge_blktrace_scalars=50:100 \
+                 --merge_blktrace_iters=2:1 --merge-blktrace-only";
+    let finished = Launch::fathom(directory.path()).words(words).run();
+    assert_eq!(finished.code(), 0, "{}", finished.stderr);
+    let merged = std::fs::read(directory.path().join("merged")).expect("merged");
+    let times: Vec<u64> = merged
+        .chunks(48)
+        .map(|record| u64::from_le_bytes(record[8..16].try_into().expect("eight bytes")))
+        .collect();
+    assert_eq!(times, [0, 500, 1000, 1000, 1500, 1500, 2000, 2500]);
+    let refused = "--name=m --read_iolog=first:second --merge_blktrace_file=second --merge-blktrace-only";
+    let finished = Launch::fathom(directory.path()).words(refused).run();
+    assert!(finished.code() == 1 && finished.stderr.contains("would overwrite"), "{}", finished.stderr);
+}
