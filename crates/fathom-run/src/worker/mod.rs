@@ -345,10 +345,7 @@ impl<E: Engine> Worker<'_, E> {
             return;
         }
         self.context.set_stage(Stage::FinalSync);
-        let (kind, sync): (SyncKind, fn(RawFd) -> Result<(), Errno>) = match options.end_syncfs {
-            true => (SyncKind::FileSystem, fathom_sys::file::sync_file_system),
-            false => (SyncKind::Sync, fathom_sys::file::sync),
-        };
+        let kind = if options.end_syncfs { SyncKind::FileSystem } else { SyncKind::Sync };
         for index in 0..self.files.list.len() {
             let fd = self.files.list[index].fd;
             if fd < 0 {
@@ -357,7 +354,11 @@ impl<E: Engine> Worker<'_, E> {
             if let Some(log) = &mut self.issue_log {
                 log.issue(Operation::Sync as u8, index as u32, 0, 0);
             }
-            if let Err(errno) = self.sync_recorded(kind, index as u32, || sync(fd)) {
+            let sync = || match kind {
+                SyncKind::FileSystem => fathom_sys::file::sync_file_system(fd),
+                _ => fathom_sys::file::sync(fd),
+            };
+            if let Err(errno) = self.sync_recorded(kind, index as u32, sync) {
                 self.context.fail(errno.0, &format!("file:ioengines.c, func=fsync, error={errno}"));
             }
         }

@@ -37,6 +37,7 @@ mod intervals;
 mod invariants;
 mod killed;
 mod latency_target;
+mod ledgers;
 mod logs;
 mod priorities;
 mod profiles;

@@ -12,7 +12,8 @@ static FINDING: Mutex<()> = Mutex::new(());
 /// A loop device on a file in memory.
 pub(crate) struct LoopDevice {
     path: PathBuf,
-    backing: NamedTempFile,
+    /// The file, where it belongs to the device.
+    backing: Option<NamedTempFile>,
 }
 
 impl LoopDevice {
@@ -36,10 +37,17 @@ impl LoopDevice {
     }
 
     fn on(backing: NamedTempFile) -> Result<LoopDevice, String> {
+        let mut device = LoopDevice::on_file(backing.path())?;
+        device.backing = Some(backing);
+        Ok(device)
+    }
+
+    /// A device on a file that stays.
+    pub(crate) fn on_file(file: &Path) -> Result<LoopDevice, String> {
         let _one_at_a_time = FINDING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let file = backing.path().to_str().ok_or("the path of a temporary file is text")?;
+        let file = file.to_str().ok_or("the path of a temporary file is text")?;
         let path = run("losetup", &["--find", "--show", file])?;
-        Ok(LoopDevice { path: path.trim().into(), backing })
+        Ok(LoopDevice { path: path.trim().into(), backing: None })
     }
 
     /// The device.
@@ -47,15 +55,19 @@ impl LoopDevice {
         &self.path
     }
 
+    fn backing(&self) -> &NamedTempFile {
+        self.backing.as_ref().expect("a device on a file of its own")
+    }
+
     /// Bytes that the file behind the device occupies.
     pub(crate) fn allocated(&self) -> u64 {
         use std::os::unix::fs::MetadataExt;
-        self.backing.as_file().metadata().expect("the backing file has metadata").blocks() * 512
+        self.backing().as_file().metadata().expect("the backing file has metadata").blocks() * 512
     }
 
     /// What the device holds.
     pub(crate) fn contents(&self) -> Vec<u8> {
-        std::fs::read(self.backing.path()).expect("the backing file can be read")
+        std::fs::read(self.backing().path()).expect("the backing file can be read")
     }
 }
 

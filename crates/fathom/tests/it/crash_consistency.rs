@@ -1,0 +1,300 @@
+//! Crash consistency: what a job's ledger says the storage promised, and what is there after the job was killed, or after a power
+//! cut at any flush of a real file system's disk.
+
+use crate::recording_disk::{Event, Image, RecordingDisk};
+use crate::support::devices::{LoopDevice, Mounted};
+use crate::support::program::{Finished, Launch};
+use crate::support::{json, processes, scratch, skip};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// `fathom ledger check` with these words; the exit code and the JSON.
+#[track_caller]
+fn check(words: &str) -> (i32, Value) {
+    let finished = Launch::fathom(Path::new("/")).words("ledger check --format=json").words(words).run();
+    assert!(finished.code() < 2, "{words}: {}", finished.stderr);
+    (finished.code(), json::document(&finished.stdout))
+}
+
+#[track_caller]
+fn expect_kept(words: &str) -> Value {
+    let (code, document) = check(words);
+    assert_eq!(code, 0, "{words}: {document:#}");
+    document
+}
+
+/// A small generator: tests choose moments and subsets with it.
+struct Chance(u64);
+
+impl Chance {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 >> 33
+    }
+}
+
+/// Starts a job, kills it with everything that it started, and waits for its end.
+fn kill_after(directory: &Path, words: &str, pause: Duration, ledger: &Path) -> Finished {
+    let running = Launch::fathom(directory).words(words).start();
+    // However slow the machine is, some writes have to be on their way.
+    while std::fs::metadata(ledger).map_or(0, |metadata| metadata.len()) < 4096 {
+        std::thread::sleep(Duration::from_millis(1));
+        assert!(running.elapsed() < Duration::from_secs(30), "the ledger does not grow");
+    }
+    std::thread::sleep(pause);
+    processes::kill_tree(running.pid());
+    running.finish()
+}
+
+fn kill_at_random_moments(directory: &Path, flavours: &[&str]) {
+    let ledgers = scratch();
+    let mut chance = Chance(7);
+    for (index, flavour) in flavours.iter().enumerate() {
+        let ledger = ledgers.path().join(format!("ledger{index}"));
+        let words = format!(
+            "--name=job --filename=data{index} --size=2m --bs=4k --rw=randwrite --norandommap --time_based --runtime=60 \
+             --verify=crc32c --do_verify=0 --verify_ledger={} {flavour}",
+            ledger.display()
+        );
+        let pause = Duration::from_millis(chance.next() % 150);
+        kill_after(directory, &words, pause, &ledger);
+        let words = format!("--after=kill {}", ledger.display());
+        let document = expect_kept(&words);
+        assert!(json::integer(&document["ledgers"][0], "writes_promised") > 0, "{flavour}: {document:#}");
+        assert_eq!(document["ledgers"][0]["job_ended"], false, "{flavour}");
+        // And what is not there is missed.
+        let path = directory.join(format!("data{index}"));
+        let mut data = std::fs::read(&path).expect("the job made the file");
+        data.fill(0);
+        std::fs::write(&path, data).expect("the file can be written");
+        let (code, document) = check(&words);
+        assert_eq!(code, 1, "{flavour}");
+        assert!(json::integer(&document["outcome"], "broken_count") > 0, "{flavour}: {document:#}");
+        assert_eq!(document["outcome"]["broken"][0]["class"], "never_written", "{flavour}: {document:#}");
+    }
+}
+
+#[test]
+fn a_killed_job_leaves_what_was_acknowledged_on_a_disk() {
+    fathom_only!();
+    let mounted = require!(Mounted::new("ext4", 32 << 20));
+    kill_at_random_moments(
+        mounted.path(),
+        &[
+            "--ioengine=psync",
+            "--ioengine=psync --sync=dsync",
+            "--ioengine=libaio --iodepth=16 --direct=1",
+            "--ioengine=io_uring --iodepth=16",
+            "--ioengine=io_uring --iodepth=16 --direct=1 --fsync=32",
+            "--ioengine=mmap",
+        ],
+    );
+}
+
+#[test]
+fn a_killed_job_leaves_what_was_acknowledged_in_memory() {
+    fathom_only!();
+    let mounted = require!(Mounted::memory(32 << 20));
+    kill_at_random_moments(
+        mounted.path(),
+        &[
+            "--ioengine=psync",
+            "--ioengine=libaio --iodepth=16",
+            "--ioengine=io_uring --iodepth=16 --verify_interval=1k",
+        ],
+    );
+}
+
+/// Runs a program of the system.
+#[track_caller]
+fn tool(words: &str) -> Result<(), String> {
+    let mut words = words.split_whitespace();
+    let program = words.next().expect("a program");
+    let output = Command::new(program).args(words).output().map_err(|error| format!("{program}: {error}"))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim())),
+    }
+}
+
+/// A mounted loop device; unmounted and detached in this order, so that everything has arrived.
+struct Mount {
+    directory: tempfile::TempDir,
+    device: Option<LoopDevice>,
+}
+
+impl Mount {
+    fn new(file: &Path, options: &str, make: &str) -> Result<Mount, String> {
+        let device = LoopDevice::on_file(file)?;
+        let directory = scratch();
+        if !make.is_empty() {
+            tool(&format!("{make} {}", device.path().display()))?;
+        }
+        tool(&format!("mount -o {options} {} {}", device.path().display(), directory.path().display()))?;
+        Ok(Mount { directory, device: Some(device) })
+    }
+
+    fn path(&self) -> &Path {
+        self.directory.path()
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        // A ring that a process left behind is taken down a moment after its end.
+        for pause_ms in [0, 10, 100, 1_000, 5_000] {
+            std::thread::sleep(Duration::from_millis(pause_ms));
+            if tool(&format!("umount {}", self.path().display())).is_ok() {
+                break;
+            }
+        }
+        drop(self.device.take());
+    }
+}
+
+/// A job run on a file system whose disk was recorded.
+struct Recorded {
+    disk: RecordingDisk,
+    _ledgers: tempfile::TempDir,
+    ledger: PathBuf,
+    file: PathBuf,
+    events: Vec<Event>,
+    /// Where the events of the job begin.
+    first: usize,
+}
+
+impl Recorded {
+    fn run(make: &str, bytes: u64, words: &str) -> Result<Recorded, String> {
+        skip::tool(make.split_whitespace().next().unwrap_or_default())?;
+        let disk = RecordingDisk::new(bytes)?;
+        let ledgers = scratch();
+        let ledger = ledgers.path().join("ledger");
+        let mount = Mount::new(&disk.disk(), "rw", make)?;
+        tool("sync").expect("sync(1) can be run");
+        // From here on there is a file system to be mounted.
+        let first = disk.events().len();
+        let file = mount.path().join("data");
+        Launch::fathom(mount.path())
+            .words(
+                "--name=job --filename=data --size=1m --bs=4k --rw=randwrite --norandommap --number_ios=160",
+            )
+            .words("--verify=crc32c --do_verify=0 --output=/dev/null")
+            .argument(format!("--verify_ledger={}", ledger.display()))
+            .words(words)
+            .run()
+            .expect_clean();
+        drop(mount);
+        let events = disk.events();
+        Ok(Recorded { disk, _ledgers: ledgers, ledger, file, events, first })
+    }
+
+    /// Where the flushes are, and when the next one came: up to then nothing rests on a later flush.
+    fn boundaries(&self) -> Vec<(usize, u64)> {
+        let flush = |(index, event): (usize, &Event)| match event {
+            Event::Flush { time_ns } => Some((index, *time_ns)),
+            Event::Write { .. } => None,
+        };
+        let flushes: Vec<(usize, u64)> =
+            self.events.iter().enumerate().skip(self.first).filter_map(flush).collect();
+        let next = flushes.iter().skip(1).map(|(_, time_ns)| time_ns - 1).chain([u64::MAX]);
+        flushes.iter().zip(next).map(|((index, _), until)| (*index, until)).collect()
+    }
+
+    /// What the disk held after these events.
+    fn image_of<'a>(events: impl Iterator<Item = &'a Event>) -> Image {
+        let mut image = Image::default();
+        for event in events {
+            if let Event::Write { offset, data } = event {
+                image.write(*offset, data);
+            }
+        }
+        image
+    }
+
+    /// Mounts what a power cut left and checks it; the number of broken promises.
+    fn broken_in(&self, image: Image, until: u64) -> u64 {
+        self.disk.set_image(image);
+        let mount = Mount::new(&self.disk.image(), "ro", "").expect("what is left can be mounted");
+        let actual = mount.path().join("data");
+        let (code, document) = check(&format!(
+            "--until={until} --file={}={} {}",
+            self.file.display(),
+            actual.display(),
+            self.ledger.display()
+        ));
+        let broken = json::integer(&document["outcome"], "broken_count");
+        assert_eq!(code, i32::from(broken > 0));
+        broken
+    }
+
+    /// Cuts the power at every flush, with none of the writes behind it and with some of them: nothing promised is lost.
+    fn expect_honest(&self, every_nth_variant: usize) {
+        let boundaries = self.boundaries();
+        assert!(boundaries.len() > 20, "{} flushes", boundaries.len());
+        let mut chance = Chance(11);
+        for (number, (index, until)) in boundaries.iter().enumerate() {
+            let image = Recorded::image_of(self.events[..*index].iter());
+            assert_eq!(self.broken_in(image.clone(), *until), 0, "flush {number} of {}", boundaries.len());
+            if number % every_nth_variant > 0 {
+                continue;
+            }
+            let end = boundaries.get(number + 1).map_or(self.events.len(), |(next, _)| *next);
+            let kept = self.events[*index..end].iter().filter(|_| chance.next().is_multiple_of(2));
+            let mut some = image;
+            for event in kept {
+                if let Event::Write { offset, data } = event {
+                    some.write(*offset, data);
+                }
+            }
+            assert_eq!(self.broken_in(some, *until), 0, "some writes after flush {number}");
+        }
+    }
+
+    /// A disk that says that it has flushed and has not: it holds what it held some flushes ago.
+    fn expect_lies_found(&self, flushes_late: usize) {
+        let boundaries = self.boundaries();
+        let step = (boundaries.len() / 8).max(1);
+        let (mut found, mut tried) = (0, 0);
+        // At first the file may not be there, and the last flushes belong to the unmounting.
+        for number in (boundaries.len() / 2..boundaries.len() * 7 / 8).step_by(step) {
+            let (kept, _) = boundaries[number - flushes_late];
+            let image = Recorded::image_of(self.events[..kept].iter());
+            tried += 1;
+            found += usize::from(self.broken_in(image, boundaries[number].1) > 0);
+        }
+        assert!(tried > 2);
+        assert_eq!(found, tried, "power cuts whose losses were found");
+    }
+}
+
+const EXT4: (&str, u64) =
+    ("mkfs.ext4 -q -b 4096 -E lazy_itable_init=0,lazy_journal_init=0,nodiscard", 32 << 20);
+const XFS: (&str, u64) = ("mkfs.xfs -q -K", 320 << 20);
+
+#[test]
+fn every_flush_of_ext4_buffered() {
+    fathom_only!();
+    let recorded = require!(Recorded::run(EXT4.0, EXT4.1, "--ioengine=psync --fsync=8"));
+    recorded.expect_honest(4);
+    recorded.expect_lies_found(8);
+}
+
+#[test]
+fn every_flush_of_ext4_direct() {
+    fathom_only!();
+    let words = "--ioengine=libaio --iodepth=8 --direct=1 --fdatasync=8";
+    let recorded = require!(Recorded::run(EXT4.0, EXT4.1, words));
+    recorded.expect_honest(4);
+    recorded.expect_lies_found(8);
+}
+
+#[test]
+fn every_flush_of_xfs_with_synchronous_writes() {
+    fathom_only!();
+    let words = "--ioengine=io_uring --iodepth=4 --direct=1 --sync=dsync";
+    let recorded = require!(Recorded::run(XFS.0, XFS.1, words));
+    recorded.expect_honest(16);
+    recorded.expect_lies_found(8);
+}
