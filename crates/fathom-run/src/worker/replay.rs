@@ -25,6 +25,8 @@ const AHEAD: usize = 8;
 const PAUSE_NS: u64 = 20_000;
 /// How long before its time an entry is waited for awake, in ns; found by trial.
 const AWAKE_NS: u64 = 60_000;
+/// Waits this short are spent awake.
+const STEP_NS: u64 = 10_000;
 /// Stands for no due time.
 const AT_ONCE: u64 = u64::MAX;
 
@@ -116,7 +118,8 @@ impl<'a> Replay<'a> {
             if due > now {
                 // A sleep ends late, so the last bit is waited for awake.
                 let early = due.saturating_sub(self.clock.ticks_of_ns(AWAKE_NS));
-                return Step::Wait(if early > now { early } else { due });
+                let soon = due.min(now + self.clock.ticks_of_ns(STEP_NS));
+                return Step::Wait(if early > now { early } else { soon });
             }
             self.drawn_due = due;
         }

@@ -1,5 +1,7 @@
 //! Recording and replaying: what is replayed is what was recorded, here and with an installed fio.
 
+use crate::support::devices::LoopDevice;
+use crate::support::kernel_trace::KernelTrace;
 use crate::support::program::{Launch, reference};
 use crate::support::trace::Trace;
 use crate::support::{MIB, file_of, json, scratch};
@@ -410,4 +412,57 @@ fn traces_are_merged_in_the_order_of_time() {
     let refused = "--name=m --read_iolog=first:second --merge_blktrace_file=second --merge-blktrace-only";
     let finished = Launch::fathom(directory.path()).words(refused).run();
     assert!(finished.code() == 1 && finished.stderr.contains("would overwrite"), "{}", finished.stderr);
+}
+
+/// Queued requests of a trace: whether it reads, writes or trims, first byte, bytes.
+fn queued(trace: &[u8]) -> Vec<(&'static str, u64, u64)> {
+    let mut all = Vec::new();
+    let mut rest = trace;
+    while rest.len() >= 48 {
+        let number = |at: usize, bytes: usize| {
+            rest[at..at + bytes].iter().rev().fold(0u64, |sum, byte| sum << 8 | u64::from(*byte))
+        };
+        let (action, bytes) = (number(28, 4) as u32, number(24, 4));
+        let word = match action {
+            _ if action & (1 << 29) != 0 => "trim",
+            _ if action & WRITE != 0 => "write",
+            _ => "read",
+        };
+        if action & NOTE == 0 && action & 0xff == QUEUE && bytes > 0 {
+            all.push((word, number(16, 8) * 512, bytes));
+        }
+        rest = &rest[(48 + number(46, 2) as usize).min(rest.len())..];
+    }
+    all
+}
+
+#[test]
+fn what_the_kernel_traced_is_what_it_traces_of_the_replay() {
+    built!("--name=a --read_iolog=log");
+    let directory = scratch();
+    let device = require!(LoopDevice::new(4 * MIB));
+    let target = device.path().to_str().expect("text").to_owned();
+    let record = |words: &str| -> Result<Vec<u8>, String> {
+        let trace = KernelTrace::start(device.path())?;
+        Launch::fathom(directory.path()).words(words).run().expect_clean();
+        Ok(trace.finish())
+    };
+    let job = format!(
+        "--name=a --filename={target} --rw=randrw --bsrange=512-16k --bs_unaligned=0 --size=1M --direct=1 --fsync=9 --invalidate=0 \
+         --name=b --filename={target} --rw=randtrim --bs=64k --size=512k --direct=1 --stonewall --invalidate=0"
+    );
+    let original = require!(record(&job));
+    let wanted = queued(&original);
+    for word in ["read", "write", "trim"] {
+        assert!(wanted.iter().any(|request| request.0 == word), "{word} in {wanted:?}");
+    }
+    std::fs::write(directory.path().join("trace"), &original).expect("written");
+    // The device is found by its number.
+    for engine in ["psync", "libaio", "io_uring"] {
+        let words = format!(
+            "--name=r --read_iolog=trace --direct=1 --ioengine={engine} --iodepth=1 --invalidate=0 --replay_no_stall=1"
+        );
+        let replayed = require!(record(&words));
+        assert_eq!(queued(&replayed), wanted, "{engine}");
+    }
 }
