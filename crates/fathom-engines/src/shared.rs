@@ -63,8 +63,12 @@ impl Immediate {
     }
 }
 
+const ALL_RANGE_FLAGS: u32 =
+    libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+
 fn range_flags(options: Option<&SyncFileRange>) -> u32 {
-    let Some(range) = options else { return 0 };
+    // A replayed log may have such a sync where the job does not say how: all that was written is on its way when it ends.
+    let Some(range) = options else { return ALL_RANGE_FLAGS };
     let mut flags = 0;
     for (set, flag) in [
         (range.wait_before, libc::SYNC_FILE_RANGE_WAIT_BEFORE),

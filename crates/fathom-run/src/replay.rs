@@ -221,8 +221,8 @@ fn files(sum: &Scan) -> Result<Vec<PathBuf>, String> {
     sum.files.iter().map(|file| path(&file.name)).collect()
 }
 
-/// Where the device with this number can be opened.
-fn device_path(device: Device) -> Option<PathBuf> {
+/// Where the block device with this number can be opened; `None` if this machine has none.
+pub fn device_path(device: Device) -> Option<PathBuf> {
     let text =
         std::fs::read_to_string(format!("/sys/dev/block/{}:{}/uevent", device.major, device.minor)).ok()?;
     let name = text.lines().find_map(|line| line.strip_prefix("DEVNAME="))?;

@@ -6,6 +6,7 @@ mod text;
 use crate::failure::Failure;
 use crate::{FioProgram, Streams, Tool, arguments, input};
 use arguments::Format;
+use fathom_run::replay::device_path;
 use fathom_trace::blktrace::Trace;
 use fathom_trace::{Device, TraceError};
 use lexopt::Arg::{Long, Short, Value};
@@ -280,9 +281,9 @@ fn device_names(
     let devices: BTreeSet<Device> = processes.iter().flat_map(|process| &process.devices).copied().collect();
     for device in devices {
         let Device { major, minor } = device;
-        match device_name(device) {
-            Some(name) => {
-                names.insert(device, name);
+        match device_path(device) {
+            Some(path) => {
+                names.insert(device, path.display().to_string());
             }
             None => {
                 writeln!(streams.err, "failed to find device {major}/{minor}; name a device for the jobs")?
@@ -290,13 +291,6 @@ fn device_names(
         }
     }
     Ok(names)
-}
-
-fn device_name(device: Device) -> Option<String> {
-    let path = format!("/sys/dev/block/{}:{}/uevent", device.major, device.minor);
-    let text = std::fs::read_to_string(path).ok()?;
-    let name = text.lines().find_map(|line| line.strip_prefix("DEVNAME="))?;
-    Some(format!("/dev/{name}"))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Recording and replaying: what is replayed is what was recorded, here and with an installed fio.
 
-use crate::support::devices::LoopDevice;
+use crate::support::devices::{LoopDevice, Mounted};
 use crate::support::kernel_trace::KernelTrace;
 use crate::support::program::{Launch, reference};
 use crate::support::trace::Trace;
@@ -412,6 +412,55 @@ fn traces_are_merged_in_the_order_of_time() {
     let refused = "--name=m --read_iolog=first:second --merge_blktrace_file=second --merge-blktrace-only";
     let finished = Launch::fathom(directory.path()).words(refused).run();
     assert!(finished.code() == 1 && finished.stderr.contains("would overwrite"), "{}", finished.stderr);
+}
+
+#[test]
+fn a_mounted_disk_is_not_written_whoever_names_it() {
+    built!("--name=a --read_iolog=log");
+    let mounted = require!(Mounted::new("ext4", 16 * MIB));
+    let directory = scratch();
+    let device = mounted.device().expect("a device").display().to_string();
+    let log = format!("fio version 3 iolog\n0 {device} add\n0 {device} write 0 512\n");
+    std::fs::write(directory.path().join("log"), log).expect("written");
+    for words in ["--name=r --read_iolog=log", "--name=r --read_iolog=log --create_serialize=0"] {
+        let finished = Launch::fathom(directory.path()).words(words).run();
+        assert_eq!(finished.code(), 1);
+        assert!(finished.stderr.contains(&format!("{device} appears mounted")), "{}", finished.stderr);
+    }
+}
+
+#[test]
+fn a_long_log_takes_no_more_memory() {
+    built!("--name=a --read_iolog=log");
+    let directory = scratch();
+    let mut log = String::from("fio version 3 iolog\n0 d add\n");
+    for number in 0..2_000_000u64 {
+        log.push_str(&format!("{number} d read {} 4096\n", number * 4096));
+    }
+    std::fs::write(directory.path().join("log"), log).expect("written");
+    // As entries in memory it would be 64 MB; the limit holds for each process.
+    let program = crate::support::program::path();
+    let script = format!(
+        "ulimit -d 32768; exec {} --name=r --read_iolog=log --ioengine=null --replay_no_stall=1 --output-format=json",
+        program.display()
+    );
+    let finished =
+        Launch::of(Path::new("sh"), directory.path()).argument("-c").argument(script).run().expect_clean();
+    let document = json::document(&finished.stdout);
+    assert_eq!(json::integer(&document["jobs"][0]["read"], "total_ios"), 2_000_000);
+}
+
+#[test]
+fn range_syncs_reach_the_kernel() {
+    built!("--name=a --write_iolog=log");
+    let directory = scratch();
+    let words =
+        "--name=a --filename=data --size=32k --rw=write --bs=4k --sync_file_range=write:2 --write_iolog=log";
+    Launch::fathom(directory.path()).words(words).run().expect_clean();
+    let made = require!(Trace::of(directory.path(), "sync_file_range", "--name=r --read_iolog=log"));
+    assert_eq!(made.finished.code(), 0, "{}", made.finished.stderr);
+    let syncs: Vec<&str> = made.on("sync_file_range", "data").collect();
+    assert!(syncs.len() == 3 && syncs.iter().all(|call| call.contains("SYNC_FILE_RANGE_WRITE")), "{syncs:?}");
 }
 
 /// Queued requests of a trace: whether it reads, writes or trims, first byte, bytes.
