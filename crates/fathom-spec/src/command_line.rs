@@ -27,6 +27,8 @@ pub(crate) enum Stop {
     Mistake,
     /// `--inflate-log`.
     InflateLog(PathBuf),
+    /// `--crctest`.
+    TimeChecksums(Vec<String>),
     /// `--idle-prof=calibrate`.
     CalibrateIdleness,
     /// An option that answers at once, such as --help.
@@ -113,6 +115,7 @@ impl Reader<'_, '_> {
                 Ok(())
             }
             Effect::InflateLog(path) => Err(Stop::InflateLog(path)),
+            Effect::TimeChecksums(names) => Err(Stop::TimeChecksums(names)),
             Effect::CalibrateIdleness => Err(Stop::CalibrateIdleness),
             Effect::Exit(reply) => Err(Stop::Answer(reply)),
         }

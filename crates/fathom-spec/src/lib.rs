@@ -58,6 +58,7 @@ pub fn parse(program_name: &str, args: &[String], source: &dyn Source) -> Outcom
             Outcome::Exit(Reply { messages, exit: reply.exit })
         }
         Err(Stop::InflateLog(path)) => Outcome::InflateLog(path),
+        Err(Stop::TimeChecksums(names)) => Outcome::TimeChecksums(names),
         Err(Stop::CalibrateIdleness) => Outcome::CalibrateIdleness,
         Err(Stop::Mistake) => Outcome::Exit(Reply { messages, exit: 1 }),
         Ok(()) if show_command => Outcome::Exit(Reply { messages, exit: 0 }),

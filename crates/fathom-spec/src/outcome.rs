@@ -13,6 +13,8 @@ pub enum Outcome {
     Run(Box<RunSpec>),
     /// Nothing to run: print this compressed log as text.
     InflateLog(PathBuf),
+    /// Nothing to run: time these checksum functions.
+    TimeChecksums(Vec<String>),
     /// Nothing to run: time the work by which the idleness of processors is measured.
     CalibrateIdleness,
     /// Nothing to run: print the messages and end with the exit status.

@@ -65,7 +65,7 @@ pub(crate) const ALL: &[ProgramOption] = &[
     option("version", NoValue, "", "Print the version"),
     option("help", NoValue, "", "Print this text"),
     option("cpuclock-test", NoValue, "", "Check the CPU's clock").later(),
-    option("crctest", Optional, "[=list]", "Time the checksum functions").later(),
+    option("crctest", Optional, "[=list]", "Time the checksum functions"),
     option("cmdhelp", Optional, "[=option]", "Explain a job option, or list all of them"),
     option("enghelp", Optional, "[=engine[,option]]", "List the engines, or explain the options of one"),
     option("showcmd", NoValue, "", "Print a job file as a command line"),
@@ -120,6 +120,8 @@ pub(crate) enum Effect {
     ShowCommand,
     /// Print this compressed log as text.
     InflateLog(PathBuf),
+    /// Time these checksum functions.
+    TimeChecksums(Vec<String>),
     /// Time the work by which idleness is measured.
     CalibrateIdleness,
     /// End with this reply.
@@ -173,6 +175,7 @@ pub(crate) fn apply(
         "output" => program.output = Some(PathBuf::from(text)),
         "bandwidth-log" => program.bandwidth_log = Some(value.unwrap_or("agg").to_owned()),
         "aux-path" => program.aux_path = Some(PathBuf::from(text)),
+        "crctest" => return checksums_to_time(value),
         "inflate-log" => return Effect::InflateLog(PathBuf::from(text)),
         "output-format" => return apply_formats(text, program),
         "version" => return answer(help::version_line(program_name)),
@@ -248,6 +251,24 @@ fn apply_formats(text: &str, program: &mut ProgramOptions) -> Effect {
 fn fail_mixed_lines(name: &str, value: Option<&str>) -> Effect {
     let line = "fio: failed parsing output-format".to_owned();
     fail(&[line], name, value, "jsonl stands alone: every line of its output is a JSON document")
+}
+
+/// What `--crctest` can time.
+const CHECKSUM_FUNCTIONS: [&str; 17] = [
+    "md5", "crc64", "crc32", "crc32c", "crc16", "crc7", "sha1", "sha256", "sha512", "xxhash", "murmur3",
+    "jhash", "fnv", "sha3-224", "sha3-256", "sha3-384", "sha3-512",
+];
+
+fn checksums_to_time(list: Option<&str>) -> Effect {
+    let all = || CHECKSUM_FUNCTIONS.map(str::to_owned).to_vec();
+    let named = |list: &str| list.split(',').map(str::to_owned).collect();
+    let wanted: Vec<String> = list.map_or_else(all, named);
+    let Some(unknown) = wanted.iter().find(|name| !CHECKSUM_FUNCTIONS.contains(&name.as_str())) else {
+        return Effect::TimeChecksums(wanted);
+    };
+    let mut messages = vec![Message::stderr(format!("fio: unknown hash `{unknown}`. Available:"))];
+    messages.extend(CHECKSUM_FUNCTIONS.map(Message::stdout));
+    Effect::Exit(Reply { messages, exit: 1 })
 }
 
 fn apply_idle_profile(text: &str, program: &mut ProgramOptions) -> Effect {

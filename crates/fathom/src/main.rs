@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod checksum_times;
 mod exit;
 mod inflate;
 mod output;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
             ExitCode::from(reply.exit)
         }
         Outcome::InflateLog(path) => inflate::run(&path),
+        Outcome::TimeChecksums(names) => checksum_times::run(&names),
         Outcome::CalibrateIdleness => run::calibrate_idleness(),
         Outcome::Run(spec) => run::run(&spec, calibration),
     }

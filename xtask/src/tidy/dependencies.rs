@@ -15,6 +15,7 @@ const MAY_USE: [(&str, &[&str]); 12] = [
             "fathom-stats",
             "fathom-sys",
             "fathom-tools",
+            "fathom-verify",
         ],
     ),
     ("fathom-engines", &["fathom-run", "fathom-spec", "fathom-sys"]),

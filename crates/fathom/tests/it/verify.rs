@@ -416,3 +416,21 @@ fn fio_finds_the_same_blocks_wrong() {
     assert_eq!(lines(&ours), lines(&theirs));
     assert_eq!(ours.code(), theirs.code());
 }
+
+#[test]
+fn checksum_functions_are_timed() {
+    let directory = scratch();
+    let timed = Launch::fathom(directory.path()).words("--crctest=crc7,sha3-512").run();
+    assert_eq!(timed.code(), 0);
+    let lines: Vec<&str> = timed.stdout.lines().collect();
+    assert!(
+        lines.len() == 2 && lines[0].starts_with("crc7:\t\t") && lines[1].starts_with("sha3-512:\t\t"),
+        "{lines:?}"
+    );
+    assert!(lines.iter().all(|line| line.ends_with(" MiB/sec")));
+    let all = Launch::fathom(directory.path()).words("--crctest").run();
+    assert_eq!(all.stdout.lines().count(), 17);
+    let unknown = Launch::fathom(directory.path()).words("--crctest=bogus").run();
+    assert_eq!((unknown.code(), unknown.stdout.lines().count()), (1, 17));
+    assert!(unknown.stderr.starts_with("fio: unknown hash `bogus`. Available:"), "{}", unknown.stderr);
+}
