@@ -111,7 +111,9 @@ pub(crate) fn verify_plan(
         // A run that only its time ends has no end of a pass to read back at.
         reads_back: reads_back && (backlog > 0 || !job.time.time_based),
         may_overlap: may_overlap(job, targets),
+        // What later writes may have gone over has to be remembered.
         regenerates: options.experimental_verify
+            && !may_overlap(job, targets)
             && options.trim_percentage == 0
             && backlog == 0
             && !matches!(targets.directions, DirectionPlan::Mix(_)),

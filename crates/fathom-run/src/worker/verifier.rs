@@ -233,7 +233,7 @@ impl<'a> Verifier<'a> {
 
     fn next_check(&mut self) -> Option<Target> {
         let record = match &mut self.start_of_pass {
-            Some(pass) => pass.next(self.number, self.plan)?,
+            Some(pass) => pass.next(self.number)?,
             None => {
                 let in_flight = self.loads.iter().filter_map(Load::changes);
                 self.history.next(in_flight)?
@@ -382,11 +382,11 @@ impl StartOfPass {
     }
 
     /// The file of the write with this number, if it has this seed.
-    fn file_of_write(&self, number: u64, seed: u64, plan: &VerifyPlan) -> Option<u16> {
+    fn file_of_write(&self, number: u64, seed: u64) -> Option<u16> {
         let mut pass = self.clone();
         while pass.number <= number {
             let at = pass.number;
-            let record = pass.next(number + 1, plan)?;
+            let record = pass.next(number + 1)?;
             if at == number {
                 return (record.seed == seed).then_some(record.file);
             }
@@ -395,7 +395,7 @@ impl StartOfPass {
     }
 
     /// The next write of the pass, worked out again; `None` after number `end`.
-    fn next(&mut self, end: u64, plan: &VerifyPlan) -> Option<Record> {
+    fn next(&mut self, end: u64) -> Option<Record> {
         while self.number < end {
             let Some(target) = self.targets.next() else {
                 // Passes that wrap begin again in the same way.
@@ -405,11 +405,7 @@ impl StartOfPass {
             if target.direction != Direction::Write {
                 continue;
             }
-            let mut record = new_record(&mut self.generator, &mut self.number, target);
-            if plan.may_overlap {
-                // A later write may have gone over it: the block has to be right in itself.
-                record.number = u64::MAX;
-            }
+            let record = new_record(&mut self.generator, &mut self.number, target);
             let is_unknown = |&(file, offset, length): &(u16, u64, u32)| {
                 file == record.file
                     && offset < record.offset + u64::from(record.length)
@@ -615,9 +611,11 @@ impl Task {
             return fathom_verify::check::check_zeros(data, self.offset);
         }
         let write: Write = record.write(self.thread);
-        // Writes that were worked out again may be older than what is there.
-        let expected = (record.number != u64::MAX).then_some(&write);
-        let reading = Reading { offset: self.offset, expected, write_length: record.write_length as usize };
+        let reading = Reading {
+            offset: self.offset,
+            expected: Some(&write),
+            write_length: record.write_length as usize,
+        };
         check(&plan.rule, data, &reading, plan.is_fatal)
     }
 }

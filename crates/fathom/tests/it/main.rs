@@ -53,3 +53,4 @@ mod shipped_examples;
 mod steady_state;
 mod tools;
 mod verify;
+mod verify_random;

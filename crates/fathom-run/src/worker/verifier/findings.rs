@@ -58,7 +58,6 @@ impl<'a> Findings<'a> {
 struct Memory<'a> {
     history: &'a History,
     origin: Option<&'a StartOfPass>,
-    plan: &'a VerifyPlan,
     files: &'a [OpenFile],
     file: u32,
     thread: u16,
@@ -76,7 +75,7 @@ impl verdict::History for Memory<'_> {
     }
 
     fn other_file(&self, number: u64, seed: u64) -> Option<String> {
-        let file = self.origin?.file_of_write(number, seed, self.plan)?;
+        let file = self.origin?.file_of_write(number, seed)?;
         let is_another = u32::from(file) != self.file;
         self.files.get(usize::from(file)).filter(|_| is_another).map(|file| file.name.clone())
     }
@@ -125,7 +124,6 @@ impl<E: Engine> Worker<'_, E> {
             history: &verifier.history,
             // Working a pass out again takes its time.
             origin: verifier.origin.as_deref().filter(|_| verifier.findings.found < MOST_TOLD),
-            plan: verifier.plan,
             files: &self.files.list,
             file: task.file,
             thread: task.thread,
@@ -134,7 +132,7 @@ impl<E: Engine> Worker<'_, E> {
 
     fn verdict_on(&self, verifier: &Verifier<'_>, task: &Task, data: &[u8], mismatch: &Mismatch) -> Verdict {
         let memory = self.memory(verifier, task);
-        let write = task.record.filter(|record| record.state == State::Written && record.number != u64::MAX);
+        let write = task.record.filter(|record| record.state == State::Written);
         let write = write.map(|record| (record.write(task.thread), record.write_length as usize));
         let suspect = Suspect {
             bytes: &data[mismatch.at..mismatch.at + mismatch.length],

@@ -1,0 +1,150 @@
+//! Verify jobs of all sorts, drawn at random: a clean run never raises an alarm, and damage never goes unnoticed.
+
+use crate::support::program::Launch;
+use crate::support::{json, scratch};
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::{Config, TestRunner};
+use std::path::Path;
+
+fn runner(cases: u32) -> TestRunner {
+    // A failing job is shrunk to few options; each try is a run of the program.
+    TestRunner::new(Config { cases, max_shrink_iters: 40, failure_persistence: None, ..Config::default() })
+}
+
+/// An option that is there in a part of the cases.
+fn sometimes(chance: f64, values: &'static [&'static str]) -> impl Strategy<Value = String> {
+    prop::option::weighted(chance, select(values)).prop_map(|value| value.unwrap_or_default().to_owned())
+}
+
+/// Where the data goes, and how it is made.
+fn layouts() -> impl Strategy<Value = String> {
+    let kinds = select(vec![
+        "md5", "crc64", "crc32c", "crc16", "xxhash", "sha1", "sha256", "sha512", "sha3-256", "crc32",
+    ]);
+    let engines = select(vec![
+        "psync",
+        "libaio --iodepth=8",
+        "io_uring --iodepth=16",
+        "posixaio --iodepth=4",
+        "pvsync2",
+    ]);
+    let sizes = select(vec!["4k", "512", "16k", "512-16k", "1k-9k"]);
+    let more = (
+        sometimes(0.3, &["--verify_interval=512", "--verify_interval=4096"]),
+        sometimes(0.2, &["--verify_offset=256"]),
+        sometimes(0.2, &["--verify_async=2"]),
+        sometimes(0.2, &["--verify_header_format=first"]),
+        sometimes(0.1, &["--bs_unaligned=1"]),
+    );
+    (kinds, engines, sizes, more).prop_map(
+        |(kind, engine, size, (interval, offset, threads, format, unaligned))| {
+            let sizes = if size.contains('-') {
+                format!("--bsrange={size} {unaligned}")
+            } else {
+                format!("--bs={size}")
+            };
+            // Both want room in the interval.
+            let offset = if interval.is_empty() { offset } else { String::new() };
+            let offset = if size.starts_with("512") { String::new() } else { offset };
+            format!("--verify={kind} --ioengine={engine} {sizes} {interval} {offset} {threads} {format}")
+        },
+    )
+}
+
+/// In which order things happen.
+fn orders() -> impl Strategy<Value = String> {
+    let modes =
+        select(vec!["write", "randwrite", "rw", "randrw", "write:8k", "randwrite:4", "randtrimwrite"]);
+    let more = (
+        sometimes(0.3, &["--norandommap"]),
+        sometimes(
+            0.4,
+            &["--verify_backlog=1", "--verify_backlog=9", "--verify_backlog=40 --verify_backlog_batch=7"],
+        ),
+        sometimes(0.2, &["--loops=2"]),
+        sometimes(0.2, &["--io_size=300k", "--io_size=2m"]),
+        sometimes(0.2, &["--trim_percentage=30", "--trim_percentage=40 --trim_backlog=6"]),
+        sometimes(
+            0.2,
+            &["--random_distribution=zipf:1.1", "--random_generator=lfsr", "--random_generator=tausworthe64"],
+        ),
+        sometimes(0.15, &["--experimental_verify=1", "--fsync=8", "--rate=40m"]),
+        sometimes(0.15, &["--filename=one:two:three"]),
+    );
+    (modes, more).prop_map(|(mode, (map, backlog, loops, amount, trims, offsets, other, files))| {
+        format!("--rw={mode} {map} {backlog} {loops} {amount} {trims} {offsets} {other} {files}")
+    })
+}
+
+fn run(directory: &Path, words: &str) -> (i32, String, String) {
+    let finished = Launch::fathom(directory)
+        .words("--name=job --filename=data --size=256k --output-format=json")
+        .words(words)
+        .run();
+    (finished.code(), finished.stdout, finished.stderr)
+}
+
+#[test]
+fn clean_runs_raise_no_alarm() {
+    fathom_only!();
+    let outcome = runner(200).run(&(layouts(), orders()), |(layout, order)| {
+        let directory = scratch();
+        let (code, stdout, stderr) = run(directory.path(), &format!("{layout} {order}"));
+        prop_assert_eq!(code, 0, "{}", stderr);
+        let report = &json::document(&stdout)["fathom verify"][0];
+        prop_assert_eq!(report["wrong_blocks"].as_u64(), Some(0));
+        Ok(())
+    });
+    outcome.unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+/// Damages data in one of several ways.
+fn damage(data: &mut [u8], kind: usize, place: usize) {
+    match kind {
+        // Away from the headers, where two bytes mean nothing and digests leave room.
+        0 => data[place % (data.len() / 512) * 512 + 440 + place % 72] ^= 1 << (place % 8),
+        1 => {
+            let from = place % (data.len() - 600);
+            data[from..from + 600].fill(0);
+        }
+        2 => {
+            let (a, b) = (place % 32, 32 + place / 32 % 32);
+            let (front, back) = data.split_at_mut(b * 4096);
+            front[a * 4096..(a + 1) * 4096].swap_with_slice(&mut back[..4096]);
+        }
+        _ => {
+            let from = place % (data.len() / 512) * 512;
+            data[from..from + 512]
+                .iter_mut()
+                .enumerate()
+                .for_each(|(at, byte)| *byte ^= (at * 7 + place) as u8 | 1);
+        }
+    }
+}
+
+#[test]
+fn damage_never_goes_unnoticed() {
+    fathom_only!();
+    let strong = layouts().prop_filter("covers every byte", |layout| !layout.contains("crc16"));
+    let strong = strong.prop_filter("headers at whole sectors", |layout| !layout.contains("bs_unaligned"));
+    let cases = (strong, select(vec!["write", "randwrite"]), 0usize..4, any::<usize>());
+    let outcome = runner(150).run(&cases, |(layout, mode, kind, place)| {
+        let directory = scratch();
+        let words = format!("{layout} --rw={mode}");
+        let (code, _, stderr) = run(directory.path(), &format!("{words} --do_verify=0"));
+        prop_assert_eq!(code, 0, "{}", stderr);
+        let path = directory.path().join("data");
+        let mut data = std::fs::read(&path).expect("the file was written");
+        let before = data.clone();
+        damage(&mut data, kind, place);
+        std::fs::write(&path, &data).expect("the file can be written");
+        let (code, stdout, stderr) =
+            run(directory.path(), &format!("{words} --verify_only --verify_header_seed=1"));
+        let changed: Vec<usize> = (0..data.len()).filter(|&at| data[at] != before[at]).collect();
+        prop_assert_eq!(code, 1, "{:?} {}", &changed[..changed.len().min(4)], stderr);
+        prop_assert!(json::document(&stdout)["fathom verify"][0]["wrong_blocks"].as_u64() > Some(0));
+        Ok(())
+    });
+    outcome.unwrap_or_else(|failure| panic!("{failure}"));
+}
