@@ -427,6 +427,25 @@ fn a_broken_promise_names_the_write_the_sync_and_what_is_there() {
     assert_eq!(outcome.broken[0].class, "short");
 }
 
+/// Where the ledger lost its end, damage of what is promised is not taken for newer data either.
+#[test]
+fn every_flipped_bit_of_a_promised_block_is_found() {
+    let model = three_writes();
+    let whole = model.ledgers[0].clone();
+    let cut = whole[..whole.len() - 3].to_vec();
+    for (ledger, version) in [(&whole, 1), (&whole, 2), (&cut, 1)] {
+        let ledgers = [ledger.clone(), model.ledgers[1].clone()];
+        let mut disk = vec![0; BLOCKS * BLOCK];
+        disk[BLOCK..2 * BLOCK].copy_from_slice(&model.versions[version].bytes);
+        for at in 0..BLOCK {
+            disk[BLOCK + at] ^= 4;
+            let outcome = judged(&ledgers, &disk, After::PowerCut, None);
+            assert_eq!(outcome.broken_count, 1, "byte {at} of version {version}");
+            disk[BLOCK + at] ^= 4;
+        }
+    }
+}
+
 #[test]
 fn ledgers_of_different_boots_are_not_mixed() {
     let mut accounts = three_writes().ledgers.map(|bytes| Account::read(&bytes).expect("a ledger"));

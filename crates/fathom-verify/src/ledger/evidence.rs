@@ -36,6 +36,14 @@ pub(super) fn header_at(rule: &Rule, sector: &[u8], into_block: usize) -> Option
     (is_whole && header.is_sound(bytes)).then_some(header)
 }
 
+/// True when the whole header of a block lies in this sector.
+pub(super) fn has_place_of_header(rule: &Rule, sector: &[u8], into_block: usize) -> bool {
+    let at = rule.header_offset as usize;
+    rule.method.has_header()
+        && into_block <= at
+        && at + HeaderFormat::First.length() <= into_block + sector.len()
+}
+
 /// True when a sector is what some seed fills a block with: each row of four words is a number times 1, 2, 3 and 5, and the
 /// number goes on from row to row by a known factor. `into_block` is where the sector lies in its block, a multiple of a row.
 pub(super) fn comes_from_a_seed(rule: &Rule, sector: &[u8], into_block: usize) -> bool {

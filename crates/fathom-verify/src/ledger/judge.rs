@@ -139,6 +139,10 @@ impl Judge<'_> {
         if let Some(header) = evidence::header_at(rule, bytes, into_block) {
             return Ok(is_later(&header) && header.offset == block.start);
         }
+        if evidence::has_place_of_header(rule, bytes, into_block) {
+            // A header arrives with its sector, whole.
+            return Ok(false);
+        }
         let is_older = place.claims.iter().any(|claim| {
             let from = (sector.start - claim.start) as usize;
             self.contents.of(claim)[from..from + bytes.len()] == *bytes
