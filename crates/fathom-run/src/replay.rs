@@ -109,14 +109,14 @@ impl ReplayPlanner {
         let used = names.len().min(job.job_description.numjobs as usize);
         if let Some(merged) = merge_traces(job, &names)? {
             let name = merged.path.display().to_string();
-            let mut plan = self.plan(&name, &rules, readonly);
+            let mut plan = self.plan(&job.name, &name, &rules, readonly);
             plan.warnings.splice(0..0, merged.warnings);
             return Ok(vec![plan]);
         }
-        Ok(names[..used].iter().map(|name| self.plan(name, &rules, readonly)).collect())
+        Ok(names[..used].iter().map(|name| self.plan(&job.name, name, &rules, readonly)).collect())
     }
 
-    fn plan(&mut self, name: &str, rules: &Rules, readonly: bool) -> ReplayPlan {
+    fn plan(&mut self, job: &str, name: &str, rules: &Rules, readonly: bool) -> ReplayPlan {
         let mut plan = ReplayPlan {
             name: if name == "-" { "standard input".to_owned() } else { name.to_owned() },
             path: PathBuf::from(name),
@@ -126,13 +126,21 @@ impl ReplayPlanner {
             warnings: Vec::new(),
             failure: None,
         };
-        if let Err(failure) = self.look_through(name, readonly, &mut plan) {
-            plan.failure = Some(failure);
+        if let Err(failure) = self.look_through(job, name, readonly, &mut plan) {
+            // Nobody gets to the warnings of a log that is not replayed.
+            let lines: Vec<String> = plan.warnings.drain(..).chain([failure.message]).collect();
+            plan.failure = Some(Failure { message: lines.join("\n"), ..failure });
         }
         plan
     }
 
-    fn look_through(&mut self, name: &str, readonly: bool, plan: &mut ReplayPlan) -> Result<(), Failure> {
+    fn look_through(
+        &mut self,
+        job: &str,
+        name: &str,
+        readonly: bool,
+        plan: &mut ReplayPlan,
+    ) -> Result<(), Failure> {
         if source::is_stream(name) {
             let spool = self.spools.entry(name.to_owned()).or_insert_with(|| Spool::of(name));
             match spool {
@@ -140,13 +148,17 @@ impl ReplayPlanner {
                 Err(reason) => return Err(Failure::invalid(reason.clone())),
             }
         }
-        let reader = source::open(&plan.path).map_err(|error| cannot_open(&plan.name, error.into()))?;
-        let found = Reader::new(reader, plan.rules.clone()).and_then(scan);
-        let (sum, complaints) = found.map_err(|error| unreadable(&plan.name, &error))?;
-        plan.warnings = complaints.first;
-        let more = complaints.count - plan.warnings.len() as u64;
-        if more > 0 {
-            plan.warnings.push(format!("fathom: {}: {more} more lines or records are left out", plan.name));
+        let mut sum = scan_log(plan)?;
+        if readonly && (sum.directions[1].ios > 0 || sum.directions[2].ios > 0) {
+            for (direction, word) in [(1, "writes"), (2, "trims")] {
+                let count = sum.directions[direction].ios;
+                if count > 0 {
+                    let text = format!("fio: {job} skips replay of {count} {word} due to read-only");
+                    plan.warnings.push(text);
+                }
+            }
+            (plan.rules.skip.write, plan.rules.skip.trim) = (true, true);
+            sum = scan_log(&mut ReplayPlan { warnings: Vec::new(), ..plan.clone() })?;
         }
         plan.files = files(&sum).map_err(Failure::invalid)?;
         plan.scan = sum;
@@ -154,15 +166,21 @@ impl ReplayPlanner {
             let text = format!("fathom: {}: there is no I/O in it to replay", plan.name);
             return Err(Failure::invalid(text));
         }
-        if readonly && (plan.uses(1) || plan.uses(2)) {
-            let text = format!(
-                "fathom: {}: --readonly refuses a log with writes or trims; replay_skip=write,trim leaves them out",
-                plan.name
-            );
-            return Err(Failure::invalid(text));
-        }
         Ok(())
     }
+}
+
+/// What the log of a plan adds up to; what is wrong with it joins the warnings.
+fn scan_log(plan: &mut ReplayPlan) -> Result<Scan, Failure> {
+    let reader = source::open(&plan.path).map_err(|error| cannot_open(&plan.name, error.into()))?;
+    let found = Reader::new(reader, plan.rules.clone()).and_then(scan);
+    let (sum, complaints) = found.map_err(|error| unreadable(&plan.name, &error))?;
+    let more = complaints.count - complaints.first.len() as u64;
+    plan.warnings.extend(complaints.first);
+    if more > 0 {
+        plan.warnings.push(format!("fathom: {}: {more} more lines or records are left out", plan.name));
+    }
+    Ok(sum)
 }
 
 fn rules(job: &JobSpec) -> Rules {

@@ -124,3 +124,71 @@ impl<R: Read> Input<R> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::names::Device;
+    use proptest::prelude::*;
+
+    fn trace(times: &[u32]) -> Vec<u8> {
+        let record = |time: &u32| {
+            let direction = crate::blktrace::Direction::Read;
+            let device = Device { major: 8, minor: 16 };
+            let event = Event {
+                time_ns: u64::from(*time),
+                sector: 8,
+                bytes: 4096,
+                action: Action::Queue,
+                direction,
+                flushes: false,
+                pid: 1,
+                device,
+                cpu: 0,
+                code: 1 << 16 | 1,
+            };
+            event.to_record(0)
+        };
+        times.iter().flat_map(record).collect()
+    }
+
+    fn times(bytes: &[u8]) -> Vec<u64> {
+        let mut trace = Trace::open(bytes).expect("a trace");
+        std::iter::from_fn(|| trace.next().expect("whole")).map(|event| event.time_ns).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_and_times_are_in_order(
+            first in prop::collection::vec(any::<u32>(), 1..20),
+            second in prop::collection::vec(any::<u32>(), 1..20),
+            repetitions in 1u64..4,
+        ) {
+            let sorted = |mut times: Vec<u32>| { times.sort_unstable(); times };
+            let (first, second) = (sorted(first), sorted(second));
+            let traces = [trace(&first), trace(&second)];
+            let parts = [Part { repetitions, ..Part::default() }, Part::default()];
+            let mut out = Vec::new();
+            let merged = merge(&parts, |number| Ok(&traces[number][..]), &mut out).expect("merged");
+            let all = times(&out);
+            prop_assert_eq!(all.len() as u64, merged.events);
+            prop_assert_eq!(all.len(), first.len() * repetitions as usize + second.len());
+            prop_assert!(all.is_sorted());
+            if repetitions == 1 {
+                let mut wanted: Vec<u64> = first.iter().chain(&second).map(|time| u64::from(*time)).collect();
+                wanted.sort_unstable();
+                prop_assert_eq!(all, wanted);
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_merged_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..300), whole in 0usize..3) {
+            let damaged = [trace(&vec![5; whole]), bytes].concat();
+            let parts = [Part { repetitions: 2, time_percent: 1e300 }, Part::default()];
+            let good = trace(&[1]);
+            let traces = [damaged, good];
+            let result = merge(&parts, |number| Ok(&traces[number][..]), &mut Vec::new());
+            prop_assert_eq!(result.is_ok(), whole > 0 || crate::blktrace::begins_trace(&traces[0]) && traces[0].len() >= 48);
+        }
+    }
+}

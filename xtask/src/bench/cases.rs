@@ -29,6 +29,10 @@ pub(crate) enum Measure {
     Wall(Vec<String>, usize),
     /// What more words add to the time of a job, in nanoseconds for each of its I/Os.
     Added { job: Vec<String>, more: Vec<String>, ios: u32 },
+    /// Time from start to exit of the replay of a log with so many entries.
+    ReplayWall(u64),
+    /// Peak memory of it.
+    ReplayMemory(u64),
     /// User-space instructions per I/O.
     Instructions(Vec<String>),
     /// Peak memory of all processes together.
@@ -45,6 +49,7 @@ pub(crate) fn all() -> Vec<Case> {
     }
     cases.extend(range_cases());
     cases.extend(log_cases());
+    cases.extend(replay_cases());
     cases.extend(verify_cases());
     cases.extend(fill_cases());
     cases.extend(whole_runs());
@@ -138,6 +143,25 @@ fn log_cases() -> Vec<Case> {
         measure: Measure::Memory(words(&format!("{} --write_lat_log=bench", job(32)))),
     };
     vec![added(1), added(32), memory]
+}
+
+/// Replaying a long log, which has to be read before and during the run.
+fn replay_cases() -> Vec<Case> {
+    const ENTRIES: u64 = 5_000_000;
+    vec![
+        Case {
+            name: "null, replay of a text log of 5 million entries, start to exit".to_owned(),
+            unit: Unit::Milliseconds,
+            goal: Goal::RatioBelow(1.0),
+            measure: Measure::ReplayWall(ENTRIES),
+        },
+        Case {
+            name: "null, replay of a text log of 5 million entries, peak memory".to_owned(),
+            unit: Unit::Mebibytes,
+            goal: Goal::Below(32.0),
+            measure: Measure::ReplayMemory(ENTRIES),
+        },
+    ]
 }
 
 /// Kinds of check, and how much faster than fio a run has to be. MD5 and SHA-512 are chains of steps that depend on each other

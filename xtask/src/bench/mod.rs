@@ -6,6 +6,7 @@ mod device;
 mod machine;
 mod memory;
 mod programs;
+mod replay_log;
 mod table;
 
 use cases::{Case, Measure};
@@ -135,6 +136,11 @@ fn measure(measure: &Measure, programs: &Programs, devices: &Devices, rounds: us
         }
         Measure::Added { job, more, ios } => {
             programs.in_turns(rounds, |program| programs.added_ns(program, job, more, *ios))
+        }
+        Measure::ReplayWall(entries) => replay_log::job(programs, *entries)
+            .and_then(|words| programs.in_turns(rounds.min(3), |program| programs.wall_ms(program, &words))),
+        Measure::ReplayMemory(entries) => {
+            replay_log::job(programs, *entries).and_then(|words| memory::peaks(programs, &words))
         }
         Measure::Instructions(words) => callgrind::instructions(programs, words),
         Measure::Memory(words) => memory::peaks(programs, words),

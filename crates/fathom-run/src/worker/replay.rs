@@ -7,6 +7,7 @@ use super::issue::Next;
 use super::{Worker, WorkerContext};
 use crate::engine::Engine;
 use crate::message::Message;
+use crate::plan::WorkerPlan;
 use crate::replay::{ReplayPlan, source};
 use crate::target::Target;
 use crate::target::direction::Direction;
@@ -73,7 +74,11 @@ impl<'a> Replay<'a> {
     pub(super) fn of(context: &WorkerContext<'a>, clock: Clock) -> Option<Replay<'a>> {
         let plan = context.worker_plan();
         let replay = plan.replay.as_ref()?;
-        if plan.subjob == 0 {
+        let mut before = context.plan.workers[..context.index].iter();
+        let is_same = |other: &WorkerPlan| {
+            other.job == plan.job && other.replay.as_ref().is_some_and(|own| own.path == replay.path)
+        };
+        if !before.any(is_same) {
             replay.warnings.iter().for_each(|text| context.messages.send(&Message::Error(text.clone())));
         }
         let (sender, parts) = sync_channel(AHEAD);

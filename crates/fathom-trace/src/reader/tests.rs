@@ -149,11 +149,11 @@ proptest! {
         let magic = 0x6561_7407u32.to_le_bytes();
         let starts: [&[u8]; 4] = [b"", b"fio version 2 iolog\n", b"fio version 3 iolog\n", &magic];
         let all = [starts[kind], &bytes].concat();
-        if let Ok(reader) = Reader::new(&all[..], Rules::default()) {
-            if let Ok((sum, complaints)) = scan(reader) {
-                prop_assert!(complaints.first.len() as u64 <= complaints.count);
-                prop_assert!(sum.entries() as usize <= all.len());
-            }
+        if let Ok(reader) = Reader::new(&all[..], Rules::default())
+            && let Ok((sum, complaints)) = scan(reader)
+        {
+            prop_assert!(complaints.first.len() as u64 <= complaints.count);
+            prop_assert!(sum.entries() as usize <= all.len());
         }
     }
 

@@ -131,7 +131,8 @@ fn broken_lines_and_logs_are_told() {
     file_of(directory.path(), "data", MIB);
     let run = |log: &str, words: &str| {
         std::fs::write(directory.path().join("log"), log).expect("written");
-        Launch::fathom(directory.path()).words("--name=r --read_iolog=log").words(words).run()
+        // --readonly stands before the job that it is for.
+        Launch::fathom(directory.path()).words(words).words("--name=r --read_iolog=log").run()
     };
     let broken =
         "fio version 3 iolog\n0 data add\nfoo\n1 data frob 0 1\n2 data wait 9 0\n3 data read 0 512\n";
@@ -145,13 +146,22 @@ fn broken_lines_and_logs_are_told() {
         ("fio version 1 iolog\n", "", "iolog version 1 is no longer supported"),
         ("", "", "unable to read iolog"),
         ("fio version 3 iolog\n0 data add\n", "", "there is no I/O in it"),
-        (writes, "--readonly", "--readonly refuses a log with writes"),
-        (writes, "--read_iolog=missing", "fopen read iolog: No such file or directory"),
+        (writes, "--readonly", "fio: r skips replay of 1 writes due to read-only"),
     ] {
         let finished = run(log, words);
         assert_eq!(finished.code(), 1, "{log} {words}");
         assert!(finished.stderr.contains(wanted), "{wanted}: {}", finished.stderr);
     }
+    let missing = Launch::fathom(directory.path()).words("--name=r --read_iolog=missing").run();
+    assert!(missing.code() == 1 && missing.stderr.contains("fopen read iolog: No such file or directory"));
+    let mixed = "fio version 3 iolog\n0 data write 0 512\n1 data read 0 512\n2 data trim 0 4096\n";
+    let finished = run(mixed, "--readonly");
+    assert_eq!(finished.code(), 0, "{}", finished.stderr);
+    assert!(
+        finished.stderr.contains("fio: r skips replay of 1 trims due to read-only"),
+        "{}",
+        finished.stderr
+    );
     let untouched = std::fs::read(directory.path().join("data")).expect("there");
     assert!(untouched.iter().all(|byte| *byte == 0x5a));
 }
