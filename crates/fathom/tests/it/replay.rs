@@ -87,6 +87,38 @@ fn options_move_and_drop_entries() {
     assert!(untouched.iter().all(|byte| *byte == 0x5a), "everything went to the other file");
 }
 
+/// What a call came to.
+fn result_of(call: &str) -> u64 {
+    call.rsplit("= ").next().and_then(|result| result.split(' ').next()?.parse().ok()).unwrap_or(0)
+}
+
+#[test]
+fn a_sync_waits_for_what_is_in_flight_and_holds_back_what_follows() {
+    built!("--name=a --read_iolog=log");
+    let directory = scratch();
+    file_of(directory.path(), "data", MIB);
+    let block = |range: std::ops::Range<u64>| -> String {
+        range.map(|number| format!("0 data write {} 4096\n", number * 4096)).collect()
+    };
+    let log = format!("fio version 3 iolog\n{}0 data sync 0 0\n{}", block(0..8), block(8..16));
+    std::fs::write(directory.path().join("log"), log).expect("written");
+    let words = "--name=r --read_iolog=log --ioengine=libaio --iodepth=16 --direct=1 --replay_no_stall=1 --iodepth_batch=4";
+    let made = require!(Trace::of(directory.path(), "io_submit,io_getevents,fsync", words));
+    assert_eq!(made.finished.code(), 0, "{}", made.finished.stderr);
+    let (mut submitted, mut ended, mut syncs) = (0, 0, 0);
+    for call in &made.calls {
+        if call.starts_with("io_submit") {
+            submitted += result_of(call);
+        } else if call.starts_with("io_getevents") {
+            ended += result_of(call);
+        } else if call.starts_with("fsync") {
+            syncs += 1;
+            assert_eq!((submitted, ended), (8, 8), "{:?}", made.calls);
+        }
+    }
+    assert_eq!((submitted, ended, syncs), (16, 16, 1), "{:?}", made.calls);
+}
+
 #[test]
 fn times_are_kept_and_scaled() {
     built!("--name=a --read_iolog=log");
