@@ -10,8 +10,7 @@ use fathom_spec::options::measurement::UnifiedReporting as Unified;
 use fathom_stats::latency::LatencyStats;
 use fathom_stats::report::{
     CpuReport, DirectionReport, GroupReport, IdlenessReport, JobChoices, JobError, JobReport, LatencyGoal,
-    PriorityReport, ReplayReport, RunReport, ToleratedErrors, UnifiedReporting, VerificationReport,
-    ViewOptions,
+    PriorityReport, RunReport, ToleratedErrors, UnifiedReporting, VerificationReport, ViewOptions,
 };
 use fathom_stats::samples::DirectionSamples;
 use fathom_sys::clock::{monotonic_ns, wall_clock_ms};
@@ -86,46 +85,6 @@ impl<O: Observer> Supervisor<'_, O> {
             }
         }
         reports.into_iter().map(|(_, report)| report).collect()
-    }
-
-    /// How logs were replayed, per job.
-    fn replays(&self) -> Vec<ReplayReport> {
-        let mut reports: Vec<(usize, ReplayReport)> = Vec::new();
-        for (index, worker) in self.plan.workers.iter().enumerate() {
-            let Some(plan) = &worker.replay else { continue };
-            if reports.last().is_none_or(|(job, _)| *job != worker.job) {
-                let job = self.plan.job_of(worker).name.clone();
-                reports.push((worker.job, ReplayReport { job, ..ReplayReport::default() }));
-            }
-            let Some((_, report)) = reports.last_mut() else { continue };
-            report.entries += plan.scan.entries();
-            report.lateness.merge(&self.region.worker(index).lateness.snapshot());
-            if !report.logs.contains(&plan.name) {
-                report.logs.push(plan.name.clone());
-            }
-        }
-        reports.into_iter().map(|(_, report)| report).collect()
-    }
-
-    /// What a reader of the figures must know about the pace of a replay.
-    fn notes_of_replays(&self) -> Vec<String> {
-        let timed = self.replays().into_iter().filter(|report| report.lateness.count > 0);
-        let note = |report: ReplayReport| {
-            let lateness = &report.lateness;
-            let percentiles = lateness.histogram.percentiles(&[50.0, 99.0]);
-            let us = |ns: f64| format!("{:.1}", ns / 1000.0);
-            format!(
-                "job {}: replayed on time within (usec): mean={}, 50th={}, 99th={}, max={}, of {} I/Os with a time in {}",
-                report.job,
-                us(lateness.mean_ns()),
-                us(percentiles.first().copied().unwrap_or(0) as f64),
-                us(percentiles.get(1).copied().unwrap_or(0) as f64),
-                us(lateness.max_ns as f64),
-                lateness.count,
-                report.logs.join(" ")
-            )
-        };
-        timed.map(note).collect()
     }
 
     /// The notes of the run, and one on every job whose data was wrong.

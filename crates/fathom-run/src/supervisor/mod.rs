@@ -10,6 +10,7 @@ mod gather;
 mod interval;
 mod live;
 mod logs;
+mod replays;
 mod schedule;
 mod series;
 mod slices;

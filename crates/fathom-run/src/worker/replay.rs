@@ -253,3 +253,34 @@ fn checked(entry: Entry, plan: &ReplayPlan) -> Result<Entry, String> {
         Err(format!("{}: the log has changed since the run was planned", plan.name))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_trace::scan::{Scan, ScannedDirection, ScannedFile};
+    use fathom_trace::{FileName, Rules};
+
+    #[test]
+    fn a_log_that_has_grown_meanwhile_ends_the_replay() {
+        let read = ScannedDirection { ios: 1, bytes: 512, smallest: 512, largest: 512 };
+        let file = ScannedFile { name: FileName::Path("a".to_owned()), end: 4096 };
+        let plan = ReplayPlan {
+            name: "log".to_owned(),
+            path: "log".into(),
+            rules: Rules::default(),
+            scan: Scan {
+                files: vec![file],
+                directions: [read, ScannedDirection::default(), ScannedDirection::default()],
+                ..Scan::default()
+            },
+            files: vec!["a".into()],
+            warnings: Vec::new(),
+            failure: None,
+        };
+        let entry = |file, offset, length| Entry { due_ns: None, action: Action::Read, file, offset, length };
+        assert!(checked(entry(0, 3584, 512), &plan).is_ok());
+        for changed in [entry(0, 0, 1024), entry(1, 0, 512), entry(0, 4096, 512), entry(0, u64::MAX, 512)] {
+            assert!(checked(changed, &plan).expect_err("refused").contains("has changed"));
+        }
+    }
+}
