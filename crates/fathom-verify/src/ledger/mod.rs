@@ -1,8 +1,8 @@
 //! The ledger of a job that verifies: what it issued, what was acknowledged, and what was made durable. After a crash it tells
 //! which promises the storage broke.
 //!
-//! A [`Record`](record::Record) is added at each of these moments, an [`Account`](account::Account) is a ledger read back, and
-//! [`check`](check::check) compares what the storage holds with what it promised.
+//! A [`Record`] is added at each of these moments, an [`Account`] is a ledger read back, and
+//! [`check()`] compares what the storage holds with what it promised.
 //!
 //! # What is promised
 //!
