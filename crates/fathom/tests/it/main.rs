@@ -44,6 +44,7 @@ mod profiles;
 mod published_scripts;
 mod recording_disk;
 mod replay;
+mod replay_traces;
 mod report_stream;
 mod same_reports;
 mod seeds_files;
