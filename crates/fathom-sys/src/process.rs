@@ -2,6 +2,10 @@
 
 use crate::errno::{Errno, check};
 use crate::usage::{self, Usage};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Who called [`fork`] last: in a child, its parent at that time.
+static FORKED_BY: AtomicU32 = AtomicU32::new(0);
 
 /// The two sides of a fork.
 pub enum Fork {
@@ -16,6 +20,7 @@ pub enum Fork {
 /// # Safety
 /// The calling process must have one thread only: locks that another thread holds would stay locked in the child.
 pub unsafe fn fork() -> Result<Fork, Errno> {
+    FORKED_BY.store(own_pid(), Relaxed);
     // SAFETY: the caller promises to be single-threaded.
     match unsafe { libc::fork() } {
         -1 => Err(Errno::last()),
@@ -84,6 +89,14 @@ pub fn new_session() {
 pub fn die_with_parent() -> Result<(), Errno> {
     // SAFETY: no memory is passed.
     check(i64::from(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })).map(|_| ())
+}
+
+/// True in a child of [`fork`] whose parent has ended. One that ended before [`die_with_parent`] was called kills nobody, so this has
+/// to be asked afterwards.
+pub fn parent_is_gone() -> bool {
+    // SAFETY: no memory is passed, and it cannot fail.
+    let parent = unsafe { libc::getppid() };
+    parent as u32 != FORKED_BY.load(Relaxed)
 }
 
 /// Points a standard stream (0, 1 or 2) at /dev/null.

@@ -117,6 +117,9 @@ impl<O: Observer> Supervisor<'_, O> {
 pub(super) fn become_child() {
     // Failing to arrange it is no reason not to run.
     let _ = process::die_with_parent();
+    if process::parent_is_gone() {
+        process::exit_now(1);
+    }
     process::new_session();
     // Whoever signals all processes of the run by name means the run, and the supervisor ends the workers. A limit on
     // file sizes shows as an error of the write that meets it.

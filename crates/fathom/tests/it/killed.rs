@@ -1,8 +1,9 @@
 //! A worker that is killed costs nobody else's result, and its own stands up to that moment.
 
 use crate::support::processes;
-use crate::support::program::Launch;
-use crate::support::{json, scratch, shape};
+use crate::support::program::{self, Launch};
+use crate::support::{json, scratch, shape, skip};
+use std::path::Path;
 use std::time::Duration;
 
 const WORDS: &str = "--output-format=normal,json --ioengine=null --size=1G --bs=4k --rw=read --rate_iops=1000 \
@@ -99,4 +100,33 @@ fn the_program_itself() {
     for worker in workers {
         assert!(!processes::runs(worker), "process {worker} is still there");
     }
+}
+
+/// Not even those that it was just about to start.
+#[test]
+fn the_program_itself_while_it_starts() {
+    fathom_only!();
+    require!(skip::tool("strace"));
+    let directory = scratch();
+    // Workers take their time before they ask to end with the program.
+    let running = Launch::of(Path::new("strace"), directory.path())
+        .words("-f -o /dev/null --trace=prctl --inject=prctl:delay_enter=500000")
+        .argument(program::path())
+        .words(WORDS)
+        .timeout(Duration::from_secs(20))
+        .start();
+    let is_program = |pid: &u32| {
+        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        name.trim() == "fathom" && !processes::descendants(*pid).is_empty()
+    };
+    let started = loop {
+        if let Some(started) = processes::descendants(running.pid()).into_iter().find(is_program) {
+            break started;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+        assert!(running.elapsed() < Duration::from_secs(10), "no worker starts");
+    };
+    processes::signal(started, "KILL");
+    // strace ends with the last of them.
+    running.finish();
 }
