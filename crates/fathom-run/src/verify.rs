@@ -7,9 +7,9 @@ pub mod history;
 use crate::payload::plan::assembled;
 use crate::plan::WorkerPlan;
 use crate::target::{DirectionPlan, GeneratorKind, TargetPlan};
+use fathom_spec::JobSpec;
 use fathom_spec::options::verification::{VerifyHeaderFormat, VerifyMethod, VerifyPolicy};
 use fathom_spec::value::LedgerPlace;
-use fathom_spec::{JobSpec, value};
 use fathom_verify::header::HeaderFormat;
 use fathom_verify::method::Method;
 use fathom_verify::rule::Rule;
@@ -104,16 +104,17 @@ pub(crate) fn verify_plan(
     let index = thread_number - 1;
     let state = beside(&format!("local-{name}-{index}-verify.state"));
     let reads_back = writes && options.do_verify;
+    let may_overlap = may_overlap(job, targets);
     Ok(Some(VerifyPlan {
         rule,
         writes,
         only_checks: writes && options.verify_only,
         // A run that only its time ends has no end of a pass to read back at.
         reads_back: reads_back && (backlog > 0 || !job.time.time_based),
-        may_overlap: may_overlap(job, targets),
+        may_overlap,
         // What later writes may have gone over has to be remembered.
         regenerates: options.experimental_verify
-            && !may_overlap(job, targets)
+            && !may_overlap
             && options.trim_percentage == 0
             && backlog == 0
             && !matches!(targets.directions, DirectionPlan::Mix(_)),
@@ -122,7 +123,7 @@ pub(crate) fn verify_plan(
         is_fatal: options.verify_fatal,
         dumps: options.verify_dump,
         threads: options.verify_async,
-        thread_cpus: options.verify_async_cpus.as_ref().map(cpus).unwrap_or_default(),
+        thread_cpus: options.verify_async_cpus.as_ref().map(|list| list.0.clone()).unwrap_or_default(),
         trims: trim_plan(job).filter(|_| writes),
         state_to_save: (options.verify_state_save && writes && !options.verify_only).then(|| state.clone()),
         state_to_load: options.verify_state_load.then_some(state),
@@ -155,10 +156,6 @@ pub(crate) fn number_ledgers(workers: &mut [WorkerPlan]) {
 
 fn ledger_of(worker: &WorkerPlan) -> Option<&LedgerPlace> {
     worker.verify.as_ref()?.ledger.as_ref()
-}
-
-fn cpus(list: &value::CpuList) -> Vec<u32> {
-    list.0.clone()
 }
 
 fn trim_plan(job: &JobSpec) -> Option<TrimPlan> {

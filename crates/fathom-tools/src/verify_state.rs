@@ -1,20 +1,13 @@
 //! Reads verify state files: which writes were in flight or done last when a verify job stopped.
-//!
-//! All numbers are little endian. A header (version, size of the rest, CRC-32C of the rest) is followed by one thread
-//! after another. Version 7 lists the numbers of the writes in flight, version 3 the places of the last completions.
 
 use crate::failure::Failure;
 use crate::{FioProgram, Streams, Tool, arguments, input};
 use arguments::Format;
+use fathom_verify::state::{SavedThread, SavedWrites, StateFile};
 use lexopt::Arg::{Long, Value};
 use serde_json::{Value as Json, json};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-
-/// Bytes of the header.
-const HEADER: usize = 24;
-/// Marks a place of the list of writes in flight that is free.
-const FREE: u64 = u64::MAX;
 
 pub(crate) const TOOL: Tool = Tool {
     name: "verify-state",
@@ -47,9 +40,9 @@ fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
         if format == Format::Text && files.len() > 1 {
             writeln!(streams.out, "{}:", file.display())?;
         }
-        let header = Header::read(file)?;
+        let header = read(file)?;
         match format {
-            Format::Json => documents.push(header.json(file, &header.threads(file)?)),
+            Format::Json => documents.push(as_json(&header, file, &threads(&header, file)?)),
             Format::Text | Format::Csv => show(file, &header, streams)?,
         }
     }
@@ -64,123 +57,63 @@ fn run_as_fio(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failu
         writeln!(streams.err, "Usage: fio-verify-state <state file>")?;
         return Ok(1);
     };
-    let header = Header::read(file)?;
+    let header = read(file)?;
     show(file, &header, streams)?;
     Ok(0)
 }
 
-/// A state file with its threads still as bytes.
-struct Header {
-    version: u64,
-    size: u64,
-    crc: u64,
-    rest: Vec<u8>,
+/// Reads a file as far as its header.
+fn read(file: &Path) -> Result<StateFile, Failure> {
+    let bytes = input::bytes(file)?;
+    let length = bytes.len();
+    StateFile::new(bytes).ok_or_else(|| {
+        Failure::new(format!(
+            "{}: {length} bytes are too few for a verify state; was the file cut off?",
+            file.display()
+        ))
+    })
 }
 
-/// What a job left behind.
-#[derive(Debug, PartialEq, Eq)]
-struct Thread {
-    name: String,
-    depth: u32,
-    ios: u64,
-    index: u64,
-    writes: Writes,
+fn threads(state: &StateFile, file: &Path) -> Result<Vec<SavedThread>, Failure> {
+    state.threads().map_err(|what| Failure::new(format!("{}: {what}", file.display())))
 }
 
-#[derive(Debug, PartialEq, Eq)]
-enum Writes {
-    /// Numbers of the writes in flight; `None` is a free place.
-    InFlight(Vec<Option<u64>>),
-    /// File number and offset of the writes that were done last, oldest first.
-    Completed(Vec<(u64, u64)>),
-}
-
-impl Header {
-    fn read(file: &Path) -> Result<Header, Failure> {
-        let mut bytes = input::bytes(file)?;
-        if bytes.len() < HEADER {
-            return Err(Failure::new(format!(
-                "{}: {} bytes are too few for a verify state; was the file cut off?",
-                file.display(),
-                bytes.len()
-            )));
-        }
-        let rest = bytes.split_off(HEADER);
-        let mut fields = Fields { bytes: &bytes };
-        let mut next = || fields.u64().unwrap_or_default();
-        Ok(Header { version: next(), size: next(), crc: next(), rest })
-    }
-
-    /// The threads, after a check of size, checksum and version.
-    fn threads(&self, file: &Path) -> Result<Vec<Thread>, Failure> {
-        let fail = |what: String| Failure::new(format!("{}: {what}", file.display()));
-        if self.rest.len() as u64 != self.size {
-            return Err(fail(format!(
-                "Size mismatch: {} bytes after the header, which says {}",
-                self.rest.len(),
-                self.size
-            )));
-        }
-        let crc = checksum(&self.rest);
-        if crc != self.crc {
-            return Err(fail(format!("crc mismatch {crc:x} != {:x}: the file is damaged", self.crc)));
-        }
-        let read_thread = match self.version {
-            7 => read_version_7,
-            3 => read_version_3,
-            other => return Err(fail(format!("Unsupported version {other}; versions 3 and 7 are known"))),
-        };
-        let mut fields = Fields { bytes: &self.rest };
-        let mut threads = Vec::new();
-        while !fields.bytes.is_empty() {
-            let thread = read_thread(&mut fields);
-            threads.push(thread.ok_or_else(|| fail("the state of a thread is cut off".to_owned()))?);
-        }
-        Ok(threads)
-    }
-
-    fn json(&self, file: &Path, threads: &[Thread]) -> Json {
-        let threads: Vec<Json> = threads
-            .iter()
-            .map(|thread| {
-                let (key, writes) = match &thread.writes {
-                    Writes::InFlight(numbers) => ("inflight_writes", json!(numbers)),
-                    Writes::Completed(places) => {
-                        let one = |&(file, offset): &(u64, u64)| json!({"file": file, "offset": offset});
-                        ("completions", places.iter().map(one).collect())
-                    }
-                };
-                json!({
-                    "name": thread.name, "depth": thread.depth, "ios": thread.ios,
-                    "index": thread.index, key: writes
-                })
+fn as_json(header: &StateFile, file: &Path, threads: &[SavedThread]) -> Json {
+    let threads: Vec<Json> = threads
+        .iter()
+        .map(|thread| {
+            let (key, writes) = match &thread.writes {
+                SavedWrites::InFlight(numbers) => ("inflight_writes", json!(numbers)),
+                SavedWrites::Completed(places) => {
+                    let one = |&(file, offset): &(u64, u64)| json!({"file": file, "offset": offset});
+                    ("completions", places.iter().map(one).collect())
+                }
+            };
+            json!({
+                "name": thread.name, "depth": thread.depth, "ios": thread.ios,
+                "index": thread.index, key: writes
             })
-            .collect();
-        json!({
-            "file": file.display().to_string(), "version": self.version, "size": self.size,
-            "crc": self.crc, "threads": threads
         })
-    }
-}
-
-/// CRC-32C without the inversion at its end, which is how fio keeps it.
-fn checksum(bytes: &[u8]) -> u64 {
-    u64::from(!crc32c::crc32c(bytes))
+        .collect();
+    json!({
+        "file": file.display().to_string(), "version": header.version, "size": header.size,
+        "crc": header.crc, "threads": threads
+    })
 }
 
 /// Prints the header before anything is checked, so that it can be looked at even if the rest is broken.
-fn show(file: &Path, header: &Header, streams: &mut Streams<'_>) -> Result<(), Failure> {
-    let Header { version, size, crc, .. } = header;
+fn show(file: &Path, header: &StateFile, streams: &mut Streams<'_>) -> Result<(), Failure> {
+    let StateFile { version, size, crc, .. } = header;
     writeln!(streams.out, "Version:\t0x{version:x}\nSize:\t\t{size}\nCRC:\t\t0x{crc:x}")?;
-    for (number, thread) in header.threads(file)?.iter().enumerate() {
-        let Thread { name, depth, ios, index, writes } = thread;
+    for (number, thread) in threads(header, file)?.iter().enumerate() {
+        let SavedThread { name, depth, ios, index, writes } = thread;
         writeln!(streams.out, "Thread:\t\t{number}\nName:\t\t{name}")?;
-        if let Writes::Completed(places) = writes {
+        if let SavedWrites::Completed(places) = writes {
             writeln!(streams.out, "Completions:\t{}", places.len())?;
         }
         writeln!(streams.out, "Depth:\t\t{depth}\nNumber IOs:\t{ios}\nIndex:\t\t{index}")?;
         match writes {
-            Writes::InFlight(numbers) => {
+            SavedWrites::InFlight(numbers) => {
                 writeln!(streams.out, "Inflight writes:")?;
                 for number in numbers {
                     match number {
@@ -189,7 +122,7 @@ fn show(file: &Path, header: &Header, streams: &mut Streams<'_>) -> Result<(), F
                     }
                 }
             }
-            Writes::Completed(places) => {
+            SavedWrites::Completed(places) => {
                 writeln!(streams.out, "Completions:")?;
                 for (file, offset) in places {
                     writeln!(streams.out, "\t(file={file:2}) {offset}")?;
@@ -200,64 +133,10 @@ fn show(file: &Path, header: &Header, streams: &mut Streams<'_>) -> Result<(), F
     Ok(())
 }
 
-fn read_version_7(fields: &mut Fields<'_>) -> Option<Thread> {
-    let depth = fields.u32()?;
-    fields.u32()?;
-    let ios = fields.u64()?;
-    let index = fields.u64()?;
-    let name = fields.generator_and_name()?;
-    let numbers = (0..depth)
-        .map(|_| fields.u64().map(|number| (number != FREE).then_some(number)))
-        .collect::<Option<_>>()?;
-    Some(Thread { name, depth, ios, index, writes: Writes::InFlight(numbers) })
-}
-
-fn read_version_3(fields: &mut Fields<'_>) -> Option<Thread> {
-    let completions = fields.u64()?;
-    let depth = fields.u32()?;
-    fields.u32()?; // number of files
-    let ios = fields.u64()?;
-    let index = fields.u64()?;
-    let name = fields.generator_and_name()?;
-    let mut places =
-        (0..completions).map(|_| Some((fields.u64()?, fields.u64()?))).collect::<Option<Vec<_>>>()?;
-    // The file has the last one first.
-    places.reverse();
-    Some(Thread { name, depth, ios, index, writes: Writes::Completed(places) })
-}
-
-/// Little-endian numbers, one after the other.
-struct Fields<'a> {
-    bytes: &'a [u8],
-}
-
-impl<'a> Fields<'a> {
-    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.bytes.split_at_checked(count)?;
-        self.bytes = rest;
-        Some(taken)
-    }
-
-    fn u32(&mut self) -> Option<u32> {
-        Some(u32::from_le_bytes(self.take(4)?.try_into().ok()?))
-    }
-
-    fn u64(&mut self) -> Option<u64> {
-        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
-    }
-
-    /// Skips the state of the random generator (which one, 48 bytes) and reads the 64 bytes of the job's name.
-    fn generator_and_name(&mut self) -> Option<String> {
-        self.take(8 + 48)?;
-        let name = self.take(64)?;
-        let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
-        Some(String::from_utf8_lossy(&name[..end]).into_owned())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fathom_verify::state::{FREE, HEADER, checksum};
     use proptest::prelude::*;
 
     fn thread_7(name: &str, ios: u64, numbers: &[u64]) -> Vec<u8> {

@@ -141,13 +141,26 @@ fn check_interval(rule: &Rule, part: &mut [u8], offset: u64, reading: &Reading<'
 /// The end of a write that leaves no room for a header is held against the content that it was given.
 fn check_rest(rule: &Rule, part: &[u8], offset: u64, reading: &Reading<'_>) -> Result<(), Problem> {
     let Some(write) = reading.expected else { return Ok(()) };
-    let mut whole = vec![0; reading.write_length];
-    rule.fill(&mut whole, write.seed, write.offset);
-    let start = (offset - write.offset) as usize;
-    let wanted = whole.get(start..start + part.len()).unwrap_or_default();
-    match part.iter().zip(wanted).position(|(found, wanted)| found != wanted) {
+    compare_with_content(rule, part, 0, offset, (write.seed, write.offset, reading.write_length))
+}
+
+/// Compares a part from byte `from` on with what a write of this seed, offset and length was filled with.
+fn compare_with_content(
+    rule: &Rule,
+    part: &[u8],
+    from: usize,
+    offset: u64,
+    (seed, start, length): (u64, u64, usize),
+) -> Result<(), Problem> {
+    let mut whole = vec![0; length];
+    rule.fill(&mut whole, seed, start);
+    let at = (offset - start) as usize;
+    let wanted = whole.get(at + from..at + part.len()).unwrap_or_default();
+    match part[from..].iter().zip(wanted).position(|(found, wanted)| found != wanted) {
         None => Ok(()),
-        Some(at) => Err(Problem::Pattern { at, found: part[at], wanted: wanted[at] }),
+        Some(place) => {
+            Err(Problem::Pattern { at: from + place, found: part[from + place], wanted: wanted[place] })
+        }
     }
 }
 
@@ -208,16 +221,7 @@ fn check_content(
         // Nobody knows where the write began.
         _ => return Ok(()),
     };
-    let mut whole = vec![0; length];
-    rule.fill(&mut whole, header.seed, start);
-    let at = (offset - start) as usize;
-    let wanted = whole.get(at + room..at + part.len()).unwrap_or_default();
-    match part[room..].iter().zip(wanted).position(|(found, wanted)| found != wanted) {
-        None => Ok(()),
-        Some(place) => {
-            Err(Problem::Pattern { at: room + place, found: part[room + place], wanted: wanted[place] })
-        }
-    }
+    compare_with_content(rule, part, room, offset, (header.seed, start, length))
 }
 
 /// The fields of a header, in the order in which fio looks at them.

@@ -3,6 +3,7 @@
 //! Little endian. Two layouts are about: the current one of 48 bytes, which carries a version number, and the first one of 40
 //! bytes, which the programs of most distributions still write.
 
+use crate::stamp::Write;
 use serde::{Deserialize, Serialize};
 
 /// First two bytes of a header.
@@ -132,6 +133,22 @@ impl Header {
         }
         let checksum = Header::checksum_of(bytes, self.format);
         bytes[self.format.covered()..self.format.length()].copy_from_slice(&checksum.to_le_bytes());
+    }
+
+    /// The time of the write, ns.
+    pub fn time_ns(&self) -> u64 {
+        u64::from(self.seconds) * 1_000_000_000 + u64::from(self.nanoseconds)
+    }
+
+    /// The write that the header tells of, if it began at `offset`.
+    pub fn write_at(&self, offset: u64) -> Write {
+        Write {
+            seed: self.seed,
+            offset,
+            number: self.number,
+            thread: self.thread,
+            time: (self.seconds, self.nanoseconds),
+        }
     }
 
     /// The checksum that the header at the start of `bytes` should have.

@@ -1,17 +1,20 @@
-//! Verify state files: which writes a job had issued and which were in flight when it stopped.
+//! Verify state files: which writes a job had issued and which were in flight, or done last, when it stopped.
 //!
-//! Little endian. A header (version 7, size of the rest, CRC-32C of the rest) is followed by one job.
+//! All numbers are little endian. A header (version, size of the rest, CRC-32C of the rest) is followed by one thread
+//! after another. Version 7 lists the numbers of the writes in flight, version 3 the places of the last completions.
+//! Version 7 is written, both can be read.
 
 /// Version that is written.
 pub const VERSION: u64 = 7;
 /// Marks a place of the list of writes in flight that is free.
-const FREE: u64 = u64::MAX;
-const HEADER: usize = 24;
+pub const FREE: u64 = u64::MAX;
+/// Bytes of the header.
+pub const HEADER: usize = 24;
 const NAME: usize = 64;
 const GENERATOR: usize = 48;
 const BODY: usize = 4 + 4 + 8 + 8 + 8 + GENERATOR + NAME;
 
-/// What a job left behind.
+/// What a job leaves behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedState {
     /// I/Os in flight at most.
@@ -54,63 +57,147 @@ impl SavedState {
         rest.extend_from_slice(&name);
         let places = self.in_flight.iter().copied().chain(std::iter::repeat(FREE));
         rest.extend(places.take(self.depth as usize).flat_map(u64::to_le_bytes));
-        let checksum = !crc32c::crc32c(&rest);
         let mut bytes = Vec::with_capacity(HEADER + rest.len());
         bytes.extend_from_slice(&VERSION.to_le_bytes());
         bytes.extend_from_slice(&(rest.len() as u64).to_le_bytes());
-        bytes.extend_from_slice(&u64::from(checksum).to_le_bytes());
+        bytes.extend_from_slice(&checksum(&rest).to_le_bytes());
         bytes.append(&mut rest);
         bytes
     }
+}
 
-    /// Reads the bytes of a file; the error says what is wrong with them.
-    pub fn decode(bytes: &[u8]) -> Result<SavedState, String> {
-        if bytes.is_empty() {
-            return Err("the file is empty".to_owned());
+/// CRC-32C without the inversion at its end, which is how fio keeps it.
+pub fn checksum(bytes: &[u8]) -> u64 {
+    u64::from(!crc32c::crc32c(bytes))
+}
+
+/// A state file with its threads still as bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateFile {
+    /// Version of the layout.
+    pub version: u64,
+    /// Bytes behind the header, as the header says.
+    pub size: u64,
+    /// Their checksum, as the header says.
+    pub crc: u64,
+    rest: Vec<u8>,
+}
+
+/// What is kept of a thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedThread {
+    /// Name of its job.
+    pub name: String,
+    /// I/Os in flight at most.
+    pub depth: u32,
+    /// Writes issued; those from this number on were not.
+    pub ios: u64,
+    /// Number of the clone.
+    pub index: u64,
+    /// Which writes are told of.
+    pub writes: SavedWrites,
+}
+
+/// What a version tells of single writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SavedWrites {
+    /// Numbers of the writes in flight; `None` is a free place.
+    InFlight(Vec<Option<u64>>),
+    /// File number and offset of the writes that were done last, oldest first.
+    Completed(Vec<(u64, u64)>),
+}
+
+impl StateFile {
+    /// Takes the bytes of a file; `None` when they are too few for a header. What follows is not looked at yet.
+    pub fn new(mut bytes: Vec<u8>) -> Option<StateFile> {
+        if bytes.len() < HEADER {
+            return None;
         }
-        let u64_at = |bytes: &[u8], at: usize| -> Option<u64> {
-            Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+        let rest = bytes.split_off(HEADER);
+        let mut fields = Fields { bytes: &bytes };
+        let (version, size, crc) = (fields.u64()?, fields.u64()?, fields.u64()?);
+        Some(StateFile { version, size, crc, rest })
+    }
+
+    /// The threads, after a check of size, checksum and version; the error says what is wrong.
+    pub fn threads(&self) -> Result<Vec<SavedThread>, String> {
+        if self.rest.len() as u64 != self.size {
+            return Err(format!(
+                "Size mismatch: {} bytes after the header, which says {}",
+                self.rest.len(),
+                self.size
+            ));
+        }
+        let crc = checksum(&self.rest);
+        if crc != self.crc {
+            return Err(format!("crc mismatch {crc:x} != {:x}: the file is damaged", self.crc));
+        }
+        let read_thread = match self.version {
+            7 => read_version_7,
+            3 => read_version_3,
+            other => return Err(format!("Unsupported version {other}; versions 3 and 7 are known")),
         };
-        let short = || "the file ends too early".to_owned();
-        let version = u64_at(bytes, 0).ok_or_else(short)?;
-        if version != VERSION {
-            return Err(format!("the file has version {version}; version {VERSION} can be read"));
+        let mut fields = Fields { bytes: &self.rest };
+        let mut threads = Vec::new();
+        while !fields.bytes.is_empty() {
+            let thread = read_thread(&mut fields);
+            threads.push(thread.ok_or_else(|| "the state of a thread is cut off".to_owned())?);
         }
-        let size = u64_at(bytes, 8).ok_or_else(short)?;
-        let checksum = u64_at(bytes, 16).ok_or_else(short)?;
-        let rest = &bytes[HEADER..];
-        if rest.len() as u64 != size || rest.len() < BODY {
-            return Err(format!("the file holds {} bytes where its header says {size}", rest.len()));
-        }
-        let sum = crc32c::crc32c(rest);
-        if checksum != u64::from(!sum) && checksum != u64::from(sum) {
-            return Err("the checksum is wrong".to_owned());
-        }
-        let depth = u32::from_le_bytes([rest[0], rest[1], rest[2], rest[3]]);
-        let is_64_bit = u64_at(rest, 24).ok_or_else(short)? != 0;
-        let generator = &rest[32..32 + GENERATOR];
-        let generator = match is_64_bit {
-            true => generator.chunks_exact(8).take(5).map(|word| u64_at(word, 0).unwrap_or(0)).collect(),
-            false => generator
-                .chunks_exact(4)
-                .take(3)
-                .map(|word| u64::from(u32::from_le_bytes([word[0], word[1], word[2], word[3]])))
-                .collect(),
-        };
-        let name = &rest[80..80 + NAME];
-        let name = &name[..name.iter().position(|&byte| byte == 0).unwrap_or(NAME)];
-        let in_flight = rest[BODY..].chunks_exact(8).take(depth as usize);
-        Ok(SavedState {
-            depth,
-            writes: u64_at(rest, 8).ok_or_else(short)?,
-            index: u64_at(rest, 16).ok_or_else(short)?,
-            is_64_bit,
-            generator,
-            name: String::from_utf8_lossy(name).into_owned(),
-            in_flight: in_flight
-                .filter_map(|word| u64_at(word, 0))
-                .filter(|&number| number != FREE)
-                .collect(),
-        })
+        Ok(threads)
+    }
+}
+
+fn read_version_7(fields: &mut Fields<'_>) -> Option<SavedThread> {
+    let depth = fields.u32()?;
+    fields.u32()?;
+    let ios = fields.u64()?;
+    let index = fields.u64()?;
+    let name = fields.generator_and_name()?;
+    let numbers = (0..depth)
+        .map(|_| fields.u64().map(|number| (number != FREE).then_some(number)))
+        .collect::<Option<_>>()?;
+    Some(SavedThread { name, depth, ios, index, writes: SavedWrites::InFlight(numbers) })
+}
+
+fn read_version_3(fields: &mut Fields<'_>) -> Option<SavedThread> {
+    let completions = fields.u64()?;
+    let depth = fields.u32()?;
+    fields.u32()?; // number of files
+    let ios = fields.u64()?;
+    let index = fields.u64()?;
+    let name = fields.generator_and_name()?;
+    let mut places =
+        (0..completions).map(|_| Some((fields.u64()?, fields.u64()?))).collect::<Option<Vec<_>>>()?;
+    // The file has the last one first.
+    places.reverse();
+    Some(SavedThread { name, depth, ios, index, writes: SavedWrites::Completed(places) })
+}
+
+/// Little-endian numbers, one after the other.
+struct Fields<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Fields<'a> {
+    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.bytes.split_at_checked(count)?;
+        self.bytes = rest;
+        Some(taken)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        Some(u32::from_le_bytes(self.take(4)?.try_into().ok()?))
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
+    }
+
+    /// Skips the state of the random generator (which one, 48 bytes) and reads the 64 bytes of the job's name.
+    fn generator_and_name(&mut self) -> Option<String> {
+        self.take(8 + 48)?;
+        let name = self.take(64)?;
+        let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+        Some(String::from_utf8_lossy(&name[..end]).into_owned())
     }
 }

@@ -215,15 +215,8 @@ fn is_whole(rule: &Rule, header: &Header, bytes: &[u8], suspect: &Suspect<'_>) -
     if header.kind != rule.method as u16 || header.length as usize != bytes.len() {
         return false;
     }
-    let write_offset = write_start(header, suspect);
-    let Some(write_offset) = write_offset else { return false };
-    let write = Write {
-        seed: header.seed,
-        offset: write_offset,
-        number: header.number,
-        thread: header.thread,
-        time: (header.seconds, header.nanoseconds),
-    };
+    let Some(write_offset) = write_start(header, suspect) else { return false };
+    let write = header.write_at(write_offset);
     let length = suspect.expected.map_or(bytes.len(), |(_, length)| length);
     if rule.method == Method::Meta {
         // Headers alone are checked, so the data says nothing.
@@ -287,13 +280,7 @@ fn expected_interval(rule: &Rule, suspect: &Suspect<'_>, found: Option<&Header>)
         // Nobody knows what was written but the header itself.
         None => {
             let header = sound?;
-            let write = Write {
-                seed: header.seed,
-                offset: suspect.offset,
-                number: header.number,
-                thread: header.thread,
-                time: (header.seconds, header.nanoseconds),
-            };
+            let write = header.write_at(suspect.offset);
             made_interval(rule, &write, length, suspect.offset, length, header.format, Some(suspect.bytes))
         }
     }

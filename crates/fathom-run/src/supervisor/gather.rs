@@ -10,7 +10,8 @@ use fathom_spec::options::measurement::UnifiedReporting as Unified;
 use fathom_stats::latency::LatencyStats;
 use fathom_stats::report::{
     CpuReport, DirectionReport, GroupReport, IdlenessReport, JobChoices, JobError, JobReport, LatencyGoal,
-    PriorityReport, RunReport, ToleratedErrors, UnifiedReporting, VerificationReport, ViewOptions,
+    PriorityReport, ReplayReport, RunReport, ToleratedErrors, UnifiedReporting, VerificationReport,
+    ViewOptions,
 };
 use fathom_stats::samples::DirectionSamples;
 use fathom_sys::clock::{monotonic_ns, wall_clock_ms};
@@ -38,6 +39,7 @@ impl<O: Observer> Supervisor<'_, O> {
             (0..self.tracked.len()).map(|index| self.snapshot_of(index)).collect();
         let interval = self.close_interval(&snapshots, now, is_last);
         let clones: Vec<JobReport> = snapshots.into_iter().map(|(_, clone)| clone).collect();
+        let (verification, replays) = (self.verification(), self.replays());
         RunReport {
             version: self.options.version.to_owned(),
             timestamp_ms: wall_clock_ms(),
@@ -49,9 +51,9 @@ impl<O: Observer> Supervisor<'_, O> {
             idleness: self.idleness(),
             disks: self.disks.report(),
             choices: self.choices(),
-            verification: self.verification(),
-            replays: self.replays(),
-            notes: self.notes_of_report(),
+            notes: self.notes_of_report(&verification, &replays),
+            verification,
+            replays,
         }
     }
 
@@ -88,10 +90,10 @@ impl<O: Observer> Supervisor<'_, O> {
     }
 
     /// The notes of the run, and one on every job whose data was wrong.
-    fn notes_of_report(&self) -> Vec<String> {
+    fn notes_of_report(&self, verification: &[VerificationReport], replays: &[ReplayReport]) -> Vec<String> {
         let mut notes = self.notes.clone();
-        notes.extend(self.notes_of_replays());
-        for report in self.verification().iter().filter(|report| report.wrong_blocks() > 0) {
+        notes.extend(self.notes_of_replays(replays));
+        for report in verification.iter().filter(|report| report.wrong_blocks() > 0) {
             let classes: Vec<String> =
                 report.miscompares.iter().map(|(class, count)| format!("{count} {class}")).collect();
             notes.push(format!(

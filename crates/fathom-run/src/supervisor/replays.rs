@@ -24,9 +24,9 @@ impl<O: Observer> Supervisor<'_, O> {
     }
 
     /// What a reader of the figures must know about the pace of a replay.
-    pub(super) fn notes_of_replays(&self) -> Vec<String> {
-        let timed = self.replays().into_iter().filter(|report| report.lateness.count > 0);
-        let note = |report: ReplayReport| {
+    pub(super) fn notes_of_replays(&self, replays: &[ReplayReport]) -> Vec<String> {
+        let timed = replays.iter().filter(|report| report.lateness.count > 0);
+        let note = |report: &ReplayReport| {
             let lateness = &report.lateness;
             let percentiles = lateness.histogram.percentiles(&[50.0, 99.0]);
             let us = |ns: f64| format!("{:.1}", ns / 1000.0);

@@ -304,16 +304,20 @@ impl<'a> Verifier<'a> {
         ends
     }
 
+    /// The numbers of the writes on their way.
+    fn writes_in_flight(&self) -> impl Iterator<Item = u64> {
+        self.loads.iter().filter_map(|load| match load {
+            Load::Write(record) => Some(record.number),
+            _ => None,
+        })
+    }
+
     /// A sync begins: what has ended is safe once it is done.
     pub(super) fn sync_begins(&mut self, slot: u32, operation: Operation, file: u32) {
         if let Some(ledger) = &mut self.ledger {
             ledger.sync_begins(slot, operation, file);
         }
-        let on_their_way = self.loads.iter().filter_map(|load| match load {
-            Load::Write(record) => Some(record.number),
-            _ => None,
-        });
-        self.synced.1 = on_their_way.min().unwrap_or(self.number);
+        self.synced.1 = self.writes_in_flight().min().unwrap_or(self.number);
     }
 
     /// The sync has ended.

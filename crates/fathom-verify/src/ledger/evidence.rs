@@ -22,11 +22,6 @@ pub(super) fn sound_header(rule: &Rule, block: &[u8], offset: u64) -> Option<Hea
     Header::decode(&block, rule.format)
 }
 
-/// The time of a header, ns.
-pub(super) fn time_ns(header: &Header) -> u64 {
-    u64::from(header.seconds) * 1_000_000_000 + u64::from(header.nanoseconds)
-}
-
 /// The header that begins a sector, if it is sound in itself; the block behind it may be torn.
 pub(super) fn header_at(rule: &Rule, sector: &[u8], into_block: usize) -> Option<Header> {
     let at = (rule.header_offset as usize).checked_sub(into_block)?;

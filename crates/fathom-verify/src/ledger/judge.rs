@@ -115,9 +115,10 @@ impl Judge<'_> {
         let accounts = self.accounts;
         let members = &self.file.members;
         let is_later = |header: &Header| {
-            members.iter().map(|&(ledger, _)| &accounts[ledger]).any(|account| {
-                account.start.clone == header.thread && evidence::time_ns(header) > account.last_ns
-            })
+            members
+                .iter()
+                .map(|&(ledger, _)| &accounts[ledger])
+                .any(|account| account.start.clone == header.thread && header.time_ns() > account.last_ns)
         };
         let block = block_around(rule, promised, sector.start);
         let length = block.end - block.start;

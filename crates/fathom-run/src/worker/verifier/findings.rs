@@ -185,7 +185,7 @@ impl<E: Engine> Worker<'_, E> {
                 "seed": header.seed,
                 "offset": header.offset,
                 "clone": header.thread,
-                "issued_ns": u64::from(header.seconds) * 1_000_000_000 + u64::from(header.nanoseconds),
+                "issued_ns": header.time_ns(),
             })),
         });
         if let Err(error) = verifier.findings.list(&line.to_string()) {

@@ -5,20 +5,23 @@ use crate::engine::Engine;
 use crate::message::Message;
 use fathom_verify::header::{Header, MAGIC};
 use fathom_verify::rule::Rule;
-use fathom_verify::state::SavedState;
+use fathom_verify::state::{SavedState, SavedThread, SavedWrites, StateFile, VERSION};
 use std::path::Path;
 
 /// What of an earlier run can be checked.
-pub(super) struct Limit(SavedState);
+pub(super) struct Limit {
+    /// Writes issued; those from this number on were not.
+    writes: u64,
+    /// Numbers of the writes that were in flight.
+    in_flight: Vec<u64>,
+}
 
 impl Limit {
     /// Reads a state file; what is wrong with it is told and stored.
     pub(super) fn load(context: &WorkerContext<'_>, path: &Path) -> Option<Limit> {
-        let state = std::fs::read(path)
-            .map_err(|error| error.to_string())
-            .and_then(|bytes| SavedState::decode(&bytes));
-        match state {
-            Ok(state) => Some(Limit(state)),
+        let limit = std::fs::read(path).map_err(|error| error.to_string()).and_then(Limit::read);
+        match limit {
+            Ok(limit) => Some(limit),
             Err(problem) => {
                 context.messages.send(&Message::Error(format!(
                     "fio: unable to load verify state {}: {problem}\nfathom: job {}: a run with verify_state_save=1 leaves the \
@@ -32,9 +35,23 @@ impl Limit {
         }
     }
 
+    fn read(bytes: Vec<u8>) -> Result<Limit, String> {
+        if bytes.is_empty() {
+            return Err("the file is empty".to_owned());
+        }
+        let state = StateFile::new(bytes).ok_or("the file ends too early")?;
+        match state.threads()?.into_iter().next() {
+            Some(SavedThread { ios, writes: SavedWrites::InFlight(numbers), .. }) => {
+                Ok(Limit { writes: ios, in_flight: numbers.into_iter().flatten().collect() })
+            }
+            Some(_) => Err(format!("the file has version {}; version {VERSION} can be read", state.version)),
+            None => Err("the file holds no job".to_owned()),
+        }
+    }
+
     /// The line that says that a write was never issued.
     pub(super) fn stop_line(&self, number: u64) -> Option<String> {
-        let writes = self.0.writes;
+        let writes = self.writes;
         (number >= writes).then(|| format!("Stop verify because seq {number} >= {writes}"))
     }
 
@@ -49,7 +66,7 @@ impl Limit {
 
     /// True for writes that had not ended: the block holds the old or the new data.
     pub(super) fn was_in_flight(&self, number: u64) -> bool {
-        self.0.in_flight.contains(&number)
+        self.in_flight.contains(&number)
     }
 }
 
@@ -66,7 +83,7 @@ impl<E: Engine> Worker<'_, E> {
             is_64_bit,
             generator: words,
             name: self.job.name.clone(),
-            in_flight: verifier.numbers_in_flight(),
+            in_flight: verifier.writes_in_flight().collect(),
         };
         if let Err(error) = std::fs::write(path, state.encode()) {
             self.context.messages.send(&Message::Error(format!(
@@ -81,13 +98,5 @@ impl<E: Engine> Worker<'_, E> {
 impl Verifier<'_> {
     fn writes_to_save(&self) -> u64 {
         if self.plan.state_up_to_sync { self.synced.0 } else { self.number }
-    }
-
-    fn numbers_in_flight(&self) -> Vec<u64> {
-        let number = |load: &super::Load| match load {
-            super::Load::Write(record) => Some(record.number),
-            _ => None,
-        };
-        self.loads.iter().filter_map(number).collect()
     }
 }
