@@ -1,11 +1,13 @@
 //! The report for programs: fio's JSON, key by key in its order, the same with histograms (`json+`), and a stream of
 //! those, one a line (`jsonl`).
 
+mod host;
 mod interval;
 mod job;
 mod layout;
 mod replay;
 mod steady;
+mod timeline;
 
 use crate::Format;
 use crate::ctime::ctime;
@@ -90,6 +92,12 @@ fn document(report: &RunReport, with_bins: bool) -> Object {
     if !report.replays.is_empty() {
         let replays = report.replays.iter().map(|entry| replay::object(entry, with_bins));
         object.add("fathom replay", replays.collect::<Vec<Object>>());
+    }
+    if let Some(report) = &report.host {
+        object.add("fathom host", host::object(report));
+    }
+    if let Some(report) = &report.timeline {
+        object.add("fathom timeline", timeline::object(report));
     }
     if !report.notes.is_empty() {
         object.add("fathom notes", report.notes.iter().map(String::as_str).collect::<Vec<&str>>());

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod histogram;
+pub mod host;
 pub mod interval;
 pub mod latency;
 pub mod live;
@@ -14,6 +15,7 @@ pub mod samples;
 pub mod series;
 pub mod slices;
 pub mod steady_state;
+pub mod timeline;
 
 pub use histogram::Histogram;
 pub use latency::LatencyStats;

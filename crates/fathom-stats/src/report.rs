@@ -6,7 +6,9 @@
 use crate::interval::IntervalReport;
 use crate::latency::LatencyStats;
 use crate::series::SampleStats;
+use crate::host::HostReport;
 use crate::slices::SliceReport;
+use crate::timeline::Timeline;
 use serde::{Deserialize, Serialize};
 
 /// Number of I/O directions that carry data or addresses: read, write, trim.
@@ -120,6 +122,12 @@ pub struct RunReport {
     /// Slow reads by slices of time, for the profile that asks for them.
     #[serde(default)]
     pub slices: Option<SliceReport>,
+    /// How rates and latencies went over the run, where the caller asked for it.
+    #[serde(default)]
+    pub timeline: Option<Timeline>,
+    /// The machine that ran the jobs.
+    #[serde(default)]
+    pub host: Option<HostReport>,
 }
 
 /// Choices that fathom made for a job, so that a reader knows what was measured.

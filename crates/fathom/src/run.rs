@@ -88,6 +88,7 @@ fn supervise(spec: &RunSpec, plan: &Plan, calibration: Calibration, output: Outp
             IdleProfile::PerCpu => Idleness::PerCpu,
         }),
         slices: slices(spec),
+        timeline: program.formats.json || program.formats.json_plus,
         version: COMPATIBLE_VERSION,
     };
     let terse_version = spec.program.terse_version;

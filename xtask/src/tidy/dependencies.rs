@@ -3,7 +3,7 @@
 use super::metadata::Metadata;
 
 /// Each crate and the crates of the workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 12] = [
+const MAY_USE: [(&str, &[&str]); 13] = [
     (
         "fathom",
         &[
@@ -21,6 +21,7 @@ const MAY_USE: [(&str, &[&str]); 12] = [
     ("fathom-engines", &["fathom-run", "fathom-spec", "fathom-sys"]),
     ("fathom-logs", &["fathom-stats"]),
     ("fathom-report", &["fathom-spec", "fathom-stats"]),
+    ("fathom-results", &["fathom-stats"]),
     (
         "fathom-run",
         &["fathom-logs", "fathom-spec", "fathom-stats", "fathom-sys", "fathom-trace", "fathom-verify"],

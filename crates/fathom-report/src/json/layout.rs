@@ -11,6 +11,8 @@ pub(super) enum Value {
     Text(String),
     Object(Object),
     List(Vec<Value>),
+    /// An object that stands on one line in a document too: one of many points.
+    OnOneLine(Object),
 }
 
 impl From<u64> for Value {
@@ -103,6 +105,7 @@ fn append_value(text: &mut String, value: &Value, level: usize) {
     match value {
         Value::Object(object) => append_object(text, object, level),
         Value::List(values) => append_list(text, values, level),
+        Value::OnOneLine(_) => append_compact(text, value),
         scalar => append_scalar(text, scalar),
     }
 }
@@ -116,13 +119,13 @@ fn append_scalar(text: &mut String, value: &Value) {
         // JSON has no word for infinity or "not a number".
         Value::Float(number) => *text += &format!("{:.6}", if number.is_finite() { *number } else { 0.0 }),
         Value::Text(string) => append_text(text, string),
-        Value::Object(_) | Value::List(_) => {}
+        Value::Object(_) | Value::List(_) | Value::OnOneLine(_) => {}
     }
 }
 
 fn append_compact(text: &mut String, value: &Value) {
     match value {
-        Value::Object(object) => {
+        Value::Object(object) | Value::OnOneLine(object) => {
             text.push('{');
             for (index, (key, value)) in object.0.iter().enumerate() {
                 text.extend((index > 0).then_some(','));

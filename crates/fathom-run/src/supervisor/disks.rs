@@ -44,6 +44,11 @@ impl DiskWatch {
         }
     }
 
+    /// Where sysfs tells about them.
+    pub(super) fn directories(&self) -> impl Iterator<Item = &Path> {
+        self.disks.iter().map(|disk| disk.directory.as_path())
+    }
+
     /// What was counted since.
     pub(super) fn report(&self) -> Vec<DiskReport> {
         self.disks.iter().filter_map(Disk::report).collect()

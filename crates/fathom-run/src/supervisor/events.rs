@@ -38,6 +38,9 @@ impl<O: Observer> Supervisor<'_, O> {
         if let Some(intervals) = &self.intervals {
             wait = wait.min(intervals.time_to_next(now));
         }
+        if let Some(timeline) = &self.timeline {
+            wait = wait.min(timeline.time_to_next(now));
+        }
         signal::wait_readable(&[self.receiver.descriptor(), self.signals.descriptor()], wait);
     }
 

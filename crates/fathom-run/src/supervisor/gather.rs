@@ -48,6 +48,8 @@ impl<O: Observer> Supervisor<'_, O> {
             jobs: self.merged(clones, |entry| entry.group_id, JobReport::merge),
             interval,
             slices: if is_last { self.slice_report() } else { None },
+            timeline: self.timeline_so_far(now),
+            host: is_last.then(|| self.host()),
             idleness: self.idleness(),
             disks: self.disks.report(),
             choices: self.choices(),

@@ -7,6 +7,7 @@ mod disks;
 mod dump_request;
 mod events;
 mod gather;
+mod host;
 mod interval;
 mod live;
 mod logs;
@@ -16,6 +17,7 @@ mod series;
 mod slices;
 mod spawn;
 mod steady;
+mod timeline;
 mod watch;
 
 use crate::cgroup::Groups;
@@ -41,6 +43,7 @@ use slices::SliceWatch;
 use std::path::PathBuf;
 use std::time::Duration;
 use steady::SteadyGroup;
+use timeline::TimelineWatch;
 
 /// Runs a worker with the engine of its job.
 pub type RunWorker = fn(&WorkerContext<'_>);
@@ -66,6 +69,8 @@ pub struct Options {
     pub idleness: Option<Idleness>,
     /// Tell the shares of slow reads by slices of time.
     pub slices: Option<SliceRule>,
+    /// Keep the course of the run for the report.
+    pub timeline: bool,
     /// Version for the report.
     pub version: &'static str,
 }
@@ -157,6 +162,7 @@ struct Supervisor<'a, O> {
     idle: Option<IdleProcess>,
     steady: Vec<SteadyGroup>,
     slices: Option<SliceWatch>,
+    timeline: Option<TimelineWatch>,
     notes: Vec<String>,
     started_ns: u64,
     batch: u32,
@@ -202,6 +208,7 @@ pub fn run<O: Observer>(
         idle: None,
         steady: steady::groups(plan),
         slices: options.slices.and_then(|rule| SliceWatch::of(rule, plan)),
+        timeline: None,
         notes: Vec::new(),
         started_ns: monotonic_ns(),
         batch: 0,
@@ -220,6 +227,7 @@ pub fn run<O: Observer>(
     supervisor.intervals = options
         .status_interval
         .map(|length| IntervalWatch::begin(length, plan.workers.len(), monotonic_ns()));
+    supervisor.timeline = options.timeline.then(|| supervisor.begin_timeline(monotonic_ns()));
     supervisor.run_all();
     supervisor.remove_control_groups();
     supervisor.finish_logs();

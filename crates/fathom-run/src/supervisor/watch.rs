@@ -41,6 +41,7 @@ impl<O: Observer> Supervisor<'_, O> {
         }
         self.watch_steady_states(now);
         self.watch_slices(now);
+        self.watch_timeline(now);
         self.look_for_dump_requests(now);
         self.tick_if_due(now);
         self.report_if_due(now);

@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Keys that fio 3.42 has and the installed release may not, so they are left out of comparisons.
-const ADDED_LATER: [&str; 9] = [
+const ADDED_LATER: [&str; 11] = [
     "job_start",
     "latency_target_ns",
     "latency_window_us",
@@ -14,6 +14,8 @@ const ADDED_LATER: [&str; 9] = [
     "aggr_write_sectors",
     "fathom jobs",
     "fathom verify",
+    "fathom host",
+    "fathom timeline",
 ];
 
 /// The first JSON document in a text; messages may stand before it and a normal report behind it.

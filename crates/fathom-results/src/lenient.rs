@@ -1,0 +1,82 @@
+//! How values are read whose form differs between programs and versions: numbers with and without decimals, objects whose
+//! keys are numbers.
+
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, de};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// A whole number that may be written with decimals.
+pub(crate) fn whole<'de, D: Deserializer<'de>>(input: D) -> Result<u64, D::Error> {
+    struct Whole;
+    impl Visitor<'_> for Whole {
+        type Value = u64;
+        fn expecting(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
+            text.write_str("a number")
+        }
+        fn visit_u64<E: de::Error>(self, value: u64) -> Result<u64, E> {
+            Ok(value)
+        }
+        fn visit_i64<E: de::Error>(self, value: i64) -> Result<u64, E> {
+            Ok(value.max(0) as u64)
+        }
+        fn visit_f64<E: de::Error>(self, value: f64) -> Result<u64, E> {
+            Ok(value.max(0.0) as u64)
+        }
+    }
+    input.deserialize_any(Whole)
+}
+
+/// The members of an object in their order.
+pub(crate) fn pairs<'de, D: Deserializer<'de>, V: Deserialize<'de>>(
+    input: D,
+) -> Result<Vec<(String, V)>, D::Error> {
+    struct Pairs<V>(PhantomData<V>);
+    impl<'de, V: Deserialize<'de>> Visitor<'de> for Pairs<V> {
+        type Value = Vec<(String, V)>;
+        fn expecting(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
+            text.write_str("an object")
+        }
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut pairs = Vec::new();
+            while let Some(pair) = map.next_entry()? {
+                pairs.push(pair);
+            }
+            Ok(pairs)
+        }
+    }
+    input.deserialize_map(Pairs(PhantomData))
+}
+
+/// An object from percentiles to ns, ascending.
+pub(crate) fn percentiles<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<(f64, u64)>, D::Error> {
+    let mut list: Vec<(f64, u64)> = pairs::<D, f64>(input)?
+        .into_iter()
+        .filter_map(|(key, value)| Some((key.parse().ok()?, value.max(0.0) as u64)))
+        .collect();
+    list.sort_by(|a, b| a.0.total_cmp(&b.0));
+    Ok(list)
+}
+
+/// An object from latencies in ns to counts.
+pub(crate) fn bins<'de, D: Deserializer<'de>>(input: D) -> Result<BTreeMap<u64, u64>, D::Error> {
+    let list = pairs::<D, u64>(input)?;
+    Ok(list.into_iter().filter_map(|(key, count)| Some((key.parse().ok()?, count))).collect())
+}
+
+/// Options; a flag may have `null` for a value.
+pub(crate) fn options<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<(String, String)>, D::Error> {
+    let list = pairs::<D, serde_json::Value>(input)?;
+    let text = |value: serde_json::Value| match value {
+        serde_json::Value::String(text) => text,
+        serde_json::Value::Null => String::new(),
+        other => other.to_string(),
+    };
+    Ok(list.into_iter().map(|(key, value)| (key, text(value))).collect())
+}
+
+/// Shares in percent by their keys, in the order of the document.
+pub(crate) fn shares<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<(String, f64)>, D::Error> {
+    pairs(input)
+}

@@ -1,0 +1,13 @@
+//! Results of runs, read back from what was printed: JSON, JSON+ and lines of JSON, of fathom and of fio.
+//!
+//! [`read`] makes one [`RunResult`] of a file, [`model`] says what is in it. What a program did not print is absent, never
+//! made up: fio keeps no course of a run and no histogram in plain JSON.
+
+#![forbid(unsafe_code)]
+
+mod lenient;
+pub mod model;
+mod read;
+
+pub use model::{Course, DirectionResult, JobResult, LatencyResult, RunResult};
+pub use read::{ReadError, parse, read};

@@ -1,0 +1,411 @@
+//! What a result holds. Times are in ns where a name ends so, rates per second, shares in percent.
+
+use crate::lenient;
+use fathom_stats::histogram::Histogram;
+pub use fathom_stats::host::{DeviceReport, FileSystemReport};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// Names of the directions, in the order of every array over them.
+pub const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
+
+/// One run.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct RunResult {
+    /// Where it was read from, for messages and headings.
+    #[serde(skip)]
+    pub source: String,
+    /// The version that the program told, `fio-3.42`.
+    #[serde(rename = "fio version")]
+    pub version: String,
+    /// End of the run, seconds since the epoch.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub timestamp: u64,
+    /// The same as text.
+    pub time: String,
+    /// Options given before any job.
+    #[serde(rename = "global options", deserialize_with = "lenient::options")]
+    pub global_options: Vec<(String, String)>,
+    /// One entry per clone, or per group of merged ones.
+    pub jobs: Vec<JobResult>,
+    /// What the kernel counted for the block devices.
+    pub disk_util: Vec<DiskResult>,
+    /// How the jobs were run; only fathom tells, so it is empty for results of fio.
+    #[serde(rename = "fathom jobs")]
+    pub choices: Vec<Choices>,
+    /// The machine and its storage; only fathom tells.
+    #[serde(rename = "fathom host")]
+    pub host: Option<Host>,
+    /// Sentences on what a reader must know to trust the figures.
+    #[serde(rename = "fathom notes")]
+    pub notes: Vec<String>,
+    /// How it went over time; only fathom tells.
+    #[serde(rename = "fathom timeline")]
+    pub course: Option<Course>,
+}
+
+/// A clone, or several merged ones.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct JobResult {
+    /// Name.
+    #[serde(rename = "jobname")]
+    pub name: String,
+    /// Reporting group.
+    #[serde(rename = "groupid", deserialize_with = "lenient::whole")]
+    pub group_id: u64,
+    /// errno of what ended it early; 0 when nothing did.
+    pub error: i64,
+    /// Seconds since the start.
+    #[serde(rename = "elapsed", deserialize_with = "lenient::whole")]
+    pub elapsed_seconds: u64,
+    /// Its options as written.
+    #[serde(rename = "job options", deserialize_with = "lenient::options")]
+    pub options: Vec<(String, String)>,
+    /// Reads.
+    pub read: DirectionResult,
+    /// Writes.
+    pub write: DirectionResult,
+    /// Trims.
+    pub trim: DirectionResult,
+    /// All as one, where the job asked for that.
+    pub mixed: Option<DirectionResult>,
+    /// Syncs.
+    pub sync: SyncResult,
+    /// Sum of the clones' run times in ms.
+    #[serde(rename = "job_runtime", deserialize_with = "lenient::whole")]
+    pub runtime_ms: u64,
+    /// Share of the run time that went to user code, percent of one processor, averaged over the clones.
+    pub usr_cpu: f64,
+    /// The same for the kernel on the job's behalf.
+    pub sys_cpu: f64,
+    /// Context switches.
+    #[serde(rename = "ctx", deserialize_with = "lenient::whole")]
+    pub context_switches: u64,
+    /// Major page faults.
+    #[serde(rename = "majf", deserialize_with = "lenient::whole")]
+    pub major_faults: u64,
+    /// Shares of I/Os issued at a depth of 1, 2-3, 4-7, ... in percent.
+    #[serde(deserialize_with = "lenient::shares")]
+    pub iodepth_level: Vec<(String, f64)>,
+    /// Depth that was asked for or found.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub latency_depth: u64,
+    /// `latency_target` in µs; 0 when there is none.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub latency_target: u64,
+    /// Shares of I/Os up to a latency, by the upper bound in ns.
+    #[serde(deserialize_with = "lenient::shares")]
+    pub latency_ns: Vec<(String, f64)>,
+    /// The same, by the upper bound in µs.
+    #[serde(deserialize_with = "lenient::shares")]
+    pub latency_us: Vec<(String, f64)>,
+    /// The same, by the upper bound in ms.
+    #[serde(deserialize_with = "lenient::shares")]
+    pub latency_ms: Vec<(String, f64)>,
+}
+
+/// One direction of a job.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct DirectionResult {
+    /// Bytes moved.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub io_bytes: u64,
+    /// Bytes per second.
+    #[serde(rename = "bw_bytes")]
+    pub bytes_per_second: f64,
+    /// I/Os per second.
+    pub iops: f64,
+    /// Run time in ms.
+    #[serde(rename = "runtime", deserialize_with = "lenient::whole")]
+    pub runtime_ms: u64,
+    /// I/Os.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub total_ios: u64,
+    /// I/Os that moved less than asked.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub short_ios: u64,
+    /// Submission latency.
+    #[serde(rename = "slat_ns")]
+    pub slat: LatencyResult,
+    /// Completion latency.
+    #[serde(rename = "clat_ns")]
+    pub clat: LatencyResult,
+    /// Total latency.
+    #[serde(rename = "lat_ns")]
+    pub lat: LatencyResult,
+    /// Smallest bandwidth sample in KiB/s.
+    pub bw_min: f64,
+    /// Largest.
+    pub bw_max: f64,
+    /// Mean.
+    pub bw_mean: f64,
+    /// Standard deviation.
+    pub bw_dev: f64,
+    /// Number of samples.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub bw_samples: u64,
+    /// Smallest IOPS sample.
+    pub iops_min: f64,
+    /// Largest.
+    pub iops_max: f64,
+    /// Mean.
+    pub iops_mean: f64,
+    /// Standard deviation.
+    pub iops_stddev: f64,
+}
+
+/// Syncs of a job.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct SyncResult {
+    /// How many.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub total_ios: u64,
+    /// Their latency.
+    #[serde(rename = "lat_ns")]
+    pub latency: LatencyResult,
+}
+
+/// A latency in ns.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct LatencyResult {
+    /// Smallest.
+    #[serde(rename = "min")]
+    pub min_ns: f64,
+    /// Largest.
+    #[serde(rename = "max")]
+    pub max_ns: f64,
+    /// Mean.
+    #[serde(rename = "mean")]
+    pub mean_ns: f64,
+    /// Standard deviation.
+    #[serde(rename = "stddev")]
+    pub stddev_ns: f64,
+    /// Number of values.
+    #[serde(rename = "N", deserialize_with = "lenient::whole")]
+    pub count: u64,
+    /// Percentiles that were printed: percent and ns, ascending.
+    #[serde(rename = "percentile", deserialize_with = "lenient::percentiles")]
+    pub percentiles: Vec<(f64, u64)>,
+    /// The histogram (JSON+ only): ns in the middle of a bin, and how many.
+    #[serde(deserialize_with = "lenient::bins")]
+    pub bins: BTreeMap<u64, u64>,
+}
+
+/// A block device during the run.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct DiskResult {
+    /// Kernel name.
+    pub name: String,
+    /// Reads.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub read_ios: u64,
+    /// Writes.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub write_ios: u64,
+    /// Sectors of 512 bytes read; 0 where the program does not tell.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub read_sectors: u64,
+    /// Sectors written.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub write_sectors: u64,
+    /// Reads merged with others.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub read_merges: u64,
+    /// Writes merged with others.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub write_merges: u64,
+    /// Milliseconds that reads took, added up.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub read_ticks: u64,
+    /// Milliseconds that writes took.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub write_ticks: u64,
+    /// Milliseconds in queue, added up.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub in_queue: u64,
+    /// Share of the time that the device was busy.
+    pub util: f64,
+}
+
+/// How a job was run.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Choices {
+    /// Name of the job.
+    pub jobname: String,
+    /// What gave the random offsets.
+    pub random_offsets: Option<String>,
+    /// Kernel features that the engine used.
+    pub engine_features: Vec<String>,
+}
+
+/// The machine, as in `fathom host`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Host {
+    /// Name in the network.
+    pub name: String,
+    /// Name and release of the kernel.
+    pub kernel: String,
+    /// Model of the processor.
+    pub processor: String,
+    /// Processors online.
+    pub processors: u32,
+    /// Memory in bytes.
+    pub memory_bytes: u64,
+    /// Devices that held the files.
+    pub devices: Vec<DeviceReport>,
+    /// File systems that held them.
+    pub file_systems: Vec<FileSystemReport>,
+}
+
+/// How rates and latencies went over a run.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Course {
+    /// Length of a point in ms; the last point may be shorter or longer.
+    pub interval_ms: u64,
+    /// One entry per job, group, or all jobs together.
+    pub jobs: Vec<CourseEntry>,
+}
+
+/// The course of one job.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct CourseEntry {
+    /// Name of the job.
+    pub jobname: String,
+    /// Reporting group.
+    pub groupid: u64,
+    /// Ascending.
+    pub points: Vec<CoursePoint>,
+}
+
+/// A stretch of time.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct CoursePoint {
+    /// Its end, ms since the start.
+    pub end_ms: u64,
+    /// Reads.
+    pub read: CourseFigures,
+    /// Writes.
+    pub write: CourseFigures,
+    /// Trims.
+    pub trim: CourseFigures,
+}
+
+/// One direction in a stretch of time.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct CourseFigures {
+    /// Bytes moved.
+    pub io_bytes: u64,
+    /// I/Os that ended.
+    pub total_ios: u64,
+    /// I/Os by completion latency in ns, in coarse bins.
+    #[serde(deserialize_with = "lenient::bins")]
+    pub clat_bins: BTreeMap<u64, u64>,
+}
+
+impl RunResult {
+    /// True for results that fathom printed, which say more than fio's.
+    pub fn is_of_fathom(&self) -> bool {
+        !self.choices.is_empty() || self.host.is_some()
+    }
+
+    /// The value of an option of a job: its own, otherwise the global one. A flag has an empty value.
+    pub fn option<'a>(&'a self, job: &'a JobResult, name: &str) -> Option<&'a str> {
+        let find = |list: &'a [(String, String)]| list.iter().rev().find(|(key, _)| key == name);
+        find(&job.options).or_else(|| find(&self.global_options)).map(|(_, value)| value.as_str())
+    }
+
+    /// Options of a job in force: its own after the global ones that it does not repeat.
+    pub fn options(&self, job: &JobResult) -> Vec<(String, String)> {
+        let is_repeated = |key: &str| job.options.iter().any(|(own, _)| own == key);
+        let global = self.global_options.iter().filter(|(key, _)| !is_repeated(key));
+        global.chain(&job.options).cloned().collect()
+    }
+
+    /// True for an option that is a truth and set, `direct` or `direct=1`.
+    pub fn is_set(&self, job: &JobResult, name: &str) -> bool {
+        self.option(job, name).is_some_and(|value| !matches!(value.trim(), "0" | "false" | "no"))
+    }
+}
+
+impl JobResult {
+    /// Read, write and trim; those without any I/O are `None`. With `unified_rw_reporting` all is under read.
+    pub fn directions(&self) -> [Option<&DirectionResult>; 3] {
+        let shown = |direction: &'static str| match direction {
+            "read" => self.mixed.as_ref().unwrap_or(&self.read),
+            "write" => &self.write,
+            _ => &self.trim,
+        };
+        DIRECTIONS.map(|name| Some(shown(name)).filter(|direction| !direction.is_empty()))
+    }
+
+    /// The directions with I/O and their names; a job that reports all as one has `mixed`.
+    pub fn active(&self) -> Vec<(&'static str, &DirectionResult)> {
+        if let Some(mixed) = self.mixed.as_ref().filter(|_| self.read.is_empty() && self.write.is_empty()) {
+            return vec![("mixed", mixed)];
+        }
+        let all = [("read", &self.read), ("write", &self.write), ("trim", &self.trim)];
+        all.into_iter().filter(|(_, direction)| !direction.is_empty()).collect()
+    }
+}
+
+impl DirectionResult {
+    /// Nothing was done.
+    pub fn is_empty(&self) -> bool {
+        self.total_ios == 0 && self.io_bytes == 0
+    }
+
+    /// The latency that people mean: completion latency, or the total one where that has percentiles and the other has not.
+    pub fn latency(&self) -> &LatencyResult {
+        let keeps = |latency: &LatencyResult| !latency.percentiles.is_empty() || !latency.bins.is_empty();
+        if !keeps(&self.clat) && (keeps(&self.lat) || self.clat.mean_ns == 0.0) { &self.lat } else { &self.clat }
+    }
+}
+
+impl LatencyResult {
+    /// The histogram in fathom's bins; `None` when none was printed.
+    pub fn histogram(&self) -> Option<Histogram> {
+        let mut histogram = Histogram::default();
+        for (&ns, &count) in &self.bins {
+            match fathom_stats::histogram::bin_of(ns) {
+                Some(bin) => *histogram.bins.entry(bin as u16).or_default() += count,
+                None => histogram.beyond_range += count,
+            }
+        }
+        (!self.bins.is_empty()).then_some(histogram)
+    }
+
+    /// A percentile in ns, from the histogram or as printed; `None` when neither tells.
+    pub fn percentile(&self, percent: f64) -> Option<f64> {
+        if let Some(histogram) = self.histogram() {
+            return histogram.percentiles(&[percent]).first().map(|&ns| ns as f64);
+        }
+        let printed = self.percentiles.iter().find(|(key, _)| (key - percent).abs() < 1e-6);
+        printed.map(|&(_, ns)| ns as f64)
+    }
+}
+
+impl CourseEntry {
+    /// Start of a point in ms: the end of the one before.
+    pub fn start_ms(&self, point: usize) -> u64 {
+        point.checked_sub(1).and_then(|before| self.points.get(before)).map_or(0, |before| before.end_ms)
+    }
+}
+
+impl CoursePoint {
+    /// Read, write and trim.
+    pub fn directions(&self) -> [&CourseFigures; 3] {
+        [&self.read, &self.write, &self.trim]
+    }
+}

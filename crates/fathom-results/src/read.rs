@@ -1,0 +1,143 @@
+//! From a file to a result.
+//!
+//! Files come as they were made: with messages before the document, with several documents after one another
+//! (`--status-interval`), or a document a line (`--output-format=jsonl`). The last document is the whole run.
+
+use crate::model::{Course, CourseEntry, CourseFigures, CoursePoint, RunResult};
+use fathom_stats::timeline::{coarse_bin_of, coarse_value_of};
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::Read;
+use std::path::Path;
+
+/// Why a result could not be read: what was wrong, where, and what to do.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ReadError(String);
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+/// Reads a file; `-` is standard input.
+pub fn read(path: &Path) -> Result<RunResult, ReadError> {
+    let mut bytes = Vec::new();
+    let done = match path.as_os_str() == "-" {
+        true => std::io::stdin().read_to_end(&mut bytes).map(|_| ()),
+        false => std::fs::read(path).map(|read| bytes = read),
+    };
+    done.map_err(|error| ReadError(format!("{}: {error}", path.display())))?;
+    parse(&String::from_utf8_lossy(&bytes), &path.display().to_string())
+}
+
+/// Reads text; `source` is what messages call it.
+pub fn parse(text: &str, source: &str) -> Result<RunResult, ReadError> {
+    let documents = documents(text, source)?;
+    let intervals: Vec<&Value> = documents.iter().filter_map(|document| document.get("interval")).collect();
+    let course = (!intervals.is_empty()).then(|| course_of(&intervals));
+    let Some(last) = documents.last() else {
+        return Err(ReadError(format!(
+            "{source}: there is no result in it; a run with --output-format=json --output={source} makes one"
+        )));
+    };
+    let mut result = RunResult::deserialize(last)
+        .map_err(|error| ReadError(format!("{source}: this is JSON, but no result of a run: {error}")))?;
+    if result.jobs.is_empty() && result.version.is_empty() {
+        let what = "this is JSON, but no result of a run: it has neither `fio version` nor `jobs`";
+        return Err(ReadError(format!("{source}: {what}")));
+    }
+    if last.get("client_stats").is_some() {
+        let what = "this is the result of several hosts (`client_stats`), which cannot be read yet";
+        return Err(ReadError(format!("{source}: {what}; give the result of one host")));
+    }
+    result.course = course.or(result.course);
+    result.source = source.to_owned();
+    Ok(result)
+}
+
+/// All documents of a text. What stands before the first is skipped, and so is text behind the last.
+fn documents(text: &str, source: &str) -> Result<Vec<Value>, ReadError> {
+    let Some(start) = start_of_document(text) else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    let mut rest = &text[start..];
+    loop {
+        let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+        match stream.next() {
+            Some(Ok(document)) => found.push(document),
+            Some(Err(error)) if found.is_empty() => {
+                return Err(ReadError(format!("{source}: the JSON is broken ({error}); was the file cut off?")));
+            }
+            // A run that was killed leaves half a line.
+            Some(Err(_)) | None => return Ok(found),
+        }
+        rest = &rest[stream.byte_offset()..];
+        match start_of_document(rest) {
+            Some(start) => rest = &rest[start..],
+            None => return Ok(found),
+        }
+    }
+}
+
+/// The first line that begins with a brace.
+fn start_of_document(text: &str) -> Option<usize> {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if line.starts_with('{') {
+            return Some(at);
+        }
+        at += line.len();
+    }
+    None
+}
+
+/// The course of a run from its intervals.
+fn course_of(intervals: &[&Value]) -> Course {
+    let mut course = Course::default();
+    for interval in intervals {
+        let number = |key: &str| interval[key].as_u64().unwrap_or(0);
+        let (start_ms, end_ms) = (number("start_ms"), number("end_ms"));
+        course.interval_ms = course.interval_ms.max(end_ms.saturating_sub(start_ms));
+        for (index, job) in interval["jobs"].as_array().into_iter().flatten().enumerate() {
+            if course.jobs.len() == index {
+                course.jobs.push(CourseEntry {
+                    jobname: job["jobname"].as_str().unwrap_or_default().to_owned(),
+                    groupid: job["groupid"].as_u64().unwrap_or(0),
+                    points: Vec::new(),
+                });
+            }
+            course.jobs[index].points.push(CoursePoint {
+                end_ms,
+                read: figures(&job["read"]),
+                write: figures(&job["write"]),
+                trim: figures(&job["trim"]),
+            });
+        }
+    }
+    course
+}
+
+fn figures(direction: &Value) -> CourseFigures {
+    let bins = match &direction["clat_ns"]["bins"] {
+        Value::Null => &direction["lat_ns"]["bins"],
+        bins => bins,
+    };
+    let mut clat_bins = BTreeMap::new();
+    for (ns, count) in bins.as_object().into_iter().flatten() {
+        if let (Ok(ns), Some(count)) = (ns.parse(), count.as_u64()) {
+            *clat_bins.entry(coarse_value_of(coarse_bin_of(ns))).or_default() += count;
+        }
+    }
+    CourseFigures {
+        io_bytes: direction["io_bytes"].as_u64().unwrap_or(0),
+        total_ios: direction["total_ios"].as_u64().unwrap_or(0),
+        clat_bins,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! The course of a run, for the report: differences of the workers' samples. The workers do nothing for it.
+
+use super::{Observer, Supervisor};
+use fathom_stats::report::DIRECTIONS;
+use fathom_stats::timeline::{Timeline, TimelineEntry, TimelineFigures};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// Length of a point of a short run.
+const SHORTEST_MS: u64 = 250;
+/// Workers that are looked at that often; more of them are looked at less often.
+const WORKERS_AT_SHORTEST: usize = 64;
+/// Entries of the report that have a course of their own; more of them have one together.
+const MOST_ENTRIES: usize = 16;
+
+/// The points so far.
+pub(super) struct TimelineWatch {
+    timeline: Timeline,
+    /// The entry of each worker; none for those that are not in the report.
+    entry_of: Vec<Option<usize>>,
+    origin_ns: u64,
+    since_ns: u64,
+    /// Totals of each worker at the last point, and the epoch that they belong to.
+    before: Vec<(u64, [TimelineFigures; DIRECTIONS])>,
+}
+
+impl TimelineWatch {
+    fn next_ns(&self) -> u64 {
+        self.since_ns + self.timeline.interval_ms * 1_000_000
+    }
+
+    pub(super) fn time_to_next(&self, now_ns: u64) -> Duration {
+        Duration::from_nanos(self.next_ns().saturating_sub(now_ns))
+    }
+}
+
+impl<O: Observer> Supervisor<'_, O> {
+    /// The watch of a run whose jobs start now.
+    pub(super) fn begin_timeline(&self, now_ns: u64) -> TimelineWatch {
+        let workers = &self.plan.workers;
+        let numbered = (0..workers.len()).map(|index| (vec![index], workers[index].group_id)).collect();
+        let join = |own: &mut (Vec<usize>, u32), theirs: &(Vec<usize>, u32)| own.0.extend(&theirs.0);
+        let mut members: Vec<(Vec<usize>, u32)> = self.merged(numbered, |entry| entry.1, join);
+        let name_of = |indices: &[usize]| self.plan.job_of(&workers[indices[0]]).name.clone();
+        let mut entries: Vec<TimelineEntry> = members
+            .iter()
+            .map(|(indices, group_id)| TimelineEntry {
+                name: name_of(indices),
+                group_id: *group_id,
+                points: Vec::new(),
+            })
+            .collect();
+        if entries.len() > MOST_ENTRIES {
+            entries = vec![TimelineEntry { name: "all jobs".to_owned(), ..TimelineEntry::default() }];
+            members = vec![(members.into_iter().flat_map(|(indices, _)| indices).collect(), 0)];
+        }
+        let mut entry_of = vec![None; workers.len()];
+        for (entry, (indices, _)) in members.iter().enumerate() {
+            indices.iter().for_each(|&index| entry_of[index] = Some(entry));
+        }
+        let interval_ms = SHORTEST_MS * workers.len().div_ceil(WORKERS_AT_SHORTEST).max(1) as u64;
+        TimelineWatch {
+            timeline: Timeline { interval_ms, entries },
+            entry_of,
+            origin_ns: now_ns,
+            since_ns: now_ns,
+            before: vec![Default::default(); workers.len()],
+        }
+    }
+
+    /// Adds the point that is due, if one is.
+    pub(super) fn watch_timeline(&mut self, now_ns: u64) {
+        if self.timeline.as_ref().is_some_and(|watch| now_ns >= watch.next_ns()) {
+            self.add_point(now_ns);
+        }
+    }
+
+    /// The whole course, with what has happened since the last point.
+    pub(super) fn timeline_so_far(&mut self, now_ns: u64) -> Option<Timeline> {
+        let since_ns = self.timeline.as_ref()?.since_ns;
+        // A sliver at the end would show rates of its own.
+        if now_ns - since_ns >= SHORTEST_MS * 1_000_000 / 2 {
+            self.add_point(now_ns);
+        }
+        self.timeline.as_ref().map(|watch| watch.timeline.clone())
+    }
+
+    fn add_point(&mut self, now_ns: u64) {
+        let Some(mut watch) = self.timeline.take() else { return };
+        let mut figures: Vec<[TimelineFigures; DIRECTIONS]> =
+            vec![Default::default(); watch.timeline.entries.len()];
+        for index in 0..self.tracked.len() {
+            let Some(entry) = watch.entry_of[index] else { continue };
+            let samples = &self.region.worker(index).samples;
+            // What is done in a ramp is thrown away at its end.
+            let counts = self.region.worker(index).start_ns.load(Relaxed) != 0;
+            if !counts {
+                continue;
+            }
+            let epoch = samples.epoch.load(Relaxed);
+            let now = samples.directions.each_ref().map(totals);
+            let (epoch_before, before) = std::mem::replace(&mut watch.before[index], (epoch, now.clone()));
+            for (direction, total) in now.iter().enumerate() {
+                let since = match epoch_before == epoch {
+                    true => total.since(&before[direction]),
+                    false => total.clone(),
+                };
+                figures[entry][direction].merge(&since);
+            }
+        }
+        watch.since_ns = now_ns;
+        watch.timeline.push((now_ns - watch.origin_ns) / 1_000_000, figures);
+        self.timeline = Some(watch);
+    }
+}
+
+fn totals(samples: &fathom_stats::samples::DirectionSamples) -> TimelineFigures {
+    // Jobs without completion latencies may still have total ones.
+    let latency = if samples.clat.count() > 0 { &samples.clat } else { &samples.lat };
+    let (bytes, ios) = (samples.bytes.load(Relaxed), samples.completed.load(Relaxed));
+    if ios == 0 {
+        return TimelineFigures::default();
+    }
+    TimelineFigures::of(bytes, ios, &latency.snapshot().histogram)
+}

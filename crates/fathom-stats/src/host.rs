@@ -1,0 +1,52 @@
+//! The machine and the storage that a run was made on, so that two results can be told to be comparable.
+
+use serde::{Deserialize, Serialize};
+
+/// The machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostReport {
+    /// Its name in the network.
+    pub name: String,
+    /// Name and release of the kernel, for example `Linux 6.1.0-17-amd64`.
+    pub kernel: String,
+    /// Model of the first processor.
+    pub processor: String,
+    /// Processors that are online.
+    pub processors: u32,
+    /// Memory in bytes.
+    pub memory_bytes: u64,
+    /// Block devices that held the files of the run, in the order of the report's disks.
+    pub devices: Vec<DeviceReport>,
+    /// File systems that held them.
+    pub file_systems: Vec<FileSystemReport>,
+}
+
+/// A block device.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceReport {
+    /// Kernel name, for example `nvme0n1`.
+    pub name: String,
+    /// What the device calls itself; empty when it does not say.
+    pub model: String,
+    /// Size in bytes.
+    pub size_bytes: u64,
+    /// It has turning platters.
+    pub rotational: bool,
+    /// The I/O scheduler in use; empty when unknown.
+    pub scheduler: String,
+    /// `write back` or `write through`; empty when unknown.
+    pub write_cache: String,
+}
+
+/// A mounted file system.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileSystemReport {
+    /// Where it is mounted.
+    pub directory: String,
+    /// Kind, for example `ext4`.
+    pub kind: String,
+    /// What is mounted, for example `/dev/nvme0n1p2`.
+    pub source: String,
+    /// Mount options, those of the file system after those of the mount.
+    pub options: String,
+}
