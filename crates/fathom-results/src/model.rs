@@ -369,7 +369,11 @@ impl DirectionResult {
     /// The latency that people mean: completion latency, or the total one where that has percentiles and the other has not.
     pub fn latency(&self) -> &LatencyResult {
         let keeps = |latency: &LatencyResult| !latency.percentiles.is_empty() || !latency.bins.is_empty();
-        if !keeps(&self.clat) && (keeps(&self.lat) || self.clat.mean_ns == 0.0) { &self.lat } else { &self.clat }
+        if !keeps(&self.clat) && (keeps(&self.lat) || self.clat.mean_ns == 0.0) {
+            &self.lat
+        } else {
+            &self.clat
+        }
     }
 }
 

@@ -70,7 +70,9 @@ fn documents(text: &str, source: &str) -> Result<Vec<Value>, ReadError> {
         match stream.next() {
             Some(Ok(document)) => found.push(document),
             Some(Err(error)) if found.is_empty() => {
-                return Err(ReadError(format!("{source}: the JSON is broken ({error}); was the file cut off?")));
+                return Err(ReadError(format!(
+                    "{source}: the JSON is broken ({error}); was the file cut off?"
+                )));
             }
             // A run that was killed leaves half a line.
             Some(Err(_)) | None => return Ok(found),

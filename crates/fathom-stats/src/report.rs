@@ -3,10 +3,10 @@
 //! Everything here is owned, serialisable data: a report can be stored, merged with others and printed later.
 //! Arrays over directions are indexed read, write, trim.
 
+use crate::host::HostReport;
 use crate::interval::IntervalReport;
 use crate::latency::LatencyStats;
 use crate::series::SampleStats;
-use crate::host::HostReport;
 use crate::slices::SliceReport;
 use crate::timeline::Timeline;
 use serde::{Deserialize, Serialize};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
+pub enum Format {
     /// For people.
     Text,
     /// For spreadsheets.
@@ -16,7 +16,7 @@ pub(crate) enum Format {
 }
 
 /// The value of the option as text.
-pub(crate) fn text(parser: &mut Parser, option: &str) -> Result<String, Failure> {
+pub fn text(parser: &mut Parser, option: &str) -> Result<String, Failure> {
     let value = parser.value()?;
     value.into_string().map_err(|value| {
         Failure::new(format!("{option}: {value:?} is not text in UTF-8, which is what it takes"))
@@ -24,7 +24,7 @@ pub(crate) fn text(parser: &mut Parser, option: &str) -> Result<String, Failure>
 }
 
 /// The value as a whole number of at least `least`.
-pub(crate) fn number(parser: &mut Parser, option: &str, least: u64) -> Result<u64, Failure> {
+pub fn number(parser: &mut Parser, option: &str, least: u64) -> Result<u64, Failure> {
     let value = text(parser, option)?;
     value
         .trim()
@@ -35,7 +35,7 @@ pub(crate) fn number(parser: &mut Parser, option: &str, least: u64) -> Result<u6
 }
 
 /// The value as a number.
-pub(crate) fn fraction(parser: &mut Parser, option: &str) -> Result<f64, Failure> {
+pub fn fraction(parser: &mut Parser, option: &str) -> Result<f64, Failure> {
     let value = text(parser, option)?;
     parse_fraction(&value).ok_or_else(|| Failure::new(format!("{option}: `{value}` is no number")))
 }
@@ -45,7 +45,7 @@ fn parse_fraction(value: &str) -> Option<f64> {
 }
 
 /// The value as a number of bytes: digits and perhaps k, m, g, t (powers of 1024), with or without `iB`.
-pub(crate) fn size(parser: &mut Parser, option: &str) -> Result<u64, Failure> {
+pub fn size(parser: &mut Parser, option: &str) -> Result<u64, Failure> {
     let value = text(parser, option)?;
     parse_size(&value).ok_or_else(|| {
         Failure::new(format!("{option}: `{value}` is no size; write bytes, or for example 4k, 512m, 10g"))
@@ -68,7 +68,7 @@ fn parse_size(value: &str) -> Option<u64> {
 }
 
 /// The value as a time above zero in milliseconds: a number with `ms`, `s`, `m` or `h`; seconds without.
-pub(crate) fn milliseconds(parser: &mut Parser, option: &str) -> Result<f64, Failure> {
+pub fn milliseconds(parser: &mut Parser, option: &str) -> Result<f64, Failure> {
     let value = text(parser, option)?;
     parse_milliseconds(&value).filter(|time| *time > 0.0).ok_or_else(|| {
         Failure::new(format!(
@@ -89,7 +89,7 @@ fn parse_milliseconds(value: &str) -> Option<f64> {
 }
 
 /// The value as percentiles, separated by commas or colons; ascending afterwards.
-pub(crate) fn percentiles(parser: &mut Parser, option: &str) -> Result<Vec<f64>, Failure> {
+pub fn percentiles(parser: &mut Parser, option: &str) -> Result<Vec<f64>, Failure> {
     let value = text(parser, option)?;
     parse_percentiles(value.split([',', ':'])).ok_or_else(|| {
         Failure::new(format!("{option}: `{value}` is no list of percentiles (0 to 100), such as 50,99,99.9"))
@@ -97,7 +97,7 @@ pub(crate) fn percentiles(parser: &mut Parser, option: &str) -> Result<Vec<f64>,
 }
 
 /// Percentiles from words.
-pub(crate) fn parse_percentiles<'a>(words: impl Iterator<Item = &'a str>) -> Option<Vec<f64>> {
+pub fn parse_percentiles<'a>(words: impl Iterator<Item = &'a str>) -> Option<Vec<f64>> {
     let mut list: Vec<f64> = words
         .map(|word| parse_fraction(word).filter(|number| (0.0..=100.0).contains(number)))
         .collect::<Option<_>>()?;
@@ -107,7 +107,7 @@ pub(crate) fn parse_percentiles<'a>(words: impl Iterator<Item = &'a str>) -> Opt
 }
 
 /// The value as one of the formats in `offered`.
-pub(crate) fn format(parser: &mut Parser, offered: &[Format]) -> Result<Format, Failure> {
+pub fn format(parser: &mut Parser, offered: &[Format]) -> Result<Format, Failure> {
     let choices: Vec<(&str, Format)> = offered
         .iter()
         .map(|format| match format {
@@ -120,11 +120,7 @@ pub(crate) fn format(parser: &mut Parser, offered: &[Format]) -> Result<Format, 
 }
 
 /// The value as one of the words in `choices`.
-pub(crate) fn choice<T: Copy>(
-    parser: &mut Parser,
-    option: &str,
-    choices: &[(&str, T)],
-) -> Result<T, Failure> {
+pub fn choice<T: Copy>(parser: &mut Parser, option: &str, choices: &[(&str, T)]) -> Result<T, Failure> {
     let value = text(parser, option)?;
     choices.iter().find(|(word, _)| *word == value).map(|(_, chosen)| *chosen).ok_or_else(|| {
         let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
@@ -133,7 +129,7 @@ pub(crate) fn choice<T: Copy>(
 }
 
 /// The files given, of which there must be one at least.
-pub(crate) fn some_files(files: Vec<PathBuf>) -> Result<Vec<PathBuf>, Failure> {
+pub fn some_files(files: Vec<PathBuf>) -> Result<Vec<PathBuf>, Failure> {
     match files.is_empty() {
         true => Err(Failure::new("no file given; name one or more, or - for standard input")),
         false => Ok(files),
@@ -141,7 +137,7 @@ pub(crate) fn some_files(files: Vec<PathBuf>) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// The one file given.
-pub(crate) fn one_file(files: Vec<PathBuf>) -> Result<PathBuf, Failure> {
+pub fn one_file(files: Vec<PathBuf>) -> Result<PathBuf, Failure> {
     match <[PathBuf; 1]>::try_from(files) {
         Ok([file]) => Ok(file),
         Err(files) => Err(Failure::new(format!("{} files given; this tool takes one", files.len()))),

@@ -15,17 +15,17 @@ pub enum Failure {
 
 impl Failure {
     /// A failure with this message.
-    pub(crate) fn new(message: impl Into<String>) -> Failure {
+    pub fn new(message: impl Into<String>) -> Failure {
         Failure::Message(message.into())
     }
 
     /// A file that could not be opened, read or written.
-    pub(crate) fn file(path: &Path, error: &io::Error) -> Failure {
+    pub fn file(path: &Path, error: &io::Error) -> Failure {
         Failure::Message(format!("{}: {error}", path.display()))
     }
 
     /// True when nobody reads the output any more, as with `| head`.
-    pub(crate) fn reader_is_gone(&self) -> bool {
+    pub fn reader_is_gone(&self) -> bool {
         matches!(self, Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
 }

@@ -7,14 +7,14 @@
 
 #![forbid(unsafe_code)]
 
-mod arguments;
+pub mod arguments;
 mod dedupe;
 mod distribution;
 mod failure;
 mod figures;
 mod halve_bins;
 mod histogram_summary;
-mod input;
+pub mod input;
 mod latency_csv;
 mod ledger;
 mod log_summary;
@@ -98,26 +98,39 @@ impl Call {
 
     /// Does the work; the exit code. A reader of the output that has gone away is no failure.
     pub fn run(&self, words: &[OsString], streams: &mut Streams<'_>) -> u8 {
-        let asks_for_help =
-            words.iter().take_while(|word| *word != "--").any(|word| word == "--help" || word == "-h");
-        let done = match self.help {
-            Some(help) if asks_for_help => {
-                streams.out.write_all(help.as_bytes()).map_err(Failure::from).map(|()| 0)
-            }
-            _ => (self.run)(words, streams),
+        let name = match self.help {
+            Some(_) => format!("fathom {}", self.name),
+            None => self.name.to_owned(),
         };
-        let done = done.and_then(|code| Ok(streams.out.flush().map(|()| code)?));
-        match done {
-            Ok(code) => code,
-            Err(failure) if failure.reader_is_gone() => 0,
-            Err(failure) => {
-                // If even this cannot be written, the exit code still tells.
-                let _ = match self.help {
-                    Some(_) => writeln!(streams.err, "fathom {}: {failure}", self.name),
-                    None => writeln!(streams.err, "{}: {failure}", self.name),
-                };
-                1
-            }
+        call(&name, self.help, words, streams, self.run)
+    }
+}
+
+/// Calls a tool or command: prints its help if the words ask for it, does the work otherwise, and tells of a failure under
+/// `name`; the exit code.
+pub fn call<'s>(
+    name: &str,
+    help: Option<&str>,
+    words: &[OsString],
+    streams: &mut Streams<'s>,
+    work: impl FnOnce(&[OsString], &mut Streams<'s>) -> Result<u8, Failure>,
+) -> u8 {
+    let asks_for_help =
+        words.iter().take_while(|word| *word != "--").any(|word| word == "--help" || word == "-h");
+    let done = match help {
+        Some(help) if asks_for_help => {
+            streams.out.write_all(help.as_bytes()).map_err(Failure::from).map(|()| 0)
+        }
+        _ => work(words, streams),
+    };
+    let done = done.and_then(|code| Ok(streams.out.flush().map(|()| code)?));
+    match done {
+        Ok(code) => code,
+        Err(failure) if failure.reader_is_gone() => 0,
+        Err(failure) => {
+            // If even this cannot be written, the exit code still tells.
+            let _ = writeln!(streams.err, "{name}: {failure}");
+            1
         }
     }
 }

@@ -7,6 +7,7 @@ mod exit;
 mod inflate;
 mod output;
 mod run;
+mod runner;
 mod tools;
 
 use fathom_spec::{Outcome, SystemSource};

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 /// The version that compatible readers expect.
-const COMPATIBLE_VERSION: &str = "fio-3.42";
+pub(crate) const COMPATIBLE_VERSION: &str = "fio-3.42";
 
 /// Time between two lines of the format `jsonl`, unless `--status-interval` says otherwise.
 const LINE_INTERVAL: Duration = Duration::from_secs(1);
@@ -74,11 +74,7 @@ fn end_after_merge(spec: &RunSpec, plan: &Plan, mut output: Output) -> ExitCode 
 }
 
 fn supervise(spec: &RunSpec, plan: &Plan, calibration: Calibration, output: Output) -> ExitCode {
-    let engines: Vec<RunWorker> = plan
-        .jobs
-        .iter()
-        .filter_map(|job| Some(fathom_engines::find(&job.engine.ioengine.name)?.runner(job)))
-        .collect();
+    let engines = engines(plan);
     let program = &spec.program;
     let options = Options {
         tick: shows_status(spec).then_some(spec.program.eta_interval),
@@ -101,19 +97,28 @@ fn supervise(spec: &RunSpec, plan: &Plan, calibration: Calibration, output: Outp
                 false => exit::code(&outcome),
             }
         }
-        Err(StartError::Log { path, errno }) => {
-            observer.output.error_line(&format!(
-                "fathom: cannot write the log {}: {errno}; nothing was run",
-                path.display()
-            ));
+        Err(error) => {
+            observer.output.error_line(&format!("fathom: {}", why_not_started(&error)));
             ExitCode::from(exit::SETUP_FAILED)
         }
-        Err(StartError::System(errno)) => {
-            observer.output.error_line(&format!(
-                "fathom: the run cannot start: {errno}; fewer jobs or a smaller iodepth= need less memory and fewer processes"
-            ));
-            ExitCode::from(exit::SETUP_FAILED)
+    }
+}
+
+/// The function that runs the workers of each job.
+pub(crate) fn engines(plan: &Plan) -> Vec<RunWorker> {
+    let engine = |job: &JobSpec| Some(fathom_engines::find(&job.engine.ioengine.name)?.runner(job));
+    plan.jobs.iter().filter_map(engine).collect()
+}
+
+/// What to tell of a run that could not start.
+pub(crate) fn why_not_started(error: &StartError) -> String {
+    match error {
+        StartError::Log { path, errno } => {
+            format!("cannot write the log {}: {errno}; nothing was run", path.display())
         }
+        StartError::System(errno) => format!(
+            "the run cannot start: {errno}; fewer jobs or a smaller iodepth= need less memory and fewer processes"
+        ),
     }
 }
 

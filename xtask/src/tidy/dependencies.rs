@@ -3,10 +3,11 @@
 use super::metadata::Metadata;
 
 /// Each crate and the crates of the workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 13] = [
+const MAY_USE: [(&str, &[&str]); 14] = [
     (
         "fathom",
         &[
+            "fathom-answers",
             "fathom-engines",
             "fathom-logs",
             "fathom-report",
@@ -18,6 +19,7 @@ const MAY_USE: [(&str, &[&str]); 13] = [
             "fathom-verify",
         ],
     ),
+    ("fathom-answers", &["fathom-report", "fathom-results", "fathom-spec", "fathom-stats", "fathom-tools"]),
     ("fathom-engines", &["fathom-run", "fathom-spec", "fathom-sys"]),
     ("fathom-logs", &["fathom-stats"]),
     ("fathom-report", &["fathom-spec", "fathom-stats"]),

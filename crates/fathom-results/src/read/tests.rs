@@ -62,7 +62,8 @@ fn lines_have_a_course() {
 #[test]
 fn what_is_no_result_is_told() {
     let error = |text: &str| parse(text, "r.json").map(|_| ()).map_err(|error| error.to_string());
-    let says = |text: &str, what: &str| assert!(error(text).is_err_and(|error| error.contains(what)), "{text}");
+    let says =
+        |text: &str, what: &str| assert!(error(text).is_err_and(|error| error.contains(what)), "{text}");
     says("", "no result in it");
     says("fio: no jobs\n", "no result in it");
     says("{ \"fio version\" : ", "cut off");

@@ -1,0 +1,60 @@
+//! Jobs as the text of a job file, which every command can print.
+
+use fathom_spec::RunSpec;
+
+/// A section of a job file: its name and its options in order; flags have an empty value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Section {
+    /// The name in brackets.
+    pub(crate) name: String,
+    /// Options under their canonical names.
+    pub(crate) options: Vec<(String, String)>,
+}
+
+/// The sections that say the same as a run that was read, whatever files and words it was read from: one for what all
+/// jobs share, if there is anything, and one per job.
+pub(crate) fn sections(spec: &RunSpec) -> Vec<Section> {
+    let is_name = |(key, _): &&(String, String)| key == "name";
+    let mut sections = Vec::new();
+    if !spec.global_options.is_empty() {
+        sections.push(Section { name: "global".to_owned(), options: spec.global_options.clone() });
+    }
+    for job in &spec.jobs {
+        let options = job.written.iter().filter(|option| !is_name(option)).cloned().collect();
+        sections.push(Section { name: job.name.clone(), options });
+    }
+    sections
+}
+
+/// The text of a job file.
+pub(crate) fn text(sections: &[Section]) -> String {
+    let mut text = String::new();
+    for section in sections {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&format!("[{}]\n", section.name));
+        for (name, value) in &section.options {
+            match value.is_empty() {
+                true => text.push_str(&format!("{name}\n")),
+                false => text.push_str(&format!("{name}={value}\n")),
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_become_text() {
+        let option = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let sections = [
+            Section { name: "global".into(), options: vec![option("direct", "1")] },
+            Section { name: "a".into(), options: vec![option("rw", "randread"), option("time_based", "")] },
+        ];
+        assert_eq!(text(&sections), "[global]\ndirect=1\n\n[a]\nrw=randread\ntime_based\n");
+    }
+}

@@ -1,0 +1,51 @@
+//! The commands that answer a question each: how fast is this disk, which setting is best, is it slower than yesterday, what
+//! does this result say. All stand on the same job files, run loop and results as plain jobs do.
+//!
+//! One folder per command and one list, [`COMMANDS`]. Commands that run jobs do so through a [`Runner`], which the program
+//! implements; commands that look at results read them with `fathom-results`.
+
+#![forbid(unsafe_code)]
+
+#[expect(dead_code, reason = "the commands that print jobs come next")]
+mod job_text;
+mod runner;
+
+pub use runner::{Ended, Runner, Watch};
+
+use fathom_tools::{Failure, Streams};
+use std::ffi::OsString;
+
+/// The work behind a command: the words after it, where to write, and what runs jobs; the exit code.
+pub type CommandMain = fn(&[OsString], &mut Streams<'_>, &mut dyn Runner) -> Result<u8, Failure>;
+
+/// One of the commands.
+pub struct Command {
+    /// The word after `fathom`.
+    pub name: &'static str,
+    /// The words it takes, for the list of commands.
+    pub arguments: &'static str,
+    /// The question it answers, on one line.
+    pub summary: &'static str,
+    /// What `fathom NAME --help` prints.
+    pub help: &'static str,
+    /// The work.
+    pub run: CommandMain,
+}
+
+/// Every command, in the order in which people need them.
+pub const COMMANDS: &[Command] = &[];
+
+/// The command of this name.
+pub fn by_name(word: &str) -> Option<&'static Command> {
+    COMMANDS.iter().find(|command| command.name == word)
+}
+
+impl Command {
+    /// Does the work; the exit code. A reader of the output that has gone away is no failure.
+    pub fn run(&self, words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -> u8 {
+        let name = format!("fathom {}", self.name);
+        fathom_tools::call(&name, Some(self.help), words, streams, |words, streams| {
+            (self.run)(words, streams, runner)
+        })
+    }
+}

@@ -1,0 +1,111 @@
+//! Runs jobs for the commands: the same parser, plan and supervisor as a plain command line.
+
+use fathom_answers::{Ended, Runner, Watch};
+use fathom_run::message::Message;
+use fathom_run::plan::Plan;
+use fathom_run::supervisor::{self, Observer, Options};
+use fathom_spec::{Outcome, RunSpec, Source, SystemSource};
+use fathom_stats::live::LiveTick;
+use fathom_stats::report::RunReport;
+use fathom_sys::clock::Calibration;
+use fathom_sys::memory::page_size;
+use fathom_tools::Failure;
+use std::io;
+use std::path::Path;
+
+/// The program itself.
+pub(crate) struct Program;
+
+impl Runner for Program {
+    fn parse(&self, words: &[String], job_file: &str) -> Result<RunSpec, Failure> {
+        let source = TextSource { system: SystemSource::new(page_size() as u64), job_file };
+        match fathom_spec::parse("fathom", words, &source) {
+            Outcome::Run(spec) => Ok(*spec),
+            Outcome::Exit(reply) => {
+                let lines: Vec<&str> = reply.messages.iter().map(|message| message.text.as_str()).collect();
+                Err(Failure::new(lines.join("\n").trim().to_owned()))
+            }
+            _ => Err(Failure::new("these words ask for something else than running jobs")),
+        }
+    }
+
+    fn run(&mut self, spec: &RunSpec, watch: &mut dyn Watch) -> Result<Ended, Failure> {
+        let calibration = Calibration::start();
+        let plan = Plan::new(spec, |name| fathom_engines::find(name).map(|engine| engine.traits))
+            .map_err(Failure::new)?;
+        let options = Options {
+            tick: watch.interval(),
+            status_interval: None,
+            idleness: None,
+            slices: None,
+            timeline: true,
+            version: crate::run::COMPATIBLE_VERSION,
+        };
+        let engines = crate::run::engines(&plan);
+        let mut listener = Listener { watch };
+        let outcome = supervisor::run(&plan, engines, calibration.finish(), options, &mut listener)
+            .map_err(|error| Failure::new(crate::run::why_not_started(&error)))?;
+        Ok(Ended { report: outcome.report, failed_jobs: outcome.failed_jobs, signal: outcome.signal })
+    }
+}
+
+/// The machine, with a text of ours for standard input.
+struct TextSource<'a> {
+    system: SystemSource,
+    job_file: &'a str,
+}
+
+impl Source for TextSource<'_> {
+    fn read_file(&self, path: &Path) -> io::Result<String> {
+        self.system.read_file(path)
+    }
+
+    fn read_stdin(&self) -> io::Result<String> {
+        Ok(self.job_file.to_owned())
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        self.system.variable(name)
+    }
+
+    fn is_directory(&self, path: &Path) -> bool {
+        self.system.is_directory(path)
+    }
+
+    fn online_cpus(&self) -> u32 {
+        self.system.online_cpus()
+    }
+
+    fn configured_cpus(&self) -> u32 {
+        self.system.configured_cpus()
+    }
+
+    fn page_size(&self) -> u64 {
+        self.system.page_size()
+    }
+
+    fn memory_mib(&self) -> u64 {
+        self.system.memory_mib()
+    }
+}
+
+/// Passes on what a command hears.
+struct Listener<'a> {
+    watch: &'a mut dyn Watch,
+}
+
+impl Observer for Listener<'_> {
+    fn message(&mut self, message: &Message) {
+        match message {
+            Message::Output(text) | Message::Error(text) => self.watch.message(text),
+            Message::LayingOut { .. } | Message::StageChanged => {}
+        }
+    }
+
+    fn tick(&mut self, tick: &LiveTick) {
+        self.watch.tick(tick);
+    }
+
+    /// SIGUSR1 asks for the report so far, which commands have no place for.
+    fn interim_report(&mut self, _report: &RunReport) {}
+}
