@@ -5,10 +5,11 @@
 //! implements; commands that look at results read them with `fathom-results`.
 
 #![forbid(unsafe_code)]
-
-#[expect(dead_code, reason = "the commands that print jobs come next")]
+#![allow(dead_code)]
+mod figures;
 mod job_text;
 mod runner;
+mod table;
 
 pub use runner::{Ended, Runner, Watch};
 

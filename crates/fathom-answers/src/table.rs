@@ -1,0 +1,150 @@
+//! Tables: for the terminal, in Markdown, and as CSV.
+
+use std::fmt::Write as _;
+
+/// How a column stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Align {
+    Left,
+    Right,
+}
+
+/// Headings and rows of text.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    columns: Vec<(String, Align)>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with these headings.
+    pub(crate) fn new(columns: &[(&str, Align)]) -> Table {
+        let columns = columns.iter().map(|(heading, align)| ((*heading).to_owned(), *align));
+        Table { columns: columns.collect(), rows: Vec::new() }
+    }
+
+    /// Adds a row; missing cells are empty.
+    pub(crate) fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
+    /// True without any row.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    fn cell<'a>(&self, row: &'a [String], column: usize) -> &'a str {
+        row.get(column).map_or("", String::as_str)
+    }
+
+    fn align(&self, column: usize) -> Align {
+        self.columns[column].1
+    }
+
+    fn widths(&self) -> Vec<usize> {
+        let width = |column: usize| {
+            let heading = self.columns[column].0.chars().count();
+            self.rows.iter().map(|row| self.cell(row, column).chars().count()).fold(heading, usize::max)
+        };
+        (0..self.columns.len()).map(width).collect()
+    }
+
+    /// Columns under each other, two blanks apart; `indent` blanks before each line.
+    pub(crate) fn text(&self, indent: usize) -> String {
+        let widths = self.widths();
+        let mut text = String::new();
+        let headings: Vec<String> = self.columns.iter().map(|(heading, _)| heading.clone()).collect();
+        for row in std::iter::once(&headings).chain(&self.rows) {
+            let mut line = " ".repeat(indent);
+            for (column, &width) in widths.iter().enumerate() {
+                let gap = if column == 0 { "" } else { "  " };
+                let cell = self.cell(row, column);
+                let _ = match self.align(column) {
+                    Align::Left => write!(line, "{gap}{cell:<width$}"),
+                    Align::Right => write!(line, "{gap}{cell:>width$}"),
+                };
+            }
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+        text
+    }
+
+    /// A table as GitHub and most other readers of Markdown know it.
+    pub(crate) fn markdown(&self) -> String {
+        // A bar would end the cell.
+        let escape = |cell: &String| cell.replace('|', "\\|");
+        let rows: Vec<Vec<String>> = self.rows.iter().map(|row| row.iter().map(escape).collect()).collect();
+        let escaped = Table { columns: self.columns.clone(), rows };
+        escaped.markdown_lines()
+    }
+
+    fn markdown_lines(&self) -> String {
+        let widths: Vec<usize> = self.widths().into_iter().map(|width| width.max(3)).collect();
+        let mut text = String::new();
+        let mut line = |cells: &mut dyn Iterator<Item = String>| {
+            text.push('|');
+            cells.for_each(|cell| {
+                let _ = write!(text, " {cell} |");
+            });
+            text.push('\n');
+        };
+        let pad = |cell: &str, column: usize| match self.align(column) {
+            Align::Left => format!("{cell:<width$}", width = widths[column]),
+            Align::Right => format!("{cell:>width$}", width = widths[column]),
+        };
+        line(&mut self.columns.iter().enumerate().map(|(column, (heading, _))| pad(heading, column)));
+        line(&mut widths.iter().enumerate().map(|(column, &width)| match self.align(column) {
+            Align::Left => "-".repeat(width),
+            Align::Right => format!("{}:", "-".repeat(width - 1)),
+        }));
+        for row in &self.rows {
+            line(&mut (0..widths.len()).map(|column| pad(self.cell(row, column), column)));
+        }
+        text
+    }
+
+    /// Comma-separated values as in RFC 4180, with a line of headings.
+    pub(crate) fn csv(&self) -> String {
+        let quoted = |cell: &str| match cell.contains([',', '"', '\n', '\r']) {
+            true => format!("\"{}\"", cell.replace('"', "\"\"")),
+            false => cell.to_owned(),
+        };
+        let headings: Vec<String> = self.columns.iter().map(|(heading, _)| quoted(heading)).collect();
+        let mut text = headings.join(",") + "\n";
+        for row in &self.rows {
+            let cells: Vec<String> =
+                (0..self.columns.len()).map(|column| quoted(self.cell(row, column))).collect();
+            text.push_str(&(cells.join(",") + "\n"));
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let mut table = Table::new(&[("name", Align::Left), ("IOPS", Align::Right)]);
+        table.row(vec!["µ a|b".into(), "7".into()]);
+        table.row(vec!["x, \"y\"".into()]);
+        table
+    }
+
+    #[test]
+    fn in_columns() {
+        assert_eq!(table().text(1), " name    IOPS\n µ a|b      7\n x, \"y\"\n");
+    }
+
+    #[test]
+    fn in_markdown() {
+        let wanted = "| name   | IOPS |\n| ------ | ---: |\n| µ a\\|b |    7 |\n| x, \"y\" |      |\n";
+        assert_eq!(table().markdown(), wanted);
+    }
+
+    #[test]
+    fn as_csv() {
+        assert_eq!(table().csv(), "name,IOPS\nµ a|b,7\n\"x, \"\"y\"\"\",\n");
+    }
+}
