@@ -34,24 +34,42 @@ install_missing_components() {
     cargo clippy --version >/dev/null 2>&1 || rustup -q component add clippy || true
 }
 
-# The Python package fio-plot, a reader of fio's results that the tests put to work, in an environment of its own that goes
-# with the scratch directory. Tests find it by FATHOM_TEST_FIO_PLOT.
-fio_plot_version=1.1.21
-
-install_fio_plot() {
+# Python packages in an environment of their own, a directory that goes with the scratch directory.
+install_python_packages() {
     local environment=$1 log=$1.log
-    [ -z "${FATHOM_TEST_FIO_PLOT:-}" ] || return 0
+    shift
     if ! python3 -c 'import ensurepip' 2>/dev/null && [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
         echo "installing python3-venv"
         DEBIAN_FRONTEND=noninteractive timeout 600 apt-get -qq install -y --no-install-recommends python3-venv \
             >"$log" 2>&1 </dev/null || true
     fi
     if python3 -m venv "$environment" >"$log" 2>&1 &&
-        timeout 300 "$environment/bin/pip" --quiet --no-input install "fio-plot==$fio_plot_version" >>"$log" 2>&1; then
-        export FATHOM_TEST_FIO_PLOT=$environment/bin
-    else
-        echo "note: fio-plot could not be installed; the tests that need it will be skipped"
-        tail -3 "$log" 2>/dev/null || true
+        timeout 300 "$environment/bin/pip" --quiet --no-input install "$@" >>"$log" 2>&1; then
+        return 0
+    fi
+    echo "note: $* could not be installed; the tests that need it will be skipped"
+    tail -3 "$log" 2>/dev/null || true
+    return 1
+}
+
+# A reader of fio's results that the tests put to work. Tests find it by FATHOM_TEST_FIO_PLOT.
+fio_plot_version=1.1.21
+
+install_fio_plot() {
+    [ -z "${FATHOM_TEST_FIO_PLOT:-}" ] || return 0
+    if install_python_packages "$1" "fio-plot==$fio_plot_version"; then
+        export FATHOM_TEST_FIO_PLOT=$1/bin
+    fi
+}
+
+# What the statistics are compared with. Tests find it by FATHOM_TEST_SCIPY.
+numpy_version=2.4.6
+scipy_version=1.17.1
+
+install_scipy() {
+    [ -z "${FATHOM_TEST_SCIPY:-}" ] || return 0
+    if install_python_packages "$1" "numpy==$numpy_version" "scipy==$scipy_version"; then
+        export FATHOM_TEST_SCIPY=$1/bin
     fi
 }
 

@@ -74,6 +74,7 @@ install_missing_packages "$scratch/packages"
 install_missing_components
 if [ "${1:-}" != --checks-only ]; then
     install_fio_plot "$scratch/fio-plot"
+    install_scipy "$scratch/scipy"
     fetch_fio_examples "$scratch/examples"
 fi
 : >"$scratch/tests"

@@ -7,6 +7,7 @@
 
 pub mod histogram;
 pub mod host;
+pub mod inference;
 pub mod interval;
 pub mod latency;
 pub mod live;

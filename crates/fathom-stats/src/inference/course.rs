@@ -1,0 +1,153 @@
+//! A figure of one run with an interval from its course over time.
+//!
+//! Moments that follow each other resemble each other: a device that is slow now is probably slow in a second. Taking each
+//! point of the course for a measurement of its own would promise far too much, so points are put together to batches, and
+//! what still connects the batches widens the interval.
+
+use super::distributions::student_quantile;
+use super::{CONFIDENCE, Interval};
+
+/// Batches at most. Source: B. Schmeiser, "Batch size effects in the analysis of simulation output", Operations Research 30
+/// (1982): more than 30 gain next to nothing.
+const MOST_BATCHES: usize = 20;
+/// Points at least; of fewer nothing is concluded.
+pub const FEWEST_POINTS: usize = 5;
+
+/// A figure and how sure it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The figure of the whole run.
+    pub value: f64,
+    /// Its standard error.
+    pub standard_error: f64,
+    /// Degrees of freedom of that error.
+    pub degrees: f64,
+}
+
+impl Estimate {
+    /// Half of the width of the 95 % interval.
+    pub fn half_width(&self) -> f64 {
+        student_quantile(0.5 + CONFIDENCE / 2.0, self.degrees) * self.standard_error
+    }
+
+    /// The 95 % interval.
+    pub fn interval(&self) -> Interval {
+        Interval::around(self.value, self.half_width())
+    }
+}
+
+/// The sum of `amounts` over the sum of `sizes`, one of each per point of the course: bytes over seconds for a rate, I/Os
+/// above a limit over I/Os for a share. `None` for too few points, or if nothing was counted.
+///
+/// The error is that of a ratio of sums over up to 20 batches (W. G. Cochran, "Sampling Techniques", 1977, section 6.4).
+/// Batches that resemble their neighbours count for fewer: for n (1 - r) / (1 + r) of n, where r is their correlation, as in
+/// a process that forgets exponentially (G. V. Bayley and J. M. Hammersley, "The effective number of independent observations
+/// in an autocorrelated time series", JRSS Supplement 8, 1946), with Kendall's correction of r for short series.
+pub fn ratio_of_sums(amounts: &[f64], sizes: &[f64]) -> Option<Estimate> {
+    let points = amounts.len().min(sizes.len());
+    let total: f64 = sizes.iter().take(points).sum();
+    if points < FEWEST_POINTS || total <= 0.0 {
+        return None;
+    }
+    let value = amounts.iter().take(points).sum::<f64>() / total;
+    let batches = points.min(MOST_BATCHES);
+    let residuals: Vec<f64> = (0..batches)
+        .map(|batch| {
+            let range = batch * points / batches..(batch + 1) * points / batches;
+            let (amount, size): (f64, f64) = (amounts[range.clone()].iter().sum(), sizes[range].iter().sum());
+            amount - value * size
+        })
+        .collect();
+    let count = batches as f64;
+    let effective = effective_number(&residuals);
+    let squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
+    // Each of the effective batches is as large as a whole share of the run.
+    let deviation = (squares / (count - 1.0)).sqrt() * count / total;
+    Some(Estimate {
+        value,
+        standard_error: deviation / effective.sqrt(),
+        degrees: (effective - 1.0).max(1.0),
+    })
+}
+
+/// How many independent batches say as much as these, whose mean is zero.
+fn effective_number(residuals: &[f64]) -> f64 {
+    let count = residuals.len() as f64;
+    let squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
+    if squares == 0.0 {
+        return count;
+    }
+    let products: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
+    let raw = products / squares;
+    let correlation = (raw + (1.0 + 3.0 * raw) / count).clamp(0.0, 0.95);
+    (count * (1.0 - correlation) / (1.0 + correlation)).max(2.0)
+}
+
+/// A rate of which only the mean, the standard deviation and the number of samples were kept, not their order. How much
+/// neighbouring samples resemble each other cannot be told then; four of them are taken to say as much as one, up to 20 in all.
+/// `None` for too few samples.
+pub fn mean_of_samples(mean: f64, deviation: f64, samples: u64) -> Option<Estimate> {
+    let effective = (samples as f64 / 4.0).min(MOST_BATCHES as f64);
+    let standard_error = deviation / effective.sqrt();
+    (samples >= 8 && deviation.is_finite() && mean > 0.0).then_some(Estimate {
+        value: mean,
+        standard_error,
+        degrees: effective - 1.0,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inference::simulation::{Noise, coverage};
+    use proptest::prelude::*;
+
+    /// A rate that forgets: each point keeps `memory` of the distance of the one before from the mean.
+    fn wandering(noise: &mut Noise, points: usize, memory: f64) -> Vec<f64> {
+        let mut distance = noise.normal();
+        let fresh = (1.0 - memory * memory).sqrt();
+        (0..points)
+            .map(|_| {
+                distance = memory * distance + fresh * noise.normal();
+                100.0 + 5.0 * distance
+            })
+            .collect()
+    }
+
+    #[test]
+    fn intervals_hold_the_truth_although_moments_resemble_each_other() {
+        for (points, memory) in [(40, 0.0), (40, 0.5), (120, 0.8), (240, 0.9), (8, 0.0)] {
+            let share = coverage(|noise: &mut Noise| {
+                let rates = wandering(noise, points, memory);
+                let estimate = ratio_of_sums(&rates, &vec![1.0; points]).expect("there are enough");
+                estimate.interval().contains(100.0)
+            });
+            assert!(share > 0.92, "{share} of {points} points that keep {memory}");
+        }
+    }
+
+    #[test]
+    fn too_short_a_course_says_nothing() {
+        assert_eq!(ratio_of_sums(&[1.0; 4], &[1.0; 4]), None);
+        assert_eq!(ratio_of_sums(&[0.0; 9], &[0.0; 9]), None);
+        assert_eq!(mean_of_samples(100.0, 5.0, 7), None);
+    }
+
+    #[test]
+    fn a_steady_rate_has_no_width() {
+        let estimate = ratio_of_sums(&[50.0; 30], &[0.5; 30]).expect("there are enough");
+        assert_eq!((estimate.value, estimate.half_width()), (100.0, 0.0));
+    }
+
+    proptest! {
+        #[test]
+        fn the_unit_does_not_matter(rates in prop::collection::vec(1.0f64..1e3, 5..100), unit in 0.001f64..1e3) {
+            let sizes = vec![0.25; rates.len()];
+            let scaled: Vec<f64> = rates.iter().map(|rate| rate * unit).collect();
+            let (one, other) = (ratio_of_sums(&rates, &sizes), ratio_of_sums(&scaled, &sizes));
+            let (one, other) = (one.expect("enough"), other.expect("enough"));
+            prop_assert!((one.value * unit / other.value - 1.0).abs() < 1e-9);
+            prop_assert!((one.half_width() * unit - other.half_width()).abs() <= 1e-9 * other.half_width() + 1e-9);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What measurements allow to conclude: intervals, differences and effect sizes, as pure functions of numbers.
+//!
+//! Two situations, which must not be mixed up. With *repeated runs* every run is one value, and what is concluded holds for
+//! the next run too: [`median`], [`difference`], [`ranks`], [`effect`]. With *one run* there is only what happened inside
+//! it: [`course`] makes intervals from its course over time, where neighbouring moments resemble each other, and
+//! [`percentile`] from its histogram. Such an interval says how far a figure wandered during the run, not how far the next
+//! run may be away.
+//!
+//! Intervals are of 95 % everywhere. Where none can be had honestly there is none, such as for a single value.
+
+pub mod course;
+pub mod difference;
+mod distributions;
+pub mod effect;
+pub mod median;
+pub mod percentile;
+pub mod ranks;
+#[cfg(test)]
+mod simulation;
+
+use serde::{Deserialize, Serialize};
+
+/// How sure an interval is.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// The values that are compatible with what was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl Interval {
+    /// `centre` plus or minus `half_width`.
+    pub fn around(centre: f64, half_width: f64) -> Interval {
+        Interval { low: centre - half_width, high: centre + half_width }
+    }
+
+    /// True if the value lies in it, its ends included.
+    pub fn contains(&self, value: f64) -> bool {
+        self.low <= value && value <= self.high
+    }
+
+    /// The interval of a figure that cannot be negative.
+    pub fn not_below_zero(self) -> Interval {
+        Interval { low: self.low.max(0.0), high: self.high.max(0.0) }
+    }
+
+    /// Both ends through an ascending function.
+    pub fn map(self, function: impl Fn(f64) -> f64) -> Interval {
+        Interval { low: function(self.low), high: function(self.high) }
+    }
+}
+
+/// Mean; not a number when there is no value.
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Sample variance (n - 1); not a number for fewer than two values.
+pub fn variance(values: &[f64]) -> f64 {
+    let centre = mean(values);
+    values.iter().map(|value| (value - centre).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0)
+}
+
+fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted
+}

@@ -1,0 +1,88 @@
+//! Percentiles of one run with an interval, from its histogram.
+
+use super::Interval;
+use super::course::Estimate;
+use super::distributions::normal_quantile;
+use crate::histogram::{Histogram, bounds_of};
+
+/// The interval of a percentile in ns: from and to the percentiles that the share below it reaches within `half_width`, the half
+/// width of that share's own interval. `None` where it reaches past all I/Os, as for a percentile beyond one in their
+/// number.
+///
+/// Source: R. S. Woodruff, "Confidence intervals for medians and other position measures", Journal of the American
+/// Statistical Association 47 (1952).
+pub fn interval(histogram: &Histogram, percent: f64, half_width: f64) -> Option<Interval> {
+    let share = percent / 100.0;
+    let (below, above) = (share - half_width, share + half_width);
+    if histogram.count() == 0 || histogram.beyond_range > 0 || below <= 0.0 || above >= 1.0 {
+        return None;
+    }
+    let ends = histogram.percentiles(&[below * 100.0, above * 100.0]);
+    let bounds = |ns: u64| crate::histogram::bin_of(ns).map(bounds_of);
+    // Values of a bin cannot be told apart, so the interval holds the whole of the outer bins.
+    let (low, high) = (bounds(*ends.first()?)?.0, bounds(*ends.last()?)?.1);
+    Some(Interval { low: low as f64, high: high as f64 })
+}
+
+/// Half of the width of a share's 95 % interval when every I/O counts for itself, the share itself being `percent`. Real
+/// I/Os resemble their neighbours, so this is the least that it can be.
+pub fn half_width_of_independent(percent: f64, count: u64) -> f64 {
+    let share = percent / 100.0;
+    normal_quantile(0.5 + super::CONFIDENCE / 2.0) * (share * (1.0 - share) / count.max(1) as f64).sqrt()
+}
+
+/// Half of the width of a share's interval from the course of the run: the larger of what the course says and of what
+/// independent I/Os would have.
+pub fn half_width_of_course(percent: f64, count: u64, course: &Estimate) -> f64 {
+    course.half_width().max(half_width_of_independent(percent, count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inference::course::ratio_of_sums;
+    use crate::inference::simulation::{Noise, coverage};
+
+    #[test]
+    fn intervals_of_independent_latencies() {
+        let share = coverage(|noise: &mut Noise| {
+            let mut histogram = Histogram::default();
+            (0..500).for_each(|_| histogram.record((1e5 * noise.normal().exp()) as u64));
+            let half = half_width_of_independent(90.0, 500);
+            // The 90th percentile of the normal distribution is 1.2816.
+            interval(&histogram, 90.0, half).expect("inside").contains(1e5 * 1.2816f64.exp())
+        });
+        assert!(share > 0.94, "{share}");
+    }
+
+    #[test]
+    fn slow_seconds_widen_the_interval() {
+        // In each second all I/Os are fast or half of them are slow.
+        let mut histogram = Histogram::default();
+        let (mut slow, mut all) = (Vec::new(), Vec::new());
+        let mut noise = Noise::new(7);
+        for _ in 0..40 {
+            let bad = noise.normal() > 1.0;
+            let mut count = 0.0;
+            for io in 0..1000 {
+                let ns = if bad && io % 2 == 0 { 1_000_000 + io } else { 100_000 + io };
+                histogram.record(ns);
+                count += f64::from(u8::from(ns > 500_000));
+            }
+            slow.push(count);
+            all.push(1000.0);
+        }
+        let course = ratio_of_sums(&slow, &all).expect("there are enough");
+        let independent = half_width_of_independent(90.0, 40_000);
+        assert!(half_width_of_course(90.0, 40_000, &course) > 5.0 * independent);
+    }
+
+    #[test]
+    fn beyond_the_last_io_there_is_nothing() {
+        let mut histogram = Histogram::default();
+        (0..100).for_each(|ns| histogram.record(ns));
+        assert_eq!(interval(&histogram, 99.9, half_width_of_independent(99.9, 100)), None);
+        assert_eq!(interval(&Histogram::default(), 50.0, 0.1), None);
+        assert!(interval(&histogram, 50.0, 0.1).is_some_and(|found| found.low <= 40.0 && found.high >= 59.0));
+    }
+}
