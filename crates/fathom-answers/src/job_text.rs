@@ -13,6 +13,7 @@ pub(crate) struct Section {
 
 /// The sections that say the same as a run that was read, whatever files and words it was read from: one for what all
 /// jobs share, if there is anything, and one per job.
+#[allow(dead_code)]
 pub(crate) fn sections(spec: &RunSpec) -> Vec<Section> {
     let is_name = |(key, _): &&(String, String)| key == "name";
     let mut sections = Vec::new();

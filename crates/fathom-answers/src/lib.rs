@@ -5,9 +5,11 @@
 //! implements; commands that look at results read them with `fathom-results`.
 
 #![forbid(unsafe_code)]
-#![allow(dead_code)]
+mod evidence;
+mod explain;
 mod figures;
 mod job_text;
+mod quick;
 mod runner;
 mod table;
 
@@ -34,7 +36,7 @@ pub struct Command {
 }
 
 /// Every command, in the order in which people need them.
-pub const COMMANDS: &[Command] = &[];
+pub const COMMANDS: &[Command] = &[quick::COMMAND, explain::COMMAND];
 
 /// The command of this name.
 pub fn by_name(word: &str) -> Option<&'static Command> {

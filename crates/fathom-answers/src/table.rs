@@ -28,11 +28,6 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// True without any row.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     fn cell<'a>(&self, row: &'a [String], column: usize) -> &'a str {
         row.get(column).map_or("", String::as_str)
     }

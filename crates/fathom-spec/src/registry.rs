@@ -39,7 +39,7 @@ pub(crate) fn job_option_names() -> impl Iterator<Item = &'static str> {
 }
 
 /// The number of letters to insert, delete or replace to turn one word into another.
-pub(crate) fn distance(from: &str, to: &str) -> usize {
+pub fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (line, letter) in from.chars().enumerate() {

@@ -10,6 +10,7 @@ pub mod credentials;
 pub mod directory_watch;
 pub mod errno;
 pub mod file;
+pub mod file_system;
 pub mod futex;
 pub mod memory;
 pub mod numa;

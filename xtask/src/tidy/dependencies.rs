@@ -19,7 +19,10 @@ const MAY_USE: [(&str, &[&str]); 14] = [
             "fathom-verify",
         ],
     ),
-    ("fathom-answers", &["fathom-report", "fathom-results", "fathom-spec", "fathom-stats", "fathom-tools"]),
+    (
+        "fathom-answers",
+        &["fathom-report", "fathom-results", "fathom-spec", "fathom-stats", "fathom-sys", "fathom-tools"],
+    ),
     ("fathom-engines", &["fathom-run", "fathom-spec", "fathom-sys"]),
     ("fathom-logs", &["fathom-stats"]),
     ("fathom-report", &["fathom-spec", "fathom-stats"]),

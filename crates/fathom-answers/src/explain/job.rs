@@ -1,0 +1,73 @@
+//! What a job did, in a sentence: from its options.
+
+use crate::evidence::Evidence;
+
+/// `4 processes read 4 KiB at random places, 32 at a time each, past the page cache, with libaio.`
+pub(super) fn sentence(evidence: &Evidence<'_>) -> String {
+    let option = |name: &str| evidence.run.option(evidence.job, name);
+    let clones = option("numjobs").and_then(|text| text.parse::<u32>().ok()).unwrap_or(1).max(1);
+    let kind = if evidence.run.is_set(evidence.job, "thread") { "thread" } else { "process" };
+    let who = match (clones, kind) {
+        (1, kind) => format!("One {kind}"),
+        (count, "process") => format!("{count} processes"),
+        (count, kind) => format!("{count} {kind}s"),
+    };
+    let workload = option("rw").or_else(|| option("readwrite")).unwrap_or("read");
+    let block_size = option("bs").or_else(|| option("blocksize")).unwrap_or("4k");
+    let mut parts = vec![format!("{who} {}", deed(workload, block_size, clones == 1))];
+    let depth = evidence.depth_asked() / evidence.clones();
+    parts.push(match (evidence.is_synchronous(), depth > 1.0) {
+        (true, _) => "one at a time".to_owned(),
+        (false, true) => format!("up to {depth} in flight{}", if clones > 1 { " each" } else { "" }),
+        (false, false) => "one in flight".to_owned(),
+    });
+    parts.push(match evidence.is_direct() {
+        true => "past the page cache (direct)".to_owned(),
+        false => "through the page cache".to_owned(),
+    });
+    parts.push(format!("with the engine {}", evidence.engine()));
+    if let Some(runtime) = option("runtime").or_else(|| option("timeout")) {
+        let based = evidence.run.is_set(evidence.job, "time_based");
+        let unit = if runtime.ends_with(|letter: char| letter.is_ascii_digit()) { " s" } else { "" };
+        parts.push(format!("for {}{runtime}{unit}", if based { "" } else { "at most " }));
+    }
+    parts.join(", ") + "."
+}
+
+fn deed(workload: &str, block_size: &str, is_one: bool) -> String {
+    let s = if is_one { "s" } else { "" };
+    let (base, _) = workload.split_once(':').unwrap_or((workload, ""));
+    let is_random = base.starts_with("rand");
+    let verb = match base.trim_start_matches("rand") {
+        "read" => format!("read{s}"),
+        "write" => if is_one { "writes" } else { "write" }.to_owned(),
+        "trim" => format!("trim{s}"),
+        "trimwrite" => format!("trim{s} and then write{s}"),
+        _ => format!("read{s} and write{s}"),
+    };
+    let place = if is_random { "at random places" } else { "one after another" };
+    format!("{verb} blocks of {block_size} {place}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_become_sentences() {
+        let text = r#"{"fio version":"fio-3.42","global options":{"ioengine":"libaio","direct":"1"},"jobs":[
+            {"jobname":"a","job options":{"rw":"randwrite","bs":"4K","numjobs":"10","iodepth":"16","group_reporting":""}},
+            {"jobname":"b","job options":{"ioengine":"psync","direct":"0","runtime":"30","thread":"1"}}]}"#;
+        let run = fathom_results::parse(text, "text").expect("reads");
+        assert_eq!(
+            sentence(&Evidence::of(&run, 0)),
+            "10 processes write blocks of 4K at random places, up to 16 in flight each, past the page cache (direct), with the \
+             engine libaio."
+        );
+        assert_eq!(
+            sentence(&Evidence::of(&run, 1)),
+            "One thread reads blocks of 4k one after another, one at a time, through the page cache, with the engine psync, \
+             for at most 30 s."
+        );
+    }
+}

@@ -1,0 +1,75 @@
+//! Limits that a job set itself: rates and think time.
+
+use crate::evidence::Evidence;
+
+/// A limit and what was reached of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Limit {
+    /// The option.
+    pub(super) option: &'static str,
+    /// What it allows all clones together.
+    pub(super) allowed: f64,
+    /// What they did.
+    pub(super) reached: f64,
+}
+
+impl Limit {
+    /// The job was as fast as it was allowed to be.
+    pub(super) fn was_met(&self) -> bool {
+        self.reached >= 0.95 * self.allowed
+    }
+}
+
+/// The rate limits of a job, `rate` in bytes per second and `rate_iops` in I/Os per second.
+pub(super) fn rates(evidence: &Evidence<'_>) -> Vec<Limit> {
+    let mut limits = Vec::new();
+    for option in ["rate", "rate_iops"] {
+        let Some(text) = evidence.run.option(evidence.job, option) else { continue };
+        let allowed: Vec<Option<f64>> = text.split(',').map(amount).collect();
+        for (index, direction) in evidence.job.directions().into_iter().enumerate() {
+            let Some(direction) = direction else { continue };
+            // One value holds for all directions; an empty place has no limit.
+            let allowed = if allowed.len() == 1 { allowed[0] } else { allowed.get(index).copied().flatten() };
+            let Some(allowed) = allowed.filter(|&allowed| allowed > 0.0) else { continue };
+            let reached = if option == "rate" { direction.bytes_per_second } else { direction.iops };
+            limits.push(Limit { option, allowed: allowed * evidence.clones(), reached });
+        }
+    }
+    limits
+}
+
+/// A number with k, m, g or t (powers of 1024).
+fn amount(text: &str) -> Option<f64> {
+    let text = text.trim().to_ascii_lowercase();
+    let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
+    let factor = match text[digits.len()..].chars().next() {
+        None => 1u64,
+        Some('k') => 1 << 10,
+        Some('m') => 1 << 20,
+        Some('g') => 1 << 30,
+        Some('t') => 1 << 40,
+        Some(_) => return None,
+    };
+    Some(digits.parse::<f64>().ok()? * factor as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_per_direction_and_clone() {
+        let text = r#"{"fio version":"fio-3.42","jobs":[{"jobname":"a",
+            "job options":{"rate":"1m,","rate_iops":"100","numjobs":"2","group_reporting":""},
+            "read":{"total_ios":1,"bw_bytes":2097152,"iops":190},"write":{"total_ios":1,"bw_bytes":9,"iops":200}}]}"#;
+        let run = fathom_results::parse(text, "text").expect("reads");
+        let found = rates(&Evidence::of(&run, 0));
+        let told: Vec<(&str, f64, bool)> =
+            found.iter().map(|limit| (limit.option, limit.allowed, limit.was_met())).collect();
+        assert_eq!(
+            told,
+            [("rate", 2_097_152.0, true), ("rate_iops", 200.0, true), ("rate_iops", 200.0, true)]
+        );
+        assert_eq!((amount("4k"), amount("10"), amount("x")), (Some(4096.0), Some(10.0), None));
+    }
+}

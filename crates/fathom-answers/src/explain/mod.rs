@@ -1,0 +1,101 @@
+//! `fathom explain`: a result in plain words, with a verdict on what held it back; or a word of the language.
+
+mod job;
+mod limits;
+mod story;
+mod terms;
+mod verdict;
+mod word;
+
+use crate::Command;
+use crate::runner::Runner;
+use fathom_tools::{Failure, Streams};
+use lexopt::Arg::Value;
+use std::ffi::OsString;
+use std::path::Path;
+
+pub(crate) const COMMAND: Command = Command {
+    name: "explain",
+    arguments: "RESULT|WORD",
+    summary: "What does this result, option or line of a report say?",
+    help: "\
+Usage: fathom explain RESULT
+       fathom explain WORD...
+
+With a file: the result of a run (JSON, JSON+ or lines of JSON, of fathom or of fio) in plain words, and what held it back:
+the device, the processor, the queue depth, the file system, a cache, a rate limit, or the job itself. - is standard input.
+
+With words: what an option (iodepth), an option with a value (rw=randrw), an engine (libaio) or a line of a report
+('clat percentiles', 'IO depths', 'cpu : usr=1.20%') says. A file of that name goes first.
+",
+    run,
+};
+
+fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Result<u8, Failure> {
+    let mut given = Vec::new();
+    let mut parser = lexopt::Parser::from_args(words);
+    // A pasted option begins with dashes, which is no option of this command.
+    let pasted = words.first().is_some_and(|word| word.to_string_lossy().starts_with("--"));
+    if pasted {
+        given.extend(words.iter().map(|word| word.to_string_lossy().into_owned()));
+    } else {
+        while let Some(argument) = parser.next()? {
+            match argument {
+                Value(word) => given.push(word.to_string_lossy().into_owned()),
+                other => return Err(other.unexpected().into()),
+            }
+        }
+    }
+    let text = given.join(" ");
+    let path = Path::new(given.first().map_or("", String::as_str));
+    if text.is_empty() {
+        return Err(Failure::new("nothing to explain: give a result, or a word such as iodepth"));
+    }
+    let shown = match given.len() == 1 && (path == Path::new("-") || path.is_file()) {
+        true => {
+            let result = fathom_results::read(path).map_err(|error| Failure::new(error.to_string()))?;
+            story::tell(&result)
+        }
+        false => word::explain(&text)?,
+    };
+    streams.out.write_all(wrapped(&shown, 100).as_bytes())?;
+    Ok(0)
+}
+
+/// Breaks long lines at blanks; what follows a break stands below the first word of its line.
+fn wrapped(text: &str, width: usize) -> String {
+    let mut result = String::new();
+    for line in text.lines() {
+        let indent = line.len() - line.trim_start_matches([' ', '*']).len();
+        let mut length = 0;
+        for word in line.trim_start().split_inclusive(' ') {
+            let word_length = word.trim_end().chars().count();
+            if length == 0 {
+                let lead = &line[..line.len() - line.trim_start().len()];
+                result.push_str(lead);
+                length = lead.len();
+            } else if length + word_length > width {
+                result.truncate(result.trim_end().len());
+                result.push('\n');
+                result.push_str(&" ".repeat(indent));
+                length = indent;
+            }
+            result.push_str(word);
+            length += word.chars().count();
+        }
+        result.truncate(result.trim_end_matches(' ').len());
+        result.push('\n');
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_broken_at_blanks() {
+        assert_eq!(wrapped("a\n\n  * one two three four\n", 12), "a\n\n  * one two\n    three\n    four\n");
+        assert_eq!(wrapped("averyveryverylongword", 5), "averyveryverylongword\n");
+    }
+}

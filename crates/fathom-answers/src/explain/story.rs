@@ -1,0 +1,245 @@
+//! A result in plain words, in the order of the report, with a verdict on each job.
+
+use super::{job, verdict};
+use crate::evidence::Evidence;
+use crate::figures;
+use fathom_results::{DirectionResult, LatencyResult, RunResult};
+use std::fmt::Write as _;
+
+/// The whole text; long lines are broken by the caller.
+pub(super) fn tell(run: &RunResult) -> String {
+    let mut text = opening(run);
+    for evidence in Evidence::all(run) {
+        let name = &evidence.job.name;
+        let _ = writeln!(text, "\nJob {name}: {}", job::sentence(&evidence));
+        if let Some(description) = run.option(evidence.job, "description") {
+            let _ = writeln!(text, "  * It is described as: {description}");
+        }
+        for (direction, figures) in evidence.job.active() {
+            for sentence in rates(direction, figures).into_iter().chain(latencies(direction, figures)) {
+                let _ = writeln!(text, "  * {sentence}");
+            }
+        }
+        for sentence in rest_of_job(&evidence) {
+            let _ = writeln!(text, "  * {sentence}");
+        }
+        let found = verdict::of(&evidence);
+        let _ = writeln!(text, "  Verdict: {}", found.bottleneck.headline());
+        for reason in &found.reasons {
+            let _ = writeln!(text, "  * {reason}");
+        }
+    }
+    closing(run, &mut text);
+    text
+}
+
+fn opening(run: &RunResult) -> String {
+    let mut text = format!("{}: a run of {}", run.source, if run.is_of_fathom() { "fathom" } else { "fio" });
+    if !run.is_of_fathom() && !run.version.is_empty() {
+        let _ = write!(text, " ({})", run.version);
+    }
+    if !run.time.is_empty() {
+        let _ = write!(text, " that ended on {}", run.time);
+    }
+    text.push('.');
+    if let Some(host) = &run.host {
+        let _ = write!(
+            text,
+            " It ran on {} ({}, {} x {}).",
+            host.name, host.kernel, host.processors, host.processor
+        );
+        for system in &host.file_systems {
+            let _ =
+                write!(text, " Files lay on {} ({} at {}).", system.kind, system.source, system.directory);
+        }
+    }
+    text.push('\n');
+    text
+}
+
+fn verb(direction: &str) -> (&'static str, &'static str) {
+    match direction {
+        "read" => ("Reads", "reads"),
+        "write" => ("Writes", "writes"),
+        "trim" => ("Trims", "trims"),
+        _ => ("I/Os", "I/Os"),
+    }
+}
+
+fn rates(direction: &str, figures: &DirectionResult) -> Vec<String> {
+    let (many, _) = verb(direction);
+    let mut sentences = vec![format!(
+        "{many}: {} a second (IOPS), {} (BW); {} in all, {}, in {}.",
+        figures::count(figures.iops),
+        figures::bandwidth(figures.bytes_per_second),
+        figures::count(figures.total_ios as f64),
+        figures::size(figures.io_bytes),
+        figures::duration(figures.runtime_ms as f64 * 1e6),
+    )];
+    if figures.bw_samples > 2 && figures.bw_mean > 0.0 {
+        let variation = 100.0 * figures.bw_dev / figures.bw_mean;
+        let steadiness = match variation {
+            share if share < 10.0 => "steady",
+            share if share < 30.0 => "it varied",
+            _ => "it varied a lot, so the average hides much",
+        };
+        sentences.push(format!(
+            "Over time the bandwidth of a clone lay between {} and {} (bw min and max), {} on average with a deviation of {}: \
+             {steadiness}.",
+            figures::bandwidth(figures.bw_min * 1024.0),
+            figures::bandwidth(figures.bw_max * 1024.0),
+            figures::bandwidth(figures.bw_mean * 1024.0),
+            figures::percent(variation),
+        ));
+    }
+    if figures.short_ios > 0 {
+        sentences
+            .push(format!("{} moved less than asked for (short).", figures::count(figures.short_ios as f64)));
+    }
+    sentences
+}
+
+fn latencies(direction: &str, figures: &DirectionResult) -> Vec<String> {
+    let (_, many) = verb(direction);
+    let mut sentences = Vec::new();
+    let latency = figures.latency();
+    if figures.slat.mean_ns > 0.0 {
+        sentences.push(format!(
+            "Handing an I/O to the kernel took {} on average (slat), waiting for its end {} (clat).",
+            figures::duration(figures.slat.mean_ns),
+            figures::duration(figures.clat.mean_ns)
+        ));
+    }
+    if let (Some(median), Some(p99)) = (latency.percentile(50.0), latency.percentile(99.0)) {
+        let mut sentence = format!(
+            "Half of the {many} ended within {}, 99 % within {}",
+            figures::duration(median),
+            figures::duration(p99)
+        );
+        if let Some(p999) = latency.percentile(99.9) {
+            let _ = write!(sentence, ", one in a thousand took longer than {}", figures::duration(p999));
+        }
+        let _ = write!(
+            sentence,
+            "; the slowest took {} (clat percentiles and max).",
+            figures::duration(latency.max_ns)
+        );
+        sentences.push(sentence);
+        sentences.extend(shape(latency, median, p99));
+    } else if latency.mean_ns > 0.0 {
+        sentences.push(format!(
+            "A completion took {} on average, {} at most; percentiles were not kept.",
+            figures::duration(latency.mean_ns),
+            figures::duration(latency.max_ns)
+        ));
+    }
+    sentences
+}
+
+/// What mean, median and tail say of each other.
+fn shape(latency: &LatencyResult, median: f64, p99: f64) -> Option<String> {
+    if median > 0.0 && latency.mean_ns > 1.5 * median {
+        return Some(format!(
+            "The mean of {} is {} times the median: a few slow ones weigh heavily, so look at percentiles, not at the mean.",
+            figures::duration(latency.mean_ns),
+            figures::three_figures(latency.mean_ns / median)
+        ));
+    }
+    (median > 0.0 && p99 > 20.0 * median).then(|| {
+        format!(
+            "The 99th percentile is {} times the median: a long tail.",
+            figures::three_figures(p99 / median)
+        )
+    })
+}
+
+fn rest_of_job(evidence: &Evidence<'_>) -> Vec<String> {
+    let job = evidence.job;
+    let mut sentences = Vec::new();
+    if job.sync.total_ios > 0 {
+        sentences.push(format!(
+            "Syncs: {}, {} each on average.",
+            figures::count(job.sync.total_ios as f64),
+            figures::duration(job.sync.latency.mean_ns)
+        ));
+    }
+    let (user, system) = evidence.processor();
+    let ios: u64 = job.active().iter().map(|(_, direction)| direction.total_ios).sum();
+    let mut sentence = format!(
+        "Processor (cpu): {} of one in the program (usr) and {} in the kernel (sys) per clone",
+        figures::percent(user),
+        figures::percent(system)
+    );
+    if ios > 0 && job.runtime_ms > 0 {
+        let ns = (user + system) / 100.0 * job.runtime_ms as f64 * 1e6 / ios as f64;
+        let _ = write!(sentence, ", {} for each I/O", figures::duration(ns));
+    }
+    let _ = write!(sentence, "; {} switches of context (ctx).", figures::count(job.context_switches as f64));
+    sentences.push(sentence);
+    let deepest =
+        job.iodepth_level.iter().max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, share)| *share > 0.0);
+    if let Some((level, share)) = deepest {
+        let reached = evidence.depth_reached().map_or(String::new(), |reached| {
+            format!(", {} on average by rate and latency", figures::three_figures(reached))
+        });
+        sentences.push(format!(
+            "Depth (IO depths): {} of the I/Os were issued with {} in flight{reached}.",
+            figures::percent(*share),
+            level_words(level)
+        ));
+    }
+    for direction in [0, 1] {
+        let Some(trend) = evidence.trend(direction).filter(|trend| trend.fell() || trend.rose()) else {
+            continue;
+        };
+        sentences.push(format!(
+            "The {} rate {} from {} in the first third to {} in the last: the average is not what the storage does in the long \
+             run.",
+            ["read", "write"][direction],
+            if trend.fell() { "fell" } else { "rose" },
+            figures::bandwidth(trend.first),
+            figures::bandwidth(trend.last)
+        ));
+    }
+    sentences
+}
+
+/// `16 to 31` for the level `16`.
+fn level_words(level: &str) -> String {
+    match level.parse::<u32>() {
+        Ok(1) => "1".to_owned(),
+        Ok(low) => format!("{low} to {}", 2 * low - 1),
+        Err(_) => "64 or more".to_owned(),
+    }
+}
+
+/// Devices and notes, which belong to the whole run.
+fn closing(run: &RunResult, text: &mut String) {
+    if !run.disk_util.is_empty() {
+        text.push_str("\nDevices (Disk stats), as the kernel counted them for all jobs together:\n");
+    }
+    for disk in &run.disk_util {
+        let mean = |ticks: u64, ios: u64| match ios {
+            0 => "none".to_owned(),
+            ios => format!(
+                "{} of {} each",
+                figures::count(ios as f64),
+                figures::duration(ticks as f64 * 1e6 / ios as f64)
+            ),
+        };
+        let _ = writeln!(
+            text,
+            "  * {}: busy for {} of the time; reads: {}, writes: {} (time in queue and device).",
+            disk.name,
+            figures::percent(disk.util),
+            mean(disk.read_ticks, disk.read_ios),
+            mean(disk.write_ticks, disk.write_ios)
+        );
+    }
+    if !run.notes.is_empty() {
+        text.push_str("\nNotes of the run:\n");
+        run.notes.iter().for_each(|note| {
+            let _ = writeln!(text, "  * {note}");
+        });
+    }
+}

@@ -1,0 +1,188 @@
+//! A word of the language: an option, an option with a value, an engine, a line of a report.
+
+use super::terms::{self, Term};
+use fathom_spec::definition::{Kind, OptionDef, Status};
+use fathom_spec::engines::{self, EngineDef};
+use fathom_spec::registry;
+use fathom_tools::Failure;
+use std::fmt::Write as _;
+
+/// The explanation; what is not known is a failure that names what is near.
+pub(super) fn explain(text: &str) -> Result<String, Failure> {
+    let word = text.trim().trim_start_matches("--");
+    let (name, value) = match word.split_once('=') {
+        Some((name, value)) if is_name(name) => (name, Some(value.trim())),
+        _ => (word, None),
+    };
+    let option = is_name(name).then(|| option_named(name.trim())).flatten();
+    let term = terms::of_line(text);
+    match (option, term) {
+        // `cpu : usr=...` and `iops` are lines of a report, `bw` too; an exact option goes first.
+        (Some(option), _) => Ok(of_option(option, value)),
+        (None, Some(term)) => Ok(of_term(term)),
+        (None, None) => match engines::find(word) {
+            Some(engine) => Ok(of_engine(engine)),
+            None => of_disk_line(text).ok_or_else(|| unknown(word)),
+        },
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    let text = text.trim();
+    !text.is_empty()
+        && text
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '+' | '.'))
+}
+
+/// An option of every job, or the private one of some engine.
+fn option_named(name: &str) -> Option<&'static OptionDef> {
+    registry::find_job_option(name)
+        .filter(|option| option.kind != Kind::Deprecated)
+        .or_else(|| engines::ALL.iter().find_map(|engine| registry::find_engine_option(engine.name, name)))
+}
+
+fn of_option(option: &OptionDef, value: Option<&str>) -> String {
+    let mut text = format!("{}, an option of ", option.name);
+    text.push_str(&match option.engine {
+        "" => "every job".to_owned(),
+        engine => format!("the engine {engine}"),
+    });
+    let _ = write!(text, ": {}", option.summary());
+    text.push('\n');
+    let details = option.details();
+    if !details.is_empty() {
+        let _ = writeln!(text, "  {details}");
+    }
+    if !option.aliases.is_empty() {
+        let _ = writeln!(text, "  * Also written {}.", option.aliases.join(", "));
+    }
+    let _ = writeln!(text, "  * It takes: {}.", takes(option.kind));
+    match option.default {
+        Some(default) => {
+            let _ = writeln!(text, "  * Without it: {default}.");
+        }
+        None => text.push_str("  * There is no default.\n"),
+    }
+    if option.bounds.min.is_some() || option.bounds.max.is_some() {
+        let bound = |bound: Option<f64>| bound.map_or("any".to_owned(), |bound| bound.to_string());
+        let _ = writeln!(text, "  * From {} to {}.", bound(option.bounds.min), bound(option.bounds.max));
+    }
+    if option.status == Status::Later {
+        text.push_str("  * fathom knows it but cannot do it yet: a job with it is refused.\n");
+    }
+    let chosen = value.map(|value| value.split(':').next().unwrap_or(value));
+    let meaning = chosen.and_then(|chosen| option.choices.iter().find(|choice| choice.name == chosen));
+    if let Some(engine) = value.and_then(engines::find).filter(|_| option.name == "ioengine") {
+        return text + &of_engine(engine);
+    }
+    match (value, meaning) {
+        (Some(value), Some(choice)) => {
+            let _ =
+                writeln!(text, "  {}={value}: {}.", option.name, choice.help.trim().trim_end_matches('.'));
+        }
+        (Some(value), None) if !option.choices.is_empty() => {
+            let _ = writeln!(text, "  {value} is none of its values:");
+            list_choices(option, &mut text);
+        }
+        (Some(_), None) => {}
+        (None, _) => list_choices(option, &mut text),
+    }
+    text
+}
+
+/// What is written behind the name.
+fn takes(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Text => "text",
+        Kind::OptionalText => "text, or nothing",
+        Kind::Choice => "one of the words below",
+        Kind::Int => "a whole number, such as 100",
+        Kind::Size => "a size, such as 4096, 4k or 1m (powers of 1024)",
+        Kind::Bool => "1 for yes, 0 for no",
+        Kind::Flag => "nothing, or 1 for yes and 0 for no",
+        Kind::Time => "a time, such as 10s, 500ms or 2m",
+        Kind::Range => "a range of sizes, such as 1k-4k; up to three of them for reads, writes and trims",
+        Kind::FloatList => "numbers with colons between them, such as 5.9:7.8",
+        Kind::Deprecated => "nothing",
+    }
+}
+
+fn list_choices(option: &OptionDef, text: &mut String) {
+    for choice in option.choices {
+        let _ = writeln!(text, "  * {}: {}", choice.name, choice.help.trim());
+    }
+}
+
+fn of_engine(engine: &EngineDef) -> String {
+    let mut text = format!("{}, an engine (ioengine={}): {}\n", engine.name, engine.name, engine.summary);
+    if engine.synchronous {
+        text.push_str("  * It waits for each I/O before it begins the next, so iodepth has no effect; numjobs brings more in flight.\n");
+    }
+    if !engine.built {
+        text.push_str("  * fathom knows it but does not have it yet: a job with it is refused.\n");
+    }
+    let options: Vec<&str> = engine.options().iter().map(|option| option.name).collect();
+    if !options.is_empty() {
+        let _ = writeln!(text, "  * Options of its own: {}.", options.join(", "));
+    }
+    text
+}
+
+fn of_term(term: &Term) -> String {
+    format!("{}, in a report: {}\n", term.names[0].trim_end_matches([':', '=']), term.text)
+}
+
+/// `  sdb: ios=0/46893, merge=...`: a line whose first word is the name of a device.
+fn of_disk_line(text: &str) -> Option<String> {
+    let (device, rest) = text.trim().split_once(':')?;
+    let term = terms::of_line("disk stats").filter(|_| rest.trim_start().starts_with("ios="))?;
+    Some(format!("{}, a device, in the section `Disk stats` of a report: {}\n", device.trim(), term.text))
+}
+
+fn unknown(word: &str) -> Failure {
+    let names = registry::job_options().map(|option| option.name);
+    let near = names.map(|name| (registry::distance(word, name), name)).min();
+    let hint = match near.filter(|(distance, name)| *distance <= 2.max(name.len() / 3)) {
+        Some((_, name)) => format!("; did you mean {name}?"),
+        None => "; fathom --cmdhelp lists the options, fathom --enghelp the engines".to_owned(),
+    };
+    Failure::new(format!(
+        "{word}: this is no file, option, engine or line of a report that fathom knows{hint}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn says(text: &str, what: &str) {
+        let told = explain(text).unwrap_or_else(|failure| failure.to_string());
+        assert!(told.contains(what), "{text}: {told}");
+    }
+
+    #[test]
+    fn words_are_explained() {
+        says("iodepth", "iodepth, an option of every job");
+        says("--bs=4k", "Also written blocksize");
+        says("rw=randrw", "rw=randrw: ");
+        says("rw=randrw:4", "rw=randrw:4: ");
+        says("rw=sideways", "sideways is none of its values");
+        says("libaio", "libaio, an engine");
+        says("ioengine=psync", "iodepth has no effect");
+        says("    slat (nsec): min=30, max=61494", "Submission latency");
+        says("  IO depths    : 1=0.1%, 2=0.1%", "in flight when one more was issued");
+        says("  sdb: ios=0/46893, merge=0/1320", "sdb, a device");
+        says("iodpeth", "did you mean iodepth?");
+        says("frobnicate", "fathom --cmdhelp");
+    }
+
+    #[test]
+    fn every_option_can_be_explained() {
+        for option in registry::job_options().filter(|option| option.kind != Kind::Deprecated) {
+            let told = explain(option.name).expect("known");
+            assert!(told.starts_with(&format!("{}, an option of ", option.name)), "{told}");
+        }
+    }
+}

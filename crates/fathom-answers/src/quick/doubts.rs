@@ -1,0 +1,91 @@
+//! What makes a figure of `quick` doubtful, in plain sentences.
+
+use super::grid::Test;
+use crate::evidence::Evidence;
+use crate::figures;
+
+/// Below this share of the depth asked for, a test was not what it says.
+const DEPTH_REACHED: f64 = 0.75;
+/// From this share of a processor on, percent, the tester may have been the limit.
+const PROCESSOR_FULL: f64 = 90.0;
+/// A device that moved less than this of what the tests moved had help from a cache.
+const DEVICE_SHARE: f64 = 0.9;
+/// A device that moved more than this had other work, too.
+const OTHERS_SHARE: f64 = 1.25;
+
+/// The doubts about one test.
+pub(super) fn of_test(test: &Test, evidence: &Evidence<'_>) -> Vec<String> {
+    let mut doubts = Vec::new();
+    if evidence.job.error != 0 {
+        doubts.push(format!("it failed with error {}", evidence.job.error));
+    }
+    if let Some(trend) = evidence.trend(test.direction) {
+        let (first, last) = (figures::bandwidth(trend.first), figures::bandwidth(trend.last));
+        if trend.fell() {
+            doubts.push(format!(
+                "the rate fell from {first} to {last} during the test: throttled, or a cache of the device filled up; \
+                 a longer --time shows where it ends"
+            ));
+        }
+        if trend.rose() {
+            doubts.push(format!(
+                "the rate was still rising, from {first} to {last}: warming up; a longer --time shows where it ends"
+            ));
+        }
+    }
+    if let Some(reached) = evidence.depth_reached()
+        && reached < DEPTH_REACHED * f64::from(test.depth)
+    {
+        doubts.push(format!(
+            "depth {} was asked for and {} reached on average, so this is the figure of a smaller depth",
+            test.depth,
+            figures::three_figures(reached)
+        ));
+    }
+    let (user, system) = evidence.processor();
+    if user + system >= PROCESSOR_FULL {
+        doubts.push(format!(
+            "the tester used {} of a processor, so the storage may be faster than this",
+            figures::percent(user + system)
+        ));
+    }
+    doubts
+}
+
+/// The doubts about all of it.
+pub(super) fn of_run(evidence: &Evidence<'_>, is_direct: bool) -> Vec<String> {
+    let mut doubts = Vec::new();
+    if !is_direct {
+        doubts.push(
+            "this file system has no direct I/O: the figures are those of the page cache in memory, not of a disk".to_owned(),
+        );
+    }
+    for (direction, name) in ["reads", "writes"].into_iter().enumerate() {
+        let Some(share) = evidence.device_share(direction).filter(|_| is_direct) else { continue };
+        let amounts = (figures::size(share.job_bytes), figures::size(share.device_bytes));
+        if share.ratio() < DEVICE_SHARE {
+            doubts.push(format!(
+                "cached: the tests' {name} moved {}, the device {}; a cache above the device answered the rest",
+                amounts.0, amounts.1
+            ));
+        }
+        if share.ratio() > OTHERS_SHARE {
+            doubts.push(format!(
+                "the device moved {} where the tests' {name} moved {}: others used it, or the file system writes more than \
+                 it is given",
+                amounts.1, amounts.0
+            ));
+        }
+    }
+    let systems = evidence.run.host.iter().flat_map(|host| &host.file_systems);
+    if systems.into_iter().any(|system| matches!(system.kind.as_str(), "tmpfs" | "ramfs")) {
+        doubts.push("this file system lives in memory: no disk was measured".to_owned());
+    } else if evidence.run.disk_util.is_empty() {
+        doubts.push(
+            "the kernel counts no block device below this file system, so nothing can be compared with it"
+                .to_owned(),
+        );
+    }
+    doubts.extend(evidence.run.notes.iter().cloned());
+    doubts
+}

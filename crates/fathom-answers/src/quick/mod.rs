@@ -1,0 +1,261 @@
+//! `fathom quick`: how fast is this disk, in under a minute.
+//!
+//! The file it works on has no name, so it is gone when the program ends, however that ends; nothing that exists is touched.
+
+mod doubts;
+mod grid;
+mod grid_report;
+mod progress;
+
+use crate::runner::{Ended, Runner};
+use crate::{Command, figures};
+use fathom_results::RunResult;
+use fathom_sys::file_system;
+use fathom_tools::{Failure, Streams, arguments};
+use grid::Setting;
+use grid_report::Report;
+use lexopt::Arg::{Long, Value};
+use progress::Progress;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long filling may take; a file that is not full then is a smaller one.
+const FILL_LIMIT: Duration = Duration::from_secs(8);
+/// The smallest file that says anything.
+const LEAST_SIZE: u64 = 16 << 20;
+/// Engines, best first; the last one can be used everywhere.
+const ENGINES: [&str; 3] = ["io_uring", "libaio", "psync"];
+/// What the exit code says after a signal, as after a plain run.
+const ENDED_BY_SIGNAL: u8 = 128;
+
+pub(crate) const COMMAND: Command = Command {
+    name: "quick",
+    arguments: "[DIRECTORY]",
+    summary: "How fast is this disk? Measures it in under a minute",
+    help: "\
+Usage: fathom quick [options] [DIRECTORY]
+
+Measures the storage below DIRECTORY (the current one by default): sequential reads and writes of 1 MiB at depth 8 and 1,
+random ones of 4 KiB at depth 32 and 1. Prints rates, latencies, and what to doubt about them.
+
+It works on a file of its own that has no name: nothing that exists is touched, and nothing is left behind, however it ends.
+
+  --size=SIZE       bytes of the file (1g); twice as much must be free
+  --time=TIME       time of each of the eight tests (5s)
+  --format=FORMAT   text, markdown, csv or json
+  --save=FILE       keep the whole result, for fathom compare, report, show and explain
+  --show-job        print the job file that this stands for, and run nothing
+",
+    run,
+};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Text,
+    Markdown,
+    Csv,
+    Json,
+}
+
+struct Wishes {
+    directory: PathBuf,
+    size: u64,
+    time: Duration,
+    format: Format,
+    save: Option<PathBuf>,
+    show_job: bool,
+}
+
+fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
+    let mut wishes = Wishes {
+        directory: PathBuf::from("."),
+        size: 1 << 30,
+        time: Duration::from_secs(5),
+        format: Format::Text,
+        save: None,
+        show_job: false,
+    };
+    let mut directories = Vec::new();
+    let mut parser = lexopt::Parser::from_args(words);
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("size") => wishes.size = arguments::size(&mut parser, "--size")?,
+            Long("time") => {
+                let time_ms = arguments::milliseconds(&mut parser, "--time")?;
+                wishes.time = Duration::from_millis(time_ms.ceil() as u64);
+            }
+            Long("format") => {
+                let choices = [
+                    ("text", Format::Text),
+                    ("markdown", Format::Markdown),
+                    ("csv", Format::Csv),
+                    ("json", Format::Json),
+                ];
+                wishes.format = arguments::choice(&mut parser, "--format", &choices)?;
+            }
+            Long("save") => wishes.save = Some(PathBuf::from(parser.value()?)),
+            Long("show-job") => wishes.show_job = true,
+            Value(directory) => directories.push(PathBuf::from(directory)),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    if directories.len() > 1 {
+        return Err(Failure::new(format!("{} directories given; name one", directories.len())));
+    }
+    wishes.directory = directories.pop().unwrap_or(wishes.directory);
+    if wishes.size < LEAST_SIZE {
+        let least = figures::size(LEAST_SIZE);
+        return Err(Failure::new(format!("--size: a file of less than {least} says nothing; ask for more")));
+    }
+    // Whole blocks of the largest test.
+    wishes.size -= wishes.size % (1 << 20);
+    Ok(wishes)
+}
+
+fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -> Result<u8, Failure> {
+    let wishes = wishes(words)?;
+    check_place(&wishes)?;
+    let mut setting = Setting {
+        file: wishes.directory.join("fathom-quick.data").display().to_string(),
+        size: wishes.size,
+        engine: ENGINES[0],
+        direct: true,
+        time: wishes.time,
+    };
+    if wishes.show_job {
+        streams.out.write_all(grid::whole_job(&setting).as_bytes())?;
+        return Ok(0);
+    }
+    let file = file_of(&wishes.directory)?;
+    setting.file = file_system::path_of(&file).display().to_string();
+    setting.direct = file_system::allows_direct(&file);
+    let expected = FILL_LIMIT / 4 + setting.time * grid::TESTS.len() as u32;
+    let mut progress = Progress::new(streams.err, std::io::stderr().is_terminal(), expected);
+    let measured = measure(&mut setting, &file, runner, &mut progress);
+    progress.end();
+    let messages = std::mem::take(&mut progress.messages);
+    messages.iter().try_for_each(|message| writeln!(streams.err, "{message}"))?;
+    let Some(ended) = measured? else {
+        writeln!(streams.err, "fathom quick: stopped while the file was filled; nothing is left behind")?;
+        return Ok(ENDED_BY_SIGNAL);
+    };
+    let text = json_plus(&ended)?;
+    if let Some(path) = &wishes.save {
+        std::fs::write(path, &text).map_err(|error| Failure::file(path, &error))?;
+    }
+    let result: RunResult =
+        fathom_results::parse(&text, "the result").map_err(|error| Failure::new(error.to_string()))?;
+    let place = wishes.directory.canonicalize().unwrap_or(wishes.directory).display().to_string();
+    let report = Report::new(&result, &setting, place);
+    let shown = match wishes.format {
+        Format::Text => report.text(),
+        Format::Markdown => report.markdown(),
+        Format::Csv => report.csv(),
+        Format::Json => report.json(),
+    };
+    streams.out.write_all(shown.as_bytes())?;
+    Ok(match ended.signal {
+        Some(_) => ENDED_BY_SIGNAL,
+        None => ended.failed_jobs.min(126) as u8,
+    })
+}
+
+/// The place is a directory with room enough.
+fn check_place(wishes: &Wishes) -> Result<(), Failure> {
+    let directory = &wishes.directory;
+    let metadata = std::fs::metadata(directory).map_err(|error| Failure::file(directory, &error))?;
+    if !metadata.is_dir() {
+        return Err(Failure::new(format!(
+            "{}: this is no directory, and quick never touches what exists; name a directory on the storage to measure, or \
+             write a job for the device itself (fathom quick --show-job prints one to start from)",
+            directory.display()
+        )));
+    }
+    let free = file_system::free_bytes(directory)
+        .map_err(|errno| Failure::new(format!("{}: {errno}", directory.display())))?;
+    if free < wishes.size.saturating_mul(2) {
+        let half = free / 2 / (1 << 20);
+        let advice = match half << 20 >= LEAST_SIZE {
+            true => format!("--size={half}m would do"),
+            false => "make room first".to_owned(),
+        };
+        return Err(Failure::new(format!(
+            "{}: {} are free, and twice the file's {} are wanted so that a disk is never filled up; {advice}",
+            directory.display(),
+            figures::size(free),
+            figures::size(wishes.size)
+        )));
+    }
+    Ok(())
+}
+
+fn file_of(directory: &Path) -> Result<File, Failure> {
+    file_system::unnamed_file(directory)
+        .map_err(|error| Failure::new(format!("{}: cannot make a file here: {error}", directory.display())))
+}
+
+/// Fills the file, then runs all tests. What could not be filled in time is left out of `setting`. `None` when a signal came
+/// before there was anything to tell.
+fn measure(
+    setting: &mut Setting,
+    file: &File,
+    runner: &mut dyn Runner,
+    progress: &mut Progress<'_>,
+) -> Result<Option<Ended>, Failure> {
+    file.set_len(setting.size).map_err(|error| Failure::new(format!("the file cannot be made: {error}")))?;
+    setting.engine = usable_engine(setting, runner)?;
+    progress.begin("filling the file");
+    let filled = run_text(&grid::fill_job(setting, FILL_LIMIT), runner, progress)?;
+    let written: u64 = filled.report.jobs.iter().map(|job| job.directions[1].io_bytes).sum();
+    if filled.signal.is_some() {
+        return Ok(None);
+    }
+    if filled.failed_jobs > 0 {
+        return Err(Failure::new("the file cannot be filled; nothing is left behind"));
+    }
+    setting.size = setting.size.min(written - written % (1 << 20));
+    if setting.size < LEAST_SIZE {
+        return Err(Failure::new(format!(
+            "only {} could be written in {} s: too little to measure; is the storage in order?",
+            figures::size(written),
+            FILL_LIMIT.as_secs()
+        )));
+    }
+    run_text(&grid::test_jobs(setting), runner, progress).map(Some)
+}
+
+/// The best engine that this machine allows.
+fn usable_engine(setting: &Setting, runner: &mut dyn Runner) -> Result<&'static str, Failure> {
+    struct Deaf;
+    impl crate::runner::Watch for Deaf {}
+    for engine in ENGINES {
+        let probe = Setting { engine, size: 4096, ..setting.clone() };
+        let text = format!(
+            "{}[probe]\nrw=read\nbs=4k\n",
+            grid::test_jobs(&probe).split("\n[").next().unwrap_or_default()
+        );
+        let text = text.replace("time_based=1\n", "");
+        let spec = runner.parse(&["-".to_owned()], &text)?;
+        if runner.run(&spec, &mut Deaf)?.failed_jobs == 0 {
+            return Ok(engine);
+        }
+    }
+    Ok(ENGINES[ENGINES.len() - 1])
+}
+
+fn run_text(text: &str, runner: &mut dyn Runner, progress: &mut Progress<'_>) -> Result<Ended, Failure> {
+    let spec = runner.parse(&["-".to_owned()], text)?;
+    runner.run(&spec, progress)
+}
+
+/// The result as programs get it, with histograms.
+fn json_plus(ended: &Ended) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    if let Some(format) = fathom_report::by_name("json+") {
+        format.write(&ended.report, &mut bytes)?;
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

@@ -1,0 +1,79 @@
+//! `fathom explain`: what it says of real runs, of fathom and of fio, and of words.
+
+use crate::support::program::{self, Finished, Launch};
+use crate::support::{MIB, file_of, scratch};
+use std::path::Path;
+
+fn explain(directory: &Path, words: &str) -> Finished {
+    Launch::fathom(directory).words(&format!("explain {words}")).run()
+}
+
+/// Runs a job with the program and returns what is said of its result, lines joined.
+#[track_caller]
+fn story_of(program: &Path, directory: &Path, job: &str) -> String {
+    let words = format!("--output-format=json+ --output=result.json {job}");
+    Launch::of(program, directory).words(&words).run().expect_clean();
+    let told = explain(directory, "result.json").expect_clean().stdout;
+    told.split_whitespace().collect::<Vec<&str>>().join(" ")
+}
+
+#[test]
+fn verdicts_follow_from_what_was_run() {
+    fathom_only!();
+    let directory = scratch();
+    file_of(directory.path(), "data", 4 * MIB);
+    let base = "--name=x --filename=data --size=4m --bs=4k --rw=randread --time_based --runtime=1";
+    for (more, verdict, figure) in [
+        ("--rate_iops=500", "A rate limit of the job was the bottleneck", "rate_iops allows 500 IOPS"),
+        ("--thinktime=2000", "The job's own pauses were the bottleneck", "thinktime=2000"),
+        ("--ioengine=null --iodepth=8", "The processor was the bottleneck", "usr="),
+        ("--direct=1", "The queue depth was the bottleneck", "of 1 asked for"),
+        ("--rw=randwrite --fsync=1", "Waiting for syncs was the bottleneck", "syncs took"),
+    ] {
+        let told = story_of(&program::path(), directory.path(), &format!("{base} {more}"));
+        assert!(told.contains(&format!("Verdict: {verdict}")), "{more}: {told}");
+        assert!(told.contains(figure), "{more}: {told}");
+        assert!(told.contains("a run of fathom"), "{told}");
+    }
+}
+
+#[test]
+fn results_of_fio_are_told_too() {
+    let reference = require!(program::reference());
+    let directory = scratch();
+    file_of(directory.path(), "data", 4 * MIB);
+    let job = "--name=x --filename=data --size=4m --bs=4k --rw=randwrite --numjobs=3 --group_reporting --ioengine=libaio \
+               --iodepth=16 --direct=1 --time_based --runtime=1";
+    let told = story_of(&reference, directory.path(), job);
+    assert!(told.contains("a run of fio (fio-3"), "{told}");
+    assert!(
+        told.contains("3 processes write blocks of 4k at random places, up to 16 in flight each"),
+        "{told}"
+    );
+    assert!(told.contains("of 48 asked for"), "{told}");
+    assert!(told.contains("Writes: ") && told.contains("99 % within"), "{told}");
+}
+
+#[test]
+fn words_and_lines_are_explained() {
+    fathom_only!();
+    let directory = scratch();
+    for (words, what) in [
+        ("iodepth", "iodepth, an option of every job"),
+        ("--rw=randrw", "Random reads and writes, mixed"),
+        ("slat", "Submission latency"),
+        ("cpu : usr=0.40%, sys=4.20%", "Processor use"),
+        ("io_uring", "an engine"),
+    ] {
+        let told = explain(directory.path(), words).expect_clean().stdout;
+        assert!(told.contains(what), "{words}: {told}");
+        assert!(told.lines().all(|line| line.chars().count() <= 100), "{told}");
+    }
+    let finished = explain(directory.path(), "iodpeth");
+    assert_eq!(finished.code(), 1);
+    assert!(finished.stderr.contains("did you mean iodepth?"), "{}", finished.stderr);
+    std::fs::write(directory.path().join("broken.json"), "{ \"jobs\": [").expect("can be written");
+    let finished = explain(directory.path(), "broken.json");
+    assert_eq!(finished.code(), 1);
+    assert!(finished.stderr.contains("broken.json: the JSON is broken"), "{}", finished.stderr);
+}

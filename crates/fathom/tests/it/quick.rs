@@ -1,0 +1,175 @@
+//! `fathom quick`: the grid, its doubts, and that nothing is ever left behind.
+
+use crate::support::devices::Mounted;
+use crate::support::program::{Finished, Launch};
+use crate::support::{MIB, file_of, json, processes, scratch};
+use std::path::Path;
+use std::time::Duration;
+
+fn names_in(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).expect("the directory can be read");
+    entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+}
+
+fn quick(directory: &Path, words: &str) -> Finished {
+    Launch::fathom(directory).words(&format!("quick --size=16m --time=200ms {words}")).run()
+}
+
+#[test]
+fn the_grid_has_eight_tests_and_says_where() {
+    fathom_only!();
+    let directory = scratch();
+    file_of(directory.path(), "precious", 4096);
+    let finished = quick(directory.path(), "--save=result.json").expect_clean();
+    let rows: Vec<&str> = finished
+        .stdout
+        .lines()
+        .filter(|line| (line.starts_with("read ") || line.starts_with("write ")) && !line.contains('*'))
+        .collect();
+    assert_eq!(rows.len(), 8, "{}", finished.stdout);
+    for row in &rows {
+        let figures: Vec<&str> = row.split_whitespace().collect();
+        let rate: f64 = figures[5].parse().unwrap_or_else(|_| panic!("no rate in {row}"));
+        assert!(rate > 0.0, "{row}");
+    }
+    assert!(finished.stdout.contains(" on ") && finished.stdout.contains("Linux "), "{}", finished.stdout);
+    let mut left = names_in(directory.path());
+    left.sort();
+    assert_eq!(left, ["precious", "result.json"]);
+    let precious = std::fs::read(directory.path().join("precious")).expect("still there");
+    assert!(precious.iter().all(|&byte| byte == 0x5a) && precious.len() == 4096);
+    let saved = std::fs::read_to_string(directory.path().join("result.json")).expect("was saved");
+    let document = json::document(&saved);
+    assert_eq!(document["jobs"].as_array().map(Vec::len), Some(8));
+    let deep = json::job(&document, "read-rand-4k-d32");
+    assert!(deep["read"]["clat_ns"]["bins"].is_object(), "{deep}");
+    assert!(document["fathom timeline"]["jobs"].as_array().is_some_and(|jobs| jobs.len() == 8));
+}
+
+#[test]
+fn programs_get_the_same_figures() {
+    fathom_only!();
+    let directory = scratch();
+    let finished = quick(directory.path(), "--format=json --save=result.json").expect_clean();
+    let grid: serde_json::Value = serde_json::from_str(&finished.stdout).expect("JSON and nothing else");
+    let saved = std::fs::read_to_string(directory.path().join("result.json")).expect("was saved");
+    let document = json::document(&saved);
+    let tests = grid["tests"].as_array().expect("tests");
+    assert_eq!(tests.len(), 8);
+    for test in tests {
+        let name = test["name"].as_str().expect("a name");
+        let direction = &json::job(&document, name)[test["direction"].as_str().expect("a direction")];
+        assert_eq!(test["iops"].as_f64(), direction["iops"].as_f64(), "{name}");
+        let p99 = direction["clat_ns"]["percentile"]["99.000000"].as_f64();
+        assert_eq!(test["p99_ns"].as_f64(), p99, "{name}");
+    }
+    let finished = quick(directory.path(), "--format=csv").expect_clean();
+    let lines: Vec<&str> = finished.stdout.lines().collect();
+    assert_eq!(
+        (lines.len(), lines[0]),
+        (9, "direction,pattern,depth,MB/s,IOPS,p50_us,p99_us,p99.9_us,doubts")
+    );
+    let finished = quick(directory.path(), "--format=markdown").expect_clean();
+    assert_eq!(
+        finished.stdout.lines().filter(|line| line.starts_with('|')).count(),
+        10,
+        "{}",
+        finished.stdout
+    );
+}
+
+#[test]
+fn the_printed_job_file_runs() {
+    fathom_only!();
+    let directory = scratch();
+    let shown = quick(directory.path(), "--show-job").expect_clean().stdout;
+    assert!(names_in(directory.path()).is_empty());
+    std::fs::write(directory.path().join("quick.fio"), &shown).expect("can be written");
+    let finished =
+        Launch::fathom(directory.path()).words("--output-format=json quick.fio").run().expect_clean();
+    let document = json::document(&finished.stdout);
+    assert_eq!(document["jobs"].as_array().map(Vec::len), Some(9));
+    assert_eq!(json::integer(json::job(&document, "fill"), "write/io_bytes"), 16 * MIB);
+    for job in document["jobs"].as_array().into_iter().flatten() {
+        assert_eq!(job["error"], 0, "{job}");
+    }
+}
+
+#[test]
+fn nothing_is_left_behind_whenever_it_is_stopped() {
+    fathom_only!();
+    for (signal, after_ms) in [("INT", 20), ("INT", 700), ("KILL", 150), ("KILL", 900), ("TERM", 1200)] {
+        let directory = scratch();
+        let words = "quick --size=64m --time=1s";
+        let running = Launch::fathom(directory.path()).words(words).start();
+        let pid = running.pid();
+        std::thread::sleep(Duration::from_millis(after_ms));
+        running.signal(signal);
+        let finished = running.finish();
+        assert!(names_in(directory.path()).is_empty(), "{signal} after {after_ms} ms");
+        assert!(processes::descendants(pid).is_empty(), "{signal} after {after_ms} ms");
+        assert!(!finished.stdout.contains("panicked") && !finished.stderr.contains("internal error"));
+    }
+}
+
+#[test]
+fn a_stopped_run_shows_what_it_has() {
+    fathom_only!();
+    let directory = scratch();
+    let words = "quick --size=16m --time=2s --format=json";
+    let running = Launch::fathom(directory.path()).words(words).start();
+    // The third of eight tests is under way: filling takes a moment, each test two seconds.
+    std::thread::sleep(Duration::from_millis(5_500));
+    running.signal("INT");
+    let finished = running.finish();
+    assert_eq!(finished.code(), 128, "{}", finished.stderr);
+    let grid: serde_json::Value = serde_json::from_str(&finished.stdout).expect("JSON");
+    let tests = grid["tests"].as_array().expect("tests");
+    let done = tests.iter().filter(|test| test["iops"].is_number()).count();
+    assert!((1..8).contains(&done), "{done} of 8 tests: {}", finished.stdout);
+    assert!(finished.stdout.contains("stopped early"), "{}", finished.stdout);
+}
+
+#[test]
+fn a_place_without_room_is_refused() {
+    fathom_only!();
+    let mounted = require!(Mounted::memory(48 * MIB));
+    let finished = Launch::fathom(mounted.path()).words("quick --size=32m").run();
+    assert_eq!(finished.code(), 1);
+    assert!(finished.stderr.contains("--size=24m would do"), "{}", finished.stderr);
+    assert!(names_in(mounted.path()).is_empty());
+    let finished = Launch::fathom(mounted.path()).words("quick --size=16m --time=100ms").run().expect_clean();
+    assert!(finished.stdout.contains("lives in memory"), "{}", finished.stdout);
+}
+
+#[test]
+fn a_cache_above_the_device_is_told() {
+    fathom_only!();
+    let mounted = require!(Mounted::new("ext4", 128 * MIB));
+    let finished = Launch::fathom(mounted.path()).words("quick --size=16m --time=200ms").run().expect_clean();
+    let device = mounted.device().and_then(|path| path.file_name()).expect("a device").to_string_lossy();
+    assert!(finished.stdout.contains(&format!("device {device}: ")), "{}", finished.stdout);
+    assert!(finished.stdout.contains(" on ext4 (/dev/loop"), "{}", finished.stdout);
+    assert!(!finished.stdout.contains("cached:"), "direct I/O reaches the device: {}", finished.stdout);
+}
+
+#[test]
+fn what_exists_is_refused() {
+    fathom_only!();
+    let directory = scratch();
+    let file = file_of(directory.path(), "data", 4096);
+    for (words, what) in [
+        ("quick data", "never touches what exists"),
+        ("quick nowhere", "No such file"),
+        ("quick --size=1m", "--size: a file of less than 16 MiB"),
+        ("quick --colour=red", "--colour"),
+        ("quick . ..", "2 directories"),
+    ] {
+        let finished = Launch::fathom(directory.path()).words(words).run();
+        assert_eq!(finished.code(), 1, "{words}");
+        assert!(finished.stderr.contains(what), "{words}: {}", finished.stderr);
+        assert!(finished.stderr.starts_with("fathom quick: "), "{words}: {}", finished.stderr);
+    }
+    assert_eq!(std::fs::metadata(file).map(|metadata| metadata.len()).ok(), Some(4096));
+    assert_eq!(names_in(directory.path()), ["data"]);
+}
