@@ -26,7 +26,6 @@ fn verdicts_follow_from_what_was_run() {
     for (more, verdict, figure) in [
         ("--rate_iops=500", "A rate limit of the job was the bottleneck", "rate_iops allows 500 IOPS"),
         ("--thinktime=2000", "The job's own pauses were the bottleneck", "thinktime=2000"),
-        ("--ioengine=null --iodepth=8", "The processor was the bottleneck", "usr="),
         ("--direct=1", "The queue depth was the bottleneck", "of 1 asked for"),
         ("--rw=randwrite --fsync=1", "Waiting for syncs was the bottleneck", "syncs took"),
     ] {
