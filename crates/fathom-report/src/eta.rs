@@ -64,7 +64,8 @@ fn bracket(figures: &[u64; 3], text: impl Fn(u64) -> String, suffix: &str) -> St
     if shown.is_empty() { String::new() } else { format!("[{}{suffix}]", shown.join(",")) }
 }
 
-fn time_to_go(seconds: Option<u64>) -> String {
+/// A time to go as `01d:02h:03m:04s`, days and hours only where there are any; `--` when it is not known.
+pub fn time_to_go(seconds: Option<u64>) -> String {
     let Some(seconds) = seconds else {
         return "--".into();
     };

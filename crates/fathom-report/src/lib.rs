@@ -11,7 +11,7 @@ pub mod eta;
 pub mod header;
 mod json;
 mod normal;
-mod scale;
+pub mod scale;
 mod shares;
 mod terse;
 

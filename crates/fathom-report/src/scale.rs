@@ -5,7 +5,7 @@
 
 /// What a thousand is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Base {
+pub enum Base {
     /// 1024, prefixes `Ki`, `Mi`, ...
     Binary,
     /// 1000, prefixes `k`, `M`, ...
@@ -14,7 +14,7 @@ pub(crate) enum Base {
 
 impl Base {
     /// The divisor of one step.
-    pub(crate) fn factor(self) -> u128 {
+    pub fn factor(self) -> u128 {
         match self {
             Base::Binary => 1024,
             Base::Decimal => 1000,
@@ -22,7 +22,7 @@ impl Base {
     }
 
     /// The other of the two.
-    pub(crate) fn other(self) -> Base {
+    pub fn other(self) -> Base {
         match self {
             Base::Binary => Base::Decimal,
             Base::Decimal => Base::Binary,
@@ -38,7 +38,7 @@ impl Base {
 }
 
 /// `value` in at most `figures` digits, with prefix and `unit`.
-pub(crate) fn scaled(value: u128, figures: u32, base: Base, unit: &str) -> String {
+pub fn scaled(value: u128, figures: u32, base: Base, unit: &str) -> String {
     let factor = base.factor();
     let prefixes = base.prefixes();
     let mut integer = value;
@@ -72,18 +72,18 @@ fn digits(value: u128) -> u32 {
 
 /// How one job or group wants its amounts and rates written.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Scale {
+pub struct Scale {
     /// The base of the figure that comes first.
-    pub(crate) base: Base,
+    pub base: Base,
     /// Rates in bits rather than bytes.
-    pub(crate) bits: bool,
+    pub bits: bool,
     /// Digits.
-    pub(crate) figures: u32,
+    pub figures: u32,
 }
 
 impl Scale {
     /// From `kb_base`, `unit_base` and `significant_figures`.
-    pub(crate) fn new(kb_base: u32, unit_base: u32, significant_figures: u32) -> Scale {
+    pub fn new(kb_base: u32, unit_base: u32, significant_figures: u32) -> Scale {
         Scale {
             base: if kb_base == 1000 { Base::Decimal } else { Base::Binary },
             bits: unit_base == 1,
@@ -92,27 +92,27 @@ impl Scale {
     }
 
     /// A bare count such as IOPS.
-    pub(crate) fn count(&self, value: u64) -> String {
+    pub fn count(&self, value: u64) -> String {
         scaled(u128::from(value), self.figures, Base::Decimal, "")
     }
 
     /// An amount of bytes in the first base.
-    pub(crate) fn size(&self, bytes: u64) -> String {
+    pub fn size(&self, bytes: u64) -> String {
         self.size_in(self.base, bytes)
     }
 
     /// An amount of bytes in the base in parentheses.
-    pub(crate) fn other_size(&self, bytes: u64) -> String {
+    pub fn other_size(&self, bytes: u64) -> String {
         self.size_in(self.base.other(), bytes)
     }
 
     /// Bytes per second in the first base.
-    pub(crate) fn rate(&self, bytes_per_second: u64) -> String {
+    pub fn rate(&self, bytes_per_second: u64) -> String {
         self.rate_in(self.base, bytes_per_second)
     }
 
     /// Bytes per second in the base in parentheses.
-    pub(crate) fn other_rate(&self, bytes_per_second: u64) -> String {
+    pub fn other_rate(&self, bytes_per_second: u64) -> String {
         self.rate_in(self.base.other(), bytes_per_second)
     }
 
@@ -130,12 +130,12 @@ impl Scale {
 }
 
 /// Latency as `min` and `max` show it: six figures, so that whole numbers stay whole up to 999999.
-pub(crate) fn latency_figure(value: u64) -> String {
+pub fn latency_figure(value: u64) -> String {
     scaled(u128::from(value), 6, Base::Decimal, "")
 }
 
 /// A time in its largest unit with two decimals: `0.00ns`, `10.00ms`.
-pub(crate) fn duration(nanoseconds: u64) -> String {
+pub fn duration(nanoseconds: u64) -> String {
     let (divisor, unit) = match nanoseconds {
         0..1_000 => (1.0, "ns"),
         1_000..1_000_000 => (1e3, "us"),

@@ -71,6 +71,7 @@ pub(crate) const ALL: &[ProgramOption] = &[
     option("showcmd", NoValue, "", "Print a job file as a command line"),
     option("eta", Required, "=when", "Show the progress line: always, never or auto"),
     option("eta-newline", Required, "=time", "Keep a progress line on the screen every so often"),
+    option("live", NoValue, "", "Show the run on the whole terminal while it goes on"),
     option("status-interval", Required, "=time", "Print the whole report every so often"),
     option("readonly", NoValue, "", "Refuse every job that writes or trims"),
     option("section", Required, "=name", "Run only this section; may be given several times"),
@@ -191,6 +192,7 @@ pub(crate) fn apply(
             }
         }
         "eta-newline" | "eta-interval" => return apply_eta_time(option.name, text, program),
+        "live" => program.live = true,
         "status-interval" => return apply_status_interval(text, program),
         "idle-prof" => return apply_idle_profile(text, program),
         "readonly" => program.readonly = true,

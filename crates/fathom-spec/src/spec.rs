@@ -53,6 +53,8 @@ pub struct ProgramOptions {
     pub eta_newline: Option<Duration>,
     /// Time between two updates of the progress line.
     pub eta_interval: Duration,
+    /// Show the run on the whole terminal.
+    pub live: bool,
     /// Print the whole report every so often.
     pub status_interval: Option<Duration>,
     /// Report how idle the CPUs were.
@@ -80,6 +82,7 @@ impl Default for ProgramOptions {
             eta: Eta::Auto,
             eta_newline: None,
             eta_interval: Duration::from_secs(1),
+            live: false,
             status_interval: None,
             idleness: None,
             readonly: false,

@@ -183,7 +183,9 @@ fn program_options_are_kept() {
     assert!(run.program.formats.json && run.program.formats.normal && !run.program.formats.json_plus);
     assert_eq!(run.program.eta, Eta::Never);
     assert_eq!(run.program.eta_newline, Some(std::time::Duration::from_millis(500)));
-    assert!(run.program.readonly && !run.program.parse_only);
+    assert!(run.program.readonly && !run.program.parse_only && !run.program.live);
+    let run = self::run("--live --name=a");
+    assert!(run.program.live && run.program.eta == Eta::Auto);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What the live status line shows: a snapshot of all workers, taken without stopping them.
 
+use crate::Histogram;
 use serde::{Deserialize, Serialize};
 
 /// What a worker is doing, as one letter of the status line (see [`RunState::letter`]).
@@ -111,4 +112,85 @@ pub struct LiveTick {
     pub kb_base: u32,
     /// 8 for bytes, 1 for bits.
     pub unit_base: u32,
+}
+
+/// What a full-screen view shows beside the [`LiveTick`] of the same moment. Making it costs more, so it is made only when
+/// asked for. Figures per second are those since the previous tick.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LiveDetails {
+    /// Nanoseconds since the run began.
+    pub elapsed_ns: u64,
+    /// Nanoseconds since the previous tick.
+    pub interval_ns: u64,
+    /// Completion latencies of all workers since the previous tick; `None` when there was no I/O or nobody keeps them.
+    pub latency: Option<LivePercentiles>,
+    /// The jobs, in definition order; the clones of a job are one entry.
+    pub jobs: Vec<LiveJob>,
+    /// The block devices below the files, and after each those that it is made of.
+    pub disks: Vec<LiveDisk>,
+}
+
+impl LiveDetails {
+    /// I/Os in flight, and how many the jobs that do I/O at this moment ask for.
+    pub fn depth(&self) -> (u64, u64) {
+        let add = |(now, asked): (u64, u64), job: &LiveJob| (now + job.in_flight, asked + job.asked_depth);
+        self.jobs.iter().fold((0, 0), add)
+    }
+}
+
+/// Percentiles of the completion latencies of an interval, ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LivePercentiles {
+    /// Half of the I/Os took no longer.
+    pub p50_ns: u64,
+    /// 99 of 100 took no longer.
+    pub p99_ns: u64,
+    /// 999 of 1000 took no longer.
+    pub p99_9_ns: u64,
+}
+
+impl LivePercentiles {
+    /// `None` of an empty histogram.
+    pub fn of(histogram: &Histogram) -> Option<LivePercentiles> {
+        match histogram.percentiles(&[50.0, 99.0, 99.9])[..] {
+            [p50_ns, p99_ns, p99_9_ns] => Some(LivePercentiles { p50_ns, p99_ns, p99_9_ns }),
+            _ => None,
+        }
+    }
+}
+
+/// One job in a [`LiveDetails`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LiveJob {
+    /// Its name.
+    pub name: String,
+    /// The state of each clone.
+    pub states: Vec<RunState>,
+    /// Bytes per second: read, write, trim.
+    pub bytes_per_second: [u64; 3],
+    /// I/Os per second: read, write, trim.
+    pub iops: [u64; 3],
+    /// Completion latencies of its clones since the previous tick.
+    pub latency: Option<LivePercentiles>,
+    /// I/Os in flight.
+    pub in_flight: u64,
+    /// Queue depth asked for by the clones that do I/O at this moment.
+    pub asked_depth: u64,
+    /// Errors so far: those that were tolerated, and one per clone that has failed.
+    pub errors: u64,
+}
+
+/// One block device in a [`LiveDetails`], as the kernel counts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LiveDisk {
+    /// Its name, for example `nvme0n1`.
+    pub name: String,
+    /// Part of the device above it in the list.
+    pub is_member: bool,
+    /// Share of time with I/O in flight, percent.
+    pub util_percent: f64,
+    /// I/Os per second: read, write.
+    pub iops: [u64; 2],
+    /// Bytes per second: read, write.
+    pub bytes_per_second: [u64; 2],
 }

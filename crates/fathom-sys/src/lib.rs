@@ -19,6 +19,7 @@ pub mod process;
 pub mod scheduling;
 pub mod shell;
 pub mod signal;
+pub mod terminal;
 pub mod usage;
 pub mod zoned;
 

@@ -60,6 +60,21 @@ pub fn restore_default(signal: i32) {
     unsafe { libc::signal(signal, libc::SIG_DFL) };
 }
 
+/// Ends the process by this signal, which the queue has taken.
+pub fn die_of(signal: i32) -> ! {
+    restore_default(signal);
+    unblock(&[signal]);
+    // SAFETY: no memory is passed.
+    unsafe { libc::raise(signal) };
+    crate::process::exit_now(128 + signal)
+}
+
+/// Stops the process as Ctrl-Z does; returns when somebody continues it.
+pub fn stop_here() {
+    // SAFETY: no memory is passed.
+    unsafe { libc::raise(libc::SIGSTOP) };
+}
+
 fn signal_set(signals: &[i32]) -> libc::sigset_t {
     let mut set = std::mem::MaybeUninit::<libc::sigset_t>::zeroed();
     // SAFETY: sigemptyset initialises the set; sigaddset then only sets bits in it.

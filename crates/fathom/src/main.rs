@@ -5,6 +5,7 @@
 mod checksum_times;
 mod exit;
 mod inflate;
+mod live;
 mod output;
 mod run;
 mod runner;
@@ -45,6 +46,8 @@ fn main() -> ExitCode {
 
 /// A defect of ours is one line that asks for a report, never a backtrace.
 fn tell_defect(details: &PanicHookInfo<'_>) {
+    // Otherwise the line goes with the screen of the view.
+    fathom_live::restore();
     let place =
         details.location().map_or(String::new(), |place| format!(" at {}:{}", place.file(), place.line()));
     let text = details.payload_as_str().unwrap_or("no details");

@@ -1,18 +1,23 @@
 //! One run: from typed jobs to the printed report.
 
 use crate::exit;
+use crate::live;
 use crate::output::Output;
+use fathom_live::LiveTerminal;
 use fathom_report::header::{JobHeader, layout_line, starting_line};
 use fathom_report::{Format, by_name};
 use fathom_run::message::Message;
 use fathom_run::plan::{Plan, WorkerPlan, moves_no_data};
-use fathom_run::supervisor::{self, Idleness, Observer, Options, RunWorker, SliceRule, StartError};
+use fathom_run::supervisor::{
+    self, Idleness, Observer, Options, Request, RunWorker, SliceRule, StartError, TerminalEvent,
+};
 use fathom_spec::options::description::KbBase;
 use fathom_spec::{Eta, IdleProfile, JobSpec, OutputFormats, RunSpec};
-use fathom_stats::live::LiveTick;
+use fathom_stats::live::{LiveDetails, LiveTick};
 use fathom_stats::report::RunReport;
 use fathom_sys::clock::Calibration;
 use std::io::IsTerminal;
+use std::os::fd::RawFd;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -51,6 +56,10 @@ pub(crate) fn run(spec: &RunSpec, calibration: Calibration) -> ExitCode {
         spec.messages.iter().for_each(|message| output.say(message));
         return ExitCode::SUCCESS;
     }
+    if let Err(text) = live::check(&spec.program) {
+        output.error_line(&text);
+        return ExitCode::from(exit::SETUP_FAILED);
+    }
     if spec.program.formats.normal {
         print_headers(&plan, &mut output);
     }
@@ -73,11 +82,12 @@ fn end_after_merge(spec: &RunSpec, plan: &Plan, mut output: Output) -> ExitCode 
     if output.tell_lost() { ExitCode::from(exit::SETUP_FAILED) } else { ExitCode::SUCCESS }
 }
 
-fn supervise(spec: &RunSpec, plan: &Plan, calibration: Calibration, output: Output) -> ExitCode {
+fn supervise(spec: &RunSpec, plan: &Plan, calibration: Calibration, mut output: Output) -> ExitCode {
     let engines = engines(plan);
     let program = &spec.program;
     let options = Options {
-        tick: shows_status(spec).then_some(spec.program.eta_interval),
+        tick: (program.live || shows_status(spec)).then_some(program.eta_interval),
+        live_view: program.live,
         status_interval: program.status_interval.or(program.formats.json_lines.then_some(LINE_INTERVAL)),
         idleness: program.idleness.map(|shown| match shown {
             IdleProfile::System => Idleness::System,
@@ -88,8 +98,18 @@ fn supervise(spec: &RunSpec, plan: &Plan, calibration: Calibration, output: Outp
         version: COMPATIBLE_VERSION,
     };
     let terse_version = spec.program.terse_version;
-    let mut observer = Console { output, formats: spec.program.formats, terse_version };
-    match supervisor::run(plan, engines, calibration.finish(), options, &mut observer) {
+    let live = match live::take_over(program) {
+        Ok(live) => live,
+        Err(text) => {
+            output.error_line(&text);
+            return ExitCode::from(exit::SETUP_FAILED);
+        }
+    };
+    let mut observer = Console { output, formats: spec.program.formats, terse_version, live };
+    let outcome = supervisor::run(plan, engines, calibration.finish(), options, &mut observer);
+    // What follows is for the terminal as it was before.
+    observer.live = None;
+    match outcome {
         Ok(outcome) => {
             observer.print(&outcome.report);
             match observer.output.tell_lost() || outcome.lost_logs {
@@ -197,6 +217,8 @@ struct Console {
     output: Output,
     formats: OutputFormats,
     terse_version: u32,
+    /// Only with `--live`, and only while the run goes on.
+    live: Option<LiveTerminal>,
 }
 
 impl Console {
@@ -227,21 +249,53 @@ impl Console {
 
 impl Observer for Console {
     fn message(&mut self, message: &Message) {
-        match message {
-            Message::Output(text) => self.output.line(text),
-            Message::Error(text) => self.output.error_line(text),
+        let (text, is_error) = match message {
+            Message::Output(text) => (text.clone(), false),
+            Message::Error(text) => (text.clone(), true),
             Message::LayingOut { job, files, bytes } if self.formats.normal => {
-                self.output.line(&layout_line(job, *files, *bytes));
+                (layout_line(job, *files, *bytes), false)
             }
-            Message::LayingOut { .. } | Message::StageChanged => {}
+            Message::LayingOut { .. } | Message::StageChanged => return,
+        };
+        let output = &mut self.output;
+        let mut print = || if is_error { output.error_line(&text) } else { output.line(&text) };
+        match &mut self.live {
+            Some(live) => live.message(&text, print),
+            None => print(),
         }
     }
 
-    fn tick(&mut self, tick: &LiveTick) {
-        self.output.status_line(tick);
+    fn tick(&mut self, tick: &LiveTick, details: Option<&LiveDetails>) {
+        match (&mut self.live, details) {
+            (Some(live), Some(details)) => live.advance(tick, details),
+            _ => self.output.status_line(tick),
+        }
     }
 
     fn interim_report(&mut self, report: &RunReport) {
-        self.print(report);
+        match self.live.take() {
+            Some(mut live) => {
+                live.aside(|| self.print(report));
+                self.live = Some(live);
+            }
+            None => self.print(report),
+        }
+    }
+
+    fn terminal(&mut self, event: TerminalEvent) {
+        let Some(live) = &mut self.live else { return };
+        match event {
+            TerminalEvent::Resized => live.redraw(),
+            TerminalEvent::Continued => live.resume(),
+            TerminalEvent::Suspending | TerminalEvent::Ending => fathom_live::restore(),
+        }
+    }
+
+    fn input(&self) -> Option<RawFd> {
+        self.live.as_ref().and_then(LiveTerminal::input)
+    }
+
+    fn take_input(&mut self) -> Option<Request> {
+        self.live.as_mut()?.take_keys().then_some(Request::Stop)
     }
 }

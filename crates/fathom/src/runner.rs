@@ -5,7 +5,7 @@ use fathom_run::message::Message;
 use fathom_run::plan::Plan;
 use fathom_run::supervisor::{self, Observer, Options};
 use fathom_spec::{Outcome, RunSpec, Source, SystemSource};
-use fathom_stats::live::LiveTick;
+use fathom_stats::live::{LiveDetails, LiveTick};
 use fathom_stats::report::RunReport;
 use fathom_sys::clock::Calibration;
 use fathom_sys::memory::page_size;
@@ -35,6 +35,7 @@ impl Runner for Program {
             .map_err(Failure::new)?;
         let options = Options {
             tick: watch.interval(),
+            live_view: false,
             status_interval: None,
             idleness: None,
             slices: None,
@@ -102,7 +103,7 @@ impl Observer for Listener<'_> {
         }
     }
 
-    fn tick(&mut self, tick: &LiveTick) {
+    fn tick(&mut self, tick: &LiveTick, _: Option<&LiveDetails>) {
         self.watch.tick(tick);
     }
 

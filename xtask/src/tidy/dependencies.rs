@@ -3,12 +3,13 @@
 use super::metadata::Metadata;
 
 /// Each crate and the crates of the workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 14] = [
+const MAY_USE: [(&str, &[&str]); 15] = [
     (
         "fathom",
         &[
             "fathom-answers",
             "fathom-engines",
+            "fathom-live",
             "fathom-logs",
             "fathom-report",
             "fathom-run",
@@ -24,6 +25,7 @@ const MAY_USE: [(&str, &[&str]); 14] = [
         &["fathom-report", "fathom-results", "fathom-spec", "fathom-stats", "fathom-sys", "fathom-tools"],
     ),
     ("fathom-engines", &["fathom-run", "fathom-spec", "fathom-sys"]),
+    ("fathom-live", &["fathom-report", "fathom-stats", "fathom-sys"]),
     ("fathom-logs", &["fathom-stats"]),
     ("fathom-report", &["fathom-spec", "fathom-stats"]),
     ("fathom-results", &["fathom-stats"]),

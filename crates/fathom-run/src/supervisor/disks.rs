@@ -2,11 +2,15 @@
 
 use crate::region::WorkerBlock;
 use fathom_spec::JobSpec;
+use fathom_stats::live::LiveDisk;
 use fathom_stats::report::DiskReport;
 use fathom_sys::clock::monotonic_ns;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
+
+/// Bytes of a sector in the kernel's counters, whatever the device's own are.
+const SECTOR: u64 = 512;
 
 /// The devices of a run and their counters at its start.
 #[derive(Default)]
@@ -17,9 +21,18 @@ pub(super) struct DiskWatch {
 struct Disk {
     directory: PathBuf,
     name: String,
-    before: Counters,
-    since_ns: u64,
+    /// When it was first seen.
+    start: Moment,
+    /// When a live view last asked.
+    last_look: Moment,
     members: Vec<Disk>,
+}
+
+/// Counters and when they were read.
+#[derive(Clone, Copy)]
+struct Moment {
+    counters: Counters,
+    monotonic_ns: u64,
 }
 
 /// The first eleven fields of a `stat` file, see Documentation/block/stat.rst.
@@ -53,6 +66,15 @@ impl DiskWatch {
     pub(super) fn report(&self) -> Vec<DiskReport> {
         self.disks.iter().filter_map(Disk::report).collect()
     }
+
+    /// What was counted since the last call, members after the device that they are part of.
+    pub(super) fn look(&mut self) -> Vec<LiveDisk> {
+        let mut found = Vec::new();
+        for disk in &mut self.disks {
+            disk.look(false, &mut found);
+        }
+        found
+    }
 }
 
 /// The sysfs directory of a device number; for a partition, that of its disk.
@@ -76,20 +98,39 @@ impl Disk {
                     .collect()
             })
             .unwrap_or_default();
+        let start = Moment::now(&directory)?;
         Some(Disk {
             name: directory.file_name()?.to_string_lossy().into_owned(),
-            before: Counters::read(&directory)?,
-            since_ns: monotonic_ns(),
+            start,
+            last_look: start,
             directory,
             members,
         })
     }
 
+    fn look(&mut self, is_member: bool, found: &mut Vec<LiveDisk>) {
+        let Some(now) = Moment::now(&self.directory) else { return };
+        let before = std::mem::replace(&mut self.last_look, now);
+        let span_ns = now.monotonic_ns.saturating_sub(before.monotonic_ns).max(1);
+        let per_second = |field: usize, unit: u64| {
+            let amount = u128::from(now.counters.since(&before.counters, field)) * u128::from(unit);
+            (amount * 1_000_000_000 / u128::from(span_ns)) as u64
+        };
+        found.push(LiveDisk {
+            name: self.name.clone(),
+            is_member,
+            util_percent: now.busy_percent_since(&before),
+            iops: [per_second(0, 1), per_second(4, 1)],
+            bytes_per_second: [per_second(2, SECTOR), per_second(6, SECTOR)],
+        });
+        for member in &mut self.members {
+            member.look(true, found);
+        }
+    }
+
     fn report(&self) -> Option<DiskReport> {
-        let now = Counters::read(&self.directory)?;
-        let delta = |field: usize| now.fields[field].wrapping_sub(self.before.fields[field]);
-        let elapsed_ms = (monotonic_ns() - self.since_ns) as f64 / 1e6;
-        let busy = delta(9) as f64 / elapsed_ms.max(1.0) * 100.0;
+        let now = Moment::now(&self.directory)?;
+        let delta = |field: usize| now.counters.since(&self.start.counters, field);
         Some(DiskReport {
             name: self.name.clone(),
             ios: [delta(0), delta(4)],
@@ -97,13 +138,29 @@ impl Disk {
             sectors: [delta(2), delta(6)],
             ticks_ms: [delta(3), delta(7)],
             in_queue_ms: delta(10),
-            util_percent: busy.min(100.0),
+            util_percent: now.busy_percent_since(&self.start),
             members: self.members.iter().filter_map(Disk::report).collect(),
         })
     }
 }
 
+impl Moment {
+    fn now(directory: &Path) -> Option<Moment> {
+        Some(Moment { counters: Counters::read(directory)?, monotonic_ns: monotonic_ns() })
+    }
+
+    fn busy_percent_since(&self, before: &Moment) -> f64 {
+        let elapsed_ms = self.monotonic_ns.saturating_sub(before.monotonic_ns) as f64 / 1e6;
+        let busy = self.counters.since(&before.counters, 9) as f64 / elapsed_ms.max(1.0) * 100.0;
+        busy.min(100.0)
+    }
+}
+
 impl Counters {
+    fn since(&self, before: &Counters, field: usize) -> u64 {
+        self.fields[field].wrapping_sub(before.fields[field])
+    }
+
     fn read(directory: &Path) -> Option<Counters> {
         let text = fs::read_to_string(directory.join("stat")).ok()?;
         let mut counters = Counters::default();

@@ -1,6 +1,6 @@
 //! What happens to the supervisor: messages, signals, ended processes, time.
 
-use super::{Observer, Standing, Supervisor};
+use super::{Observer, Standing, Supervisor, terminal};
 use crate::message::Message;
 use crate::region::Stage;
 use fathom_sys::clock::monotonic_ns;
@@ -8,8 +8,14 @@ use fathom_sys::process::{self, Ended};
 use fathom_sys::signal;
 use std::time::Duration;
 
-/// Signals that the supervisor takes.
-pub(super) const SIGNALS: &[i32] = &[libc::SIGINT, libc::SIGTERM, libc::SIGCHLD, libc::SIGUSR1];
+/// Signals that the supervisor always takes.
+const SIGNALS: &[i32] = &[libc::SIGINT, libc::SIGTERM, libc::SIGCHLD, libc::SIGUSR1];
+
+/// All signals that the supervisor takes.
+pub(super) fn signals(has_live_view: bool) -> Vec<i32> {
+    let of_terminal = if has_live_view { terminal::SIGNALS } else { &[] };
+    SIGNALS.iter().chain(of_terminal).copied().collect()
+}
 
 /// Longest time between two looks at the workers.
 const LONGEST_WAIT: Duration = Duration::from_millis(250);
@@ -41,12 +47,20 @@ impl<O: Observer> Supervisor<'_, O> {
         if let Some(timeline) = &self.timeline {
             wait = wait.min(timeline.time_to_next(now));
         }
-        signal::wait_readable(&[self.receiver.descriptor(), self.signals.descriptor()], wait);
+        self.wait_readable(wait);
+    }
+
+    /// Sleeps until something can be read, at most this long.
+    fn wait_readable(&self, wait: Duration) {
+        let mut descriptors = vec![self.receiver.descriptor(), self.signals.descriptor()];
+        descriptors.extend(self.observer.input());
+        signal::wait_readable(&descriptors, wait);
     }
 
     /// Handles everything that has happened.
     pub(super) fn handle_events(&mut self) {
         self.pass_messages_on();
+        self.take_requests();
         while let Some(signal) = self.signals.next() {
             match signal {
                 libc::SIGINT | libc::SIGTERM => self.end_by_signal(signal),
@@ -54,7 +68,7 @@ impl<O: Observer> Supervisor<'_, O> {
                     let report = self.report(false);
                     self.observer.interim_report(&report);
                 }
-                _ => {}
+                _ => self.handle_terminal_signal(signal),
             }
         }
         while let Some((pid, ended, usage)) = process::reap_one() {
@@ -74,7 +88,7 @@ impl<O: Observer> Supervisor<'_, O> {
         }
     }
 
-    fn end_by_signal(&mut self, signal: i32) {
+    pub(super) fn end_by_signal(&mut self, signal: i32) {
         if self.signal.is_none() {
             self.signal = Some(signal);
             let text = format!("\nfio: terminating on signal {signal}");
@@ -131,12 +145,17 @@ impl<O: Observer> Supervisor<'_, O> {
         let mut stopped_since = None;
         loop {
             let wait = if stopped_since.is_some() { SHORT_WAIT } else { LONGEST_WAIT };
-            signal::wait_readable(&[self.receiver.descriptor(), self.signals.descriptor()], wait);
+            self.wait_readable(wait);
             self.pass_messages_on();
+            self.take_requests();
             while let Some(signal) = self.signals.next() {
-                if matches!(signal, libc::SIGINT | libc::SIGTERM) {
-                    self.end_by_signal(signal);
+                match signal {
+                    libc::SIGINT | libc::SIGTERM => self.end_by_signal(signal),
+                    _ => self.handle_terminal_signal(signal),
                 }
+            }
+            if self.options.live_view {
+                self.tick_if_due(monotonic_ns());
             }
             while let Some((ended_pid, ended, _)) = process::reap_one() {
                 if ended_pid == pid {

@@ -38,7 +38,8 @@ impl<O: Observer> Supervisor<'_, O> {
             return;
         }
         let tick = self.live_tick(now);
-        self.observer.tick(&tick);
+        let details = self.live_details(now);
+        self.observer.tick(&tick, details.as_ref());
     }
 
     fn live_tick(&mut self, now: u64) -> LiveTick {
@@ -89,7 +90,7 @@ impl<O: Observer> Supervisor<'_, O> {
         tick.unit_base = super::gather::unit_base(job);
     }
 
-    fn state_of(&self, index: usize) -> RunState {
+    pub(super) fn state_of(&self, index: usize) -> RunState {
         let tracked = &self.tracked[index];
         let block = self.region.worker(index);
         match tracked.standing {

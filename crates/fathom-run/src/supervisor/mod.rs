@@ -3,6 +3,7 @@
 //! It never touches a target: files are looked at, laid out and opened by other processes. So a hung device cannot hang
 //! it, and whatever happens to a worker, everything counted so far is in the report.
 
+mod details;
 mod disks;
 mod dump_request;
 mod events;
@@ -17,6 +18,7 @@ mod series;
 mod slices;
 mod spawn;
 mod steady;
+mod terminal;
 mod timeline;
 mod watch;
 
@@ -26,9 +28,10 @@ use crate::message::{self, Message, MessageReceiver, MessageSender};
 use crate::plan::Plan;
 use crate::region::{Order, Region, Stage};
 use crate::worker::WorkerContext;
+use details::DetailWatch;
 use disks::DiskWatch;
 use dump_request::DumpWatch;
-use fathom_stats::live::LiveTick;
+use fathom_stats::live::{LiveDetails, LiveTick};
 use fathom_stats::report::RunReport;
 use fathom_sys::Errno;
 use fathom_sys::clock::{Clock, monotonic_ns};
@@ -40,6 +43,7 @@ use logs::LogWriter;
 use series::Series;
 pub use slices::SliceRule;
 use slices::SliceWatch;
+use std::os::fd::RawFd;
 use std::path::PathBuf;
 use std::time::Duration;
 use steady::SteadyGroup;
@@ -52,10 +56,40 @@ pub type RunWorker = fn(&WorkerContext<'_>);
 pub trait Observer {
     /// A line of a worker, or of the supervisor.
     fn message(&mut self, message: &Message);
-    /// A moment of the run; called every [`Options::tick`].
-    fn tick(&mut self, tick: &LiveTick);
+    /// A moment of the run; called every [`Options::tick`], with details where [`Options::live_view`] asks for them.
+    fn tick(&mut self, tick: &LiveTick, details: Option<&LiveDetails>);
     /// A report of the run so far: every [`Options::status_interval`], and on SIGUSR1.
     fn interim_report(&mut self, report: &RunReport);
+    /// Something happened to the terminal; only with [`Options::live_view`].
+    fn terminal(&mut self, _event: TerminalEvent) {}
+    /// The descriptor on which a user asks for things, as long as there is one.
+    fn input(&self) -> Option<RawFd> {
+        None
+    }
+    /// Takes what there is to read from [`input`](Observer::input); what the user asks of the run.
+    fn take_input(&mut self) -> Option<Request> {
+        None
+    }
+}
+
+/// What a user asks of a run while it goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Stop it, as Ctrl-C does.
+    Stop,
+}
+
+/// What happens to a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TerminalEvent {
+    /// It has another size.
+    Resized,
+    /// It belongs to others until [`Continued`](TerminalEvent::Continued): the program is about to be stopped.
+    Suspending,
+    /// The program goes on; others may have changed the terminal.
+    Continued,
+    /// A signal ends the program at once, without a report.
+    Ending,
 }
 
 /// How to supervise.
@@ -63,6 +97,9 @@ pub trait Observer {
 pub struct Options {
     /// Time between two ticks; `None` for no ticks.
     pub tick: Option<Duration>,
+    /// The observer shows the run on a whole terminal: it gets details with every tick, even while files are laid out, and
+    /// hears what happens to the terminal.
+    pub live_view: bool,
     /// Time between two reports of the run so far; with it, every report tells what was done in its interval.
     pub status_interval: Option<Duration>,
     /// Measure how idle the processors are.
@@ -158,6 +195,7 @@ struct Supervisor<'a, O> {
     tracked: Vec<Tracked>,
     disks: DiskWatch,
     live: live::LiveView,
+    details: Option<DetailWatch>,
     intervals: Option<IntervalWatch>,
     idle: Option<IdleProcess>,
     steady: Vec<SteadyGroup>,
@@ -189,7 +227,7 @@ pub fn run<O: Observer>(
 ) -> Result<Outcome, StartError> {
     let region = Region::for_plan(plan)?;
     let (sender, receiver) = message::channel()?;
-    let signals = SignalQueue::new(events::SIGNALS)?;
+    let signals = SignalQueue::new(&events::signals(options.live_view))?;
     let tracked = plan.workers.iter().map(|worker| Tracked::new(plan.job_of(worker))).collect();
     let mut supervisor = Supervisor {
         plan,
@@ -204,6 +242,7 @@ pub fn run<O: Observer>(
         tracked,
         disks: DiskWatch::default(),
         live: live::LiveView::default(),
+        details: options.live_view.then(|| DetailWatch::begin(plan.workers.len(), monotonic_ns())),
         intervals: None,
         idle: None,
         steady: steady::groups(plan),

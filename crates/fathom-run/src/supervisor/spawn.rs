@@ -11,7 +11,7 @@ use fathom_sys::process::{self, Fork};
 use fathom_sys::{Errno, signal};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::events::SIGNALS;
+use super::events::signals;
 
 impl<O: Observer> Supervisor<'_, O> {
     /// Looks at and lays out the files of all jobs, one after the other, in a process of its own. Returns when that is
@@ -126,7 +126,7 @@ pub(super) fn become_child() {
     for ignored in [libc::SIGINT, libc::SIGTERM, libc::SIGUSR1, libc::SIGXFSZ] {
         signal::ignore(ignored);
     }
-    signal::unblock(SIGNALS);
+    signal::unblock(&signals(true));
     // Whoever reads the program's output must see its end even if this process hangs.
     for stream in 0..=2 {
         process::detach_stream(stream);

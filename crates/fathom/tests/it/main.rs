@@ -39,6 +39,7 @@ mod invariants;
 mod killed;
 mod latency_target;
 mod ledgers;
+mod live;
 mod logs;
 mod priorities;
 mod profiles;

@@ -10,6 +10,7 @@ pub(crate) mod processes;
 pub(crate) mod program;
 pub(crate) mod recorded;
 pub(crate) mod shape;
+pub(crate) mod terminal;
 pub(crate) mod trace;
 
 /// Bytes of a kibibyte.

@@ -20,9 +20,13 @@ pub(crate) fn kill_tree(pid: u32) {
 
 /// True while a process exists and has not ended; one that has may still wait to be collected.
 pub(crate) fn runs(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = stat.rsplit_once(')').and_then(|(_, fields)| fields.split_whitespace().next());
-    state.is_some_and(|state| !matches!(state, "Z" | "X"))
+    state(pid).is_some_and(|state| !matches!(state, 'Z' | 'X'))
+}
+
+/// The state of a process, as a letter.
+pub(crate) fn state(pid: u32) -> Option<char> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.trim_start().chars().next()
 }
 
 /// All processes below `pid`, parents before their children.

@@ -1,0 +1,109 @@
+//! What is typed, from the bytes that a terminal sends.
+
+/// A key that means something to the view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// Stop the run.
+    Stop,
+    /// Hold the view, or let it go on.
+    Pause,
+    /// Show the keys, or hide them.
+    Help,
+    /// One job up.
+    Up,
+    /// One job down.
+    Down,
+    /// A screenful of jobs up.
+    PageUp,
+    /// A screenful of jobs down.
+    PageDown,
+}
+
+/// Puts bytes together to keys; a key may come in several pieces.
+#[derive(Debug, Default)]
+pub struct KeyReader {
+    /// The beginning of an escape sequence.
+    begun: Vec<u8>,
+}
+
+/// No escape sequence of a key is longer.
+const LONGEST_SEQUENCE: usize = 16;
+
+impl KeyReader {
+    /// The keys that these bytes complete. Other keys are left out.
+    pub fn read(&mut self, bytes: &[u8]) -> Vec<Key> {
+        bytes.iter().filter_map(|&byte| self.read_byte(byte)).collect()
+    }
+
+    fn read_byte(&mut self, byte: u8) -> Option<Key> {
+        if byte == 0x1b {
+            self.begun = vec![byte];
+            return None;
+        }
+        match self.begun[..] {
+            [] => return plain(byte),
+            // `ESC [` and, from keypads in application mode, `ESC O`; anything else after ESC is a key with Alt.
+            [_] if byte != b'[' && byte != b'O' => {
+                self.begun.clear();
+                return None;
+            }
+            _ => self.begun.push(byte),
+        }
+        let is_last = self.begun.len() > 2 && (0x40..=0x7e).contains(&byte);
+        if !is_last && self.begun.len() < LONGEST_SEQUENCE {
+            return None;
+        }
+        let sequence = std::mem::take(&mut self.begun);
+        match &sequence[2..] {
+            b"A" => Some(Key::Up),
+            b"B" => Some(Key::Down),
+            b"5~" => Some(Key::PageUp),
+            b"6~" => Some(Key::PageDown),
+            _ => None,
+        }
+    }
+}
+
+fn plain(byte: u8) -> Option<Key> {
+    match byte {
+        // Ctrl-C is a signal, but where somebody else has turned that off it arrives as a byte.
+        b'q' | b'Q' | 0x03 => Some(Key::Stop),
+        b'p' | b'P' => Some(Key::Pause),
+        b'?' => Some(Key::Help),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn keys_in_one_piece_and_in_several() {
+        let mut reader = KeyReader::default();
+        assert_eq!(reader.read(b"pq?x\x1b[A\x1bOB"), [Key::Pause, Key::Stop, Key::Help, Key::Up, Key::Down]);
+        assert_eq!(reader.read(b"\x1b"), []);
+        assert_eq!(reader.read(b"[6"), []);
+        assert_eq!(reader.read(b"~\x1b[5~"), [Key::PageDown, Key::PageUp]);
+    }
+
+    #[test]
+    fn other_keys_mean_nothing() {
+        let mut reader = KeyReader::default();
+        // F5, Ctrl-Up, Alt-q, a key after Escape.
+        assert_eq!(reader.read(b"\x1b[15~\x1b[1;5A\x1bq\x1b\x1b[A"), [Key::Up]);
+        assert_eq!(reader.read("ä€".as_bytes()), []);
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_do_not_matter(bytes in prop::collection::vec(any::<u8>(), 0..60), cut in 0usize..60) {
+            let (first, second) = bytes.split_at(cut.min(bytes.len()));
+            let mut pieces = KeyReader::default();
+            let mut keys = pieces.read(first);
+            keys.extend(pieces.read(second));
+            prop_assert_eq!(keys, KeyReader::default().read(&bytes));
+        }
+    }
+}

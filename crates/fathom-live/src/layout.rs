@@ -1,0 +1,149 @@
+//! How the rows of a screen are shared out: sections are served in the order of their worth, the rest is left out.
+
+use crate::state::State;
+
+/// A part of the screen, from top to bottom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Section {
+    /// Time and progress.
+    Header,
+    /// Bytes and I/Os per second.
+    Rates,
+    /// Percentiles of the completion latency.
+    Latency,
+    /// I/Os in flight.
+    Queue,
+    /// A row per job.
+    Jobs,
+    /// A row per block device.
+    Devices,
+    /// The last messages.
+    Messages,
+}
+
+/// The sections, from top to bottom.
+const SECTIONS: [Section; 7] = [
+    Section::Header,
+    Section::Rates,
+    Section::Latency,
+    Section::Queue,
+    Section::Jobs,
+    Section::Devices,
+    Section::Messages,
+];
+
+/// Jobs that are shown before other sections grow.
+const FIRST_JOBS: u16 = 4;
+/// Devices that are shown before charts grow.
+const FIRST_DEVICES: u16 = 8;
+/// Messages that are shown before charts grow.
+const FIRST_MESSAGES: u16 = 3;
+/// Charts do not grow above this many rows.
+const TALLEST_CHART: u16 = 8;
+
+/// The rows of each section, and whether sections have headings of their own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    rows: [u16; 7],
+    pub(crate) has_headings: bool,
+}
+
+impl Layout {
+    /// Shares out the rows of a screen.
+    pub(crate) fn of(state: &State, height: u16) -> Layout {
+        let wanted = Wanted::of(state);
+        let mut sharing = Sharing { layout: Layout { rows: [0; 7], has_headings: false }, left: height };
+        sharing.give(Section::Header, 1);
+        sharing.give(Section::Rates, wanted.rates);
+        sharing.give(Section::Jobs, 2);
+        sharing.give(Section::Latency, 1);
+        sharing.give(Section::Queue, 1);
+        sharing.give(Section::Devices, wanted.devices.min(1));
+        sharing.give(Section::Messages, wanted.messages.min(1));
+        sharing.give_some(Section::Jobs, wanted.jobs.min(FIRST_JOBS).saturating_sub(1));
+        if sharing.layout.rows[Section::Latency as usize] > 0 {
+            sharing.give(Section::Latency, 2);
+        }
+        sharing.give_headings();
+        sharing.give_some(Section::Devices, wanted.devices.clamp(1, FIRST_DEVICES) - 1);
+        sharing.give_some(Section::Messages, wanted.messages.clamp(1, FIRST_MESSAGES) - 1);
+        sharing.give_some(Section::Jobs, wanted.jobs.saturating_sub(FIRST_JOBS));
+        // Headings come when everything else is there, charts of one row among it.
+        for _ in 1..if sharing.layout.has_headings { TALLEST_CHART } else { 1 } {
+            sharing.give(Section::Rates, wanted.rates);
+            sharing.give(Section::Latency, 3);
+        }
+        sharing.give_some(Section::Devices, wanted.devices.saturating_sub(FIRST_DEVICES));
+        sharing.give_some(Section::Messages, wanted.messages.saturating_sub(FIRST_MESSAGES));
+        sharing.layout
+    }
+
+    /// Sections with rows, from top to bottom; a heading of its own is the first of a section's rows.
+    pub(crate) fn sections(&self) -> impl Iterator<Item = (Section, u16)> + '_ {
+        SECTIONS.into_iter().zip(self.rows).filter(|(_, rows)| *rows > 0)
+    }
+
+    /// Jobs that find room.
+    pub(crate) fn job_rows(&self) -> usize {
+        usize::from(self.rows[Section::Jobs as usize].saturating_sub(1))
+    }
+}
+
+/// Rows that the sections would like to have.
+struct Wanted {
+    rates: u16,
+    jobs: u16,
+    devices: u16,
+    messages: u16,
+}
+
+impl Wanted {
+    fn of(state: &State) -> Wanted {
+        let rows = |count: usize| u16::try_from(count).unwrap_or(u16::MAX);
+        Wanted {
+            rates: rows(state.rates.iter().filter(|rate| rate.has_values()).count()).max(1),
+            jobs: rows(state.details.jobs.len()),
+            devices: rows(state.details.disks.len()),
+            messages: rows(state.messages.len()),
+        }
+    }
+}
+
+/// Rows given away, and those that are left.
+struct Sharing {
+    layout: Layout,
+    left: u16,
+}
+
+impl Sharing {
+    /// Gives a section this many rows more, or none.
+    fn give(&mut self, section: Section, rows: u16) {
+        if rows <= self.left {
+            self.layout.rows[section as usize] += rows;
+            self.left -= rows;
+        }
+    }
+
+    /// Gives a section that is shown up to this many rows more.
+    fn give_some(&mut self, section: Section, rows: u16) {
+        if self.layout.rows[section as usize] > 0 {
+            self.give(section, rows.min(self.left));
+        }
+    }
+
+    /// Gives every section its heading, if all find room. The header needs none, and the titles of the columns are that of
+    /// the jobs.
+    fn give_headings(&mut self) {
+        let with_heading: Vec<usize> =
+            [Section::Rates, Section::Latency, Section::Queue, Section::Devices, Section::Messages]
+                .map(|section| section as usize)
+                .into_iter()
+                .filter(|&section| self.layout.rows[section] > 0)
+                .collect();
+        if with_heading.len() <= usize::from(self.left) {
+            self.left -= with_heading.len() as u16;
+            with_heading.iter().for_each(|&section| self.layout.rows[section] += 1);
+            self.layout.has_headings = true;
+        }
+    }
+}

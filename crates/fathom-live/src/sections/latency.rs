@@ -1,0 +1,43 @@
+//! Percentiles of the completion latency in the last interval, and how they went before.
+
+use super::{Charted, put_pieces};
+use crate::look::Look;
+use crate::state::{State, latency};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+const LABELS: [&str; 3] = ["p50", "p99", "p99.9"];
+
+pub(crate) fn heading() -> String {
+    "completion latency of each interval".to_owned()
+}
+
+pub(crate) fn draw(buffer: &mut Buffer, area: Rect, state: &State, look: Look) {
+    let values = state.percentiles();
+    if area.height < 3 {
+        let pieces: Vec<(String, Style)> = LABELS
+            .iter()
+            .zip(values)
+            .map(|(label, value)| format!("{label} {} ", latency(value)))
+            .enumerate()
+            // The last blank must not cost the last figure its place.
+            .map(|(place, text)| if place == 2 { text.trim_end().to_owned() } else { text })
+            .map(|text| (text, Style::new()))
+            .collect();
+        return put_pieces(buffer, area, &pieces, look);
+    }
+    let height = area.height / 3;
+    for (place, value) in values.into_iter().enumerate() {
+        let row = Rect { y: area.y + place as u16 * height, height, ..area };
+        Charted {
+            label: LABELS[place],
+            figure: latency(value),
+            second: String::new(),
+            history: &state.latencies[place],
+            style: look.latency(),
+            value: &|ns| latency(Some(ns)),
+        }
+        .draw(buffer, row, look);
+    }
+}

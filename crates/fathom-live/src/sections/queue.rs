@@ -1,0 +1,24 @@
+//! I/Os in flight, beside what the jobs ask for.
+
+use super::Charted;
+use crate::look::Look;
+use crate::state::{State, count};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+pub(crate) fn heading() -> String {
+    "I/Os in flight".to_owned()
+}
+
+pub(crate) fn draw(buffer: &mut Buffer, area: Rect, state: &State, look: Look) {
+    let (now, asked) = state.details.depth();
+    Charted {
+        label: "queue",
+        figure: count(now),
+        second: format!(" of {:<7}", count(asked)),
+        history: &state.in_flight,
+        style: look.bar(),
+        value: &count,
+    }
+    .draw(buffer, area, look);
+}

@@ -1,0 +1,40 @@
+//! Bytes and I/Os per second of every direction that moves data.
+
+use super::Charted;
+use crate::look::Look;
+use crate::state::{State, count};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
+
+pub(crate) fn heading(state: &State) -> String {
+    match state.details.interval_ns {
+        0 => "rates".to_owned(),
+        interval => format!("rates, a column is {:.1} s", interval as f64 / 1e9),
+    }
+}
+
+pub(crate) fn draw(buffer: &mut Buffer, area: Rect, state: &State, look: Look) {
+    let mut shown: Vec<usize> = (0..3).filter(|&direction| state.rates[direction].has_values()).collect();
+    if shown.is_empty() {
+        shown.push(0);
+    }
+    let height = area.height / shown.len() as u16;
+    for (place, &direction) in shown.iter().enumerate() {
+        let figures = state.details.jobs.iter();
+        let (bytes, ios) = figures.fold((0, 0), |(bytes, ios), job| {
+            (bytes + job.bytes_per_second[direction], ios + job.iops[direction])
+        });
+        let row = Rect { y: area.y + place as u16 * height, height, ..area };
+        Charted {
+            label: DIRECTIONS[direction],
+            figure: state.rate(bytes),
+            second: format!("{} IOPS", count(ios)),
+            history: &state.rates[direction],
+            style: look.direction(direction),
+            value: &|bytes| state.rate(bytes),
+        }
+        .draw(buffer, row, look);
+    }
+}

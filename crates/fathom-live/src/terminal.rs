@@ -1,0 +1,171 @@
+//! The terminal that a view is shown on: taken over, drawn on, and given back whatever happens.
+//!
+//! Keys that send signals go on doing so, so Ctrl-C and Ctrl-Z reach the program as ever. What is printed meanwhile goes to the
+//! screen that was there before, line by line, so nothing is lost however the program ends.
+
+use crate::keys::{Key, KeyReader};
+use crate::look::Look;
+use crate::view::View;
+use fathom_stats::live::{LiveDetails, LiveTick};
+use fathom_sys::Errno;
+use fathom_sys::terminal::{Mode, read_typed, size};
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::{Hide, Show};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::style::{ResetColor, SetAttribute, force_color_output};
+use ratatui::crossterm::terminal::{Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen};
+use ratatui::layout::Rect;
+use ratatui::{Terminal, TerminalOptions, Viewport};
+use std::io::{self, BufWriter, IsTerminal, Stdout};
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::Mutex;
+
+/// What a terminal has that does not know its size, such as a serial line.
+const SIZE_UNTOLD: (u16, u16) = (80, 24);
+/// Bytes of the largest usual screen, so that it is written at once.
+const SCREEN_BYTES: usize = 1 << 16;
+
+/// The terminal that is taken over, and its mode before.
+static TAKEN: Mutex<Option<(RawFd, Mode)>> = Mutex::new(None);
+
+/// Gives the terminal back if it is taken over: the screen that was there before, its cursor, its keys.
+pub fn restore() {
+    let taken = match TAKEN.try_lock() {
+        Ok(mut taken) => taken.take(),
+        Err(std::sync::TryLockError::Poisoned(poisoned)) => poisoned.into_inner().take(),
+        // Somebody is about to do it.
+        Err(std::sync::TryLockError::WouldBlock) => None,
+    };
+    if let Some((terminal, mode)) = taken {
+        // A terminal that is gone needs nothing.
+        let _ = execute!(io::stdout(), ResetColor, Show, LeaveAlternateScreen);
+        let _ = mode.apply(terminal);
+    }
+}
+
+/// A view on the terminal of standard output.
+pub struct LiveTerminal {
+    view: View,
+    screen: Screen,
+    /// Where keys come from: standard input, or the terminal of standard output when that is something else.
+    input: Option<RawFd>,
+    keys: KeyReader,
+}
+
+type Screen = Terminal<CrosstermBackend<BufWriter<Stdout>>>;
+
+impl LiveTerminal {
+    /// Takes the terminal over. Fails when standard output is none.
+    pub fn take_over(look: Look) -> Result<LiveTerminal, Errno> {
+        let stdout = io::stdout();
+        let stdin = io::stdin();
+        let input = if stdin.is_terminal() { stdin.as_raw_fd() } else { stdout.as_raw_fd() };
+        // Otherwise it depends on the environment, and only on part of what `Look` knows.
+        force_color_output(look.colours);
+        take(input)?;
+        let screen = screen(area())?;
+        let mut live =
+            LiveTerminal { view: View::new(look), screen, input: Some(input), keys: KeyReader::default() };
+        live.draw();
+        Ok(live)
+    }
+
+    /// Where keys come from; `None` once nobody can type any more.
+    pub fn input(&self) -> Option<RawFd> {
+        self.input
+    }
+
+    /// Reads what has been typed and does what it asks of the view; true when it asks to stop the run.
+    pub fn take_keys(&mut self) -> bool {
+        let mut bytes = [0; 64];
+        let Some(Ok(count)) = self.input.map(|input| read_typed(input, &mut bytes)) else {
+            self.input = None;
+            return false;
+        };
+        let keys = self.keys.read(&bytes[..count]);
+        if keys.is_empty() {
+            return false;
+        }
+        let height = area().height;
+        keys.iter().for_each(|&key| self.view.press(key, height));
+        self.draw();
+        keys.contains(&Key::Stop)
+    }
+
+    /// Shows the figures of a new moment.
+    pub fn advance(&mut self, tick: &LiveTick, details: &LiveDetails) {
+        self.view.advance(tick, details);
+        self.draw();
+    }
+
+    /// Shows a message, and runs `print`, which writes it, on the screen that was there before.
+    pub fn message(&mut self, text: &str, print: impl FnOnce()) {
+        self.view.add_message(text);
+        self.aside(print);
+    }
+
+    /// Runs `print` on the screen that was there before.
+    pub fn aside(&mut self, print: impl FnOnce()) {
+        let _ = execute!(io::stdout(), ResetColor, LeaveAlternateScreen);
+        print();
+        let _ = execute!(io::stdout(), EnterAlternateScreen);
+        self.redraw();
+    }
+
+    /// The terminal has another size, or somebody has written on it: begins anew.
+    pub fn redraw(&mut self) {
+        if let Ok(screen) = screen(area()) {
+            self.screen = screen;
+        }
+        self.draw();
+    }
+
+    /// Takes the terminal over again after [`restore`], or after the program was stopped.
+    pub fn resume(&mut self) {
+        if let Some(input) = self.input {
+            // Without single keys the view still shows.
+            let _ = take(input);
+        }
+        self.redraw();
+    }
+
+    /// Draws what has changed.
+    fn draw(&mut self) {
+        let view = &self.view;
+        // What cannot be written, the next moment may.
+        let _ = self.screen.draw(|frame| view.draw(frame.buffer_mut()));
+    }
+}
+
+impl Drop for LiveTerminal {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+/// Changes to a screen of its own, without cursor, and to single keys.
+fn take(input: RawFd) -> Result<(), Errno> {
+    let mut taken = TAKEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let before = match &*taken {
+        Some((_, mode)) => mode.clone(),
+        None => Mode::of(input)?,
+    };
+    let single_keys = before.with_single_keys();
+    *taken = Some((input, before));
+    single_keys.apply(input)?;
+    execute!(io::stdout(), EnterAlternateScreen, Hide).map_err(Errno::from)
+}
+
+/// All of the terminal.
+fn area() -> Rect {
+    let (width, height) = size(io::stdout().as_raw_fd()).unwrap_or(SIZE_UNTOLD);
+    Rect::new(0, 0, width, height)
+}
+
+/// An empty screen of this size. The size is fixed, because a screen that asks for it itself may start processes to do so.
+fn screen(area: Rect) -> Result<Screen, Errno> {
+    execute!(io::stdout(), SetAttribute(ratatui::crossterm::style::Attribute::Reset), Clear(ClearType::All))
+        .map_err(Errno::from)?;
+    let backend = CrosstermBackend::new(BufWriter::with_capacity(SCREEN_BYTES, io::stdout()));
+    Terminal::with_options(backend, TerminalOptions { viewport: Viewport::Fixed(area) }).map_err(Errno::from)
+}

@@ -1,0 +1,34 @@
+//! A run that is shown on a whole terminal: what the user types, and the signals by which a terminal tells of itself.
+
+use super::{Observer, Request, Supervisor, TerminalEvent};
+use fathom_sys::signal;
+
+/// Signals that the supervisor takes while a terminal is in use. All of them would otherwise leave it as it is.
+pub(super) const SIGNALS: &[i32] =
+    &[libc::SIGWINCH, libc::SIGTSTP, libc::SIGCONT, libc::SIGQUIT, libc::SIGHUP];
+
+impl<O: Observer> Supervisor<'_, O> {
+    /// Does what the user has asked for.
+    pub(super) fn take_requests(&mut self) {
+        if let Some(Request::Stop) = self.observer.take_input() {
+            self.end_by_signal(libc::SIGINT);
+        }
+    }
+
+    /// Tells the observer what one of [`SIGNALS`] means, and lets the signal have its effect.
+    pub(super) fn handle_terminal_signal(&mut self, signal: i32) {
+        match signal {
+            libc::SIGWINCH => self.observer.terminal(TerminalEvent::Resized),
+            libc::SIGTSTP => {
+                self.observer.terminal(TerminalEvent::Suspending);
+                signal::stop_here();
+            }
+            libc::SIGCONT => self.observer.terminal(TerminalEvent::Continued),
+            libc::SIGQUIT | libc::SIGHUP => {
+                self.observer.terminal(TerminalEvent::Ending);
+                signal::die_of(signal);
+            }
+            _ => {}
+        }
+    }
+}
