@@ -5,10 +5,13 @@
 //! implements; commands that look at results read them with `fathom-results`.
 
 #![forbid(unsafe_code)]
+mod bars;
+mod compare;
 mod evidence;
 mod explain;
 mod figures;
 mod job_text;
+mod measures;
 mod quick;
 mod runner;
 mod table;
@@ -36,7 +39,7 @@ pub struct Command {
 }
 
 /// Every command, in the order in which people need them.
-pub const COMMANDS: &[Command] = &[quick::COMMAND, explain::COMMAND];
+pub const COMMANDS: &[Command] = &[quick::COMMAND, compare::COMMAND, explain::COMMAND];
 
 /// The command of this name.
 pub fn by_name(word: &str) -> Option<&'static Command> {

@@ -13,6 +13,7 @@ mod support;
 mod bad_input;
 mod clients;
 mod company;
+mod compare;
 mod crash_consistency;
 mod effects_calls;
 mod effects_content;

@@ -1,0 +1,56 @@
+//! Charts of bars for the terminal, in blocks or in plain letters.
+
+/// What bars are drawn with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ink {
+    /// Blocks of Unicode.
+    Blocks,
+    /// ASCII, for terminals that can do no more.
+    Letters,
+}
+
+impl Ink {
+    /// Letters where `NO_COLOR` or `TERM=dumb` ask for plain output.
+    pub(crate) fn of_environment() -> Ink {
+        let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        match is_set("NO_COLOR") || std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
+            true => Ink::Letters,
+            false => Ink::Blocks,
+        }
+    }
+
+    /// What both sides have, what only the first has, and what only the second has.
+    pub(crate) fn overlay(self) -> [char; 3] {
+        match self {
+            Ink::Blocks => ['█', '▒', '░'],
+            Ink::Letters => ['#', 'a', 'b'],
+        }
+    }
+
+    /// A bar of `share` (0 to 1) of `width` places. Blocks go by eighths of a place.
+    #[cfg_attr(not(test), expect(dead_code, reason = "sweeps draw with it"))]
+    pub(crate) fn bar(self, share: f64, width: usize) -> String {
+        const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+        let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
+        match self {
+            Ink::Letters => "#".repeat((share * width as f64).round() as usize),
+            Ink::Blocks => {
+                let eighths = (share * width as f64 * 8.0).round() as usize;
+                "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_are_as_long_as_their_share() {
+        assert_eq!(Ink::Letters.bar(0.5, 10), "#####");
+        assert_eq!(Ink::Blocks.bar(0.5625, 2), "█▏");
+        assert_eq!(Ink::Blocks.bar(7.0, 2), "██");
+        assert_eq!(Ink::Blocks.bar(f64::NAN, 2), "");
+    }
+}

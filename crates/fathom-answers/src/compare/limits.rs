@@ -1,0 +1,244 @@
+//! `--fail-if`: what must not happen, for scripts.
+
+use super::matching::{Matched, Pair};
+use crate::measures::figure::{Figure, FigureOf};
+use crate::measures::{Comparison, Verdict};
+use fathom_tools::Failure;
+
+/// A condition such as `JOB:read.p99 > +5%`.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Limit {
+    /// As written.
+    text: String,
+    job: Option<String>,
+    /// The figure, perhaps of one direction.
+    pub(super) figure: FigureOf,
+    is_above: bool,
+    bound: Bound,
+}
+
+/// What a figure is held against.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Bound {
+    /// Change from A to B in percent.
+    Change(f64),
+    /// Value in B, in the figure's own unit.
+    Value(f64),
+}
+
+/// What became of a limit for a job and direction.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Outcome {
+    /// The limit as written.
+    pub(super) limit: String,
+    /// The job and direction.
+    pub(super) title: String,
+    /// How it stands.
+    pub(super) state: State,
+    /// What was found.
+    pub(super) found: String,
+}
+
+/// Whether a limit is met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// It is so.
+    Met,
+    /// It is not so.
+    NotMet,
+    /// The figure is beyond the bound, but that may be chance.
+    MayBeChance,
+    /// The figure is beyond the bound, and these results cannot tell whether that is chance.
+    Undecided,
+}
+
+impl Outcome {
+    pub(super) fn is_met(&self) -> bool {
+        self.state == State::Met
+    }
+
+    /// One line for people.
+    pub(super) fn line(&self) -> String {
+        let Outcome { limit, title, found, .. } = self;
+        match self.state {
+            State::Met => format!("FAILED {limit}: {title}: {found}"),
+            State::NotMet => format!("passed {limit}: {title}: {found}"),
+            State::MayBeChance => format!("passed {limit}: {title}: {found}, but that may be chance"),
+            State::Undecided => format!(
+                "undecided {limit}: {title}: {found}, and these results do not tell whether that is chance; compare \
+                 repeated runs, or count it with --strict"
+            ),
+        }
+    }
+
+    /// The state as a word, for programs.
+    pub(super) fn word(&self) -> &'static str {
+        match self.state {
+            State::Met => "met",
+            State::NotMet => "not met",
+            State::MayBeChance => "may be chance",
+            State::Undecided => "undecided",
+        }
+    }
+}
+
+impl Limit {
+    /// From the text of the option.
+    pub(super) fn parse(text: &str) -> Result<Limit, Failure> {
+        let wrong = |what: String| {
+            Failure::new(format!(
+                "--fail-if: `{text}`: {what}; write for example 'p99 > +5%' or 'JOB:read.bw < 100MiB/s'"
+            ))
+        };
+        let at = text.rfind(['>', '<']).ok_or_else(|| wrong("there is no > or < in it".to_owned()))?;
+        let (name, rest) = text.split_at(at);
+        let is_above = rest.starts_with('>');
+        let (job, name) = match name.trim().rsplit_once(':') {
+            Some((job, name)) => (Some(job.trim().to_owned()), name.trim()),
+            None => (None, name.trim()),
+        };
+        let figure = FigureOf::parse(name).map_err(|failure| wrong(failure.to_string()))?;
+        let value = rest[1..].trim();
+        let bound = match value.strip_suffix('%') {
+            Some(percent) => number(percent.trim()).map(Bound::Change),
+            None => absolute(figure.figure, value).map(Bound::Value),
+        };
+        let bound = bound.ok_or_else(|| {
+            wrong(format!("`{value}` is neither a change in percent nor a value in {}", units(figure.figure)))
+        })?;
+        Ok(Limit { text: text.to_owned(), job, figure, is_above, bound })
+    }
+
+    fn concerns(&self, pair: &Pair, comparison: &Comparison) -> bool {
+        let is_job = self.job.as_ref().is_none_or(|job| *job == pair.name || *job == pair.job);
+        let is_direction = self.figure.direction.is_none() || self.figure.direction == pair.direction;
+        is_job && is_direction && self.figure.figure == comparison.figure
+    }
+
+    fn is_beyond(&self, value: f64, bound: f64) -> bool {
+        if self.is_above { value > bound } else { value < bound }
+    }
+
+    fn outcome(&self, pair: &Pair, comparison: &Comparison, is_strict: bool) -> Outcome {
+        let (state, found) = match self.bound {
+            Bound::Change(bound) => self.of_change(bound, comparison, is_strict),
+            Bound::Value(bound) => self.of_value(bound, comparison, is_strict),
+        };
+        Outcome { limit: self.text.clone(), title: pair.title(), state, found }
+    }
+
+    fn of_change(&self, bound: f64, comparison: &Comparison, is_strict: bool) -> (State, String) {
+        let Some(ratio) = comparison.best_ratio() else {
+            return (State::Undecided, "A has nothing to take a percentage of".to_owned());
+        };
+        let change = (ratio - 1.0) * 100.0;
+        let state = match comparison.verdict() {
+            _ if !self.is_beyond(change, bound) => State::NotMet,
+            Verdict::Better | Verdict::Worse => State::Met,
+            _ if is_strict => State::Met,
+            Verdict::NotDistinguishable => State::MayBeChance,
+            Verdict::Unknown => State::Undecided,
+        };
+        (state, super::output::change(comparison))
+    }
+
+    /// Where a value has no interval it stands for itself.
+    fn of_value(&self, bound: f64, comparison: &Comparison, is_strict: bool) -> (State, String) {
+        let b = comparison.b;
+        let is_all_beyond = b.interval.is_none_or(|interval| {
+            self.is_beyond(interval.low, bound) && self.is_beyond(interval.high, bound)
+        });
+        let state = match self.is_beyond(b.median, bound) {
+            false => State::NotMet,
+            true if is_strict || is_all_beyond => State::Met,
+            true => State::MayBeChance,
+        };
+        (state, comparison.figure.text(b.median))
+    }
+}
+
+/// Checks all limits; one that concerns nothing is a mistake.
+pub(super) fn check(limits: &[Limit], matched: &Matched, is_strict: bool) -> Result<Vec<Outcome>, Failure> {
+    let mut outcomes = Vec::new();
+    for limit in limits {
+        let before = outcomes.len();
+        for pair in &matched.pairs {
+            let own = pair.comparisons.iter().filter(|comparison| limit.concerns(pair, comparison));
+            outcomes.extend(own.map(|comparison| limit.outcome(pair, comparison, is_strict)));
+        }
+        if outcomes.len() == before {
+            let titles: Vec<String> = matched.pairs.iter().map(Pair::title).collect();
+            return Err(Failure::new(format!(
+                "--fail-if: `{}`: neither result tells this figure for any job and direction; both have {}; percentiles \
+                 need a result that lists them, or JSON+",
+                limit.text,
+                titles.join("; ")
+            )));
+        }
+    }
+    Ok(outcomes)
+}
+
+fn number(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+fn units(figure: Figure) -> &'static str {
+    match figure {
+        Figure::Bandwidth => "B/s, KiB/s, MiB/s, GiB/s, kB/s, MB/s or GB/s",
+        Figure::Iops => "I/Os per second (with k or M)",
+        _ => "ns, us, ms or s",
+    }
+}
+
+/// A value with its unit in what the figure is kept in.
+fn absolute(figure: Figure, text: &str) -> Option<f64> {
+    let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(text.len());
+    let (digits, unit) = text.split_at(end);
+    let factor = match (figure, unit.trim()) {
+        (Figure::Bandwidth, unit) => match unit.strip_suffix("/s")? {
+            "B" => 1.0,
+            "KiB" => 1024.0,
+            "MiB" => 1_048_576.0,
+            "GiB" => 1_073_741_824.0,
+            "kB" => 1e3,
+            "MB" => 1e6,
+            "GB" => 1e9,
+            _ => return None,
+        },
+        (Figure::Iops, "") => 1.0,
+        (Figure::Iops, "k") => 1e3,
+        (Figure::Iops, "M") => 1e6,
+        (Figure::Iops, _) => return None,
+        (_, "ns") => 1.0,
+        (_, "us" | "µs") => 1e3,
+        (_, "ms") => 1e6,
+        (_, "s") => 1e9,
+        _ => return None,
+    };
+    Some(number(digits)? * factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_are_read() {
+        let limit = Limit::parse("my job:read.p99.9 > +5%").expect("reads");
+        assert_eq!((limit.job.as_deref(), limit.is_above), (Some("my job"), true));
+        assert_eq!(limit.bound, Bound::Change(5.0));
+        assert_eq!(limit.figure, FigureOf { direction: Some("read"), figure: Figure::Percentile(99.9) });
+        assert_eq!(Limit::parse("bw<-3 %").map(|limit| limit.bound).ok(), Some(Bound::Change(-3.0)));
+        assert_eq!(Limit::parse("p99 > 2ms").map(|limit| limit.bound).ok(), Some(Bound::Value(2e6)));
+        assert_eq!(
+            Limit::parse("bw < 1.5 GiB/s").map(|limit| limit.bound).ok(),
+            Some(Bound::Value(1.5 * 1073741824.0))
+        );
+        assert_eq!(Limit::parse("write-iops < 20k").map(|limit| limit.bound).ok(), Some(Bound::Value(2e4)));
+        for wrong in ["p99", "p99 > ", "p99 > 5", "iops < 2ms", "speed > 5%", "p99 > x%", "bw < 100", "> 5%"]
+        {
+            assert!(Limit::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

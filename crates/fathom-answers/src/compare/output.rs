@@ -1,0 +1,287 @@
+//! A comparison in words, tables, CSV and JSON.
+
+use super::chart;
+use super::input::Side;
+use super::limits::Outcome;
+use super::matching::{Matched, Pair};
+use crate::bars::Ink;
+use crate::measures::Comparison;
+use crate::measures::comparison::Summary;
+use crate::table::{Align, Table};
+use serde_json::{Value as Json, json};
+
+/// All that is known.
+pub(super) struct Report {
+    pub(super) a: Side,
+    pub(super) b: Side,
+    pub(super) matched: Matched,
+    /// What makes the results hard to compare.
+    pub(super) warnings: Vec<String>,
+    /// What became of the limits.
+    pub(super) outcomes: Vec<Outcome>,
+    /// What distributions are drawn with; `None` to leave them out.
+    pub(super) ink: Option<Ink>,
+}
+
+/// The difference in percent with its interval: `+6.9 % (+4.1, +9.8)`.
+pub(super) fn change(comparison: &Comparison) -> String {
+    let percent = |ratio: f64| {
+        let change = (ratio - 1.0) * 100.0;
+        let decimals = if change.abs() < 99.95 { 1 } else { 0 };
+        // No minus before a zero.
+        let text = format!("{change:+.decimals$}");
+        if text == "-0.0" { "+0.0".to_owned() } else { text }
+    };
+    match (comparison.ratio, comparison.plain_ratio) {
+        (Some(ratio), _) => {
+            let (low, high) = (percent(ratio.interval.low), percent(ratio.interval.high));
+            format!("{} % ({low}, {high})", percent(ratio.value))
+        }
+        (None, Some(ratio)) => format!("{} %", percent(ratio)),
+        (None, None) => "-".to_owned(),
+    }
+}
+
+fn effect(comparison: &Comparison) -> String {
+    comparison.hedges_g.map_or_else(|| "-".to_owned(), |g| format!("{g:+.1}"))
+}
+
+impl Report {
+    /// For people, at most 80 places wide.
+    pub(super) fn text(&self) -> String {
+        let mut text = self.heading();
+        for warning in &self.warnings {
+            text.push_str(&wrapped(&format!("warning: {warning}"), 9));
+        }
+        for pair in &self.matched.pairs {
+            let left = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
+            let headings = ["", "A", "B", "B against A", ""];
+            let columns: Vec<(&str, Align)> = headings.into_iter().zip(left).collect();
+            let mut table = Table::new(&columns);
+            for comparison in &pair.comparisons {
+                table.row(row(comparison));
+            }
+            text.push_str(&format!("\n{}\n{}", pair.title(), table.text(2)));
+            if let (Some(ink), Some(histograms)) = (self.ink, &pair.histograms) {
+                text.push('\n');
+                text.push_str(&chart::overlay(histograms, ink));
+            }
+        }
+        text.push('\n');
+        for note in self.notes() {
+            text.push_str(&wrapped(&note, 0));
+        }
+        for outcome in &self.outcomes {
+            text.push_str(&wrapped(&outcome.line(), 2));
+        }
+        text
+    }
+
+    /// The lines that say what became of the limits.
+    pub(super) fn outcome_lines(&self) -> String {
+        self.outcomes.iter().map(|outcome| outcome.line() + "\n").collect()
+    }
+
+    /// One table, with the warnings before it.
+    pub(super) fn markdown(&self) -> String {
+        let mut text: String = self.warnings.iter().map(|warning| format!("> {warning}\n>\n")).collect();
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        let mut table = Table::new(&[
+            ("Job", Align::Left),
+            ("Figure", Align::Left),
+            ("A", Align::Right),
+            ("B", Align::Right),
+            ("B against A", Align::Right),
+            ("Effect (g)", Align::Right),
+            ("", Align::Left),
+        ]);
+        for pair in &self.matched.pairs {
+            for comparison in &pair.comparisons {
+                let mut cells = row(comparison);
+                cells.insert(0, pair.title());
+                cells.pop();
+                cells.extend([effect(comparison), comparison.words().to_owned()]);
+                table.row(cells);
+            }
+        }
+        text.push_str(&table.markdown());
+        for note in self.notes() {
+            text.push_str(&format!("\n{note}\n"));
+        }
+        text
+    }
+
+    /// A line per job, direction and figure; empty fields where there is no such value.
+    pub(super) fn csv(&self) -> String {
+        const HEADINGS: [&str; 19] = [
+            "job",
+            "direction",
+            "figure",
+            "unit",
+            "a_runs",
+            "a_median",
+            "a_low",
+            "a_high",
+            "b_runs",
+            "b_median",
+            "b_low",
+            "b_high",
+            "change_percent",
+            "change_low",
+            "change_high",
+            "hedges_g",
+            "cliffs_delta",
+            "rank_p",
+            "verdict",
+        ];
+        let mut table = Table::new(&HEADINGS.map(|heading| (heading, Align::Left)));
+        for pair in &self.matched.pairs {
+            for comparison in &pair.comparisons {
+                let object = figure_json(pair, comparison);
+                let field = |name: &str| match &object[name] {
+                    Json::Null => String::new(),
+                    Json::String(text) => text.clone(),
+                    other => other.to_string(),
+                };
+                table.row(HEADINGS.iter().map(|name| field(name)).collect());
+            }
+        }
+        table.csv()
+    }
+
+    /// Everything.
+    pub(super) fn json(&self) -> String {
+        let comparisons =
+            self.matched.pairs.iter().flat_map(|pair| {
+                pair.comparisons.iter().map(move |comparison| figure_json(pair, comparison))
+            });
+        let outcomes = self.outcomes.iter().map(|outcome| {
+            json!({"limit": outcome.limit, "job": outcome.title, "outcome": outcome.word(), "found": outcome.found})
+        });
+        let document = json!({
+            "a": self.a.sources(),
+            "b": self.b.sources(),
+            "warnings": self.warnings,
+            "only_in_a": self.matched.only_a,
+            "only_in_b": self.matched.only_b,
+            "comparisons": comparisons.collect::<Vec<Json>>(),
+            "fail_if": outcomes.collect::<Vec<Json>>(),
+            "notes": self.notes(),
+        });
+        format!("{document:#}\n")
+    }
+
+    fn heading(&self) -> String {
+        let side = |letter: char, side: &Side| {
+            let runs = match side.runs.len() {
+                1 => "1 run".to_owned(),
+                count => format!("{count} runs"),
+            };
+            wrapped(&format!("{letter}: {runs}: {}", side.sources().join(", ")), 3)
+        };
+        let only = |letter: char, names: &[String]| match names {
+            [] => String::new(),
+            names => wrapped(&format!("only in {letter}: {}", names.join("; ")), 3),
+        };
+        side('A', &self.a)
+            + &side('B', &self.b)
+            + &only('A', &self.matched.only_a)
+            + &only('B', &self.matched.only_b)
+    }
+
+    /// What the figures mean.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let all = || self.matched.pairs.iter().flat_map(|pair| &pair.comparisons);
+        let is_single = |comparison: &Comparison| comparison.a.runs == 1 && comparison.b.runs == 1;
+        let is_mixed = |comparison: &Comparison| (comparison.a.runs == 1) != (comparison.b.runs == 1);
+        if all().any(is_single) {
+            notes.push(
+                "One run of each: the intervals (95 %) come from what happened within the runs. They say nothing about how \
+                 far the next run may be away; repeat the runs to know that."
+                    .to_owned(),
+            );
+        }
+        if all().any(is_mixed) {
+            notes.push("One run against several: it is taken to scatter as they do.".to_owned());
+        }
+        if all().any(|comparison| comparison.a.runs > 1 || comparison.b.runs > 1) {
+            notes.push("Medians of the runs; intervals of the difference of 95 %.".to_owned());
+        }
+        if self.matched.pairs.iter().any(|pair| pair.supposes_independence) {
+            notes.push(
+                "A result tells too little of the course of its run: intervals of percentiles take each I/O for a measurement of its own, and \
+                 are too narrow if slow I/Os came in bursts."
+                    .to_owned(),
+            );
+        }
+        notes
+    }
+}
+
+/// Figure, A, B, change, verdict.
+fn row(comparison: &Comparison) -> Vec<String> {
+    let figure = comparison.figure;
+    let effect =
+        comparison.hedges_g.filter(|_| comparison.ratio.is_some_and(|ratio| ratio.is_distinguishable()));
+    let verdict = match effect {
+        Some(g) => format!("{} (g {g:+.1})", comparison.words()),
+        None => comparison.words().to_owned(),
+    };
+    vec![
+        figure.heading(),
+        figure.text(comparison.a.median),
+        figure.text(comparison.b.median),
+        change(comparison),
+        verdict,
+    ]
+}
+
+fn figure_json(pair: &Pair, comparison: &Comparison) -> Json {
+    let end = |summary: Summary, high: bool| {
+        summary.interval.map(|interval| if high { interval.high } else { interval.low })
+    };
+    let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+    let (a, b) = (comparison.a, comparison.b);
+    json!({
+        "job": pair.job,
+        "direction": pair.direction,
+        "figure": comparison.figure.heading(),
+        "unit": comparison.figure.unit(),
+        "a_runs": a.runs,
+        "a_median": a.median,
+        "a_low": end(a, false),
+        "a_high": end(a, true),
+        "b_runs": b.runs,
+        "b_median": b.median,
+        "b_low": end(b, false),
+        "b_high": end(b, true),
+        "change_percent": comparison.best_ratio().map(percent),
+        "change_low": comparison.ratio.map(|ratio| percent(ratio.interval.low)),
+        "change_high": comparison.ratio.map(|ratio| percent(ratio.interval.high)),
+        "hedges_g": comparison.hedges_g,
+        "cliffs_delta": comparison.cliffs_delta,
+        "rank_p": comparison.rank_p,
+        "verdict": comparison.words(),
+    })
+}
+
+/// Lines of at most 80 places; those after the first are indented.
+fn wrapped(text: &str, indent: usize) -> String {
+    const WIDTH: usize = 80;
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let used = lines.last().map_or(0, |line| line.chars().count());
+        if used > 0 && used + 1 + word.chars().count() > WIDTH {
+            lines.push(" ".repeat(indent) + word);
+        } else if let Some(line) = lines.last_mut() {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines.join("\n") + "\n"
+}

@@ -1,0 +1,200 @@
+//! What makes two results hard to compare: other jobs, other machines, other storage, the page cache, errors.
+
+use super::input::{Run, Side};
+use crate::figures;
+use crate::measures::workload::{Workload, workloads};
+use fathom_results::RunResult;
+use std::collections::BTreeSet;
+
+/// One sentence each.
+pub(super) fn warnings(a: &Side, b: &Side) -> Vec<String> {
+    let mut found = Vec::new();
+    if let (Some(first), Some(second)) = (a.runs.first(), b.runs.first()) {
+        found.extend(programs(&first.result, &second.result));
+        found.extend(machines(&first.result, &second.result));
+        found.extend(storage(&first.result, &second.result));
+    }
+    let (jobs_a, jobs_b) = (jobs(a), jobs(b));
+    for (name, one) in &jobs_a {
+        if let Some((_, other)) = jobs_b.iter().find(|(other, _)| other == name) {
+            found.extend(options(name, one, other));
+            found.extend(durations(name, one, other));
+        }
+    }
+    for (side, letter) in [(a, 'A'), (b, 'B')] {
+        found.extend(within_side(side, letter));
+        found.extend(side.runs.iter().flat_map(errors));
+    }
+    found.extend(cache(a, b));
+    let mut seen = BTreeSet::new();
+    found.retain(|warning| seen.insert(warning.clone()));
+    found
+}
+
+/// The jobs of a side as its first run had them.
+fn jobs(side: &Side) -> Vec<(String, Workload)> {
+    let mut found: Vec<(String, Workload)> = Vec::new();
+    for run in &side.runs {
+        for workload in workloads(&run.result) {
+            let name = match run.cell.is_empty() {
+                true => workload.name.clone(),
+                false => format!("{} [{}]", workload.name, run.cell),
+            };
+            if !found.iter().any(|(known, _)| *known == name) {
+                found.push((name, workload));
+            }
+        }
+    }
+    found
+}
+
+fn programs(a: &RunResult, b: &RunResult) -> Option<String> {
+    let program = |run: &RunResult| match run.is_of_fathom() {
+        true => format!("fathom ({})", run.version),
+        false => run.version.clone(),
+    };
+    let (one, other) = (program(a), program(b));
+    (one != other).then(|| format!("different programs: A was measured by {one}, B by {other}"))
+}
+
+fn machines(a: &RunResult, b: &RunResult) -> Vec<String> {
+    let (Some(one), Some(other)) = (&a.host, &b.host) else { return Vec::new() };
+    let gigabytes = |bytes: u64| figures::size(bytes);
+    let pairs = [
+        ("machine", one.name.clone(), other.name.clone()),
+        ("kernel", one.kernel.clone(), other.kernel.clone()),
+        ("processor", one.processor.clone(), other.processor.clone()),
+        ("number of processors", one.processors.to_string(), other.processors.to_string()),
+        ("memory", gigabytes(one.memory_bytes), gigabytes(other.memory_bytes)),
+    ];
+    let differs = |(what, one, other): (&str, String, String)| {
+        (one != other).then(|| format!("different {what}: {one} in A, {other} in B"))
+    };
+    pairs.into_iter().filter_map(differs).collect()
+}
+
+fn storage(a: &RunResult, b: &RunResult) -> Vec<String> {
+    let (Some(one), Some(other)) = (&a.host, &b.host) else {
+        let names = |run: &RunResult| run.disk_util.iter().map(|disk| disk.name.clone()).collect::<Vec<_>>();
+        return differs("devices", &names(a), &names(b)).into_iter().collect();
+    };
+    let device = |device: &fathom_results::model::DeviceReport| {
+        let model = if device.model.is_empty() { "" } else { " " };
+        let size = figures::size(device.size_bytes);
+        format!(
+            "{}{model}{} ({size}, scheduler {}, cache {})",
+            device.name, device.model, device.scheduler, device.write_cache
+        )
+    };
+    let file_system =
+        |system: &fathom_results::model::FileSystemReport| format!("{} ({})", system.kind, system.options);
+    let devices = [one, other].map(|host| host.devices.iter().map(device).collect::<Vec<_>>());
+    let systems = [one, other].map(|host| host.file_systems.iter().map(file_system).collect::<Vec<_>>());
+    let pairs = [("devices", devices), ("file systems", systems)];
+    pairs.iter().filter_map(|(what, [one, other])| differs(what, one, other)).collect()
+}
+
+fn differs(what: &str, one: &[String], other: &[String]) -> Option<String> {
+    let list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    (one != other).then(|| format!("different {what}: {} in A, {} in B", list(one), list(other)))
+}
+
+/// Options that are not the same, with their values.
+fn options(name: &str, one: &Workload, other: &Workload) -> Option<String> {
+    let names: BTreeSet<&String> = one.options.iter().chain(&other.options).map(|(name, _)| name).collect();
+    let value = |workload: &Workload, name: &str| {
+        let found = workload.options.iter().find(|(own, _)| own == name);
+        found.map_or(
+            "not set".to_owned(),
+            |(_, value)| if value.is_empty() { "set".to_owned() } else { value.clone() },
+        )
+    };
+    let different: Vec<String> = names
+        .into_iter()
+        .map(|name| (name, value(one, name), value(other, name)))
+        .filter(|(_, one, other)| one != other)
+        .map(|(name, one, other)| format!("{name} ({one} in A, {other} in B)"))
+        .collect();
+    (!different.is_empty()).then(|| format!("job {name} had other options: {}", different.join(", ")))
+}
+
+/// Runs that did not end with their work but took another time.
+fn durations(name: &str, one: &Workload, other: &Workload) -> Option<String> {
+    let (one, other) = (one.traffic(None)?, other.traffic(None)?);
+    let far = |one: u64, other: u64| one.abs_diff(other) as f64 > 0.1 * one.max(other) as f64;
+    // The same work in less time is what a faster device does.
+    let is_other = far(one.runtime_ms, other.runtime_ms) && far(one.io_bytes, other.io_bytes);
+    let seconds = |ms: u64| format!("{} s", figures::three_figures(ms as f64 / 1e3));
+    is_other.then(|| {
+        format!(
+            "job {name} ran for {} in A and for {} in B",
+            seconds(one.runtime_ms),
+            seconds(other.runtime_ms)
+        )
+    })
+}
+
+/// Runs of one side that do not repeat the same jobs.
+fn within_side(side: &Side, letter: char) -> Vec<String> {
+    let mut found = Vec::new();
+    for (name, first) in jobs(side) {
+        let of_job = |run: &Run| {
+            let own = workloads(&run.result).into_iter().find(|own| match run.cell.is_empty() {
+                true => own.name == name,
+                false => format!("{} [{}]", own.name, run.cell) == name,
+            });
+            own.filter(|own| own.options != first.options).map(|_| run.result.source.clone())
+        };
+        if let Some(source) = side.runs.iter().find_map(of_job) {
+            found.push(format!(
+                "the runs of {letter} do not repeat the same job {name}: its options are others in {source}"
+            ));
+        }
+    }
+    found
+}
+
+fn errors(run: &Run) -> Vec<String> {
+    let failed = workloads(&run.result).into_iter().filter_map(|job| Some((job.name, job.error?)));
+    failed
+        .map(|(name, error)| format!("{}: job {name} ended early with error {error}", run.result.source))
+        .collect()
+}
+
+/// Share of what was read that came from the devices; `None` where it cannot be told.
+fn device_share(run: &RunResult) -> Option<f64> {
+    let asked: u64 = run.jobs.iter().map(|job| job.read.io_bytes).sum();
+    let sectors: u64 = run.disk_util.iter().map(|disk| disk.read_sectors).sum();
+    let tells = run
+        .disk_util
+        .iter()
+        .any(|disk| disk.read_sectors + disk.write_sectors > 0 || disk.read_ios + disk.write_ios == 0);
+    (asked > 0 && tells).then(|| sectors as f64 * 512.0 / asked as f64)
+}
+
+/// Reads that the page cache answered.
+fn cache(a: &Side, b: &Side) -> Vec<String> {
+    let mut found: Vec<String> = [a, b]
+        .into_iter()
+        .filter_map(most_cached)
+        .map(|(share, source)| {
+            format!(
+                "{source}: only {} of what was read came from the device, the rest from memory; direct=1 measures the device",
+                figures::percent(share * 100.0)
+            )
+        })
+        .collect();
+    if found.len() == 1 {
+        found.push("one side was measured with the page cache and the other without".to_owned());
+    }
+    found
+}
+
+/// The run of a side that read least from its devices, if that was too little to have measured them.
+fn most_cached(side: &Side) -> Option<(f64, &str)> {
+    // Stacked devices may count a byte twice, and the end of a read-ahead may be missing, but not half of everything.
+    const MOSTLY_CACHE: f64 = 0.5;
+    let shares =
+        side.runs.iter().filter_map(|run| Some((device_share(&run.result)?, run.result.source.as_str())));
+    shares.min_by(|one, other| one.0.total_cmp(&other.0)).filter(|(share, _)| *share < MOSTLY_CACHE)
+}

@@ -1,0 +1,189 @@
+//! A figure of a job: its name, how it is read off, and which way is better.
+
+use super::workload::{Traffic, Workload};
+use crate::figures;
+use fathom_tools::Failure;
+use std::fmt;
+
+/// What is looked at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Figure {
+    /// Bytes per second.
+    Bandwidth,
+    /// I/Os per second.
+    Iops,
+    /// Mean latency in ns.
+    LatencyMean,
+    /// The latency in ns that so many percent of the I/Os do not exceed.
+    Percentile(f64),
+    /// Largest latency in ns.
+    LatencyMax,
+    /// Processor time per I/O in ns, of the whole job.
+    ProcessorTime,
+}
+
+/// The figures of a comparison, in their order.
+pub(crate) const COMPARED: [Figure; 9] = [
+    Figure::Bandwidth,
+    Figure::Iops,
+    Figure::LatencyMean,
+    Figure::Percentile(50.0),
+    Figure::Percentile(95.0),
+    Figure::Percentile(99.0),
+    Figure::Percentile(99.9),
+    Figure::LatencyMax,
+    Figure::ProcessorTime,
+];
+
+/// The words that [`Figure::parse`] knows, for help and messages.
+pub(crate) const KNOWN: &str = "bw, iops, lat, p50 (any percentile), max, cpu";
+
+impl Figure {
+    /// The figure of this name.
+    pub(crate) fn parse(word: &str) -> Option<Figure> {
+        Some(match word {
+            "bw" | "bandwidth" => Figure::Bandwidth,
+            "iops" => Figure::Iops,
+            "lat" | "lat-mean" | "mean" => Figure::LatencyMean,
+            "max" | "lat-max" => Figure::LatencyMax,
+            "cpu" => Figure::ProcessorTime,
+            _ => {
+                let percent: f64 = word.strip_prefix('p')?.parse().ok()?;
+                Figure::Percentile(Some(percent).filter(|percent| *percent > 0.0 && *percent < 100.0)?)
+            }
+        })
+    }
+
+    /// Its name as a heading.
+    pub(crate) fn heading(self) -> String {
+        match self {
+            Figure::Bandwidth => "bandwidth".to_owned(),
+            Figure::Iops => "IOPS".to_owned(),
+            Figure::LatencyMean => "mean lat".to_owned(),
+            Figure::Percentile(percent) => format!("p{percent}"),
+            Figure::LatencyMax => "max lat".to_owned(),
+            Figure::ProcessorTime => "CPU/IO".to_owned(),
+        }
+    }
+
+    /// True for rates, of which more is better.
+    pub(crate) fn more_is_better(self) -> bool {
+        matches!(self, Figure::Bandwidth | Figure::Iops)
+    }
+
+    /// The unit that programs get it in.
+    pub(crate) fn unit(self) -> &'static str {
+        match self {
+            Figure::Bandwidth => "bytes/s",
+            Figure::Iops => "1/s",
+            _ => "ns",
+        }
+    }
+
+    /// A value as people read it, with its unit.
+    pub(crate) fn text(self, value: f64) -> String {
+        match self {
+            Figure::Bandwidth => format!("{} MiB/s", figures::three_figures(value / f64::from(1 << 20))),
+            Figure::Iops => figures::count(value),
+            _ => figures::duration(value),
+        }
+    }
+
+    /// Both ends of an interval with a common unit.
+    #[cfg_attr(not(test), expect(dead_code, reason = "sweeps print it"))]
+    pub(crate) fn range_text(self, low: f64, high: f64) -> String {
+        let (low, high) = (self.text(low), self.text(high));
+        match (low.split_once(' '), high.split_once(' ')) {
+            (Some((low, unit)), Some((_, same))) if unit == same => format!("{low} to {high}"),
+            _ => format!("{low} to {high}"),
+        }
+    }
+
+    /// Its value; `None` where the result does not tell.
+    pub(crate) fn of_traffic(self, traffic: &Traffic) -> Option<f64> {
+        match self {
+            Figure::Bandwidth => Some(traffic.bytes_per_second),
+            Figure::Iops => Some(traffic.iops),
+            Figure::LatencyMean => (traffic.latency_count > 0).then_some(traffic.mean_ns),
+            Figure::Percentile(percent) => traffic.percentile(percent),
+            Figure::LatencyMax => (traffic.latency_count > 0).then_some(traffic.max_ns),
+            Figure::ProcessorTime => None,
+        }
+    }
+}
+
+/// A figure of one direction or of all together.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FigureOf {
+    /// `read`, `write`, `trim` or `mixed`; `None` for all that the job did.
+    pub(crate) direction: Option<&'static str>,
+    /// What is looked at.
+    pub(crate) figure: Figure,
+}
+
+impl FigureOf {
+    /// From a name such as `p99`, `read.p99` or `read-bw`.
+    pub(crate) fn parse(word: &str) -> Result<FigureOf, Failure> {
+        let lower = word.trim().to_ascii_lowercase();
+        let known = ["read", "write", "trim", "mixed"];
+        let split = known.iter().find_map(|name| {
+            let rest = lower.strip_prefix(name)?;
+            Some((*name, rest.strip_prefix(['.', '-'])?))
+        });
+        let (direction, name) = match split {
+            Some((direction, name)) => (Some(direction), name),
+            None => (None, lower.as_str()),
+        };
+        let figure = Figure::parse(name).filter(|figure| {
+            // Processor time is not kept by direction.
+            direction.is_none() || *figure != Figure::ProcessorTime
+        });
+        figure.map(|figure| FigureOf { direction, figure }).ok_or_else(|| {
+            Failure::new(format!(
+                "`{word}` is no figure; there are {KNOWN}, all but cpu also of one direction, such as read.p99"
+            ))
+        })
+    }
+
+    /// Its value in a run; `None` where the result does not tell.
+    pub(crate) fn of(&self, workload: &Workload) -> Option<f64> {
+        match self.figure {
+            Figure::ProcessorTime => workload.processor_ns_per_io(),
+            figure => figure.of_traffic(&*workload.traffic(self.direction)?),
+        }
+    }
+}
+
+impl fmt::Display for FigureOf {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(direction) = self.direction {
+            write!(formatter, "{direction} ")?;
+        }
+        formatter.write_str(&self.figure.heading())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_with_either_mark() {
+        let figure = |word: &str| FigureOf::parse(word).map(|found| (found.direction, found.figure)).ok();
+        assert_eq!(figure("p99.9"), Some((None, Figure::Percentile(99.9))));
+        assert_eq!(figure("read-bw"), Some((Some("read"), Figure::Bandwidth)));
+        assert_eq!(figure("write.lat-mean"), Some((Some("write"), Figure::LatencyMean)));
+        assert_eq!(figure("IOPS"), Some((None, Figure::Iops)));
+        for wrong in ["p0", "p100", "p", "speed", "read.cpu", "read.", "readbw", ""] {
+            assert_eq!(figure(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn units_are_written_once() {
+        assert_eq!(Figure::Bandwidth.text(53.8 * 1_048_576.0), "53.8 MiB/s");
+        assert_eq!(Figure::LatencyMean.range_text(110e3, 130e3), "110 to 130 µs");
+        assert_eq!(Figure::LatencyMean.range_text(990e3, 1.2e6), "990 µs to 1.20 ms");
+        assert_eq!(Figure::Iops.range_text(900.0, 1500.0), "900 to 1.50k");
+    }
+}

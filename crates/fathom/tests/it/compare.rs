@@ -1,0 +1,204 @@
+//! `fathom compare` on results of real runs.
+
+use crate::support::program::{Finished, Launch};
+use crate::support::{MIB, file_of, scratch, skip};
+use serde_json::Value;
+use std::path::Path;
+
+/// Runs a job `count` times, each a result `NAME/N.json`. The rate is limited, so that it is the same on every machine.
+fn runs(directory: &Path, name: &str, count: u32, rate: u32) {
+    std::fs::create_dir(directory.join(name)).expect("a directory");
+    for number in 0..count {
+        let words = format!(
+            "--name=job --ioengine=null --size=1g --bs=4k --rw=randrw --rate_iops={rate},500 --runtime=1 --time_based \
+             --output-format=json+ --output={name}/{number}.json"
+        );
+        Launch::fathom(directory).words(&words).run().expect_clean();
+    }
+}
+
+fn compare(directory: &Path, words: &str) -> Finished {
+    Launch::fathom(directory).words("compare").words(words).run()
+}
+
+/// The comparison of a figure in JSON.
+fn figure<'a>(document: &'a Value, direction: &str, figure: &str) -> &'a Value {
+    let all = document["comparisons"].as_array().expect("comparisons");
+    let is_it = |entry: &&Value| entry["direction"] == direction && entry["figure"] == figure;
+    all.iter().find(is_it).unwrap_or_else(|| panic!("no {figure}: {document}"))
+}
+
+#[test]
+fn a_real_difference_is_told_from_none() {
+    fathom_only!();
+    let directory = scratch();
+    runs(directory.path(), "before", 3, 500);
+    runs(directory.path(), "after", 3, 1000);
+    let text = compare(directory.path(), "before after --format=json").expect_clean().stdout;
+    let document: Value = serde_json::from_str(&text).expect("JSON");
+    let read = figure(&document, "read", "IOPS");
+    assert_eq!((read["verdict"].as_str(), read["a_runs"].as_u64()), (Some("faster"), Some(3)), "{read}");
+    let change = read["change_percent"].as_f64().expect("a number");
+    assert!((80.0..120.0).contains(&change), "{read}");
+    assert!(
+        read["change_low"].as_f64() < Some(change) && Some(change) < read["change_high"].as_f64(),
+        "{read}"
+    );
+    let write = figure(&document, "write", "IOPS")["change_percent"].as_f64().expect("a number");
+    assert!(write.abs() < 20.0, "{document}");
+    let warnings = document["warnings"].to_string();
+    assert!(warnings.contains("rate_iops (500,500 in A, 1000,500 in B)"), "{warnings}");
+
+    // The same result on both sides is no difference at all.
+    let same = compare(directory.path(), "before before --format=json").expect_clean().stdout;
+    let same: Value = serde_json::from_str(&same).expect("JSON");
+    assert_eq!(same["warnings"].as_array().map(Vec::len), Some(0), "{same}");
+    for entry in same["comparisons"].as_array().expect("comparisons") {
+        assert_eq!(entry["verdict"], "not distinguishable", "{entry}");
+    }
+}
+
+#[test]
+fn a_limit_decides_the_exit_status() {
+    fathom_only!();
+    let directory = scratch();
+    runs(directory.path(), "before", 2, 1000);
+    runs(directory.path(), "after", 2, 500);
+    let code = |words: &str, limits: &[&str]| {
+        let mut launch = Launch::fathom(directory.path()).words("compare").words(words);
+        for limit in limits {
+            launch = launch.argument("--fail-if").argument(limit);
+        }
+        let finished = launch.run();
+        (finished.code(), finished.stdout + &finished.stderr)
+    };
+    let all = "before after --strict";
+    for (limits, wanted) in [
+        (&["read.iops < -20%"][..], 2),
+        (&["job:read.iops < -20%"], 2),
+        (&["read.iops < -90%"], 0),
+        (&["read.iops > 5%"], 0),
+        (&["read.iops < 800"], 2),
+        (&["read.bw > 1GiB/s", "read.iops < 800"], 2),
+        (&["other:read.iops < 800"], 1),
+        (&["trim.p99 > 5%"], 1),
+        (&["nonsense"], 1),
+    ] {
+        let (found, output) = code(all, limits);
+        assert_eq!(found, wanted, "{limits:?}: {output}");
+    }
+    let (found, output) = code(all, &["read.iops < -20%"]);
+    assert!(found == 2 && output.contains("FAILED read.iops < -20%: job, read: -5"), "{output}");
+    // The largest latency of a single run has no interval, so a change of it is not held to be one.
+    let (found, output) = code("before/0.json after/0.json", &["read.max > -100%"]);
+    assert_eq!(found, 0, "{output}");
+    assert!(output.contains("undecided read.max > -100%"), "{output}");
+    assert_eq!(code("before/0.json after/0.json --strict", &["read.max > -100%"]).0, 2);
+}
+
+#[test]
+fn text_fits_a_terminal_and_says_what_one_run_is_worth() {
+    fathom_only!();
+    let directory = scratch();
+    runs(directory.path(), "r", 2, 800);
+    let text = compare(directory.path(), "r/0.json r/1.json").expect_clean().stdout;
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.contains("repeat the runs") && text.contains("█ both"), "{text}");
+    let plain = Launch::of(Path::new("env"), directory.path())
+        .argument("NO_COLOR=1")
+        .argument(crate::support::program::path())
+        .words("compare r/0.json r/1.json")
+        .run()
+        .expect_clean();
+    assert!(plain.stdout.contains("# both") && !plain.stdout.contains('█'), "{}", plain.stdout);
+    let sets = compare(directory.path(), "r/0.json -- r/0.json r/1.json --format=csv").expect_clean().stdout;
+    assert!(
+        sets.starts_with("job,direction,figure,unit,a_runs,") && sets.contains("job,read,IOPS,1/s,1,"),
+        "{sets}"
+    );
+    let markdown = compare(directory.path(), "r/0.json r/1.json --format=markdown").expect_clean().stdout;
+    assert!(markdown.contains("| job, read ") && markdown.contains("| ---"), "{markdown}");
+}
+
+#[test]
+fn results_of_fio_are_compared_too() {
+    fathom_only!();
+    require!(skip::tool("fio"));
+    let directory = scratch();
+    let job = "--name=job --ioengine=null --size=1g --rw=randread --runtime=1 --time_based --rate_iops=1000";
+    for (name, format) in [("plain.json", "json"), ("plus.json", "json+")] {
+        let words = format!("{job} --output-format={format} --output={name}");
+        let made = Launch::of(Path::new("fio"), directory.path()).words(&words).run();
+        assert_eq!(made.code(), 0, "{}", made.stderr);
+    }
+    Launch::fathom(directory.path())
+        .words(&format!("{job} --output-format=jsonl --output=ours.jsonl"))
+        .run()
+        .expect_clean();
+    let text =
+        compare(directory.path(), "plain.json plus.json ours.jsonl -- plus.json ours.jsonl --format=json")
+            .expect_clean()
+            .stdout;
+    let document: Value = serde_json::from_str(&text).expect("JSON");
+    for name in ["bandwidth", "p99", "p99.9", "max lat"] {
+        assert_eq!(figure(&document, "read", name)["a_runs"].as_u64(), Some(3), "{name}: {document}");
+    }
+    let programs = compare(directory.path(), "plain.json ours.jsonl").expect_clean().stdout;
+    assert!(programs.contains("warning: different programs: A was measured by fio-3."), "{programs}");
+}
+
+#[test]
+fn what_makes_results_incomparable_is_told() {
+    fathom_only!();
+    let directory = scratch();
+    file_of(directory.path(), "data", 8 * MIB);
+    let job = "--name=job --filename=data --size=8M --rw=read --bs=64k --ioengine=psync --output-format=json";
+    // Just written, so it is in the page cache.
+    for words in ["--direct=0 --output=cached.json", "--direct=1 --loops=2 --output=direct.json"] {
+        Launch::fathom(directory.path()).words(job).words(words).run().expect_clean();
+    }
+    let text = compare(directory.path(), "cached.json direct.json --format=json").expect_clean().stdout;
+    let document: Value = serde_json::from_str(&text).expect("JSON");
+    let warnings = document["warnings"].to_string();
+    assert!(
+        warnings.contains("direct (0 in A, 1 in B)") && warnings.contains("loops (not set in A, 2 in B)"),
+        "{warnings}"
+    );
+    let has_device = std::fs::read_to_string(directory.path().join("direct.json"))
+        .is_ok_and(|report| report.contains("\"disk_util\""));
+    if !has_device {
+        skip!("the temporary directory is not on a block device, so nothing counts what it reads");
+    }
+    assert!(
+        warnings.contains("cached.json: only 0") && warnings.contains("one side was measured"),
+        "{warnings}"
+    );
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    fathom_only!();
+    let directory = scratch();
+    runs(directory.path(), "r", 1, 800);
+    std::fs::write(directory.path().join("text"), "no result\n").expect("a file");
+    let other =
+        "--name=another --ioengine=null --size=64k --rw=read --output-format=json --output=another.json";
+    Launch::fathom(directory.path()).words(other).run().expect_clean();
+    for (words, what) in [
+        ("r missing.json", "missing.json: No such file"),
+        ("r text", "text: there is no result in it"),
+        ("r .", "no job and direction in common"),
+        ("r another.json", "no job and direction in common"),
+        ("r", "1 results given"),
+        ("r -- ", "no result behind --"),
+        ("r r --format=xml", "none of text, markdown, csv, json"),
+    ] {
+        let finished = compare(directory.path(), words);
+        assert_eq!(finished.code(), 1, "{words}: {}", finished.stdout);
+        assert!(
+            finished.stderr.starts_with("fathom compare: ") && finished.stderr.contains(what),
+            "{words}: {}",
+            finished.stderr
+        );
+    }
+}
