@@ -160,14 +160,15 @@ fn colours_only_where_they_are_wanted() {
 fn a_run_that_ends_by_itself() {
     fathom_only!();
     require!(skip::tool("setsid"));
-    let words =
-        "--name=short --ioengine=null --size=1g --bs=4k --time_based --runtime=2 --rate_iops=1000 --rw=read";
+    let words = "--eta-interval=250 --name=short --ioengine=null --size=1g --bs=4k --time_based --runtime=2 \
+                 --rate_iops=1000 --rw=read";
     let mut terminal = start(ORDINARY, words);
-    terminal.wait_for("the job", |picture| picture.is_alternate && picture.count("short ") == 1);
-    assert!(!terminal.has_usual_keys());
     assert_eq!(terminal.wait_for_end(), 0);
     let report = printed_after(&terminal);
     assert!(report.contains("short: (groupid=0, jobs=1): err= 0"), "{report}");
+    let transcript = terminal.transcript();
+    let shown = transcript.split(ENTER).nth(1).and_then(|rest| rest.split(LEAVE).next()).unwrap_or_default();
+    assert!(shown.contains("short"), "{shown:?}");
 }
 
 #[test]
@@ -226,18 +227,35 @@ fn ctrl_z_lends_the_terminal_out() {
 fn a_held_view_holds_neither_the_run_nor_its_end() {
     fathom_only!();
     require!(skip::tool("setsid"));
-    let words = "--eta-interval=250 --name=short --ioengine=null --size=1g --bs=4k --time_based --runtime=4 \
-                 --rate_iops=1000 --rw=read";
-    let mut terminal = start(ORDINARY, words);
-    terminal.wait_for("the job", |picture| picture.words("short").iter().any(|word| word == "read"));
+    let directory = scratch();
+    let words = format!("--live --output=report {LONG}");
+    let mut terminal = OnTerminal::start(&program::path(), directory.path(), ORDINARY, &[], &words, None);
+    terminal.wait_for("figures", has_figures);
+    assert!(!terminal.has_usual_keys());
     terminal.press("?");
     terminal.wait_for("help", |picture| picture.text().contains("stop the run"));
     terminal.press("?p");
-    let held = terminal.wait_for("a held view", |picture| picture.text().contains("PAUSED"));
-    assert!(!held.text().contains("stop the run"), "{}", held.text());
-    assert_eq!(terminal.wait_for_end(), 0);
-    let report = printed_after(&terminal);
-    assert!(report.contains("run=4"), "{report}");
+    let held = terminal.wait_for("a held view", |picture| {
+        picture.rows[0].contains("PAUSED") && !picture.text().contains("stop the run")
+    });
+    // Two intervals later nothing has moved, and the run is where it would be anyway.
+    std::thread::sleep(std::time::Duration::from_millis(600));
+    assert_eq!(terminal.picture().rows[1..], held.rows[1..]);
+    let time = |picture: &Picture| picture.words("fathom").get(1).cloned();
+    terminal.press("p");
+    let later = terminal.wait_for("a later moment", |picture| {
+        !picture.text().contains("PAUSED") && has_figures(picture) && time(picture) != time(&held)
+    });
+    check(&later);
+    terminal.press("p");
+    terminal.wait_for("a held view", |picture| picture.rows[0].contains("PAUSED"));
+    terminal.press("q");
+    assert_eq!(terminal.wait_for_end(), 128);
+    // With `--output` the terminal shows the run, and nothing is printed there.
+    let after = printed_after(&terminal);
+    assert!(!after.contains("Run status"), "{after}");
+    let report = std::fs::read_to_string(directory.path().join("report")).expect("the report is written");
+    assert!(report.contains("Run status group 0 (all jobs):"), "{report}");
 }
 
 #[test]
