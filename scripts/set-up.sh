@@ -9,6 +9,7 @@ needed_packages=(
     xfsprogs:mkfs.xfs
     util-linux:losetup
     fuse3:fusermount3
+    chromium:chromium
 )
 
 install_missing_packages() {

@@ -13,7 +13,9 @@ mod figures;
 mod job_text;
 mod measures;
 mod quick;
+mod report;
 mod runner;
+mod shapes;
 mod table;
 
 pub use runner::{Ended, Runner, Watch};
@@ -39,7 +41,7 @@ pub struct Command {
 }
 
 /// Every command, in the order in which people need them.
-pub const COMMANDS: &[Command] = &[quick::COMMAND, compare::COMMAND, explain::COMMAND];
+pub const COMMANDS: &[Command] = &[quick::COMMAND, compare::COMMAND, report::COMMAND, explain::COMMAND];
 
 /// The command of this name.
 pub fn by_name(word: &str) -> Option<&'static Command> {

@@ -2,6 +2,24 @@
 
 use std::fmt::Write as _;
 
+/// Text as it stands in a page, in an element or an attribute.
+pub(crate) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            // What no page may hold.
+            control if control.is_control() && !matches!(control, '\n' | '\t') => escaped.push('\u{fffd}'),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
 /// How a column stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
@@ -96,6 +114,32 @@ impl Table {
         for row in &self.rows {
             line(&mut (0..widths.len()).map(|column| pad(self.cell(row, column), column)));
         }
+        text
+    }
+
+    /// A table of a page, with its headings marked as such for screen readers.
+    pub(crate) fn html(&self) -> String {
+        let class = |column: usize| match self.align(column) {
+            Align::Left => "",
+            Align::Right => " class=\"right\"",
+        };
+        let mut text = String::from("<div class=\"scroll\"><table><thead><tr>");
+        for (column, (heading, _)) in self.columns.iter().enumerate() {
+            let _ = write!(text, "<th scope=\"col\"{}>{}</th>", class(column), escape(heading));
+        }
+        text.push_str("</tr></thead><tbody>");
+        for row in &self.rows {
+            text.push_str("<tr>");
+            for column in 0..self.columns.len() {
+                let cell = escape(self.cell(row, column));
+                let _ = match column {
+                    0 => write!(text, "<th scope=\"row\"{}>{cell}</th>", class(column)),
+                    _ => write!(text, "<td{}>{cell}</td>", class(column)),
+                };
+            }
+            text.push_str("</tr>");
+        }
+        text.push_str("</tbody></table></div>");
         text
     }
 

@@ -6,7 +6,9 @@
 use crate::model::{Course, CourseEntry, CourseFigures, CoursePoint, RunResult};
 use fathom_stats::timeline::{coarse_bin_of, coarse_value_of};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Read;
@@ -38,35 +40,47 @@ pub fn read(path: &Path) -> Result<RunResult, ReadError> {
 /// Reads text; `source` is what messages call it.
 pub fn parse(text: &str, source: &str) -> Result<RunResult, ReadError> {
     let documents = documents(text, source)?;
-    let intervals: Vec<&Value> = documents.iter().filter_map(|document| document.get("interval")).collect();
-    let course = (!intervals.is_empty()).then(|| course_of(&intervals));
     let Some(last) = documents.last() else {
         return Err(ReadError(format!(
             "{source}: there is no result in it; a run with --output-format=json --output={source} makes one"
         )));
     };
-    let mut result = RunResult::deserialize(last)
+    let mut result: RunResult = serde_json::from_str(last.get())
         .map_err(|error| ReadError(format!("{source}: this is JSON, but no result of a run: {error}")))?;
     if result.jobs.is_empty() && result.version.is_empty() {
         let what = "this is JSON, but no result of a run: it has neither `fio version` nor `jobs`";
         return Err(ReadError(format!("{source}: {what}")));
     }
-    if last.get("client_stats").is_some() {
+    let extras: Vec<Extras> =
+        documents.iter().filter_map(|document| serde_json::from_str(document.get()).ok()).collect();
+    if extras.iter().any(|extras| extras.client_stats.is_some()) {
         let what = "this is the result of several hosts (`client_stats`), which cannot be read yet";
         return Err(ReadError(format!("{source}: {what}; give the result of one host")));
     }
-    result.course = course.or(result.course);
+    let intervals: Vec<Value> = extras.into_iter().filter_map(|extras| extras.interval).collect();
+    if !intervals.is_empty() {
+        result.course = Some(course_of(&intervals));
+    }
     result.source = source.to_owned();
     Ok(result)
 }
 
-/// All documents of a text. What stands before the first is skipped, and so is text behind the last.
-fn documents(text: &str, source: &str) -> Result<Vec<Value>, ReadError> {
+/// What a document may have beside the result.
+#[derive(Deserialize)]
+struct Extras {
+    /// What a line of JSON tells of its interval.
+    interval: Option<Value>,
+    /// Results of several hosts.
+    client_stats: Option<IgnoredAny>,
+}
+
+/// All documents of a text, as text: the order of their keys matters. What stands before the first is skipped, and so is text behind the last.
+fn documents<'t>(text: &'t str, source: &str) -> Result<Vec<&'t RawValue>, ReadError> {
     let Some(start) = start_of_document(text) else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     let mut rest = &text[start..];
     loop {
-        let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+        let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();
         match stream.next() {
             Some(Ok(document)) => found.push(document),
             Some(Err(error)) if found.is_empty() => {
@@ -98,7 +112,7 @@ fn start_of_document(text: &str) -> Option<usize> {
 }
 
 /// The course of a run from its intervals.
-fn course_of(intervals: &[&Value]) -> Course {
+fn course_of(intervals: &[Value]) -> Course {
     let mut course = Course::default();
     for interval in intervals {
         let number = |key: &str| interval[key].as_u64().unwrap_or(0);

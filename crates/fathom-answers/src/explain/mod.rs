@@ -8,11 +8,31 @@ mod verdict;
 mod word;
 
 use crate::Command;
+use crate::evidence::Evidence;
 use crate::runner::Runner;
 use fathom_tools::{Failure, Streams};
 use lexopt::Arg::Value;
 use std::ffi::OsString;
 use std::path::Path;
+
+/// A verdict on a job, for other views of a result.
+pub(crate) struct Judgement {
+    /// What held it back.
+    pub(crate) headline: &'static str,
+    /// Sentences that name the figures.
+    pub(crate) reasons: Vec<String>,
+}
+
+/// What held a job back, with reasons.
+pub(crate) fn verdict_of(evidence: &Evidence<'_>) -> Judgement {
+    let found = verdict::of(evidence);
+    Judgement { headline: found.bottleneck.headline(), reasons: found.reasons }
+}
+
+/// What a job did.
+pub(crate) fn sentence_of(evidence: &Evidence<'_>) -> String {
+    job::sentence(evidence)
+}
 
 pub(crate) const COMMAND: Command = Command {
     name: "explain",

@@ -22,6 +22,7 @@ pub(super) enum Bottleneck {
     Device,
     QueueDepth,
     AboveTheDevice,
+    Storage,
     Unknown,
 }
 
@@ -52,6 +53,9 @@ impl Bottleneck {
             Bottleneck::AboveTheDevice => {
                 "Something between the job and the device was the bottleneck: the file system, the block layer or the host."
             }
+            Bottleneck::Storage => {
+                "The storage was the bottleneck: the device, or something between the job and the device."
+            }
             Bottleneck::Unknown => "The result does not tell what the bottleneck was.",
         }
     }
@@ -60,7 +64,7 @@ impl Bottleneck {
 type Rule = fn(&Evidence<'_>) -> Option<Verdict>;
 
 /// The rules, the surest first.
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 11] = [
     failure,
     rate_limit,
     think_time,
@@ -71,6 +75,7 @@ const RULES: [Rule; 10] = [
     queue_depth,
     device,
     above_the_device,
+    storage,
 ];
 
 pub(super) fn of(evidence: &Evidence<'_>) -> Verdict {
@@ -308,23 +313,42 @@ fn above_the_device(evidence: &Evidence<'_>) -> Option<Verdict> {
     verdict(Bottleneck::AboveTheDevice, reasons)
 }
 
+/// Why the kernel's counters of devices do not help.
+fn no_device(evidence: &Evidence<'_>) -> Option<String> {
+    if evidence.shares_counters() {
+        return Some(
+            "The kernel's counters of devices (disk_util) cover all jobs, and these did not run at the same time: run a job alone to \
+             tell the device from what lies above it."
+                .to_owned(),
+        );
+    }
+    let none = "There are no counters of a block device in it (disk_util), so the device cannot be told from what lies above it.";
+    evidence.run.disk_util.is_empty().then(|| none.to_owned())
+}
+
+/// Neither the job nor the processor held it back, and no device is known.
+fn storage(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let reached = evidence.depth_reached()?;
+    let asked = evidence.depth_asked();
+    let (user, system) = evidence.processor();
+    let is_real = !fathom_spec::engines::find(evidence.engine()).is_some_and(|engine| engine.without_files);
+    if reached < 0.75 * asked || user + system > PROCESSOR_FULL - 20.0 || !is_real || !evidence.is_direct() {
+        return None;
+    }
+    let mut reasons = vec![
+        format!("{} were in flight on average of {asked} asked for: there was no lack of work.", figures::three_figures(reached)),
+        format!("The processor had time left: {} used per clone.", figures::percent(user + system)),
+    ];
+    reasons.extend(no_device(evidence));
+    verdict(Bottleneck::Storage, reasons)
+}
+
 fn unknown(evidence: &Evidence<'_>) -> Verdict {
     let mut reasons = Vec::new();
     if evidence.job.active().is_empty() {
         reasons.push("The job did no I/O.".to_owned());
     }
-    if evidence.shares_counters() {
-        reasons.push(
-            "The kernel's counters of devices (disk_util) cover all jobs, and these did not run at the same time: run a job alone to \
-             tell the device from what lies above it."
-                .to_owned(),
-        );
-    } else if evidence.run.disk_util.is_empty() {
-        reasons.push(
-            "There are no counters of a block device in it (disk_util), so the device cannot be told from what lies above it."
-                .to_owned(),
-        );
-    }
+    reasons.extend(no_device(evidence));
     if let Some(reached) = evidence.depth_reached() {
         reasons.push(format!(
             "{} were in flight on average of {} asked for.",
@@ -390,6 +414,7 @@ mod tests {
         let pauses = format!("{DEEP},\"thinktime\":\"80\"");
         check(&judge(&pauses, READS, BUSY_DISK), Bottleneck::ThinkTime, "80.0 %");
         check(&judge(DEEP, &format!("\"error\":5,{READS}"), BUSY_DISK), Bottleneck::Failure, "error=5");
-        check(&judge(DEEP, READS, ""), Bottleneck::Unknown, "disk_util");
+        check(&judge(DEEP, READS, ""), Bottleneck::Storage, "disk_util");
+        check(&judge(r#""ioengine":"libaio","iodepth":"64""#, READS, ""), Bottleneck::Unknown, "disk_util");
     }
 }

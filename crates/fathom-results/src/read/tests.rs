@@ -27,6 +27,8 @@ fn a_result_is_found_behind_messages() {
     assert_eq!(result.option(job, "direct"), Some("0"));
     assert!(!result.is_set(job, "direct") && result.is_set(job, "group_reporting"));
     assert_eq!(result.option(job, "ioengine"), Some("libaio"));
+    let names: Vec<&str> = job.options.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["rw", "direct", "group_reporting"], "the order of the document");
     assert_eq!(job.active().len(), 1);
     assert_eq!(result.disk_util[0].util, 99.5);
     assert!(!result.is_of_fathom());

@@ -49,6 +49,7 @@ mod quick;
 mod recording_disk;
 mod replay;
 mod replay_traces;
+mod report_page;
 mod report_stream;
 mod same_reports;
 mod seeds_files;

@@ -2,6 +2,7 @@
 
 #[macro_use]
 pub(crate) mod skip;
+pub(crate) mod browser;
 pub(crate) mod compare;
 pub(crate) mod devices;
 pub(crate) mod json;

@@ -1,0 +1,57 @@
+//! Heat maps: time along x, latency along y, darker where more I/Os fell.
+
+use super::{Chart, HEIGHT};
+use std::fmt::Write as _;
+
+/// Shades that can be told apart.
+pub(crate) const SHADES: usize = 8;
+
+/// A cell: a stretch along x, a stretch along y, and how much lies in it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Cell {
+    pub(crate) x: (f64, f64),
+    pub(crate) y: (f64, f64),
+    pub(crate) count: u64,
+}
+
+/// The shade of a count, 0 the lightest: by the logarithm, so that single slow I/Os beside thousands of quick ones are seen.
+pub(crate) fn shade(count: u64, most: u64) -> usize {
+    if most <= 1 {
+        return SHADES - 1;
+    }
+    let share = (count as f64).ln_1p() / (most as f64).ln_1p();
+    ((share * SHADES as f64) as usize).min(SHADES - 1)
+}
+
+impl Chart {
+    /// Draws the cells, all of a shade as one path.
+    pub(crate) fn heat(&mut self, cells: &[Cell]) {
+        let most = cells.iter().map(|cell| cell.count).max().unwrap_or(0);
+        let mut paths = vec![String::new(); SHADES];
+        for cell in cells {
+            let (left, right) = (self.at_x(cell.x.0), self.at_x(cell.x.1));
+            let (low, high) = (self.at_y(cell.y.0), self.at_y(cell.y.1));
+            let (width, height) = ((right - left).max(0.5), (low - high).max(0.5).min(HEIGHT));
+            let _ = write!(
+                paths[shade(cell.count, most)],
+                "M{left:.1} {high:.1}h{width:.1}v{height:.1}h-{width:.1}z"
+            );
+        }
+        for (shade, path) in paths.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
+            let _ = write!(self.body, "<path class=\"heat h{shade}\" d=\"{path}\"/>");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shades_grow_with_the_logarithm() {
+        assert_eq!(shade(1, 1), SHADES - 1);
+        assert_eq!(shade(100_000, 100_000), SHADES - 1);
+        assert!(shade(1, 100_000) == 0 && shade(300, 100_000) >= 3);
+        assert!((1..1000).all(|count| shade(count, 1000) <= shade(count + 1, 1000)));
+    }
+}

@@ -1,0 +1,205 @@
+//! Charts as SVG inside a page: drawn by the program, so that they are there without any script, on paper and for readers
+//! that cannot see them (each has its figures in a table).
+
+pub(crate) mod heat;
+pub(crate) mod scale;
+
+use crate::table::{Table, escape};
+use scale::{Scale, Unit};
+use std::fmt::Write as _;
+
+/// Size of a chart and of the room around its plot, in units of the SVG.
+const WIDTH: f64 = 720.0;
+const HEIGHT: f64 = 260.0;
+const LEFT: f64 = 74.0;
+const RIGHT: f64 = 30.0;
+const TOP: f64 = 12.0;
+const BOTTOM: f64 = 44.0;
+
+/// An axis.
+#[derive(Clone, Debug)]
+pub(crate) struct Axis {
+    pub(crate) label: String,
+    pub(crate) scale: Scale,
+    pub(crate) unit: Unit,
+}
+
+/// A line or a row of bars.
+#[derive(Clone, Debug)]
+pub(crate) struct Series {
+    pub(crate) name: String,
+    /// Number of its colour and dash.
+    pub(crate) style: usize,
+    /// Ascending by their first value.
+    pub(crate) points: Vec<(f64, f64)>,
+}
+
+/// A chart that is put together.
+pub(crate) struct Chart {
+    title: String,
+    x: Axis,
+    y: Axis,
+    body: String,
+    legend: Vec<(String, usize)>,
+    /// Places along x that a cursor stops at, and what is told there.
+    stops: Vec<(f64, String)>,
+}
+
+impl Chart {
+    pub(crate) fn new(title: &str, x: Axis, y: Axis) -> Chart {
+        Chart { title: title.to_owned(), x, y, body: String::new(), legend: Vec::new(), stops: Vec::new() }
+    }
+
+    /// Where a value stands along x, in units of the SVG.
+    fn at_x(&self, value: f64) -> f64 {
+        LEFT + self.x.scale.place(value) * (WIDTH - LEFT - RIGHT)
+    }
+
+    /// Where a value stands along y.
+    fn at_y(&self, value: f64) -> f64 {
+        HEIGHT - BOTTOM - self.y.scale.place(value) * (HEIGHT - TOP - BOTTOM)
+    }
+
+    /// Draws lines; `is_stepped` keeps a value until the next one.
+    pub(crate) fn lines(&mut self, series: &[Series], is_stepped: bool) {
+        for line in series {
+            let mut path = String::new();
+            let mut last_y = None;
+            for &(x, y) in &line.points {
+                let (x, y) = (self.at_x(x), self.at_y(y));
+                match last_y {
+                    None => drop(write!(path, "M{x:.1} {y:.1}")),
+                    Some(last) if is_stepped => drop(write!(path, "L{x:.1} {last:.1}L{x:.1} {y:.1}")),
+                    Some(_) => drop(write!(path, "L{x:.1} {y:.1}")),
+                }
+                last_y = Some(y);
+            }
+            let _ = write!(self.body, "<path class=\"line s{}\" d=\"{path}\"/>", line.style);
+            self.legend.push((line.name.clone(), line.style));
+        }
+        self.add_stops(series);
+    }
+
+    /// Draws the shares of a histogram as an outline that is filled: points are starts of bins.
+    pub(crate) fn areas(&mut self, series: &[Series]) {
+        for line in series {
+            let base = self.at_y(0.0);
+            let mut path = String::new();
+            for (index, &(x, y)) in line.points.iter().enumerate() {
+                let (x, y) = (self.at_x(x), self.at_y(y));
+                let _ = match index {
+                    0 => write!(path, "M{x:.1} {base:.1}V{y:.1}"),
+                    _ => write!(path, "H{x:.1}V{y:.1}"),
+                };
+            }
+            let _ = write!(path, "V{base:.1}Z");
+            let _ = write!(self.body, "<path class=\"area s{}\" d=\"{path}\"/>", line.style);
+            self.legend.push((line.name.clone(), line.style));
+        }
+        self.add_stops(series);
+    }
+
+    /// Draws bars over places 0, 1, 2, ... with a name each.
+    pub(crate) fn bars(&mut self, names: &[String], values: &[f64], style: usize) {
+        let slot = (WIDTH - LEFT - RIGHT) / names.len().max(1) as f64;
+        for (index, (name, &value)) in names.iter().zip(values).enumerate() {
+            let (x, y) = (LEFT + slot * index as f64, self.at_y(value));
+            let _ = write!(
+                self.body,
+                "<rect class=\"bar s{style}\" x=\"{:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>\
+                 <text class=\"tick\" x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+                x + slot * 0.15,
+                slot * 0.7,
+                HEIGHT - BOTTOM - y,
+                x + slot / 2.0,
+                HEIGHT - BOTTOM + 16.0,
+                escape(name)
+            );
+            self.stops.push((x + slot / 2.0, format!("{name}: {}", self.y.unit.text(value))));
+        }
+    }
+
+    /// One stop per place that some series has a point at.
+    fn add_stops(&mut self, series: &[Series]) {
+        let mut places: Vec<f64> =
+            series.iter().flat_map(|line| line.points.iter().map(|point| point.0)).collect();
+        places.sort_by(f64::total_cmp);
+        places.dedup();
+        for place in places {
+            let values = series.iter().filter_map(|line| {
+                let index = line.points.partition_point(|point| point.0 <= place).checked_sub(1)?;
+                Some(format!("{} {}", line.name, self.y.unit.text(line.points[index].1)))
+            });
+            let told = format!("{}: {}", self.x.unit.text(place), values.collect::<Vec<String>>().join(", "));
+            self.stops.push((self.at_x(place), told));
+        }
+    }
+
+    fn grid(&self) -> String {
+        let mut text = String::new();
+        let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
+        for tick in self.y.scale.ticks() {
+            let y = self.at_y(tick);
+            let _ = write!(
+                text,
+                "<path class=\"grid\" d=\"M{LEFT} {y:.1}H{right}\"/><text class=\"tick\" x=\"{}\" y=\"{:.1}\" \
+                 text-anchor=\"end\">{}</text>",
+                LEFT - 6.0,
+                y + 4.0,
+                escape(&self.y.unit.tick(tick))
+            );
+        }
+        for tick in self.x.scale.ticks().into_iter().filter(|_| !self.x.label.is_empty()) {
+            let x = self.at_x(tick);
+            let _ = write!(
+                text,
+                "<path class=\"grid\" d=\"M{x:.1} {TOP}V{bottom}\"/><text class=\"tick\" x=\"{x:.1}\" y=\"{}\" \
+                 text-anchor=\"middle\">{}</text>",
+                bottom + 16.0,
+                escape(&self.x.unit.tick(tick))
+            );
+        }
+        let _ = write!(
+            text,
+            "<text class=\"label\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\
+             <text class=\"label\" transform=\"translate(14 {}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
+            LEFT + (right - LEFT) / 2.0,
+            HEIGHT - 6.0,
+            escape(&self.x.label),
+            TOP + (bottom - TOP) / 2.0,
+            escape(&self.y.label)
+        );
+        text
+    }
+
+    /// The figure for a page. `id` is unique in it; `table` holds the same figures for those who read.
+    pub(crate) fn figure(&self, id: &str, table: &Table) -> String {
+        let stops: Vec<serde_json::Value> =
+            self.stops.iter().map(|(x, told)| serde_json::json!([(x * 10.0).round() / 10.0, told])).collect();
+        let stops = serde_json::Value::from(stops).to_string();
+        let legend: String = self
+            .legend
+            .iter()
+            .map(|(name, style)| {
+                format!(
+                    "<li><svg viewBox=\"0 0 28 8\" aria-hidden=\"true\"><path class=\"line s{style}\" d=\"M0 4H28\"/></svg>{}</li>",
+                    escape(name)
+                )
+            })
+            .collect();
+        let legend = if legend.is_empty() { legend } else { format!("<ul class=\"legend\">{legend}</ul>") };
+        format!(
+            "<figure class=\"chart\" id=\"{id}\"><figcaption id=\"{id}-title\">{title}</figcaption>{legend}\
+             <svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" tabindex=\"0\" aria-labelledby=\"{id}-title\" \
+             aria-describedby=\"{id}-told\" data-stops=\"{stops}\">{grid}{body}<path class=\"cursor\" d=\"M0 {TOP}V{bottom}\" \
+             visibility=\"hidden\"/></svg><p class=\"told\" id=\"{id}-told\" aria-live=\"polite\"></p>\
+             <details><summary>Figures of this chart</summary>{table}</details></figure>\n",
+            title = escape(&self.title),
+            stops = escape(&stops),
+            grid = self.grid(),
+            body = self.body,
+            bottom = HEIGHT - BOTTOM,
+            table = table.html(),
+        )
+    }
+}

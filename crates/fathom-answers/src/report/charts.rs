@@ -1,0 +1,271 @@
+//! The charts of a subject, from its shapes.
+
+use super::chart::heat::Cell;
+use super::chart::scale::{Scale, Unit};
+use super::chart::{Axis, Chart, Series};
+use crate::figures;
+use crate::shapes::{Moment, Shapes, Subject};
+use crate::table::{Align, Table};
+use fathom_stats::timeline::{coarse_bin_of, coarse_value_of};
+
+/// Moments that a table of a course lists at most; a longer course is thinned out there, not in the chart.
+const TABLE_ROWS: usize = 60;
+
+/// All charts of a subject. `id` begins their ids in the page.
+pub(super) fn of(subject: &Subject, id: &str) -> String {
+    let mut text = String::from("<div class=\"charts\">\n");
+    text.extend(percentiles(&curves(subject), id));
+    text.extend(distribution(subject, id));
+    text.extend(rate(subject, id, "bandwidth", "Bandwidth over time", "MB/s", Unit::Bandwidth, |moment| {
+        moment.bytes_per_second
+    }));
+    text.extend(rate(subject, id, "iops", "I/Os per second over time", "IOPS", Unit::Count, |moment| {
+        moment.iops
+    }));
+    for direction in &subject.directions {
+        text.extend(latency_over_time(direction, id));
+    }
+    text.extend(depths(subject, id));
+    text.push_str("</div>\n");
+    text
+}
+
+/// The percentile curves of a subject, named after their directions.
+fn curves(subject: &Subject) -> Vec<Series> {
+    subject
+        .directions
+        .iter()
+        .map(|direction| Series {
+            name: direction.name.to_owned(),
+            style: direction.direction,
+            points: direction.curve.clone(),
+        })
+        .collect()
+}
+
+/// A chart of percentile curves.
+pub(super) fn percentiles(series: &[Series], id: &str) -> Option<String> {
+    let series: Vec<Series> = series.iter().filter(|line| line.points.len() > 1).cloned().collect();
+    let last = series.iter().filter_map(|line| line.points.last()).map(|point| point.0).fold(0.0, f64::max);
+    if series.is_empty() {
+        return None;
+    }
+    let x = Axis {
+        label: "percentile".into(),
+        scale: Scale::Percentile { max: last.max(99.0) },
+        unit: Unit::Percent,
+    };
+    let values = series.iter().flat_map(|line| line.points.iter().map(|point| point.1));
+    let y =
+        Axis { label: "completion latency".into(), scale: Scale::logarithmic(values), unit: Unit::Latency };
+    let mut chart = Chart::new("Latency by percentile", x, y);
+    chart.lines(&series, false);
+    let mut table = table_of("percentile", &series);
+    let mut places: Vec<f64> =
+        series.iter().flat_map(|line| line.points.iter().map(|point| point.0)).collect();
+    places.sort_by(f64::total_cmp);
+    places.dedup_by(|a, b| (*a - *b).abs() < 1e-9);
+    for place in places {
+        let at = |line: &Series| {
+            line.points.iter().find(|point| (point.0 - place).abs() < 1e-9).map(|point| point.1)
+        };
+        let values = series.iter().map(|line| at(line).map_or("-".to_owned(), figures::duration));
+        table.row(std::iter::once(Unit::Percent.text(place)).chain(values).collect());
+    }
+    Some(chart.figure(&format!("{id}-percentiles"), &table))
+}
+
+fn table_of(first: &str, series: &[Series]) -> Table {
+    let columns = std::iter::once((first, Align::Right));
+    let columns: Vec<(&str, Align)> =
+        columns.chain(series.iter().map(|line| (line.name.as_str(), Align::Right))).collect();
+    Table::new(&columns)
+}
+
+fn distribution(subject: &Subject, id: &str) -> Option<String> {
+    let shown: Vec<&Shapes> =
+        subject.directions.iter().filter(|direction| !direction.distribution.is_empty()).collect();
+    let bins = || shown.iter().flat_map(|direction| &direction.distribution);
+    if shown.is_empty() {
+        return None;
+    }
+    let x = Axis {
+        label: "completion latency".into(),
+        scale: Scale::logarithmic(bins().flat_map(|bin| [bin.start_ns.max(1.0), bin.end_ns])),
+        unit: Unit::Latency,
+    };
+    let y = Axis {
+        label: "share of the I/Os".into(),
+        scale: Scale::linear(bins().map(|bin| bin.percent)),
+        unit: Unit::Percent,
+    };
+    let mut chart = Chart::new("Latency distribution", x, y);
+    let mut table = Table::new(&[
+        ("direction", Align::Left),
+        ("from", Align::Right),
+        ("to", Align::Right),
+        ("share", Align::Right),
+    ]);
+    let series: Vec<Series> = shown
+        .iter()
+        .map(|direction| {
+            let mut points: Vec<(f64, f64)> = Vec::new();
+            for bin in &direction.distribution {
+                // Between bins with a gap the outline goes down to zero.
+                match points.last_mut() {
+                    Some(last) if (last.0 - bin.start_ns).abs() < 0.5 => *last = (bin.start_ns, bin.percent),
+                    _ => points.push((bin.start_ns, bin.percent)),
+                }
+                points.push((bin.end_ns, 0.0));
+                table.row(vec![
+                    direction.name.to_owned(),
+                    figures::duration(bin.start_ns),
+                    figures::duration(bin.end_ns),
+                    figures::percent(bin.percent),
+                ]);
+            }
+            Series { name: direction.name.to_owned(), style: direction.direction, points }
+        })
+        .collect();
+    chart.areas(&series);
+    Some(chart.figure(&format!("{id}-distribution"), &table))
+}
+
+/// Seconds from the start to the end of what is known.
+fn time_axis(subject: &Subject) -> Axis {
+    let ends =
+        subject.directions.iter().filter_map(|direction| direction.course.last()).map(|moment| moment.end_s);
+    Axis { label: "seconds since the start".into(), scale: Scale::up_to_last(ends), unit: Unit::Seconds }
+}
+
+fn rate(
+    subject: &Subject,
+    id: &str,
+    what: &str,
+    title: &str,
+    label: &str,
+    unit: Unit,
+    value: impl Fn(&Moment) -> f64,
+) -> Option<String> {
+    let shown: Vec<&Shapes> =
+        subject.directions.iter().filter(|direction| direction.course.len() > 1).collect();
+    if shown.is_empty() {
+        return None;
+    }
+    let values = shown.iter().flat_map(|direction| direction.course.iter().map(&value));
+    let y = Axis { label: label.into(), scale: Scale::linear(values), unit };
+    let series: Vec<Series> = shown
+        .iter()
+        .map(|direction| {
+            let mut points: Vec<(f64, f64)> =
+                direction.course.iter().map(|moment| (moment.start_s, value(moment))).collect();
+            points.extend(direction.course.last().map(|moment| (moment.end_s, value(moment))));
+            Series { name: direction.name.to_owned(), style: direction.direction, points }
+        })
+        .collect();
+    let mut chart = Chart::new(title, time_axis(subject), y);
+    chart.lines(&series, true);
+    let mut table = Table::new(&[
+        ("direction", Align::Left),
+        ("from", Align::Right),
+        ("to", Align::Right),
+        (label, Align::Right),
+    ]);
+    for direction in &shown {
+        let step = direction.course.len().div_ceil(TABLE_ROWS).max(1);
+        for moment in direction.course.iter().step_by(step) {
+            table.row(vec![
+                direction.name.to_owned(),
+                Unit::Seconds.text(moment.start_s),
+                Unit::Seconds.text(moment.end_s),
+                unit.text(value(moment)),
+            ]);
+        }
+    }
+    Some(chart.figure(&format!("{id}-{what}"), &table))
+}
+
+/// The heat map of a direction, with its median and 99th percentile as lines.
+fn latency_over_time(direction: &Shapes, id: &str) -> Option<String> {
+    let course = &direction.course;
+    if course.len() < 2 || course.iter().all(|moment| moment.bins.is_empty()) {
+        return None;
+    }
+    let ends = std::iter::once(course[course.len() - 1].end_s);
+    let x =
+        Axis { label: "seconds since the start".into(), scale: Scale::up_to_last(ends), unit: Unit::Seconds };
+    let values = course.iter().flat_map(|moment| moment.bins.keys()).map(|&ns| ns as f64);
+    let y =
+        Axis { label: "completion latency".into(), scale: Scale::logarithmic(values), unit: Unit::Latency };
+    let mut chart =
+        Chart::new(&format!("Latency of {}s over time: the stronger the colour, the more I/Os", direction.name), x, y);
+    let cells: Vec<Cell> = course
+        .iter()
+        .flat_map(|moment| {
+            moment.bins.iter().map(|(&ns, &count)| Cell {
+                x: (moment.start_s, moment.end_s),
+                y: limits(ns),
+                count,
+            })
+        })
+        .collect();
+    chart.heat(&cells);
+    let mut table = Table::new(&[
+        ("from", Align::Right),
+        ("to", Align::Right),
+        ("p50", Align::Right),
+        ("p99", Align::Right),
+        ("p99.9", Align::Right),
+    ]);
+    let step = course.len().div_ceil(TABLE_ROWS).max(1);
+    for moment in course.iter().step_by(step) {
+        let mut row = vec![Unit::Seconds.text(moment.start_s), Unit::Seconds.text(moment.end_s)];
+        row.extend(
+            [50.0, 99.0, 99.9]
+                .map(|percent| moment.percentile(percent).map_or("-".to_owned(), figures::duration)),
+        );
+        table.row(row);
+    }
+    let line = |percent: f64, name: &str, style: usize| Series {
+        name: name.to_owned(),
+        style,
+        points: course
+            .iter()
+            .filter_map(|moment| Some((moment.start_s, moment.percentile(percent)?)))
+            .collect(),
+    };
+    chart.lines(&[line(50.0, "p50", 3), line(99.0, "p99", 4)], true);
+    Some(chart.figure(&format!("{id}-heat-{}", direction.name), &table))
+}
+
+/// The limits of a coarse bin: halfway to its neighbours on the logarithmic scale.
+fn limits(ns: u64) -> (f64, f64) {
+    let bin = coarse_bin_of(ns);
+    let below = coarse_value_of(bin.saturating_sub(1)).max(1) as f64;
+    let above = coarse_value_of(bin + 1) as f64;
+    let ns = ns.max(1) as f64;
+    ((ns * below).sqrt(), (ns * above).sqrt())
+}
+
+fn depths(subject: &Subject, id: &str) -> Option<String> {
+    if subject.depths.iter().all(|(_, share)| *share == 0.0) {
+        return None;
+    }
+    let name = |level: &str| match level.parse::<u32>() {
+        Ok(1) => "1".to_owned(),
+        Ok(low) => format!("{low} to {}", 2 * low - 1),
+        Err(_) => "64 and more".to_owned(),
+    };
+    let names: Vec<String> = subject.depths.iter().map(|(level, _)| name(level)).collect();
+    let values: Vec<f64> = subject.depths.iter().map(|(_, share)| *share).collect();
+    let x = Axis { label: String::new(), scale: Scale::Linear { max: 1.0 }, unit: Unit::Count };
+    let y =
+        Axis { label: "share of the I/Os".into(), scale: Scale::Linear { max: 100.0 }, unit: Unit::Percent };
+    let mut chart = Chart::new("Depth reached: I/Os in flight when one more was issued", x, y);
+    chart.bars(&names, &values, 0);
+    let mut table = Table::new(&[("in flight", Align::Right), ("share", Align::Right)]);
+    for (name, value) in names.into_iter().zip(values) {
+        table.row(vec![name, figures::percent(value)]);
+    }
+    Some(chart.figure(&format!("{id}-depths"), &table))
+}

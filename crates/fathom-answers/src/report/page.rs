@@ -1,0 +1,313 @@
+//! The page: one file with everything in it.
+
+use super::chart::Series;
+use super::charts;
+use crate::evidence::Evidence;
+use crate::explain;
+use crate::figures;
+use crate::shapes::{self, Subject};
+use crate::table::{Align, Table, escape};
+use fathom_results::RunResult;
+use std::fmt::Write as _;
+
+const STYLE: &str = include_str!("assets/style.css");
+const SCRIPT: &str = include_str!("assets/cursor.js");
+/// Subjects that get charts; of more, the table still has all.
+const MOST_CHARTED: usize = 24;
+/// Lines that one chart of several results can show apart.
+const STYLES: usize = 6;
+
+/// The whole page.
+pub(super) fn html(results: &[RunResult], title: &str) -> String {
+    let title = escape(title);
+    let mut body = String::new();
+    if results.len() > 1 {
+        body.push_str(&side_by_side(results));
+    }
+    for (number, run) in results.iter().enumerate() {
+        body.push_str(&section(run, number));
+    }
+    format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+         script-src 'unsafe-inline'; img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n<style>\n{STYLE}</style></head>\n\
+         <body><a class=\"skip\" href=\"#content\">Skip to the results</a>\n<header><h1>{title}</h1></header>\n{nav}\
+         <main id=\"content\">\n{body}</main>\n<footer><p>Made by fathom. Everything is in this file. Charts take the focus: the \
+         arrow keys, Home and End move along their values, Escape leaves; each has its figures in a table below.</p></footer>\n\
+         <script>\n{SCRIPT}</script></body></html>\n",
+        nav = navigation(results),
+    )
+}
+
+fn navigation(results: &[RunResult]) -> String {
+    let mut links = String::new();
+    if results.len() > 1 {
+        links.push_str("<li><a href=\"#side-by-side\">Side by side</a></li>");
+    }
+    for (number, run) in results.iter().enumerate() {
+        for (index, subject) in shapes::subjects(run).iter().enumerate().take(MOST_CHARTED) {
+            let lead = if results.len() > 1 { format!("{}: ", run.source) } else { String::new() };
+            let _ = write!(
+                links,
+                "<li><a href=\"#{}\">{}</a></li>",
+                subject_id(number, index),
+                escape(&format!("{lead}{}", subject.name))
+            );
+        }
+    }
+    format!("<nav aria-label=\"Results\"><ul>{links}</ul></nav>\n")
+}
+
+fn subject_id(result: usize, subject: usize) -> String {
+    format!("r{result}-s{subject}")
+}
+
+/// The curves of all results in one chart per direction.
+fn side_by_side(results: &[RunResult]) -> String {
+    let mut text =
+        String::from("<section aria-labelledby=\"side-by-side\"><h2 id=\"side-by-side\">Side by side</h2>\n");
+    let mut table = Table::new(&[
+        ("result", Align::Left),
+        ("direction", Align::Left),
+        ("MB/s", Align::Right),
+        ("IOPS", Align::Right),
+        ("p50", Align::Right),
+        ("p99", Align::Right),
+        ("p99.9", Align::Right),
+    ]);
+    let firsts: Vec<(&RunResult, Option<Subject>)> =
+        results.iter().map(|run| (run, shapes::subjects(run).into_iter().next())).collect();
+    text.push_str("<div class=\"charts\">\n");
+    let mut charts_text = String::new();
+    for name in ["read", "write", "trim", "mixed"] {
+        let mut series = Vec::new();
+        for (style, (run, subject)) in firsts.iter().enumerate() {
+            let directions = subject.iter().flat_map(|subject| &subject.directions);
+            for direction in directions.filter(|direction| direction.name == name) {
+                let percentile =
+                    |percent| direction.percentile(percent).map_or("-".to_owned(), figures::duration);
+                table.row(vec![
+                    run.source.clone(),
+                    name.to_owned(),
+                    figures::three_figures(direction.bytes_per_second / 1e6),
+                    figures::count(direction.iops),
+                    percentile(50.0),
+                    percentile(99.0),
+                    percentile(99.9),
+                ]);
+                series.push(Series {
+                    name: format!("{} {name}", run.source),
+                    style: style % STYLES,
+                    points: direction.curve.clone(),
+                });
+            }
+        }
+        charts_text.extend(charts::percentiles(&series, &format!("side-by-side-{name}")));
+    }
+    text.push_str(&charts_text);
+    let _ = writeln!(text, "</div>\n{}</section>", table.html());
+    text
+}
+
+fn section(run: &RunResult, number: usize) -> String {
+    let mut text = format!(
+        "<section aria-labelledby=\"r{number}\"><h2 id=\"r{number}\">{}</h2>\n{}",
+        escape(&run.source),
+        facts(run)
+    );
+    let subjects = shapes::subjects(run);
+    text.push_str(&summary(run, &subjects).html());
+    if !run.disk_util.is_empty() {
+        let _ = write!(text, "<h3>Devices</h3>\n{}", devices(run).html());
+    }
+    if !run.notes.is_empty() {
+        let notes: String = run.notes.iter().map(|note| format!("<li>{}</li>", escape(note))).collect();
+        let _ = write!(text, "<h3>Notes</h3><ul class=\"notes\">{notes}</ul>\n");
+    }
+    let evidence = Evidence::all(run);
+    for (index, subject) in subjects.iter().enumerate().take(MOST_CHARTED) {
+        let id = subject_id(number, index);
+        let _ = write!(text, "<h3 id=\"{id}\">{}</h3>\n", escape(&subject.name));
+        // The first of several subjects stands for all jobs.
+        let job = if subjects.len() > 1 { index.checked_sub(1) } else { Some(index) };
+        if let Some(evidence) = job.and_then(|job| evidence.get(job)) {
+            text.push_str(&verdict(evidence));
+        }
+        text.push_str(&charts::of(subject, &id));
+        text.push_str(&what_is_missing(run, subject));
+    }
+    if subjects.len() > MOST_CHARTED {
+        let _ = write!(
+            text,
+            "<p>Charts of the other {} jobs are left out to keep the page small; the table has their figures.</p>\n",
+            subjects.len() - MOST_CHARTED
+        );
+    }
+    let _ = write!(text, "{}</section>\n", options(run));
+    text
+}
+
+/// When, on what, by what.
+fn facts(run: &RunResult) -> String {
+    let mut facts: Vec<(&str, String)> = Vec::new();
+    let program = if run.is_of_fathom() { "fathom".to_owned() } else { run.version.clone() };
+    facts.push(("program", program));
+    facts.push(("ended", run.time.clone()));
+    if let Some(host) = &run.host {
+        facts.push((
+            "host",
+            format!("{}, {}, {} x {}", host.name, host.kernel, host.processors, host.processor),
+        ));
+        facts.extend(host.file_systems.iter().map(|system| {
+            (
+                "file system",
+                format!("{} on {} at {} ({})", system.kind, system.source, system.directory, system.options),
+            )
+        }));
+        facts.extend(host.devices.iter().map(|device| {
+            let kind = if device.rotational { "rotational" } else { "not rotational" };
+            let scheduler = if device.scheduler.is_empty() { "none" } else { &device.scheduler };
+            let model = if device.model.is_empty() { String::new() } else { format!(" {}", device.model) };
+            let size = figures::size(device.size_bytes);
+            ("device", format!("{}{model}, {size}, {kind}, scheduler {scheduler}", device.name))
+        }));
+    }
+    let rows: String = facts
+        .iter()
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(name, value)| format!("<dt>{name}</dt><dd>{}</dd>", escape(value)))
+        .collect();
+    format!("<dl class=\"facts\">{rows}</dl>\n")
+}
+
+fn summary(run: &RunResult, subjects: &[Subject]) -> Table {
+    let right = Align::Right;
+    let mut table = Table::new(&[
+        ("job", Align::Left),
+        ("direction", Align::Left),
+        ("MB/s", right),
+        ("IOPS", right),
+        ("mean", right),
+        ("p50", right),
+        ("p99", right),
+        ("p99.9", right),
+        ("max", right),
+        ("depth", right),
+        ("usr", right),
+        ("sys", right),
+        ("error", right),
+    ]);
+    let evidence = Evidence::all(run);
+    for (index, subject) in subjects.iter().enumerate() {
+        let job = if subjects.len() > 1 { index.checked_sub(1) } else { Some(index) };
+        let evidence = job.and_then(|job| evidence.get(job));
+        for direction in &subject.directions {
+            let percentile =
+                |percent| direction.percentile(percent).map_or("-".to_owned(), figures::duration);
+            let mut row = vec![
+                subject.name.clone(),
+                direction.name.to_owned(),
+                figures::three_figures(direction.bytes_per_second / 1e6),
+                figures::count(direction.iops),
+                figures::duration(direction.mean_ns),
+                percentile(50.0),
+                percentile(99.0),
+                percentile(99.9),
+                figures::duration(direction.max_ns),
+            ];
+            row.extend(match evidence {
+                Some(evidence) => {
+                    let reached = evidence.depth_reached().map_or("-".to_owned(), figures::three_figures);
+                    let (user, system) = evidence.processor();
+                    [
+                        format!("{reached} of {}", evidence.depth_asked()),
+                        figures::percent(user),
+                        figures::percent(system),
+                        evidence.job.error.to_string(),
+                    ]
+                }
+                None => [String::new(), String::new(), String::new(), String::new()],
+            });
+            table.row(row);
+        }
+    }
+    table
+}
+
+fn devices(run: &RunResult) -> Table {
+    let right = Align::Right;
+    let mut table = Table::new(&[
+        ("device", Align::Left),
+        ("utilisation", right),
+        ("reads", right),
+        ("writes", right),
+        ("merged", right),
+        ("read time", right),
+        ("write time", right),
+    ]);
+    let mean = |ticks: u64, ios: u64| match ios {
+        0 => "-".to_owned(),
+        ios => figures::duration(ticks as f64 * 1e6 / ios as f64),
+    };
+    for disk in &run.disk_util {
+        table.row(vec![
+            disk.name.clone(),
+            figures::percent(disk.util),
+            figures::count(disk.read_ios as f64),
+            figures::count(disk.write_ios as f64),
+            figures::count((disk.read_merges + disk.write_merges) as f64),
+            mean(disk.read_ticks, disk.read_ios),
+            mean(disk.write_ticks, disk.write_ios),
+        ]);
+    }
+    table
+}
+
+fn verdict(evidence: &Evidence<'_>) -> String {
+    let found = explain::verdict_of(evidence);
+    let reasons: String = found.reasons.iter().map(|reason| format!("<li>{}</li>", escape(reason))).collect();
+    format!(
+        "<p>{}</p>\n<div class=\"verdict\"><strong>{}</strong><ul>{reasons}</ul></div>\n",
+        escape(&explain::sentence_of(evidence)),
+        escape(found.headline)
+    )
+}
+
+/// Says why a chart is not there, where something was not kept.
+fn what_is_missing(run: &RunResult, subject: &Subject) -> String {
+    let mut text = String::new();
+    if subject.directions.iter().any(|direction| direction.course.is_empty()) {
+        let why = match run.is_of_fathom() {
+            true => "the job ran too short, or there were too many of them to keep each one's",
+            false => "results of fio have none; --output-format=jsonl, json or json+ of fathom do",
+        };
+        let _ = write!(text, "<p>There is no course over time: {why}.</p>\n");
+    }
+    if subject.directions.iter().any(|direction| direction.curve.is_empty()) {
+        text.push_str(
+            "<p>There are no percentiles: they need histograms (--output-format=json+) of every job.</p>\n",
+        );
+    }
+    text
+}
+
+/// The options as written.
+fn options(run: &RunResult) -> String {
+    let mut text = String::from("<details><summary>Options of the jobs</summary><pre>");
+    let mut list = |name: &str, options: &[(String, String)]| {
+        let _ = write!(text, "[{}]\n", escape(name));
+        for (key, value) in options.iter().filter(|(key, _)| key != "name") {
+            let _ = match value.is_empty() {
+                true => write!(text, "{}\n", escape(key)),
+                false => write!(text, "{}={}\n", escape(key), escape(value)),
+            };
+        }
+    };
+    if !run.global_options.is_empty() {
+        list("global", &run.global_options);
+    }
+    run.jobs.iter().for_each(|job| list(&job.name, &job.options));
+    text.push_str("</pre></details>\n");
+    text
+}

@@ -1,0 +1,94 @@
+//! The course over time: rates and latencies of stretches of time.
+
+use fathom_results::model::CourseEntry;
+use std::collections::BTreeMap;
+
+/// A stretch of time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Moment {
+    /// Seconds since the start of the run.
+    pub(crate) start_s: f64,
+    pub(crate) end_s: f64,
+    pub(crate) bytes_per_second: f64,
+    pub(crate) iops: f64,
+    /// I/Os by completion latency in ns, in coarse bins.
+    pub(crate) bins: BTreeMap<u64, u64>,
+}
+
+impl Moment {
+    /// A percentile of the completion latencies in ns; `None` when nothing ended.
+    pub(crate) fn percentile(&self, percent: f64) -> Option<f64> {
+        let total: u64 = self.bins.values().sum();
+        let wanted = percent / 100.0 * total as f64;
+        let mut passed = 0;
+        self.bins
+            .iter()
+            .find(|(_, count)| {
+                passed += **count;
+                passed as f64 >= wanted
+            })
+            .map(|(&ns, _)| ns as f64)
+    }
+}
+
+/// The moments of a direction, all entries added up, from the first to the last with any I/O. Entries of one run have the same
+/// points.
+pub(super) fn of(entries: &[CourseEntry], direction: usize) -> Vec<Moment> {
+    let Some(longest) = entries.iter().max_by_key(|entry| entry.points.len()) else { return Vec::new() };
+    let mut moments: Vec<(Moment, u64)> = Vec::new();
+    for (index, point) in longest.points.iter().enumerate() {
+        let (start_ms, end_ms) = (longest.start_ms(index), point.end_ms);
+        let length_ms = end_ms.saturating_sub(start_ms).max(1) as f64;
+        let mut moment =
+            Moment { start_s: start_ms as f64 / 1000.0, end_s: end_ms as f64 / 1000.0, ..Moment::default() };
+        let mut ios = 0;
+        for figures in entries
+            .iter()
+            .filter_map(|entry| entry.points.get(index))
+            .map(|point| point.directions()[direction])
+        {
+            ios += figures.total_ios;
+            moment.bytes_per_second += figures.io_bytes as f64 * 1000.0 / length_ms;
+            moment.iops += figures.total_ios as f64 * 1000.0 / length_ms;
+            for (&ns, &count) in &figures.clat_bins {
+                *moment.bins.entry(ns).or_default() += count;
+            }
+        }
+        moments.push((moment, ios));
+    }
+    let Some(first) = moments.iter().position(|(_, ios)| *ios > 0) else { return Vec::new() };
+    let last = moments.iter().rposition(|(_, ios)| *ios > 0).unwrap_or(first);
+    moments.drain(first..=last).map(|(moment, _)| moment).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_results::model::{CourseFigures, CoursePoint};
+
+    #[test]
+    fn entries_are_added_up() {
+        let entry = |bytes: [u64; 3]| CourseEntry {
+            points: bytes
+                .iter()
+                .zip(1..)
+                .map(|(&io_bytes, number)| CoursePoint {
+                    end_ms: 500 * number,
+                    read: CourseFigures {
+                        io_bytes,
+                        total_ios: io_bytes / 100,
+                        clat_bins: [(1000 * number, io_bytes / 100)].into(),
+                    },
+                    ..CoursePoint::default()
+                })
+                .collect(),
+            ..CourseEntry::default()
+        };
+        let moments = of(&[entry([0, 1000, 0]), entry([0, 500, 500])], 0);
+        assert_eq!(moments.len(), 2);
+        assert_eq!((moments[0].start_s, moments[0].end_s), (0.5, 1.0));
+        assert_eq!((moments[0].bytes_per_second, moments[0].iops), (3000.0, 30.0));
+        assert_eq!(moments[1].percentile(99.0), Some(3000.0));
+        assert!(of(&[entry([0, 0, 0])], 0).is_empty());
+    }
+}

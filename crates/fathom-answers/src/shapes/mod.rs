@@ -1,0 +1,205 @@
+//! What can be drawn of a result: percentile curves, distributions, the course over time, depths. Pages and terminals draw the
+//! same shapes.
+
+mod course;
+mod distribution;
+
+pub(crate) use course::Moment;
+use distribution::ASKED_FOR;
+pub(crate) use distribution::{Bin, curve};
+
+use crate::evidence::Evidence;
+use fathom_results::model::{CourseEntry, DIRECTIONS, JobResult};
+use fathom_results::{LatencyResult, RunResult};
+use fathom_stats::histogram::Histogram;
+
+/// A job, a group, or all jobs of a run together.
+#[derive(Clone, Debug)]
+pub(crate) struct Subject {
+    pub(crate) name: String,
+    /// Those with any I/O.
+    pub(crate) directions: Vec<Shapes>,
+    /// Shares of I/Os issued at a depth, percent, by the least depth; empty where several jobs are merged.
+    pub(crate) depths: Vec<(String, f64)>,
+}
+
+/// One direction of a subject.
+#[derive(Clone, Debug)]
+pub(crate) struct Shapes {
+    /// `read`, `write`, `trim`, or `mixed`.
+    pub(crate) name: &'static str,
+    /// 0 reads, 1 writes, 2 trims.
+    pub(crate) direction: usize,
+    pub(crate) bytes_per_second: f64,
+    pub(crate) iops: f64,
+    pub(crate) mean_ns: f64,
+    pub(crate) max_ns: f64,
+    /// Percentiles that are known: percent and ns, ascending.
+    pub(crate) curve: Vec<(f64, f64)>,
+    /// The percentiles that people ask for, where they are known.
+    known: Vec<(f64, f64)>,
+    /// How the latencies are spread; empty when no histogram was kept.
+    pub(crate) distribution: Vec<Bin>,
+    /// Stretches of time in order; empty when the course is not known.
+    pub(crate) course: Vec<Moment>,
+}
+
+impl Shapes {
+    /// The latency at a percentile in ns; `None` when it is not known.
+    pub(crate) fn percentile(&self, percent: f64) -> Option<f64> {
+        let found = self.known.iter().find(|(at, _)| (at - percent).abs() < 1e-6);
+        found.map(|&(_, ns)| ns)
+    }
+}
+
+/// The jobs of a run, one by one, and all of them together where there are several.
+pub(crate) fn subjects(run: &RunResult) -> Vec<Subject> {
+    let mut subjects: Vec<Subject> = Evidence::all(run).iter().map(of_job).collect();
+    if run.jobs.len() > 1 {
+        subjects.insert(0, all_jobs(run));
+    }
+    subjects
+}
+
+fn of_job(evidence: &Evidence<'_>) -> Subject {
+    let job = evidence.job;
+    let place = |name: &str| DIRECTIONS.iter().position(|direction| *direction == name).unwrap_or(0);
+    let directions = job.active().into_iter().map(|(name, figures)| {
+        let latency = figures.latency();
+        let direction = place(name);
+        let course = evidence.course().map(|entry| course::of(std::slice::from_ref(entry), direction));
+        let course = course.unwrap_or_default();
+        Shapes {
+            name,
+            direction,
+            bytes_per_second: figures.bytes_per_second,
+            iops: figures.iops,
+            mean_ns: latency.mean_ns,
+            max_ns: latency.max_ns,
+            curve: curve_of(latency),
+            known: known(|percent| latency.percentile(percent)),
+            distribution: distribution_of(latency, job, &course),
+            course,
+        }
+    });
+    Subject { name: job.name.clone(), directions: directions.collect(), depths: job.iodepth_level.clone() }
+}
+
+fn known(percentile: impl Fn(f64) -> Option<f64>) -> Vec<(f64, f64)> {
+    ASKED_FOR.iter().filter_map(|&percent| Some((percent, percentile(percent)?))).collect()
+}
+
+fn curve_of(latency: &LatencyResult) -> Vec<(f64, f64)> {
+    match latency.histogram() {
+        Some(histogram) => curve(&histogram),
+        None => latency.percentiles.iter().map(|&(percent, ns)| (percent, ns as f64)).collect(),
+    }
+}
+
+/// From the histogram, otherwise from the course, otherwise from the shares that every report has for all directions.
+fn distribution_of(latency: &LatencyResult, job: &JobResult, course: &[Moment]) -> Vec<Bin> {
+    if let Some(histogram) = latency.histogram() {
+        return distribution::of_histogram(&histogram);
+    }
+    let from_course = distribution::of_course(course);
+    if !from_course.is_empty() {
+        return from_course;
+    }
+    match job.active().len() {
+        1 => distribution::of_shares(job),
+        _ => Vec::new(),
+    }
+}
+
+/// All jobs as one: amounts add up over the time of the whole run, histograms are added bin by bin. Without histograms of all
+/// of them there are no percentiles, because percentiles cannot be added.
+fn all_jobs(run: &RunResult) -> Subject {
+    let directions = (0..DIRECTIONS.len()).filter_map(|direction| merged(run, direction)).collect();
+    Subject { name: "All jobs".to_owned(), directions, depths: Vec::new() }
+}
+
+fn merged(run: &RunResult, direction: usize) -> Option<Shapes> {
+    let parts: Vec<_> = run.jobs.iter().filter_map(|job| job.directions()[direction]).collect();
+    if parts.is_empty() {
+        return None;
+    }
+    let mut histogram = Some(Histogram::default());
+    for part in &parts {
+        match (part.latency().histogram(), &mut histogram) {
+            (Some(theirs), Some(own)) => own.merge(&theirs),
+            _ => histogram = None,
+        }
+    }
+    let ios: u64 = parts.iter().map(|part| part.total_ios).sum();
+    let bytes: u64 = parts.iter().map(|part| part.io_bytes).sum();
+    let weighted = |value: &dyn Fn(&fathom_results::DirectionResult) -> f64| {
+        parts.iter().map(|part| value(part) * part.total_ios as f64).sum::<f64>() / ios.max(1) as f64
+    };
+    let entries: Vec<CourseEntry> = run.course.as_ref().map(|course| course.jobs.clone()).unwrap_or_default();
+    let seconds = seconds_of(run, direction);
+    let course = course::of(&entries, direction);
+    let distribution = match &histogram {
+        Some(histogram) => distribution::of_histogram(histogram),
+        None => distribution::of_course(&course),
+    };
+    Some(Shapes {
+        name: DIRECTIONS[direction],
+        direction,
+        bytes_per_second: bytes as f64 / seconds,
+        iops: ios as f64 / seconds,
+        mean_ns: weighted(&|part| part.latency().mean_ns),
+        max_ns: parts.iter().map(|part| part.latency().max_ns).fold(0.0, f64::max),
+        curve: histogram.as_ref().map(curve).unwrap_or_default(),
+        known: known(|percent| Some(*histogram.as_ref()?.percentiles(&[percent]).first()? as f64)),
+        distribution,
+        course,
+    })
+}
+
+/// How long the jobs took that did any of a direction: groups run one after another, the jobs of a group side by side.
+fn seconds_of(run: &RunResult, direction: usize) -> f64 {
+    let mut by_group = std::collections::BTreeMap::<u64, u64>::new();
+    for job in &run.jobs {
+        if let Some(part) = job.directions()[direction] {
+            let longest = by_group.entry(job.group_id).or_default();
+            *longest = (*longest).max(part.runtime_ms);
+        }
+    }
+    (by_group.values().sum::<u64>() as f64 / 1000.0).max(0.001)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"{"fio version":"fio-3.42","jobs":[
+        {"jobname":"a","groupid":0,"read":{"total_ios":100,"io_bytes":409600,"runtime":1000,"iops":100,"bw_bytes":409600,
+          "clat_ns":{"mean":1000,"max":2000,"bins":{"1000":100}}},"iodepth_level":{"1":100.0}},
+        {"jobname":"b","groupid":1,"read":{"total_ios":300,"io_bytes":1228800,"runtime":3000,"iops":100,"bw_bytes":409600,
+          "clat_ns":{"mean":3000,"max":9000,"bins":{"3000":300}}}}]}"#;
+
+    #[test]
+    fn jobs_are_merged_exactly() {
+        let run = fathom_results::parse(TEXT, "text").expect("reads");
+        let found = subjects(&run);
+        let names: Vec<&str> = found.iter().map(|subject| subject.name.as_str()).collect();
+        assert_eq!(names, ["All jobs", "a", "b"]);
+        let all = &found[0].directions[0];
+        assert_eq!((all.iops, all.mean_ns, all.max_ns), (100.0, 2500.0, 9000.0));
+        let shares: f64 = all.distribution.iter().map(|bin| bin.percent).sum();
+        assert!((shares - 100.0).abs() < 1e-9, "{shares}");
+        // A quarter of the I/Os took 1 µs.
+        let p50 = all.percentile(50.0).expect("known");
+        assert!((2950.0..3050.0).contains(&p50), "{p50}");
+        assert_eq!(found[1].depths, [("1".to_owned(), 100.0)]);
+    }
+
+    #[test]
+    fn percentiles_are_not_made_up() {
+        let text = TEXT.replace(r#","bins":{"3000":300}"#, r#","percentile":{"50.000000":3000}"#);
+        let run = fathom_results::parse(&text, "text").expect("reads");
+        let found = subjects(&run);
+        assert!(found[0].directions[0].curve.is_empty());
+        assert_eq!(found[2].directions[0].curve, [(50.0, 3000.0)]);
+    }
+}

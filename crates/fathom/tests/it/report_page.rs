@@ -1,0 +1,251 @@
+//! `fathom report`: the page in a browser. It must draw what the result says, ask nobody for anything, and be usable with
+//! the keyboard, a screen reader, a small screen, in the dark and on paper.
+
+use crate::support::browser::Browser;
+use crate::support::program::{self, Launch};
+use crate::support::{MIB, file_of, json, scratch};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+const JOB: &str = "--name=mixed --filename=data --size=4m --bs=4k --rw=randrw --ioengine=libaio --iodepth=4 --direct=1 \
+                   --time_based --runtime=3";
+
+/// Runs a job and makes a page of its result; the page and the result.
+#[track_caller]
+fn page_of(directory: &Path, job: &str, format: &str) -> (PathBuf, Value) {
+    file_of(directory, "data", 4 * MIB);
+    let words = format!("--output-format={format} --output=result.json {job}");
+    Launch::fathom(directory).words(&words).run().expect_clean();
+    Launch::fathom(directory).words("report result.json -o report.html").run();
+    let text = std::fs::read_to_string(directory.join("result.json")).expect("a result");
+    (directory.join("report.html"), json::document(&text))
+}
+
+/// What a page has asked for and complained about.
+#[track_caller]
+fn check_silence(browser: &Browser, page: &Path) {
+    let own = format!("file://{}", page.display());
+    for event in &browser.events {
+        let method = event["method"].as_str().unwrap_or_default();
+        let parameters = &event["params"];
+        match method {
+            "Network.requestWillBeSent" => {
+                let url = parameters["request"]["url"].as_str().unwrap_or_default();
+                assert!(url == own || url.starts_with("data:"), "the page asks for {url}");
+            }
+            "Runtime.exceptionThrown" => panic!("{parameters}"),
+            "Log.entryAdded" => panic!("{parameters}"),
+            "Runtime.consoleAPICalled" => panic!("{parameters}"),
+            _ => {}
+        }
+    }
+}
+
+/// The y coordinate of the line of this style in a chart at x, and the coordinates of two ticks of the y axis.
+fn read_chart(browser: &mut Browser, chart: &str, line: &str, x: f64) -> (f64, Vec<(String, f64)>) {
+    let path =
+        browser.value(&format!("document.querySelector('#{chart} > svg > path.{line}').getAttribute('d')"));
+    let path = path.as_str().expect("a path").replace(['M', 'L'], " ");
+    let numbers: Vec<f64> = path.split_whitespace().map(|word| word.parse().expect("a number")).collect();
+    let points: Vec<(f64, f64)> = numbers.chunks(2).map(|pair| (pair[0], pair[1])).collect();
+    let nearest = points.iter().min_by(|a, b| (a.0 - x).abs().total_cmp(&(b.0 - x).abs())).expect("points");
+    let ticks = browser.value(&format!(
+        "[...document.querySelectorAll('#{chart} > svg > text.tick[text-anchor=end]')].map(t => [t.textContent, +t.getAttribute('y') - 4])"
+    ));
+    let ticks = ticks.as_array().expect("ticks").iter();
+    let ticks =
+        ticks.map(|tick| (tick[0].as_str().unwrap_or_default().to_owned(), tick[1].as_f64().unwrap_or(0.0)));
+    (nearest.1, ticks.collect())
+}
+
+fn ns_of(text: &str) -> f64 {
+    let (number, unit) = text.split_once(' ').unwrap_or_else(|| panic!("no latency: {text}"));
+    let factor = match unit {
+        "ns" => 1.0,
+        "µs" => 1e3,
+        "ms" => 1e6,
+        _ => 1e9,
+    };
+    number.parse::<f64>().expect("a number") * factor
+}
+
+#[test]
+fn charts_show_the_values_of_the_result() {
+    fathom_only!();
+    let mut browser = require!(Browser::start());
+    let directory = scratch();
+    let (page, document) = page_of(directory.path(), JOB, "json+");
+    browser.open(&page);
+    check_silence(&browser, &page);
+    let job = json::job(&document, "mixed");
+    for (direction, style) in [("read", "s0"), ("write", "s1")] {
+        // The stop that tells of the 99th percentile, and the height of the line there.
+        let stops =
+            browser.value("JSON.parse(document.querySelector('#r0-s0-percentiles > svg').dataset.stops)");
+        let stop = stops
+            .as_array()
+            .expect("stops")
+            .iter()
+            .find(|stop| stop[1].as_str().is_some_and(|told| told.starts_with("99 %: ")));
+        let stop = stop.expect("a stop at 99 %");
+        let told = stop[1].as_str().unwrap_or_default();
+        let wanted = job[direction]["clat_ns"]["percentile"]["99.000000"].as_f64().expect("a percentile");
+        let shown =
+            told.split([':', ',']).find_map(|part| part.trim().strip_prefix(direction)).expect("told");
+        assert!((ns_of(shown.trim()) / wanted - 1.0).abs() < 0.006, "{told}: {wanted}");
+        let x = stop[0].as_f64().expect("a place");
+        let (y, ticks) = read_chart(&mut browser, "r0-s0-percentiles", &format!("line.{style}"), x);
+        let (low, high) = (&ticks[0], &ticks[ticks.len() - 1]);
+        let decades = (ns_of(&high.0) / ns_of(&low.0)).log10();
+        let drawn = ns_of(&low.0) * 10f64.powf((low.1 - y) / (low.1 - high.1) * decades);
+        assert!((drawn / wanted - 1.0).abs() < 0.05, "{direction}: drawn at {drawn}, is {wanted}");
+    }
+    let rates = browser.value(
+        "[...document.querySelectorAll('#r0-s0-iops table tbody tr')].map(row => [...row.children].map(cell => cell.textContent))",
+    );
+    let rates = rates.as_array().expect("rows");
+    assert!(rates.len() >= 12, "two directions, four points a second: {rates:?}");
+    let cells = browser.value("document.querySelectorAll('#r0-s0-heat-read path.heat').length");
+    assert!(cells.as_u64().is_some_and(|paths| paths >= 2), "{cells} shades in the heat map");
+    let depths = browser.value("document.querySelectorAll('#r0-s0-depths rect.bar').length");
+    assert_eq!(depths, 7);
+    let summary = browser.value("document.querySelector('section table').textContent");
+    assert!(
+        summary.as_str().is_some_and(|text| text.contains("mixed") && text.contains("of 4")),
+        "{summary}"
+    );
+}
+
+#[test]
+fn the_keyboard_reaches_every_value() {
+    fathom_only!();
+    let mut browser = require!(Browser::start());
+    let directory = scratch();
+    let (page, _) = page_of(directory.path(), JOB, "json+");
+    browser.open(&page);
+    let mut presses = 0;
+    while browser.value("document.activeElement.tagName") != "svg" {
+        browser.press("Tab", 9);
+        presses += 1;
+        assert!(presses < 40, "Tab never comes to a chart");
+    }
+    let told = "document.getElementById(document.activeElement.getAttribute('aria-describedby')).textContent";
+    assert_eq!(browser.value(told), "");
+    browser.press("ArrowRight", 39);
+    let first = browser.value(told);
+    assert!(first.as_str().is_some_and(|text| text.contains("read ")), "{first}");
+    browser.press("End", 35);
+    let last = browser.value(told);
+    assert_ne!(first, last);
+    browser.press("ArrowLeft", 37);
+    browser.press("ArrowRight", 39);
+    assert_eq!(browser.value(told), last);
+    browser.press("Home", 36);
+    assert_eq!(browser.value(told), first);
+    browser.press("Escape", 27);
+    assert_eq!(browser.value(told), "");
+    check_silence(&browser, &page);
+}
+
+#[test]
+fn readers_small_screens_the_dark_and_paper() {
+    fathom_only!();
+    let mut browser = require!(Browser::start());
+    let directory = scratch();
+    let (page, _) = page_of(directory.path(), JOB, "json+");
+    browser.open(&page);
+    // A screen reader finds every chart by its name, and tables with headings.
+    let tree = browser.call("Accessibility.getFullAXTree", json!({}));
+    let nodes = tree["nodes"].as_array().expect("nodes").clone();
+    let of_role =
+        |role: &str| nodes.iter().filter(|node| node["role"]["value"] == role).collect::<Vec<&Value>>();
+    let charts =
+        browser.value("document.querySelectorAll('svg[role=img]').length").as_u64().expect("a number");
+    let images: Vec<&Value> = of_role("image").into_iter().chain(of_role("img")).collect();
+    assert_eq!(images.len() as u64, charts);
+    assert!(images.iter().all(|image| image["name"]["value"].as_str().is_some_and(|name| !name.is_empty())));
+    assert!(!of_role("columnheader").is_empty() && !of_role("rowheader").is_empty());
+    let levels = browser.value("[...document.querySelectorAll('h1,h2,h3')].map(h => +h.tagName[1])");
+    let levels: Vec<u64> = levels.as_array().expect("levels").iter().filter_map(Value::as_u64).collect();
+    assert_eq!(levels[0], 1);
+    assert!(levels.windows(2).all(|pair| pair[1] <= pair[0] + 1), "{levels:?}");
+    // A telephone: the page itself never scrolls sideways.
+    let metrics = json!({ "width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": false });
+    browser.call("Emulation.setDeviceMetricsOverride", metrics);
+    let width = browser.value("document.documentElement.scrollWidth");
+    assert!(width.as_u64().is_some_and(|width| width <= 360), "{width}");
+    // Light and dark: text can be read on its ground.
+    let contrast = "(() => { const light = c => { const v = c.match(/\\d+/g).slice(0, 3).map(x => { x /= 255; \
+                    return x <= .03928 ? x / 12.92 : ((x + .055) / 1.055) ** 2.4 }); return .2126 * v[0] + .7152 * v[1] + .0722 * v[2] }; \
+                    const s = getComputedStyle(document.body); const [a, b] = [light(s.color), light(s.backgroundColor)]; \
+                    return [s.backgroundColor, (Math.max(a, b) + .05) / (Math.min(a, b) + .05)] })()";
+    let mut grounds = Vec::new();
+    for scheme in ["light", "dark"] {
+        let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        browser.call("Emulation.setEmulatedMedia", features);
+        let found = browser.value(contrast);
+        assert!(found[1].as_f64().is_some_and(|ratio| ratio >= 7.0), "{scheme}: {found}");
+        grounds.push(found[0].clone());
+    }
+    assert_ne!(grounds[0], grounds[1]);
+    // Paper.
+    browser.call("Emulation.setEmulatedMedia", json!({ "media": "print" }));
+    assert_eq!(browser.value("getComputedStyle(document.querySelector('nav')).display"), "none");
+    let printed = browser.call("Page.printToPDF", json!({}));
+    assert!(printed["data"].as_str().is_some_and(|data| data.len() > 20_000));
+    check_silence(&browser, &page);
+}
+
+#[test]
+fn several_results_stand_side_by_side() {
+    let reference = require!(program::reference());
+    let mut browser = require!(Browser::start());
+    let directory = scratch();
+    let (page, _) = page_of(directory.path(), JOB, "json");
+    let words = format!("--output-format=json+ --output=fio.json {JOB}");
+    Launch::of(&reference, directory.path()).words(&words).run().expect_clean();
+    let finished = Launch::fathom(directory.path())
+        .words("report result.json fio.json -o report.html --title=Both")
+        .run();
+    assert_eq!(finished.code(), 0, "{}", finished.stderr);
+    browser.open(&page);
+    check_silence(&browser, &page);
+    assert_eq!(browser.value("document.title"), "Both");
+    let legend = browser.value("document.querySelector('#side-by-side-read-percentiles .legend').textContent");
+    assert!(
+        legend
+            .as_str()
+            .is_some_and(|text| text.contains("fio.json read") && text.contains("result.json read")),
+        "{legend}"
+    );
+    let missing = browser.value(
+        "document.body.textContent.includes('There is no course over time: results of fio have none')",
+    );
+    assert_eq!(missing, true);
+    // Plain JSON of fathom still has its course, and a distribution from it.
+    assert_eq!(browser.value("document.querySelectorAll('#r0-s0-heat-read, #r0-s0-distribution').length"), 2);
+}
+
+#[test]
+fn only_reports_are_overwritten() {
+    fathom_only!();
+    let directory = scratch();
+    let (page, _) = page_of(directory.path(), "--name=x --ioengine=null --size=1m --rw=read", "json");
+    let report = |words: &str| Launch::fathom(directory.path()).words(&format!("report {words}")).run();
+    assert_eq!(report("result.json -o report.html").code(), 0, "an earlier report may be replaced");
+    let finished = report("result.json -o data");
+    assert_eq!(finished.code(), 1);
+    assert!(finished.stderr.contains("data: this file is no earlier report"), "{}", finished.stderr);
+    assert_eq!(std::fs::metadata(directory.path().join("data")).map(|data| data.len()).ok(), Some(4 * MIB));
+    let printed = report("result.json -o -");
+    assert_eq!(Some(printed.stdout), std::fs::read_to_string(&page).ok());
+    for (words, what) in [
+        ("result.json", "-o report.html"),
+        ("-o x.html", "no file given"),
+        ("data -o x.html", "no result in it"),
+    ] {
+        let finished = report(words);
+        assert_eq!(finished.code(), 1, "{words}");
+        assert!(finished.stderr.contains(what), "{words}: {}", finished.stderr);
+    }
+}
