@@ -336,7 +336,10 @@ fn storage(evidence: &Evidence<'_>) -> Option<Verdict> {
         return None;
     }
     let mut reasons = vec![
-        format!("{} were in flight on average of {asked} asked for: there was no lack of work.", figures::three_figures(reached)),
+        format!(
+            "{} were in flight on average of {asked} asked for: there was no lack of work.",
+            figures::three_figures(reached)
+        ),
         format!("The processor had time left: {} used per clone.", figures::percent(user + system)),
     ];
     reasons.extend(no_device(evidence));

@@ -197,8 +197,11 @@ fn latency_over_time(direction: &Shapes, id: &str) -> Option<String> {
     let values = course.iter().flat_map(|moment| moment.bins.keys()).map(|&ns| ns as f64);
     let y =
         Axis { label: "completion latency".into(), scale: Scale::logarithmic(values), unit: Unit::Latency };
-    let mut chart =
-        Chart::new(&format!("Latency of {}s over time: the stronger the colour, the more I/Os", direction.name), x, y);
+    let mut chart = Chart::new(
+        &format!("Latency of {}s over time: the stronger the colour, the more I/Os", direction.name),
+        x,
+        y,
+    );
     let cells: Vec<Cell> = course
         .iter()
         .flat_map(|moment| {

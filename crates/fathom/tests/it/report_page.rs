@@ -211,7 +211,8 @@ fn several_results_stand_side_by_side() {
     browser.open(&page);
     check_silence(&browser, &page);
     assert_eq!(browser.value("document.title"), "Both");
-    let legend = browser.value("document.querySelector('#side-by-side-read-percentiles .legend').textContent");
+    let legend =
+        browser.value("document.querySelector('#side-by-side-read-percentiles .legend').textContent");
     assert!(
         legend
             .as_str()
