@@ -123,12 +123,12 @@ fn section(run: &RunResult, number: usize) -> String {
     }
     if !run.notes.is_empty() {
         let notes: String = run.notes.iter().map(|note| format!("<li>{}</li>", escape(note))).collect();
-        let _ = write!(text, "<h3>Notes</h3><ul class=\"notes\">{notes}</ul>\n");
+        let _ = writeln!(text, "<h3>Notes</h3><ul class=\"notes\">{notes}</ul>");
     }
     let evidence = Evidence::all(run);
     for (index, subject) in subjects.iter().enumerate().take(MOST_CHARTED) {
         let id = subject_id(number, index);
-        let _ = write!(text, "<h3 id=\"{id}\">{}</h3>\n", escape(&subject.name));
+        let _ = writeln!(text, "<h3 id=\"{id}\">{}</h3>", escape(&subject.name));
         // The first of several subjects stands for all jobs.
         let job = if subjects.len() > 1 { index.checked_sub(1) } else { Some(index) };
         if let Some(evidence) = job.and_then(|job| evidence.get(job)) {
@@ -138,13 +138,13 @@ fn section(run: &RunResult, number: usize) -> String {
         text.push_str(&what_is_missing(run, subject));
     }
     if subjects.len() > MOST_CHARTED {
-        let _ = write!(
+        let _ = writeln!(
             text,
-            "<p>Charts of the other {} jobs are left out to keep the page small; the table has their figures.</p>\n",
+            "<p>Charts of the other {} jobs are left out to keep the page small; the table has their figures.</p>",
             subjects.len() - MOST_CHARTED
         );
     }
-    let _ = write!(text, "{}</section>\n", options(run));
+    let _ = writeln!(text, "{}</section>", options(run));
     text
 }
 
@@ -282,7 +282,7 @@ fn what_is_missing(run: &RunResult, subject: &Subject) -> String {
             true => "the job ran too short, or there were too many of them to keep each one's",
             false => "results of fio have none; --output-format=jsonl, json or json+ of fathom do",
         };
-        let _ = write!(text, "<p>There is no course over time: {why}.</p>\n");
+        let _ = writeln!(text, "<p>There is no course over time: {why}.</p>");
     }
     if subject.directions.iter().any(|direction| direction.curve.is_empty()) {
         text.push_str(
@@ -296,11 +296,11 @@ fn what_is_missing(run: &RunResult, subject: &Subject) -> String {
 fn options(run: &RunResult) -> String {
     let mut text = String::from("<details><summary>Options of the jobs</summary><pre>");
     let mut list = |name: &str, options: &[(String, String)]| {
-        let _ = write!(text, "[{}]\n", escape(name));
+        let _ = writeln!(text, "[{}]", escape(name));
         for (key, value) in options.iter().filter(|(key, _)| key != "name") {
             let _ = match value.is_empty() {
-                true => write!(text, "{}\n", escape(key)),
-                false => write!(text, "{}={}\n", escape(key), escape(value)),
+                true => writeln!(text, "{}", escape(key)),
+                false => writeln!(text, "{}={}", escape(key), escape(value)),
             };
         }
     };

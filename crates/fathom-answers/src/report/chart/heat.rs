@@ -31,7 +31,7 @@ impl Chart {
         for cell in cells {
             let (left, right) = (self.at_x(cell.x.0), self.at_x(cell.x.1));
             let (low, high) = (self.at_y(cell.y.0), self.at_y(cell.y.1));
-            let (width, height) = ((right - left).max(0.5), (low - high).max(0.5).min(HEIGHT));
+            let (width, height) = ((right - left).max(0.5), (low - high).clamp(0.5, HEIGHT));
             let _ = write!(
                 paths[shade(cell.count, most)],
                 "M{left:.1} {high:.1}h{width:.1}v{height:.1}h-{width:.1}z"
