@@ -28,7 +28,6 @@ impl Ink {
     }
 
     /// A bar of `share` (0 to 1) of `width` places. Blocks go by eighths of a place.
-    #[cfg_attr(not(test), expect(dead_code, reason = "sweeps draw with it"))]
     pub(crate) fn bar(self, share: f64, width: usize) -> String {
         const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
         let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };

@@ -16,6 +16,7 @@ mod quick;
 mod report;
 mod runner;
 mod shapes;
+mod show;
 mod table;
 
 pub use runner::{Ended, Runner, Watch};
@@ -41,7 +42,8 @@ pub struct Command {
 }
 
 /// Every command, in the order in which people need them.
-pub const COMMANDS: &[Command] = &[quick::COMMAND, compare::COMMAND, report::COMMAND, explain::COMMAND];
+pub const COMMANDS: &[Command] =
+    &[quick::COMMAND, compare::COMMAND, report::COMMAND, show::COMMAND, explain::COMMAND];
 
 /// The command of this name.
 pub fn by_name(word: &str) -> Option<&'static Command> {

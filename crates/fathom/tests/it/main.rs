@@ -56,6 +56,7 @@ mod seeds_files;
 mod seeds_groups;
 mod seeds_randrw;
 mod shipped_examples;
+mod show;
 mod steady_state;
 mod tools;
 mod verify;

@@ -1,0 +1,167 @@
+//! `fathom show`: the pictures of a result for those who stay in the terminal.
+
+mod charts;
+
+use crate::Command;
+use crate::bars::Ink;
+use crate::evidence::Evidence;
+use crate::figures;
+use crate::runner::Runner;
+use crate::shapes::{self, Subject};
+use crate::table::{Align, Table};
+use fathom_results::RunResult;
+use fathom_tools::{Failure, Streams, arguments};
+use lexopt::Arg::{Long, Value};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Columns where nothing says how many there are, and the bounds of what is used.
+const DEFAULT_WIDTH: usize = 80;
+const LEAST_WIDTH: usize = 40;
+const MOST_WIDTH: usize = 160;
+const STANDARD_OUTPUT: i32 = 1;
+
+pub(crate) const COMMAND: Command = Command {
+    name: "show",
+    arguments: "RESULT...",
+    summary: "The same pictures in the terminal",
+    help: "\
+Usage: fathom show [options] RESULT...
+
+Draws results (JSON, JSON+ or lines of JSON, of fathom or of fio) in the terminal: summary, latency percentiles and
+distribution, rates and latencies over time, depth reached. JSON+ has the histograms that most charts are best with.
+- is standard input. NO_COLOR or TERM=dumb asks for letters instead of blocks.
+
+  --width=COLUMNS  columns to fill (those of the terminal)
+  --job=NAME       only this job; may be repeated
+  --summary        only the summary, without charts
+",
+    run,
+};
+
+fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Result<u8, Failure> {
+    let (mut files, mut jobs, mut width, mut only_summary) = (Vec::new(), Vec::new(), columns(), false);
+    let mut parser = lexopt::Parser::from_args(words);
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("width") => width = arguments::number(&mut parser, "--width", LEAST_WIDTH as u64)? as usize,
+            Long("job") => jobs.push(arguments::text(&mut parser, "--job")?),
+            Long("summary") => only_summary = true,
+            Value(file) => files.push(PathBuf::from(file)),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let screen = Screen { width: width.clamp(LEAST_WIDTH, MOST_WIDTH), ink: Ink::of_environment() };
+    for file in arguments::some_files(files)? {
+        let result = fathom_results::read(&file).map_err(|error| Failure::new(error.to_string()))?;
+        check_names(&result, &jobs)?;
+        streams.out.write_all(text_of(&result, &jobs, only_summary, screen).as_bytes())?;
+    }
+    Ok(0)
+}
+
+/// What is drawn on.
+#[derive(Clone, Copy, Debug)]
+struct Screen {
+    width: usize,
+    ink: Ink,
+}
+
+/// Columns of the terminal, as the shell tells or the terminal itself.
+fn columns() -> usize {
+    let told = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
+    let asked = || fathom_sys::terminal::size(STANDARD_OUTPUT).map(|(columns, _)| usize::from(columns));
+    told.or_else(asked).filter(|&columns| columns > 0).unwrap_or(DEFAULT_WIDTH)
+}
+
+fn check_names(result: &RunResult, jobs: &[String]) -> Result<(), Failure> {
+    match jobs.iter().find(|name| !result.jobs.iter().any(|job| job.name == **name)) {
+        None => Ok(()),
+        Some(name) => {
+            let known: Vec<&str> = result.jobs.iter().map(|job| job.name.as_str()).collect();
+            Err(Failure::new(format!(
+                "{}: there is no job {name}; it has {}",
+                result.source,
+                known.join(", ")
+            )))
+        }
+    }
+}
+
+fn text_of(result: &RunResult, jobs: &[String], only_summary: bool, screen: Screen) -> String {
+    let all = shapes::subjects(result);
+    let wanted = |subject: &&Subject| jobs.is_empty() || jobs.contains(&subject.name);
+    let shown: Vec<&Subject> = all.iter().filter(wanted).collect();
+    let mut text = format!("{}\n\n{}", heading(result), summary(result, &shown, screen));
+    if only_summary {
+        return text + "\n";
+    }
+    for subject in shown {
+        let charts = charts::of(subject, screen);
+        if !charts.is_empty() {
+            text.push_str(&format!("\n== {} ==\n{charts}", subject.name));
+        }
+    }
+    text + "\n"
+}
+
+fn heading(result: &RunResult) -> String {
+    let program = if result.is_of_fathom() { "fathom" } else { &result.version };
+    let mut text = format!("{}: {program}, {}", result.source, result.time);
+    if let Some(host) = &result.host {
+        text.push_str(&format!(", {} ({})", host.name, host.kernel));
+        let places: Vec<String> = host.devices.iter().map(|device| device.name.clone()).collect();
+        if !places.is_empty() {
+            text.push_str(&format!(", on {}", places.join(", ")));
+        }
+    }
+    text
+}
+
+/// A line per job and direction; columns that do not fit are left out from the right.
+fn summary(result: &RunResult, shown: &[&Subject], screen: Screen) -> String {
+    let right = Align::Right;
+    let columns = [
+        ("job", Align::Left),
+        ("", Align::Left),
+        ("MB/s", right),
+        ("IOPS", right),
+        ("p50", right),
+        ("p99", right),
+        ("p99.9", right),
+        ("mean", right),
+        ("max", right),
+        ("depth", right),
+    ];
+    let evidence = Evidence::all(result);
+    let reached = |name: &str| {
+        let found = evidence.iter().find(|evidence| evidence.job.name == name)?;
+        Some(format!("{} of {}", figures::three_figures(found.depth_reached()?), found.depth_asked()))
+    };
+    let mut rows = Vec::new();
+    for subject in shown {
+        for direction in &subject.directions {
+            let percentile =
+                |percent| direction.percentile(percent).map_or("-".to_owned(), figures::duration);
+            rows.push(vec![
+                subject.name.clone(),
+                direction.name.to_owned(),
+                figures::three_figures(direction.bytes_per_second / 1e6),
+                figures::count(direction.iops),
+                percentile(50.0),
+                percentile(99.0),
+                percentile(99.9),
+                figures::duration(direction.mean_ns),
+                figures::duration(direction.max_ns),
+                reached(&subject.name).unwrap_or_default(),
+            ]);
+        }
+    }
+    let with_columns = |count: usize| {
+        let mut table = Table::new(&columns[..count]);
+        rows.iter().for_each(|row| table.row(row[..count].to_vec()));
+        table.text(0)
+    };
+    let fits = |text: &String| text.lines().all(|line| line.chars().count() <= screen.width);
+    (4..=columns.len()).rev().map(with_columns).find(fits).unwrap_or_else(|| with_columns(4))
+}
