@@ -13,7 +13,6 @@ pub(crate) struct Section {
 
 /// The sections that say the same as a run that was read, whatever files and words it was read from: one for what all
 /// jobs share, if there is anything, and one per job.
-#[allow(dead_code)]
 pub(crate) fn sections(spec: &RunSpec) -> Vec<Section> {
     let is_name = |(key, _): &&(String, String)| key == "name";
     let mut sections = Vec::new();
@@ -45,6 +44,23 @@ pub(crate) fn text(sections: &[Section]) -> String {
     text
 }
 
+/// The sections of a text that [`text`] made.
+pub(crate) fn read(text: &str) -> Vec<Section> {
+    let mut sections: Vec<Section> = Vec::new();
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        let heading = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        match (heading, sections.last_mut()) {
+            (Some(name), _) => sections.push(Section { name: name.to_owned(), options: Vec::new() }),
+            (None, Some(section)) => {
+                let (name, value) = line.split_once('=').unwrap_or((line, ""));
+                section.options.push((name.to_owned(), value.to_owned()));
+            }
+            (None, None) => {}
+        }
+    }
+    sections
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,5 +73,6 @@ mod tests {
             Section { name: "a".into(), options: vec![option("rw", "randread"), option("time_based", "")] },
         ];
         assert_eq!(text(&sections), "[global]\ndirect=1\n\n[a]\nrw=randread\ntime_based\n");
+        assert_eq!(read(&text(&sections)), sections);
     }
 }

@@ -17,6 +17,7 @@ mod report;
 mod runner;
 mod shapes;
 mod show;
+mod sweep;
 mod table;
 
 pub use runner::{Ended, Runner, Watch};
@@ -43,7 +44,7 @@ pub struct Command {
 
 /// Every command, in the order in which people need them.
 pub const COMMANDS: &[Command] =
-    &[quick::COMMAND, compare::COMMAND, report::COMMAND, show::COMMAND, explain::COMMAND];
+    &[quick::COMMAND, sweep::COMMAND, compare::COMMAND, report::COMMAND, show::COMMAND, explain::COMMAND];
 
 /// The command of this name.
 pub fn by_name(word: &str) -> Option<&'static Command> {

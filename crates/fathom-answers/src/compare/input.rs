@@ -1,6 +1,9 @@
 //! The results of a side.
 
+use crate::sweep::plan::values;
+use crate::sweep::record;
 use fathom_results::RunResult;
+use fathom_spec::registry::find_job_option;
 use fathom_tools::Failure;
 use std::path::{Path, PathBuf};
 
@@ -45,8 +48,66 @@ pub(super) fn side(paths: &[PathBuf]) -> Result<Side, Failure> {
 }
 
 fn runs_of(path: &Path) -> Result<Vec<Run>, Failure> {
+    if record::is_results(path) {
+        return cells_of(path, &[]);
+    }
+    if let Some((file, wanted)) =
+        path.to_str().filter(|_| !path.exists()).and_then(|path| path.rsplit_once(':'))
+    {
+        let file = Path::new(file);
+        if record::is_results(file) {
+            return cells_of(file, &wanted_values(wanted)?);
+        }
+    }
     let result = fathom_results::read(path).map_err(|error| Failure::new(error.to_string()))?;
     Ok(vec![Run { cell: String::new(), result }])
+}
+
+/// Pairs from `NAME=VALUE,NAME=VALUE`.
+fn wanted_values(text: &str) -> Result<Vec<(String, String)>, Failure> {
+    let pair = |pair: String| {
+        let (name, value) = pair.split_once('=').ok_or_else(|| {
+            Failure::new(format!(
+                "`{text}`: behind the name of a results file stand pairs such as iodepth=4,bs=4k"
+            ))
+        })?;
+        let name = find_job_option(name).map_or(name, |option| option.name);
+        Ok((name.to_owned(), value.to_owned()))
+    };
+    values(text).into_iter().map(pair).collect()
+}
+
+/// The runs of a sweep, all or those of the cells with these values. What was asked for does not tell cells apart any more, so
+/// it is not part of their names.
+fn cells_of(path: &Path, wanted: &[(String, String)]) -> Result<Vec<Run>, Failure> {
+    let recorded = record::read(path)?;
+    let plan = &recorded.plan;
+    let mut runs = Vec::new();
+    for cell in 0..plan.cells() {
+        let values = plan.values_of(cell);
+        let has = |(name, value): &(String, String)| values.contains(&(name.as_str(), value.as_str()));
+        if !wanted.iter().all(has) {
+            continue;
+        }
+        let is_open = |name: &str| !wanted.iter().any(|(own, _)| own == name);
+        let open =
+            values.iter().filter(|(name, _)| is_open(name)).map(|(name, value)| format!("{name}={value}"));
+        let name = open.collect::<Vec<String>>().join(", ");
+        let own = recorded.runs_of(cell).into_iter();
+        runs.extend(own.map(|run| Run { cell: name.clone(), result: run.report.clone() }));
+    }
+    match runs.is_empty() {
+        true => Err(Failure::new(format!(
+            "{}: no finished run of these values; it varies {}",
+            path.display(),
+            plan.vary
+                .iter()
+                .map(|vary| format!("{} ({})", vary.name, vary.values.join(" ")))
+                .collect::<Vec<_>>()
+                .join(", ")
+        ))),
+        false => Ok(runs),
+    }
 }
 
 /// The results in a directory, by name.

@@ -90,7 +90,6 @@ impl Figure {
     }
 
     /// Both ends of an interval with a common unit.
-    #[cfg_attr(not(test), expect(dead_code, reason = "sweeps print it"))]
     pub(crate) fn range_text(self, low: f64, high: f64) -> String {
         let (low, high) = (self.text(low), self.text(high));
         match (low.split_once(' '), high.split_once(' ')) {

@@ -8,3 +8,4 @@ pub(crate) mod within;
 pub(crate) mod workload;
 
 pub(crate) use comparison::{Comparison, Verdict};
+pub(crate) use figure::{Figure, FigureOf};

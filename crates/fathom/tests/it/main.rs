@@ -58,6 +58,7 @@ mod seeds_randrw;
 mod shipped_examples;
 mod show;
 mod steady_state;
+mod sweep;
 mod tools;
 mod verify;
 mod verify_random;

@@ -1,0 +1,200 @@
+//! From a job and the options that vary to a checked plan: every cell is a job file that was read before anything runs.
+
+use super::plan::{self, FORM, Plan, Variation};
+use super::words::Options;
+use crate::Runner;
+use crate::job_text::{self, Section};
+use fathom_spec::{Eta, JobSpec, ProgramOptions, RunSpec};
+use fathom_tools::Failure;
+use std::hash::{BuildHasher, Hasher};
+use std::path::Path;
+
+/// The job without variations.
+pub(super) struct Base {
+    sections: Vec<Section>,
+    readonly: bool,
+}
+
+/// Reads a job file.
+pub(super) fn base_of_file(path: &Path, runner: &dyn Runner) -> Result<Base, Failure> {
+    let word =
+        path.to_str().ok_or_else(|| Failure::new(format!("{path:?}: the path is not text in UTF-8")))?;
+    // A name that begins with a dash is a file here.
+    let word = if word.starts_with('-') { format!("./{word}") } else { word.to_owned() };
+    base(&runner.parse(&[word], "")?, runner)
+}
+
+/// Reads the words of a command line.
+pub(super) fn base_of_words(words: &[String], runner: &dyn Runner) -> Result<Base, Failure> {
+    base(&runner.parse(words, "")?, runner)
+}
+
+fn base(spec: &RunSpec, runner: &dyn Runner) -> Result<Base, Failure> {
+    let readonly = spec.program.readonly;
+    let plain =
+        ProgramOptions { readonly, sections: spec.program.sections.clone(), ..ProgramOptions::default() };
+    if spec.program != plain {
+        let progress = if spec.program.eta == Eta::Auto { "" } else { " and --eta" };
+        return Err(Failure::new(format!(
+            "options of the program such as --output, --output-format, --profile or --status-interval{progress} have no effect \
+             in a sweep; leave them out"
+        )));
+    }
+    let base = Base { sections: job_text::sections(spec), readonly };
+    let again = read(&job_text::text(&base.sections), readonly, runner)?;
+    let same =
+        |one: &JobSpec, other: &JobSpec| meaning_of(one).is_some_and(|own| Some(own) == meaning_of(other));
+    let are_same = spec.jobs.len() == again.jobs.len()
+        && spec.jobs.iter().zip(&again.jobs).all(|(one, other)| same(one, other));
+    match are_same {
+        true => Ok(base),
+        false => Err(Failure::new(
+            "these jobs cannot be written as one job file with a single [global] section, which a sweep needs; put the options \
+             of later [global] sections into the jobs",
+        )),
+    }
+}
+
+/// All that a job says but where it was written and in which words.
+fn meaning_of(job: &JobSpec) -> Option<serde_json::Value> {
+    let mut value = serde_json::to_value(job).ok()?;
+    for key in ["origin", "written", "given"] {
+        value.as_object_mut()?.remove(key);
+    }
+    // A section of a job file is its name; a command line has an option for it.
+    value.get_mut("job_description")?.as_object_mut()?.remove("name");
+    Some(value)
+}
+
+fn read(text: &str, readonly: bool, runner: &dyn Runner) -> Result<RunSpec, Failure> {
+    let mut words = vec!["-".to_owned()];
+    if readonly {
+        words.insert(0, "--readonly".to_owned());
+    }
+    runner.parse(&words, text)
+}
+
+/// The plan of a sweep; all its cells have been read.
+pub(super) fn plan(options: &Options, base: &Base, runner: &dyn Runner) -> Result<Plan, Failure> {
+    let cells = plan::cells(&options.variations)?;
+    let precondition = match &options.precondition {
+        Some(path) => {
+            let found = base_of_file(path, runner)
+                .map_err(|failure| Failure::new(format!("--precondition={}: {failure}", path.display())))?;
+            Some(job_text::text(&found.sections))
+        }
+        None => None,
+    };
+    let seed = options.seed.unwrap_or_else(chance);
+    let plan = Plan {
+        form: FORM,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        first_job: base
+            .sections
+            .iter()
+            .find(|section| section.name != "global")
+            .map_or_else(String::new, |section| section.name.clone()),
+        job: job_text::text(&base.sections),
+        vary: options.variations.clone(),
+        repeats: options.repeats,
+        seed,
+        pause_ms: options.pause.as_millis() as u64,
+        precondition,
+        precondition_each: options.preconditions_each,
+        readonly: base.readonly,
+        order: plan::order(cells, options.repeats, seed),
+        labels: Vec::new(),
+    };
+    for cell in 0..cells {
+        spec_of(&plan, cell, runner)?;
+    }
+    Ok(plan)
+}
+
+/// A number that is another one each time.
+fn chance() -> u64 {
+    // Readers of JSON keep whole numbers up to 2^53.
+    std::collections::hash_map::RandomState::new().build_hasher().finish() >> 11
+}
+
+/// The jobs of a cell.
+pub(super) fn spec_of(plan: &Plan, cell: usize, runner: &dyn Runner) -> Result<RunSpec, Failure> {
+    read(&job_of(plan, cell), plan.readonly, runner).map_err(|failure| match plan.name_of(cell) {
+        name if name.is_empty() => failure,
+        name => Failure::new(format!("with {name}: {failure}")),
+    })
+}
+
+/// The jobs to run before.
+pub(super) fn precondition_of(plan: &Plan, runner: &dyn Runner) -> Result<Option<RunSpec>, Failure> {
+    plan.precondition.as_ref().map(|text| read(text, false, runner)).transpose()
+}
+
+/// The job file of a cell. An option that is written somewhere gets its value in all these places, any other one is added to
+/// every job.
+pub(super) fn job_of(plan: &Plan, cell: usize) -> String {
+    let mut sections = job_text::read(&plan.job);
+    for (name, value) in plan.values_of(cell) {
+        put(&mut sections, name, value);
+    }
+    job_text::text(&sections)
+}
+
+fn put(sections: &mut [Section], name: &str, value: &str) {
+    let mut is_written = false;
+    for (_, written) in
+        sections.iter_mut().flat_map(|section| &mut section.options).filter(|(own, _)| own == name)
+    {
+        value.clone_into(written);
+        is_written = true;
+    }
+    if !is_written {
+        for section in sections.iter_mut().filter(|section| section.name != "global") {
+            section.options.push((name.to_owned(), value.to_owned()));
+        }
+    }
+}
+
+/// The plan and the job file of every cell, for people.
+pub(super) fn show(plan: &Plan, path: &Path) -> String {
+    let list: Vec<String> =
+        plan.vary.iter().map(|Variation { name, values }| format!("{name} ({})", values.join(" "))).collect();
+    let cells = plan.cells();
+    let mut text = format!("{cells} cells, {} runs", cells * plan.repeats as usize);
+    if !list.is_empty() {
+        text.push_str(&format!(", varying {}", list.join(" and ")));
+    }
+    text.push_str(&format!("; results in {}\n", path.display()));
+    if let Some(job) = &plan.precondition {
+        let when = if plan.precondition_each { "each run" } else { "the first run" };
+        text.push_str(&format!("\n# before {when}\n{job}"));
+    }
+    for cell in 0..cells {
+        text.push_str(&format!("\n# cell {}: {}\n{}", cell + 1, plan.name_of(cell), job_of(plan, cell)));
+    }
+    text.push_str(&format!("\nOrder of runs by seed {}:\n", plan.seed));
+    for (round, order) in plan.order.iter().enumerate() {
+        let cells: Vec<String> = order.iter().map(|cell| (cell + 1).to_string()).collect();
+        text.push_str(&format!("  round {}: {}\n", round + 1, cells.join(" ")));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_go_where_the_option_is_written() {
+        let job = "[global]\nbs=4k\n\n[a]\nrw=read\nbs=8k\n\n[b]\nrw=write\n";
+        let with = |name: &str, value: &str| {
+            let mut sections = job_text::read(job);
+            put(&mut sections, name, value);
+            job_text::text(&sections)
+        };
+        assert_eq!(with("bs", "1m"), job.replace("4k", "1m").replace("8k", "1m"));
+        assert_eq!(with("rw", "trim"), job.replace("rw=read", "rw=trim").replace("rw=write", "rw=trim"));
+        let added = with("iodepth", "4");
+        assert_eq!(added, "[global]\nbs=4k\n\n[a]\nrw=read\nbs=8k\niodepth=4\n\n[b]\nrw=write\niodepth=4\n");
+    }
+}

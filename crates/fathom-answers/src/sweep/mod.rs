@@ -1,0 +1,118 @@
+//! `fathom sweep`: the same job with every combination of some options, repeated in random order, in one results file that
+//! survives anything.
+
+mod execute;
+mod grid;
+mod labels;
+mod output;
+pub(crate) mod plan;
+pub(crate) mod record;
+mod rows;
+mod words;
+
+use crate::bars::Ink;
+use crate::{Command, Runner};
+use fathom_tools::{Failure, Streams};
+use labels::Label;
+use plan::Plan;
+use record::Recorded;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use words::{Format, Job, Options};
+
+pub(crate) const COMMAND: Command = Command {
+    name: "sweep",
+    arguments: "JOBFILE --vary=NAME=A,B... | --vary=... -- JOB-WORDS",
+    summary: "The same job with every combination of some options, repeated and put into a table",
+    help: "\
+Usage: fathom sweep JOBFILE --vary=NAME=A,B,C [--vary=...] [OPTION...]
+       fathom sweep --vary=NAME=A,B,C [OPTION...] -- --name=JOB --rw=randread ...
+       fathom sweep [OPTION...] RESULTS.sweep.jsonl
+
+Runs a job with each combination of the values, every one --repeats times, in rounds of random order. Each finished run is
+added to one results file and synced; after Ctrl-C or a crash the same command goes on where it stopped. The last form prints
+the table of such a file again, finished or not.
+
+What is run
+  --vary=NAME=A,B,C        vary an option of the job; several make a grid; with ; between values, they may hold commas
+  --repeats=N              runs of each combination; default 3, better 5
+  --seed=N                 of the order of runs; chosen by chance and recorded otherwise
+  --pause=TIME             wait between runs
+  --precondition=JOBFILE   run these jobs before the first run
+  --precondition-each      run them before every run
+  --output=FILE            results file; default NAME.sweep.jsonl in the current directory
+  --dry-run                print the plan and the job file of every combination, and run nothing
+
+What is printed
+  --figures=LIST           for example read-bw,write-bw,iops,lat,p99,cpu; default by what the job does
+  --label='NAME=HEADING:A,B,C'  heading of an option or figure, and names for the values of an option in their order
+  --no-intervals           only medians
+  --format=text|markdown|csv|json  default text
+",
+    run,
+};
+
+fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -> Result<u8, Failure> {
+    let options = words::read(words)?;
+    let base = match &options.job {
+        Job::Results(path) => return table_of(path, &options, streams),
+        Job::File(path) if record::is_results(path) => return table_of(path, &options, streams),
+        Job::File(path) => grid::base_of_file(path, runner)?,
+        Job::Words(words) => grid::base_of_words(words, runner)?,
+    };
+    let mut plan = grid::plan(&options, &base, runner)?;
+    plan.labels = options.labels.clone();
+    labels::check(&plan, &options.labels)?;
+    let path = options.output.clone().unwrap_or_else(|| default_output(&options, &plan));
+    if options.is_dry_run {
+        streams.out.write_all(grid::show(&plan, &path).as_bytes())?;
+        return Ok(0);
+    }
+    let mut recorder = record::Recorder::open(&path, &plan, options.seed.is_some())?;
+    let stopped = execute::execute(&mut recorder, streams, runner)?;
+    let recorded = recorder.into_recorded();
+    let code = print(&options, &recorded, streams)?;
+    Ok(stopped.unwrap_or(code))
+}
+
+fn table_of(path: &Path, options: &Options, streams: &mut Streams<'_>) -> Result<u8, Failure> {
+    if let Some(option) = options.concerns_runs {
+        return Err(Failure::new(format!(
+            "{}: these are results, of which only the table is printed; --{option} has no effect there",
+            path.display()
+        )));
+    }
+    print(options, &record::read(path)?, streams)
+}
+
+/// Prints the table; 1 if a run failed.
+fn print(options: &Options, recorded: &Recorded, streams: &mut Streams<'_>) -> Result<u8, Failure> {
+    let plan = &recorded.plan;
+    labels::check(plan, &options.labels)?;
+    let given: &[Label] = if options.labels.is_empty() { &plan.labels } else { &options.labels };
+    let table = rows::Results::new(recorded, &options.figures, given)?;
+    let text = match options.format {
+        Format::Text => output::text(&table, Ink::of_environment()),
+        Format::Markdown => output::markdown(&table, !options.has_no_intervals),
+        Format::Csv => output::csv(&table),
+        Format::Json => output::json(&table),
+    };
+    streams.out.write_all(text.as_bytes())?;
+    let failed = recorded.failed_runs();
+    if failed > 0 {
+        writeln!(streams.err, "{failed} runs failed and do not count; the same command tries them again")?;
+    }
+    Ok(u8::from(failed > 0))
+}
+
+fn default_output(options: &Options, plan: &Plan) -> PathBuf {
+    let of_file = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let name = match &options.job {
+        Job::File(path) => of_file(path),
+        _ => plan.first_job.split(['/', '\0']).next_back().map(str::to_owned),
+    };
+    PathBuf::from(format!(
+        "{}.sweep.jsonl",
+        name.filter(|name| !name.is_empty()).unwrap_or_else(|| "job".to_owned())
+    ))
+}

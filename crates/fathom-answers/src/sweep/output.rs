@@ -1,0 +1,217 @@
+//! The table of a sweep: for the terminal with bars, in Markdown, as CSV and as JSON.
+
+use super::rows::{Best, Results, Row};
+use crate::bars::Ink;
+use crate::figures;
+use crate::table::{Align, Table};
+use serde_json::{Map, Value as Json, json};
+
+/// Columns of a terminal.
+const WIDTH: usize = 80;
+/// The shortest and the longest that bars get.
+const BAR: std::ops::RangeInclusive<usize> = 10..=40;
+
+/// A table of medians, then for each figure its intervals and bars.
+pub(super) fn text(results: &Results, ink: Ink) -> String {
+    let mut text = medians(results).text(0);
+    for figure in 0..results.figures.len() {
+        text.push_str(&format!("\n{}\n", results.figures[figure].1));
+        text.push_str(&bars(results, figure, ink));
+        text.push_str(&best_line(results, figure));
+    }
+    text.push('\n');
+    text.push_str(&remarks(results));
+    text
+}
+
+fn medians(results: &Results) -> Table {
+    let is_uneven = results.rows.iter().any(|row| row.runs != results.repeats as usize);
+    let mut columns: Vec<(&str, Align)> =
+        results.options.iter().map(|name| (name.as_str(), Align::Left)).collect();
+    columns.extend(results.figures.iter().map(|(_, heading)| (heading.as_str(), Align::Right)));
+    if is_uneven {
+        columns.push(("runs", Align::Right));
+    }
+    let mut table = Table::new(&columns);
+    for row in &results.rows {
+        let mut cells = row.names.clone();
+        cells.extend((0..results.figures.len()).map(|figure| median(results, row, figure)));
+        if is_uneven {
+            cells.push(row.runs.to_string());
+        }
+        table.row(cells);
+    }
+    table
+}
+
+fn median(results: &Results, row: &Row, figure: usize) -> String {
+    let summary = results.summary(row, figure);
+    summary.map_or_else(|| "-".to_owned(), |summary| results.figures[figure].0.figure.text(summary.median))
+}
+
+/// Both ends of the interval; empty where there is none.
+fn interval(results: &Results, row: &Row, figure: usize) -> String {
+    let ends = results.summary(row, figure).and_then(|summary| summary.interval);
+    ends.map_or_else(String::new, |ends| results.figures[figure].0.figure.range_text(ends.low, ends.high))
+}
+
+fn bars(results: &Results, figure: usize, ink: Ink) -> String {
+    let mut columns: Vec<(&str, Align)> =
+        results.options.iter().map(|name| (name.as_str(), Align::Left)).collect();
+    columns.extend([("median", Align::Right), ("95 % interval", Align::Left)]);
+    let mut table = Table::new(&columns);
+    for row in &results.rows {
+        let mut cells = row.names.clone();
+        cells.extend([median(results, row, figure), interval(results, row, figure)]);
+        table.row(cells);
+    }
+    let text = table.text(2);
+    let used = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+    let width = WIDTH.saturating_sub(used + 2).clamp(*BAR.start(), *BAR.end());
+    let values =
+        results.rows.iter().map(|row| results.summary(row, figure).map_or(0.0, |summary| summary.median));
+    let values: Vec<f64> = values.collect();
+    let largest = values.iter().fold(0.0, |largest: f64, value| largest.max(*value));
+    let mut lines = text.lines();
+    let mut drawn = lines.next().unwrap_or_default().to_owned() + "\n";
+    for (line, value) in lines.zip(values) {
+        let bar = if largest > 0.0 { ink.bar(value / largest, width) } else { String::new() };
+        drawn.push_str(format!("{line:<used$}  {bar}").trim_end());
+        drawn.push('\n');
+    }
+    drawn
+}
+
+fn name(results: &Results, row: usize) -> String {
+    results.rows[row].names.join(" ")
+}
+
+fn best_line(results: &Results, figure: usize) -> String {
+    let percent = |ratio: f64| {
+        // Of latencies, less is better: the share by which the better one is below.
+        let change =
+            if results.figures[figure].0.figure.more_is_better() { ratio - 1.0 } else { 1.0 - ratio };
+        figures::three_figures(change * 100.0)
+    };
+    match results.best(figure) {
+        Best::Found { row, second, ratio } => {
+            let ends = [percent(ratio.interval.low), percent(ratio.interval.high)];
+            let (low, high) = match results.figures[figure].0.figure.more_is_better() {
+                true => (&ends[0], &ends[1]),
+                false => (&ends[1], &ends[0]),
+            };
+            let word = if results.figures[figure].0.figure.more_is_better() { "above" } else { "below" };
+            format!(
+                "  best: {}, {} % ({low} to {high}) {word} {}\n",
+                name(results, row),
+                percent(ratio.value),
+                name(results, second)
+            )
+        }
+        Best::Undecided { row, second } => {
+            format!("  {} and {} are not distinguishable\n", name(results, row), name(results, second))
+        }
+        Best::None => String::new(),
+    }
+}
+
+/// What the figures stand for.
+fn remarks(results: &Results) -> String {
+    let mut text = match results.repeats {
+        1 => "One run of each: nothing tells how far another one would be away.\n".to_owned(),
+        repeats if repeats < 6 => {
+            format!("Medians of {repeats} runs in random order; intervals of 95 % after Student.\n")
+        }
+        repeats => {
+            format!("Medians of {repeats} runs in random order; intervals of at least 95 % between runs.\n")
+        }
+    };
+    if results.done.0 < results.done.1 {
+        text.push_str(&format!("{} of {} runs are done.\n", results.done.0, results.done.1));
+    }
+    text
+}
+
+/// One table; intervals behind the medians.
+pub(super) fn markdown(results: &Results, has_intervals: bool) -> String {
+    let mut columns: Vec<(&str, Align)> =
+        results.options.iter().map(|name| (name.as_str(), Align::Left)).collect();
+    columns.extend(results.figures.iter().map(|(_, heading)| (heading.as_str(), Align::Right)));
+    let mut table = Table::new(&columns);
+    for row in &results.rows {
+        let mut cells = row.names.clone();
+        cells.extend((0..results.figures.len()).map(|figure| {
+            let (median, interval) = (median(results, row, figure), interval(results, row, figure));
+            match interval.is_empty() || !has_intervals {
+                true => median,
+                false => format!("{median} ({interval})"),
+            }
+        }));
+        table.row(cells);
+    }
+    table.markdown()
+}
+
+/// A line per row, three fields per figure, in bytes/s, I/Os per second and ns.
+pub(super) fn csv(results: &Results) -> String {
+    let mut headings: Vec<String> = results.option_names.clone();
+    headings.push("runs".to_owned());
+    for (figure, _) in &results.figures {
+        let plain = figure.to_string().replace(' ', "_");
+        let unit = figure.figure.unit().replace("1/s", "per_s").replace("bytes/s", "bytes_per_s");
+        headings.extend(["median", "low", "high"].map(|part| format!("{plain}_{unit}_{part}")));
+    }
+    let columns: Vec<(&str, Align)> =
+        headings.iter().map(|heading| (heading.as_str(), Align::Left)).collect();
+    let mut table = Table::new(&columns);
+    for row in &results.rows {
+        let mut cells = row.values.clone();
+        cells.push(row.runs.to_string());
+        for figure in 0..results.figures.len() {
+            let summary = results.summary(row, figure);
+            let ends = summary.and_then(|summary| summary.interval);
+            let fields = [
+                summary.map(|summary| summary.median),
+                ends.map(|ends| ends.low),
+                ends.map(|ends| ends.high),
+            ];
+            cells.extend(fields.map(|field| field.map_or_else(String::new, |value| value.to_string())));
+        }
+        table.row(cells);
+    }
+    table.csv()
+}
+
+/// All of it.
+pub(super) fn json(results: &Results) -> String {
+    let rows = results.rows.iter().map(|row| {
+        let options: Map<String, Json> =
+            results.option_names.iter().cloned().zip(row.values.iter().map(|value| json!(value))).collect();
+        let names: Map<String, Json> =
+            results.options.iter().cloned().zip(row.names.iter().map(|name| json!(name))).collect();
+        let figures = results.figures.iter().enumerate().map(|(index, (figure, heading))| {
+            let summary = results.summary(row, index);
+            let ends = summary.and_then(|summary| summary.interval);
+            json!({
+                "figure": figure.to_string(),
+                "heading": heading,
+                "unit": figure.figure.unit(),
+                "median": summary.map(|summary| summary.median),
+                "low": ends.map(|ends| ends.low),
+                "high": ends.map(|ends| ends.high),
+            })
+        });
+        json!({"options": options, "names": names, "runs": row.runs, "figures": figures.collect::<Vec<Json>>()})
+    });
+    let best = (0..results.figures.len()).map(|figure| match results.best(figure) {
+        Best::Found { row, .. } => json!(row),
+        _ => Json::Null,
+    });
+    let document = json!({
+        "runs_done": results.done.0,
+        "runs": results.done.1,
+        "rows": rows.collect::<Vec<Json>>(),
+        "best_row": best.collect::<Vec<Json>>(),
+    });
+    format!("{document:#}\n")
+}

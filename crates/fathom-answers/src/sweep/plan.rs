@@ -1,0 +1,250 @@
+//! What a sweep does: a job, the options that vary, how often and in which order.
+
+use super::labels::Label;
+use fathom_spec::registry::find_job_option;
+use fathom_tools::Failure;
+use serde::{Deserialize, Serialize};
+
+/// Version of the form of results files.
+pub(crate) const FORM: u32 = 1;
+/// Combinations at most; more are a mistake in the words.
+const MOST_CELLS: usize = 10_000;
+
+/// The first line of a results file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Plan {
+    /// [`FORM`]; its key is what results files are known by.
+    #[serde(rename = "fathom sweep")]
+    pub(crate) form: u32,
+    /// Version of the program that began it.
+    pub(crate) version: String,
+    /// Name of the first job.
+    pub(crate) first_job: String,
+    /// The job file that everything else is put into.
+    pub(crate) job: String,
+    /// What varies.
+    pub(crate) vary: Vec<Variation>,
+    /// Runs of each cell.
+    pub(crate) repeats: u32,
+    /// What the order comes from.
+    pub(crate) seed: u64,
+    /// Milliseconds between runs.
+    pub(crate) pause_ms: u64,
+    /// The job file that is run before.
+    pub(crate) precondition: Option<String>,
+    /// It is run before every run, not only before the first.
+    pub(crate) precondition_each: bool,
+    /// `--readonly` of the job's command line.
+    pub(crate) readonly: bool,
+    /// Cells in the order of each round.
+    pub(crate) order: Vec<Vec<usize>>,
+    /// Headings and names for the table.
+    #[serde(default)]
+    pub(crate) labels: Vec<Label>,
+}
+
+/// An option and its values.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Variation {
+    /// Its canonical name.
+    pub(crate) name: String,
+    /// In the order of the table.
+    pub(crate) values: Vec<String>,
+}
+
+impl Variation {
+    /// From `NAME=A,B,C`, or `NAME=A;B;C` for values with commas.
+    pub(crate) fn parse(text: &str) -> Result<Variation, Failure> {
+        let wrong = |what: &str| {
+            Failure::new(format!("--vary: `{text}`: {what}; write for example --vary=iodepth=1,4,16"))
+        };
+        let (name, list) = text.split_once('=').ok_or_else(|| wrong("there is no = in it"))?;
+        let name = name.trim();
+        let name = find_job_option(name).map_or(name, |option| option.name);
+        if name.is_empty() || name == "name" {
+            return Err(wrong("the name of a job cannot vary; all cells are the same jobs"));
+        }
+        let values = values(list);
+        if values.iter().any(String::is_empty) {
+            return Err(wrong("a value is empty"));
+        }
+        if let Some(twice) = values.iter().enumerate().find(|(at, value)| values[..*at].contains(value)) {
+            return Err(wrong(&format!("the value {} is there twice", twice.1)));
+        }
+        Ok(Variation { name: name.to_owned(), values })
+    }
+}
+
+/// Parts of a list between commas, or between semicolons if there are any.
+pub(crate) fn values(list: &str) -> Vec<String> {
+    let mark = if list.contains(';') { ';' } else { ',' };
+    list.split(mark).map(|value| value.trim().to_owned()).collect()
+}
+
+impl Plan {
+    /// Number of combinations.
+    pub(crate) fn cells(&self) -> usize {
+        cells(&self.vary).unwrap_or(0)
+    }
+
+    /// Option and value of a cell, in the order of the options; the last option varies fastest.
+    pub(crate) fn values_of(&self, cell: usize) -> Vec<(&str, &str)> {
+        let mut rest = cell;
+        let mut values: Vec<(&str, &str)> = Vec::new();
+        for variation in self.vary.iter().rev() {
+            let count = variation.values.len().max(1);
+            let value = variation.values.get(rest % count).map_or("", String::as_str);
+            values.push((&variation.name, value));
+            rest /= count;
+        }
+        values.reverse();
+        values
+    }
+
+    /// `bs=4k, iodepth=1`; empty when nothing varies.
+    pub(crate) fn name_of(&self, cell: usize) -> String {
+        let pairs: Vec<String> =
+            self.values_of(cell).iter().map(|(name, value)| format!("{name}={value}")).collect();
+        pairs.join(", ")
+    }
+
+    /// What this plan has otherwise than a recorded one, in words; the order follows from the rest.
+    pub(super) fn differences(&self, recorded: &Plan, is_seed_given: bool) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut compare = |what: &str, own: String, theirs: String| {
+            if own != theirs {
+                found.push(format!("{what}: {theirs} there, {own} now"));
+            }
+        };
+        let variation = |plan: &Plan| {
+            let list = plan.vary.iter().map(|vary| format!("{}={}", vary.name, vary.values.join(";")));
+            list.collect::<Vec<_>>().join(" ")
+        };
+        compare("varied options", variation(self), variation(recorded));
+        compare("repeats", self.repeats.to_string(), recorded.repeats.to_string());
+        compare("pause in ms", self.pause_ms.to_string(), recorded.pause_ms.to_string());
+        compare(
+            "--precondition-each",
+            self.precondition_each.to_string(),
+            recorded.precondition_each.to_string(),
+        );
+        compare("--readonly", self.readonly.to_string(), recorded.readonly.to_string());
+        if is_seed_given {
+            compare("seed", self.seed.to_string(), recorded.seed.to_string());
+        }
+        for (what, own, theirs) in [
+            ("job", Some(&self.job), Some(&recorded.job)),
+            ("precondition", self.precondition.as_ref(), recorded.precondition.as_ref()),
+        ] {
+            let lines = |text: Option<&String>| -> Vec<String> {
+                text.into_iter().flat_map(|text| text.lines()).map(str::to_owned).collect()
+            };
+            let (own, theirs) = (lines(own), lines(theirs));
+            let only = |lines: &[String], other: &[String]| -> String {
+                let only: Vec<&str> =
+                    lines.iter().filter(|line| !other.contains(line)).map(String::as_str).collect();
+                if only.is_empty() { "nothing else".to_owned() } else { only.join(" ") }
+            };
+            if own != theirs {
+                found.push(format!("{what}: {} there, {} now", only(&theirs, &own), only(&own, &theirs)));
+            }
+        }
+        found
+    }
+}
+
+/// Number of combinations; a mistake if there are far too many.
+pub(super) fn cells(vary: &[Variation]) -> Result<usize, Failure> {
+    let product = vary.iter().try_fold(1usize, |product, vary| product.checked_mul(vary.values.len()));
+    product.filter(|count| *count <= MOST_CELLS).ok_or_else(|| {
+        Failure::new(format!(
+            "--vary: there are more than {MOST_CELLS} combinations; vary fewer options at once"
+        ))
+    })
+}
+
+/// The cells in the order of each round: every round has all of them, shuffled anew.
+///
+/// Source: the shuffle of R. A. Fisher and F. Yates as in D. E. Knuth, "The Art of Computer Programming", algorithm 3.4.2P; the
+/// numbers are those of SplitMix64 (G. Steele, D. Lea, C. Flood, 2014).
+pub(super) fn order(cells: usize, repeats: u32, seed: u64) -> Vec<Vec<usize>> {
+    let mut state = seed;
+    let mut below = |limit: usize| {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut word = state;
+        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        // Rounding a share down favours no cell by more than one in 2^50.
+        ((u128::from(word ^ (word >> 31)) * limit as u128) >> 64) as usize
+    };
+    let mut round = || {
+        let mut order: Vec<usize> = (0..cells).collect();
+        for last in (1..cells).rev() {
+            order.swap(last, below(last + 1));
+        }
+        order
+    };
+    (0..repeats).map(|_| round()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn lists_have_commas_or_semicolons() {
+        let parse = |text: &str| Variation::parse(text).map(|found| (found.name, found.values)).ok();
+        let list = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect::<Vec<_>>();
+        assert_eq!(parse("blocksize=4k, 8k"), Some(("bs".into(), list(&["4k", "8k"]))));
+        assert_eq!(parse("bs=4k,8k;16k"), Some(("bs".into(), list(&["4k,8k", "16k"]))));
+        for wrong in ["bs", "bs=", "bs=4k,,8k", "bs=4k,4k", "name=a,b", "=1"] {
+            assert_eq!(parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_last_option_varies_fastest() {
+        let vary = ["bs=4k,8k", "iodepth=1,2,3"].map(|text| Variation::parse(text).expect("reads"));
+        let plan = Plan {
+            form: FORM,
+            version: String::new(),
+            first_job: String::new(),
+            job: String::new(),
+            vary: vary.into(),
+            repeats: 1,
+            seed: 1,
+            pause_ms: 0,
+            precondition: None,
+            precondition_each: false,
+            readonly: false,
+            order: Vec::new(),
+            labels: Vec::new(),
+        };
+        assert_eq!(plan.cells(), 6);
+        assert_eq!(
+            (plan.name_of(0), plan.name_of(5)),
+            ("bs=4k, iodepth=1".into(), "bs=8k, iodepth=3".into())
+        );
+        assert_eq!(plan.name_of(3), "bs=8k, iodepth=1");
+        let more = Plan { repeats: 5, seed: 2, job: "[a]\nrw=read\n".into(), ..plan.clone() };
+        assert_eq!(
+            more.differences(&plan, false),
+            ["repeats: 1 there, 5 now", "job: nothing else there, [a] rw=read now"]
+        );
+        assert_eq!(more.differences(&plan, true).len(), 3);
+    }
+
+    proptest! {
+        #[test]
+        fn every_round_has_every_cell_once(cells in 0usize..60, repeats in 0u32..5, seed: u64) {
+            let rounds = order(cells, repeats, seed);
+            prop_assert_eq!(rounds.len(), repeats as usize);
+            for mut round in rounds.clone() {
+                round.sort_unstable();
+                prop_assert_eq!(round, (0..cells).collect::<Vec<_>>());
+            }
+            prop_assert_eq!(rounds, order(cells, repeats, seed));
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! The results file: a line for the plan, then a line per finished run, each written and synced before the next run begins. A
+//! line that was cut off by a crash is dropped when the sweep goes on.
+
+use super::plan::{FORM, Plan};
+use fathom_results::RunResult;
+use fathom_stats::report::RunReport;
+use fathom_tools::Failure;
+use serde::Deserialize;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// What every results file begins with.
+const MARK: &str = "{\"fathom sweep\":";
+/// How long the end of a sweep that was killed is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A finished run.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub(crate) struct RecordedRun {
+    /// Which combination.
+    pub(crate) cell: usize,
+    /// Which round, from 0.
+    pub(crate) round: usize,
+    /// Jobs that ended with an error; such a run does not count.
+    pub(crate) failed_jobs: u32,
+    /// Its whole report.
+    pub(crate) report: RunResult,
+}
+
+/// A results file as it was read.
+#[derive(Clone, Debug)]
+pub(crate) struct Recorded {
+    /// Its first line.
+    pub(crate) plan: Plan,
+    /// The other lines.
+    pub(crate) runs: Vec<RecordedRun>,
+}
+
+impl Recorded {
+    /// The runs of a cell that count, in the order of rounds: of a run that was tried again, the last.
+    pub(crate) fn runs_of(&self, cell: usize) -> Vec<&RecordedRun> {
+        let rounds = 0..self.plan.repeats as usize;
+        rounds.filter_map(|round| self.run_of(cell, round)).collect()
+    }
+
+    fn run_of(&self, cell: usize, round: usize) -> Option<&RecordedRun> {
+        let is_it = |run: &&RecordedRun| run.cell == cell && run.round == round && run.failed_jobs == 0;
+        self.runs.iter().rev().find(is_it)
+    }
+
+    /// True if the run need not be made any more.
+    pub(super) fn is_done(&self, cell: usize, round: usize) -> bool {
+        self.run_of(cell, round).is_some()
+    }
+
+    /// Number of runs that count.
+    pub(super) fn done(&self) -> usize {
+        (0..self.plan.cells()).map(|cell| self.runs_of(cell).len()).sum()
+    }
+
+    /// Runs that ended with an error and were not made up for.
+    pub(super) fn failed_runs(&self) -> usize {
+        let failed = |run: &&RecordedRun| run.failed_jobs > 0 && !self.is_done(run.cell, run.round);
+        let mut failed: Vec<(usize, usize)> =
+            self.runs.iter().filter(failed).map(|run| (run.cell, run.round)).collect();
+        failed.sort_unstable();
+        failed.dedup();
+        failed.len()
+    }
+}
+
+/// True for a file that a sweep wrote.
+pub(crate) fn is_results(path: &Path) -> bool {
+    let mut start = vec![0; MARK.len()];
+    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == MARK.as_bytes()
+}
+
+/// Reads a results file.
+pub(crate) fn read(path: &Path) -> Result<Recorded, Failure> {
+    let bytes = std::fs::read(path).map_err(|error| Failure::file(path, &error))?;
+    if !bytes.starts_with(MARK.as_bytes()) {
+        return Err(Failure::new(format!("{}: this is no results file of fathom sweep", path.display())));
+    }
+    let (recorded, _) = parse(&bytes, path)?;
+    recorded.ok_or_else(|| {
+        Failure::new(format!(
+            "{}: the sweep was ended before its first line was written; run it again",
+            path.display()
+        ))
+    })
+}
+
+/// What the whole lines say, and how many bytes they have.
+fn parse(bytes: &[u8], path: &Path) -> Result<(Option<Recorded>, usize), Failure> {
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let mut recorded: Option<Recorded> = None;
+    for (number, line) in (1..).zip(bytes[..whole].split_inclusive(|byte| *byte == b'\n')) {
+        let broken = |error: serde_json::Error| {
+            Failure::new(format!(
+                "{}, line {number}: this is no line of a sweep: {error}; remove the line to run it again",
+                path.display()
+            ))
+        };
+        match &mut recorded {
+            None => {
+                let plan: Plan = serde_json::from_slice(line).map_err(broken)?;
+                if plan.form != FORM {
+                    return Err(Failure::new(format!(
+                        "{}: the file has form {}, and this version of fathom knows form {FORM}",
+                        path.display(),
+                        plan.form
+                    )));
+                }
+                recorded = Some(Recorded { plan, runs: Vec::new() });
+            }
+            Some(recorded) => {
+                let mut run: RecordedRun = serde_json::from_slice(line).map_err(broken)?;
+                run.report.source = path.display().to_string();
+                recorded.runs.push(run);
+            }
+        }
+    }
+    Ok((recorded, whole))
+}
+
+/// A results file that grows.
+pub(super) struct Recorder {
+    file: File,
+    path: PathBuf,
+    length: u64,
+    recorded: Recorded,
+}
+
+impl Recorder {
+    /// Begins a results file, or goes on with one of the same plan.
+    pub(super) fn open(path: &Path, plan: &Plan, is_seed_given: bool) -> Result<Recorder, Failure> {
+        let fail = |error: std::io::Error| Failure::file(path, &error);
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(fail)?;
+        lock(&file, path)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(fail)?;
+        let is_begun = bytes.starts_with(MARK.as_bytes()) || MARK.as_bytes().starts_with(&bytes);
+        if !is_begun {
+            return Err(Failure::new(format!(
+                "{}: this file is there and is not of a sweep; name another one with --output",
+                path.display()
+            )));
+        }
+        let (recorded, whole) = parse(&bytes, path)?;
+        let mut recorder = match recorded {
+            Some(recorded) => {
+                refuse_other_plan(path, plan, &recorded.plan, is_seed_given)?;
+                Recorder { file, path: path.to_owned(), length: whole as u64, recorded }
+            }
+            None => {
+                let recorded = Recorded { plan: plan.clone(), runs: Vec::new() };
+                let mut recorder = Recorder { file, path: path.to_owned(), length: 0, recorded };
+                let line = serde_json::to_string(plan).map_err(|error| Failure::new(error.to_string()))?;
+                recorder.append(line)?;
+                recorder.sync_directory()?;
+                recorder
+            }
+        };
+        recorder.cut()?;
+        Ok(recorder)
+    }
+
+    pub(super) fn recorded(&self) -> &Recorded {
+        &self.recorded
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn into_recorded(self) -> Recorded {
+        self.recorded
+    }
+
+    /// Adds a run; when this returns, it is on the disk.
+    pub(super) fn add(
+        &mut self,
+        cell: usize,
+        round: usize,
+        failed_jobs: u32,
+        report: &RunReport,
+    ) -> Result<(), Failure> {
+        let format =
+            fathom_report::by_name("jsonl").ok_or_else(|| Failure::new("there is no format jsonl"))?;
+        let mut bytes = Vec::new();
+        format.write(report, &mut bytes)?;
+        let report = String::from_utf8_lossy(&bytes);
+        let line = format!(
+            "{{\"cell\":{cell},\"round\":{round},\"failed_jobs\":{failed_jobs},\"report\":{}}}",
+            report.trim_end()
+        );
+        // What is shown is what was written.
+        let mut run: RecordedRun =
+            serde_json::from_str(&line).map_err(|error| Failure::new(error.to_string()))?;
+        run.report.source = self.path.display().to_string();
+        self.append(line)?;
+        self.recorded.runs.push(run);
+        Ok(())
+    }
+
+    fn append(&mut self, line: String) -> Result<(), Failure> {
+        let bytes = (line + "\n").into_bytes();
+        let written = self
+            .file
+            .seek(SeekFrom::Start(self.length))
+            .and_then(|_| self.file.write_all(&bytes))
+            .and_then(|()| self.file.sync_data());
+        if let Err(error) = written {
+            // What was written of the line would be dropped by the next reader as well.
+            let _ = self.cut();
+            return Err(Failure::new(format!(
+                "{}: {error}; what is in it stays valid, and the same command goes on from there",
+                self.path.display()
+            )));
+        }
+        self.length += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Removes what stands behind the last whole line.
+    fn cut(&mut self) -> Result<(), Failure> {
+        self.file.set_len(self.length).map_err(|error| Failure::file(&self.path, &error))
+    }
+
+    /// A new file is only safe once its name is.
+    fn sync_directory(&self) -> Result<(), Failure> {
+        let directory =
+            self.path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        File::open(directory)
+            .and_then(|directory| directory.sync_all())
+            .map_err(|error| Failure::file(directory, &error))
+    }
+}
+
+/// Two sweeps must not write to one file. The workers of a sweep that was just killed may hold the lock for a moment.
+fn lock(file: &File, path: &Path) -> Result<(), Failure> {
+    let started = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if started.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            Err(TryLockError::WouldBlock) => {
+                return Err(Failure::new(format!(
+                    "{}: another sweep is writing to this file",
+                    path.display()
+                )));
+            }
+            Err(TryLockError::Error(error)) => return Err(Failure::file(path, &error)),
+        }
+    }
+}
+
+fn refuse_other_plan(path: &Path, plan: &Plan, recorded: &Plan, is_seed_given: bool) -> Result<(), Failure> {
+    let differences = plan.differences(recorded, is_seed_given);
+    match differences.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::new(format!(
+            "{}: these are results of another sweep ({}); name another file with --output, or give the words of that sweep",
+            path.display(),
+            differences.join("; ")
+        ))),
+    }
+}

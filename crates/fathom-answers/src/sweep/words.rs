@@ -1,0 +1,211 @@
+//! The words of the command.
+
+use super::labels::Label;
+use super::plan::Variation;
+use crate::measures::FigureOf;
+use fathom_tools::{Failure, arguments};
+use lexopt::Arg::{Long, Value};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What is to be run or shown.
+#[derive(Debug, PartialEq)]
+pub(super) enum Job {
+    /// A job file, or a results file.
+    File(PathBuf),
+    /// Words of a command line.
+    Words(Vec<String>),
+    /// A results file whose table is asked for.
+    Results(PathBuf),
+}
+
+/// How the table is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    Text,
+    Markdown,
+    Csv,
+    Json,
+}
+
+const FORMATS: [(&str, Format); 4] =
+    [("text", Format::Text), ("markdown", Format::Markdown), ("csv", Format::Csv), ("json", Format::Json)];
+
+/// What the words ask for.
+#[derive(Debug)]
+pub(super) struct Options {
+    pub(super) job: Job,
+    pub(super) variations: Vec<Variation>,
+    pub(super) repeats: u32,
+    pub(super) seed: Option<u64>,
+    pub(super) pause: Duration,
+    pub(super) precondition: Option<PathBuf>,
+    pub(super) preconditions_each: bool,
+    pub(super) output: Option<PathBuf>,
+    pub(super) is_dry_run: bool,
+    /// Empty: by what the job does.
+    pub(super) figures: Vec<FigureOf>,
+    pub(super) labels: Vec<Label>,
+    pub(super) has_no_intervals: bool,
+    pub(super) format: Format,
+    /// An option that was given and only concerns runs.
+    pub(super) concerns_runs: Option<&'static str>,
+}
+
+/// The options that only concern runs.
+const OF_RUNS: [&str; 9] = [
+    "vary",
+    "repeats",
+    "seed",
+    "pause",
+    "precondition",
+    "precondition-each",
+    "output",
+    "dry-run",
+    "show-jobs",
+];
+
+/// Reads them.
+pub(super) fn read(words: &[OsString]) -> Result<Options, Failure> {
+    let mut parts = words.splitn(2, |word| word == "--");
+    let own = parts.next().unwrap_or_default();
+    let job_words = parts.next();
+    let mut options = Options {
+        job: Job::Words(Vec::new()),
+        variations: Vec::new(),
+        repeats: 3,
+        seed: None,
+        pause: Duration::ZERO,
+        precondition: None,
+        preconditions_each: false,
+        output: None,
+        is_dry_run: false,
+        figures: Vec::new(),
+        labels: Vec::new(),
+        has_no_intervals: false,
+        format: Format::Text,
+        concerns_runs: None,
+    };
+    let mut table = None;
+    let files = read_own(own, &mut options, &mut table)?;
+    if let Some(path) = table {
+        if job_words.is_some() || !files.is_empty() {
+            return Err(Failure::new("--table takes a results file alone, without a job"));
+        }
+        options.job = Job::Results(path);
+        return Ok(options);
+    }
+    options.job = match (<[PathBuf; 1]>::try_from(files), job_words) {
+        (Ok([file]), None) => Job::File(file),
+        (Err(files), Some(words)) if files.is_empty() => Job::Words(text_of(words)?),
+        (Err(files), None) if files.is_empty() => {
+            return Err(Failure::new(
+                "no job given; name a job file, or write -- and the words of a command line",
+            ));
+        }
+        (Err(files), None) => {
+            return Err(Failure::new(format!(
+                "{} job files given; it takes one, which may have several jobs",
+                files.len()
+            )));
+        }
+        _ => return Err(Failure::new("a job file and words behind -- are two jobs; give one of them")),
+    };
+    if options.preconditions_each && options.precondition.is_none() {
+        return Err(Failure::new("--precondition-each needs --precondition=JOBFILE to say what to run"));
+    }
+    Ok(options)
+}
+
+fn read_own(
+    words: &[OsString],
+    options: &mut Options,
+    table: &mut Option<PathBuf>,
+) -> Result<Vec<PathBuf>, Failure> {
+    let mut files = Vec::new();
+    let mut parser = lexopt::Parser::from_args(words.iter().cloned());
+    while let Some(argument) = parser.next()? {
+        if let Long(name) = argument {
+            let found = OF_RUNS.iter().find(|own| **own == name);
+            options.concerns_runs = options.concerns_runs.or(found.copied());
+        }
+        match argument {
+            Long("vary") => {
+                let variation = Variation::parse(&arguments::text(&mut parser, "--vary")?)?;
+                if options.variations.iter().any(|other| other.name == variation.name) {
+                    return Err(Failure::new(format!(
+                        "--vary: {} is varied twice; give all its values at once",
+                        variation.name
+                    )));
+                }
+                options.variations.push(variation);
+            }
+            Long("repeats") => {
+                let repeats = arguments::number(&mut parser, "--repeats", 1)?;
+                let most = u32::try_from(repeats).ok().filter(|repeats| *repeats <= 1_000);
+                options.repeats = most.ok_or_else(|| Failure::new("--repeats: at most 1000"))?;
+            }
+            Long("seed") => options.seed = Some(arguments::number(&mut parser, "--seed", 0)?),
+            Long("pause") => {
+                let milliseconds = arguments::milliseconds(&mut parser, "--pause")?;
+                options.pause = Duration::from_millis(milliseconds.min(1e12) as u64);
+            }
+            Long("precondition") => options.precondition = Some(PathBuf::from(parser.value()?)),
+            Long("precondition-each") => options.preconditions_each = true,
+            Long("output") => options.output = Some(PathBuf::from(parser.value()?)),
+            Long("dry-run" | "show-jobs") => options.is_dry_run = true,
+            Long("table") => *table = Some(PathBuf::from(parser.value()?)),
+            Long("figures") => {
+                let list = arguments::text(&mut parser, "--figures")?;
+                options.figures = list.split(',').map(FigureOf::parse).collect::<Result<_, _>>()?;
+            }
+            Long("label") => options.labels.push(Label::parse(&arguments::text(&mut parser, "--label")?)?),
+            Long("no-intervals") => options.has_no_intervals = true,
+            Long("format") => options.format = arguments::choice(&mut parser, "--format", &FORMATS)?,
+            Value(file) => files.push(PathBuf::from(file)),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    Ok(files)
+}
+
+fn text_of(words: &[OsString]) -> Result<Vec<String>, Failure> {
+    let text = |word: &OsString| {
+        word.clone().into_string().map_err(|word| Failure::new(format!("{word:?} is not text in UTF-8")))
+    };
+    match words.is_empty() {
+        true => Err(Failure::new("there are no words of a job behind --")),
+        false => words.iter().map(text).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_words(words: &[&str]) -> Result<Options, Failure> {
+        read(&words.iter().map(OsString::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_file_or_words() {
+        let options = read_words(&["job.fio", "--vary=bs=4k,8k", "--repeats", "5"]).expect("reads");
+        assert_eq!((options.job, options.repeats), (Job::File("job.fio".into()), 5));
+        let options = read_words(&["--vary", "bs=4k", "--", "--name=a", "--", "x"]).expect("reads");
+        assert_eq!(options.job, Job::Words(vec!["--name=a".into(), "--".into(), "x".into()]));
+        for wrong in [
+            &[][..],
+            &["a", "b"],
+            &["a", "--", "--name=b"],
+            &["--vary=bs=4k", "--"],
+            &["a", "--vary=bs=4k", "--vary=blocksize=8k"],
+            &["a", "--repeats=0"],
+            &["a", "--precondition-each"],
+            &["--table=x", "a"],
+            &["a", "--figures=speed"],
+        ] {
+            assert!(read_words(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

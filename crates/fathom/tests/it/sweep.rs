@@ -1,0 +1,355 @@
+//! `fathom sweep`: grids of real runs, killed, interrupted and gone on with.
+
+use crate::support::devices::{LoopDevice, Mounted};
+use crate::support::program::{Finished, Launch, Running};
+use crate::support::{MIB, file_of, processes, scratch};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+/// A job that takes a fifth of a second and needs no storage.
+const JOB: &str = "-- --name=job --ioengine=null --size=1g --bs=4k --rw=randread --runtime=200ms --time_based --rate_iops=2000";
+
+fn sweep(directory: &Path, words: &str) -> Finished {
+    start(directory, words).finish()
+}
+
+fn start(directory: &Path, words: &str) -> Running {
+    Launch::fathom(directory).words("sweep").words(words).start()
+}
+
+/// The lines of a results file: the plan and the runs. All but a torn last one must be whole.
+fn lines(path: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    whole
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+        .collect()
+}
+
+/// Cell and round of every run, in the order in which they were made.
+fn runs(path: &Path) -> Vec<(u64, u64)> {
+    let number = |line: &Value, key: &str| line[key].as_u64().expect("a number");
+    lines(path).iter().skip(1).map(|line| (number(line, "cell"), number(line, "round"))).collect()
+}
+
+fn names_in(directory: &Path) -> BTreeSet<String> {
+    let entries = std::fs::read_dir(directory).expect("a directory");
+    entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+}
+
+#[test]
+fn every_cell_runs_in_every_round_with_its_options() {
+    fathom_only!();
+    let directory = scratch();
+    let words = format!("--vary=iodepth=1,4 --vary=blocksize=4k,8k --repeats=2 --seed=7 --format=csv {JOB}");
+    let finished = sweep(directory.path(), &words);
+    assert_eq!(finished.code(), 0, "{}", finished.stderr);
+    let file = directory.path().join("job.sweep.jsonl");
+    let done = runs(&file);
+    assert_eq!(done.len(), 8, "{done:?}");
+    for round in 0..2 {
+        let of_round = &done[4 * round as usize..][..4];
+        assert!(of_round.iter().all(|run| run.1 == round), "one round after the other: {done:?}");
+        assert_eq!(of_round.iter().map(|run| run.0).collect::<BTreeSet<_>>(), (0..4).collect(), "{done:?}");
+    }
+    for line in &lines(&file)[1..] {
+        let options = &line["report"]["jobs"][0]["job options"];
+        let wanted = [("1", "4k"), ("1", "8k"), ("4", "4k"), ("4", "8k")]
+            [line["cell"].as_u64().expect("a cell") as usize];
+        assert_eq!((options["iodepth"].as_str(), options["bs"].as_str()), (Some(wanted.0), Some(wanted.1)));
+        assert!(
+            !line["report"]["jobs"][0]["read"]["clat_ns"]["bins"].is_null(),
+            "the whole histogram is kept"
+        );
+    }
+    assert!(
+        finished.stdout.starts_with("iodepth,bs,runs,bandwidth_bytes_per_s_median,"),
+        "{}",
+        finished.stdout
+    );
+    assert_eq!(
+        finished.stdout.lines().filter(|line| line.contains("k,2,")).count(),
+        4,
+        "{}",
+        finished.stdout
+    );
+    assert_eq!(names_in(directory.path()), ["job.sweep.jsonl".to_owned()].into());
+
+    // The same seed gives the same order; the same command has nothing more to do.
+    let order = |seed: u32| {
+        let shown = sweep(directory.path(), &words.replace("seed=7", &format!("seed={seed} --dry-run")));
+        shown
+            .stdout
+            .split_once("Order of runs")
+            .expect("an order")
+            .1
+            .split_once('\n')
+            .expect("lines")
+            .1
+            .to_owned()
+    };
+    assert_eq!(order(7), order(7));
+    assert!((8..12).any(|seed| order(seed) != order(7)));
+    let again = sweep(directory.path(), &words);
+    assert_eq!((again.code(), runs(&file).len()), (0, 8));
+    assert!(again.stderr.contains("8 of 8 runs are done"), "{}", again.stderr);
+    assert_eq!(again.stdout, finished.stdout);
+}
+
+#[test]
+fn nothing_runs_unless_every_cell_can() {
+    fathom_only!();
+    let directory = scratch();
+    std::fs::write(directory.path().join("two.fio"), "[global]\nbs=4k\n[a]\n[global]\nbs=8k\n[b]\n")
+        .expect("a file");
+    std::fs::write(directory.path().join("taken.sweep.jsonl"), "something else\n").expect("a file");
+    for (words, what) in [
+        (format!("--vary=iodepth=1,many {JOB}"), "with iodepth=many: "),
+        (format!("--vary=iodept=1,2 {JOB}"), "did you mean iodepth"),
+        (format!("--vary=name=a,b {JOB}"), "the name of a job cannot vary"),
+        (format!("--vary=bs=4k,4k {JOB}"), "the value 4k is there twice"),
+        (format!("--vary=bs=4k {JOB} --output-format=json"), "have no effect in a sweep"),
+        (format!("--label=rw=Workload {JOB}"), "neither an option that is varied nor a figure"),
+        (format!("--vary=bs=4k,8k --label=bs=Size:small {JOB}"), "1 names are given"),
+        (format!("--output=taken.sweep.jsonl {JOB}"), "is not of a sweep"),
+        ("two.fio --vary=iodepth=1,2".to_owned(), "a single [global] section"),
+        ("missing.fio".to_owned(), "missing.fio"),
+        ("--table=two.fio".to_owned(), "no results file of fathom sweep"),
+        (format!("--precondition=missing.fio {JOB}"), "--precondition=missing.fio"),
+    ] {
+        let finished = sweep(directory.path(), &words);
+        assert_eq!(finished.code(), 1, "{words}: {}", finished.stdout);
+        let is_told = finished.stderr.starts_with("fathom sweep: ") && finished.stderr.contains(what);
+        assert!(is_told && finished.stdout.is_empty(), "{words}: {}", finished.stderr);
+    }
+    assert_eq!(names_in(directory.path()).len(), 2, "{:?}", names_in(directory.path()));
+}
+
+#[test]
+fn killed_at_any_moment_it_goes_on() {
+    fathom_only!();
+    let directory = scratch();
+    file_of(directory.path(), "data", MIB);
+    let words = "--vary=iodepth=1,2 --vary=bs=4k,8k,16k --repeats=4 --output=r.jsonl -- --name=job --filename=data --size=1M \
+                 --ioengine=psync --rw=randread --runtime=60ms --time_based";
+    let file = directory.path().join("r.jsonl");
+    let mut before: Vec<Value> = Vec::new();
+    let mut kills = 0;
+    // Odd lengths of time, so that kills come while lines are written, between runs, and at the very start.
+    for wait in [3u64, 1, 40, 97, 151, 13, 233, 7, 310, 61, 177, 29, 5, 402].into_iter().cycle().take(60) {
+        let running = start(directory.path(), words);
+        std::thread::sleep(Duration::from_millis(wait));
+        processes::signal(running.pid(), "KILL");
+        let finished = running.finish();
+        kills += u32::from(finished.code() == 137);
+        let now = lines(&file);
+        assert!(
+            now.len() >= before.len() && now[..before.len()] == before[..],
+            "a finished run is lost after {wait} ms"
+        );
+        before = now;
+        assert!(names_in(directory.path()).is_subset(&["data".to_owned(), "r.jsonl".to_owned()].into()));
+        if before.len() == 25 {
+            break;
+        }
+    }
+    assert!(kills > 3, "{kills} kills");
+    let finished = sweep(directory.path(), words);
+    assert_eq!(finished.code(), 0, "{}", finished.stderr);
+    let all = runs(&file);
+    let different: BTreeSet<(u64, u64)> = all.iter().copied().collect();
+    assert_eq!((all.len(), different.len()), (24, 24), "none twice, none missing: {all:?}");
+    assert_eq!(lines(&file)[..before.len()], before[..]);
+    assert_eq!(names_in(directory.path()), ["data".to_owned(), "r.jsonl".to_owned()].into());
+}
+
+#[test]
+fn a_torn_line_is_dropped_and_another_plan_refused() {
+    fathom_only!();
+    let directory = scratch();
+    let words = format!("--vary=iodepth=1,2 --repeats=2 {JOB}");
+    assert_eq!(sweep(directory.path(), &words).code(), 0);
+    let file = directory.path().join("job.sweep.jsonl");
+    let text = std::fs::read_to_string(&file).expect("it is there");
+    let last = text.trim_end().rfind('\n').expect("several lines") + 1;
+    for length in [last + 1, last + 100, text.len() - 1, 10, 0] {
+        std::fs::write(&file, &text[..length]).expect("it can be written");
+        let finished = sweep(directory.path(), &words);
+        assert_eq!(finished.code(), 0, "{length}: {}", finished.stderr);
+        let different: BTreeSet<(u64, u64)> = runs(&file).into_iter().collect();
+        assert_eq!((runs(&file).len(), different.len()), (4, 4), "{length}");
+        if length > last {
+            assert!(
+                std::fs::read_to_string(&file).expect("it is there").starts_with(&text[..last]),
+                "{length}"
+            );
+        }
+    }
+    let before = std::fs::read(&file).expect("it is there");
+    for (other, what) in [
+        (words.replace("repeats=2", "repeats=3"), "repeats: 2 there, 3 now"),
+        (words.replace("iodepth=1,2", "iodepth=1,4"), "varied options: iodepth=1;2 there, iodepth=1;4 now"),
+        (words.replace("randread", "randwrite"), "job: rw=randread there, rw=randwrite now"),
+    ] {
+        let refused = sweep(directory.path(), &other);
+        assert!(refused.code() == 1 && refused.stderr.contains(what), "{}", refused.stderr);
+        assert!(refused.stderr.contains("--output"), "{}", refused.stderr);
+    }
+    assert_eq!(std::fs::read(&file).expect("it is there"), before);
+}
+
+#[test]
+fn ctrl_c_keeps_what_is_finished() {
+    fathom_only!();
+    let directory = scratch();
+    let file = directory.path().join("job.sweep.jsonl");
+    // One interruption during a run, one during a pause.
+    for (pause, at_least) in [("1ms", 2), ("60s", 3)] {
+        let words = format!("--vary=iodepth=1,2,3,4,5,6,7,8 --repeats=4 --output=job.sweep.jsonl {JOB}");
+        let words =
+            words.replace("200ms", "400ms").replace("--repeats", &format!("--pause={pause} --repeats"));
+        if pause == "60s" {
+            std::fs::remove_file(&file).expect("it is there");
+        }
+        let running = start(directory.path(), &words);
+        let wanted = if pause == "60s" { 1 } else { at_least };
+        let limit = std::time::Instant::now() + Duration::from_secs(60);
+        while runs(&file).len() < wanted {
+            assert!(std::time::Instant::now() < limit, "no run after a minute");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        running.signal("INT");
+        let finished = running.finish();
+        assert_eq!(finished.code(), 130, "{}", finished.stderr);
+        let done = runs(&file).len();
+        let told = format!("ended by signal 2: {done} of 32 runs are kept in job.sweep.jsonl");
+        assert!(finished.stderr.contains(&told), "{}", finished.stderr);
+        assert!(finished.stdout.contains(&format!("{done} of 32 runs are done")), "{}", finished.stdout);
+        let shown = sweep(directory.path(), "job.sweep.jsonl").expect_clean();
+        assert_eq!(shown.stdout, finished.stdout, "the table of an unfinished sweep can be had again");
+    }
+}
+
+#[test]
+fn preconditions_run_when_they_should() {
+    fathom_only!();
+    let directory = scratch();
+    let count = |each: &str, output: &str| {
+        let log = directory.path().join("log");
+        let _ = std::fs::remove_file(&log);
+        std::fs::write(
+            directory.path().join("before.fio"),
+            "[before]\nioengine=null\nsize=4k\nrw=write\nexec_prerun=echo ran >>log\n",
+        )
+        .expect("a file");
+        let words = format!(
+            "--vary=iodepth=1,2 --repeats=2 --precondition=before.fio {each} --output={output} {JOB}"
+        );
+        assert_eq!(sweep(directory.path(), &words).code(), 0);
+        std::fs::read_to_string(&log).unwrap_or_default().lines().count()
+    };
+    assert_eq!(count("", "once.jsonl"), 1);
+    assert_eq!(count("--precondition-each", "each.jsonl"), 4);
+}
+
+#[test]
+fn the_best_is_named_only_if_it_is() {
+    fathom_only!();
+    let directory = scratch();
+    let job = JOB.replace("--rate_iops=2000", "").replace("200ms", "700ms");
+    let words = format!("--vary=rate_iops=500,8000,2000 --figures=iops --repeats=3 --output=a.jsonl {job}");
+    let clear = sweep(directory.path(), &words);
+    assert!(
+        clear.stdout.contains("  best: 8000, ") && clear.stdout.contains("above 2000"),
+        "{}",
+        clear.stdout
+    );
+    assert!(clear.stdout.lines().all(|line| line.chars().count() <= 80), "{}", clear.stdout);
+    // One run each proves nothing.
+    let single =
+        sweep(directory.path(), &words.replace("--repeats=3", "--repeats=1").replace("a.jsonl", "b.jsonl"));
+    assert!(
+        !single.stdout.contains("best:") && single.stdout.contains("One run of each"),
+        "{}",
+        single.stdout
+    );
+    // The cells of a sweep can be compared with each other.
+    let words = "a.jsonl:rate_iops=500 a.jsonl:rate_iops=8000 --format=json";
+    let compared = Launch::fathom(directory.path()).words("compare").words(words).run().expect_clean();
+    let document: Value = serde_json::from_str(&compared.stdout).expect("JSON");
+    let entries = document["comparisons"].as_array().expect("comparisons");
+    let iops = entries.iter().find(|entry| entry["figure"] == "IOPS").expect("IOPS");
+    assert_eq!(
+        (iops["job"].as_str(), iops["verdict"].as_str(), iops["a_runs"].as_u64()),
+        (Some("job"), Some("faster"), Some(3))
+    );
+    let whole =
+        Launch::fathom(directory.path()).words("compare --no-chart a.jsonl a.jsonl").run().expect_clean();
+    assert!(whole.stdout.contains("job [rate_iops=8000], read"), "{}", whole.stdout);
+}
+
+#[test]
+fn runs_that_fail_are_tried_again() {
+    fathom_only!();
+    let directory = scratch();
+    let words = "--vary=iodepth=1,2 --repeats=1 -- --name=job --filename=data --size=1M --rw=read --bs=64k --allow_file_create=0";
+    let failed = sweep(directory.path(), words);
+    assert_eq!(failed.code(), 1, "{}", failed.stdout);
+    assert!(failed.stderr.contains("2 runs failed and do not count"), "{}", failed.stderr);
+    file_of(directory.path(), "data", MIB);
+    let mended = sweep(directory.path(), words);
+    assert_eq!(mended.code(), 0, "{}", mended.stderr);
+    assert!(mended.stdout.contains("bandwidth"), "{}", mended.stdout);
+}
+
+/// The comparison of file systems and interfaces that people publish, as one command.
+#[test]
+fn file_systems_and_interfaces_in_one_table() {
+    fathom_only!();
+    let ext4 = require!(Mounted::new("ext4", 320 * MIB));
+    let xfs = require!(Mounted::new("xfs", 320 * MIB));
+    let device = require!(LoopDevice::new(8 * MIB));
+    let directory = scratch();
+    let files = [ext4.path().join("test"), xfs.path().join("test"), device.path().to_path_buf()];
+    let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    let command = Launch::fathom(directory.path())
+        .words("sweep --repeats=2 --format=markdown --no-intervals")
+        .argument(format!("--vary=filename={}", files.join(",")))
+        .words("--vary=ioengine=posixaio,libaio,io_uring --figures=read-bw,write-bw,lat,read-iops")
+        .argument("--label=filename=Filesystem:Ext4,XFS,None")
+        .argument("--label=ioengine=IO Interface:posixaio,io_submit,io_uring")
+        .words("--label=read-bw=Read --label=write-bw=Write --label=lat=Latency --label=read-iops=IOPS")
+        .words("-- --name=fiotest --size=8M --rw=randrw --bs=4Kb --direct=1 --iodepth=32 --group_reporting --runtime=1")
+        .timeout(Duration::from_secs(180));
+    let finished = command.run();
+    assert_eq!(finished.code(), 0, "{}", finished.stderr);
+    let table: Vec<Vec<&str>> = finished
+        .stdout
+        .lines()
+        .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
+        .collect();
+    assert_eq!(table[0], ["Filesystem", "IO Interface", "Read", "Write", "Latency", "IOPS"]);
+    let names: Vec<[&str; 2]> = table[2..].iter().map(|row| [row[0], row[1]]).collect();
+    let wanted = ["Ext4", "XFS", "None"]
+        .map(|system| ["posixaio", "io_submit", "io_uring"].map(|engine| [system, engine]));
+    assert_eq!(names, wanted.concat(), "{}", finished.stdout);
+    for row in &table[2..] {
+        assert!(row[2].ends_with(" MiB/s") && row[3].ends_with(" MiB/s"), "{row:?}");
+        assert!(
+            row[4].ends_with("s") && row[5].chars().next().is_some_and(|digit| digit.is_ascii_digit()),
+            "{row:?}"
+        );
+    }
+    let file = directory.path().join("fiotest.sweep.jsonl");
+    assert_eq!(names_in(directory.path()), ["fiotest.sweep.jsonl".to_owned()].into());
+    for line in &lines(&file)[1..] {
+        let kinds = line["report"]["fathom host"]["file_systems"].to_string();
+        let cell = line["cell"].as_u64().expect("a cell") as usize;
+        assert!(kinds.contains(["ext4", "xfs", ""][cell / 3]), "cell {cell} ran on {kinds}");
+        let ios = &line["report"]["jobs"][0];
+        assert!(ios["read"]["total_ios"].as_u64().is_some_and(|count| count > 500), "{ios}");
+    }
+}
