@@ -10,6 +10,9 @@ needed_packages=(
     util-linux:losetup
     fuse3:fusermount3
     chromium:chromium
+    mandoc:mandoc
+    zsh:zsh
+    fish:fish
 )
 
 install_missing_packages() {

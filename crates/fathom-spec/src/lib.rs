@@ -35,6 +35,7 @@ pub mod value;
 pub use compatibility::compatibility_markdown;
 pub use diagnostic::Diagnostic;
 pub use outcome::{Message, Outcome, Reply, Stream};
+pub use program_options::{ALL as PROGRAM_OPTIONS, Argument, ProgramOption};
 pub use source::{Source, SystemSource};
 pub use spec::{Eta, IdleProfile, JobSpec, Origin, OutputFormats, ProgramOptions, RunSpec};
 

@@ -12,23 +12,30 @@ use crate::value::{TimeUnit, parse_time};
 
 /// Whether an option of the program takes a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Argument {
+pub enum Argument {
+    /// None may follow.
     None,
+    /// One has to follow.
     Required,
+    /// One may follow, behind `=`.
     Optional,
 }
 
 /// One option of the program.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ProgramOption {
-    pub(crate) name: &'static str,
-    pub(crate) argument: Argument,
+pub struct ProgramOption {
+    /// Name without dashes.
+    pub name: &'static str,
+    /// Its value.
+    pub argument: Argument,
     /// How the usage text names the value.
-    pub(crate) placeholder: &'static str,
-    pub(crate) help: &'static str,
-    pub(crate) built: bool,
+    pub placeholder: &'static str,
+    /// What it does, on one line.
+    pub help: &'static str,
+    /// Whether it works in this version.
+    pub built: bool,
     /// Known but left out of the usage text.
-    pub(crate) hidden: bool,
+    pub hidden: bool,
 }
 
 const fn option(
@@ -53,7 +60,7 @@ impl ProgramOption {
 use Argument::{None as NoValue, Optional, Required};
 
 /// Every option of the program, in the order of the usage text.
-pub(crate) const ALL: &[ProgramOption] = &[
+pub const ALL: &[ProgramOption] = &[
     option("debug", Required, "=classes", "Trace classes of events; help lists them").later(),
     option("parse-only", NoValue, "", "Check the jobs and run nothing"),
     option("merge-blktrace-only", NoValue, "", "Merge block traces and run nothing"),

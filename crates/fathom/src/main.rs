@@ -6,6 +6,7 @@ mod checksum_times;
 mod exit;
 mod inflate;
 mod live;
+mod manual;
 mod output;
 mod run;
 mod runner;

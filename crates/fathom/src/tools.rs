@@ -1,5 +1,7 @@
 //! The commands and the small tools: called by their first word, tools also by the name of fio's program for them.
 
+use crate::manual;
+use crate::output::Output;
 use crate::runner::Program;
 use fathom_tools::{Call, Streams};
 use std::ffi::{OsStr, OsString};
@@ -15,15 +17,38 @@ pub(crate) fn run(program: &OsStr, words: &[OsString]) -> Option<ExitCode> {
     }
     let (first, rest) = words.split_first()?;
     // A file of that name is a job file, as it is to fio.
-    let word = first.to_str().filter(|_| !Path::new(first).exists())?;
+    let word = first.to_str().filter(|_| !Path::new(first).is_file())?;
+    if matches!(word, "--help" | "-help" | "-h") && !is_called_fio(program) {
+        // What most people come for stands before the long list of options.
+        print(&format!("{}\n", manual::first_screen()));
+        return None;
+    }
     if let Some(command) = fathom_answers::by_name(word) {
         return Some(with_streams(|streams| command.run(rest, streams, &mut Program)));
     }
-    if word == "tools" {
-        let listed = io::stdout().write_all(fathom_tools::listing().as_bytes());
-        return Some(if listed.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    let rest_as_text: Vec<String> = rest.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    match manual::text_for(word, &rest_as_text) {
+        Some(Ok(text)) => return Some(print(&text)),
+        Some(Err(mistake)) => {
+            Output::terminal().error_line(&mistake);
+            return Some(ExitCode::FAILURE);
+        }
+        None => {}
     }
     Call::by_subcommand(word).map(|call| start(&call, rest))
+}
+
+/// Run under fio's name, the program says what fio says.
+fn is_called_fio(program: &OsStr) -> bool {
+    Path::new(program).file_name().is_some_and(|name| name.to_string_lossy().starts_with("fio"))
+}
+
+/// Prints a text; a reader that has gone away is no failure.
+fn print(text: &str) -> ExitCode {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => ExitCode::FAILURE,
+        _ => ExitCode::SUCCESS,
+    }
 }
 
 fn start(call: &Call, words: &[OsString]) -> ExitCode {

@@ -18,8 +18,8 @@ use std::path::PathBuf;
 
 pub(crate) const COMMAND: Command = Command {
     name: "compare",
-    arguments: "A B | A... -- B...",
-    summary: "How two results or two sets of results differ, and whether that is more than chance",
+    arguments: "A B",
+    summary: "Is it slower than yesterday? By how much, beyond chance",
     help: "\
 Usage: fathom compare [OPTION...] A B
        fathom compare [OPTION...] A... -- B...

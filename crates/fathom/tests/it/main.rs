@@ -42,6 +42,7 @@ mod latency_target;
 mod ledgers;
 mod live;
 mod logs;
+mod manual;
 mod priorities;
 mod profiles;
 mod published_scripts;

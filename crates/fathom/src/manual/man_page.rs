@@ -1,0 +1,143 @@
+//! The manual page, in the language of man(7).
+
+use super::{ABOUT, job_options, program_options};
+use fathom_answers::COMMANDS;
+use fathom_spec::definition::{Category, OptionDef};
+use fathom_spec::engines;
+use fathom_tools::TOOLS;
+use std::fmt::Write as _;
+
+/// The page as roff.
+pub(super) fn text() -> String {
+    let mut page = format!(
+        ".TH FATHOM 1 \"\" \"fathom {}\" \"User Commands\"\n.SH NAME\nfathom \\- tests storage: rates, latencies, data integrity\n",
+        env!("CARGO_PKG_VERSION")
+    );
+    page.push_str(
+        ".SH SYNOPSIS\n.B fathom\n.I COMMAND\n.RI [ options ]\n.br\n.B fathom\n.RI [ options ]\n.RI [ \"job options\" ]\n.IR \"job file\" ...\n\
+         .SH DESCRIPTION\n",
+    );
+    paragraph(
+        &mut page,
+        "fathom runs jobs of reads, writes and trims against files and devices and reports rates and latencies. It takes the job \
+         files and command lines of fio and prints what fio prints. Its commands answer a question each; every one stands for plain \
+         jobs, which it can print.",
+    );
+    page.push_str(".SH COMMANDS\n");
+    for command in COMMANDS {
+        let _ = writeln!(page, ".SS {} {}", roff(command.name), roff(command.arguments));
+        help_text(&mut page, command.help);
+    }
+    page.push_str(".SH TOOLS\n");
+    paragraph(&mut page, "fathom TOOL --help explains one.");
+    for tool in TOOLS {
+        item(&mut page, tool.name, tool.summary);
+    }
+    for (name, summary) in ABOUT {
+        item(&mut page, name, summary);
+    }
+    page.push_str(".SH OPTIONS\n");
+    for option in program_options() {
+        item(&mut page, &format!("--{}{}", option.name, option.placeholder), option.help);
+    }
+    page.push_str(".SH JOB OPTIONS\n");
+    paragraph(
+        &mut page,
+        "In a job file as name=value below the name of a job in brackets, on the command line as --name=value behind --name=JOB. \
+         Options in [global] or before any --name hold for all jobs.",
+    );
+    for category in Category::ALL {
+        let options: Vec<&OptionDef> =
+            job_options().filter(|option| option.category == category && option.engine.is_empty()).collect();
+        if options.is_empty() {
+            continue;
+        }
+        let _ = writeln!(page, ".SS {}", roff(category.title()));
+        options.into_iter().for_each(|option| job_option(&mut page, option));
+    }
+    page.push_str(".SH ENGINES\n");
+    for engine in engines::ALL.iter().filter(|engine| engine.built) {
+        item(&mut page, engine.name, engine.summary);
+        for option in job_options().filter(|option| option.engine == engine.name) {
+            page.push_str(".RS\n");
+            job_option(&mut page, option);
+            page.push_str(".RE\n");
+        }
+    }
+    page.push_str(".SH EXIT STATUS\n");
+    paragraph(
+        &mut page,
+        "0 when all went well, the number of jobs that failed, 1 for a mistake in what was asked for, 128 after a signal. fathom \
+         compare exits with 2 when a limit of --fail-if was passed.",
+    );
+    page.push_str(".SH EXAMPLES\n");
+    for (example, what) in [
+        ("fathom quick /mnt", "How fast is the storage below /mnt?"),
+        (
+            "fathom --output-format=json+ --output=r.json job.fio && fathom report r.json -o r.html",
+            "Run a job and make a page of its result.",
+        ),
+        (
+            "fathom compare before.json after.json --fail-if 'p99 > +5%'",
+            "Fail when the 99th percentile got worse by more than 5 %.",
+        ),
+    ] {
+        paragraph(&mut page, what);
+        let _ = writeln!(page, ".PP\n.RS\n.nf\n{}\n.fi\n.RE", roff(example));
+    }
+    page
+}
+
+/// Text that roff takes for nothing but text.
+fn roff(text: &str) -> String {
+    let escaped = text.replace('\\', "\\e").replace('-', "\\-").replace('\u{b5}', "u");
+    match escaped.starts_with(['.', '\'']) {
+        true => format!("\\&{escaped}"),
+        false => escaped,
+    }
+}
+
+fn paragraph(page: &mut String, text: &str) {
+    begin_paragraph(page);
+    let _ = writeln!(page, "{}", roff(text));
+}
+
+/// A heading begins a paragraph already.
+fn begin_paragraph(page: &mut String) {
+    let last = page.trim_end().rsplit('\n').next().unwrap_or_default();
+    if !last.starts_with(".SH") && !last.starts_with(".SS") {
+        page.push_str(".PP\n");
+    }
+}
+
+fn item(page: &mut String, tag: &str, text: &str) {
+    let _ = writeln!(page, ".TP\n.B {}\n{}", roff(tag), roff(text));
+}
+
+fn job_option(page: &mut String, option: &OptionDef) {
+    let mut text = option.summary().trim_end_matches('.').to_owned() + ".";
+    let details = option.details();
+    if !details.is_empty() {
+        let _ = write!(text, " {details}");
+    }
+    if !option.choices.is_empty() {
+        let choices: Vec<String> =
+            option.choices.iter().map(|choice| format!("{} ({})", choice.name, choice.help.trim())).collect();
+        let _ = write!(text, " Values: {}.", choices.join(", "));
+    }
+    if let Some(default) = option.default.filter(|default| !default.is_empty()) {
+        let _ = write!(text, " Default: {default}.");
+    }
+    let names: Vec<&str> = std::iter::once(option.name).chain(option.aliases.iter().copied()).collect();
+    item(page, &names.join(", "), &text);
+}
+
+/// A help text: its lines stand as they are, because they are laid out already.
+fn help_text(page: &mut String, help: &str) {
+    begin_paragraph(page);
+    page.push_str(".nf\n");
+    for line in help.lines() {
+        let _ = writeln!(page, "{}", if line.is_empty() { "\\&".to_owned() } else { roff(line) });
+    }
+    page.push_str(".fi\n");
+}

@@ -1,0 +1,166 @@
+//! What the program says of itself: the first screen of `--help`, the manual page, completions for shells. All of it comes
+//! from the declarations of commands, tools and options.
+
+mod bash;
+mod fish;
+mod man_page;
+mod screen;
+mod zsh;
+
+use fathom_answers::COMMANDS;
+use fathom_spec::PROGRAM_OPTIONS;
+use fathom_spec::definition::{Kind, OptionDef, Status};
+use fathom_spec::{engines, registry};
+use fathom_tools::TOOLS;
+
+pub(crate) use screen::first_screen;
+
+/// A word after `fathom` and its own options.
+struct Subcommand {
+    name: &'static str,
+    summary: &'static str,
+    options: Vec<LongOption>,
+}
+
+/// A long option of a subcommand, as its help tells it.
+#[derive(Debug, PartialEq, Eq)]
+struct LongOption {
+    /// Without dashes.
+    name: &'static str,
+    takes_value: bool,
+    help: &'static str,
+}
+
+/// Subcommands about the program itself.
+const ABOUT: [(&str, &str); 3] = [
+    ("tools", "List the small tools for logs, reports, traces and data"),
+    ("man", "Print the manual page: fathom man | man -l -"),
+    ("completion", "Print the completions of a shell: bash, zsh or fish"),
+];
+
+/// Shells that completions are made for.
+const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
+
+/// Every subcommand: commands, tools, and those about the program.
+fn subcommands() -> Vec<Subcommand> {
+    let commands = COMMANDS.iter().map(|command| Subcommand {
+        name: command.name,
+        summary: command.summary,
+        options: options_in(command.help),
+    });
+    let tools = TOOLS.iter().map(|tool| Subcommand {
+        name: tool.name,
+        summary: tool.summary,
+        options: options_in(tool.help),
+    });
+    let about = ABOUT.iter().map(|&(name, summary)| Subcommand { name, summary, options: Vec::new() });
+    commands.chain(tools).chain(about).collect()
+}
+
+/// The options that a help text explains: lines such as `  -o, --output=FILE   the page`.
+fn options_in(help: &'static str) -> Vec<LongOption> {
+    let mut found: Vec<LongOption> = Vec::new();
+    for line in help.lines().filter(|line| line.starts_with("  ")) {
+        let line = line.trim_start();
+        let long = match line.strip_prefix('-') {
+            Some(rest) if rest.starts_with('-') => &rest[1..],
+            Some(rest) if rest.get(1..5) == Some(", --") => &rest[5..],
+            _ => continue,
+        };
+        let end =
+            long.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-').unwrap_or(long.len());
+        let (name, rest) = long.split_at(end);
+        let takes_value = rest.starts_with(['=', '[']);
+        let help = rest.split_once("  ").map_or("", |(_, help)| help).trim();
+        if !name.is_empty() && !found.iter().any(|option| option.name == name) {
+            found.push(LongOption { name, takes_value, help });
+        }
+    }
+    found
+}
+
+/// Options of jobs that people may write: built, and not only kept for old files.
+fn job_options() -> impl Iterator<Item = &'static OptionDef> {
+    let private = engines::ALL.iter().filter(|engine| engine.built).flat_map(|engine| engine.options());
+    registry::job_options()
+        .chain(private)
+        .filter(|option| option.kind != Kind::Deprecated && option.status != Status::Later)
+}
+
+/// The words that an option may be given; empty where they are not a list.
+fn values_of(option: &OptionDef) -> Vec<&'static str> {
+    if option.name == "ioengine" {
+        return engines::ALL.iter().filter(|engine| engine.built).map(|engine| engine.name).collect();
+    }
+    match option.kind {
+        Kind::Bool => vec!["0", "1"],
+        _ => option.choices.iter().map(|choice| choice.name).filter(|name| !name.contains(' ')).collect(),
+    }
+}
+
+/// Values of the program's own options.
+fn program_values(name: &str) -> &'static [&'static str] {
+    match name {
+        "output-format" => &["normal", "json", "json+", "jsonl", "terse"],
+        "eta" => &["always", "never", "auto"],
+        "idle-prof" => &["system", "percpu", "calibrate"],
+        "terse-version" => &["2", "3", "4", "5"],
+        _ => &[],
+    }
+}
+
+/// Program options that people may write.
+fn program_options() -> impl Iterator<Item = &'static fathom_spec::ProgramOption> {
+    PROGRAM_OPTIONS.iter().filter(|option| option.built && !option.hidden)
+}
+
+/// What `fathom man`, `fathom completion SHELL` and the like print; the error says what is wrong with the words.
+pub(crate) fn text_for(word: &str, rest: &[String]) -> Option<Result<String, String>> {
+    match word {
+        "tools" => Some(Ok(fathom_tools::listing())),
+        "man" => Some(Ok(man_page::text())),
+        "help" => Some(Ok(first_screen())),
+        "completion" => Some(match rest {
+            [shell] if shell == "bash" => Ok(bash::script()),
+            [shell] if shell == "zsh" => Ok(zsh::script()),
+            [shell] if shell == "fish" => Ok(fish::script()),
+            _ => Err(format!(
+                "fathom completion: name one shell of {}; fathom completion bash >~/.local/share/bash-completion/completions/fathom \
+                 is where bash looks",
+                SHELLS.join(", ")
+            )),
+        }),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_found_in_help_texts() {
+        let help = "Usage: fathom x [options]\n\n  -o, --output=FILE   the page; --no-such here\n      --force         write\n  --a-b[=C]  text\n";
+        let names: Vec<(&str, bool, &str)> = options_in(help)
+            .into_iter()
+            .map(|option| (option.name, option.takes_value, option.help))
+            .collect();
+        assert_eq!(
+            names,
+            [("output", true, "the page; --no-such here"), ("force", false, "write"), ("a-b", true, "text")]
+        );
+        assert!(
+            COMMANDS
+                .iter()
+                .all(|command| command.help.contains(" --") == !options_in(command.help).is_empty())
+        );
+    }
+
+    #[test]
+    fn the_first_screen_fits_a_small_terminal() {
+        let text = first_screen();
+        assert!(text.lines().count() <= 24, "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(COMMANDS.iter().all(|command| text.contains(&format!("  {} ", command.name))), "{text}");
+    }
+}
