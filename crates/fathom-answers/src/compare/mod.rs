@@ -19,7 +19,7 @@ use std::path::PathBuf;
 pub(crate) const COMMAND: Command = Command {
     name: "compare",
     arguments: "A B",
-    summary: "Is it slower than yesterday? By how much, beyond chance",
+    summary: "Is it slower than yesterday, by more than chance?",
     help: "\
 Usage: fathom compare [OPTION...] A B
        fathom compare [OPTION...] A... -- B...

@@ -37,7 +37,7 @@ pub(crate) fn sentence_of(evidence: &Evidence<'_>) -> String {
 pub(crate) const COMMAND: Command = Command {
     name: "explain",
     arguments: "RESULT|WORD",
-    summary: "What does this result, option or line of a report say?",
+    summary: "What does this result, option or line say?",
     help: "\
 Usage: fathom explain RESULT
        fathom explain WORD...

@@ -34,7 +34,7 @@ const ENDED_BY_SIGNAL: u8 = 128;
 pub(crate) const COMMAND: Command = Command {
     name: "quick",
     arguments: "[DIRECTORY]",
-    summary: "How fast is this disk? Measures it in under a minute",
+    summary: "How fast is this disk? Told in under a minute",
     help: "\
 Usage: fathom quick [options] [DIRECTORY]
 

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub(crate) const COMMAND: Command = Command {
     name: "report",
     arguments: "RESULT... -o FILE",
-    summary: "Show me pictures: one HTML page, readable without a network",
+    summary: "Pictures: one HTML page that needs no network",
     help: "\
 Usage: fathom report [options] RESULT... -o report.html
 

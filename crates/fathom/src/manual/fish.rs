@@ -7,10 +7,7 @@ use std::fmt::Write as _;
 pub(super) fn script() -> String {
     let commands = subcommands();
     let names: Vec<&str> = commands.iter().map(|command| command.name).collect();
-    let mut text = format!(
-        "# Completions of fathom for fish, made by `fathom completion fish`.\nset -l commands {}\n",
-        names.join(" ")
-    );
+    let mut text = "# Completions of fathom for fish, made by `fathom completion fish`.\n".to_owned();
     for command in &commands {
         let _ = writeln!(
             text,
@@ -34,7 +31,8 @@ pub(super) fn script() -> String {
         "complete -c fathom -n '__fish_seen_subcommand_from completion' -f -a '{}'",
         SHELLS.join(" ")
     );
-    let job = "-n 'not __fish_seen_subcommand_from $commands'";
+    // Options of jobs stand behind none of the commands. A variable would be gone when the words are looked at.
+    let job = format!("-n 'not __fish_seen_subcommand_from {}'", names.join(" "));
     let mut seen = Vec::new();
     for option in program_options() {
         seen.push(option.name);

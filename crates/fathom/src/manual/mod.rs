@@ -149,11 +149,9 @@ mod tests {
             names,
             [("output", true, "the page; --no-such here"), ("force", false, "write"), ("a-b", true, "text")]
         );
-        assert!(
-            COMMANDS
-                .iter()
-                .all(|command| command.help.contains(" --") == !options_in(command.help).is_empty())
-        );
+        for command in COMMANDS.iter().filter(|command| command.help.contains(" --")) {
+            assert!(!options_in(command.help).is_empty(), "{}", command.name);
+        }
     }
 
     #[test]

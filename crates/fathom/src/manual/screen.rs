@@ -20,8 +20,8 @@ pub(crate) fn first_screen() -> String {
          fathom --name=a --rw=randread --size=1g ...   the same in words\n  \
          fathom --live job.fio                         watch it on the whole terminal\n  \
          fathom --output-format=json+ --output=FILE job.fio   keep the result\n\n\
-         More: fathom --cmdhelp (options of jobs), fathom --enghelp (engines), fathom tools,\n\
-         fathom man | man -l - (the manual page), fathom completion SHELL\n",
+         More: fathom --cmdhelp (options of jobs), fathom --enghelp (engines), fathom\n\
+         tools, fathom man | man -l - (the manual page), fathom completion SHELL\n",
     );
     text
 }
