@@ -115,6 +115,9 @@ fn every_kind_finds_a_changed_byte_of_its_data() {
             let listed = std::fs::read_to_string(directory.path().join("local-job-0-miscompares.jsonl"))
                 .expect("a list");
             assert_eq!(listed.lines().count(), 1, "{words}");
+            let line: Value = serde_json::from_str(&listed).expect("JSON");
+            // `pattern` alone has no header; wherever the header of the others stands, it is found.
+            assert_eq!(line["header"]["write"].is_number(), kind != "pattern", "{words}: {listed}");
         }
     }
 }

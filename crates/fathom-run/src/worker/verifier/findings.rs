@@ -157,7 +157,10 @@ impl<E: Engine> Worker<'_, E> {
         let memory = self.memory(verifier, task);
         let number = task.record.map_or(0, |record| record.number);
         let earlier = verdict::History::earlier(&memory, mismatch.offset, number);
-        let found = Header::decode(&data[mismatch.at..], verifier.plan.rule.format)
+        let header_at = mismatch.at + verifier.plan.rule.header_offset as usize;
+        let found = data
+            .get(header_at..)
+            .and_then(|bytes| Header::decode(bytes, verifier.plan.rule.format))
             .filter(|header| header.magic == fathom_verify::header::MAGIC);
         let line = serde_json::json!({
             "job": self.job.name,
