@@ -4,33 +4,54 @@ use super::{job, verdict};
 use crate::evidence::Evidence;
 use crate::figures;
 use fathom_results::{DirectionResult, LatencyResult, RunResult};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
+
+/// Entries of one name that are told one by one.
+const MOST_OF_A_NAME: usize = 3;
 
 /// The whole text; long lines are broken by the caller.
 pub(super) fn tell(run: &RunResult) -> String {
     let mut text = opening(run);
+    let mut told = BTreeMap::<&str, usize>::new();
+    // Clones that are reported apart mostly say the same.
+    let mut others = BTreeMap::<(&str, &str), usize>::new();
     for evidence in Evidence::all(run) {
-        let name = &evidence.job.name;
-        let _ = writeln!(text, "\nJob {name}: {}", job::sentence(&evidence));
-        if let Some(description) = run.option(evidence.job, "description") {
-            let _ = writeln!(text, "  * It is described as: {description}");
-        }
-        for (direction, figures) in evidence.job.active() {
-            for sentence in rates(direction, figures).into_iter().chain(latencies(direction, figures)) {
-                let _ = writeln!(text, "  * {sentence}");
+        let count = told.entry(&evidence.job.name).or_default();
+        *count += 1;
+        match *count <= MOST_OF_A_NAME {
+            true => tell_job(&evidence, &mut text),
+            false => {
+                let headline = verdict::of(&evidence).bottleneck.headline();
+                *others.entry((&evidence.job.name, headline)).or_default() += 1;
             }
         }
-        for sentence in rest_of_job(&evidence) {
-            let _ = writeln!(text, "  * {sentence}");
-        }
-        let found = verdict::of(&evidence);
-        let _ = writeln!(text, "  Verdict: {}", found.bottleneck.headline());
-        for reason in &found.reasons {
-            let _ = writeln!(text, "  * {reason}");
-        }
+    }
+    for ((name, headline), count) in others {
+        let _ = writeln!(text, "\n{count} more clones of {name}: {headline}");
     }
     closing(run, &mut text);
     text
+}
+
+fn tell_job(evidence: &Evidence<'_>, text: &mut String) {
+    let _ = writeln!(text, "\nJob {}: {}", evidence.job.name, job::sentence(evidence));
+    if let Some(description) = evidence.run.option(evidence.job, "description") {
+        let _ = writeln!(text, "  * It is described as: {description}");
+    }
+    for (direction, figures) in evidence.job.active() {
+        for sentence in rates(direction, figures).into_iter().chain(latencies(direction, figures)) {
+            let _ = writeln!(text, "  * {sentence}");
+        }
+    }
+    for sentence in rest_of_job(evidence) {
+        let _ = writeln!(text, "  * {sentence}");
+    }
+    let found = verdict::of(evidence);
+    let _ = writeln!(text, "  Verdict: {}", found.bottleneck.headline());
+    for reason in &found.reasons {
+        let _ = writeln!(text, "  * {reason}");
+    }
 }
 
 fn opening(run: &RunResult) -> String {
