@@ -8,6 +8,10 @@ use crate::figures;
 const BUSY: f64 = 90.0;
 /// From this share of a processor on, percent, a clone could not do more.
 const PROCESSOR_FULL: f64 = 85.0;
+/// A run below this, ms, says nothing about what held it back.
+const LEAST_RUNTIME_MS: u64 = 100;
+/// Below this share of the depth asked for, a job did something else most of the time.
+const DEPTH_REACHED: f64 = 0.5;
 
 /// What was the bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +23,7 @@ pub(super) enum Bottleneck {
     Syncs,
     Processor,
     Submission,
+    OwnSide,
     Device,
     QueueDepth,
     AboveTheDevice,
@@ -46,6 +51,9 @@ impl Bottleneck {
             Bottleneck::Syncs => "Waiting for syncs was the bottleneck.",
             Bottleneck::Processor => "The processor was the bottleneck, not the device.",
             Bottleneck::Submission => "Handing I/O to the kernel was the bottleneck: submission blocks.",
+            Bottleneck::OwnSide => {
+                "The job's own side was the bottleneck: it had less in flight than it was allowed."
+            }
             Bottleneck::Device => "The device was the bottleneck.",
             Bottleneck::QueueDepth => {
                 "The queue depth was the bottleneck: with more in flight the device could do more."
@@ -64,14 +72,16 @@ impl Bottleneck {
 type Rule = fn(&Evidence<'_>) -> Option<Verdict>;
 
 /// The rules, the surest first.
-const RULES: [Rule; 11] = [
+const RULES: [Rule; 13] = [
     failure,
+    too_short,
     rate_limit,
     think_time,
     cache,
     syncs,
     processor,
     submission,
+    own_side,
     queue_depth,
     device,
     above_the_device,
@@ -92,6 +102,16 @@ fn failure(evidence: &Evidence<'_>) -> Option<Verdict> {
         bottleneck: Bottleneck::Failure,
         reasons: vec![format!(
             "error={error}: an I/O or the set-up failed, and what was counted ends there."
+        )],
+    })
+}
+
+fn too_short(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let longest = evidence.job.active().iter().map(|(_, direction)| direction.runtime_ms).max()?;
+    (longest > 0 && longest < LEAST_RUNTIME_MS).then(|| Verdict {
+        bottleneck: Bottleneck::Unknown,
+        reasons: vec![format!(
+            "It ran for {longest} ms: too short a time to judge; runtime and time_based make it longer."
         )],
     })
 }
@@ -212,6 +232,32 @@ fn submission(evidence: &Evidence<'_>) -> Option<Verdict> {
         reasons.push(format!("{} works on the side only with direct=1.", evidence.engine()));
     }
     verdict(Bottleneck::Submission, reasons)
+}
+
+/// Nobody else holds a job back that has few I/Os in flight: it was busy with itself, or others had the processor.
+fn own_side(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let reached = evidence.depth_reached()?;
+    let asked = evidence.depth_asked();
+    if reached >= DEPTH_REACHED * asked {
+        return None;
+    }
+    let (user, system) = evidence.processor();
+    verdict(
+        Bottleneck::OwnSide,
+        vec![
+            format!(
+                "{} were in flight on average of {asked} asked for: between its I/Os the job did something else.",
+                figures::three_figures(reached)
+            ),
+            format!(
+                "It used {} of a processor per clone (usr={}, sys={}); making data, checking it, a busy machine, or files that are \
+                 opened and closed take such time.",
+                figures::percent(user + system),
+                figures::percent(user),
+                figures::percent(system)
+            ),
+        ],
+    )
 }
 
 /// What the kernel says of the busiest device.
@@ -378,7 +424,7 @@ mod tests {
     }
 
     const DEEP: &str = r#""ioengine":"libaio","iodepth":"32","direct":"1""#;
-    const READS: &str = r#""read":{"total_ios":100000,"io_bytes":409600000,"iops":10000,"bw_bytes":40960000,
+    const READS: &str = r#""read":{"total_ios":100000,"io_bytes":409600000,"iops":10000,"runtime":10000,"bw_bytes":40960000,
         "slat_ns":{"mean":2000},"clat_ns":{"mean":3000000},"lat_ns":{"mean":3002000}}"#;
     const BUSY_DISK: &str =
         r#"{"name":"sda","read_ios":100000,"read_sectors":800000,"read_ticks":290000,"util":99.1}"#;
@@ -416,8 +462,12 @@ mod tests {
         check(&judge(DEEP, &synced, BUSY_DISK), Bottleneck::Syncs, "80.0 %");
         let pauses = format!("{DEEP},\"thinktime\":\"80\"");
         check(&judge(&pauses, READS, BUSY_DISK), Bottleneck::ThinkTime, "80.0 %");
+        let idle_job = READS.replace("3000000", "300000").replace("3002000", "302000");
+        check(&judge(DEEP, &idle_job, BUSY_DISK), Bottleneck::OwnSide, "3.02 were in flight");
+        let short = READS.replace("\"runtime\":10000", "\"runtime\":9");
+        check(&judge(DEEP, &short, BUSY_DISK), Bottleneck::Unknown, "9 ms");
         check(&judge(DEEP, &format!("\"error\":5,{READS}"), BUSY_DISK), Bottleneck::Failure, "error=5");
         check(&judge(DEEP, READS, ""), Bottleneck::Storage, "disk_util");
-        check(&judge(r#""ioengine":"libaio","iodepth":"64""#, READS, ""), Bottleneck::Unknown, "disk_util");
+        check(&judge(r#""ioengine":"libaio","iodepth":"48""#, READS, ""), Bottleneck::Unknown, "disk_util");
     }
 }
