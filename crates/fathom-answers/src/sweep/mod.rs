@@ -22,8 +22,8 @@ use words::{Format, Job, Options};
 
 pub(crate) const COMMAND: Command = Command {
     name: "sweep",
-    arguments: "JOBFILE --vary=NAME=A,B... | --vary=... -- JOB-WORDS",
-    summary: "The same job with every combination of some options, repeated and put into a table",
+    arguments: "JOB --vary=NAME=A,B",
+    summary: "Which setting is best? Repeated, in random order",
     help: "\
 Usage: fathom sweep JOBFILE --vary=NAME=A,B,C [--vary=...] [OPTION...]
        fathom sweep --vary=NAME=A,B,C [OPTION...] -- --name=JOB --rw=randread ...
