@@ -1,14 +1,17 @@
 //! Runs what is still to be run, one run after the other.
 
 use super::grid;
+use super::plan::Plan;
 use super::record::Recorder;
 use crate::measures::Figure;
 use crate::measures::workload::workloads;
 use crate::{Runner, Watch};
 use fathom_results::RunResult;
+use fathom_spec::RunSpec;
 use fathom_sys::signal::{SignalQueue, wait_readable};
 use fathom_tools::{Failure, Streams};
 use std::collections::BTreeSet;
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 /// SIGINT and SIGTERM, whose numbers are the same on every Linux.
@@ -37,64 +40,128 @@ pub(super) fn execute(
     let plan = recorder.recorded().plan.clone();
     let precondition = grid::precondition_of(&plan, runner)?;
     let total = plan.cells() * plan.repeats as usize;
-    let done = recorder.recorded().done();
-    if done > 0 {
-        writeln!(streams.err, "{}: {done} of {total} runs are done", recorder.path().display())?;
-    }
-    let mut said = BTreeSet::new();
-    let mut is_first = true;
-    for (round, order) in plan.order.iter().enumerate() {
-        for &cell in order {
-            if recorder.recorded().is_done(cell, round) {
-                continue;
-            }
-            let pause = if is_first { Duration::ZERO } else { Duration::from_millis(plan.pause_ms) };
-            if let Some(signal) = signal_within(pause)? {
-                return interrupted(signal, recorder, total, streams);
-            }
-            if let Some(spec) = precondition.as_ref().filter(|_| is_first || plan.precondition_each) {
-                let mut messages = Messages::default();
-                let ended = runner.run(spec, &mut messages)?;
-                tell(&messages, "precondition", &mut said, streams)?;
-                if let Some(signal) = ended.signal {
-                    return interrupted(signal, recorder, total, streams);
-                }
-                if ended.failed_jobs > 0 {
-                    return Err(Failure::new(
-                        "the jobs of --precondition failed; what they said is above, and no run was begun on what they left",
-                    ));
-                }
-            }
-            is_first = false;
-            let spec = grid::spec_of(&plan, cell, runner)?;
-            for message in spec.messages.iter().filter(|message| said.insert(message.text.clone())) {
-                writeln!(streams.err, "{}", message.text.trim())?;
-            }
-            let mut messages = Messages::default();
-            let started = Instant::now();
-            let ended = runner.run(&spec, &mut messages)?;
-            tell(&messages, &plan.name_of(cell), &mut said, streams)?;
-            if let Some(signal) = ended.signal {
-                return interrupted(signal, recorder, total, streams);
-            }
-            recorder.add(cell, round, ended.failed_jobs, &ended.report)?;
-            let report = recorder.recorded().runs.last().map(|run| &run.report);
-            let figures = match ended.failed_jobs {
-                0 => report.map(in_short).unwrap_or_default(),
-                _ => "failed".to_owned(),
+    let sweep =
+        Sweep { recorder, err: streams.err, runner, plan: &plan, precondition, total, said: BTreeSet::new() };
+    sweep.run()
+}
+
+/// A sweep under way.
+struct Sweep<'a> {
+    recorder: &'a mut Recorder,
+    err: &'a mut dyn Write,
+    runner: &'a mut dyn Runner,
+    plan: &'a Plan,
+    precondition: Option<RunSpec>,
+    /// Runs in all.
+    total: usize,
+    /// What has been said once need not be said after every run.
+    said: BTreeSet<String>,
+}
+
+impl Sweep<'_> {
+    fn run(mut self) -> Result<Option<u8>, Failure> {
+        let (done, total) = (self.recorder.recorded().done(), self.total);
+        let path = self.recorder.path().display().to_string();
+        self.say(&format!("{done} of {total} runs are done; results in {path}"));
+        let to_do: Vec<(usize, usize)> = self
+            .plan
+            .order
+            .iter()
+            .enumerate()
+            .flat_map(|(round, order)| order.iter().map(move |&cell| (cell, round)))
+            .filter(|&(cell, round)| !self.recorder.recorded().is_done(cell, round))
+            .collect();
+        let started = Instant::now();
+        for (made, &(cell, round)) in to_do.iter().enumerate() {
+            let pause = if made == 0 { Duration::ZERO } else { Duration::from_millis(self.plan.pause_ms) };
+            let signal = match signal_within(pause)? {
+                Some(signal) => Some(signal),
+                None => match self.precede(made == 0)? {
+                    Some(signal) => Some(signal),
+                    None => self.run_cell(cell, round)?,
+                },
             };
-            let number = recorder.recorded().done();
-            let name = plan.name_of(cell);
-            writeln!(
-                streams.err,
-                "run {number} of {total}, round {}: {name}{}{figures} ({:.1} s)",
-                round + 1,
-                if name.is_empty() { "" } else { ": " },
-                started.elapsed().as_secs_f64()
-            )?;
+            if let Some(signal) = signal {
+                return Ok(Some(self.end_by(signal)));
+            }
+            let each = started.elapsed().as_secs_f64() / (made + 1) as f64;
+            let rest = each * (to_do.len() - made - 1) as f64;
+            self.tell_run(cell, round, Duration::from_secs_f64(rest));
+        }
+        Ok(None)
+    }
+
+    /// Runs the precondition where its turn is; the signal that ended it.
+    fn precede(&mut self, is_first: bool) -> Result<Option<i32>, Failure> {
+        let Some(spec) = self.precondition.as_ref().filter(|_| is_first || self.plan.precondition_each)
+        else {
+            return Ok(None);
+        };
+        let mut messages = Messages::default();
+        let ended = self.runner.run(spec, &mut messages)?;
+        self.pass_on(&messages, "precondition");
+        if ended.signal.is_none() && ended.failed_jobs > 0 {
+            return Err(Failure::new(
+                "the jobs of --precondition failed; what they said is above, and no run was begun on what they left",
+            ));
+        }
+        Ok(ended.signal)
+    }
+
+    /// Makes a run and records it; the signal that ended it.
+    fn run_cell(&mut self, cell: usize, round: usize) -> Result<Option<i32>, Failure> {
+        let spec = grid::spec_of(self.plan, cell, self.runner)?;
+        let mut messages =
+            Messages(spec.messages.iter().map(|message| message.text.trim().to_owned()).collect());
+        let ended = self.runner.run(&spec, &mut messages)?;
+        self.pass_on(&messages, &self.plan.name_of(cell));
+        if ended.signal.is_none() {
+            self.recorder.add(cell, round, ended.failed_jobs, &ended.report)?;
+        }
+        Ok(ended.signal)
+    }
+
+    /// Says how the last run went and how long the others will take if they are like those so far.
+    fn tell_run(&mut self, cell: usize, round: usize, rest: Duration) {
+        let figures = match self.recorder.recorded().runs.last() {
+            Some(run) if run.failed_jobs == 0 => in_short(&run.report),
+            _ => "failed".to_owned(),
+        };
+        let name = self.plan.name_of(cell);
+        let mark = if name.is_empty() { "" } else { ": " };
+        let rest = match rest.as_secs() {
+            0 => String::new(),
+            seconds if seconds < 120 => format!("; about {seconds} s to go"),
+            seconds => format!("; about {} min to go", seconds.div_ceil(60)),
+        };
+        let done = self.recorder.recorded().done();
+        self.say(&format!("run {done} of {}, round {}: {name}{mark}{figures}{rest}", self.total, round + 1));
+    }
+
+    fn end_by(&mut self, signal: i32) -> u8 {
+        let done = self.recorder.recorded().done();
+        let path = self.recorder.path().display().to_string();
+        self.say(&format!(
+            "ended by signal {signal}: {done} of {} runs are kept in {path}; the same command goes on from there",
+            self.total
+        ));
+        128u8.saturating_add(u8::try_from(signal).unwrap_or(0))
+    }
+
+    /// What workers said, each line once.
+    fn pass_on(&mut self, messages: &Messages, name: &str) {
+        for text in &messages.0 {
+            if self.said.insert(text.clone()) {
+                let line = if name.is_empty() { text.clone() } else { format!("{name}: {text}") };
+                self.say(&line);
+            }
         }
     }
-    Ok(None)
+
+    /// A line for people. That nobody reads it is no reason to end a sweep.
+    fn say(&mut self, line: &str) {
+        let _ = writeln!(self.err, "{line}");
+    }
 }
 
 /// Waits; a signal that came before or comes meanwhile ends it.
@@ -113,37 +180,6 @@ fn signal_within(time: Duration) -> Result<Option<i32>, Failure> {
         }
         wait_readable(&[queue.descriptor()], rest);
     }
-}
-
-fn interrupted(
-    signal: i32,
-    recorder: &Recorder,
-    total: usize,
-    streams: &mut Streams<'_>,
-) -> Result<Option<u8>, Failure> {
-    let done = recorder.recorded().done();
-    writeln!(
-        streams.err,
-        "ended by signal {signal}: {done} of {total} runs are kept in {}; the same command goes on from there",
-        recorder.path().display()
-    )?;
-    Ok(Some(128u8.saturating_add(u8::try_from(signal).unwrap_or(0))))
-}
-
-/// What workers said, each line once.
-fn tell(
-    messages: &Messages,
-    name: &str,
-    said: &mut BTreeSet<String>,
-    streams: &mut Streams<'_>,
-) -> Result<(), Failure> {
-    for text in messages.0.iter().filter(|text| said.insert((*text).clone())) {
-        match name.is_empty() {
-            true => writeln!(streams.err, "{text}")?,
-            false => writeln!(streams.err, "{name}: {text}")?,
-        }
-    }
-    Ok(())
 }
 
 /// A run in a few words.

@@ -143,6 +143,15 @@ fn results_of_fio_are_compared_too() {
     for name in ["bandwidth", "p99", "p99.9", "max lat"] {
         assert_eq!(figure(&document, "read", name)["a_runs"].as_u64(), Some(3), "{name}: {document}");
     }
+    // fio tells no course of a run, only its histogram, and that only in JSON+.
+    let of_bins = compare(directory.path(), "plus.json plus.json --format=markdown").expect_clean().stdout;
+    assert!(of_bins.contains("slow I/Os came in bursts"), "{of_bins}");
+    let of_percentiles =
+        compare(directory.path(), "plain.json plain.json --format=markdown").expect_clean().stdout;
+    assert!(
+        of_percentiles.contains("not tested") && !of_percentiles.contains("came in bursts"),
+        "{of_percentiles}"
+    );
     let programs = compare(directory.path(), "plain.json ours.jsonl").expect_clean().stdout;
     assert!(programs.contains("warning: different programs: A was measured by fio-3."), "{programs}");
 }

@@ -2,7 +2,7 @@
 
 use crate::support::devices::{LoopDevice, Mounted};
 use crate::support::program::{Finished, Launch, Running};
-use crate::support::{MIB, file_of, processes, scratch};
+use crate::support::{KIB, MIB, file_of, processes, scratch};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -303,6 +303,29 @@ fn runs_that_fail_are_tried_again() {
     let mended = sweep(directory.path(), words);
     assert_eq!(mended.code(), 0, "{}", mended.stderr);
     assert!(mended.stdout.contains("bandwidth"), "{}", mended.stdout);
+}
+
+#[test]
+fn a_full_disk_ends_it_and_loses_nothing() {
+    fathom_only!();
+    // A line takes some 8 KiB.
+    let full = require!(Mounted::memory(64 * KIB));
+    let directory = scratch();
+    let file = full.path().join("r.jsonl");
+    let words = format!(
+        "--vary=iodepth=1,2,3,4,5 --repeats=4 --output={} {}",
+        file.display(),
+        JOB.replace("200ms", "50ms")
+    );
+    let finished = sweep(directory.path(), &words);
+    assert_eq!(finished.code(), 1, "{}", finished.stdout);
+    assert!(finished.stderr.contains("r.jsonl: No space left on device"), "{}", finished.stderr);
+    let done = runs(&file);
+    assert!(!done.is_empty() && done.len() < 20, "{done:?}");
+    let text = std::fs::read_to_string(&file).expect("it can be read");
+    assert!(text.ends_with("}\n"), "nothing of the line that had no room is left");
+    let shown = sweep(directory.path(), &file.display().to_string()).expect_clean();
+    assert!(shown.stdout.contains(&format!("{} of 20 runs are done", done.len())), "{}", shown.stdout);
 }
 
 /// The comparison of file systems and interfaces that people publish, as one command.
