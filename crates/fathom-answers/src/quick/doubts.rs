@@ -70,9 +70,12 @@ pub(super) fn of_run(evidence: &Evidence<'_>, is_direct: bool) -> Vec<String> {
             ));
         }
         if share.ratio() > OTHERS_SHARE {
+            let why = match direction {
+                0 => "others used it",
+                _ => "others used it, or the file system writes more than it is given",
+            };
             doubts.push(format!(
-                "the device moved {} where the tests' {name} moved {}: others used it, or the file system writes more than \
-                 it is given",
+                "the device moved {} where the tests' {name} moved {}: {why}",
                 amounts.1, amounts.0
             ));
         }
