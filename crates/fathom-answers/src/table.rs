@@ -20,6 +20,23 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
+/// How a result is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// For people.
+    Text,
+    /// For web pages and issues.
+    Markdown,
+    /// For spreadsheets.
+    Csv,
+    /// For programs.
+    Json,
+}
+
+/// The words that `--format` takes.
+pub(crate) const FORMATS: [(&str, Format); 4] =
+    [("text", Format::Text), ("markdown", Format::Markdown), ("csv", Format::Csv), ("json", Format::Json)];
+
 /// How a column stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {

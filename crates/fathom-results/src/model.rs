@@ -2,7 +2,7 @@
 
 use crate::lenient;
 use fathom_stats::histogram::Histogram;
-pub use fathom_stats::host::{DeviceReport, FileSystemReport};
+pub use fathom_stats::host::{DeviceReport, FileSystemReport, HostReport};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub struct RunResult {
     pub choices: Vec<Choices>,
     /// The machine and its storage; only fathom tells.
     #[serde(rename = "fathom host")]
-    pub host: Option<Host>,
+    pub host: Option<HostReport>,
     /// Sentences on what a reader must know to trust the figures.
     #[serde(rename = "fathom notes")]
     pub notes: Vec<String>,
@@ -243,26 +243,6 @@ pub struct Choices {
     pub random_offsets: Option<String>,
     /// Kernel features that the engine used.
     pub engine_features: Vec<String>,
-}
-
-/// The machine, as in `fathom host`.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(default)]
-pub struct Host {
-    /// Name in the network.
-    pub name: String,
-    /// Name and release of the kernel.
-    pub kernel: String,
-    /// Model of the processor.
-    pub processor: String,
-    /// Processors online.
-    pub processors: u32,
-    /// Memory in bytes.
-    pub memory_bytes: u64,
-    /// Devices that held the files.
-    pub devices: Vec<DeviceReport>,
-    /// File systems that held them.
-    pub file_systems: Vec<FileSystemReport>,
 }
 
 /// How rates and latencies went over a run.

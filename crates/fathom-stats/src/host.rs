@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct HostReport {
     /// Its name in the network.
     pub name: String,
@@ -23,6 +24,7 @@ pub struct HostReport {
 
 /// A block device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct DeviceReport {
     /// Kernel name, for example `nvme0n1`.
     pub name: String,
@@ -40,6 +42,7 @@ pub struct DeviceReport {
 
 /// A mounted file system.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct FileSystemReport {
     /// Where it is mounted.
     pub directory: String,

@@ -9,6 +9,7 @@ mod warnings;
 
 use crate::bars::Ink;
 use crate::measures::figure::COMPARED;
+use crate::table::{FORMATS, Format};
 use crate::{Command, Runner};
 use fathom_tools::{Failure, Streams, arguments};
 use lexopt::Arg::{Long, Value};
@@ -42,18 +43,6 @@ Exit: 0, 2 when a --fail-if is met, 1 when the results cannot be compared.
 ",
     run,
 };
-
-/// How a comparison is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
-    Text,
-    Markdown,
-    Csv,
-    Json,
-}
-
-const FORMATS: [(&str, Format); 4] =
-    [("text", Format::Text), ("markdown", Format::Markdown), ("csv", Format::Csv), ("json", Format::Json)];
 
 /// What the words ask for.
 struct Options {

@@ -5,7 +5,7 @@ use super::grid::{Setting, TESTS, Test};
 use crate::evidence::Evidence;
 use crate::figures;
 use crate::table::{Align, Table};
-use fathom_results::model::Host;
+use fathom_results::model::HostReport;
 use fathom_results::{DirectionResult, RunResult};
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ pub(super) struct Line<'a> {
 /// Everything there is to say.
 pub(super) struct Report<'a> {
     place: String,
-    host: Option<&'a Host>,
+    host: Option<&'a HostReport>,
     setting: &'a Setting,
     lines: Vec<Line<'a>>,
     doubts: Vec<String>,

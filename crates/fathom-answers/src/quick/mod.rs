@@ -8,6 +8,7 @@ mod grid_report;
 mod progress;
 
 use crate::runner::{Ended, Runner};
+use crate::table::{FORMATS, Format};
 use crate::{Command, figures};
 use fathom_results::RunResult;
 use fathom_sys::file_system;
@@ -52,14 +53,6 @@ It works on a file of its own that has no name: nothing that exists is touched, 
     run,
 };
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Format {
-    Text,
-    Markdown,
-    Csv,
-    Json,
-}
-
 struct Wishes {
     directory: PathBuf,
     size: u64,
@@ -88,13 +81,7 @@ fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
                 wishes.time = Duration::from_millis(time_ms.ceil() as u64);
             }
             Long("format") => {
-                let choices = [
-                    ("text", Format::Text),
-                    ("markdown", Format::Markdown),
-                    ("csv", Format::Csv),
-                    ("json", Format::Json),
-                ];
-                wishes.format = arguments::choice(&mut parser, "--format", &choices)?;
+                wishes.format = arguments::choice(&mut parser, "--format", &FORMATS)?;
             }
             Long("save") => wishes.save = Some(PathBuf::from(parser.value()?)),
             Long("show-job") => wishes.show_job = true,

@@ -11,6 +11,7 @@ mod rows;
 mod words;
 
 use crate::bars::Ink;
+use crate::table::Format;
 use crate::{Command, Runner};
 use fathom_tools::{Failure, Streams};
 use labels::Label;
@@ -18,7 +19,7 @@ use plan::Plan;
 use record::Recorded;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use words::{Format, Job, Options};
+use words::{Job, Options};
 
 pub(crate) const COMMAND: Command = Command {
     name: "sweep",

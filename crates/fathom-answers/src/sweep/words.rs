@@ -3,6 +3,7 @@
 use super::labels::Label;
 use super::plan::Variation;
 use crate::measures::FigureOf;
+use crate::table::{FORMATS, Format};
 use fathom_tools::{Failure, arguments};
 use lexopt::Arg::{Long, Value};
 use std::ffi::OsString;
@@ -19,18 +20,6 @@ pub(super) enum Job {
     /// A results file whose table is asked for.
     Results(PathBuf),
 }
-
-/// How the table is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
-    Text,
-    Markdown,
-    Csv,
-    Json,
-}
-
-const FORMATS: [(&str, Format); 4] =
-    [("text", Format::Text), ("markdown", Format::Markdown), ("csv", Format::Csv), ("json", Format::Json)];
 
 /// What the words ask for.
 #[derive(Debug)]
