@@ -15,12 +15,22 @@ pub(super) fn warnings(a: &Side, b: &Side) -> Vec<String> {
         found.extend(storage(&first.result, &second.result));
     }
     let (jobs_a, jobs_b) = (jobs(a), jobs(b));
+    let mut other_options: Vec<(String, Vec<&str>)> = Vec::new();
     for (name, one) in &jobs_a {
-        if let Some((_, other)) = jobs_b.iter().find(|(other, _)| other == name) {
-            found.extend(options(name, one, other));
-            found.extend(durations(name, one, other));
+        let Some((_, other)) = jobs_b.iter().find(|(other, _)| other == name) else { continue };
+        found.extend(durations(name, one, other));
+        // What is different in many jobs is said once.
+        let Some(different) = options(one, other) else { continue };
+        match other_options.iter_mut().find(|(known, _)| *known == different) {
+            Some((_, names)) => names.push(name),
+            None => other_options.push((different, vec![name])),
         }
     }
+    found.extend(other_options.into_iter().map(|(different, names)| match names.as_slice() {
+        [name] => format!("job {name} had other options: {different}"),
+        names if names.len() == jobs_a.len() => format!("all jobs had other options: {different}"),
+        names => format!("jobs {} had other options: {different}", names.join(", ")),
+    }));
     for (side, letter) in [(a, 'A'), (b, 'B')] {
         found.extend(within_side(side, letter));
         found.extend(side.runs.iter().flat_map(errors));
@@ -100,7 +110,7 @@ fn differs(what: &str, one: &[String], other: &[String]) -> Option<String> {
 }
 
 /// Options that are not the same, with their values.
-fn options(name: &str, one: &Workload, other: &Workload) -> Option<String> {
+fn options(one: &Workload, other: &Workload) -> Option<String> {
     let names: BTreeSet<&String> = one.options.iter().chain(&other.options).map(|(name, _)| name).collect();
     let value = |workload: &Workload, name: &str| {
         let found = workload.options.iter().find(|(own, _)| own == name);
@@ -115,7 +125,7 @@ fn options(name: &str, one: &Workload, other: &Workload) -> Option<String> {
         .filter(|(_, one, other)| one != other)
         .map(|(name, one, other)| format!("{name} ({one} in A, {other} in B)"))
         .collect();
-    (!different.is_empty()).then(|| format!("job {name} had other options: {}", different.join(", ")))
+    (!different.is_empty()).then(|| different.join(", "))
 }
 
 /// Runs that did not end with their work but took another time.
