@@ -7,7 +7,7 @@ SHELL := /bin/bash
 help: ## List the entry points
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-run: ## Build the release and run a three-second job on a temporary file
+run: ## Build the release, measure this disk for half a minute, and make a page of it: target/quick.html
 	@scripts/run.sh
 
 test: ## Formatting, lints, documentation, house rules and all tests, with one summary

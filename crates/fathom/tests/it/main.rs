@@ -31,6 +31,7 @@ mod effects_surroundings;
 mod effects_zoned;
 mod effects_zones;
 mod explain;
+mod guide;
 mod hung;
 mod hung_fs;
 mod idleness;

@@ -7,6 +7,7 @@ pub(crate) mod compare;
 pub(crate) mod devices;
 pub(crate) mod json;
 pub(crate) mod kernel_trace;
+pub(crate) mod page;
 pub(crate) mod processes;
 pub(crate) mod program;
 pub(crate) mod recorded;
