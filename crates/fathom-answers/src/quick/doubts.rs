@@ -89,6 +89,37 @@ pub(super) fn of_run(evidence: &Evidence<'_>, is_direct: bool) -> Vec<String> {
                 .to_owned(),
         );
     }
+    doubts.extend(
+        evidence.run.host.iter().flat_map(|host| &host.devices).filter_map(|device| of_device(&device.name)),
+    );
     doubts.extend(evidence.run.notes.iter().cloned());
     doubts
+}
+
+/// Devices that are no disks.
+fn of_device(name: &str) -> Option<String> {
+    let begins = |prefix: &str| {
+        name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|digit: char| digit.is_ascii_digit()))
+    };
+    if begins("loop") {
+        return Some(format!(
+            "{name} is a file of another file system: memory may have answered for the disk below it"
+        ));
+    }
+    ["zram", "ram", "brd", "nullb"]
+        .into_iter()
+        .any(begins)
+        .then(|| format!("{name} lives in memory: no disk was measured"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_that_are_no_disks() {
+        assert!(of_device("loop0").is_some_and(|doubt| doubt.contains("another file system")));
+        assert!(of_device("zram1").is_some_and(|doubt| doubt.contains("memory")));
+        assert_eq!((of_device("nvme0n1"), of_device("sda"), of_device("loopy")), (None, None, None));
+    }
 }

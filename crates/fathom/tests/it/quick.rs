@@ -143,7 +143,7 @@ fn a_place_without_room_is_refused() {
 }
 
 #[test]
-fn a_cache_above_the_device_is_told() {
+fn a_device_that_is_no_disk_is_told() {
     fathom_only!();
     let mounted = require!(Mounted::new("ext4", 128 * MIB));
     let finished = Launch::fathom(mounted.path()).words("quick --size=16m --time=200ms").run().expect_clean();
@@ -151,6 +151,11 @@ fn a_cache_above_the_device_is_told() {
     assert!(finished.stdout.contains(&format!("device {device}: ")), "{}", finished.stdout);
     assert!(finished.stdout.contains(" on ext4 (/dev/loop"), "{}", finished.stdout);
     assert!(!finished.stdout.contains("cached:"), "direct I/O reaches the device: {}", finished.stdout);
+    assert!(
+        finished.stdout.contains(&format!("{device} is a file of another file system")),
+        "{}",
+        finished.stdout
+    );
 }
 
 #[test]
