@@ -208,5 +208,6 @@ fn the_first_run_leaves_a_page_and_nothing_else() {
     assert!(last.ends_with(&format!("xdg-open {}", page.display())), "{}", finished.stdout);
     let text = std::fs::read_to_string(page).expect("the page is there");
     assert!(text.contains("How fast is this disk?") && text.contains("read-rand-4k-d32"));
+    assert!(!text.contains(&directory.path().join("quick.").display().to_string()), "names what is gone");
     assert_eq!(std::fs::read_dir(directory.path()).map(Iterator::count).ok(), Some(1));
 }
