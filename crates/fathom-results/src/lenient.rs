@@ -7,7 +7,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// A whole number that may be written with decimals.
+/// The largest count that is believed. Counters that ran below zero are near 2^64, and sums of such would overflow.
+const MOST: u64 = 1 << 53;
+/// The same for a bin of a histogram, of which there are thousands.
+pub(crate) const MOST_OF_A_BIN: u64 = 1 << 45;
+
+/// A whole number that may be written with decimals; at most [`MOST`].
 pub(crate) fn whole<'de, D: Deserializer<'de>>(input: D) -> Result<u64, D::Error> {
     struct Whole;
     impl Visitor<'_> for Whole {
@@ -16,13 +21,13 @@ pub(crate) fn whole<'de, D: Deserializer<'de>>(input: D) -> Result<u64, D::Error
             text.write_str("a number")
         }
         fn visit_u64<E: de::Error>(self, value: u64) -> Result<u64, E> {
-            Ok(value)
+            Ok(value.min(MOST))
         }
         fn visit_i64<E: de::Error>(self, value: i64) -> Result<u64, E> {
             Ok(value.max(0) as u64)
         }
         fn visit_f64<E: de::Error>(self, value: f64) -> Result<u64, E> {
-            Ok(value.max(0.0) as u64)
+            Ok((value.max(0.0) as u64).min(MOST))
         }
     }
     input.deserialize_any(Whole)
@@ -62,7 +67,27 @@ pub(crate) fn percentiles<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<(f6
 /// An object from latencies in ns to counts.
 pub(crate) fn bins<'de, D: Deserializer<'de>>(input: D) -> Result<BTreeMap<u64, u64>, D::Error> {
     let list = pairs::<D, u64>(input)?;
-    Ok(list.into_iter().filter_map(|(key, count)| Some((key.parse().ok()?, count))).collect())
+    Ok(list
+        .into_iter()
+        .filter_map(|(key, count)| Some((key.parse().ok()?, count.min(MOST_OF_A_BIN))))
+        .collect())
+}
+
+/// Text for one line of a terminal or a table: what would break the line or steer the terminal is replaced.
+pub(crate) fn line<'de, D: Deserializer<'de>>(input: D) -> Result<String, D::Error> {
+    let text = String::deserialize(input)?;
+    Ok(one_line(&text))
+}
+
+/// The same of text that was read.
+pub(crate) fn one_line(text: &str) -> String {
+    let shown = |letter: char| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter };
+    text.chars().map(shown).collect()
+}
+
+/// A whole number of at most [`MOST`]; 0 for anything else.
+pub(crate) fn limited(value: &serde_json::Value) -> u64 {
+    value.as_u64().unwrap_or(0).min(MOST)
 }
 
 /// Options; a flag may have `null` for a value.

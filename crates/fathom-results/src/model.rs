@@ -17,12 +17,13 @@ pub struct RunResult {
     #[serde(skip)]
     pub source: String,
     /// The version that the program told, `fio-3.42`.
-    #[serde(rename = "fio version")]
+    #[serde(rename = "fio version", deserialize_with = "lenient::line")]
     pub version: String,
     /// End of the run, seconds since the epoch.
     #[serde(deserialize_with = "lenient::whole")]
     pub timestamp: u64,
     /// The same as text.
+    #[serde(deserialize_with = "lenient::line")]
     pub time: String,
     /// Options given before any job.
     #[serde(rename = "global options", deserialize_with = "lenient::options")]
@@ -50,7 +51,7 @@ pub struct RunResult {
 #[serde(default)]
 pub struct JobResult {
     /// Name.
-    #[serde(rename = "jobname")]
+    #[serde(rename = "jobname", deserialize_with = "lenient::line")]
     pub name: String,
     /// Reporting group.
     #[serde(rename = "groupid", deserialize_with = "lenient::whole")]
@@ -201,6 +202,7 @@ pub struct LatencyResult {
 #[serde(default)]
 pub struct DiskResult {
     /// Kernel name.
+    #[serde(deserialize_with = "lenient::line")]
     pub name: String,
     /// Reads.
     #[serde(deserialize_with = "lenient::whole")]
@@ -238,6 +240,7 @@ pub struct DiskResult {
 #[serde(default)]
 pub struct Choices {
     /// Name of the job.
+    #[serde(deserialize_with = "lenient::line")]
     pub jobname: String,
     /// What gave the random offsets.
     pub random_offsets: Option<String>,
@@ -260,6 +263,7 @@ pub struct Course {
 #[serde(default)]
 pub struct CourseEntry {
     /// Name of the job.
+    #[serde(deserialize_with = "lenient::line")]
     pub jobname: String,
     /// Reporting group.
     pub groupid: u64,

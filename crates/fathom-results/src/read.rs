@@ -3,6 +3,7 @@
 //! Files come as they were made: with messages before the document, with several documents after one another
 //! (`--status-interval`), or a document a line (`--output-format=jsonl`). The last document is the whole run.
 
+use crate::lenient;
 use crate::model::{Course, CourseEntry, CourseFigures, CoursePoint, RunResult};
 use fathom_stats::timeline::{coarse_bin_of, coarse_value_of};
 use serde::Deserialize;
@@ -11,8 +12,12 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::Read;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
+
+/// The longest file that is read: a device that never ends must not fill the memory.
+const MOST_BYTES: u64 = 1 << 30;
 
 /// Why a result could not be read: what was wrong, where, and what to do.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,10 +35,22 @@ impl std::error::Error for ReadError {}
 pub fn read(path: &Path) -> Result<RunResult, ReadError> {
     let mut bytes = Vec::new();
     let done = match path.as_os_str() == "-" {
-        true => std::io::stdin().read_to_end(&mut bytes).map(|_| ()),
-        false => std::fs::read(path).map(|read| bytes = read),
+        true => std::io::stdin().take(MOST_BYTES + 1).read_to_end(&mut bytes),
+        false => File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes)),
     };
-    done.map_err(|error| ReadError(format!("{}: {error}", path.display())))?;
+    done.map_err(|error| match error.kind() {
+        ErrorKind::IsADirectory => {
+            ReadError(format!("{}: this is a directory; name a result in it", path.display()))
+        }
+        _ => ReadError(format!("{}: {error}", path.display())),
+    })?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(ReadError(format!(
+            "{}: this is more than {} GiB, which no result is; name the JSON of a run",
+            path.display(),
+            MOST_BYTES >> 30
+        )));
+    }
     parse(&String::from_utf8_lossy(&bytes), &path.display().to_string())
 }
 
@@ -84,9 +101,11 @@ fn documents<'t>(text: &'t str, source: &str) -> Result<Vec<&'t RawValue>, ReadE
         match stream.next() {
             Some(Ok(document)) => found.push(document),
             Some(Err(error)) if found.is_empty() => {
-                return Err(ReadError(format!(
-                    "{source}: the JSON is broken ({error}); was the file cut off?"
-                )));
+                let advice = match error.is_eof() {
+                    true => "was the file cut off?",
+                    false => "print the result again, or mend it there",
+                };
+                return Err(ReadError(format!("{source}: the JSON is broken ({error}); {advice}")));
             }
             // A run that was killed leaves half a line.
             Some(Err(_)) | None => return Ok(found),
@@ -99,12 +118,13 @@ fn documents<'t>(text: &'t str, source: &str) -> Result<Vec<&'t RawValue>, ReadE
     }
 }
 
-/// The first line that begins with a brace.
+/// The first line that begins with a brace; blanks and the mark of UTF-8 may stand before it.
 fn start_of_document(text: &str) -> Option<usize> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
-        if line.starts_with('{') {
-            return Some(at);
+        let lead = line.len() - line.trim_start_matches([' ', '\t', '\u{feff}']).len();
+        if line[lead..].starts_with('{') {
+            return Some(at + lead);
         }
         at += line.len();
     }
@@ -115,13 +135,13 @@ fn start_of_document(text: &str) -> Option<usize> {
 fn course_of(intervals: &[Value]) -> Course {
     let mut course = Course::default();
     for interval in intervals {
-        let number = |key: &str| interval[key].as_u64().unwrap_or(0);
+        let number = |key: &str| lenient::limited(&interval[key]);
         let (start_ms, end_ms) = (number("start_ms"), number("end_ms"));
         course.interval_ms = course.interval_ms.max(end_ms.saturating_sub(start_ms));
         for (index, job) in interval["jobs"].as_array().into_iter().flatten().enumerate() {
             if course.jobs.len() == index {
                 course.jobs.push(CourseEntry {
-                    jobname: job["jobname"].as_str().unwrap_or_default().to_owned(),
+                    jobname: lenient::one_line(job["jobname"].as_str().unwrap_or_default()),
                     groupid: job["groupid"].as_u64().unwrap_or(0),
                     points: Vec::new(),
                 });
@@ -145,12 +165,13 @@ fn figures(direction: &Value) -> CourseFigures {
     let mut clat_bins = BTreeMap::new();
     for (ns, count) in bins.as_object().into_iter().flatten() {
         if let (Ok(ns), Some(count)) = (ns.parse(), count.as_u64()) {
+            let count = count.min(lenient::MOST_OF_A_BIN);
             *clat_bins.entry(coarse_value_of(coarse_bin_of(ns))).or_default() += count;
         }
     }
     CourseFigures {
-        io_bytes: direction["io_bytes"].as_u64().unwrap_or(0),
-        total_ios: direction["total_ios"].as_u64().unwrap_or(0),
+        io_bytes: lenient::limited(&direction["io_bytes"]),
+        total_ios: lenient::limited(&direction["total_ios"]),
         clat_bins,
     }
 }

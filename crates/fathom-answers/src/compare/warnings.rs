@@ -4,7 +4,7 @@ use super::input::{Run, Side};
 use crate::figures;
 use crate::measures::workload::{Workload, workloads};
 use fathom_results::RunResult;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One sentence each.
 pub(super) fn warnings(a: &Side, b: &Side) -> Vec<String> {
@@ -43,19 +43,25 @@ pub(super) fn warnings(a: &Side, b: &Side) -> Vec<String> {
 
 /// The jobs of a side as its first run had them.
 fn jobs(side: &Side) -> Vec<(String, Workload)> {
+    let mut known = BTreeSet::new();
     let mut found: Vec<(String, Workload)> = Vec::new();
     for run in &side.runs {
         for workload in workloads(&run.result) {
-            let name = match run.cell.is_empty() {
-                true => workload.name.clone(),
-                false => format!("{} [{}]", workload.name, run.cell),
-            };
-            if !found.iter().any(|(known, _)| *known == name) {
+            let name = name_in(run, &workload);
+            if known.insert(name.clone()) {
                 found.push((name, workload));
             }
         }
     }
     found
+}
+
+/// The name of a job, with its cell if the run is of a sweep.
+fn name_in(run: &Run, workload: &Workload) -> String {
+    match run.cell.is_empty() {
+        true => workload.name.clone(),
+        false => format!("{} [{}]", workload.name, run.cell),
+    }
 }
 
 fn programs(a: &RunResult, b: &RunResult) -> Option<String> {
@@ -146,19 +152,19 @@ fn durations(name: &str, one: &Workload, other: &Workload) -> Option<String> {
 
 /// Runs of one side that do not repeat the same jobs.
 fn within_side(side: &Side, letter: char) -> Vec<String> {
+    let mut firsts = BTreeMap::new();
+    let mut told = BTreeSet::new();
     let mut found = Vec::new();
-    for (name, first) in jobs(side) {
-        let of_job = |run: &Run| {
-            let own = workloads(&run.result).into_iter().find(|own| match run.cell.is_empty() {
-                true => own.name == name,
-                false => format!("{} [{}]", own.name, run.cell) == name,
-            });
-            own.filter(|own| own.options != first.options).map(|_| run.result.source.clone())
-        };
-        if let Some(source) = side.runs.iter().find_map(of_job) {
-            found.push(format!(
-                "the runs of {letter} do not repeat the same job {name}: its options are others in {source}"
-            ));
+    for run in &side.runs {
+        for own in workloads(&run.result) {
+            let name = name_in(run, &own);
+            let first = firsts.entry(name.clone()).or_insert_with(|| own.options.clone());
+            if *first != own.options && told.insert(name.clone()) {
+                found.push(format!(
+                    "the runs of {letter} do not repeat the same job {name}: its options are others in {}",
+                    run.result.source
+                ));
+            }
         }
     }
     found

@@ -53,6 +53,22 @@ fn amount(text: &str) -> Option<f64> {
     Some(digits.parse::<f64>().ok()? * factor as f64)
 }
 
+/// A pause in µs: a number with us, ms, s, m, h or d behind it, µs without any.
+pub(super) fn pause_us(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    let factor = match text[end..].trim().to_ascii_lowercase().as_str() {
+        "" | "us" | "usec" | "usecs" => 1.0,
+        "ms" | "msec" | "msecs" => 1e3,
+        "s" | "sec" | "secs" | "second" | "seconds" => 1e6,
+        "m" | "min" | "mins" | "minute" | "minutes" => 60e6,
+        "h" | "hour" | "hours" => 3600e6,
+        "d" | "day" | "days" => 86_400e6,
+        _ => return None,
+    };
+    Some(text[..end].parse::<f64>().ok()? * factor)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

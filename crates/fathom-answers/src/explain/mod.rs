@@ -71,7 +71,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
     if text.is_empty() {
         return Err(Failure::new("nothing to explain: give a result, or a word such as iodepth"));
     }
-    let shown = match given.len() == 1 && (path == Path::new("-") || path.is_file()) {
+    let shown = match given.len() == 1 && is_result(path) {
         true => {
             let result = fathom_results::read(path).map_err(|error| Failure::new(error.to_string()))?;
             story::tell(&result)
@@ -80,6 +80,17 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
     };
     streams.out.write_all(wrapped(&shown, 100).as_bytes())?;
     Ok(0)
+}
+
+/// True for what can be read, pipes of the shell among it, and for what can only have been meant as a file.
+fn is_result(path: &Path) -> bool {
+    let is_there = path.exists() && !path.is_dir();
+    let begins = |lead: &str| path.to_string_lossy().starts_with(lead);
+    let ends = |end: &str| path.extension().is_some_and(|own| own == end);
+    let is_meant = ["/", "./", "../"].into_iter().any(begins) || ["json", "jsonl"].into_iter().any(ends);
+    // A pasted line or an option with a path in it is no name of a file.
+    let is_word = path.to_string_lossy().contains(['=', ' ']);
+    path == Path::new("-") || is_there || (is_meant && !is_word)
 }
 
 /// Breaks long lines at blanks; what follows a break stands below the first word of its line.
@@ -112,6 +123,16 @@ fn wrapped(text: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_are_told_from_words() {
+        for file in ["-", "/dev/null", "/", "./missing", "missing.json"] {
+            assert!(is_result(Path::new(file)), "{file}");
+        }
+        for word in ["iodepth", "--filename=/dev/sdb", "clat (nsec): min=1/2", "MiB/s", "src"] {
+            assert!(!is_result(Path::new(word)), "{word}");
+        }
+    }
 
     #[test]
     fn lines_are_broken_at_blanks() {

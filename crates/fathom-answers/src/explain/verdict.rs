@@ -128,7 +128,8 @@ fn rate_limit(evidence: &Evidence<'_>) -> Option<Verdict> {
 }
 
 fn think_time(evidence: &Evidence<'_>) -> Option<Verdict> {
-    let pause_us = evidence.number("thinktime").filter(|&us| us > 0.0)?;
+    let written = evidence.run.option(evidence.job, "thinktime")?;
+    let pause_us = limits::pause_us(written).filter(|&us| us > 0.0)?;
     let every = evidence.number("thinktime_blocks").unwrap_or(1.0).max(1.0);
     let ios: u64 = evidence.job.active().iter().map(|(_, direction)| direction.total_ios).sum();
     let paused_ms = ios as f64 / every * pause_us / 1000.0;
@@ -136,7 +137,7 @@ fn think_time(evidence: &Evidence<'_>) -> Option<Verdict> {
     (share >= 50.0).then(|| Verdict {
         bottleneck: Bottleneck::ThinkTime,
         reasons: vec![format!(
-            "thinktime={pause_us} pauses after every {every} of {ios} I/Os: about {} of the run time.",
+            "thinktime={written} pauses after every {every} of {ios} I/Os: about {} of the run time.",
             figures::percent(share.min(100.0))
         )],
     })
@@ -462,6 +463,8 @@ mod tests {
         check(&judge(DEEP, &synced, BUSY_DISK), Bottleneck::Syncs, "80.0 %");
         let pauses = format!("{DEEP},\"thinktime\":\"80\"");
         check(&judge(&pauses, READS, BUSY_DISK), Bottleneck::ThinkTime, "80.0 %");
+        let pauses = format!("{DEEP},\"thinktime\":\"10ms\",\"thinktime_blocks\":\"125\"");
+        check(&judge(&pauses, READS, BUSY_DISK), Bottleneck::ThinkTime, "thinktime=10ms");
         let idle_job = READS.replace("3000000", "300000").replace("3002000", "302000");
         check(&judge(DEEP, &idle_job, BUSY_DISK), Bottleneck::OwnSide, "3.02 were in flight");
         let short = READS.replace("\"runtime\":10000", "\"runtime\":9");

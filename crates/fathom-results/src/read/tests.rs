@@ -42,6 +42,44 @@ fn of_several_documents_the_last_is_the_run() {
 }
 
 #[test]
+fn blanks_and_marks_may_stand_before_a_result() {
+    for lead in ["\u{feff}", "  ", "run:\n\t"] {
+        assert_eq!(parse(&format!("{lead}{}", DOCUMENT.trim()), "r.json").expect("reads").jobs.len(), 1);
+    }
+}
+
+#[test]
+fn counters_below_zero_do_not_overflow() {
+    let wrapped = u64::MAX.to_string();
+    let text = DOCUMENT.replace("\"io_bytes\" : 4096", &format!("\"io_bytes\" : {wrapped}"));
+    let text = text.replace("\"540\" : 3, \"100\" : 5", &format!("\"540\" : {wrapped}, \"100\" : {wrapped}"));
+    let result = parse(&text, "r.json").expect("reads");
+    let read = &result.jobs[0].read;
+    assert_eq!(read.io_bytes.checked_mul(1000), Some(1000 << 53));
+    let count = read.clat.histogram().expect("bins").count();
+    assert!(count.checked_mul(1000).is_some(), "{count}");
+    let interval = format!(
+        r#"{{"interval":{{"end_ms":{wrapped},"jobs":[{{"read":{{"io_bytes":{wrapped},"clat_ns":{{"bins":{{"1":{wrapped}}}}}}}}}]}},"#
+    );
+    let line = text.replace('\n', " ").replacen('{', &interval, 1);
+    let course = parse(&line, "r.jsonl").expect("reads").course.expect("a course");
+    assert_eq!(course.jobs[0].points[0].read.io_bytes, 1 << 53);
+    assert_eq!(course.jobs[0].points[0].read.clat_bins.values().sum::<u64>(), 1 << 45);
+}
+
+#[test]
+fn names_stay_on_their_line() {
+    let text = DOCUMENT.replace("\"jobname\" : \"a\"", r#""jobname" : "a\nb\u001b[31m\u00e9""#);
+    assert_eq!(parse(&text, "r.json").expect("reads").jobs[0].name, "a\u{fffd}b\u{fffd}[31mé");
+}
+
+#[test]
+fn what_never_ends_is_no_result() {
+    let error = |path: &str| read(Path::new(path)).map(|_| ()).map_err(|error| error.to_string());
+    assert!(error("/").is_err_and(|error| error.contains("a directory")));
+}
+
+#[test]
 fn lines_have_a_course() {
     let line = |end: u64, last: bool| {
         let interval = format!(
@@ -69,6 +107,7 @@ fn what_is_no_result_is_told() {
     says("", "no result in it");
     says("fio: no jobs\n", "no result in it");
     says("{ \"fio version\" : ", "cut off");
+    says("{ \"fio version\" : nan }", "print the result again");
     says("{}", "neither");
     says("{\"jobs\" : 5}", "no result of a run");
     says("{\"fio version\" : \"fio-3.42\", \"client_stats\" : []}", "several hosts");
