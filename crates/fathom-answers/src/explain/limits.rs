@@ -26,6 +26,13 @@ pub(super) fn rates(evidence: &Evidence<'_>) -> Vec<Limit> {
     for option in ["rate", "rate_iops"] {
         let Some(text) = evidence.run.option(evidence.job, option) else { continue };
         let allowed: Vec<Option<f64>> = text.split(',').map(amount).collect();
+        if let [("mixed", all)] = evidence.job.active().as_slice() {
+            if let Some(allowed) = allowed_of_all(evidence, &allowed) {
+                let reached = if option == "rate" { all.bytes_per_second } else { all.iops };
+                limits.push(Limit { option, allowed: allowed * evidence.clones(), reached });
+            }
+            continue;
+        }
         for (index, direction) in evidence.job.directions().into_iter().enumerate() {
             let Some(direction) = direction else { continue };
             // One value holds for all directions; an empty place has no limit.
@@ -36,6 +43,26 @@ pub(super) fn rates(evidence: &Evidence<'_>) -> Vec<Limit> {
         }
     }
     limits
+}
+
+/// What a job that reports all directions as one may do in those that it has: the sum, as each has a limit of its own;
+/// `None` when one of them has none.
+fn allowed_of_all(evidence: &Evidence<'_>, allowed: &[Option<f64>]) -> Option<f64> {
+    let option = |name: &str| evidence.run.option(evidence.job, name);
+    let workload = option("rw").or_else(|| option("readwrite")).unwrap_or("read");
+    let base = workload.split(':').next().unwrap_or_default();
+    let directions: &[usize] = match base.trim_start_matches("rand") {
+        "read" => &[0],
+        "write" => &[1],
+        "trim" => &[2],
+        "trimwrite" => &[1, 2],
+        _ => &[0, 1],
+    };
+    let of_direction = |&index: &usize| {
+        let found = if allowed.len() == 1 { allowed[0] } else { allowed.get(index).copied().flatten() };
+        found.filter(|&allowed| allowed > 0.0)
+    };
+    directions.iter().map(of_direction).sum()
 }
 
 /// A number with k, m, g or t (powers of 1024).
@@ -87,5 +114,23 @@ mod tests {
             [("rate", 2_097_152.0, true), ("rate_iops", 200.0, true), ("rate_iops", 200.0, true)]
         );
         assert_eq!((amount("4k"), amount("10"), amount("x")), (Some(4096.0), Some(10.0), None));
+    }
+
+    #[test]
+    fn directions_reported_as_one_share_the_sum() {
+        let limits = |rate: &str| {
+            let text = format!(
+                r#"{{"fio version":"fio-3.42","jobs":[{{"jobname":"a","job options":{{"rw":"randrw","rate_iops":"{rate}"}},
+                "mixed":{{"total_ios":400,"io_bytes":4096,"iops":200}}}}]}}"#
+            );
+            let run = fathom_results::parse(&text, "text").expect("reads");
+            rates(&Evidence::of(&run, 0))
+                .iter()
+                .map(|limit| (limit.allowed, limit.was_met()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(limits("100"), [(200.0, true)]);
+        assert_eq!(limits("300,100"), [(400.0, false)]);
+        assert_eq!(limits("100,"), []);
     }
 }

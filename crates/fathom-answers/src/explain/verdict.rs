@@ -284,11 +284,14 @@ fn queue_depth(evidence: &Evidence<'_>) -> Option<Verdict> {
         figures::count(direction.iops),
         figures::duration(whole_latency_ns(direction))
     )];
-    if let Some((_, sentence)) = device_sentence(evidence) {
-        reasons.push(format!(
-            "{sentence} That says that there was always something to do, not that it could do no more: devices work on many \
-             I/Os at once."
-        ));
+    if let Some((util, sentence)) = device_sentence(evidence) {
+        reasons.push(match util >= BUSY {
+            true => format!(
+                "{sentence} That says that there was always something to do, not that it could do no more: devices work on \
+                 many I/Os at once."
+            ),
+            false => sentence,
+        });
     }
     reasons.push(match evidence.is_synchronous() {
         true => format!("{} waits for each I/O; an asynchronous engine with iodepth, or more numjobs, puts more in flight.", evidence.engine()),
@@ -455,6 +458,9 @@ mod tests {
         check(&judge(DEEP, READS, &idle), Bottleneck::AboveTheDevice, "200 µs");
         let one = READS.replace("3000000", "99000").replace("3002000", "100000");
         check(&judge(r#""direct":"1""#, &one, BUSY_DISK), Bottleneck::QueueDepth, "psync waits");
+        let half = judge(r#""direct":"1""#, &one, &BUSY_DISK.replace("99.1", "55"));
+        check(&half, Bottleneck::QueueDepth, "55.0 %");
+        assert!(!half.reasons.iter().any(|reason| reason.contains("always something")), "{half:?}");
         let cached = BUSY_DISK.replace("800000", "8000");
         check(&judge(r#""ioengine":"libaio","iodepth":"32""#, READS, &cached), Bottleneck::Cache, "3.91 MiB");
         let blocks = READS.replace("\"slat_ns\":{\"mean\":2000}", "\"slat_ns\":{\"mean\":4000000}");

@@ -116,6 +116,9 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         streams.out.write_all(grid::whole_job(&setting).as_bytes())?;
         return Ok(0);
     }
+    if let Some(path) = &wishes.save {
+        check_save(path)?;
+    }
     let file = file_of(&wishes.directory)?;
     setting.file = file_system::path_of(&file).display().to_string();
     setting.direct = file_system::allows_direct(&file);
@@ -130,9 +133,6 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         return Ok(ENDED_BY_SIGNAL);
     };
     let text = json_plus(&ended)?;
-    if let Some(path) = &wishes.save {
-        std::fs::write(path, &text).map_err(|error| Failure::file(path, &error))?;
-    }
     let result: RunResult =
         fathom_results::parse(&text, "the result").map_err(|error| Failure::new(error.to_string()))?;
     let place = wishes.directory.canonicalize().unwrap_or(wishes.directory).display().to_string();
@@ -143,7 +143,13 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         Format::Csv => report.csv(),
         Format::Json => report.json(),
     };
+    // Before the table, whose reader may have gone away; an error comes after it, because the figures are there.
+    let saved = match &wishes.save {
+        Some(path) => std::fs::write(path, &text).map_err(|error| Failure::file(path, &error)),
+        None => Ok(()),
+    };
     streams.out.write_all(shown.as_bytes())?;
+    saved?;
     Ok(match ended.signal {
         Some(_) => ENDED_BY_SIGNAL,
         None => ended.failed_jobs.min(126) as u8,
@@ -177,6 +183,18 @@ fn check_place(wishes: &Wishes) -> Result<(), Failure> {
         )));
     }
     Ok(())
+}
+
+/// A result that cannot be kept is told before the minute that it takes, not after it.
+fn check_save(path: &Path) -> Result<(), Failure> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match path.is_dir() || !directory.is_dir() {
+        true => Err(Failure::new(format!(
+            "--save={}: no file can be written there; name a file in a directory that exists",
+            path.display()
+        ))),
+        false => Ok(()),
+    }
 }
 
 fn file_of(directory: &Path) -> Result<File, Failure> {
@@ -245,4 +263,29 @@ fn json_plus(ended: &Ended) -> Result<String, Failure> {
         format.write(&ended.report, &mut bytes)?;
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_nothing_can_be_saved_is_told_before_the_run() {
+        struct NoRunner;
+        impl Runner for NoRunner {
+            fn parse(&self, _: &[String], _: &str) -> Result<fathom_spec::RunSpec, Failure> {
+                Err(Failure::new("it went on to run"))
+            }
+            fn run(&mut self, _: &fathom_spec::RunSpec, _: &mut dyn crate::Watch) -> Result<Ended, Failure> {
+                Err(Failure::new("it went on to run"))
+            }
+        }
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut streams = Streams { out: &mut out, err: &mut err };
+        for place in ["--save=/nonexistent/result.json", "--save=/"] {
+            let words = ["--size=16m", place].map(OsString::from);
+            let failure = run(&words, &mut streams, &mut NoRunner).expect_err("refused").to_string();
+            assert!(failure.contains("no file can be written there"), "{failure}");
+        }
+    }
 }
