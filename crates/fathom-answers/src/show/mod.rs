@@ -90,13 +90,13 @@ fn check_names(result: &RunResult, jobs: &[String]) -> Result<(), Failure> {
 
 fn text_of(result: &RunResult, jobs: &[String], only_summary: bool, screen: Screen) -> String {
     let all = shapes::subjects(result);
-    let wanted = |subject: &&Subject| jobs.is_empty() || jobs.contains(&subject.name);
-    let shown: Vec<&Subject> = all.iter().filter(wanted).collect();
+    let wanted = |(_, subject): &(usize, &Subject)| jobs.is_empty() || jobs.contains(&subject.name);
+    let shown: Vec<(usize, &Subject)> = all.iter().enumerate().filter(wanted).collect();
     let mut text = format!("{}\n\n{}", heading(result), summary(result, &shown, screen));
     if only_summary {
         return text + "\n";
     }
-    for subject in shown {
+    for (_, subject) in shown {
         let charts = charts::of(subject, screen);
         if !charts.is_empty() {
             text.push_str(&format!("\n== {} ==\n{charts}", subject.name));
@@ -118,8 +118,8 @@ fn heading(result: &RunResult) -> String {
     text
 }
 
-/// A line per job and direction; columns that do not fit are left out from the right.
-fn summary(result: &RunResult, shown: &[&Subject], screen: Screen) -> String {
+/// A line per job and direction, of subjects with their places in the list of all; columns that do not fit are left out from the right.
+fn summary(result: &RunResult, shown: &[(usize, &Subject)], screen: Screen) -> String {
     let right = Align::Right;
     let columns = [
         ("job", Align::Left),
@@ -134,12 +134,14 @@ fn summary(result: &RunResult, shown: &[&Subject], screen: Screen) -> String {
         ("depth", right),
     ];
     let evidence = Evidence::all(result);
-    let reached = |name: &str| {
-        let found = evidence.iter().find(|evidence| evidence.job.name == name)?;
+    // Clones have one name, and the first of several subjects stands for all jobs.
+    let all_jobs = usize::from(result.jobs.len() > 1);
+    let reached = |place: usize| {
+        let found = evidence.get(place.checked_sub(all_jobs)?)?;
         Some(format!("{} of {}", figures::three_figures(found.depth_reached()?), found.depth_asked()))
     };
     let mut rows = Vec::new();
-    for subject in shown {
+    for (place, subject) in shown {
         for direction in &subject.directions {
             let percentile =
                 |percent| direction.percentile(percent).map_or("-".to_owned(), figures::duration);
@@ -153,7 +155,7 @@ fn summary(result: &RunResult, shown: &[&Subject], screen: Screen) -> String {
                 percentile(99.9),
                 figures::duration(direction.mean_ns),
                 figures::duration(direction.max_ns),
-                reached(&subject.name).unwrap_or_default(),
+                reached(*place).unwrap_or_default(),
             ]);
         }
     }
@@ -164,4 +166,24 @@ fn summary(result: &RunResult, shown: &[&Subject], screen: Screen) -> String {
     };
     let fits = |text: &String| text.lines().all(|line| line.chars().count() <= screen.width);
     (4..=columns.len()).rev().map(with_columns).find(fits).unwrap_or_else(|| with_columns(4))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clones_of_one_name_have_their_own_depths() {
+        let job = |iops: u32| {
+            format!(
+                r#"{{"jobname":"a","job options":{{"ioengine":"libaio","iodepth":"8"}},
+                "read":{{"total_ios":9,"io_bytes":9,"iops":{iops},"lat_ns":{{"mean":1000000}}}}}}"#
+            )
+        };
+        let text = format!(r#"{{"fio version":"fio-3.42","jobs":[{},{}]}}"#, job(2000), job(5000));
+        let result = fathom_results::parse(&text, "text").expect("reads");
+        let text = text_of(&result, &[], true, Screen { width: 160, ink: Ink::Letters });
+        let depths: Vec<&str> = text.lines().filter(|line| line.starts_with("a ")).collect();
+        assert!(depths[0].ends_with("2.00 of 8") && depths[1].ends_with("5.00 of 8"), "{text}");
+    }
 }
