@@ -62,14 +62,24 @@ fn the_measuring_process_ends_with_the_run() {
         let directory = scratch();
         let words = format!("--idle-prof=system {SLOW} --runtime=60");
         let running = Launch::fathom(directory.path()).words(&words).start();
-        std::thread::sleep(Duration::from_millis(800));
-        let children = processes::descendants(running.pid());
+        // A busy machine takes its time to start and to end processes.
+        let children = wait_until(|| processes::descendants(running.pid()), |children| children.len() == 2);
         assert_eq!(children.len(), 2, "a worker and the measuring process");
         running.signal(signal);
         running.finish();
-        std::thread::sleep(Duration::from_millis(300));
-        for child in children {
-            assert!(!processes::runs(child), "process {child} is still there after {signal}");
-        }
+        let still_there = || children.iter().filter(|child| processes::runs(**child)).count();
+        assert_eq!(wait_until(still_there, |count| *count == 0), 0, "processes are left after {signal}");
     }
+}
+
+/// Looks until what is seen is what is wanted, for ten seconds at most; what was seen last.
+fn wait_until<T>(look: impl Fn() -> T, wanted: impl Fn(&T) -> bool) -> T {
+    for _ in 0..200 {
+        let seen = look();
+        if wanted(&seen) {
+            return seen;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    look()
 }
