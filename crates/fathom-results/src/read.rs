@@ -59,7 +59,7 @@ pub fn parse(text: &str, source: &str) -> Result<RunResult, ReadError> {
     let documents = documents(text, source)?;
     let Some(last) = documents.last() else {
         return Err(ReadError(format!(
-            "{source}: there is no result in it; a run with --output-format=json --output={source} makes one"
+            "{source}: there is no result in it; a run with --output-format=json+ --output=FILE makes one"
         )));
     };
     let mut result: RunResult = serde_json::from_str(last.get())

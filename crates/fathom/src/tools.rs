@@ -35,7 +35,14 @@ pub(crate) fn run(program: &OsStr, words: &[OsString]) -> Option<ExitCode> {
         }
         None => {}
     }
-    Call::by_subcommand(word).map(|call| start(&call, rest))
+    if let Some(call) = Call::by_subcommand(word) {
+        return Some(start(&call, rest));
+    }
+    // Job files have a name with a dot, mostly; the parser says that it cannot open this one.
+    if let Some(meant) = manual::nearest_subcommand(word).filter(|_| !Path::new(first).exists()) {
+        Output::terminal().error_line(&format!("fathom: {word} is no command; did you mean fathom {meant}?"));
+    }
+    None
 }
 
 /// Run under fio's name, the program says what fio says.

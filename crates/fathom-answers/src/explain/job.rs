@@ -21,10 +21,12 @@ pub(super) fn sentence(evidence: &Evidence<'_>) -> String {
         (false, true) => format!("up to {depth} in flight{}", if clones > 1 { " each" } else { "" }),
         (false, false) => "one in flight".to_owned(),
     });
-    parts.push(match evidence.is_direct() {
-        true => "past the page cache (direct)".to_owned(),
-        false => "through the page cache".to_owned(),
-    });
+    let has_files = fathom_spec::engines::find(evidence.engine()).is_none_or(|engine| !engine.without_files);
+    match (has_files, evidence.is_direct()) {
+        (false, _) => {}
+        (true, true) => parts.push("past the page cache (direct)".to_owned()),
+        (true, false) => parts.push("through the page cache".to_owned()),
+    }
     parts.push(format!("with the engine {}", evidence.engine()));
     if let Some(runtime) = option("runtime").or_else(|| option("timeout")) {
         let based = evidence.run.is_set(evidence.job, "time_based");

@@ -30,6 +30,11 @@ pub(super) fn tell(run: &RunResult) -> String {
     for ((name, headline), count) in others {
         let _ = writeln!(text, "\n{count} more clones of {name}: {headline}");
     }
+    if run.jobs.is_empty() {
+        text.push_str(
+            "\nThere are no jobs in it: the run ended before one began, or every job had stats=0.\n",
+        );
+    }
     closing(run, &mut text);
     text
 }

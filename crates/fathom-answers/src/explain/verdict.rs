@@ -399,7 +399,10 @@ fn storage(evidence: &Evidence<'_>) -> Option<Verdict> {
 fn unknown(evidence: &Evidence<'_>) -> Verdict {
     let mut reasons = Vec::new();
     if evidence.job.active().is_empty() {
-        reasons.push("The job did no I/O.".to_owned());
+        reasons.push(match evidence.job.sync.total_ios {
+            0 => "The job did no I/O.".to_owned(),
+            syncs => format!("The job did nothing but {} syncs.", figures::count(syncs as f64)),
+        });
     }
     reasons.extend(no_device(evidence));
     if let Some(reached) = evidence.depth_reached() {

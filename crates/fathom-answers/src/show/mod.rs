@@ -93,6 +93,12 @@ fn text_of(result: &RunResult, jobs: &[String], only_summary: bool, screen: Scre
     let wanted = |(_, subject): &(usize, &Subject)| jobs.is_empty() || jobs.contains(&subject.name);
     let shown: Vec<(usize, &Subject)> = all.iter().enumerate().filter(wanted).collect();
     let mut text = format!("{}\n\n{}", heading(result), summary(result, &shown, screen));
+    if result.jobs.is_empty() {
+        return format!(
+            "{}\nThere are no jobs in it: the run ended before one began, or every job had stats=0.\n",
+            heading(result)
+        );
+    }
     if only_summary {
         return text + "\n";
     }

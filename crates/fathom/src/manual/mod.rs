@@ -119,7 +119,7 @@ pub(crate) fn text_for(word: &str, rest: &[String]) -> Option<Result<String, Str
     match word {
         "tools" => Some(Ok(fathom_tools::listing())),
         "man" => Some(Ok(man_page::text())),
-        "help" => Some(Ok(first_screen())),
+        "help" => Some(help_on(rest)),
         "completion" => Some(match rest {
             [shell] if shell == "bash" => Ok(bash::script()),
             [shell] if shell == "zsh" => Ok(zsh::script()),
@@ -132,6 +132,23 @@ pub(crate) fn text_for(word: &str, rest: &[String]) -> Option<Result<String, Str
         }),
         _ => None,
     }
+}
+
+/// `fathom help`, and `fathom help quick`.
+fn help_on(words: &[String]) -> Result<String, String> {
+    let [word] = words else { return Ok(first_screen()) };
+    let command = COMMANDS.iter().find(|command| command.name == word).map(|command| command.help);
+    let tool = || TOOLS.iter().find(|tool| tool.name == word).map(|tool| tool.help);
+    command.or_else(tool).map(str::to_owned).ok_or_else(|| {
+        format!("fathom help: {word} is no command; fathom explain {word} explains a word of the language")
+    })
+}
+
+/// The subcommand that a word misspells, if it is near to one.
+pub(crate) fn nearest_subcommand(word: &str) -> Option<&'static str> {
+    let names = subcommands().into_iter().map(|command| command.name);
+    let near = names.map(|name| (registry::distance(word, name), name)).min()?;
+    (near.0 <= 2 && near.0 < word.len() / 2).then_some(near.1)
 }
 
 #[cfg(test)]
@@ -152,6 +169,15 @@ mod tests {
         for command in COMMANDS.iter().filter(|command| command.help.contains(" --")) {
             assert!(!options_in(command.help).is_empty(), "{}", command.name);
         }
+    }
+
+    #[test]
+    fn misspelt_commands_are_near_to_one() {
+        assert_eq!(nearest_subcommand("quik"), Some("quick"));
+        assert_eq!(nearest_subcommand("comparre"), Some("compare"));
+        assert_eq!((nearest_subcommand("job"), nearest_subcommand("randread")), (None, None));
+        assert!(help_on(&["quick".to_owned()]).is_ok_and(|text| text.starts_with("Usage: fathom quick")));
+        assert!(help_on(&["rw".to_owned()]).is_err_and(|text| text.contains("fathom explain rw")));
     }
 
     #[test]

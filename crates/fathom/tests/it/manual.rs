@@ -168,4 +168,10 @@ fn mistakes_are_told() {
         assert_eq!(finished.code(), 1, "{words}");
         assert!(finished.stderr.contains("bash, zsh, fish"), "{}", finished.stderr);
     }
+    let finished = Launch::fathom(directory.path()).words("quik").run();
+    assert!(
+        finished.code() != 0 && finished.stderr.contains("did you mean fathom quick?"),
+        "{}",
+        finished.stderr
+    );
 }
