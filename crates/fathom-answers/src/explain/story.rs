@@ -3,6 +3,7 @@
 use super::{job, verdict};
 use crate::evidence::Evidence;
 use crate::figures;
+use crate::shapes;
 use fathom_results::{DirectionResult, LatencyResult, RunResult};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -211,7 +212,7 @@ fn rest_of_job(evidence: &Evidence<'_>) -> Vec<String> {
         sentences.push(format!(
             "Depth (IO depths): {} of the I/Os were issued with {} in flight{reached}.",
             figures::percent(*share),
-            level_words(level)
+            shapes::depth_range(level)
         ));
     }
     for direction in [0, 1] {
@@ -228,15 +229,6 @@ fn rest_of_job(evidence: &Evidence<'_>) -> Vec<String> {
         ));
     }
     sentences
-}
-
-/// `16 to 31` for the level `16`.
-fn level_words(level: &str) -> String {
-    match level.parse::<u32>() {
-        Ok(1) => "1".to_owned(),
-        Ok(low) => format!("{low} to {}", 2 * low - 1),
-        Err(_) => "64 or more".to_owned(),
-    }
 }
 
 /// Devices and notes, which belong to the whole run.

@@ -4,7 +4,7 @@ use super::chart::heat::Cell;
 use super::chart::scale::{Scale, Unit};
 use super::chart::{Axis, Chart, Series};
 use crate::figures;
-use crate::shapes::{Moment, Shapes, Subject};
+use crate::shapes::{Moment, Shapes, Subject, depth_range};
 use crate::table::{Align, Table};
 use fathom_stats::timeline::{coarse_bin_of, coarse_value_of};
 
@@ -254,12 +254,7 @@ fn depths(subject: &Subject, id: &str) -> Option<String> {
     if subject.depths.iter().all(|(_, share)| *share == 0.0) {
         return None;
     }
-    let name = |level: &str| match level.parse::<u32>() {
-        Ok(1) => "1".to_owned(),
-        Ok(low) => format!("{low} to {}", 2 * low - 1),
-        Err(_) => "64 and more".to_owned(),
-    };
-    let names: Vec<String> = subject.depths.iter().map(|(level, _)| name(level)).collect();
+    let names: Vec<String> = subject.depths.iter().map(|(level, _)| depth_range(level)).collect();
     let values: Vec<f64> = subject.depths.iter().map(|(_, share)| *share).collect();
     let x = Axis { label: String::new(), scale: Scale::Linear { max: 1.0 }, unit: Unit::Count };
     let y =

@@ -61,6 +61,15 @@ pub(crate) fn subjects(run: &RunResult) -> Vec<Subject> {
     subjects
 }
 
+/// The depths that a level of a report stands for: `16 to 31` for the level `16`.
+pub(crate) fn depth_range(level: &str) -> String {
+    match level.parse::<u32>() {
+        Ok(1) => "1".to_owned(),
+        Ok(low) => format!("{low} to {}", 2 * low - 1),
+        Err(_) => "64 or more".to_owned(),
+    }
+}
+
 fn of_job(evidence: &Evidence<'_>) -> Subject {
     let job = evidence.job;
     let place = |name: &str| DIRECTIONS.iter().position(|direction| *direction == name).unwrap_or(0);
