@@ -51,6 +51,7 @@ pub use ledger_place::LedgerPlace;
 pub use list::WordList;
 pub use memory::{Memory, MemoryKind};
 pub use numa::{NumaNodes, NumaPolicy};
+pub use number::parse_amount;
 pub use pattern::{Pattern, PatternPart};
 pub use per_direction::{Direction, PerDir};
 pub use placement::PlacementIds;
@@ -62,11 +63,10 @@ pub use rw::{Rw, RwMode};
 pub use size::SizeSpec;
 pub use steady_state::{SteadyCriterion, SteadyState};
 pub use sync_file_range::SyncFileRange;
-pub use time::TimeUnit;
+pub use time::{TimeUnit, parse_time};
 
 pub(crate) use number::{parse_float, parse_whole};
 pub(crate) use per_direction::Element;
-pub(crate) use time::parse_time;
 
 /// What values may depend on besides their own text.
 pub struct ParseContext<'a> {

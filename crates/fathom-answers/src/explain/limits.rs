@@ -1,6 +1,7 @@
 //! Limits that a job set itself: rates and think time.
 
 use crate::evidence::Evidence;
+use fathom_spec::value::{self, TimeUnit};
 
 /// A limit and what was reached of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,35 +66,14 @@ fn allowed_of_all(evidence: &Evidence<'_>, allowed: &[Option<f64>]) -> Option<f6
     directions.iter().map(of_direction).sum()
 }
 
-/// A number with k, m, g or t (powers of 1024).
+/// A limit as it is written, k being 1024.
 fn amount(text: &str) -> Option<f64> {
-    let text = text.trim().to_ascii_lowercase();
-    let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
-    let factor = match text[digits.len()..].chars().next() {
-        None => 1u64,
-        Some('k') => 1 << 10,
-        Some('m') => 1 << 20,
-        Some('g') => 1 << 30,
-        Some('t') => 1 << 40,
-        Some(_) => return None,
-    };
-    Some(digits.parse::<f64>().ok()? * factor as f64)
+    value::parse_amount(text, 1024)
 }
 
-/// A pause in µs: a number with us, ms, s, m, h or d behind it, µs without any.
+/// A pause in µs, as it is written.
 pub(super) fn pause_us(text: &str) -> Option<f64> {
-    let text = text.trim();
-    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
-    let factor = match text[end..].trim().to_ascii_lowercase().as_str() {
-        "" | "us" | "usec" | "usecs" => 1.0,
-        "ms" | "msec" | "msecs" => 1e3,
-        "s" | "sec" | "secs" | "second" | "seconds" => 1e6,
-        "m" | "min" | "mins" | "minute" | "minutes" => 60e6,
-        "h" | "hour" | "hours" => 3600e6,
-        "d" | "day" | "days" => 86_400e6,
-        _ => return None,
-    };
-    Some(text[..end].parse::<f64>().ok()? * factor)
+    value::parse_time(text, TimeUnit::Microseconds).map(|pause| pause.as_micros() as f64)
 }
 
 #[cfg(test)]

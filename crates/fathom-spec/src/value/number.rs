@@ -21,6 +21,11 @@ pub(crate) enum Ending {
     Zones,
 }
 
+/// A number as options have it, with its suffix or as an expression; `kb_base` is 1024 or 1000.
+pub fn parse_amount(text: &str, kb_base: u32) -> Option<f64> {
+    parse_whole(text, kb_base).map(|whole| whole.value as f64)
+}
+
 /// Reads `[sign]digits[suffix]` or an expression in parentheses. Everything behind the
 /// suffix is ignored, as fio does; no digits at all is an error.
 pub(crate) fn parse_whole(text: &str, kb_base: u32) -> Option<Whole> {

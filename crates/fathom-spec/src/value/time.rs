@@ -48,7 +48,7 @@ fn unit_microseconds(word: &str) -> Option<u64> {
 }
 
 /// Reads a length of time; a number without a word counts in `unit`. Fractions are cut off.
-pub(crate) fn parse_time(text: &str, unit: TimeUnit) -> Option<Duration> {
+pub fn parse_time(text: &str, unit: TimeUnit) -> Option<Duration> {
     let text = text.trim();
     if text.starts_with('(') {
         let number = expression::evaluate(text, expression::Suffixes::Times(unit))?;
