@@ -1,6 +1,7 @@
 //! What makes two results hard to compare: other jobs, other machines, other storage, the page cache, errors.
 
 use super::input::{Run, Side};
+use crate::evidence::device_share;
 use crate::figures;
 use crate::measures::workload::{Workload, workloads};
 use fathom_results::RunResult;
@@ -177,17 +178,6 @@ fn errors(run: &Run) -> Vec<String> {
         .collect()
 }
 
-/// Share of what was read that came from the devices; `None` where it cannot be told.
-fn device_share(run: &RunResult) -> Option<f64> {
-    let asked: u64 = run.jobs.iter().map(|job| job.read.io_bytes).sum();
-    let sectors: u64 = run.disk_util.iter().map(|disk| disk.read_sectors).sum();
-    let tells = run
-        .disk_util
-        .iter()
-        .any(|disk| disk.read_sectors + disk.write_sectors > 0 || disk.read_ios + disk.write_ios == 0);
-    (asked > 0 && tells).then(|| sectors as f64 * 512.0 / asked as f64)
-}
-
 /// Reads that the page cache answered.
 fn cache(a: &Side, b: &Side) -> Vec<String> {
     let mut found: Vec<String> = [a, b]
@@ -210,7 +200,9 @@ fn cache(a: &Side, b: &Side) -> Vec<String> {
 fn most_cached(side: &Side) -> Option<(f64, &str)> {
     // Stacked devices may count a byte twice, and the end of a read-ahead may be missing, but not half of everything.
     const MOSTLY_CACHE: f64 = 0.5;
-    let shares =
-        side.runs.iter().filter_map(|run| Some((device_share(&run.result)?, run.result.source.as_str())));
+    let shares = side
+        .runs
+        .iter()
+        .filter_map(|run| Some((device_share(&run.result, 0)?.ratio(), run.result.source.as_str())));
     shares.min_by(|one, other| one.0.total_cmp(&other.0)).filter(|(share, _)| *share < MOSTLY_CACHE)
 }

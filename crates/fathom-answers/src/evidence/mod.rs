@@ -126,16 +126,7 @@ impl<'a> Evidence<'a> {
     /// What the devices moved of what all jobs of the run moved, reads (0) or writes (1); `None` when the result does not
     /// tell the devices' bytes.
     pub(crate) fn device_share(&self, direction: usize) -> Option<DeviceShare> {
-        let device = self.run.disk_util.first()?;
-        let sectors = [device.read_sectors, device.write_sectors];
-        if sectors == [0, 0] && device.read_ios + device.write_ios > 0 {
-            return None;
-        }
-        let bytes = |job: &JobResult| job.directions()[direction].map_or(0, |direction| direction.io_bytes);
-        let job_bytes = self.run.jobs.iter().map(bytes).sum();
-        let devices = self.run.disk_util.iter();
-        let device_bytes = devices.map(|disk| [disk.read_sectors, disk.write_sectors][direction] * 512).sum();
-        (job_bytes > 0).then_some(DeviceShare { job_bytes, device_bytes })
+        device_share(self.run, direction)
     }
 
     /// Mean ns that an I/O of a direction took in the device's queue and in the device, as the kernel counted; `None` when
@@ -161,6 +152,19 @@ impl<'a> Evidence<'a> {
     pub(crate) fn trend(&self, direction: usize) -> Option<Trend> {
         Trend::of(self.course()?, direction)
     }
+}
+
+/// What the devices moved of what all jobs of a run moved, reads (0) or writes (1); `None` when the result does not tell: no
+/// devices, none that counts bytes, or jobs that report all directions as one.
+pub(crate) fn device_share(run: &RunResult, direction: usize) -> Option<DeviceShare> {
+    let bytes = |job: &JobResult| [&job.read, &job.write][direction].io_bytes;
+    let sectors = |disk: &DiskResult| [disk.read_sectors, disk.write_sectors][direction];
+    // Some programs count no sectors, which shows where there are I/Os without any.
+    let tells =
+        |disk: &DiskResult| disk.read_sectors + disk.write_sectors > 0 || disk.read_ios + disk.write_ios == 0;
+    let job_bytes = run.jobs.iter().map(bytes).sum();
+    let device_bytes = run.disk_util.iter().map(sectors).sum::<u64>().saturating_mul(512);
+    (job_bytes > 0 && run.disk_util.iter().any(tells)).then_some(DeviceShare { job_bytes, device_bytes })
 }
 
 /// Mean ns from the start of an I/O to its end.
