@@ -123,7 +123,9 @@ impl Terse {
         let bw = &direction.bw;
         fields.add(bw.min);
         fields.add(bw.max);
-        fields.percent(shares::of_group(bw.mean(), group_rate), 6);
+        // This format takes the share of whole KiB/s, the others of bytes.
+        let whole_kib = group_rate & !0x3ff;
+        fields.percent(shares::of_group(bw.mean(), whole_kib), 6);
         fields.float(bw.mean());
         fields.float(bw.stddev());
         if self.version == 5 {
