@@ -142,12 +142,19 @@ fn no_more_files_are_open_than_allowed() {
         }
     }
     let limited =
-        "--name=a --nrfiles=8 --size=512k --bs=4k --rw=randread --openfiles=2 --runtime=1 --time_based";
+        "--name=a --nrfiles=8 --size=512k --bs=4k --rw=randread --openfiles=2 --runtime=60 --time_based";
     let running = Launch::fathom(directory.path()).words(limited).start();
-    std::thread::sleep(std::time::Duration::from_millis(500));
-    let open = open_files_below(running.pid(), directory.path());
-    assert!((1..=2).contains(&open), "{open} files are open");
-    running.finish().expect_clean();
+    let mut most_open = 0;
+    while open_files_below(running.pid(), directory.path()) == 0 {
+        assert!(running.elapsed().as_secs() < 30, "no file is opened");
+    }
+    for _ in 0..20 {
+        most_open = most_open.max(open_files_below(running.pid(), directory.path()));
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert!((1..=2).contains(&most_open), "{most_open} files are open");
+    running.signal("INT");
+    running.finish();
 }
 
 #[test]
@@ -160,7 +167,10 @@ fn a_locked_file_has_one_io_at_a_time() {
     let words =
         "--name=a --filename=data --size=64k --bs=4k --rw=read --lockfile=exclusive --output-format=json";
     let running = Launch::fathom(directory.path()).words(words).start();
-    std::thread::sleep(std::time::Duration::from_millis(400));
+    while open_files_below(running.pid(), directory.path()) == 0 {
+        assert!(running.elapsed().as_secs() < 30, "the file is not opened");
+    }
+    std::thread::sleep(std::time::Duration::from_millis(500));
     locked.unlock().expect("unlocked");
     let document = json::document(&running.finish().expect_clean().stdout);
     let job = &document["jobs"][0];

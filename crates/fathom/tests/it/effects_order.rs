@@ -144,7 +144,7 @@ fn workers(words: &str) -> (usize, usize) {
         .words("--size=1G --rate_iops=100 --time_based --runtime=2")
         .words(words)
         .start();
-    std::thread::sleep(Duration::from_millis(1_000));
+    running.wait_for_sleeps(60);
     let below = processes::descendants(running.pid());
     let threads = std::iter::once(running.pid())
         .chain(below.iter().copied())

@@ -4,7 +4,6 @@ use crate::support::program::{Finished, Launch};
 use crate::support::{json, processes, scratch, skip};
 use serde_json::Value;
 use std::path::Path;
-use std::time::Duration;
 
 /// The one document that a text is, from its first byte to its last.
 #[track_caller]
@@ -83,7 +82,7 @@ fn ctrl_c() {
     fathom_only!();
     let directory = scratch();
     let running = Launch::fathom(directory.path()).words(LONG).start();
-    std::thread::sleep(Duration::from_millis(500));
+    running.wait_for_sleeps(500);
     running.signal("INT");
     let finished = running.finish();
     assert_eq!(finished.code(), 128);
@@ -96,7 +95,7 @@ fn killed_workers() {
     fathom_only!();
     let directory = scratch();
     let running = Launch::fathom(directory.path()).words(LONG).start();
-    std::thread::sleep(Duration::from_millis(500));
+    running.wait_for_sleeps(500);
     for worker in processes::descendants(running.pid()) {
         processes::signal(worker, "KILL");
     }
@@ -112,10 +111,10 @@ fn killed_workers() {
 fn a_report_on_request() {
     fathom_only!();
     let directory = scratch();
-    let running = Launch::fathom(directory.path()).words(LONG).start();
-    std::thread::sleep(Duration::from_millis(500));
+    let mut running = Launch::fathom(directory.path()).words(LONG).start();
+    running.wait_for_sleeps(500);
     running.signal("USR1");
-    std::thread::sleep(Duration::from_millis(500));
+    running.wait_for_output(|text| text.contains("\n}\n"));
     running.signal("INT");
     let finished = running.finish();
     let documents: Vec<Value> =

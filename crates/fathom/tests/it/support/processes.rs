@@ -29,6 +29,19 @@ pub(crate) fn state(pid: u32) -> Option<char> {
     stat.rsplit_once(')')?.1.trim_start().chars().next()
 }
 
+/// How often the tasks of a process went to sleep by themselves. A job with `rate_iops` does so once per I/O, so this
+/// tells from outside how far it has come.
+pub(crate) fn sleeps(pid: u32) -> u64 {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    tasks
+        .filter_map(|task| {
+            let status = std::fs::read_to_string(task.path().join("status")).ok()?;
+            let count = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
+            count.trim().parse::<u64>().ok()
+        })
+        .sum()
+}
+
 /// All processes below `pid`, parents before their children.
 pub(crate) fn descendants(pid: u32) -> Vec<u32> {
     let table = parents();

@@ -166,6 +166,19 @@ impl Running {
         }
     }
 
+    /// Waits until tasks of the program have gone to sleep so many times: once per I/O for jobs with `rate_iops`.
+    #[track_caller]
+    pub(crate) fn wait_for_sleeps(&self, count: u64) {
+        let all = || {
+            let below = processes::descendants(self.pid());
+            std::iter::once(self.pid()).chain(below).map(processes::sleeps).sum::<u64>()
+        };
+        while all() < count {
+            self.check_time("its tasks do not sleep");
+            sleep(POLL);
+        }
+    }
+
     /// Waits until the program has ended and its output is closed.
     #[track_caller]
     pub(crate) fn finish(mut self) -> Finished {
