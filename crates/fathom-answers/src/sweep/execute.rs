@@ -39,7 +39,7 @@ pub(super) fn execute(
     // The plan of the file: its order is the one that was begun.
     let plan = recorder.recorded().plan.clone();
     let precondition = grid::precondition_of(&plan, runner)?;
-    let total = plan.cells() * plan.repeats as usize;
+    let total = recorder.recorded().wanted();
     let sweep =
         Sweep { recorder, err: streams.err, runner, plan: &plan, precondition, total, said: BTreeSet::new() };
     sweep.run()
@@ -62,11 +62,18 @@ impl Sweep<'_> {
     fn run(mut self) -> Result<Option<u8>, Failure> {
         let (done, total) = (self.recorder.recorded().done(), self.total);
         let path = self.recorder.path().display().to_string();
+        if let Some(before) = self.recorder.repeats_before() {
+            self.say(&format!(
+                "--repeats was {before} and is {}; all runs that were made count",
+                self.plan.repeats
+            ));
+        }
         self.say(&format!("{done} of {total} runs are done; results in {path}"));
         let to_do: Vec<(usize, usize)> = self
             .plan
             .order
             .iter()
+            .take(self.plan.repeats as usize)
             .enumerate()
             .flat_map(|(round, order)| order.iter().map(move |&cell| (cell, round)))
             .filter(|&(cell, round)| !self.recorder.recorded().is_done(cell, round))

@@ -86,6 +86,7 @@ pub(super) fn plan(options: &Options, base: &Base, runner: &dyn Runner) -> Resul
         None => None,
     };
     let seed = options.seed.unwrap_or_else(chance);
+    let repeats = options.repeats.unwrap_or(plan::USUAL_REPEATS);
     let plan = Plan {
         form: FORM,
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -96,13 +97,13 @@ pub(super) fn plan(options: &Options, base: &Base, runner: &dyn Runner) -> Resul
             .map_or_else(String::new, |section| section.name.clone()),
         job: job_text::text(&base.sections),
         vary: options.variations.clone(),
-        repeats: options.repeats,
+        repeats,
         seed,
         pause_ms: options.pause.as_millis() as u64,
         precondition,
         precondition_each: options.preconditions_each,
         readonly: base.readonly,
-        order: plan::order(cells, options.repeats, seed),
+        order: plan::order(cells, repeats, seed),
         labels: Vec::new(),
     };
     for cell in 0..cells {

@@ -31,8 +31,8 @@ Usage: fathom sweep JOBFILE --vary=NAME=A,B,C [--vary=...] [OPTION...]
        fathom sweep [OPTION...] RESULTS.sweep.jsonl
 
 Runs a job with each combination of the values, every one --repeats times, in rounds of random order. Each finished run is
-added to one results file and synced; after Ctrl-C or a crash the same command goes on where it stopped. The last form prints
-the table of such a file again, finished or not.
+added to one results file and synced; after Ctrl-C or a crash the same command goes on where it stopped, and with a greater
+--repeats it adds runs. The last form prints the table of such a file again, finished or not.
 
 What is run
   --vary=NAME=A,B,C        vary an option of the job; several make a grid; with ; between values, they may hold commas
@@ -69,7 +69,8 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         streams.out.write_all(grid::show(&plan, &path).as_bytes())?;
         return Ok(0);
     }
-    let mut recorder = record::Recorder::open(&path, &plan, options.seed.is_some())?;
+    let given = record::Given { seed: options.seed.is_some(), repeats: options.repeats.is_some() };
+    let mut recorder = record::Recorder::open(&path, &plan, given)?;
     let stopped = execute::execute(&mut recorder, streams, runner)?;
     let recorded = recorder.into_recorded();
     let code = print(&options, &recorded, streams)?;

@@ -117,17 +117,27 @@ fn best_line(results: &Results, figure: usize) -> String {
 
 /// What the figures stand for.
 fn remarks(results: &Results) -> String {
-    let mut text = match results.repeats {
+    let counts = || results.rows.iter().map(|row| row.runs).filter(|runs| *runs > 0);
+    let (fewest, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
+    let runs = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
+    let intervals = match (fewest, most) {
+        (_, ..6) => "intervals of 95 % after Student",
+        (6.., _) => "intervals of at least 95 % between runs",
+        _ => "intervals of 95 %",
+    };
+    let mut text = match most {
+        0 => String::new(),
         1 => "One run of each: nothing tells how far another one would be away.\n".to_owned(),
-        repeats if repeats < 6 => {
-            format!("Medians of {repeats} runs in random order; intervals of 95 % after Student.\n")
-        }
-        repeats => {
-            format!("Medians of {repeats} runs in random order; intervals of at least 95 % between runs.\n")
-        }
+        _ => format!("Medians of {runs} runs in random order; {intervals}.\n"),
     };
     if results.done.0 < results.done.1 {
         text.push_str(&format!("{} of {} runs are done.\n", results.done.0, results.done.1));
+    }
+    if results.further > 0 {
+        text.push_str(&format!(
+            "Last asked for: {} of each; {} more that were made before count, too.\n",
+            results.repeats, results.further
+        ));
     }
     text
 }
@@ -210,6 +220,7 @@ pub(super) fn json(results: &Results) -> String {
     let document = json!({
         "runs_done": results.done.0,
         "runs": results.done.1,
+        "further_runs": results.further,
         "rows": rows.collect::<Vec<Json>>(),
         "best_row": best.collect::<Vec<Json>>(),
     });

@@ -10,6 +10,9 @@ pub(crate) const FORM: u32 = 1;
 /// Combinations at most; more are a mistake in the words.
 const MOST_CELLS: usize = 10_000;
 
+/// Runs of each cell unless `--repeats` says otherwise.
+pub(super) const USUAL_REPEATS: u32 = 3;
+
 /// The first line of a results file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Plan {
@@ -41,6 +44,15 @@ pub(crate) struct Plan {
     /// Headings and names for the table.
     #[serde(default)]
     pub(crate) labels: Vec<Label>,
+}
+
+/// A later line of a results file: another number of repeats was asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Change {
+    /// Runs of each cell from now on; its key is what such lines are known by.
+    pub(crate) repeats: u32,
+    /// The order of the rounds that the plan did not have yet.
+    pub(crate) order: Vec<Vec<usize>>,
 }
 
 /// An option and its values.
@@ -108,7 +120,25 @@ impl Plan {
         pairs.join(", ")
     }
 
-    /// What this plan has otherwise than a recorded one, in words; the order follows from the rest.
+    /// Rounds that runs may be of: more than the repeats where fewer were asked for later.
+    pub(crate) fn rounds(&self) -> usize {
+        self.order.len().max(self.repeats as usize)
+    }
+
+    /// What makes this many repeats of the plan: an order for the rounds that it has none for.
+    pub(super) fn change_to(&self, repeats: u32) -> Change {
+        let mut order = order(self.cells(), repeats, self.seed);
+        let known = self.order.len().min(order.len());
+        Change { repeats, order: order.split_off(known) }
+    }
+
+    /// Takes a change in.
+    pub(super) fn apply(&mut self, change: Change) {
+        self.repeats = change.repeats;
+        self.order.extend(change.order);
+    }
+
+    /// What this plan has otherwise than a recorded one, in words; the order follows from the rest, and the repeats may be others.
     pub(super) fn differences(&self, recorded: &Plan, is_seed_given: bool) -> Vec<String> {
         let mut found = Vec::new();
         let mut compare = |what: &str, own: String, theirs: String| {
@@ -121,7 +151,6 @@ impl Plan {
             list.collect::<Vec<_>>().join(" ")
         };
         compare("varied options", variation(self), variation(recorded));
-        compare("repeats", self.repeats.to_string(), recorded.repeats.to_string());
         compare("pause in ms", self.pause_ms.to_string(), recorded.pause_ms.to_string());
         compare(
             "--precondition-each",
@@ -166,7 +195,7 @@ pub(super) fn cells(vary: &[Variation]) -> Result<usize, Failure> {
 /// The cells in the order of each round: every round has all of them, shuffled anew.
 ///
 /// Source: the shuffle of R. A. Fisher and F. Yates as in D. E. Knuth, "The Art of Computer Programming", algorithm 3.4.2P; the
-/// numbers are those of SplitMix64 (G. Steele, D. Lea, C. Flood, 2014).
+/// numbers are those of SplitMix64 (G. Steele, D. Lea, C. Flood, 2014). More repeats of the same seed begin with the same rounds.
 pub(super) fn order(cells: usize, repeats: u32, seed: u64) -> Vec<Vec<usize>> {
     let mut state = seed;
     let mut below = |limit: usize| {
@@ -228,11 +257,8 @@ mod tests {
         );
         assert_eq!(plan.name_of(3), "bs=8k, iodepth=1");
         let more = Plan { repeats: 5, seed: 2, job: "[a]\nrw=read\n".into(), ..plan.clone() };
-        assert_eq!(
-            more.differences(&plan, false),
-            ["repeats: 1 there, 5 now", "job: nothing else there, [a] rw=read now"]
-        );
-        assert_eq!(more.differences(&plan, true).len(), 3);
+        assert_eq!(more.differences(&plan, false), ["job: nothing else there, [a] rw=read now"]);
+        assert_eq!(more.differences(&plan, true).len(), 2);
     }
 
     proptest! {
@@ -244,7 +270,9 @@ mod tests {
                 round.sort_unstable();
                 prop_assert_eq!(round, (0..cells).collect::<Vec<_>>());
             }
-            prop_assert_eq!(rounds, order(cells, repeats, seed));
+            prop_assert_eq!(&rounds, &order(cells, repeats, seed));
+            let more = order(cells, repeats + 3, seed);
+            prop_assert_eq!(&more[..repeats as usize], &rounds[..]);
         }
     }
 }

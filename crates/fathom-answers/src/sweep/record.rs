@@ -1,18 +1,21 @@
 //! The results file: a line for the plan, then a line per finished run, each written and synced before the next run begins. A
-//! line that was cut off by a crash is dropped when the sweep goes on.
+//! line in between may change the number of repeats. A line that was cut off by a crash is dropped when the sweep goes on.
 
-use super::plan::{FORM, Plan};
+use super::plan::{Change, FORM, Plan};
 use fathom_results::RunResult;
 use fathom_stats::report::RunReport;
 use fathom_tools::Failure;
 use serde::Deserialize;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// What every results file begins with.
 const MARK: &str = "{\"fathom sweep\":";
+/// What a line with another number of repeats begins with.
+const CHANGE_MARK: &[u8] = b"{\"repeats\":";
 /// How long the end of a sweep that was killed is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -32,17 +35,17 @@ pub(crate) struct RecordedRun {
 /// A results file as it was read.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorded {
-    /// Its first line.
+    /// Its first line, with the number of repeats that was asked for last.
     pub(crate) plan: Plan,
-    /// The other lines.
+    /// The lines of runs.
     pub(crate) runs: Vec<RecordedRun>,
 }
 
 impl Recorded {
-    /// The runs of a cell that count, in the order of rounds: of a run that was tried again, the last.
+    /// The runs of a cell that count, in the order of rounds: of a run that was tried again, the last. Runs of rounds beyond those
+    /// asked for last were measured like all others, so they count.
     pub(crate) fn runs_of(&self, cell: usize) -> Vec<&RecordedRun> {
-        let rounds = 0..self.plan.repeats as usize;
-        rounds.filter_map(|round| self.run_of(cell, round)).collect()
+        (0..self.plan.rounds()).filter_map(|round| self.run_of(cell, round)).collect()
     }
 
     fn run_of(&self, cell: usize, round: usize) -> Option<&RecordedRun> {
@@ -55,14 +58,31 @@ impl Recorded {
         self.run_of(cell, round).is_some()
     }
 
-    /// Number of runs that count.
+    /// Number of runs that were asked for.
+    pub(super) fn wanted(&self) -> usize {
+        self.plan.cells() * self.plan.repeats as usize
+    }
+
+    /// How many of them are done.
     pub(super) fn done(&self) -> usize {
-        (0..self.plan.cells()).map(|cell| self.runs_of(cell).len()).sum()
+        self.runs_in(0..self.plan.repeats as usize)
+    }
+
+    /// Runs that count beyond those asked for: more were asked for when they were made.
+    pub(super) fn further(&self) -> usize {
+        self.runs_in(self.plan.repeats as usize..self.plan.rounds())
+    }
+
+    fn runs_in(&self, rounds: Range<usize>) -> usize {
+        let done = |cell: usize| rounds.clone().filter(|&round| self.is_done(cell, round)).count();
+        (0..self.plan.cells()).map(done).sum()
     }
 
     /// Runs that ended with an error and were not made up for.
     pub(super) fn failed_runs(&self) -> usize {
-        let failed = |run: &&RecordedRun| run.failed_jobs > 0 && !self.is_done(run.cell, run.round);
+        let is_wanted = |run: &RecordedRun| run.round < self.plan.repeats as usize;
+        let failed =
+            |run: &&RecordedRun| run.failed_jobs > 0 && is_wanted(run) && !self.is_done(run.cell, run.round);
         let mut failed: Vec<(usize, usize)> =
             self.runs.iter().filter(failed).map(|run| (run.cell, run.round)).collect();
         failed.sort_unstable();
@@ -115,6 +135,10 @@ fn parse(bytes: &[u8], path: &Path) -> Result<(Option<Recorded>, usize), Failure
                 }
                 recorded = Some(Recorded { plan, runs: Vec::new() });
             }
+            Some(recorded) if line.starts_with(CHANGE_MARK) => {
+                let change: Change = serde_json::from_slice(line).map_err(broken)?;
+                recorded.plan.apply(change);
+            }
             Some(recorded) => {
                 let mut run: RecordedRun = serde_json::from_slice(line).map_err(broken)?;
                 run.report.source = path.display().to_string();
@@ -131,11 +155,19 @@ pub(super) struct Recorder {
     path: PathBuf,
     length: u64,
     recorded: Recorded,
+    repeats_before: Option<u32>,
+}
+
+/// Which words of the command were given rather than supposed: only those must fit a sweep that was begun.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Given {
+    pub(super) seed: bool,
+    pub(super) repeats: bool,
 }
 
 impl Recorder {
-    /// Begins a results file, or goes on with one of the same plan.
-    pub(super) fn open(path: &Path, plan: &Plan, is_seed_given: bool) -> Result<Recorder, Failure> {
+    /// Begins a results file, or goes on with one of the same plan. The number of repeats may be another one.
+    pub(super) fn open(path: &Path, plan: &Plan, given: Given) -> Result<Recorder, Failure> {
         let fail = |error: std::io::Error| Failure::file(path, &error);
         let mut file = OpenOptions::new()
             .read(true)
@@ -155,26 +187,49 @@ impl Recorder {
             )));
         }
         let (recorded, whole) = parse(&bytes, path)?;
-        let mut recorder = match recorded {
+        match recorded {
             Some(recorded) => {
-                refuse_other_plan(path, plan, &recorded.plan, is_seed_given)?;
-                Recorder { file, path: path.to_owned(), length: whole as u64, recorded }
+                refuse_other_plan(path, plan, &recorded.plan, given.seed)?;
+                let (path, length) = (path.to_owned(), whole as u64);
+                let mut recorder = Recorder { file, path, length, recorded, repeats_before: None };
+                recorder.cut()?;
+                if given.repeats {
+                    recorder.change_repeats(plan.repeats)?;
+                }
+                Ok(recorder)
             }
             None => {
                 let recorded = Recorded { plan: plan.clone(), runs: Vec::new() };
-                let mut recorder = Recorder { file, path: path.to_owned(), length: 0, recorded };
+                let path = path.to_owned();
+                let mut recorder = Recorder { file, path, length: 0, recorded, repeats_before: None };
+                recorder.cut()?;
                 let line = serde_json::to_string(plan).map_err(|error| Failure::new(error.to_string()))?;
                 recorder.append(line)?;
                 recorder.sync_directory()?;
-                recorder
+                Ok(recorder)
             }
-        };
-        recorder.cut()?;
-        Ok(recorder)
+        }
     }
 
     pub(super) fn recorded(&self) -> &Recorded {
         &self.recorded
+    }
+
+    /// The number of repeats that the file had, if another one was asked for.
+    pub(super) fn repeats_before(&self) -> Option<u32> {
+        self.repeats_before
+    }
+
+    fn change_repeats(&mut self, repeats: u32) -> Result<(), Failure> {
+        let before = self.recorded.plan.repeats;
+        if before == repeats {
+            return Ok(());
+        }
+        let change = self.recorded.plan.change_to(repeats);
+        self.append(serde_json::to_string(&change).map_err(|error| Failure::new(error.to_string()))?)?;
+        self.recorded.plan.apply(change);
+        self.repeats_before = Some(before);
+        Ok(())
     }
 
     pub(super) fn path(&self) -> &Path {

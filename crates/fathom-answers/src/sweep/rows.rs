@@ -20,8 +20,10 @@ pub(super) struct Results {
     pub(super) rows: Vec<Row>,
     /// Runs of each cell that were asked for.
     pub(super) repeats: u32,
-    /// Runs that count, and runs in all.
+    /// Runs that are done of those asked for, and how many were asked for.
     pub(super) done: (usize, usize),
+    /// Runs that count beyond those asked for.
+    pub(super) further: usize,
 }
 
 /// A cell, or a job of it.
@@ -112,7 +114,8 @@ impl Results {
             figures: figures.into_iter().map(with_heading).collect(),
             rows,
             repeats: plan.repeats,
-            done: (recorded.done(), plan.cells() * plan.repeats as usize),
+            done: (recorded.done(), recorded.wanted()),
+            further: recorded.further(),
         })
     }
 

@@ -26,7 +26,8 @@ pub(super) enum Job {
 pub(super) struct Options {
     pub(super) job: Job,
     pub(super) variations: Vec<Variation>,
-    pub(super) repeats: u32,
+    /// `None` where nothing is said: the usual number, or that of the sweep that was begun.
+    pub(super) repeats: Option<u32>,
     pub(super) seed: Option<u64>,
     pub(super) pause: Duration,
     pub(super) precondition: Option<PathBuf>,
@@ -63,7 +64,7 @@ pub(super) fn read(words: &[OsString]) -> Result<Options, Failure> {
     let mut options = Options {
         job: Job::Words(Vec::new()),
         variations: Vec::new(),
-        repeats: 3,
+        repeats: None,
         seed: None,
         pause: Duration::ZERO,
         precondition: None,
@@ -133,7 +134,7 @@ fn read_own(
             Long("repeats") => {
                 let repeats = arguments::number(&mut parser, "--repeats", 1)?;
                 let most = u32::try_from(repeats).ok().filter(|repeats| *repeats <= 1_000);
-                options.repeats = most.ok_or_else(|| Failure::new("--repeats: at most 1000"))?;
+                options.repeats = Some(most.ok_or_else(|| Failure::new("--repeats: at most 1000"))?);
             }
             Long("seed") => options.seed = Some(arguments::number(&mut parser, "--seed", 0)?),
             Long("pause") => {
@@ -180,7 +181,7 @@ mod tests {
     #[test]
     fn a_file_or_words() {
         let options = read_words(&["job.fio", "--vary=bs=4k,8k", "--repeats", "5"]).expect("reads");
-        assert_eq!((options.job, options.repeats), (Job::File("job.fio".into()), 5));
+        assert_eq!((options.job, options.repeats), (Job::File("job.fio".into()), Some(5)));
         let options = read_words(&["--vary", "bs=4k", "--", "--name=a", "--", "x"]).expect("reads");
         assert_eq!(options.job, Job::Words(vec!["--name=a".into(), "--".into(), "x".into()]));
         for wrong in [

@@ -19,7 +19,7 @@ fn start(directory: &Path, words: &str) -> Running {
     Launch::fathom(directory).words("sweep").words(words).start()
 }
 
-/// The lines of a results file: the plan and the runs. All but a torn last one must be whole.
+/// The lines of a results file: the plan, the runs, changes of the repeats. All but a torn last one must be whole.
 fn lines(path: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
@@ -32,7 +32,9 @@ fn lines(path: &Path) -> Vec<Value> {
 /// Cell and round of every run, in the order in which they were made.
 fn runs(path: &Path) -> Vec<(u64, u64)> {
     let number = |line: &Value, key: &str| line[key].as_u64().expect("a number");
-    lines(path).iter().skip(1).map(|line| (number(line, "cell"), number(line, "round"))).collect()
+    let lines = lines(path);
+    let runs = lines.iter().filter(|line| !line["cell"].is_null());
+    runs.map(|line| (number(line, "cell"), number(line, "round"))).collect()
 }
 
 fn names_in(directory: &Path) -> BTreeSet<String> {
@@ -190,7 +192,7 @@ fn a_torn_line_is_dropped_and_another_plan_refused() {
     }
     let before = std::fs::read(&file).expect("it is there");
     for (other, what) in [
-        (words.replace("repeats=2", "repeats=3"), "repeats: 2 there, 3 now"),
+        (format!("--pause=1s {words}"), "pause in ms: 0 there, 1000 now"),
         (words.replace("iodepth=1,2", "iodepth=1,4"), "varied options: iodepth=1;2 there, iodepth=1;4 now"),
         (words.replace("randread", "randwrite"), "job: rw=randread there, rw=randwrite now"),
     ] {
@@ -199,6 +201,114 @@ fn a_torn_line_is_dropped_and_another_plan_refused() {
         assert!(refused.stderr.contains("--output"), "{}", refused.stderr);
     }
     assert_eq!(std::fs::read(&file).expect("it is there"), before);
+}
+
+#[test]
+fn repeats_can_be_raised_and_lowered_later() {
+    fathom_only!();
+    let directory = scratch();
+    let file = directory.path().join("job.sweep.jsonl");
+    let begin = |text: &str| sweep(directory.path(), &format!("--vary=iodepth=1,2,4 --seed=5 {text} {JOB}"));
+    assert_eq!(begin("--repeats=2").code(), 0);
+    let before = std::fs::read(&file).expect("it is there");
+    let raised = begin("--repeats=4");
+    assert_eq!(raised.code(), 0, "{}", raised.stderr);
+    assert!(
+        raised.stderr.starts_with("--repeats was 2 and is 4; all runs that were made count\n6 of 12 runs"),
+        "{}",
+        raised.stderr
+    );
+    assert!(raised.stdout.contains("Medians of 4 runs"), "{}", raised.stdout);
+    assert!(
+        std::fs::read(&file).expect("it is there").starts_with(&before),
+        "what was written is never changed"
+    );
+    let all = runs(&file);
+    for round in 0..4 {
+        let of_round: BTreeSet<(u64, u64)> = all[3 * round as usize..][..3].iter().copied().collect();
+        assert_eq!(
+            of_round,
+            (0..3).map(|cell| (cell, round)).collect(),
+            "one round after the other: {all:?}"
+        );
+    }
+    assert!(
+        all.len() == 12 && (3..12).step_by(3).any(|start| (0..3).any(|at| all[start + at].0 != all[at].0)),
+        "{all:?}"
+    );
+
+    // Without the option, the sweep has the repeats that it has.
+    let again = begin("");
+    assert!(again.code() == 0 && again.stderr.contains("12 of 12 runs are done"), "{}", again.stderr);
+    assert_eq!(again.stdout, raised.stdout);
+
+    // Fewer than were made: nothing is run, and all that is there counts.
+    let fewer = begin("--repeats=1");
+    assert_eq!((fewer.code(), runs(&file).len()), (0, 12), "{}", fewer.stderr);
+    assert!(
+        fewer.stderr.contains("--repeats was 4 and is 1") && fewer.stderr.contains("3 of 3 runs are done"),
+        "{}",
+        fewer.stderr
+    );
+    assert!(fewer.stdout.contains("Medians of 4 runs"), "{}", fewer.stdout);
+    assert!(
+        fewer.stdout.ends_with("Last asked for: 1 of each; 9 more that were made before count, too.\n"),
+        "{}",
+        fewer.stdout
+    );
+    let shown = sweep(directory.path(), "job.sweep.jsonl").expect_clean();
+    assert_eq!(shown.stdout, fewer.stdout);
+    let document: Value =
+        serde_json::from_str(&sweep(directory.path(), "job.sweep.jsonl --format=json").stdout).expect("JSON");
+    assert_eq!((&document["runs"], &document["further_runs"]), (&3.into(), &9.into()), "{document}");
+
+    // And up again: only what there never was is run.
+    let last = begin("--repeats=5");
+    assert_eq!((last.code(), runs(&file).len()), (0, 15), "{}", last.stderr);
+    assert!(last.stderr.contains("12 of 15 runs are done"), "{}", last.stderr);
+    assert_eq!(runs(&file).into_iter().collect::<BTreeSet<_>>().len(), 15);
+}
+
+#[test]
+fn killed_after_the_repeats_were_raised_it_goes_on() {
+    fathom_only!();
+    let directory = scratch();
+    let file = directory.path().join("job.sweep.jsonl");
+    let with =
+        |repeats: u32| format!("--vary=iodepth=1,2 --repeats={repeats} {}", JOB.replace("200ms", "80ms"));
+    assert_eq!(sweep(directory.path(), &with(1)).code(), 0);
+    let mut before = lines(&file);
+    for (wanted, repeats) in [(1, 3), (2, 3), (2, 5), (0, 6)] {
+        // So many more lines are in the file when it is killed: the change, if there is one, and runs.
+        let more = before.len() + wanted;
+        let running = start(directory.path(), &with(repeats));
+        let limit = std::time::Instant::now() + Duration::from_secs(60);
+        while lines(&file).len() < more {
+            assert!(std::time::Instant::now() < limit, "no run after a minute");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        processes::signal(running.pid(), "KILL");
+        running.finish();
+        let now = lines(&file);
+        assert_eq!(now[..before.len()], before[..], "what was written is never changed");
+        before = now;
+    }
+    // A change that was cut off has not been made.
+    let text = std::fs::read_to_string(&file).expect("it is there");
+    std::fs::write(&file, format!("{text}{{\"repeats\":9,\"ord")).expect("it can be written");
+    let finished = sweep(directory.path(), &with(6));
+    assert_eq!(finished.code(), 0, "{}", finished.stderr);
+    assert!(finished.stdout.contains("Medians of 6 runs"), "{}", finished.stdout);
+    let all = runs(&file);
+    assert_eq!(
+        (all.len(), all.iter().collect::<BTreeSet<_>>().len()),
+        (12, 12),
+        "none twice, none missing: {all:?}"
+    );
+    let now = lines(&file);
+    assert_eq!(now[..before.len()], before[..]);
+    let changes: Vec<u64> = now.iter().skip(1).filter_map(|line| line["repeats"].as_u64()).collect();
+    assert_eq!(changes, [3, 5, 6], "each change is made once");
 }
 
 #[test]
