@@ -11,15 +11,16 @@ pub(crate) struct Section {
     pub(crate) options: Vec<(String, String)>,
 }
 
-/// The sections that say the same as a run that was read, whatever files and words it was read from: one for what all
-/// jobs share, if there is anything, and one per job.
+/// The sections that say the same as a run that was read, whatever words it was read from: what holds for all jobs behind it
+/// where it was written, and one section per job.
 pub(crate) fn sections(spec: &RunSpec) -> Vec<Section> {
     let is_name = |(key, _): &&(String, String)| key == "name";
     let mut sections = Vec::new();
-    if !spec.global_options.is_empty() {
-        sections.push(Section { name: "global".to_owned(), options: spec.global_options.clone() });
-    }
-    for job in &spec.jobs {
+    for (place, job) in spec.jobs.iter().enumerate() {
+        let global = spec.global_sections.iter().filter(|section| section.first_job == place);
+        sections.extend(
+            global.map(|section| Section { name: "global".to_owned(), options: section.options.clone() }),
+        );
         let options = job.written.iter().filter(|option| !is_name(option)).cloned().collect();
         sections.push(Section { name: job.name.clone(), options });
     }

@@ -11,7 +11,7 @@ use crate::registry::{self, find_engine_option, find_job_option};
 use crate::resolve;
 use crate::show_command;
 use crate::source::Source;
-use crate::spec::{JobSpec, Origin, ProgramOptions};
+use crate::spec::{GlobalSection, JobSpec, Origin, ProgramOptions};
 
 /// What has been collected so far.
 pub(crate) struct Assembly<'a> {
@@ -26,6 +26,8 @@ pub(crate) struct Assembly<'a> {
     pub(crate) show_command: bool,
     /// Options written for all jobs of the run.
     pub(crate) global_options: Vec<(String, String)>,
+    /// The same where it was written.
+    pub(crate) global_sections: Vec<GlobalSection>,
     /// What a new job begins with.
     pub(crate) defaults: JobSpec,
     files_read: usize,
@@ -41,6 +43,7 @@ impl<'a> Assembly<'a> {
             jobs: Vec::new(),
             show_command: false,
             global_options: Vec::new(),
+            global_sections: Vec::new(),
             defaults: JobSpec::new("", Origin::CommandLine),
             files_read: 0,
         }
@@ -70,18 +73,34 @@ impl<'a> Assembly<'a> {
         result
     }
 
+    /// The defaults, to be written to. What is written there is what these options say, so it begins empty.
     fn take_defaults(&mut self) -> JobSpec {
         std::mem::replace(&mut self.defaults, JobSpec::new("", Origin::CommandLine))
     }
 
-    fn put_defaults(&mut self, defaults: JobSpec) {
-        for (name, value) in &defaults.written {
+    fn put_defaults(&mut self, mut defaults: JobSpec) {
+        let options = std::mem::take(&mut defaults.written);
+        for (name, value) in &options {
             match self.global_options.iter_mut().find(|(written, _)| written == name) {
                 Some(entry) => entry.1.clone_from(value),
                 None => self.global_options.push((name.clone(), value.clone())),
             }
         }
+        self.add_global_section(options);
         self.defaults = defaults;
+    }
+
+    /// Options that no job stands between, and none of which is written again, are one section.
+    fn add_global_section(&mut self, options: Vec<(String, String)>) {
+        let first_job = self.jobs.len();
+        let is_new = |section: &GlobalSection| {
+            options.iter().all(|(name, _)| !section.options.iter().any(|(own, _)| own == name))
+        };
+        match self.global_sections.last_mut() {
+            Some(last) if last.first_job == first_job && is_new(last) => last.options.extend(options),
+            _ if options.is_empty() => {}
+            _ => self.global_sections.push(GlobalSection { first_job, options }),
+        }
     }
 
     /// A job that begins with the current defaults.

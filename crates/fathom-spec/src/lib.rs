@@ -37,7 +37,7 @@ pub use diagnostic::Diagnostic;
 pub use outcome::{Message, Outcome, Reply, Stream};
 pub use program_options::{ALL as PROGRAM_OPTIONS, Argument, ProgramOption};
 pub use source::{Source, SystemSource};
-pub use spec::{Eta, IdleProfile, JobSpec, Origin, OutputFormats, ProgramOptions, RunSpec};
+pub use spec::{Eta, GlobalSection, IdleProfile, JobSpec, Origin, OutputFormats, ProgramOptions, RunSpec};
 
 use assembly::Assembly;
 use command_line::Stop;
@@ -52,7 +52,8 @@ pub fn parse(program_name: &str, args: &[String], source: &dyn Source) -> Outcom
         files.iter().try_for_each(|file| assembly.read_job_file(file)).map_err(Stop::from)
     });
     assembly.note_idle_profile_options();
-    let Assembly { program, mut messages, jobs, show_command, global_options, .. } = assembly;
+    let Assembly { program, mut messages, jobs, show_command, global_options, global_sections, .. } =
+        assembly;
     match read {
         Err(Stop::Answer(reply)) => {
             messages.extend(reply.messages);
@@ -75,7 +76,9 @@ pub fn parse(program_name: &str, args: &[String], source: &dyn Source) -> Outcom
                 messages.extend(readonly_refusal(job));
                 Outcome::Exit(Reply { messages, exit: 1 })
             }
-            None => Outcome::Run(Box::new(RunSpec { program, global_options, jobs, messages })),
+            None => {
+                Outcome::Run(Box::new(RunSpec { program, global_options, global_sections, jobs, messages }))
+            }
         },
     }
 }

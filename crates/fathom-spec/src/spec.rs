@@ -26,10 +26,21 @@ pub struct RunSpec {
     pub program: ProgramOptions,
     /// Options written for all jobs, by canonical name; flags have an empty value.
     pub global_options: Vec<(String, String)>,
+    /// The same where it was written: options for all jobs from a certain one on.
+    pub global_sections: Vec<GlobalSection>,
     /// The jobs, in the order they were defined.
     pub jobs: Vec<JobSpec>,
     /// Warnings and notes to print before the run, in order.
     pub messages: Vec<Message>,
+}
+
+/// Options that jobs begin with, as one place of a command line or job file set them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GlobalSection {
+    /// The place in the list of jobs of the first that they hold for.
+    pub first_job: usize,
+    /// By canonical name; flags have an empty value.
+    pub options: Vec<(String, String)>,
 }
 
 /// Options of the program itself.

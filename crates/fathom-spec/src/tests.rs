@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use crate::testing::MemorySource;
 use crate::value::{Rw, SizeSpec};
-use crate::{Eta, JobSpec, Origin, Outcome, RunSpec, Stream, parse, registry};
+use crate::{Eta, GlobalSection, JobSpec, Origin, Outcome, RunSpec, Stream, parse, registry};
 
 fn words(arguments: &str) -> Vec<String> {
     arguments.split_whitespace().map(str::to_owned).collect()
@@ -120,6 +120,28 @@ fn sections_inherit_and_keep_their_place() {
     assert_eq!(run.jobs[1].origin, Origin::File { path: "job.fio".into(), line: 7 });
     assert_eq!(run.jobs[0].written, [("size".to_owned(), "1m".to_owned())]);
     assert_eq!(run.global_options.len(), 2);
+    let option = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
+    let section = |first_job, options| GlobalSection { first_job, options };
+    assert_eq!(run.global_sections, [section(0, option("bs", "8k")), section(1, option("rw", "write"))]);
+}
+
+#[test]
+fn global_sections_without_a_job_between_are_one() {
+    let sections = |text: &str| {
+        let run = run_with("job.fio", &MemorySource::with_file("job.fio", text));
+        run.global_sections
+            .into_iter()
+            .map(|section| (section.first_job, section.options))
+            .collect::<Vec<_>>()
+    };
+    let option = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let jobs = "[a]\nsize=1m\n";
+    let one = sections(&format!("[global]\nbs=8k\n[global]\nrw=read\n{jobs}"));
+    assert_eq!(one, [(0, vec![option("bs", "8k"), option("rw", "read")])]);
+    // What is written again may stand for something else than before.
+    let two =
+        sections(&format!("[global]\nioengine=libaio\nuserspace_reap\n[global]\nioengine=null\n{jobs}"));
+    assert_eq!(two.len(), 2, "{two:?}");
 }
 
 #[test]

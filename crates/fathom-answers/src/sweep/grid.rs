@@ -49,8 +49,8 @@ fn base(spec: &RunSpec, runner: &dyn Runner) -> Result<Base, Failure> {
     match are_same {
         true => Ok(base),
         false => Err(Failure::new(
-            "these jobs cannot be written as one job file with a single [global] section, which a sweep needs; put the options \
-             of later [global] sections into the jobs",
+            "these jobs cannot be written as one job file, which a sweep needs: what one file sets for its jobs does not hold for \
+             those of another; put them into one file",
         )),
     }
 }

@@ -105,8 +105,9 @@ fn every_cell_runs_in_every_round_with_its_options() {
 fn nothing_runs_unless_every_cell_can() {
     fathom_only!();
     let directory = scratch();
-    std::fs::write(directory.path().join("two.fio"), "[global]\nbs=4k\n[a]\n[global]\nbs=8k\n[b]\n")
-        .expect("a file");
+    for (name, text) in [("one.fio", "[global]\nbs=4k\n[a]\n"), ("two.fio", "[b]\nrw=read\n")] {
+        std::fs::write(directory.path().join(name), text).expect("a file");
+    }
     std::fs::write(directory.path().join("taken.sweep.jsonl"), "something else\n").expect("a file");
     for (words, what) in [
         (format!("--vary=iodepth=1,many {JOB}"), "with iodepth=many: "),
@@ -117,7 +118,7 @@ fn nothing_runs_unless_every_cell_can() {
         (format!("--label=rw=Workload {JOB}"), "neither an option that is varied nor a figure"),
         (format!("--vary=bs=4k,8k --label=bs=Size:small {JOB}"), "1 names are given"),
         (format!("--output=taken.sweep.jsonl {JOB}"), "is not of a sweep"),
-        ("two.fio --vary=iodepth=1,2".to_owned(), "a single [global] section"),
+        ("--vary=iodepth=1,2 -- one.fio two.fio".to_owned(), "put them into one file"),
         ("missing.fio".to_owned(), "missing.fio"),
         ("--table=two.fio".to_owned(), "no results file of fathom sweep"),
         (format!("--precondition=missing.fio {JOB}"), "--precondition=missing.fio"),
@@ -127,7 +128,47 @@ fn nothing_runs_unless_every_cell_can() {
         let is_told = finished.stderr.starts_with("fathom sweep: ") && finished.stderr.contains(what);
         assert!(is_told && finished.stdout.is_empty(), "{words}: {}", finished.stderr);
     }
-    assert_eq!(names_in(directory.path()).len(), 2, "{:?}", names_in(directory.path()));
+    assert_eq!(names_in(directory.path()).len(), 3, "{:?}", names_in(directory.path()));
+}
+
+#[test]
+fn later_global_sections_hold_for_the_jobs_behind_them() {
+    fathom_only!();
+    let directory = scratch();
+    let text = "[global]\nioengine=null\nsize=64k\nbs=4k\n[a]\nrw=read\n[global]\nbs=8k\niodepth=2\nrw=randread\n[b]\n\
+                [global]\nrw=write\n[c]\nbs=16k\n[global]\nbs=1m\n";
+    std::fs::write(directory.path().join("three.fio"), text).expect("a file");
+    // What each job did in a cell: the block sizes of its reads and writes.
+    let done = |words: &str, file: &str| -> Vec<Vec<(u64, u64)>> {
+        let finished = sweep(directory.path(), words);
+        assert_eq!(finished.code(), 0, "{}", finished.stderr);
+        let mut cells = lines(&directory.path().join(file)).split_off(1);
+        cells.sort_by_key(|line| line["cell"].as_u64());
+        let of_job = |job: &Value| {
+            let blocks = |direction: &str| {
+                let count = |key: &str| job[direction][key].as_u64().expect("a number");
+                count("io_bytes").checked_div(count("total_ios")).unwrap_or(0)
+            };
+            (blocks("read"), blocks("write"))
+        };
+        let jobs =
+            |line: &Value| line["report"]["jobs"].as_array().expect("jobs").iter().map(of_job).collect();
+        cells.iter().map(jobs).collect()
+    };
+    let job = |read: u64, write: u64| (read * KIB, write * KIB);
+    // An option that is written in a [global] section is replaced there and holds from there on.
+    assert_eq!(
+        done("three.fio --vary=rwmixread=50 --repeats=1 --output=plain.jsonl", "plain.jsonl"),
+        [[job(4, 0), job(8, 0), job(0, 16)]]
+    );
+    assert_eq!(
+        done("three.fio --vary=bs=2k,32k --repeats=1 --output=bs.jsonl", "bs.jsonl"),
+        [2, 32].map(|size| [job(size, 0), job(size, 0), job(0, size)])
+    );
+    let shown = sweep(directory.path(), "three.fio --vary=iodepth=7 --dry-run").expect_clean().stdout;
+    let file = "[global]\nioengine=null\nsize=64k\nbs=4k\n\n[a]\nrw=read\n\n[global]\nbs=8k\niodepth=7\nrw=randread\n\n[b]\n\n\
+                [global]\nrw=write\n\n[c]\nbs=16k\n";
+    assert!(shown.contains(file), "{shown}");
 }
 
 #[test]
