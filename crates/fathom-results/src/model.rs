@@ -28,7 +28,7 @@ pub struct RunResult {
     /// Options given before any job.
     #[serde(rename = "global options", deserialize_with = "lenient::options")]
     pub global_options: Vec<(String, String)>,
-    /// One entry per clone, or per group of merged ones.
+    /// One entry per clone, or per group of merged ones; of all servers, where a client asked several for them.
     pub jobs: Vec<JobResult>,
     /// What the kernel counted for the block devices.
     pub disk_util: Vec<DiskResult>,
@@ -50,9 +50,15 @@ pub struct RunResult {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct JobResult {
-    /// Name.
+    /// Name; in a result of several hosts with the host behind it.
     #[serde(rename = "jobname", deserialize_with = "lenient::line")]
     pub name: String,
+    /// Server that ran it, of a run that a client asked servers for; otherwise empty.
+    #[serde(rename = "hostname", deserialize_with = "lenient::line")]
+    pub host: String,
+    /// Port of that server.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub port: u64,
     /// Reporting group.
     #[serde(rename = "groupid", deserialize_with = "lenient::whole")]
     pub group_id: u64,
@@ -201,9 +207,15 @@ pub struct LatencyResult {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct DiskResult {
-    /// Kernel name.
+    /// Kernel name; in a result of several hosts with the host behind it.
     #[serde(deserialize_with = "lenient::line")]
     pub name: String,
+    /// Server that has it, of a run that a client asked servers for; otherwise empty.
+    #[serde(rename = "hostname", deserialize_with = "lenient::line")]
+    pub host: String,
+    /// Port of that server.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub port: u64,
     /// Reads.
     #[serde(deserialize_with = "lenient::whole")]
     pub read_ios: u64,
@@ -304,6 +316,17 @@ impl RunResult {
         !self.choices.is_empty() || self.host.is_some()
     }
 
+    /// Servers that ran the jobs for a client, in the order of their results; a port is named where a host has several.
+    pub fn servers(&self) -> Vec<String> {
+        let mut found: Vec<(&str, u64)> = Vec::new();
+        for job in self.jobs.iter().filter(|job| !job.host.is_empty()) {
+            if !found.contains(&(job.host.as_str(), job.port)) {
+                found.push((&job.host, job.port));
+            }
+        }
+        found.iter().map(|&(host, port)| server_name(&found, host, port)).collect()
+    }
+
     /// The value of an option of a job: its own, otherwise the global one. A flag has an empty value.
     pub fn option<'a>(&'a self, job: &'a JobResult, name: &str) -> Option<&'a str> {
         let find = |list: &'a [(String, String)]| list.iter().rev().find(|(key, _)| key == name);
@@ -320,6 +343,14 @@ impl RunResult {
     /// True for an option that is a truth and set, `direct` or `direct=1`.
     pub fn is_set(&self, job: &JobResult, name: &str) -> bool {
         self.option(job, name).is_some_and(|value| !matches!(value.trim(), "0" | "false" | "no"))
+    }
+}
+
+/// What a server is called among others.
+pub(crate) fn server_name(all: &[(&str, u64)], host: &str, port: u64) -> String {
+    match all.iter().filter(|(other, _)| *other == host).count() {
+        0 | 1 => host.to_owned(),
+        _ => format!("{host}:{port}"),
     }
 }
 

@@ -3,11 +3,10 @@
 //! Files come as they were made: with messages before the document, with several documents after one another
 //! (`--status-interval`), or a document a line (`--output-format=jsonl`). The last document is the whole run.
 
-use crate::lenient;
 use crate::model::{Course, CourseEntry, CourseFigures, CoursePoint, RunResult};
+use crate::{clients, lenient};
 use fathom_stats::timeline::{coarse_bin_of, coarse_value_of};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -62,17 +61,17 @@ pub fn parse(text: &str, source: &str) -> Result<RunResult, ReadError> {
             "{source}: there is no result in it; a run with --output-format=json+ --output=FILE makes one"
         )));
     };
-    let mut result: RunResult = serde_json::from_str(last.get())
-        .map_err(|error| ReadError(format!("{source}: this is JSON, but no result of a run: {error}")))?;
+    let no_result = |error| ReadError(format!("{source}: this is JSON, but no result of a run: {error}"));
+    let mut result: RunResult = serde_json::from_str(last.get()).map_err(no_result)?;
+    let extras: Vec<Extras<'_>> =
+        documents.iter().filter_map(|document| serde_json::from_str(document.get()).ok()).collect();
+    let of_servers = extras.last().and_then(|extras| extras.client_stats.as_ref());
+    if let Some(entries) = of_servers {
+        clients::take_in(&mut result, entries).map_err(no_result)?;
+    }
     if result.jobs.is_empty() && result.version.is_empty() {
         let what = "this is JSON, but no result of a run: it has neither `fio version` nor `jobs`";
         return Err(ReadError(format!("{source}: {what}")));
-    }
-    let extras: Vec<Extras> =
-        documents.iter().filter_map(|document| serde_json::from_str(document.get()).ok()).collect();
-    if extras.iter().any(|extras| extras.client_stats.is_some()) {
-        let what = "this is the result of several hosts (`client_stats`), which cannot be read yet";
-        return Err(ReadError(format!("{source}: {what}; give the result of one host")));
     }
     let intervals: Vec<Value> = extras.into_iter().filter_map(|extras| extras.interval).collect();
     if !intervals.is_empty() {
@@ -84,11 +83,12 @@ pub fn parse(text: &str, source: &str) -> Result<RunResult, ReadError> {
 
 /// What a document may have beside the result.
 #[derive(Deserialize)]
-struct Extras {
+struct Extras<'t> {
     /// What a line of JSON tells of its interval.
     interval: Option<Value>,
-    /// Results of several hosts.
-    client_stats: Option<IgnoredAny>,
+    /// Jobs that a client asked servers for.
+    #[serde(borrow)]
+    client_stats: Option<Vec<&'t RawValue>>,
 }
 
 /// All documents of a text, as text: the order of their keys matters. What stands before the first is skipped, and so is text behind the last.

@@ -110,5 +110,5 @@ fn what_is_no_result_is_told() {
     says("{ \"fio version\" : nan }", "print the result again");
     says("{}", "neither");
     says("{\"jobs\" : 5}", "no result of a run");
-    says("{\"fio version\" : \"fio-3.42\", \"client_stats\" : []}", "several hosts");
+    says("{\"fio version\" : \"fio-3.42\", \"client_stats\" : [5]}", "no result of a run");
 }

@@ -1,0 +1,126 @@
+//! Results that a client gathered from servers (`fio --client`): `client_stats` stands in the place of `jobs`.
+//!
+//! Servers answer in any order, and all of them in one list. Behind the entries of one round stands `All clients`, their
+//! sum, unless there is but one. With `--status-interval` the list has several rounds, and the last is the whole run.
+
+use crate::model::{JobResult, RunResult, server_name};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+
+/// Name of the entry that is the sum of others.
+const SUM: &str = "All clients";
+
+/// Reads the entries of the list, each as text; `None` for the sum.
+fn jobs_of(entries: &[&RawValue]) -> Result<Vec<Option<JobResult>>, serde_json::Error> {
+    /// The sum has no options, while a job of that name has.
+    #[derive(Deserialize)]
+    struct Told {
+        #[serde(rename = "job options")]
+        options: Option<IgnoredAny>,
+    }
+    let read = |entry: &&RawValue| {
+        let job: JobResult = serde_json::from_str(entry.get())?;
+        let told: Told = serde_json::from_str(entry.get())?;
+        Ok(Some(job).filter(|job| job.name != SUM || told.options.is_some()))
+    };
+    entries.iter().map(read).collect()
+}
+
+/// The jobs of the last whole round.
+fn last_round(entries: Vec<Option<JobResult>>) -> Vec<JobResult> {
+    let sum = entries.iter().position(Option::is_none);
+    let mut jobs: Vec<JobResult> = entries.into_iter().flatten().collect();
+    let is_one =
+        |job: &JobResult| (&job.name, &job.host, job.port) == (&jobs[0].name, &jobs[0].host, jobs[0].port);
+    // A single job has no sum, so what repeats it is a later round.
+    let in_a_round = sum.unwrap_or(if jobs.iter().all(is_one) { 1 } else { jobs.len() });
+    let rounds = jobs.len().checked_div(in_a_round).unwrap_or(0);
+    jobs.truncate(rounds * in_a_round);
+    jobs.split_off(rounds.saturating_sub(1) * in_a_round)
+}
+
+/// Puts the servers' jobs in the place of the result's own. Where there are several servers, jobs and devices get their names
+/// behind their own: that of another server is another.
+pub(crate) fn take_in(result: &mut RunResult, entries: &[&RawValue]) -> Result<(), serde_json::Error> {
+    result.jobs = last_round(jobs_of(entries)?);
+    let mut servers: Vec<(String, u64)> = Vec::new();
+    for job in &result.jobs {
+        if !servers.iter().any(|(host, port)| (host, *port) == (&job.host, job.port)) {
+            servers.push((job.host.clone(), job.port));
+        }
+    }
+    if servers.len() > 1 {
+        let all: Vec<(&str, u64)> = servers.iter().map(|(host, port)| (host.as_str(), *port)).collect();
+        let named = |name: &str, host: &str, port| format!("{name} on {}", server_name(&all, host, port));
+        for job in &mut result.jobs {
+            job.name = named(&job.name, &job.host, job.port);
+        }
+        for disk in result.disk_util.iter_mut().filter(|disk| !disk.host.is_empty()) {
+            disk.name = named(&disk.name, &disk.host, disk.port);
+        }
+        // The order in which they answered says nothing.
+        result.jobs.sort_by(|a, b| (&a.host, a.port).cmp(&(&b.host, b.port)));
+        result.disk_util.sort_by(|a, b| (&a.host, a.port).cmp(&(&b.host, b.port)));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::parse;
+
+    fn entry(name: &str, port: u64, bytes: u64) -> String {
+        format!(
+            r#"{{"jobname":"{name}","job options":{{}},"read":{{"io_bytes":{bytes}}},"hostname":"h","port":{port}}}"#
+        )
+    }
+
+    fn told(entries: &[String]) -> Vec<(String, u64)> {
+        let text = format!(
+            r#"hostname=h, be=0
+{{"fio version":"fio-3.33","global options":{{"bs":"8k"}},"client_stats":[{}],
+            "disk_util":[{{"name":"sda","hostname":"h","port":2}},{{"name":"sda","hostname":"h","port":1}}]}}"#,
+            entries.join(",")
+        );
+        let run = parse(&text, "text").expect("reads");
+        assert!(run.jobs.iter().all(|job| run.option(job, "bs") == Some("8k") && job.host == "h"));
+        run.jobs.into_iter().map(|job| (job.name, job.read.io_bytes)).collect()
+    }
+
+    const SUM: &str = r#"{"jobname":"All clients","read":{"io_bytes":99},"hostname":"h","port":1}"#;
+
+    #[test]
+    fn the_sum_is_no_job() {
+        let one = [entry("a", 1, 1), entry("b", 1, 2), SUM.to_owned()];
+        assert_eq!(told(&one), [("a".to_owned(), 1), ("b".to_owned(), 2)]);
+        let namesake = [entry("All clients", 1, 1)];
+        assert_eq!(told(&namesake), [("All clients".to_owned(), 1)]);
+        assert_eq!(told(&[]), []);
+    }
+
+    #[test]
+    fn several_servers_are_told_apart() {
+        let two = [entry("a", 2, 2), entry("a", 1, 1), SUM.to_owned()];
+        assert_eq!(told(&two), [("a on h:1".to_owned(), 1), ("a on h:2".to_owned(), 2)]);
+    }
+
+    #[test]
+    fn the_last_round_is_the_run() {
+        let names = |list: Vec<(String, u64)>| list.into_iter().map(|(_, bytes)| bytes).collect::<Vec<u64>>();
+        let rounds = [
+            entry("a", 1, 1),
+            entry("a", 1, 2),
+            SUM.to_owned(),
+            entry("a", 1, 3),
+            entry("a", 1, 4),
+            entry("a", 1, 5),
+            entry("a", 1, 6),
+        ];
+        assert_eq!(names(told(&rounds)), [5, 6]);
+        // A round that was cut short does not count.
+        assert_eq!(names(told(&rounds[..4])), [1, 2]);
+        assert_eq!(names(told(&[entry("a", 1, 1), entry("a", 1, 2)])), [2]);
+        assert_eq!(names(told(&[entry("a", 1, 1), entry("b", 1, 2)])), [1, 2]);
+    }
+}
