@@ -46,9 +46,41 @@ impl<'a> Evidence<'a> {
         (0..run.jobs.len()).map(|index| Evidence::of(run, index)).collect()
     }
 
-    /// An option as a number; `None` when it is not set or no plain number.
+    /// What k stands for in the options of the job: 1024 or 1000.
+    pub(crate) fn kb_base(&self) -> u32 {
+        match self.run.option(self.job, "kb_base").map(str::trim) {
+            Some("1000") => 1000,
+            _ => 1024,
+        }
+    }
+
+    /// An option as a number, read as the job language does; `None` when it is not set or no number.
     pub(crate) fn number(&self, option: &str) -> Option<f64> {
-        self.run.option(self.job, option)?.trim().parse().ok()
+        fathom_spec::value::parse_amount(self.run.option(self.job, option)?, self.kb_base())
+    }
+
+    /// I/Os of all directions.
+    pub(crate) fn ios(&self) -> u64 {
+        self.job.active().iter().map(|(_, direction)| direction.total_ios).sum()
+    }
+
+    /// What the job verifies with; `None` when it does not.
+    pub(crate) fn verification(&self) -> Option<&'a str> {
+        let named = self.run.option(self.job, "verify").map(str::trim);
+        named.filter(|name| !matches!(*name, "" | "0" | "none" | "null"))
+    }
+
+    /// From the beginning of the job's I/O to its end, ms: directions go on at the same time, but what only writes is checked
+    /// afterwards.
+    pub(crate) fn span_ms(&self) -> u64 {
+        let workload = self.run.option(self.job, "rw").or_else(|| self.run.option(self.job, "readwrite"));
+        let base = workload.unwrap_or("read").split(':').next().unwrap_or_default();
+        let only_writes = matches!(base, "write" | "randwrite");
+        let times = self.job.active().into_iter().map(|(_, direction)| direction.runtime_ms);
+        match only_writes && self.verification().is_some() {
+            true => times.sum(),
+            false => times.max().unwrap_or(0),
+        }
     }
 
     pub(crate) fn engine(&self) -> &'a str {
@@ -77,10 +109,9 @@ impl<'a> Evidence<'a> {
         if by_number > 1.0 {
             return by_number;
         }
-        let longest = self.job.active().iter().map(|(_, direction)| direction.runtime_ms).max();
-        match longest.filter(|&longest| longest > 0) {
-            Some(longest) => (self.job.runtime_ms as f64 / longest as f64).round().max(1.0),
-            None => 1.0,
+        match self.span_ms() {
+            0 => 1.0,
+            span => (self.job.runtime_ms as f64 / span as f64).round().max(1.0),
         }
     }
 
@@ -93,14 +124,20 @@ impl<'a> Evidence<'a> {
         per_clone * self.clones()
     }
 
-    /// I/Os in flight on average: rate times latency (Little's law); `None` without latencies.
+    /// I/Os in flight on average over the run: rate times latency (Little's law); `None` without latencies.
     pub(crate) fn depth_reached(&self) -> Option<f64> {
+        let span = self.span_ms().max(1) as f64;
+        // A direction that went on for a part of the time counts for that part.
+        let share = |direction: &DirectionResult| match direction.runtime_ms {
+            0 => 1.0,
+            time => (time as f64 / span).min(1.0),
+        };
         let parts: Vec<f64> = self
             .job
             .active()
             .iter()
             .filter(|(_, direction)| whole_latency_ns(direction) > 0.0)
-            .map(|(_, direction)| direction.iops * whole_latency_ns(direction) / 1e9)
+            .map(|(_, direction)| direction.iops * whole_latency_ns(direction) / 1e9 * share(direction))
             .collect();
         (!parts.is_empty()).then(|| parts.iter().sum())
     }
@@ -115,18 +152,30 @@ impl<'a> Evidence<'a> {
         if self.shares_counters() {
             return None;
         }
-        self.run.disk_util.iter().max_by(|a, b| a.util.total_cmp(&b.util))
+        self.disks().max_by(|a, b| a.util.total_cmp(&b.util))
+    }
+
+    /// Devices of the machine that the job ran on.
+    pub(crate) fn disks(&self) -> impl Iterator<Item = &'a DiskResult> + use<'a> {
+        let own = (&self.job.host, self.job.port);
+        self.run.disk_util.iter().filter(move |disk| (&disk.host, disk.port) == own)
+    }
+
+    /// Jobs on the same machine, this one among them.
+    fn neighbours(&self) -> impl Iterator<Item = &'a JobResult> + use<'a> {
+        let own = (&self.job.host, self.job.port);
+        self.run.jobs.iter().filter(move |job| (&job.host, job.port) == own)
     }
 
     /// The kernel's counters of devices are those of several groups of jobs.
     pub(crate) fn shares_counters(&self) -> bool {
-        self.run.jobs.iter().any(|job| job.group_id != self.job.group_id)
+        self.neighbours().any(|job| job.group_id != self.job.group_id)
     }
 
-    /// What the devices moved of what all jobs of the run moved, reads (0) or writes (1); `None` when the result does not
-    /// tell the devices' bytes.
+    /// What the devices moved of what all jobs on the machine moved, reads (0) or writes (1); `None` when the result does
+    /// not tell the devices' bytes.
     pub(crate) fn device_share(&self, direction: usize) -> Option<DeviceShare> {
-        device_share(self.run, direction)
+        share(self.neighbours(), self.disks(), direction)
     }
 
     /// Mean ns that an I/O of a direction took in the device's queue and in the device, as the kernel counted; `None` when
@@ -157,14 +206,24 @@ impl<'a> Evidence<'a> {
 /// What the devices moved of what all jobs of a run moved, reads (0) or writes (1); `None` when the result does not tell: no
 /// devices, none that counts bytes, or jobs that report all directions as one.
 pub(crate) fn device_share(run: &RunResult, direction: usize) -> Option<DeviceShare> {
+    share(run.jobs.iter(), run.disk_util.iter(), direction)
+}
+
+fn share<'a>(
+    jobs: impl Iterator<Item = &'a JobResult>,
+    disks: impl Iterator<Item = &'a DiskResult>,
+    direction: usize,
+) -> Option<DeviceShare> {
     let bytes = |job: &JobResult| [&job.read, &job.write][direction].io_bytes;
-    let sectors = |disk: &DiskResult| [disk.read_sectors, disk.write_sectors][direction];
+    let sectors = |disk: &&DiskResult| [disk.read_sectors, disk.write_sectors][direction];
     // Some programs count no sectors, which shows where there are I/Os without any.
-    let tells =
-        |disk: &DiskResult| disk.read_sectors + disk.write_sectors > 0 || disk.read_ios + disk.write_ios == 0;
-    let job_bytes = run.jobs.iter().map(bytes).sum();
-    let device_bytes = run.disk_util.iter().map(sectors).sum::<u64>().saturating_mul(512);
-    (job_bytes > 0 && run.disk_util.iter().any(tells)).then_some(DeviceShare { job_bytes, device_bytes })
+    let tells = |disk: &&DiskResult| {
+        disk.read_sectors + disk.write_sectors > 0 || disk.read_ios + disk.write_ios == 0
+    };
+    let disks: Vec<&DiskResult> = disks.collect();
+    let job_bytes = jobs.map(bytes).sum();
+    let device_bytes = disks.iter().map(sectors).sum::<u64>().saturating_mul(512);
+    (job_bytes > 0 && disks.iter().any(tells)).then_some(DeviceShare { job_bytes, device_bytes })
 }
 
 /// Mean ns from the start of an I/O to its end.
@@ -194,5 +253,24 @@ mod tests {
         assert_eq!(evidence.device_share(1).map(|share| share.ratio()), Some(1.0));
         assert_eq!(evidence.device_ns(0), Some(500_000.0));
         assert_eq!(evidence.device_ns(1), None);
+    }
+
+    #[test]
+    fn checking_afterwards_is_no_second_clone() {
+        let text = |workload: &str| {
+            format!(
+                r#"{{"fio version":"fio-3.42","jobs":[{{"jobname":"a","job_runtime":300,
+            "job options":{{"rw":"{workload}","verify":"md5"}},
+             "read":{{"total_ios":1,"iops":1000,"runtime":100,"lat_ns":{{"mean":500000}}}},
+             "write":{{"total_ios":1,"iops":1000,"runtime":200,"lat_ns":{{"mean":200000}}}}}}]}}"#
+            )
+        };
+        let figures = |workload: &str| {
+            let run = fathom_results::parse(&text(workload), "text").expect("reads");
+            let evidence = Evidence::of(&run, 0);
+            (evidence.clones(), evidence.depth_reached().map(|depth| (depth * 100.0).round()))
+        };
+        assert_eq!(figures("write"), (1.0, Some(30.0)));
+        assert_eq!(figures("randrw:2"), (2.0, Some(45.0)));
     }
 }

@@ -1,7 +1,11 @@
-//! Limits that a job set itself: rates and think time.
+//! Limits that a job set itself: rates and think time. Values are read by the grammar of the job language.
 
 use crate::evidence::Evidence;
+use crate::figures;
 use fathom_spec::value::{self, TimeUnit};
+
+/// No processor has more cycles per second: so many take at least this share of a second.
+const MOST_CYCLES_PER_SECOND: f64 = 5e9;
 
 /// A limit and what was reached of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,7 +30,8 @@ pub(super) fn rates(evidence: &Evidence<'_>) -> Vec<Limit> {
     let mut limits = Vec::new();
     for option in ["rate", "rate_iops"] {
         let Some(text) = evidence.run.option(evidence.job, option) else { continue };
-        let allowed: Vec<Option<f64>> = text.split(',').map(amount).collect();
+        let allowed: Vec<Option<f64>> =
+            text.split(',').map(|part| value::parse_amount(part, evidence.kb_base())).collect();
         if let [("mixed", all)] = evidence.job.active().as_slice() {
             if let Some(allowed) = allowed_of_all(evidence, &allowed) {
                 let reached = if option == "rate" { all.bytes_per_second } else { all.iops };
@@ -66,14 +71,52 @@ fn allowed_of_all(evidence: &Evidence<'_>, allowed: &[Option<f64>]) -> Option<f6
     directions.iter().map(of_direction).sum()
 }
 
-/// A limit as it is written, k being 1024.
-fn amount(text: &str) -> Option<f64> {
-    value::parse_amount(text, 1024)
+/// Time that a job spent with pauses of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Pauses {
+    /// The options and when they pause.
+    pub(super) rule: String,
+    /// Share of the run time, percent.
+    pub(super) share: f64,
 }
 
-/// A pause in µs, as it is written.
-pub(super) fn pause_us(text: &str) -> Option<f64> {
-    value::parse_time(text, TimeUnit::Microseconds).map(|pause| pause.as_micros() as f64)
+/// What `thinktime` took of the run time, by count of I/Os or by time.
+pub(super) fn pauses(evidence: &Evidence<'_>) -> Option<Pauses> {
+    let written = evidence.run.option(evidence.job, "thinktime")?;
+    let seconds = |text: &str, unit| value::parse_time(text, unit).map(|time| time.as_secs_f64());
+    let pause = seconds(written, TimeUnit::Microseconds).filter(|&pause| pause > 0.0)?;
+    let run_time = evidence.job.runtime_ms.max(1) as f64 / 1000.0;
+    let ios = evidence.ios();
+    let blocks = evidence.number("thinktime_blocks");
+    let io_time = evidence.run.option(evidence.job, "thinktime_iotime");
+    let io_time = io_time
+        .and_then(|text| Some((text, seconds(text, TimeUnit::Seconds)?)))
+        .filter(|(_, time)| *time > 0.0);
+    // Given a time, I/Os count only where that was asked for as well.
+    let by_count = (io_time.is_none() || blocks.is_some()).then(|| {
+        let every = blocks.unwrap_or(1.0).max(1.0);
+        let when = if every > 1.0 { format!("every {every}") } else { "each".to_owned() };
+        Pauses {
+            rule: format!("thinktime={written} pauses after {when} of {} I/Os", figures::count(ios as f64)),
+            share: 100.0 * ios as f64 / every * pause / run_time,
+        }
+    });
+    let by_time = io_time.map(|(text, time)| Pauses {
+        rule: format!("thinktime={written} pauses after every thinktime_iotime={text} of I/O"),
+        share: 100.0 * pause / (pause + time),
+    });
+    by_count.into_iter().chain(by_time).max_by(|a, b| a.share.total_cmp(&b.share))
+}
+
+/// What `thinkcycles` took at least, on any processor.
+pub(super) fn spinning(evidence: &Evidence<'_>) -> Option<Pauses> {
+    let cycles = evidence.number("thinkcycles").filter(|&cycles| cycles > 0.0)?;
+    let ios = evidence.ios() as f64;
+    let least_seconds = ios * cycles / MOST_CYCLES_PER_SECOND;
+    Some(Pauses {
+        rule: format!("thinkcycles={cycles} spins after each of {} I/Os", figures::count(ios)),
+        share: 100.0 * least_seconds * 1000.0 / evidence.job.runtime_ms.max(1) as f64,
+    })
 }
 
 #[cfg(test)]
@@ -93,7 +136,27 @@ mod tests {
             told,
             [("rate", 2_097_152.0, true), ("rate_iops", 200.0, true), ("rate_iops", 200.0, true)]
         );
-        assert_eq!((amount("4k"), amount("10"), amount("x")), (Some(4096.0), Some(10.0), None));
+        let thousands = text.replace("\"numjobs\"", "\"kb_base\":\"1000\",\"numjobs\"");
+        let run = fathom_results::parse(&thousands, "text").expect("reads");
+        assert_eq!(rates(&Evidence::of(&run, 0))[0].allowed, 2e6);
+    }
+
+    #[test]
+    fn pauses_are_counted_by_ios_and_by_time() {
+        let share = |options: &str| {
+            let text = format!(
+                r#"{{"fio version":"fio-3.42","jobs":[{{"jobname":"a","job options":{{{options}}},"job_runtime":10000,
+                "read":{{"total_ios":4096,"io_bytes":4096,"iops":409.6}}}}]}}"#
+            );
+            let run = fathom_results::parse(&text, "text").expect("reads");
+            pauses(&Evidence::of(&run, 0)).map(|pauses| pauses.share.round())
+        };
+        assert_eq!(share(r#""thinktime":"1000""#), Some(41.0));
+        assert_eq!(share(r#""thinktime":"1s","thinktime_blocks":"1k""#), Some(40.0));
+        // Seconds of I/O, and without thinktime_blocks no I/O counts.
+        assert_eq!(share(r#""thinktime":"1s","thinktime_iotime":"4""#), Some(20.0));
+        assert_eq!(share(r#""thinktime":"1s","thinktime_iotime":"4","thinktime_blocks":"512""#), Some(80.0));
+        assert_eq!(share(r#""thinktime":"0""#), None);
     }
 
     #[test]

@@ -69,6 +69,10 @@ fn opening(run: &RunResult) -> String {
         let _ = write!(text, " that ended on {}", run.time);
     }
     text.push('.');
+    let servers = run.servers();
+    if !servers.is_empty() {
+        let _ = write!(text, " A client had it run by {}.", servers.join(", "));
+    }
     if let Some(host) = &run.host {
         let _ = write!(
             text,

@@ -154,6 +154,7 @@ fn facts(run: &RunResult) -> String {
     let program = if run.is_of_fathom() { "fathom".to_owned() } else { run.version.clone() };
     facts.push(("program", program));
     facts.push(("ended", run.time.clone()));
+    facts.push(("servers", run.servers().join(", ")));
     if let Some(host) = &run.host {
         facts.push((
             "host",

@@ -114,6 +114,10 @@ fn text_of(result: &RunResult, jobs: &[String], only_summary: bool, screen: Scre
 fn heading(result: &RunResult) -> String {
     let program = if result.is_of_fathom() { "fathom" } else { &result.version };
     let mut text = format!("{}: {program}, {}", result.source, result.time);
+    let servers = result.servers();
+    if !servers.is_empty() {
+        text.push_str(&format!(", on {}", servers.join(", ")));
+    }
     if let Some(host) = &result.host {
         text.push_str(&format!(", {} ({})", host.name, host.kernel));
         let places: Vec<String> = host.devices.iter().map(|device| device.name.clone()).collect();

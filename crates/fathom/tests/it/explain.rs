@@ -22,16 +22,34 @@ fn verdicts_follow_from_what_was_run() {
     fathom_only!();
     let directory = scratch();
     file_of(directory.path(), "data", 4 * MIB);
-    let base = "--name=x --filename=data --size=4m --bs=4k --rw=randread --time_based --runtime=1";
+    let base = "--name=x --filename=data --size=4m --bs=4k --rw=randread";
     for (more, verdict, figure) in [
         ("--rate_iops=500", "A rate limit of the job was the bottleneck", "rate_iops allows 500 IOPS"),
+        (
+            "--rate=400k --kb_base=1000",
+            "A rate limit of the job was the bottleneck",
+            "rate allows 0.400 MB/s",
+        ),
         ("--thinktime=2000", "The job's own pauses were the bottleneck", "thinktime=2000"),
+        (
+            "--thinktime=200ms --thinktime_iotime=50ms",
+            "The job's own pauses were the bottleneck",
+            "thinktime_iotime=50ms of I/O: about 80.0 %",
+        ),
+        ("--thinkcycles=5m", "The job's own pauses were the bottleneck", "thinkcycles=5242880"),
+        (
+            "--rw=write --verify=sha512 --bs=64k --loops=16",
+            "Verification was the bottleneck",
+            "verify=sha512 makes and checks",
+        ),
         ("--direct=1", "The queue depth was the bottleneck", "of 1 asked for"),
         ("--rw=randwrite --fsync=1", "Waiting for syncs was the bottleneck", "syncs took"),
     ] {
+        // What is checked is checked after all of it was written.
+        let time = if more.contains("verify") { "" } else { "--time_based --runtime=1" };
         // What else the machine does may come between the I/Os of one run.
         let mut tries =
-            (0..4).map(|_| story_of(&program::path(), directory.path(), &format!("{base} {more}")));
+            (0..4).map(|_| story_of(&program::path(), directory.path(), &format!("{base} {time} {more}")));
         let told = tries.find(|told| told.contains(&format!("Verdict: {verdict}")));
         let told = told.unwrap_or_else(|| panic!("{more}: never {verdict}"));
         assert!(told.contains(figure), "{more}: {told}");

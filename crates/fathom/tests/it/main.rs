@@ -57,6 +57,7 @@ mod same_reports;
 mod seeds_files;
 mod seeds_groups;
 mod seeds_randrw;
+mod servers;
 mod shipped_examples;
 mod show;
 mod steady_state;

@@ -1,0 +1,157 @@
+//! What a job's own side held back: limits that it set itself, pauses, the processor, and too little in flight.
+
+use super::{Bottleneck, DEPTH_REACHED, PROCESSOR_FULL, Verdict, main_direction, verdict};
+use crate::evidence::Evidence;
+use crate::explain::limits;
+use crate::figures;
+
+pub(super) fn rate_limit(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let met = limits::rates(evidence).into_iter().find(|limit| limit.was_met())?;
+    let shown = |value: f64| match met.option {
+        "rate" => figures::bandwidth(value),
+        _ => format!("{} IOPS", figures::count(value)),
+    };
+    let reason =
+        format!("{} allows {}, and {} were reached.", met.option, shown(met.allowed), shown(met.reached));
+    verdict(Bottleneck::RateLimit, vec![reason])
+}
+
+pub(super) fn think_time(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let (user, _) = evidence.processor();
+    let found = match limits::pauses(evidence).filter(|pauses| pauses.share >= 50.0) {
+        Some(pauses) => {
+            format!("{}: about {} of the run time.", pauses.rule, figures::percent(pauses.share.min(100.0)))
+        }
+        None => {
+            // How long a cycle lasts is not known, but what spins shows as processor time.
+            let spinning =
+                limits::spinning(evidence).filter(|spinning| spinning.share >= 20.0 && user >= 40.0)?;
+            format!(
+                "{}, and {} of a processor went to the program (usr).",
+                spinning.rule,
+                figures::percent(user)
+            )
+        }
+    };
+    verdict(Bottleneck::ThinkTime, vec![found])
+}
+
+/// The job's work on its data, by the options that ask for it.
+struct DataWork {
+    /// It checks what it reads, or makes what is to be checked; otherwise it makes the content of writes.
+    is_verification: bool,
+    options: Vec<String>,
+}
+
+fn data_work(evidence: &Evidence<'_>) -> Option<DataWork> {
+    let making = ["buffer_compress_percentage", "dedupe_percentage", "refill_buffers", "buffer_entropy"];
+    let is_asked =
+        |name: &&str| evidence.job.directions()[1].is_some() && evidence.run.is_set(evidence.job, name);
+    let with_value = |name: &str| match evidence.run.option(evidence.job, name).map(str::trim) {
+        None | Some("" | "1") => name.to_owned(),
+        Some(value) => format!("{name}={value}"),
+    };
+    let verify = evidence.verification().map(|how| format!("verify={how}"));
+    let is_verification = verify.is_some();
+    let options: Vec<String> =
+        verify.into_iter().chain(making.into_iter().filter(is_asked).map(with_value)).collect();
+    (!options.is_empty()).then_some(DataWork { is_verification, options })
+}
+
+/// Work on the data took most of the time in which nothing was in flight, or all of a processor.
+pub(super) fn work_on_data(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let work = data_work(evidence)?;
+    let (user, system) = evidence.processor();
+    let asked = evidence.depth_asked();
+    let reached = evidence.depth_reached().unwrap_or(asked);
+    // Where others wanted the processor, too, its share is smaller than the time that the work took.
+    let leaves_gaps = reached < DEPTH_REACHED * asked && user >= 30.0;
+    if user <= system || !(leaves_gaps || user + system >= PROCESSOR_FULL) {
+        return None;
+    }
+    let deed = match work.is_verification {
+        true => "makes and checks a checksum or pattern of every block",
+        false => "makes the content of every write",
+    };
+    let per_io = user / 100.0 * evidence.job.runtime_ms as f64 * 1e6 / evidence.ios().max(1) as f64;
+    verdict(
+        if work.is_verification { Bottleneck::Verification } else { Bottleneck::MakingData },
+        vec![
+            format!(
+                "{} {deed}: the program used {} of a processor per clone (usr; sys={}), {} for each I/O.",
+                work.options.join(", "),
+                figures::percent(user),
+                figures::percent(system),
+                figures::duration(per_io)
+            ),
+            format!(
+                "{} were in flight on average of {asked} asked for. More clones spread the work over more processors.",
+                figures::three_figures(reached)
+            ),
+        ],
+    )
+}
+
+pub(super) fn processor(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let (user, system) = evidence.processor();
+    if user + system < PROCESSOR_FULL {
+        return None;
+    }
+    let mut reasons = vec![format!(
+        "Each clone used {} of a processor (usr={}, sys={}).",
+        figures::percent(user + system),
+        figures::percent(user),
+        figures::percent(system)
+    )];
+    reasons.push(match system > user {
+        true => "Most of it was the kernel's work for each I/O: a larger block size, io_uring, or more clones on other \
+                 processors bring more."
+            .to_owned(),
+        false => "Most of it was the tester's own work for each I/O (usr); more clones spread it over more processors."
+            .to_owned(),
+    });
+    verdict(Bottleneck::Processor, reasons)
+}
+
+pub(super) fn submission(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let (_, direction) = main_direction(evidence)?;
+    let (slat, clat) = (direction.slat.mean_ns, direction.clat.mean_ns);
+    if evidence.is_synchronous() || slat <= clat || slat < 1000.0 {
+        return None;
+    }
+    let mut reasons = vec![format!(
+        "Submitting took {} on average, completing {} (slat and clat): the call that should only hand the I/O over waits.",
+        figures::duration(slat),
+        figures::duration(clat)
+    )];
+    if !evidence.is_direct() {
+        reasons.push(format!("{} works on the side only with direct=1.", evidence.engine()));
+    }
+    verdict(Bottleneck::Submission, reasons)
+}
+
+/// Nobody else holds a job back that has few I/Os in flight: it was busy with itself, or others had the processor.
+pub(super) fn own_side(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let reached = evidence.depth_reached()?;
+    let asked = evidence.depth_asked();
+    if reached >= DEPTH_REACHED * asked {
+        return None;
+    }
+    let (user, system) = evidence.processor();
+    verdict(
+        Bottleneck::OwnSide,
+        vec![
+            format!(
+                "{} were in flight on average of {asked} asked for: between its I/Os the job did something else.",
+                figures::three_figures(reached)
+            ),
+            format!(
+                "It used {} of a processor per clone (usr={}, sys={}); a busy machine, syncs, or files that are opened and closed \
+                 take such time.",
+                figures::percent(user + system),
+                figures::percent(user),
+                figures::percent(system)
+            ),
+        ],
+    )
+}

@@ -1,0 +1,75 @@
+//! Results that `fio --client` gathered from servers: every command that reads results takes them.
+
+use crate::support::program::{self, Finished, Launch, Running};
+use crate::support::{MIB, file_of, scratch};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const JOBS: &str = "[global]\nfilename=data\nsize=4m\nioengine=libaio\niodepth=4\ntime_based=1\nruntime=1\n\
+                    [reader]\nrw=randread\nbs=4k\nnumjobs=2\n\
+                    [writer]\nrw=write\nbs=64k\nrate=4m\n";
+
+/// A server in `directory`, and where it listens.
+fn server(fio: &Path, directory: &Path) -> (Running, String) {
+    // Whoever asks for any port gets one that nobody has.
+    let port =
+        TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
+    let running = Launch::of(fio, directory).words(&format!("--server=127.0.0.1,{port}")).start();
+    let begun = Instant::now();
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the server does not listen");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    (running, format!("127.0.0.1,{port}"))
+}
+
+/// What a command says of a result, lines joined.
+#[track_caller]
+fn told(directory: &Path, words: &str) -> String {
+    let Finished { stdout, .. } = Launch::fathom(directory).words(words).run().expect_clean();
+    stdout.split_whitespace().collect::<Vec<&str>>().join(" ")
+}
+
+#[test]
+fn results_of_servers_are_read() {
+    fathom_only!();
+    let fio = require!(program::reference());
+    let directory = scratch();
+    let directory = directory.path();
+    file_of(directory, "data", 4 * MIB);
+    std::fs::write(directory.join("jobs.fio"), JOBS).expect("can be written");
+    let (_one, first) = server(&fio, directory);
+    let (_two, second) = server(&fio, directory);
+    let client = |words: &str| Launch::of(&fio, directory).words(words).run().expect_clean();
+    client(&format!("--client={first} jobs.fio --output-format=json+ --output=one.json"));
+    // Text stands before the document, and each server's jobs twice in it.
+    client(&format!(
+        "--client={first} jobs.fio --client={second} jobs.fio --output-format=normal,json+ --output=two.json --status-interval=1"
+    ));
+
+    let story = told(directory, "explain one.json");
+    assert!(story.contains("A client had it run by 127.0.0.1."), "{story}");
+    assert!(
+        story.contains("Job reader: 2 processes read") && story.contains("Job writer: One process"),
+        "{story}"
+    );
+    assert!(!story.contains("All clients"), "{story}");
+    let story = told(directory, "explain two.json");
+    for address in [&first, &second] {
+        let name = address.replace(',', ":");
+        assert_eq!(story.matches(&format!("Job reader on {name}:")).count(), 2, "{story}");
+        let writer = story.split(&format!("Job writer on {name}:")).nth(1).unwrap_or_default();
+        assert!(writer.contains("A rate limit of the job was the bottleneck"), "{story}");
+    }
+    assert!(!story.contains("All clients"), "{story}");
+
+    let shown = told(directory, "show --summary two.json");
+    assert_eq!(shown.matches("writer on 127.0.0.1:").count(), 2, "{shown}");
+    let made = Launch::fathom(directory).words("report --output=page.html one.json two.json").run();
+    assert_eq!(made.code(), 0, "{}", made.stderr);
+    let page = std::fs::read_to_string(directory.join("page.html")).expect("a page");
+    assert!(page.contains("<dt>servers</dt><dd>127.0.0.1:") && !page.contains("All clients"), "{page}");
+    let compared = told(directory, "compare two.json two.json");
+    assert!(compared.contains(&format!("writer on {}", first.replace(',', ":"))), "{compared}");
+}
