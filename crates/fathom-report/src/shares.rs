@@ -34,10 +34,18 @@ pub(crate) fn processor(job: &JobReport) -> (f64, f64) {
 }
 
 /// A job's mean bandwidth in percent of its group's, at most 100: samples taken at the fast end of a run can
-/// exceed what the group reached on the whole.
+/// exceed what the group reached on the whole. As in fio, the mean counts in whole KiB/s.
 pub(crate) fn of_group(mean_kib: f64, group_bytes_per_second: u64) -> f64 {
-    let group_kib = group_bytes_per_second as f64 / 1024.0;
-    if group_kib > 0.0 && mean_kib > 0.0 { (100.0 * mean_kib / group_kib).min(100.0) } else { 0.0 }
+    capped_percent(mean_kib.trunc(), group_bytes_per_second as f64 / 1024.0)
+}
+
+/// The same as the terse format has it: there it is the group that counts in whole KiB/s.
+pub(crate) fn of_group_for_terse(mean_kib: f64, group_bytes_per_second: u64) -> f64 {
+    capped_percent(mean_kib, (group_bytes_per_second >> 10) as f64)
+}
+
+fn capped_percent(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 && part > 0.0 { (100.0 * part / whole).min(100.0) } else { 0.0 }
 }
 
 /// What the group of a job moved, bytes per second: per direction, and all directions as one.
@@ -85,5 +93,14 @@ mod tests {
         assert_eq!(processor(&job), (0.0, 0.0));
         assert_eq!(of_group(100.0, 0), 0.0);
         assert_eq!(of_group(2048.0, 1024), 100.0);
+        assert_eq!(of_group_for_terse(100.0, 1000), 0.0);
+    }
+
+    #[test]
+    fn each_format_rounds_the_share_of_the_group_its_own_way() {
+        let close = |a: f64, b: f64| (a - b).abs() < 1e-6;
+        // What fio 3.33 printed for these figures.
+        assert!(close(of_group(43.333_333, 48_159), 91.430_470));
+        assert!(close(of_group_for_terse(43.333_333, 48_159), 92.198_581));
     }
 }

@@ -123,9 +123,7 @@ impl Terse {
         let bw = &direction.bw;
         fields.add(bw.min);
         fields.add(bw.max);
-        // This format takes the share of whole KiB/s, the others of bytes.
-        let whole_kib = group_rate & !0x3ff;
-        fields.percent(shares::of_group(bw.mean(), whole_kib), 6);
+        fields.percent(shares::of_group_for_terse(bw.mean(), group_rate), 6);
         fields.float(bw.mean());
         fields.float(bw.stddev());
         if self.version == 5 {

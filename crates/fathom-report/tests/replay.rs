@@ -283,10 +283,15 @@ fn null_engine() {
 
 #[test]
 fn samples_of_a_second() {
-    replay(
-        "--name=s --ioengine=null --size=1g --rw=rw --rate=3333k --runtime=1700ms --description=hello",
-        &default_view(),
-    );
+    // The second has few I/Os of odd sizes, so that means are no whole numbers.
+    for rate in ["3333k", "40k --bs=20k --bwavgtime=300"] {
+        replay(
+            &format!(
+                "--name=s --ioengine=null --size=1g --rw=rw --rate={rate} --runtime=1700ms --description=hello"
+            ),
+            &default_view(),
+        );
+    }
 }
 
 #[test]

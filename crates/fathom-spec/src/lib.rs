@@ -99,7 +99,8 @@ fn readonly_refusal(job: &JobSpec) -> [Message; 2] {
 
 fn no_jobs(program: &ProgramOptions) -> Diagnostic {
     let problem = if program.sections.is_empty() {
-        "no job was defined; name one with --name=... or give a job file".to_owned()
+        "no job was defined; name one with --name=... or give a job file; fathom help lists the commands"
+            .to_owned()
     } else {
         format!("no job is called {}, as --section asks for", program.sections.join(" or "))
     };
