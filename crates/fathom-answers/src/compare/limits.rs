@@ -1,6 +1,7 @@
 //! `--fail-if`: what must not happen, for scripts.
 
 use super::matching::{Matched, Pair};
+use crate::figures;
 use crate::measures::figure::{Figure, FigureOf};
 use crate::measures::{Comparison, Verdict};
 use fathom_tools::Failure;
@@ -15,6 +16,8 @@ pub(super) struct Limit {
     pub(super) figure: FigureOf,
     is_above: bool,
     bound: Bound,
+    /// Of a bandwidth, the unit that the bound is written in and its bytes per second.
+    unit: Option<(&'static str, f64)>,
 }
 
 /// What a figure is held against.
@@ -87,7 +90,7 @@ impl Limit {
     pub(super) fn parse(text: &str) -> Result<Limit, Failure> {
         let wrong = |what: String| {
             Failure::new(format!(
-                "--fail-if: `{text}`: {what}; write for example 'p99 > +5%' or 'JOB:read.bw < 100MiB/s'"
+                "--fail-if: `{text}`: {what}; write for example 'p99 > +5%' or 'JOB:read.bw < 100MB/s'"
             ))
         };
         let at = text.rfind(['>', '<']).ok_or_else(|| wrong("there is no > or < in it".to_owned()))?;
@@ -106,7 +109,8 @@ impl Limit {
         let bound = bound.ok_or_else(|| {
             wrong(format!("`{value}` is neither a change in percent nor a value in {}", units(figure.figure)))
         })?;
-        Ok(Limit { text: text.to_owned(), job, figure, is_above, bound })
+        let unit = BANDWIDTHS.into_iter().find(|(name, _)| unit_of(value).1 == *name);
+        Ok(Limit { text: text.to_owned(), job, figure, is_above, bound, unit })
     }
 
     fn concerns(&self, pair: &Pair, comparison: &Comparison) -> bool {
@@ -153,7 +157,12 @@ impl Limit {
             true if is_strict || is_all_beyond => State::Met,
             true => State::MayBeChance,
         };
-        (state, comparison.figure.text(b.median))
+        let found = match self.unit {
+            // Beside the bound, which may be in MiB/s.
+            Some((unit, factor)) => format!("{} {unit}", figures::three_figures(b.median / factor)),
+            None => comparison.figure.text(b.median),
+        };
+        (state, found)
     }
 }
 
@@ -185,27 +194,35 @@ fn number(text: &str) -> Option<f64> {
 
 fn units(figure: Figure) -> &'static str {
     match figure {
-        Figure::Bandwidth => "B/s, KiB/s, MiB/s, GiB/s, kB/s, MB/s or GB/s",
+        Figure::Bandwidth => "MB/s, MiB/s, GB/s, GiB/s, kB/s, KiB/s or B/s",
         Figure::Iops => "I/Os per second (with k or M)",
         _ => "ns, us, ms or s",
     }
 }
 
-/// A value with its unit in what the figure is kept in.
-fn absolute(figure: Figure, text: &str) -> Option<f64> {
+/// Units of bandwidths in bytes per second.
+const BANDWIDTHS: [(&str, f64); 7] = [
+    ("MB/s", 1e6),
+    ("MiB/s", 1_048_576.0),
+    ("GB/s", 1e9),
+    ("GiB/s", 1_073_741_824.0),
+    ("kB/s", 1e3),
+    ("KiB/s", 1024.0),
+    ("B/s", 1.0),
+];
+
+/// The digits of a value and its unit.
+fn unit_of(text: &str) -> (&str, &str) {
     let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(text.len());
     let (digits, unit) = text.split_at(end);
-    let factor = match (figure, unit.trim()) {
-        (Figure::Bandwidth, unit) => match unit.strip_suffix("/s")? {
-            "B" => 1.0,
-            "KiB" => 1024.0,
-            "MiB" => 1_048_576.0,
-            "GiB" => 1_073_741_824.0,
-            "kB" => 1e3,
-            "MB" => 1e6,
-            "GB" => 1e9,
-            _ => return None,
-        },
+    (digits, unit.trim())
+}
+
+/// A value with its unit in what the figure is kept in.
+fn absolute(figure: Figure, text: &str) -> Option<f64> {
+    let (digits, unit) = unit_of(text);
+    let factor = match (figure, unit) {
+        (Figure::Bandwidth, unit) => BANDWIDTHS.into_iter().find(|(name, _)| *name == unit)?.1,
         (Figure::Iops, "") => 1.0,
         (Figure::Iops, "k") => 1e3,
         (Figure::Iops, "M") => 1e6,

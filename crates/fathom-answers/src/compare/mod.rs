@@ -38,6 +38,7 @@ what happened within the two runs and say nothing about how far the next one may
   --format=text|markdown|csv|json  default text
   --no-chart               leave the distributions of latencies out of the text
 
+Bandwidths are printed in MB/s; --fail-if takes them in MiB/s, GB/s and the like as well.
 Figures: bw, iops, lat, p50 (any percentile), max, cpu; with read., write. or trim. before them, only that direction.
 Exit: 0, 2 when a --fail-if is met, 1 when the results cannot be compared.
 ",

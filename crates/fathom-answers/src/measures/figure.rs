@@ -80,18 +80,26 @@ impl Figure {
         }
     }
 
-    /// A value as people read it, with its unit.
+    /// A value as people read it, with its unit; bandwidths in MB/s, as in all commands but `sweep`.
     pub(crate) fn text(self, value: f64) -> String {
         match self {
-            Figure::Bandwidth => format!("{} MiB/s", figures::three_figures(value / f64::from(1 << 20))),
+            Figure::Bandwidth => figures::bandwidth(value),
             Figure::Iops => figures::count(value),
             _ => figures::duration(value),
         }
     }
 
-    /// Both ends of an interval with a common unit.
-    pub(crate) fn range_text(self, low: f64, high: f64) -> String {
-        let (low, high) = (self.text(low), self.text(high));
+    /// The same with bandwidths in MiB/s, as published tables of sweeps have them.
+    pub(crate) fn text_in_binary(self, value: f64) -> String {
+        match self {
+            Figure::Bandwidth => format!("{} MiB/s", figures::three_figures(value / f64::from(1 << 20))),
+            other => other.text(value),
+        }
+    }
+
+    /// Both ends of an interval with a common unit; bandwidths in MiB/s.
+    pub(crate) fn range_in_binary(self, low: f64, high: f64) -> String {
+        let (low, high) = (self.text_in_binary(low), self.text_in_binary(high));
         match (low.split_once(' '), high.split_once(' ')) {
             (Some((low, unit)), Some((_, same))) if unit == same => format!("{low} to {high}"),
             _ => format!("{low} to {high}"),
@@ -180,9 +188,10 @@ mod tests {
 
     #[test]
     fn units_are_written_once() {
-        assert_eq!(Figure::Bandwidth.text(53.8 * 1_048_576.0), "53.8 MiB/s");
-        assert_eq!(Figure::LatencyMean.range_text(110e3, 130e3), "110 to 130 µs");
-        assert_eq!(Figure::LatencyMean.range_text(990e3, 1.2e6), "990 µs to 1.20 ms");
-        assert_eq!(Figure::Iops.range_text(900.0, 1500.0), "900 to 1.50k");
+        assert_eq!(Figure::Bandwidth.text(53.8e6), "53.8 MB/s");
+        assert_eq!(Figure::Bandwidth.text_in_binary(53.8 * 1_048_576.0), "53.8 MiB/s");
+        assert_eq!(Figure::LatencyMean.range_in_binary(110e3, 130e3), "110 to 130 µs");
+        assert_eq!(Figure::LatencyMean.range_in_binary(990e3, 1.2e6), "990 µs to 1.20 ms");
+        assert_eq!(Figure::Iops.range_in_binary(900.0, 1500.0), "900 to 1.50k");
     }
 }

@@ -193,7 +193,7 @@ fn signal_within(time: Duration) -> Result<Option<i32>, Failure> {
 fn in_short(report: &RunResult) -> String {
     let parts = workloads(report).into_iter().flat_map(|job| {
         let rate = |(direction, traffic): &(&str, _)| {
-            let text = |figure: Figure| figure.of_traffic(traffic).map(|value| figure.text(value));
+            let text = |figure: Figure| figure.of_traffic(traffic).map(|value| figure.text_in_binary(value));
             Some(format!("{direction} {}, {} IOPS", text(Figure::Bandwidth)?, text(Figure::Iops)?))
         };
         job.directions.iter().filter_map(rate).collect::<Vec<String>>()

@@ -46,13 +46,18 @@ fn medians(results: &Results) -> Table {
 
 fn median(results: &Results, row: &Row, figure: usize) -> String {
     let summary = results.summary(row, figure);
-    summary.map_or_else(|| "-".to_owned(), |summary| results.figures[figure].0.figure.text(summary.median))
+    summary.map_or_else(
+        || "-".to_owned(),
+        |summary| results.figures[figure].0.figure.text_in_binary(summary.median),
+    )
 }
 
 /// Both ends of the interval; empty where there is none.
 fn interval(results: &Results, row: &Row, figure: usize) -> String {
     let ends = results.summary(row, figure).and_then(|summary| summary.interval);
-    ends.map_or_else(String::new, |ends| results.figures[figure].0.figure.range_text(ends.low, ends.high))
+    ends.map_or_else(String::new, |ends| {
+        results.figures[figure].0.figure.range_in_binary(ends.low, ends.high)
+    })
 }
 
 fn bars(results: &Results, figure: usize, ink: Ink) -> String {

@@ -90,6 +90,22 @@ fn a_limit_decides_the_exit_status() {
     }
     let (found, output) = code(all, &["read.iops < -20%"]);
     assert!(found == 2 && output.contains("FAILED read.iops < -20%: job, read: -"), "{output}");
+    // Bandwidths are in MB/s, as in the other commands, and beside a bound in its own unit. The rate is 500 times 4 KiB.
+    for (unit, bytes) in [("MB/s", 1e6), ("MiB/s", 1_048_576.0), ("KiB/s", 1024.0)] {
+        let (found, output) =
+            code("before/0.json after/0.json --strict", &[&format!("read.bw < 90000{unit}")]);
+        assert_eq!(found, 2, "{output}");
+        let told = |mark: &str, unit: &str| -> f64 {
+            let rest = output.split_once(mark).unwrap_or_else(|| panic!("{output}")).1;
+            let word = rest.split_whitespace().next().expect("a figure");
+            assert!(rest.trim_start().starts_with(&format!("{word} {unit}")), "{output}");
+            word.parse().expect("a number")
+        };
+        let before = told("\n  bandwidth ", "MB/s") * 1e6;
+        assert!((6e6..1e7).contains(&before), "{output}");
+        let after = told("job, read: ", unit) * bytes;
+        assert!((1.5e6..2.6e6).contains(&after), "{output}");
+    }
     // The largest latency of a single run has no interval, so a change of it is not held to be one.
     let (found, output) = code("before/0.json after/0.json", &["read.max > -100%"]);
     assert_eq!(found, 0, "{output}");
