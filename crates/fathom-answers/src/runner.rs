@@ -3,6 +3,7 @@
 use fathom_spec::RunSpec;
 use fathom_stats::live::LiveTick;
 use fathom_stats::report::RunReport;
+use fathom_sys::signal::{OF_USERS, SignalQueue};
 use fathom_tools::Failure;
 use std::time::Duration;
 
@@ -12,8 +13,15 @@ pub trait Runner {
     /// wrong with them is the failure's message.
     fn parse(&self, words: &[String], job_file: &str) -> Result<RunSpec, Failure>;
 
-    /// Runs jobs to their end. The report has the course of the run and the machine it ran on.
+    /// Runs jobs to their end. The report has the course of the run and the machine it ran on. Signals end it while it goes on;
+    /// who has something to keep or to say after it holds [`signals`] around it.
     fn run(&mut self, spec: &RunSpec, watch: &mut dyn Watch) -> Result<Ended, Failure>;
+}
+
+/// Takes the signals that come while no run does.
+pub(crate) fn signals() -> Result<SignalQueue, Failure> {
+    SignalQueue::new(&OF_USERS)
+        .map_err(|errno| Failure::new(format!("signals cannot be waited for: {errno}")))
 }
 
 /// What a command hears of a run while it goes on.

@@ -4,22 +4,36 @@ use crate::errno::{Errno, check};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
-/// Delivers signals through a descriptor instead of handlers.
+/// What users send to a run: Ctrl-C, a request to end, and the wish for a report.
+pub const OF_USERS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGUSR1];
+
+/// Delivers signals through a descriptor instead of handlers, for as long as it lives. Dropped, it leaves the signals as it
+/// found them: what nobody took has its usual effect then, or waits for a queue around this one that has the signal as well.
+/// Queues are dropped on the thread that made them, the last one first.
 pub struct SignalQueue {
     fd: OwnedFd,
+    /// What was blocked before.
+    before: libc::sigset_t,
 }
 
 impl SignalQueue {
     /// Blocks these signals for the calling thread (and all it makes later) and queues them here.
     pub fn new(signals: &[i32]) -> Result<SignalQueue, Errno> {
         let set = signal_set(signals);
-        // SAFETY: the set is valid; the old mask is not asked for.
-        check(i64::from(unsafe { libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut()) }))?;
+        let mut before = signal_set(&[]);
         // SAFETY: the set is valid for the whole call.
         let fd = unsafe { libc::signalfd(-1, &set, libc::SFD_NONBLOCK | libc::SFD_CLOEXEC) };
         check(i64::from(fd))?;
         // SAFETY: a fresh descriptor that nobody else owns.
-        Ok(SignalQueue { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        // SAFETY: both sets are valid; the old mask is written to the second.
+        check(i64::from(unsafe { libc::sigprocmask(libc::SIG_BLOCK, &set, &mut before) }))?;
+        Ok(SignalQueue { fd, before })
+    }
+
+    /// The next signal that asks to end, if one has arrived; others before it are passed over.
+    pub fn asked_to_end(&self) -> Option<i32> {
+        std::iter::from_fn(|| self.next()).find(|signal| matches!(*signal, libc::SIGINT | libc::SIGTERM))
     }
 
     /// The next signal that has arrived, if any.
@@ -38,6 +52,13 @@ impl SignalQueue {
     /// For [`wait_readable`].
     pub fn descriptor(&self) -> RawFd {
         self.fd.as_raw_fd()
+    }
+}
+
+impl Drop for SignalQueue {
+    fn drop(&mut self) {
+        // SAFETY: the set is the mask that the kernel gave; the old mask is not asked for.
+        unsafe { libc::sigprocmask(libc::SIG_SETMASK, &self.before, std::ptr::null_mut()) };
     }
 }
 
@@ -109,4 +130,39 @@ pub fn pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
     // SAFETY: plain flag change on our own descriptor.
     check(i64::from(unsafe { libc::fcntl(read.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) }))?;
     Ok((read, write))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The signals that the calling thread has blocked, as the kernel tells.
+    fn blocked() -> u64 {
+        let text = std::fs::read_to_string("/proc/thread-self/status").expect("the thread is there");
+        let mask = text.lines().find_map(|line| line.strip_prefix("SigBlk:")).expect("it is told");
+        u64::from_str_radix(mask.trim(), 16).expect("a number")
+    }
+
+    #[test]
+    fn a_queue_leaves_signals_as_it_found_them() {
+        let bit = |signal: i32| 1 << (signal - 1);
+        let before = blocked();
+        assert_eq!(before & (bit(libc::SIGINT) | bit(libc::SIGTERM)), 0);
+        let outer = SignalQueue::new(&OF_USERS).expect("signals can be queued");
+        {
+            let inner = SignalQueue::new(&[libc::SIGINT, libc::SIGCHLD]).expect("signals can be queued");
+            assert_ne!(blocked() & bit(libc::SIGCHLD), 0);
+            assert_eq!(inner.next(), None);
+            // SAFETY: no memory is passed.
+            unsafe { libc::raise(libc::SIGUSR1) };
+            // SAFETY: no memory is passed.
+            unsafe { libc::raise(libc::SIGINT) };
+        }
+        assert_eq!(blocked() & bit(libc::SIGCHLD), 0);
+        // The inner queue had no time for it, so it is the outer one's.
+        assert_eq!(outer.asked_to_end(), Some(libc::SIGINT));
+        assert_eq!(outer.asked_to_end(), None);
+        drop(outer);
+        assert_eq!(blocked(), before);
+    }
 }

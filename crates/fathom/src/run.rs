@@ -16,6 +16,7 @@ use fathom_spec::{Eta, IdleProfile, JobSpec, OutputFormats, RunSpec};
 use fathom_stats::live::{LiveDetails, LiveTick};
 use fathom_stats::report::RunReport;
 use fathom_sys::clock::Calibration;
+use fathom_sys::signal::{self, SignalQueue};
 use std::io::IsTerminal;
 use std::os::fd::RawFd;
 use std::process::ExitCode;
@@ -98,6 +99,14 @@ fn supervise(spec: &RunSpec, plan: &Plan, calibration: Calibration, mut output: 
         version: COMPATIBLE_VERSION,
     };
     let terse_version = spec.program.terse_version;
+    // A run takes signals until it is over. The report is still to be printed then, and is worth waiting for.
+    let signals = match SignalQueue::new(&signal::OF_USERS) {
+        Ok(signals) => signals,
+        Err(errno) => {
+            output.error_line(&format!("fathom: {}", why_not_started(&errno.into())));
+            return ExitCode::from(exit::SETUP_FAILED);
+        }
+    };
     let live = match live::take_over(program) {
         Ok(live) => live,
         Err(text) => {
@@ -114,7 +123,7 @@ fn supervise(spec: &RunSpec, plan: &Plan, calibration: Calibration, mut output: 
             observer.print(&outcome.report);
             match observer.output.tell_lost() || outcome.lost_logs {
                 true => ExitCode::from(exit::SETUP_FAILED),
-                false => exit::code(&outcome),
+                false => exit::code(&outcome, &signals),
             }
         }
         Err(error) => {

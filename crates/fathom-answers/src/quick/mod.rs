@@ -124,6 +124,8 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     setting.direct = file_system::allows_direct(&file);
     let expected = FILL_LIMIT / 4 + setting.time * grid::TESTS.len() as u32;
     let mut progress = Progress::new(streams.err, std::io::stderr().is_terminal(), expected);
+    // The figures of a minute are worth printing, whatever comes after it.
+    let signals = crate::runner::signals()?;
     let measured = measure(&mut setting, &file, runner, &mut progress);
     progress.end();
     let messages = std::mem::take(&mut progress.messages);
@@ -150,7 +152,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     };
     streams.out.write_all(shown.as_bytes())?;
     saved?;
-    Ok(match ended.signal {
+    Ok(match ended.signal.or_else(|| signals.asked_to_end()) {
         Some(_) => ENDED_BY_SIGNAL,
         None => ended.failed_jobs.min(126) as u8,
     })

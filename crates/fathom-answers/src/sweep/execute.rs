@@ -5,7 +5,7 @@ use super::plan::Plan;
 use super::record::Recorder;
 use crate::measures::Figure;
 use crate::measures::workload::workloads;
-use crate::{Runner, Watch};
+use crate::{Runner, Watch, runner};
 use fathom_results::RunResult;
 use fathom_spec::RunSpec;
 use fathom_sys::signal::{SignalQueue, wait_readable};
@@ -13,9 +13,6 @@ use fathom_tools::{Failure, Streams};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::time::{Duration, Instant};
-
-/// SIGINT and SIGTERM, whose numbers are the same on every Linux.
-const SIGNALS: [i32; 2] = [2, 15];
 
 /// Keeps what workers say.
 #[derive(Default)]
@@ -40,13 +37,24 @@ pub(super) fn execute(
     let plan = recorder.recorded().plan.clone();
     let precondition = grid::precondition_of(&plan, runner)?;
     let total = recorder.recorded().wanted();
-    let sweep =
-        Sweep { recorder, err: streams.err, runner, plan: &plan, precondition, total, said: BTreeSet::new() };
+    let signals = runner::signals()?;
+    let sweep = Sweep {
+        signals,
+        recorder,
+        err: streams.err,
+        runner,
+        plan: &plan,
+        precondition,
+        total,
+        said: BTreeSet::new(),
+    };
     sweep.run()
 }
 
 /// A sweep under way.
 struct Sweep<'a> {
+    /// Those that come between two runs.
+    signals: SignalQueue,
     recorder: &'a mut Recorder,
     err: &'a mut dyn Write,
     runner: &'a mut dyn Runner,
@@ -81,7 +89,7 @@ impl Sweep<'_> {
         let started = Instant::now();
         for (made, &(cell, round)) in to_do.iter().enumerate() {
             let pause = if made == 0 { Duration::ZERO } else { Duration::from_millis(self.plan.pause_ms) };
-            let signal = match signal_within(pause)? {
+            let signal = match signal_within(&self.signals, pause) {
                 Some(signal) => Some(signal),
                 None => match self.precede(made == 0)? {
                     Some(signal) => Some(signal),
@@ -172,18 +180,15 @@ impl Sweep<'_> {
 }
 
 /// Waits; a signal that came before or comes meanwhile ends it.
-fn signal_within(time: Duration) -> Result<Option<i32>, Failure> {
-    // The supervisor of a run blocks these signals and leaves them so.
-    let queue = SignalQueue::new(&SIGNALS)
-        .map_err(|errno| Failure::new(format!("signals cannot be waited for: {errno}")))?;
+fn signal_within(queue: &SignalQueue, time: Duration) -> Option<i32> {
     let end = Instant::now() + time;
     loop {
-        if let Some(signal) = queue.next() {
-            return Ok(Some(signal));
+        if let Some(signal) = queue.asked_to_end() {
+            return Some(signal);
         }
         let rest = end.saturating_duration_since(Instant::now());
         if rest.is_zero() {
-            return Ok(None);
+            return None;
         }
         wait_readable(&[queue.descriptor()], rest);
     }

@@ -2,7 +2,9 @@
 
 use crate::support::program::{self, Finished, Launch};
 use crate::support::{MIB, file_of, json, processes, scratch};
+use std::io::Read;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// Starts a long job, sends the signal after a thousand I/Os, and checks what every ending by a signal has.
@@ -96,6 +98,33 @@ fn the_layout() {
         // What was there stays, and nothing that looks like a file of the full size.
         let size = std::fs::metadata(directory.path().join(name)).map_or(0, |found| found.len());
         assert_eq!(size, if name == "data" { MIB } else { 0 });
+    }
+}
+
+#[test]
+fn when_the_jobs_are_over() {
+    fathom_only!();
+    let directory = scratch();
+    let words = "--output-format=json+ --name=job --ioengine=null --rw=randrw --bs=4k --size=1M --numjobs=40";
+    for signal in ["INT", "TERM", "USR1"] {
+        let mut child = Command::new(program::path())
+            .current_dir(directory.path())
+            .args(words.split_whitespace())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let mut report = child.stdout.take().expect("piped");
+        let mut text = vec![0; 1];
+        report.read_exact(&mut text).expect("the report begins");
+        // It is longer than a pipe holds, so the program waits for its reader.
+        processes::signal(child.id(), signal);
+        report.read_to_end(&mut text).expect("it can be read");
+        assert!(text.len() > 1 << 17, "{} bytes", text.len());
+        let status = child.wait().expect("it ends");
+        assert_eq!(status.code(), Some(if signal == "USR1" { 0 } else { 128 }), "{signal}: {status}");
+        let document = json::document(&String::from_utf8_lossy(&text));
+        assert_eq!(document["jobs"].as_array().map(Vec::len), Some(40), "{signal}");
     }
 }
 
