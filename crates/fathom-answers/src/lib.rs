@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 mod bars;
+mod columns;
 mod compare;
 mod evidence;
 mod explain;

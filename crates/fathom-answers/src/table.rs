@@ -1,6 +1,10 @@
 //! Tables: for the terminal, in Markdown, and as CSV.
 
+use crate::columns;
 use std::fmt::Write as _;
+
+/// Columns of a terminal that every name keeps.
+const LEAST_NAME: usize = 12;
 
 /// Text as it stands in a page, in an element or an attribute.
 pub(crate) fn escape(text: &str) -> String {
@@ -42,6 +46,8 @@ pub(crate) const FORMATS: [(&str, Format); 4] =
 pub(crate) enum Align {
     Left,
     Right,
+    /// On the left, and cut where a terminal is too narrow for the whole table.
+    Name,
 }
 
 /// Headings and rows of text.
@@ -73,15 +79,37 @@ impl Table {
 
     fn widths(&self) -> Vec<usize> {
         let width = |column: usize| {
-            let heading = self.columns[column].0.chars().count();
-            self.rows.iter().map(|row| self.cell(row, column).chars().count()).fold(heading, usize::max)
+            let heading = columns::width(&self.columns[column].0);
+            self.rows.iter().map(|row| columns::width(self.cell(row, column))).fold(heading, usize::max)
         };
         (0..self.columns.len()).map(width).collect()
     }
 
-    /// Columns under each other, two blanks apart; `indent` blanks before each line.
-    pub(crate) fn text(&self, indent: usize) -> String {
-        let widths = self.widths();
+    /// The same where `limit` columns have room for the table: the widest names give way, as far as they may.
+    fn widths_within(&self, limit: usize) -> Vec<usize> {
+        const GAP: usize = 2;
+        let mut widths = self.widths();
+        let mut excess =
+            (widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)).saturating_sub(limit);
+        while excess > 0 {
+            let names = (0..widths.len()).filter(|&column| self.align(column) == Align::Name);
+            let Some(widest) = names.max_by_key(|&column| widths[column]) else { break };
+            if widths[widest] <= LEAST_NAME {
+                break;
+            }
+            widths[widest] -= 1;
+            excess -= 1;
+        }
+        widths
+    }
+
+    /// Columns under each other, two blanks apart; `indent` blanks before each line. Names are cut if lines would be longer
+    /// than `limit` otherwise.
+    pub(crate) fn text(&self, indent: usize, limit: Option<usize>) -> String {
+        let widths = match limit {
+            Some(limit) => self.widths_within(limit.saturating_sub(indent)),
+            None => self.widths(),
+        };
         let mut text = String::new();
         let headings: Vec<String> = self.columns.iter().map(|(heading, _)| heading.clone()).collect();
         for row in std::iter::once(&headings).chain(&self.rows) {
@@ -89,10 +117,12 @@ impl Table {
             for (column, &width) in widths.iter().enumerate() {
                 let gap = if column == 0 { "" } else { "  " };
                 let cell = self.cell(row, column);
-                let _ = match self.align(column) {
-                    Align::Left => write!(line, "{gap}{cell:<width$}"),
-                    Align::Right => write!(line, "{gap}{cell:>width$}"),
-                };
+                line.push_str(gap);
+                line.push_str(&match self.align(column) {
+                    Align::Left => columns::left(cell, width),
+                    Align::Right => columns::right(cell, width),
+                    Align::Name => columns::left(&columns::cut(cell, width), width),
+                });
             }
             text.push_str(line.trim_end());
             text.push('\n');
@@ -120,12 +150,12 @@ impl Table {
             text.push('\n');
         };
         let pad = |cell: &str, column: usize| match self.align(column) {
-            Align::Left => format!("{cell:<width$}", width = widths[column]),
-            Align::Right => format!("{cell:>width$}", width = widths[column]),
+            Align::Left | Align::Name => columns::left(cell, widths[column]),
+            Align::Right => columns::right(cell, widths[column]),
         };
         line(&mut self.columns.iter().enumerate().map(|(column, (heading, _))| pad(heading, column)));
         line(&mut widths.iter().enumerate().map(|(column, &width)| match self.align(column) {
-            Align::Left => "-".repeat(width),
+            Align::Left | Align::Name => "-".repeat(width),
             Align::Right => format!("{}:", "-".repeat(width - 1)),
         }));
         for row in &self.rows {
@@ -137,7 +167,7 @@ impl Table {
     /// A table of a page, with its headings marked as such for screen readers.
     pub(crate) fn html(&self) -> String {
         let class = |column: usize| match self.align(column) {
-            Align::Left => "",
+            Align::Left | Align::Name => "",
             Align::Right => " class=\"right\"",
         };
         let mut text = String::from("<div class=\"scroll\"><table><thead><tr>");
@@ -190,7 +220,28 @@ mod tests {
 
     #[test]
     fn in_columns() {
-        assert_eq!(table().text(1), " name    IOPS\n µ a|b      7\n x, \"y\"\n");
+        assert_eq!(table().text(1, None), " name    IOPS\n µ a|b      7\n x, \"y\"\n");
+    }
+
+    #[test]
+    fn wide_letters_take_two_columns() {
+        let mut table = Table::new(&[("名前", Align::Left), ("IOPS", Align::Right)]);
+        table.row(vec!["読み込み".into(), "7".into()]);
+        table.row(vec!["e\u{301}".into(), "12".into()]);
+        assert_eq!(table.text(0, None), "名前      IOPS\n読み込み     7\ne\u{301}           12\n");
+        assert_eq!(table.markdown().lines().last(), Some("| e\u{301}        |   12 |"));
+    }
+
+    #[test]
+    fn only_names_are_cut() {
+        let mut table = Table::new(&[("job", Align::Name), ("file", Align::Name), ("verdict", Align::Left)]);
+        table.row(vec!["j".repeat(40), "x".into(), "not distinguishable".into()]);
+        let text = table.text(2, Some(50));
+        assert!(text.lines().all(|line| columns::width(line) <= 50), "{text}");
+        assert!(text.contains("jjj…jjj") && text.contains("  not distinguishable"), "{text}");
+        // Names keep so much that they can be told apart, even if lines are too long then.
+        assert!(table.text(2, Some(10)).contains("jjjjjj…jjjjj  x "), "{}", table.text(2, Some(10)));
+        assert!(table.text(2, None).contains(&"j".repeat(40)) && table.markdown().contains(&"j".repeat(40)));
     }
 
     #[test]

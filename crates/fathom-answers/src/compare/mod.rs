@@ -8,6 +8,7 @@ mod output;
 mod warnings;
 
 use crate::bars::Ink;
+use crate::columns;
 use crate::measures::figure::COMPARED;
 use crate::table::{FORMATS, Format};
 use crate::{Command, Runner};
@@ -76,6 +77,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _runner: &mut dyn Runner) 
         matched,
         outcomes,
         ink: options.has_chart.then(Ink::of_environment),
+        limit: columns::of_terminal(),
     };
     let text = match options.format {
         Format::Text => report.text(),

@@ -5,6 +5,7 @@ use super::input::Side;
 use super::limits::Outcome;
 use super::matching::{Matched, Pair};
 use crate::bars::Ink;
+use crate::columns;
 use crate::measures::Comparison;
 use crate::measures::comparison::Summary;
 use crate::table::{Align, Table};
@@ -21,6 +22,8 @@ pub(super) struct Report {
     pub(super) outcomes: Vec<Outcome>,
     /// What distributions are drawn with; `None` to leave them out.
     pub(super) ink: Option<Ink>,
+    /// Columns of the reader's terminal, if there is one.
+    pub(super) limit: Option<usize>,
 }
 
 /// The difference in percent with its interval: `+6.9 % (+4.1, +9.8)`.
@@ -61,7 +64,11 @@ impl Report {
             for comparison in &pair.comparisons {
                 table.row(row(comparison));
             }
-            text.push_str(&format!("\n{}\n{}", pair.title(), table.text(2)));
+            text.push_str(&format!(
+                "\n{}\n{}",
+                columns::cut_to(&pair.title(), self.limit),
+                table.text(2, self.limit)
+            ));
             if let (Some(ink), Some(histograms)) = (self.ink, &pair.histograms) {
                 text.push('\n');
                 text.push_str(&chart::overlay(histograms, ink));
@@ -270,11 +277,10 @@ fn figure_json(pair: &Pair, comparison: &Comparison) -> Json {
 
 /// Lines of at most 80 places; those after the first are indented.
 fn wrapped(text: &str, indent: usize) -> String {
-    const WIDTH: usize = 80;
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
-        let used = lines.last().map_or(0, |line| line.chars().count());
-        if used > 0 && used + 1 + word.chars().count() > WIDTH {
+        let used = lines.last().map_or(0, |line| columns::width(line));
+        if used > 0 && used + 1 + columns::width(word) > columns::USUAL {
             lines.push(" ".repeat(indent) + word);
         } else if let Some(line) = lines.last_mut() {
             if !line.is_empty() {

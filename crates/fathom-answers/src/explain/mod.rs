@@ -8,6 +8,7 @@ mod verdict;
 mod word;
 
 use crate::Command;
+use crate::columns;
 use crate::evidence::Evidence;
 use crate::runner::Runner;
 use fathom_tools::{Failure, Streams};
@@ -100,7 +101,7 @@ fn wrapped(text: &str, width: usize) -> String {
         let indent = line.len() - line.trim_start_matches([' ', '*']).len();
         let mut length = 0;
         for word in line.trim_start().split_inclusive(' ') {
-            let word_length = word.trim_end().chars().count();
+            let word_length = columns::width(word.trim_end());
             if length == 0 {
                 let lead = &line[..line.len() - line.trim_start().len()];
                 result.push_str(lead);
@@ -112,7 +113,7 @@ fn wrapped(text: &str, width: usize) -> String {
                 length = indent;
             }
             result.push_str(word);
-            length += word.chars().count();
+            length += columns::width(word);
         }
         result.truncate(result.trim_end_matches(' ').len());
         result.push('\n');

@@ -142,7 +142,7 @@ impl<'a> Report<'a> {
 
     /// For people.
     pub(super) fn text(&self) -> String {
-        let mut text = self.heading().join("\n") + "\n\n" + &self.table(true).text(0);
+        let mut text = self.heading().join("\n") + "\n\n" + &self.table(true).text(0, None);
         let notes = self.notes();
         if !notes.is_empty() {
             text.push_str("\nTo bear in mind:\n");

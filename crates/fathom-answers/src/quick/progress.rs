@@ -1,6 +1,7 @@
 //! The progress of `quick` on a terminal: one line that is drawn over itself.
 
 use super::grid::TESTS;
+use crate::columns;
 use crate::figures;
 use crate::runner::Watch;
 use fathom_stats::live::{LiveTick, RunState};
@@ -51,7 +52,7 @@ impl<'a> Progress<'a> {
         }
         let share = (self.started.elapsed().as_secs_f64() / self.expected.as_secs_f64().max(0.1)).min(0.99);
         let line = line(share, step, rate);
-        let length = line.chars().count();
+        let length = columns::width(&line);
         let rest = self.drawn.saturating_sub(length);
         let _ = write!(self.out, "\r{line}{}", " ".repeat(rest)).and_then(|()| self.out.flush());
         self.drawn = length;

@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn charts_in_letters() {
         let run = run(&[(1000, 10), (1000, 20), (70_000, 2), (70_000, 20)]);
-        let text = of(&shapes::subjects(&run)[0], Screen { width: 40, ink: Ink::Letters });
+        let text = of(&shapes::subjects(&run)[0], Screen { width: 40, limit: None, ink: Ink::Letters });
         assert!(text.replace('µ', "u").is_ascii(), "{text}");
         // Two moments in the second half, the later one with ten times the I/Os.
         let heat: Vec<&str> = text.split("latency over time").nth(1).expect("a heat map").lines().collect();
@@ -246,7 +246,7 @@ mod tests {
         ) {
             let run = run(&points);
             for ink in [Ink::Blocks, Ink::Letters] {
-                let text = of(&shapes::subjects(&run)[0], Screen { width, ink });
+                let text = of(&shapes::subjects(&run)[0], Screen { width, limit: None, ink });
                 // Headings are as long as they are.
                 let drawn = text.lines().filter(|line| line.starts_with(' '));
                 for line in drawn {

@@ -4,6 +4,7 @@ mod charts;
 
 use crate::Command;
 use crate::bars::Ink;
+use crate::columns;
 use crate::evidence::Evidence;
 use crate::figures;
 use crate::runner::Runner;
@@ -15,11 +16,9 @@ use lexopt::Arg::{Long, Value};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Columns where nothing says how many there are, and the bounds of what is used.
-const DEFAULT_WIDTH: usize = 80;
+/// The bounds of the columns that are used.
 const LEAST_WIDTH: usize = 40;
 const MOST_WIDTH: usize = 160;
-const STANDARD_OUTPUT: i32 = 1;
 
 pub(crate) const COMMAND: Command = Command {
     name: "show",
@@ -40,18 +39,23 @@ distribution, rates and latencies over time, depth reached. JSON+ has the histog
 };
 
 fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Result<u8, Failure> {
-    let (mut files, mut jobs, mut width, mut only_summary) = (Vec::new(), Vec::new(), columns(), false);
+    let (mut files, mut jobs, mut width, mut only_summary) = (Vec::new(), Vec::new(), None, false);
     let mut parser = lexopt::Parser::from_args(words);
     while let Some(argument) = parser.next()? {
         match argument {
-            Long("width") => width = arguments::number(&mut parser, "--width", LEAST_WIDTH as u64)? as usize,
+            Long("width") => {
+                width = Some(arguments::number(&mut parser, "--width", LEAST_WIDTH as u64)? as usize);
+            }
             Long("job") => jobs.push(arguments::text(&mut parser, "--job")?),
             Long("summary") => only_summary = true,
             Value(file) => files.push(PathBuf::from(file)),
             other => return Err(other.unexpected().into()),
         }
     }
-    let screen = Screen { width: width.clamp(LEAST_WIDTH, MOST_WIDTH), ink: Ink::of_environment() };
+    // Charts have a width even in a pipe; there, only a width that was asked for is a reason to cut names.
+    let limit = width.or_else(columns::of_terminal);
+    let width = limit.or_else(columns::told).unwrap_or(columns::USUAL);
+    let screen = Screen { width: width.clamp(LEAST_WIDTH, MOST_WIDTH), limit, ink: Ink::of_environment() };
     for file in arguments::some_files(files)? {
         let result = fathom_results::read(&file).map_err(|error| Failure::new(error.to_string()))?;
         check_names(&result, &jobs)?;
@@ -64,14 +68,9 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
 #[derive(Clone, Copy, Debug)]
 struct Screen {
     width: usize,
+    /// Columns that names are cut to; `None` to leave them whole.
+    limit: Option<usize>,
     ink: Ink,
-}
-
-/// Columns of the terminal, as the shell tells or the terminal itself.
-fn columns() -> usize {
-    let told = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
-    let asked = || fathom_sys::terminal::size(STANDARD_OUTPUT).map(|(columns, _)| usize::from(columns));
-    told.or_else(asked).filter(|&columns| columns > 0).unwrap_or(DEFAULT_WIDTH)
 }
 
 fn check_names(result: &RunResult, jobs: &[String]) -> Result<(), Failure> {
@@ -105,7 +104,10 @@ fn text_of(result: &RunResult, jobs: &[String], only_summary: bool, screen: Scre
     for (_, subject) in shown {
         let charts = charts::of(subject, screen);
         if !charts.is_empty() {
-            text.push_str(&format!("\n== {} ==\n{charts}", subject.name));
+            text.push_str(&format!(
+                "\n== {} ==\n{charts}",
+                columns::cut_to(&subject.name, screen.limit.map(|limit| limit.saturating_sub(6)))
+            ));
         }
     }
     text + "\n"
@@ -131,8 +133,8 @@ fn heading(result: &RunResult) -> String {
 /// A line per job and direction, of subjects with their places in the list of all; columns that do not fit are left out from the right.
 fn summary(result: &RunResult, shown: &[(usize, &Subject)], screen: Screen) -> String {
     let right = Align::Right;
-    let columns = [
-        ("job", Align::Left),
+    let headings = [
+        ("job", Align::Name),
         ("", Align::Left),
         ("MB/s", right),
         ("IOPS", right),
@@ -170,12 +172,16 @@ fn summary(result: &RunResult, shown: &[(usize, &Subject)], screen: Screen) -> S
         }
     }
     let with_columns = |count: usize| {
-        let mut table = Table::new(&columns[..count]);
+        let mut table = Table::new(&headings[..count]);
         rows.iter().for_each(|row| table.row(row[..count].to_vec()));
-        table.text(0)
+        table
     };
-    let fits = |text: &String| text.lines().all(|line| line.chars().count() <= screen.width);
-    (4..=columns.len()).rev().map(with_columns).find(fits).unwrap_or_else(|| with_columns(4))
+    // Names are no reason to leave figures out, whether they are cut in the end or not.
+    let fits = |table: &Table| {
+        table.text(0, Some(screen.width)).lines().all(|line| columns::width(line) <= screen.width)
+    };
+    let fitting = (4..=headings.len()).rev().map(with_columns).find(fits);
+    fitting.unwrap_or_else(|| with_columns(4)).text(0, screen.limit)
 }
 
 #[cfg(test)]
@@ -192,7 +198,7 @@ mod tests {
         };
         let text = format!(r#"{{"fio version":"fio-3.42","jobs":[{},{}]}}"#, job(2000), job(5000));
         let result = fathom_results::parse(&text, "text").expect("reads");
-        let text = text_of(&result, &[], true, Screen { width: 160, ink: Ink::Letters });
+        let text = text_of(&result, &[], true, Screen { width: 160, limit: None, ink: Ink::Letters });
         let depths: Vec<&str> = text.lines().filter(|line| line.starts_with("a ")).collect();
         assert!(depths[0].ends_with("2.00 of 8") && depths[1].ends_with("5.00 of 8"), "{text}");
     }

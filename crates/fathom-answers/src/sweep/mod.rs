@@ -11,6 +11,7 @@ mod rows;
 mod words;
 
 use crate::bars::Ink;
+use crate::columns;
 use crate::table::Format;
 use crate::{Command, Runner};
 use fathom_tools::{Failure, Streams};
@@ -94,7 +95,7 @@ fn print(options: &Options, recorded: &Recorded, streams: &mut Streams<'_>) -> R
     let given: &[Label] = if options.labels.is_empty() { &plan.labels } else { &options.labels };
     let table = rows::Results::new(recorded, &options.figures, given)?;
     let text = match options.format {
-        Format::Text => output::text(&table, Ink::of_environment()),
+        Format::Text => output::text(&table, Ink::of_environment(), columns::of_terminal()),
         Format::Markdown => output::markdown(&table, !options.has_no_intervals),
         Format::Csv => output::csv(&table),
         Format::Json => output::json(&table),

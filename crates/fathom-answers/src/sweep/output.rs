@@ -2,22 +2,26 @@
 
 use super::rows::{Best, Results, Row};
 use crate::bars::Ink;
+use crate::columns;
 use crate::figures;
 use crate::table::{Align, Table};
 use serde_json::{Map, Value as Json, json};
 
-/// Columns of a terminal.
-const WIDTH: usize = 80;
 /// The shortest and the longest that bars get.
 const BAR: std::ops::RangeInclusive<usize> = 10..=40;
+/// Blanks before a bar.
+const GAP: usize = 2;
 
-/// A table of medians, then for each figure its intervals and bars.
-pub(super) fn text(results: &Results, ink: Ink) -> String {
-    let mut text = medians(results).text(0);
+/// Columns of names in sentences on a terminal.
+const NAME: usize = 20;
+
+/// A table of medians, then for each figure its intervals and bars; within so many columns, if that can be.
+pub(super) fn text(results: &Results, ink: Ink, limit: Option<usize>) -> String {
+    let mut text = medians(results).text(0, limit);
     for figure in 0..results.figures.len() {
         text.push_str(&format!("\n{}\n", results.figures[figure].1));
-        text.push_str(&bars(results, figure, ink));
-        text.push_str(&best_line(results, figure));
+        text.push_str(&bars(results, figure, ink, limit));
+        text.push_str(&best_line(results, figure, limit));
     }
     text.push('\n');
     text.push_str(&remarks(results));
@@ -26,13 +30,13 @@ pub(super) fn text(results: &Results, ink: Ink) -> String {
 
 fn medians(results: &Results) -> Table {
     let is_uneven = results.rows.iter().any(|row| row.runs != results.repeats as usize);
-    let mut columns: Vec<(&str, Align)> =
-        results.options.iter().map(|name| (name.as_str(), Align::Left)).collect();
-    columns.extend(results.figures.iter().map(|(_, heading)| (heading.as_str(), Align::Right)));
+    let mut headings: Vec<(&str, Align)> =
+        results.options.iter().map(|name| (name.as_str(), Align::Name)).collect();
+    headings.extend(results.figures.iter().map(|(_, heading)| (heading.as_str(), Align::Right)));
     if is_uneven {
-        columns.push(("runs", Align::Right));
+        headings.push(("runs", Align::Right));
     }
-    let mut table = Table::new(&columns);
+    let mut table = Table::new(&headings);
     for row in &results.rows {
         let mut cells = row.names.clone();
         cells.extend((0..results.figures.len()).map(|figure| median(results, row, figure)));
@@ -60,19 +64,20 @@ fn interval(results: &Results, row: &Row, figure: usize) -> String {
     })
 }
 
-fn bars(results: &Results, figure: usize, ink: Ink) -> String {
-    let mut columns: Vec<(&str, Align)> =
-        results.options.iter().map(|name| (name.as_str(), Align::Left)).collect();
-    columns.extend([("median", Align::Right), ("95 % interval", Align::Left)]);
-    let mut table = Table::new(&columns);
+fn bars(results: &Results, figure: usize, ink: Ink, limit: Option<usize>) -> String {
+    let mut headings: Vec<(&str, Align)> =
+        results.options.iter().map(|name| (name.as_str(), Align::Name)).collect();
+    headings.extend([("median", Align::Right), ("95 % interval", Align::Left)]);
+    let mut table = Table::new(&headings);
     for row in &results.rows {
         let mut cells = row.names.clone();
         cells.extend([median(results, row, figure), interval(results, row, figure)]);
         table.row(cells);
     }
-    let text = table.text(2);
-    let used = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
-    let width = WIDTH.saturating_sub(used + 2).clamp(*BAR.start(), *BAR.end());
+    // The shortest bar has to fit, too.
+    let text = table.text(2, limit.map(|limit| limit.saturating_sub(BAR.start() + GAP)));
+    let used = text.lines().map(columns::width).max().unwrap_or(0);
+    let width = limit.unwrap_or(columns::USUAL).saturating_sub(used + GAP).clamp(*BAR.start(), *BAR.end());
     let values =
         results.rows.iter().map(|row| results.summary(row, figure).map_or(0.0, |summary| summary.median));
     let values: Vec<f64> = values.collect();
@@ -81,17 +86,14 @@ fn bars(results: &Results, figure: usize, ink: Ink) -> String {
     let mut drawn = lines.next().unwrap_or_default().to_owned() + "\n";
     for (line, value) in lines.zip(values) {
         let bar = if largest > 0.0 { ink.bar(value / largest, width) } else { String::new() };
-        drawn.push_str(format!("{line:<used$}  {bar}").trim_end());
+        drawn.push_str(format!("{}  {bar}", columns::left(line, used)).trim_end());
         drawn.push('\n');
     }
     drawn
 }
 
-fn name(results: &Results, row: usize) -> String {
-    results.rows[row].names.join(" ")
-}
-
-fn best_line(results: &Results, figure: usize) -> String {
+fn best_line(results: &Results, figure: usize, limit: Option<usize>) -> String {
+    let name = |row: usize| columns::cut_to(&results.rows[row].names.join(" "), limit.map(|_| NAME));
     let percent = |ratio: f64| {
         // Of latencies, less is better: the share by which the better one is below.
         let change =
@@ -108,13 +110,13 @@ fn best_line(results: &Results, figure: usize) -> String {
             let word = if results.figures[figure].0.figure.more_is_better() { "above" } else { "below" };
             format!(
                 "  best: {}, {} % ({low} to {high}) {word} {}\n",
-                name(results, row),
+                name(row),
                 percent(ratio.value),
-                name(results, second)
+                name(second)
             )
         }
         Best::Undecided { row, second } => {
-            format!("  {} and {} are not distinguishable\n", name(results, row), name(results, second))
+            format!("  {} and {} are not distinguishable\n", name(row), name(second))
         }
         Best::None => String::new(),
     }
@@ -149,10 +151,10 @@ fn remarks(results: &Results) -> String {
 
 /// One table; intervals behind the medians.
 pub(super) fn markdown(results: &Results, has_intervals: bool) -> String {
-    let mut columns: Vec<(&str, Align)> =
+    let mut headings: Vec<(&str, Align)> =
         results.options.iter().map(|name| (name.as_str(), Align::Left)).collect();
-    columns.extend(results.figures.iter().map(|(_, heading)| (heading.as_str(), Align::Right)));
-    let mut table = Table::new(&columns);
+    headings.extend(results.figures.iter().map(|(_, heading)| (heading.as_str(), Align::Right)));
+    let mut table = Table::new(&headings);
     for row in &results.rows {
         let mut cells = row.names.clone();
         cells.extend((0..results.figures.len()).map(|figure| {
@@ -176,9 +178,9 @@ pub(super) fn csv(results: &Results) -> String {
         let unit = figure.figure.unit().replace("1/s", "per_s").replace("bytes/s", "bytes_per_s");
         headings.extend(["median", "low", "high"].map(|part| format!("{plain}_{unit}_{part}")));
     }
-    let columns: Vec<(&str, Align)> =
+    let headings: Vec<(&str, Align)> =
         headings.iter().map(|heading| (heading.as_str(), Align::Left)).collect();
-    let mut table = Table::new(&columns);
+    let mut table = Table::new(&headings);
     for row in &results.rows {
         let mut cells = row.values.clone();
         cells.push(row.runs.to_string());

@@ -43,6 +43,7 @@ mod latency_target;
 mod ledgers;
 mod live;
 mod logs;
+mod long_names;
 mod manual;
 mod priorities;
 mod profiles;

@@ -1,0 +1,107 @@
+//! Text in the columns of a terminal: how many it takes, filled up to a width, and cut where names are too long.
+//!
+//! Names are cut only where people read on a terminal (or ask for a width): in a table or chart, so that the figures beside
+//! them stay on the screen. What goes into a pipe or a file is whole, and so is every sentence.
+
+use std::io::IsTerminal;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Columns where nothing says how many there are.
+pub(crate) const USUAL: usize = 80;
+/// Stands for what was cut out.
+const MARK: char = '…';
+const STANDARD_OUTPUT: i32 = 1;
+
+/// Columns that a text takes: two for a letter of Chinese or an emoji, none for an accent that stands on another letter.
+pub(crate) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// The text with blanks behind it.
+pub(crate) fn left(text: &str, columns: usize) -> String {
+    text.to_owned() + &" ".repeat(columns.saturating_sub(width(text)))
+}
+
+/// The text with blanks before it.
+pub(crate) fn right(text: &str, columns: usize) -> String {
+    " ".repeat(columns.saturating_sub(width(text))) + text
+}
+
+/// The text, with its middle cut out if it is wider than this: names often differ at either end.
+pub(crate) fn cut(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let room = columns.saturating_sub(1);
+    let mut head = end_of(text.chars(), room.div_ceil(2));
+    let tail: String = end_of(text.chars().rev(), room / 2).chars().rev().collect();
+    // An accent would stand on the mark.
+    let tail = tail.trim_start_matches(|letter: char| letter.width().unwrap_or(0) == 0);
+    // Some letters take more room together than one by one.
+    while width(&head) + 1 + width(tail) > columns && head.pop().is_some() {}
+    format!("{head}{MARK}{tail}")
+}
+
+/// The first of these letters that fit.
+fn end_of(letters: impl Iterator<Item = char>, columns: usize) -> String {
+    let mut used = 0;
+    let fits = |letter: &char| {
+        used += letter.width().unwrap_or(0);
+        used <= columns
+    };
+    letters.take_while(fits).collect()
+}
+
+/// The text as it is, or cut to what the reader's terminal has.
+pub(crate) fn cut_to(text: &str, limit: Option<usize>) -> String {
+    limit.map_or_else(|| text.to_owned(), |columns| cut(text, columns))
+}
+
+/// Columns of the terminal that standard output goes to, as the shell tells or the terminal itself; `None` if it goes elsewhere.
+pub(crate) fn of_terminal() -> Option<usize> {
+    std::io::stdout().is_terminal().then(|| told().or_else(asked).unwrap_or(USUAL))
+}
+
+/// Columns as the shell tells in `COLUMNS`.
+pub(crate) fn told() -> Option<usize> {
+    let told = std::env::var("COLUMNS").ok()?;
+    told.trim().parse().ok().filter(|&columns| columns > 0)
+}
+
+fn asked() -> Option<usize> {
+    fathom_sys::terminal::size(STANDARD_OUTPUT).map(|(columns, _)| usize::from(columns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn widths_are_those_of_a_terminal() {
+        for (text, columns) in [("read", 4), ("読む", 4), ("e\u{301}", 1), ("💾", 2), ("µs", 2), ("", 0)]
+        {
+            assert_eq!(width(text), columns, "{text}");
+        }
+        assert_eq!((left("読", 4), right("e\u{301}", 3)), ("読  ".into(), "  e\u{301}".into()));
+    }
+
+    #[test]
+    fn the_middle_is_cut_out() {
+        assert_eq!(cut("/mnt/fast/data.bin", 12), "/mnt/f…a.bin");
+        assert_eq!(cut("short", 5), "short");
+        assert_eq!(cut("読み書きの試験", 8), "読み…験");
+        assert_eq!(cut("ab\u{301}c", 2), "a…");
+        assert_eq!((cut("abc", 1), cut("abc", 0)), ("…".into(), "…".into()));
+        assert_eq!((cut_to("abcdef", None), cut_to("abcdef", Some(3))), ("abcdef".into(), "a…f".into()));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_cut_fits(text in "\\PC{0,40}", columns in 1usize..30) {
+            let found = cut(&text, columns);
+            prop_assert!(width(&found) <= columns, "{} > {columns}: {found}", width(&found));
+            prop_assert!(width(&text) > columns || found == text);
+        }
+    }
+}
