@@ -11,7 +11,9 @@ mod timeline;
 
 use crate::Format;
 use crate::ctime::ctime;
-use fathom_stats::report::{DiskReport, IdlenessReport, JobChoices, RunReport, VerificationReport};
+use fathom_stats::report::{
+    DiskReport, IdlenessReport, JobChoices, RunReport, StageReport, VerificationReport,
+};
 use fathom_stats::slices::{LIMITS, SliceReport};
 use layout::Object;
 use std::io;
@@ -96,6 +98,9 @@ fn document(report: &RunReport, with_bins: bool) -> Object {
     if let Some(report) = &report.host {
         object.add("fathom host", host::object(report));
     }
+    if !report.stages.is_empty() {
+        object.add("fathom stages", report.stages.iter().map(stage).collect::<Vec<Object>>());
+    }
     if let Some(report) = &report.timeline {
         object.add("fathom timeline", timeline::object(report));
     }
@@ -144,6 +149,14 @@ fn choices(job: &JobChoices) -> Object {
         object.add("random_offsets", offsets.as_str());
     }
     object.add("engine_features", job.engine_features.iter().map(String::as_str).collect::<Vec<&str>>());
+    object
+}
+
+/// What the devices did while one stage ran.
+fn stage(stage: &StageReport) -> Object {
+    let mut object = Object::default();
+    object.add("groups", stage.groups.clone());
+    object.add("disk_util", devices(&stage.disks));
     object
 }
 

@@ -10,6 +10,7 @@ mod clients;
 mod lenient;
 pub mod model;
 mod read;
+mod stacks;
 
 pub use model::{Course, DirectionResult, JobResult, LatencyResult, RunResult};
 pub use read::{ReadError, parse, read};

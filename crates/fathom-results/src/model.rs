@@ -41,6 +41,9 @@ pub struct RunResult {
     /// Sentences on what a reader must know to trust the figures.
     #[serde(rename = "fathom notes")]
     pub notes: Vec<String>,
+    /// What the kernel counted stage by stage, where there were several; only fathom tells.
+    #[serde(rename = "fathom stages")]
+    pub stages: Vec<StageResult>,
     /// How it went over time; only fathom tells.
     #[serde(rename = "fathom timeline")]
     pub course: Option<Course>,
@@ -245,6 +248,26 @@ pub struct DiskResult {
     pub in_queue: u64,
     /// Share of the time that the device was busy.
     pub util: f64,
+    /// Reads of its members, on average; only of a stacked device.
+    pub(crate) aggr_read_ios: Option<f64>,
+    /// Writes of its members, on average.
+    pub(crate) aggr_write_ios: Option<f64>,
+    /// No file of a job lies on it: it is told of because a device above it is used, or a second time.
+    #[serde(skip)]
+    pub is_member: bool,
+    /// Devices that it stands on and that are told of, at any depth. What it does, they do once more.
+    #[serde(skip)]
+    pub below: Vec<String>,
+}
+
+/// The devices while one stage ran.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct StageResult {
+    /// Reporting groups of its jobs.
+    pub groups: Vec<u64>,
+    /// What the kernel counted for the devices of its jobs.
+    pub disk_util: Vec<DiskResult>,
 }
 
 /// How a job was run.

@@ -4,7 +4,7 @@
 //! (`--status-interval`), or a document a line (`--output-format=jsonl`). The last document is the whole run.
 
 use crate::model::{Course, CourseEntry, CourseFigures, CoursePoint, RunResult};
-use crate::{clients, lenient};
+use crate::{clients, lenient, stacks};
 use fathom_stats::timeline::{coarse_bin_of, coarse_value_of};
 use serde::Deserialize;
 use serde_json::Value;
@@ -73,6 +73,7 @@ pub fn parse(text: &str, source: &str) -> Result<RunResult, ReadError> {
         let what = "this is JSON, but no result of a run: it has neither `fio version` nor `jobs`";
         return Err(ReadError(format!("{source}: {what}")));
     }
+    stacks::find(&mut result);
     let intervals: Vec<Value> = extras.into_iter().filter_map(|extras| extras.interval).collect();
     if !intervals.is_empty() {
         result.course = Some(course_of(&intervals));

@@ -38,6 +38,9 @@ pub struct DeviceReport {
     pub scheduler: String,
     /// `write back` or `write through`; empty when unknown.
     pub write_cache: String,
+    /// Devices that it stands on, at any depth: members of md and dm devices, disks of partitions, and what holds the file of
+    /// a loop device. Their counters count what it does once more.
+    pub below: Vec<String>,
 }
 
 /// A mounted file system.

@@ -103,6 +103,9 @@ pub struct RunReport {
     pub groups: Vec<GroupReport>,
     /// Block devices that held the files of the run; `None` when nothing was asked or found.
     pub disks: Vec<DiskReport>,
+    /// The devices of each stage, where a run had several; in their order.
+    #[serde(default)]
+    pub stages: Vec<StageReport>,
     /// How each job was run, where fathom had a choice; in definition order.
     pub choices: Vec<JobChoices>,
     /// Plain sentences on what a reader must know to trust the figures (stuck I/Os, lost workers).
@@ -446,6 +449,15 @@ pub struct GroupDirection {
     pub min_runtime_ms: u64,
     /// Longest run time in ms.
     pub max_runtime_ms: u64,
+}
+
+/// What the kernel counted while the jobs of one stage (`stonewall`) ran.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StageReport {
+    /// Reporting groups of its jobs; a group is never part of two stages.
+    pub groups: Vec<u32>,
+    /// Devices that held their files.
+    pub disks: Vec<DiskReport>,
 }
 
 /// What the kernel counted for one block device during the run.

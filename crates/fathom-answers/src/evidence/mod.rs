@@ -3,7 +3,7 @@
 
 pub(crate) mod trend;
 
-use fathom_results::model::{CourseEntry, DiskResult, JobResult};
+use fathom_results::model::{CourseEntry, DiskResult, JobResult, StageResult};
 use fathom_results::{DirectionResult, RunResult};
 use trend::Trend;
 
@@ -155,21 +155,30 @@ impl<'a> Evidence<'a> {
         self.disks().max_by(|a, b| a.util.total_cmp(&b.util))
     }
 
-    /// Devices of the machine that the job ran on.
+    /// What the kernel counted for devices while the job ran: in its stage, on its machine.
     pub(crate) fn disks(&self) -> impl Iterator<Item = &'a DiskResult> + use<'a> {
         let own = (&self.job.host, self.job.port);
-        self.run.disk_util.iter().filter(move |disk| (&disk.host, disk.port) == own)
+        let list = self.stage().map_or(&self.run.disk_util, |stage| &stage.disk_util);
+        list.iter().filter(move |disk| (&disk.host, disk.port) == own)
     }
 
-    /// Jobs on the same machine, this one among them.
+    /// The devices of the job's stage, where they are told apart from those of others.
+    fn stage(&self) -> Option<&'a StageResult> {
+        self.run.stages.iter().find(|stage| stage.groups.contains(&self.job.group_id))
+    }
+
+    /// Jobs that the same counters tell of, this one among them.
     fn neighbours(&self) -> impl Iterator<Item = &'a JobResult> + use<'a> {
         let own = (&self.job.host, self.job.port);
-        self.run.jobs.iter().filter(move |job| (&job.host, job.port) == own)
+        let stage = self.stage();
+        let is_in_stage =
+            move |job: &JobResult| stage.is_none_or(|stage| stage.groups.contains(&job.group_id));
+        self.run.jobs.iter().filter(move |job| (&job.host, job.port) == own && is_in_stage(job))
     }
 
-    /// The kernel's counters of devices are those of several groups of jobs.
+    /// The kernel's counters of devices are those of several groups of jobs, which may have run one after the other.
     pub(crate) fn shares_counters(&self) -> bool {
-        self.neighbours().any(|job| job.group_id != self.job.group_id)
+        self.stage().is_none() && self.neighbours().any(|job| job.group_id != self.job.group_id)
     }
 
     /// What the devices moved of what all jobs on the machine moved, reads (0) or writes (1); `None` when the result does
@@ -222,8 +231,23 @@ fn share<'a>(
     };
     let disks: Vec<&DiskResult> = disks.collect();
     let job_bytes = jobs.map(bytes).sum();
-    let device_bytes = disks.iter().map(sectors).sum::<u64>().saturating_mul(512);
+    let device_bytes =
+        disks.iter().map(|disk| own_sectors(disk, &disks, sectors)).sum::<u64>().saturating_mul(512);
     (job_bytes > 0 && disks.iter().any(tells)).then_some(DeviceShare { job_bytes, device_bytes })
+}
+
+/// Sectors that a device moved for files on itself rather than for a device above it: those of each device that stands on it
+/// are counted there.
+fn own_sectors(disk: &DiskResult, all: &[&DiskResult], sectors: impl Fn(&&DiskResult) -> u64) -> u64 {
+    if disk.is_member {
+        return 0;
+    }
+    let holds = |upper: &DiskResult, lower: &DiskResult| upper.below.contains(&lower.name);
+    let used = || all.iter().filter(|other| !other.is_member);
+    let is_right_above = |upper: &&&DiskResult| {
+        holds(upper, disk) && !used().any(|between| holds(upper, between) && holds(between, disk))
+    };
+    sectors(&disk).saturating_sub(used().filter(is_right_above).map(&sectors).sum())
 }
 
 /// Mean ns from the start of an I/O to its end.
@@ -253,6 +277,54 @@ mod tests {
         assert_eq!(evidence.device_share(1).map(|share| share.ratio()), Some(1.0));
         assert_eq!(evidence.device_ns(0), Some(500_000.0));
         assert_eq!(evidence.device_ns(1), None);
+    }
+
+    #[test]
+    fn stacked_devices_count_once() {
+        let text = |host: &str| {
+            format!(
+                r#"{{"fio version":"fio-3.42","jobs":[{{"jobname":"a","read":{{"total_ios":9,"io_bytes":51200}}}}],
+            "disk_util":[{{"name":"dm-0","read_sectors":40}},{{"name":"loop1","read_sectors":60}},{{"name":"loop0","read_sectors":70}},
+            {{"name":"sda","read_sectors":95}}],"fathom host":{{"devices":[{host}]}}}}"#
+            )
+        };
+        let bytes = |host: &str| {
+            let run = fathom_results::parse(&text(host), "text").expect("reads");
+            Evidence::of(&run, 0).device_share(0).map(|share| share.device_bytes / 512)
+        };
+        let [dm, upper, lower] = [
+            r#"{"name":"dm-0","below":["sda"]}"#,
+            r#"{"name":"loop1","below":["loop0","sda"]}"#,
+            r#"{"name":"loop0","below":["sda"]}"#,
+        ];
+        assert_eq!(bytes(dm), Some(40));
+        assert_eq!(bytes(&[upper, lower].join(",")), Some(70));
+        let sda = r#"{"name":"sda"}"#;
+        assert_eq!(bytes(&[upper, lower, sda].join(",")), Some(95));
+        assert_eq!(bytes(&[upper, sda].join(",")), Some(95));
+        // More than the disk did: something between them remembers.
+        assert_eq!(bytes(&[dm, lower, sda].join(",")), Some(110));
+    }
+
+    #[test]
+    fn stages_have_their_own_counters() {
+        let text = r#"{"fio version":"fio-3.42","jobs":[
+            {"jobname":"a","groupid":0,"read":{"total_ios":1,"io_bytes":4096}},
+            {"jobname":"b","groupid":1,"read":{"total_ios":1,"io_bytes":8192}}],
+            "disk_util":[{"name":"sda","read_sectors":8,"util":50}],
+            "fathom host":{"devices":[{"name":"sda"}]},
+            "fathom stages":[{"groups":[0],"disk_util":[{"name":"sda","read_sectors":8,"util":90}]},
+            {"groups":[1],"disk_util":[{"name":"sda","read_sectors":0,"util":1}]}]}"#;
+        let run = fathom_results::parse(text, "text").expect("reads");
+        let figures = |index: usize| {
+            let evidence = Evidence::of(&run, index);
+            (
+                evidence.device_share(0).map(|share| share.ratio()),
+                evidence.busiest_device().map(|disk| disk.util),
+            )
+        };
+        assert_eq!(figures(0), (Some(1.0), Some(90.0)));
+        assert_eq!(figures(1), (Some(0.0), Some(1.0)));
     }
 
     #[test]

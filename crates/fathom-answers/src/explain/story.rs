@@ -215,7 +215,8 @@ fn rest_of_job(evidence: &Evidence<'_>) -> Vec<String> {
         });
         sentences.push(format!(
             "Depth (IO depths): {} of the I/Os were issued with {} in flight{reached}.",
-            figures::percent(*share),
+            // Syncs are counted there, but not among the I/Os.
+            figures::percent(share.min(100.0)),
             shapes::depth_range(level)
         ));
     }

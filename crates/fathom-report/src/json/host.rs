@@ -23,6 +23,7 @@ fn device(device: &DeviceReport) -> Object {
     object.add("rotational", device.rotational);
     object.add("scheduler", device.scheduler.as_str());
     object.add("write_cache", device.write_cache.as_str());
+    object.add("below", device.below.iter().map(String::as_str).collect::<Vec<&str>>());
     object
 }
 

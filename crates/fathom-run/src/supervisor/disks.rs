@@ -23,6 +23,8 @@ struct Disk {
     name: String,
     /// When it was first seen.
     start: Moment,
+    /// When the first job on it began in the stage that runs; `None` while there is none.
+    stage_start: Option<Moment>,
     /// When a live view last asked.
     last_look: Moment,
     members: Vec<Disk>,
@@ -51,8 +53,9 @@ impl DiskWatch {
             block.devices.iter().map(|device| device.load(Relaxed)).take_while(|&device| device != 0)
         {
             let Some(directory) = directory_of(device) else { continue };
-            if !self.disks.iter().any(|disk| disk.directory == directory) {
-                self.disks.extend(Disk::open(directory));
+            match self.disks.iter_mut().find(|disk| disk.directory == directory) {
+                Some(disk) => disk.begin_stage(),
+                None => self.disks.extend(Disk::open(directory)),
             }
         }
     }
@@ -64,7 +67,14 @@ impl DiskWatch {
 
     /// What was counted since.
     pub(super) fn report(&self) -> Vec<DiskReport> {
-        self.disks.iter().filter_map(Disk::report).collect()
+        self.disks.iter().filter_map(|disk| disk.report(&|disk| Some(disk.start))).collect()
+    }
+
+    /// What was counted since the first job of the stage began, for the devices that the stage used. The stage is over.
+    pub(super) fn end_stage(&mut self) -> Vec<DiskReport> {
+        let found = self.disks.iter().filter_map(|disk| disk.report(&|disk| disk.stage_start)).collect();
+        self.disks.iter_mut().for_each(Disk::end_stage);
+        found
     }
 
     /// What was counted since the last call, members after the device that they are part of.
@@ -80,6 +90,11 @@ impl DiskWatch {
 /// The sysfs directory of a device number; for a partition, that of its disk.
 fn directory_of(device: u64) -> Option<PathBuf> {
     let link = format!("/sys/dev/block/{}:{}", libc::major(device), libc::minor(device));
+    disk_of(Path::new(&link))
+}
+
+/// The sysfs directory that a link of sysfs leads to; for a partition, that of its disk.
+pub(super) fn disk_of(link: &Path) -> Option<PathBuf> {
     let directory = fs::canonicalize(link).ok()?;
     if directory.join("partition").exists() {
         directory.parent().map(Path::to_path_buf)
@@ -102,6 +117,7 @@ impl Disk {
         Some(Disk {
             name: directory.file_name()?.to_string_lossy().into_owned(),
             start,
+            stage_start: Some(start),
             last_look: start,
             directory,
             members,
@@ -128,9 +144,23 @@ impl Disk {
         }
     }
 
-    fn report(&self) -> Option<DiskReport> {
+    fn begin_stage(&mut self) {
+        if self.stage_start.is_none() {
+            self.stage_start = Moment::now(&self.directory);
+        }
+        self.members.iter_mut().for_each(Disk::begin_stage);
+    }
+
+    fn end_stage(&mut self) {
+        self.stage_start = None;
+        self.members.iter_mut().for_each(Disk::end_stage);
+    }
+
+    /// What was counted since a moment that the device knows.
+    fn report(&self, since: &dyn Fn(&Disk) -> Option<Moment>) -> Option<DiskReport> {
+        let start = since(self)?;
         let now = Moment::now(&self.directory)?;
-        let delta = |field: usize| now.counters.since(&self.start.counters, field);
+        let delta = |field: usize| now.counters.since(&start.counters, field);
         Some(DiskReport {
             name: self.name.clone(),
             ios: [delta(0), delta(4)],
@@ -138,8 +168,8 @@ impl Disk {
             sectors: [delta(2), delta(6)],
             ticks_ms: [delta(3), delta(7)],
             in_queue_ms: delta(10),
-            util_percent: now.busy_percent_since(&self.start),
-            members: self.members.iter().filter_map(Disk::report).collect(),
+            util_percent: now.busy_percent_since(&start),
+            members: self.members.iter().filter_map(|member| member.report(since)).collect(),
         })
     }
 }

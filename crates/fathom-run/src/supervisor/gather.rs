@@ -25,7 +25,12 @@ const READ: usize = 0;
 impl<O: Observer> Supervisor<'_, O> {
     /// The result when all is over.
     pub(super) fn final_report(&mut self) -> RunReport {
+        self.end_stage();
         let mut report = self.report(true);
+        // A run of one stage has the same in its devices.
+        if self.plan.workers.iter().any(|worker| worker.stage > 0) {
+            report.stages = std::mem::take(&mut self.stages);
+        }
         for job in &mut report.jobs {
             job.eta_seconds = 0;
         }
@@ -52,6 +57,7 @@ impl<O: Observer> Supervisor<'_, O> {
             host: is_last.then(|| self.host()),
             idleness: self.idleness(),
             disks: self.disks.report(),
+            stages: Vec::new(),
             choices: self.choices(),
             notes: self.notes_of_report(&verification, &replays),
             verification,

@@ -1,7 +1,7 @@
 //! What machine this is, and what devices and file systems the files of a run lie on: from /proc and /sys alone, which
 //! never touches a target.
 
-use super::{Observer, Supervisor};
+use super::{Observer, Supervisor, stack};
 use crate::files::names;
 use crate::plan::moves_no_data;
 use fathom_stats::host::{DeviceReport, FileSystemReport, HostReport};
@@ -11,8 +11,9 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// A line of /proc/self/mountinfo, see proc_pid_mountinfo(5).
 #[derive(Debug, PartialEq, Eq)]
-struct Mount {
-    device: String,
+pub(super) struct Mount {
+    /// Its device number, `8:1`.
+    pub(super) device: String,
     report: FileSystemReport,
 }
 
@@ -20,7 +21,7 @@ impl<O: Observer> Supervisor<'_, O> {
     /// The machine and the storage of this run.
     pub(super) fn host(&self) -> HostReport {
         HostReport {
-            devices: self.disks.directories().filter_map(device).collect(),
+            devices: self.disks.directories().filter_map(|directory| device(directory, &mounts())).collect(),
             file_systems: self.file_systems(),
             ..machine()
         }
@@ -83,7 +84,7 @@ fn value_after(text: &str, key: &str) -> Option<String> {
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-fn device(directory: &Path) -> Option<DeviceReport> {
+fn device(directory: &Path, mounts: &[Mount]) -> Option<DeviceReport> {
     let text = |name: &str| fs::read_to_string(directory.join(name)).unwrap_or_default().trim().to_owned();
     let scheduler = text("queue/scheduler");
     let chosen = scheduler.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
@@ -94,6 +95,7 @@ fn device(directory: &Path) -> Option<DeviceReport> {
         rotational: text("queue/rotational") == "1",
         scheduler: chosen.map_or("", |(chosen, _)| chosen).to_owned(),
         write_cache: text("queue/write_cache"),
+        below: stack::below(directory, mounts),
     })
 }
 
@@ -128,7 +130,7 @@ fn plain(text: &str) -> String {
 }
 
 /// The mount that a path lies on: the longest prefix, and of several mounts on one directory the last.
-fn mount_of<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
+pub(super) fn mount_of<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
     let holds = |mount: &&Mount| path.starts_with(&mount.report.directory);
     mounts.iter().filter(holds).max_by_key(|mount| mount.report.directory.len())
 }

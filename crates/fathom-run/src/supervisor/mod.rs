@@ -17,6 +17,7 @@ mod schedule;
 mod series;
 mod slices;
 mod spawn;
+mod stack;
 mod steady;
 mod terminal;
 mod timeline;
@@ -32,7 +33,7 @@ use details::DetailWatch;
 use disks::DiskWatch;
 use dump_request::DumpWatch;
 use fathom_stats::live::{LiveDetails, LiveTick};
-use fathom_stats::report::RunReport;
+use fathom_stats::report::{RunReport, StageReport};
 use fathom_sys::Errno;
 use fathom_sys::clock::{Clock, monotonic_ns};
 use fathom_sys::process::Ended;
@@ -207,6 +208,8 @@ struct Supervisor<'a, O> {
     /// Batches whose start gate is still closed.
     closed_batches: Vec<u32>,
     stage: u32,
+    /// Stages that are over.
+    stages: Vec<StageReport>,
     signal: Option<i32>,
     /// Control groups that the run has made.
     groups: Groups,
@@ -253,6 +256,7 @@ pub fn run<O: Observer>(
         batch: 0,
         closed_batches: Vec::new(),
         stage: 0,
+        stages: Vec::new(),
         signal: None,
         groups: Groups::default(),
         log_writer: LogWriter::None,

@@ -5,6 +5,7 @@ use crate::message::Message;
 use crate::plan::moves_no_data;
 use crate::region::{Order, Stage};
 use fathom_spec::options::threads::ExitWhat;
+use fathom_stats::report::StageReport;
 use fathom_sys::Errno;
 
 impl<O: Observer> Supervisor<'_, O> {
@@ -25,7 +26,19 @@ impl<O: Observer> Supervisor<'_, O> {
             if !stage_is_over || self.stage >= last_stage {
                 return;
             }
+            self.end_stage();
             self.stage += 1;
+        }
+    }
+
+    /// Notes what the devices did in the stage that is over.
+    pub(super) fn end_stage(&mut self) {
+        let disks = self.disks.end_stage();
+        let workers = self.plan.workers.iter().filter(|worker| worker.stage == self.stage);
+        let mut groups: Vec<u32> = workers.map(|worker| worker.group_id).collect();
+        groups.dedup();
+        if !disks.is_empty() {
+            self.stages.push(StageReport { groups, disks });
         }
     }
 

@@ -1,7 +1,8 @@
 //! `fathom explain`: what it says of real runs, of fathom and of fio, and of words.
 
+use crate::support::devices::LoopDevice;
 use crate::support::program::{self, Finished, Launch};
-use crate::support::{MIB, file_of, scratch};
+use crate::support::{MIB, file_of, json, scratch};
 use std::path::Path;
 
 fn explain(directory: &Path, words: &str) -> Finished {
@@ -72,6 +73,56 @@ fn results_of_fio_are_told_too() {
     );
     assert!(told.contains("of 48 asked for"), "{told}");
     assert!(told.contains("Writes: ") && told.contains("99 % within"), "{told}");
+}
+
+#[test]
+fn devices_are_told_apart_by_stages() {
+    fathom_only!();
+    let device = require!(LoopDevice::new(8 * MIB));
+    let directory = scratch();
+    let words = format!(
+        "--output-format=json --output=result.json --filename={} --bs=64k --direct=1 --group_reporting --name=reader --rw=read \
+         --size=4m --numjobs=2 --name=writer --stonewall --rw=write --size=2m",
+        device.path().display()
+    );
+    Launch::fathom(directory.path()).words(&words).run().expect_clean();
+    let result =
+        json::document(&std::fs::read_to_string(directory.path().join("result.json")).expect("it is there"));
+    let moved = |stage: usize| {
+        let disk = &result["fathom stages"][stage]["disk_util"][0];
+        [json::integer(disk, "read_sectors") * 512 / MIB, json::integer(disk, "write_sectors") * 512 / MIB]
+    };
+    assert_eq!((moved(0), moved(1)), ([8, 0], [0, 2]), "{result}");
+    assert_eq!(result["fathom stages"][1]["groups"].to_string(), "[1]");
+    let told = explain(directory.path(), "result.json").expect_clean().stdout;
+    assert!(!told.contains("did not run at the same time"), "{told}");
+}
+
+/// A loop device on a loop device: what is read through both is one read.
+#[test]
+fn stacked_devices_count_once() {
+    fathom_only!();
+    let lower = require!(LoopDevice::new(32 * MIB));
+    let upper = require!(LoopDevice::on_file(lower.path()));
+    let directory = scratch();
+    let words = format!(
+        "--output-format=json --output=result.json --bs=64k --rw=read --name=above --filename={} --size=8m --direct=1 \
+         --name=cached --filename={} --offset=16m --size=4m --loops=600 --invalidate=0",
+        upper.path().display(),
+        lower.path().display()
+    );
+    Launch::fathom(directory.path()).words(&words).run().expect_clean();
+    let text = std::fs::read_to_string(directory.path().join("result.json")).expect("it is there");
+    let name = lower.path().file_name().and_then(|name| name.to_str()).expect("a name");
+    let devices = &json::document(&text)["fathom host"]["devices"];
+    assert_eq!(devices[0]["below"][0], name, "{devices}");
+    let told = explain(directory.path(), "result.json").expect_clean().stdout;
+    let told = told.split_whitespace().collect::<Vec<&str>>().join(" ");
+    let moved = told.split("GiB, the device only ").nth(1).unwrap_or_else(|| panic!("{told}"));
+    let moved: f64 = moved.split(' ').next().and_then(|number| number.parse().ok()).expect("a number");
+    // All that the upper one moved went through the lower one, too.
+    let of_lower = json::integer(&json::document(&text)["disk_util"][1], "read_sectors") as f64 / 2048.0;
+    assert!(of_lower >= 12.0 && (moved - of_lower).abs() < 0.2, "{moved} of {of_lower}: {told}");
 }
 
 #[test]

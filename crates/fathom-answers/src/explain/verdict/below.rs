@@ -25,7 +25,9 @@ pub(super) fn cache(evidence: &Evidence<'_>) -> Option<Verdict> {
             );
         }
     }
-    let idle = !evidence.shares_counters() && evidence.disks().all(|disk| disk.util < 20.0);
+    // Where bytes are counted, they have been compared, and a fast device is hardly busy.
+    let is_counted = [0, 1].into_iter().any(|direction| evidence.device_share(direction).is_some());
+    let idle = !is_counted && !evidence.shares_counters() && evidence.disks().all(|disk| disk.util < 20.0);
     (idle && evidence.disks().next().is_some()).then(|| Verdict {
         bottleneck: Bottleneck::Cache,
         reasons: vec![

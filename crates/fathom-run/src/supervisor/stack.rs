@@ -1,0 +1,42 @@
+//! What a block device stands on: members of md and dm devices, disks of partitions, what holds the file of a loop device.
+//! From sysfs and the list of mounts alone, which never touches a device.
+
+use super::disks::disk_of;
+use super::host::{Mount, mount_of};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Kernel names of all devices below the one that this directory of sysfs tells about, each once.
+pub(super) fn below(directory: &Path, mounts: &[Mount]) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut to_visit = next(directory, mounts);
+    while let Some(directory) = to_visit.pop() {
+        let Some(name) = directory.file_name().map(|name| name.to_string_lossy().into_owned()) else {
+            continue;
+        };
+        if !found.contains(&name) {
+            found.push(name);
+            to_visit.extend(next(&directory, mounts));
+        }
+    }
+    found
+}
+
+/// The devices right below.
+fn next(directory: &Path, mounts: &[Mount]) -> Vec<PathBuf> {
+    let slaves = fs::read_dir(directory.join("slaves")).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = slaves.filter_map(|entry| fs::canonicalize(entry.path()).ok()).collect();
+    if directory.join("partition").exists() {
+        found.extend(directory.parent().map(Path::to_path_buf));
+    }
+    if let Ok(file) = fs::read_to_string(directory.join("loop/backing_file")) {
+        let file = Path::new(file.trim_end_matches('\n'));
+        // Device files have the kernel's names; links to them were followed when the loop device was made.
+        let own_link = file.strip_prefix("/dev").ok().map(|name| Path::new("/sys/class/block").join(name));
+        let link = own_link
+            .filter(|link| link.exists())
+            .or_else(|| Some(PathBuf::from(format!("/sys/dev/block/{}", mount_of(mounts, file)?.device))));
+        found.extend(link.and_then(|link| disk_of(&link)));
+    }
+    found
+}
