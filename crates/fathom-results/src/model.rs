@@ -398,6 +398,13 @@ impl JobResult {
     }
 }
 
+impl SyncResult {
+    /// How many there were; fio 3.33 counts them only beside their latencies.
+    pub fn count(&self) -> u64 {
+        self.total_ios.max(self.latency.count)
+    }
+}
+
 impl DirectionResult {
     /// Nothing was done.
     pub fn is_empty(&self) -> bool {

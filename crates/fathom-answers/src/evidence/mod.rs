@@ -10,6 +10,9 @@ use trend::Trend;
 /// The engine of a job that names none.
 const DEFAULT_ENGINE: &str = "psync";
 
+/// Fewer milliseconds are not divided by a number of I/Os: the kernel counts whole ones.
+const LEAST_TICKS: u64 = 10;
+
 /// What is known of one job of a result.
 #[derive(Debug)]
 pub(crate) struct Evidence<'a> {
@@ -190,10 +193,22 @@ impl<'a> Evidence<'a> {
     /// Mean ns that an I/O of a direction took in the device's queue and in the device, as the kernel counted; `None` when
     /// too few were counted to divide milliseconds by them.
     pub(crate) fn device_ns(&self, direction: usize) -> Option<f64> {
+        let (ios, ticks) = self.device_ticks(direction)?;
+        (ticks >= LEAST_TICKS).then(|| ticks as f64 * 1e6 / ios as f64)
+    }
+
+    /// What [`device_ns`](Self::device_ns) is at most, also where the milliseconds are too few to tell it.
+    pub(crate) fn device_ns_at_most(&self, direction: usize) -> Option<f64> {
+        let (ios, ticks) = self.device_ticks(direction)?;
+        Some(ticks.max(LEAST_TICKS) as f64 * 1e6 / ios as f64)
+    }
+
+    /// I/Os of the busiest device and the milliseconds that they took.
+    fn device_ticks(&self, direction: usize) -> Option<(u64, u64)> {
         let device = self.busiest_device()?;
         let (ios, ticks) =
             [(device.read_ios, device.read_ticks), (device.write_ios, device.write_ticks)][direction];
-        (ios >= 100 && ticks >= 10).then(|| ticks as f64 * 1e6 / ios as f64)
+        (ios >= 100).then_some((ios, ticks))
     }
 
     /// The course of this job.

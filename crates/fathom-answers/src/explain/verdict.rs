@@ -12,6 +12,8 @@ const BUSY: f64 = 90.0;
 const PROCESSOR_FULL: f64 = 85.0;
 /// A run below this, ms, says nothing about what held it back.
 const LEAST_RUNTIME_MS: u64 = 100;
+/// A shorter wait above the device is what every I/O has there.
+const LEAST_WAIT_NS: f64 = 200_000.0;
 /// Below this share of the depth asked for, a job did something else most of the time.
 const DEPTH_REACHED: f64 = 0.5;
 
@@ -26,6 +28,7 @@ pub(super) enum Bottleneck {
     Verification,
     MakingData,
     Processor,
+    NoStorage,
     Submission,
     OwnSide,
     Device,
@@ -58,6 +61,7 @@ impl Bottleneck {
             }
             Bottleneck::MakingData => "Making data for the writes was the bottleneck, not the storage.",
             Bottleneck::Processor => "The processor was the bottleneck, not the device.",
+            Bottleneck::NoStorage => "No storage took part: this is how fast the program itself is.",
             Bottleneck::Submission => "Handing I/O to the kernel was the bottleneck: submission blocks.",
             Bottleneck::OwnSide => {
                 "The job's own side was the bottleneck: it had less in flight than it was allowed."
@@ -80,7 +84,7 @@ impl Bottleneck {
 type Rule = fn(&Evidence<'_>) -> Option<Verdict>;
 
 /// The rules, the surest first.
-const RULES: [Rule; 14] = [
+const RULES: [Rule; 16] = [
     failure,
     too_short,
     own::rate_limit,
@@ -89,8 +93,10 @@ const RULES: [Rule; 14] = [
     below::syncs,
     below::cache,
     own::processor,
+    own::no_storage,
     own::submission,
     own::own_side,
+    below::held_above,
     below::queue_depth,
     below::device,
     below::above_the_device,
@@ -135,7 +141,7 @@ fn main_direction<'a>(evidence: &Evidence<'a>) -> Option<(usize, &'a fathom_resu
 fn unknown(evidence: &Evidence<'_>) -> Verdict {
     let mut reasons = Vec::new();
     if evidence.job.active().is_empty() {
-        reasons.push(match evidence.job.sync.total_ios {
+        reasons.push(match evidence.job.sync.count() {
             0 => "The job did no I/O.".to_owned(),
             syncs => format!("The job did nothing but {} syncs.", figures::count(syncs as f64)),
         });

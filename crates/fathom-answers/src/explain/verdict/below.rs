@@ -1,6 +1,8 @@
 //! What held a job back below it: caches, syncs, the device, and what lies between.
 
-use super::{BUSY, Bottleneck, PROCESSOR_FULL, Verdict, main_direction, verdict};
+use super::{
+    BUSY, Bottleneck, DEPTH_REACHED, LEAST_WAIT_NS, PROCESSOR_FULL, Verdict, main_direction, verdict,
+};
 use crate::evidence::{Evidence, whole_latency_ns};
 use crate::figures;
 
@@ -25,6 +27,9 @@ pub(super) fn cache(evidence: &Evidence<'_>) -> Option<Verdict> {
             );
         }
     }
+    if let Some(found) = written_behind(evidence) {
+        return Some(found);
+    }
     // Where bytes are counted, they have been compared, and a fast device is hardly busy.
     let is_counted = [0, 1].into_iter().any(|direction| evidence.device_share(direction).is_some());
     let idle = !is_counted && !evidence.shares_counters() && evidence.disks().all(|disk| disk.util < 20.0);
@@ -37,19 +42,78 @@ pub(super) fn cache(evidence: &Evidence<'_>) -> Option<Verdict> {
     })
 }
 
+/// Without bytes of the device: an I/O that ends long before the device could do one did not wait for it.
+fn written_behind(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let (index, direction) = main_direction(evidence)?;
+    let latency = whole_latency_ns(direction);
+    let device_ns = evidence.device_ns(index.min(1))?;
+    if evidence.device_share(index.min(1)).is_some() || device_ns < 2.0 * latency {
+        return None;
+    }
+    verdict(
+        Bottleneck::Cache,
+        vec![format!(
+            "The job did not ask for direct I/O, and its I/Os took {} on average where those of the device took {} (ticks over \
+             ios): they did not wait for it. direct=1 measures the device.",
+            figures::duration(latency),
+            figures::duration(device_ns)
+        )],
+    )
+}
+
 pub(super) fn syncs(evidence: &Evidence<'_>) -> Option<Verdict> {
     let sync = &evidence.job.sync;
-    let waited_ms = sync.total_ios as f64 * sync.latency.mean_ns / 1e6;
+    let waited_ms = sync.count() as f64 * sync.latency.mean_ns / 1e6;
     let share = 100.0 * waited_ms / (evidence.job.runtime_ms.max(1) as f64);
-    (share >= 50.0).then(|| Verdict {
-        bottleneck: Bottleneck::Syncs,
-        reasons: vec![format!(
+    if share < 50.0 {
+        return synchronous_writes(evidence);
+    }
+    verdict(
+        Bottleneck::Syncs,
+        vec![format!(
             "{} syncs took {} each on average: {} of the run time.",
-            figures::count(sync.total_ios as f64),
+            figures::count(sync.count() as f64),
             figures::duration(sync.latency.mean_ns),
             figures::percent(share.min(100.0))
         )],
-    })
+    )
+}
+
+/// Writes that end when their data is safe, one after the other.
+fn synchronous_writes(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let how = evidence
+        .run
+        .option(evidence.job, "sync")
+        .map(str::trim)
+        .filter(|how| !matches!(*how, "0" | "none"))?;
+    let (index, direction) = main_direction(evidence)?;
+    let reached = evidence.depth_reached()?;
+    if index != 1
+        || evidence.depth_asked() > 2.0 * evidence.clones()
+        || reached < DEPTH_REACHED * evidence.depth_asked()
+    {
+        return None;
+    }
+    let mut reasons = vec![format!(
+        "sync={how} lets each of {} writes end only when its data is on the device: {} on average, with {} in flight.",
+        figures::count(direction.total_ios as f64),
+        figures::duration(whole_latency_ns(direction)),
+        figures::three_figures(reached)
+    )];
+    reasons.extend(device_sentence(evidence).map(|(_, sentence)| sentence));
+    reasons.push("More clones, or several writes before one fsync, share the wait.".to_owned());
+    verdict(Bottleneck::Syncs, reasons)
+}
+
+/// Few I/Os in flight, which is no reason for what took its time before the device had them.
+pub(super) fn held_above(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let (index, direction) = main_direction(evidence)?;
+    let latency = whole_latency_ns(direction);
+    let most = evidence.device_ns_at_most(index.min(1))?;
+    match evidence.is_direct() && most < 0.25 * latency && latency - most > LEAST_WAIT_NS {
+        true => above_the_device(evidence),
+        false => None,
+    }
 }
 
 /// What the kernel says of the busiest device.
@@ -105,11 +169,20 @@ pub(super) fn device(evidence: &Evidence<'_>) -> Option<Verdict> {
     }
     let mut reasons = vec![sentence];
     if let Some(ns) = device_ns {
-        reasons.push(format!(
-            "An I/O spent {} in the device and its queue (ticks over ios), of the {} that the job saw.",
-            figures::duration(ns),
-            figures::duration(latency)
-        ));
+        let (own, of_job) = (figures::duration(ns), figures::duration(latency));
+        reasons.push(match (ns > 1.2 * latency, evidence.is_direct()) {
+            (false, _) => {
+                format!("An I/O spent {own} in the device and its queue (ticks over ios), of the {of_job} that the job saw.")
+            }
+            (true, true) => format!(
+                "An I/O spent {own} in the device and its queue (ticks over ios), but those of the job took only {of_job}: \
+                 others used the device, too."
+            ),
+            (true, false) => format!(
+                "The page cache took the job's I/Os, {of_job} each, and handed them on in larger requests, {own} each (ticks \
+                 over ios)."
+            ),
+        });
     }
     if let Some(reached) = evidence.depth_reached() {
         reasons.push(format!(
@@ -128,11 +201,13 @@ pub(super) fn above_the_device(evidence: &Evidence<'_>) -> Option<Verdict> {
     let (index, direction) = main_direction(evidence)?;
     let latency = whole_latency_ns(direction);
     let mut reasons = vec![sentence];
-    let device_ns = evidence.device_ns(index.min(1));
+    let told = evidence.device_ns(index.min(1));
+    let device_ns = told.or_else(|| evidence.device_ns_at_most(index.min(1)));
     if let Some(ns) = device_ns.filter(|ns| *ns < 0.5 * latency) {
         reasons.push(format!(
-            "An I/O spent {} in the device and its queue, but {} on the whole: it waited above the device (locks and journal of a \
-             file system, a full request queue, a hypervisor, or the scheduler of processes).",
+            "An I/O spent {}{} in the device and its queue, but {} on the whole: it waited above the device (a limit of its control \
+             group such as io.max, locks and journal of a file system, a full request queue, or the scheduler of processes).",
+            if told.is_some() { "" } else { "at most " },
             figures::duration(ns),
             figures::duration(latency)
         ));

@@ -113,6 +113,23 @@ pub(super) fn processor(evidence: &Evidence<'_>) -> Option<Verdict> {
     verdict(Bottleneck::Processor, reasons)
 }
 
+/// Engines such as null, which do nothing with an I/O.
+pub(super) fn no_storage(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let engine = fathom_spec::engines::find(evidence.engine()).filter(|engine| engine.without_files)?;
+    let (user, system) = evidence.processor();
+    verdict(
+        Bottleneck::NoStorage,
+        vec![format!(
+            "The engine {} does nothing with an I/O. Each clone used {} of a processor (usr={}, sys={}); the rest of the time \
+             it waited for one.",
+            engine.name,
+            figures::percent(user + system),
+            figures::percent(user),
+            figures::percent(system)
+        )],
+    )
+}
+
 pub(super) fn submission(evidence: &Evidence<'_>) -> Option<Verdict> {
     let (_, direction) = main_direction(evidence)?;
     let (slat, clat) = (direction.slat.mean_ns, direction.clat.mean_ns);

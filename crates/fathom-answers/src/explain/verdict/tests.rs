@@ -89,3 +89,35 @@ fn each_cause_is_found_by_its_figures() {
         "thinktime_iotime=50ms of I/O: about 80.0 %",
     );
 }
+
+/// Each was measured with fio 3.33 or fathom, and judged wrongly once.
+#[test]
+fn hard_cases() {
+    // Buffered writes of fio 3.33, which tells no bytes of devices: the kernel writes them later.
+    let writes =
+        READS.replace("\"read\"", "\"write\"").replace("3000000", "176000").replace("3002000", "178000");
+    let disk = r#"{"name":"vda","write_ios":2570,"write_merges":400000,"write_ticks":42919,"util":51.5}"#;
+    check(&judge(r#""ioengine":"libaio","iodepth":"2""#, &writes, disk), Bottleneck::Cache, "16.7 ms");
+    // The same with bytes: all of them reached the device, which held the cache back.
+    let told = disk.replace("\"util\":51.5", "\"write_sectors\":800000,\"util\":99.0");
+    let held = judge(r#""ioengine":"libaio","iodepth":"4""#, &writes.replace("178000", "378000"), &told);
+    check(&held, Bottleneck::Device, "larger requests, 16.7 ms each");
+    // fio 3.33 counts syncs only beside their latencies.
+    let synced = format!(r#"{READS},"sync":{{"total_ios":0,"lat_ns":{{"N":1000,"mean":8000000}}}}"#);
+    check(&judge(DEEP, &synced, BUSY_DISK), Bottleneck::Syncs, "80.0 %");
+    // Depth 1, held back by a limit of the control group: the device was idle.
+    let slow = READS.replace("10000,\"runtime\"", "305,\"runtime\"").replace("3002000", "3280000");
+    let idle = r#"{"name":"loop2","read_ios":615,"read_sectors":4920,"read_ticks":5,"util":0.2}"#;
+    check(&judge(r#""direct":"1""#, &slow, idle), Bottleneck::AboveTheDevice, "at most 16.3 µs");
+    // Writes that wait for their data, one after the other.
+    let one = READS.replace("\"read\"", "\"write\"").replace("3002000", "99000");
+    let disk = r#"{"name":"vda","write_ios":100000,"write_sectors":800000,"write_ticks":9000,"util":52.6}"#;
+    check(&judge(r#""sync":"1""#, &one, disk), Bottleneck::Syncs, "sync=1 lets each of 100k writes");
+    check(&judge(r#""sync":"0","direct":"1""#, &one, disk), Bottleneck::QueueDepth, "52.6 %");
+    // An engine without storage on a busy machine.
+    let null = format!("\"usr_cpu\":70.9,{READS}");
+    check(&judge(r#""ioengine":"null","iodepth":"32""#, &null, ""), Bottleneck::NoStorage, "70.9 %");
+    // Somebody else's I/O on the device.
+    let others = BUSY_DISK.replace("290000", "990000");
+    check(&judge(DEEP, READS, &others), Bottleneck::Device, "others used the device");
+}
