@@ -23,7 +23,7 @@ impl Runner for Program {
             Outcome::Run(spec) => Ok(*spec),
             Outcome::Exit(reply) => {
                 let lines: Vec<&str> = reply.messages.iter().map(|message| message.text.as_str()).collect();
-                Err(Failure::new(lines.join("\n").trim().to_owned()))
+                Err(Failure::new(in_short(&lines.join("\n"))))
             }
             _ => Err(Failure::new("these words ask for something else than running jobs")),
         }
@@ -47,6 +47,24 @@ impl Runner for Program {
         let outcome = supervisor::run(&plan, engines, calibration.finish(), options, &mut listener)
             .map_err(|error| Failure::new(crate::run::why_not_started(&error)))?;
         Ok(Ended { report: outcome.report, failed_jobs: outcome.failed_jobs, signal: outcome.signal })
+    }
+}
+
+/// What is wrong with jobs, in our own words alone: nobody compares the messages of these commands with fio's. Lines of a job file
+/// that nobody has seen are left out.
+fn in_short(messages: &str) -> String {
+    let own = messages.lines().filter_map(|line| line.strip_prefix("fathom: "));
+    let place = |line: &str| {
+        if let Some(rest) = line.strip_prefix("command line: ") {
+            return Some(rest.to_owned());
+        }
+        let (number, rest) = line.strip_prefix("-:")?.split_once(": ")?;
+        number.bytes().all(|byte| byte.is_ascii_digit()).then(|| rest.to_owned())
+    };
+    let own: Vec<String> = own.map(|line| place(line).unwrap_or_else(|| line.to_owned())).collect();
+    match own.is_empty() {
+        true => messages.trim().to_owned(),
+        false => own.join("\n"),
     }
 }
 
@@ -109,4 +127,20 @@ impl Observer for Listener<'_> {
 
     /// SIGUSR1 asks for the report so far, which commands have no place for.
     fn interim_report(&mut self, _report: &RunReport) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_short;
+
+    #[test]
+    fn mistakes_are_told_once() {
+        let messages = "fio: failed parsing bs=zk\nfio: job a dropped\nfathom: -:11: option bs=zk: expected a whole number\n";
+        assert_eq!(in_short(messages), "option bs=zk: expected a whole number");
+        assert_eq!(
+            in_short("fathom: a.fio:3: option x=1: no\nfathom: command line: note"),
+            "a.fio:3: option x=1: no\nnote"
+        );
+        assert_eq!(in_short("\nfio: what we have no words for\n"), "fio: what we have no words for");
+    }
 }

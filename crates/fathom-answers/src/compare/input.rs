@@ -96,6 +96,12 @@ fn cells_of(path: &Path, wanted: &[(String, String)]) -> Result<Vec<Run>, Failur
         let own = recorded.runs_of(cell).into_iter();
         runs.extend(own.map(|run| Run { cell: name.clone(), result: run.report.clone() }));
     }
+    // Two selections of one file are told apart by what was selected.
+    if !wanted.is_empty() {
+        let pairs: Vec<String> = wanted.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let source = format!("{}:{}", path.display(), pairs.join(","));
+        runs.iter_mut().for_each(|run| run.result.source.clone_from(&source));
+    }
     match runs.is_empty() {
         true => Err(Failure::new(format!(
             "{}: no finished run of these values; it varies {}",

@@ -96,6 +96,9 @@ impl Limit {
         let at = text.rfind(['>', '<']).ok_or_else(|| wrong("there is no > or < in it".to_owned()))?;
         let (name, rest) = text.split_at(at);
         let is_above = rest.starts_with('>');
+        if rest[1..].starts_with('=') {
+            return Err(wrong(format!("there is no {}, only > and <", &rest[..2])));
+        }
         let (job, name) = match name.trim().rsplit_once(':') {
             Some((job, name)) => (Some(job.trim().to_owned()), name.trim()),
             None => (None, name.trim()),
@@ -174,6 +177,16 @@ pub(super) fn check(limits: &[Limit], matched: &Matched, is_strict: bool) -> Res
         for pair in &matched.pairs {
             let own = pair.comparisons.iter().filter(|comparison| limit.concerns(pair, comparison));
             outcomes.extend(own.map(|comparison| limit.outcome(pair, comparison, is_strict)));
+        }
+        let is_job = |pair: &Pair| limit.job.as_ref().is_none_or(|job| *job == pair.name || *job == pair.job);
+        if let Some(job) = limit.job.as_ref().filter(|_| !matched.pairs.iter().any(is_job)) {
+            let mut names: Vec<&str> = matched.pairs.iter().map(|pair| pair.job.as_str()).collect();
+            names.dedup();
+            return Err(Failure::new(format!(
+                "--fail-if: `{}`: there is no job {job} in both results; they have {}",
+                limit.text,
+                names.join(", ")
+            )));
         }
         if outcomes.len() == before {
             let titles: Vec<String> = matched.pairs.iter().map(Pair::title).collect();

@@ -128,8 +128,8 @@ fn options(words: &[OsString]) -> Result<Options, Failure> {
         }
         None => {
             return Err(Failure::new(format!(
-                "{} results given; it takes two, or -- between the first set and the second",
-                files.len()
+                "{} given; it takes two, or -- between the first set and the second",
+                if files.len() == 1 { "1 result".to_owned() } else { format!("{} results", files.len()) }
             )));
         }
     }

@@ -6,8 +6,9 @@ use super::limits::Outcome;
 use super::matching::{Matched, Pair};
 use crate::bars::Ink;
 use crate::columns;
-use crate::measures::Comparison;
+use crate::figures;
 use crate::measures::comparison::Summary;
+use crate::measures::{Comparison, Figure};
 use crate::table::{Align, Table};
 use serde_json::{Value as Json, json};
 
@@ -30,6 +31,9 @@ pub(super) struct Report {
 pub(super) fn change(comparison: &Comparison) -> String {
     let percent = |ratio: f64| {
         let change = (ratio - 1.0) * 100.0;
+        if change >= 99_999.5 {
+            return format!("+{}", figures::count(change));
+        }
         let decimals = if change.abs() < 99.95 { 1 } else { 0 };
         // No minus before a zero.
         let text = format!("{change:+.decimals$}");
@@ -201,10 +205,22 @@ impl Report {
     /// What the figures mean.
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
+        let is_percentile_told = |comparison: &Comparison| {
+            matches!(comparison.figure, Figure::Percentile(_)) && comparison.ratio.is_some()
+        };
+        let supposes =
+            |pair: &Pair| pair.supposes_independence && pair.comparisons.iter().any(is_percentile_told);
         let all = || self.matched.pairs.iter().flat_map(|pair| &pair.comparisons);
         let is_single = |comparison: &Comparison| comparison.a.runs == 1 && comparison.b.runs == 1;
         let is_mixed = |comparison: &Comparison| (comparison.a.runs == 1) != (comparison.b.runs == 1);
-        if all().any(is_single) {
+        let is_told = |comparison: &Comparison| is_single(comparison) && comparison.ratio.is_some();
+        if all().any(is_single) && !all().any(is_told) {
+            notes.push(
+                "One run of each, and too little is known of what happened within them to tell a difference from chance; repeat \
+                 the runs, or make them longer."
+                    .to_owned(),
+            );
+        } else if all().any(is_single) {
             notes.push(
                 "One run of each: the intervals (95 %) come from what happened within the runs. They say nothing about how \
                  far the next run may be away; repeat the runs to know that."
@@ -217,7 +233,7 @@ impl Report {
         if all().any(|comparison| comparison.a.runs > 1 || comparison.b.runs > 1) {
             notes.push("Medians of the runs; intervals of the difference of 95 %.".to_owned());
         }
-        if self.matched.pairs.iter().any(|pair| pair.supposes_independence) {
+        if self.matched.pairs.iter().any(supposes) {
             notes.push(
                 "A result tells too little of the course of its run: intervals of percentiles take each I/O for a measurement of its own, and \
                  are too narrow if slow I/Os came in bursts."

@@ -21,7 +21,7 @@ pub(super) fn warnings(a: &Side, b: &Side) -> Vec<String> {
         let Some((_, other)) = jobs_b.iter().find(|(other, _)| other == name) else { continue };
         found.extend(durations(name, one, other));
         // What is different in many jobs is said once.
-        let Some(different) = options(one, other) else { continue };
+        let Some(different) = options(one, other, [a, b].map(tells_flags)) else { continue };
         match other_options.iter_mut().find(|(known, _)| *known == different) {
             Some((_, names)) => names.push(name),
             None => other_options.push((different, vec![name])),
@@ -116,8 +116,13 @@ fn differs(what: &str, one: &[String], other: &[String]) -> Option<String> {
     (one != other).then(|| format!("different {what}: {} in A, {} in B", list(one), list(other)))
 }
 
+/// fio leaves some options without a value out of its results.
+fn tells_flags(side: &Side) -> bool {
+    side.runs.first().is_some_and(|run| run.result.is_of_fathom())
+}
+
 /// Options that are not the same, with their values.
-fn options(one: &Workload, other: &Workload) -> Option<String> {
+fn options(one: &Workload, other: &Workload, [one_tells, other_tells]: [bool; 2]) -> Option<String> {
     let names: BTreeSet<&String> = one.options.iter().chain(&other.options).map(|(name, _)| name).collect();
     let value = |workload: &Workload, name: &str| {
         let found = workload.options.iter().find(|(own, _)| own == name);
@@ -126,8 +131,17 @@ fn options(one: &Workload, other: &Workload) -> Option<String> {
             |(_, value)| if value.is_empty() { "set".to_owned() } else { value.clone() },
         )
     };
+    let has = |workload: &Workload, name: &str| workload.options.iter().any(|(own, _)| own == name);
+    let is_flag = |workload: &Workload, name: &str| {
+        workload.options.iter().any(|(own, value)| own == name && value.is_empty())
+    };
+    let is_untold = |name: &str| {
+        (!one_tells && !has(one, name) && is_flag(other, name))
+            || (!other_tells && !has(other, name) && is_flag(one, name))
+    };
     let different: Vec<String> = names
         .into_iter()
+        .filter(|name| !is_untold(name))
         .map(|name| (name, value(one, name), value(other, name)))
         .filter(|(_, one, other)| one != other)
         .map(|(name, one, other)| format!("{name} ({one} in A, {other} in B)"))

@@ -196,12 +196,16 @@ fn signal_within(queue: &SignalQueue, time: Duration) -> Option<i32> {
 
 /// A run in a few words.
 fn in_short(report: &RunResult) -> String {
-    let parts = workloads(report).into_iter().flat_map(|job| {
+    let jobs = workloads(report);
+    let has_names = jobs.len() > 1;
+    let parts = jobs.into_iter().filter_map(|job| {
         let rate = |(direction, traffic): &(&str, _)| {
             let text = |figure: Figure| figure.of_traffic(traffic).map(|value| figure.text_in_binary(value));
             Some(format!("{direction} {}, {} IOPS", text(Figure::Bandwidth)?, text(Figure::Iops)?))
         };
-        job.directions.iter().filter_map(rate).collect::<Vec<String>>()
+        let rates = job.directions.iter().filter_map(rate).collect::<Vec<String>>().join("; ");
+        let name = if has_names { format!("{}: ", job.name) } else { String::new() };
+        (!rates.is_empty()).then(|| name + &rates)
     });
     parts.collect::<Vec<String>>().join("; ")
 }

@@ -21,7 +21,9 @@ pub(super) fn text(results: &Results, ink: Ink, limit: Option<usize>) -> String 
     for figure in 0..results.figures.len() {
         text.push_str(&format!("\n{}\n", results.figures[figure].1));
         text.push_str(&bars(results, figure, ink, limit));
-        text.push_str(&best_line(results, figure, limit));
+        for job in &results.jobs {
+            text.push_str(&best_line(results, figure, job, limit));
+        }
     }
     text.push('\n');
     text.push_str(&remarks(results));
@@ -64,23 +66,34 @@ fn interval(results: &Results, row: &Row, figure: usize) -> String {
     })
 }
 
+/// A row per cell and job that has the figure.
 fn bars(results: &Results, figure: usize, ink: Ink, limit: Option<usize>) -> String {
     let mut headings: Vec<(&str, Align)> =
         results.options.iter().map(|name| (name.as_str(), Align::Name)).collect();
-    headings.extend([("median", Align::Right), ("95 % interval", Align::Left)]);
+    let has_figure = |row: &&Row| results.summary(row, figure).is_some();
+    // Before the first run, all rows stand there without figures.
+    let is_begun = results.rows.iter().any(|row| has_figure(&row));
+    let rows: Vec<&Row> = results.rows.iter().filter(|row| !is_begun || has_figure(row)).collect();
+    let has_intervals = rows.iter().any(|row| !interval(results, row, figure).is_empty());
+    headings.push(("median", Align::Right));
+    if has_intervals {
+        headings.push(("95 % interval", Align::Left));
+    }
     let mut table = Table::new(&headings);
-    for row in &results.rows {
+    for row in &rows {
         let mut cells = row.names.clone();
-        cells.extend([median(results, row, figure), interval(results, row, figure)]);
+        cells.push(median(results, row, figure));
+        if has_intervals {
+            cells.push(interval(results, row, figure));
+        }
         table.row(cells);
     }
     // The shortest bar has to fit, too.
     let text = table.text(2, limit.map(|limit| limit.saturating_sub(BAR.start() + GAP)));
     let used = text.lines().map(columns::width).max().unwrap_or(0);
     let width = limit.unwrap_or(columns::USUAL).saturating_sub(used + GAP).clamp(*BAR.start(), *BAR.end());
-    let values =
-        results.rows.iter().map(|row| results.summary(row, figure).map_or(0.0, |summary| summary.median));
-    let values: Vec<f64> = values.collect();
+    let values: Vec<f64> =
+        rows.iter().map(|row| results.summary(row, figure).map_or(0.0, |summary| summary.median)).collect();
     let largest = values.iter().fold(0.0, |largest: f64, value| largest.max(*value));
     let mut lines = text.lines();
     let mut drawn = lines.next().unwrap_or_default().to_owned() + "\n";
@@ -92,15 +105,19 @@ fn bars(results: &Results, figure: usize, ink: Ink, limit: Option<usize>) -> Str
     drawn
 }
 
-fn best_line(results: &Results, figure: usize, limit: Option<usize>) -> String {
-    let name = |row: usize| columns::cut_to(&results.rows[row].names.join(" "), limit.map(|_| NAME));
+fn best_line(results: &Results, figure: usize, own: &str, limit: Option<usize>) -> String {
+    let name = |row: usize| columns::cut_to(&results.name_of(row), limit.map(|_| NAME));
+    let (of_job, job) = match results.jobs.len() {
+        1 => (String::new(), String::new()),
+        _ => (format!(" of {own}"), format!("{own}: ")),
+    };
     let percent = |ratio: f64| {
         // Of latencies, less is better: the share by which the better one is below.
         let change =
             if results.figures[figure].0.figure.more_is_better() { ratio - 1.0 } else { 1.0 - ratio };
         figures::three_figures(change * 100.0)
     };
-    match results.best(figure) {
+    match results.best(figure, own) {
         Best::Found { row, second, ratio } => {
             let ends = [percent(ratio.interval.low), percent(ratio.interval.high)];
             let (low, high) = match results.figures[figure].0.figure.more_is_better() {
@@ -109,14 +126,14 @@ fn best_line(results: &Results, figure: usize, limit: Option<usize>) -> String {
             };
             let word = if results.figures[figure].0.figure.more_is_better() { "above" } else { "below" };
             format!(
-                "  best: {}, {} % ({low} to {high}) {word} {}\n",
+                "  best{of_job}: {}, {} % ({low} to {high}) {word} {}\n",
                 name(row),
                 percent(ratio.value),
                 name(second)
             )
         }
         Best::Undecided { row, second } => {
-            format!("  {} and {} are not distinguishable\n", name(row), name(second))
+            format!("  {job}{} and {} are not distinguishable\n", name(row), name(second))
         }
         Best::None => String::new(),
     }
@@ -220,16 +237,22 @@ pub(super) fn json(results: &Results) -> String {
         });
         json!({"options": options, "names": names, "runs": row.runs, "figures": figures.collect::<Vec<Json>>()})
     });
-    let best = (0..results.figures.len()).map(|figure| match results.best(figure) {
-        Best::Found { row, .. } => json!(row),
-        _ => Json::Null,
-    });
+    let best_of = |figure: usize, job: &String| {
+        let row = match results.best(figure, job) {
+            Best::Found { row, .. } => json!(row),
+            _ => Json::Null,
+        };
+        json!({"figure": results.figures[figure].0.to_string(), "job": job, "row": row})
+    };
+    let best = (0..results.figures.len())
+        .flat_map(|figure| results.jobs.iter().map(move |job| (figure, job)))
+        .map(|(figure, job)| best_of(figure, job));
     let document = json!({
         "runs_done": results.done.0,
         "runs": results.done.1,
         "further_runs": results.further,
         "rows": rows.collect::<Vec<Json>>(),
-        "best_row": best.collect::<Vec<Json>>(),
+        "best": best.collect::<Vec<Json>>(),
     });
     format!("{document:#}\n")
 }

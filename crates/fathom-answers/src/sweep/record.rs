@@ -94,7 +94,10 @@ impl Recorded {
 /// True for a file that a sweep wrote.
 pub(crate) fn is_results(path: &Path) -> bool {
     let mut start = vec![0; MARK.len()];
-    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == MARK.as_bytes()
+    // A pipe would lose what is looked at.
+    path.is_file()
+        && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
+        && start == MARK.as_bytes()
 }
 
 /// Reads a results file.
@@ -117,11 +120,15 @@ fn parse(bytes: &[u8], path: &Path) -> Result<(Option<Recorded>, usize), Failure
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let mut recorded: Option<Recorded> = None;
     for (number, line) in (1..).zip(bytes[..whole].split_inclusive(|byte| *byte == b'\n')) {
-        let broken = |error: serde_json::Error| {
+        let wrong = |what: &str| {
             Failure::new(format!(
-                "{}, line {number}: this is no line of a sweep: {error}; remove the line to run it again",
+                "{}, line {number}: this is no line of a sweep: {what}; remove the line to run it again",
                 path.display()
             ))
+        };
+        let broken = |error: serde_json::Error| {
+            // A line of JSON is always line 1 of itself.
+            wrong(&error.to_string().replace(" at line 1 column ", " in column "))
         };
         match &mut recorded {
             None => {
@@ -141,6 +148,9 @@ fn parse(bytes: &[u8], path: &Path) -> Result<(Option<Recorded>, usize), Failure
             }
             Some(recorded) => {
                 let mut run: RecordedRun = serde_json::from_slice(line).map_err(broken)?;
+                if run.cell >= recorded.plan.cells() || run.round >= recorded.plan.rounds() {
+                    return Err(wrong("the plan has no such cell and round"));
+                }
                 run.report.source = path.display().to_string();
                 recorded.runs.push(run);
             }
@@ -176,6 +186,12 @@ impl Recorder {
             .truncate(false)
             .open(path)
             .map_err(fail)?;
+        if !file.metadata().map_err(fail)?.is_file() {
+            return Err(Failure::new(format!(
+                "{}: results can only be kept in a plain file; name another one with --output",
+                path.display()
+            )));
+        }
         lock(&file, path)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(fail)?;

@@ -16,6 +16,8 @@ pub(super) struct Results {
     pub(super) option_names: Vec<String>,
     /// The figures with their headings.
     pub(super) figures: Vec<(FigureOf, String)>,
+    /// Names of the jobs; a single empty one before the first run.
+    pub(super) jobs: Vec<String>,
     /// In the order of the grid.
     pub(super) rows: Vec<Row>,
     /// Runs of each cell that were asked for.
@@ -28,6 +30,8 @@ pub(super) struct Results {
 
 /// A cell, or a job of it.
 pub(super) struct Row {
+    /// Name of the job.
+    job: String,
     /// Names of the values.
     pub(super) names: Vec<String>,
     /// The values themselves.
@@ -94,7 +98,13 @@ impl Results {
                 let own = || runs.iter().flatten().filter(|workload| workload.name == job);
                 let samples =
                     figures.iter().map(|figure| own().filter_map(|workload| figure.of(workload)).collect());
-                rows.push(Row { names, values: plain, runs: own().count(), samples: samples.collect() });
+                rows.push(Row {
+                    job: job.to_owned(),
+                    names,
+                    values: plain,
+                    runs: own().count(),
+                    samples: samples.collect(),
+                });
             }
         }
         let mut option_names: Vec<String> = plan.vary.iter().map(|vary| vary.name.clone()).collect();
@@ -112,6 +122,7 @@ impl Results {
             options,
             option_names,
             figures: figures.into_iter().map(with_heading).collect(),
+            jobs: jobs.into_iter().map(str::to_owned).collect(),
             rows,
             repeats: plan.repeats,
             done: (recorded.done(), recorded.wanted()),
@@ -126,13 +137,21 @@ impl Results {
         summary(&samples)
     }
 
-    /// Which row is best in a figure.
-    pub(super) fn best(&self, figure: usize) -> Best {
+    /// The names of a row's values without its job.
+    pub(super) fn name_of(&self, row: usize) -> String {
+        let names = &self.rows[row].names;
+        let values = if self.jobs.len() > 1 { names.len() - 1 } else { names.len() };
+        names[..values].join(" ")
+    }
+
+    /// Which row of a job is best in a figure: jobs do other work, so only cells can be better than others.
+    pub(super) fn best(&self, figure: usize, job: &str) -> Best {
         let kind = self.figures[figure].0.figure;
         let mut ranked: Vec<(usize, f64)> = self
             .rows
             .iter()
             .enumerate()
+            .filter(|(_, row)| row.job == job)
             .filter_map(|(index, row)| Some((index, self.summary(row, figure)?.median)))
             .collect();
         ranked.sort_by(|one, other| one.1.total_cmp(&other.1));
@@ -218,7 +237,7 @@ mod tests {
     fn best_of(iops: &[&[f64]], name: &str) -> Option<(usize, usize, bool)> {
         let figures = [FigureOf::parse(name).expect("a figure")];
         let results = Results::new(&recorded(iops), &figures, &[]).expect("a table");
-        match results.best(0) {
+        match results.best(0, "a") {
             Best::Found { row, second, .. } => Some((row, second, true)),
             Best::Undecided { row, second } => Some((row, second, false)),
             Best::None => None,

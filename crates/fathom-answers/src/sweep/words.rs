@@ -4,6 +4,7 @@ use super::labels::Label;
 use super::plan::Variation;
 use crate::measures::FigureOf;
 use crate::table::{FORMATS, Format};
+use fathom_spec::registry::find_job_option;
 use fathom_tools::{Failure, arguments};
 use lexopt::Arg::{Long, Value};
 use std::ffi::OsString;
@@ -95,6 +96,12 @@ pub(super) fn read(words: &[OsString]) -> Result<Options, Failure> {
             ));
         }
         (Err(files), None) => {
+            let option = files.iter().find_map(|file| file.to_str().filter(|word| word.contains('=')));
+            if let Some(word) = option {
+                return Err(Failure::new(format!(
+                    "`{word}`: an option that varies is written --vary={word}; options of the job stand in its file"
+                )));
+            }
             return Err(Failure::new(format!(
                 "{} job files given; it takes one, which may have several jobs",
                 files.len()
@@ -154,6 +161,12 @@ fn read_own(
             Long("no-intervals") => options.has_no_intervals = true,
             Long("format") => options.format = arguments::choice(&mut parser, "--format", &FORMATS)?,
             Value(file) => files.push(PathBuf::from(file)),
+            Long(name) if find_job_option(name).is_some() => {
+                return Err(Failure::new(format!(
+                    "--{name} is an option of jobs: a job is written behind --, as in fathom sweep --vary=iodepth=1,4 -- --name=job \
+                     --rw=randread, or stands in a file"
+                )));
+            }
             other => return Err(other.unexpected().into()),
         }
     }

@@ -84,10 +84,16 @@ fn a_limit_decides_the_exit_status() {
         (&["other:read.iops < 800"], 1),
         (&["trim.p99 > 5%"], 1),
         (&["nonsense"], 1),
+        (&["iops >= 5%"], 1),
     ] {
         let (found, output) = code(all, limits);
         assert_eq!(found, wanted, "{limits:?}: {output}");
     }
+    assert!(
+        code(all, &["other:read.iops < 800"])
+            .1
+            .contains("there is no job other in both results; they have job\n")
+    );
     let (found, output) = code(all, &["read.iops < -20%"]);
     assert!(found == 2 && output.contains("FAILED read.iops < -20%: job, read: -"), "{output}");
     // Bandwidths are in MB/s, as in the other commands, and beside a bound in its own unit. The rate is 500 times 4 KiB.
@@ -171,6 +177,8 @@ fn results_of_fio_are_compared_too() {
     );
     let programs = compare(directory.path(), "plain.json ours.jsonl").expect_clean().stdout;
     assert!(programs.contains("warning: different programs: A was measured by fio-3."), "{programs}");
+    // fio does not print options without a value, which is no difference.
+    assert!(!programs.contains("other options"), "{programs}");
 }
 
 #[test]
@@ -221,12 +229,16 @@ fn what_cannot_be_compared_is_refused() {
     let other =
         "--name=another --ioengine=null --size=64k --rw=read --output-format=json --output=another.json";
     Launch::fathom(directory.path()).words(other).run().expect_clean();
+    // Too short for anything to be known of what happened within.
+    let alone = compare(directory.path(), "another.json another.json").expect_clean().stdout;
+    assert!(alone.contains("too little is known") && !alone.contains("intervals (95 %)"), "{alone}");
     for (words, what) in [
+        ("r --fail-if=iops>=5% r", "there is no >=, only > and <"),
         ("r missing.json", "missing.json: No such file"),
         ("r text", "text: there is no result in it"),
         ("r .", "no job and direction in common"),
         ("r another.json", "no job and direction in common"),
-        ("r", "1 results given"),
+        ("r", "1 result given"),
         ("r -- ", "no result behind --"),
         ("r r --format=xml", "none of text, markdown, csv, json"),
     ] {

@@ -119,7 +119,11 @@ fn nothing_runs_unless_every_cell_can() {
         (format!("--vary=bs=4k,8k --label=bs=Size:small {JOB}"), "1 names are given"),
         (format!("--output=taken.sweep.jsonl {JOB}"), "is not of a sweep"),
         ("--vary=iodepth=1,2 -- one.fio two.fio".to_owned(), "put them into one file"),
-        ("missing.fio".to_owned(), "missing.fio"),
+        ("missing.fio".to_owned(), "fathom sweep: job file missing.fio: No such file"),
+        (format!("--vary=bs=4k,zk {JOB}"), "fathom sweep: with bs=zk: option bs=zk: expected a whole number"),
+        ("one.fio iodepth=1,2".to_owned(), "is written --vary=iodepth=1,2"),
+        ("--vary=bs=4k --name=job --rw=read".to_owned(), "a job is written behind --"),
+        (format!("--output=/dev/full {JOB}"), "only be kept in a plain file"),
         ("--table=two.fio".to_owned(), "no results file of fathom sweep"),
         (format!("--precondition=missing.fio {JOB}"), "--precondition=missing.fio"),
     ] {
@@ -385,6 +389,73 @@ fn ctrl_c_keeps_what_is_finished() {
 }
 
 #[test]
+fn each_job_has_its_own_best() {
+    fathom_only!();
+    let directory = scratch();
+    let text = "[global]\nioengine=null\nsize=1g\nbs=4k\nruntime=700ms\ntime_based\n[reader]\nrw=randread\n[writer]\nrw=write\n";
+    std::fs::write(directory.path().join("two.fio"), text).expect("a file");
+    let words = "two.fio --vary=rate_iops=500,8000 --repeats=3 --figures=iops,read-bw";
+    let finished = sweep(directory.path(), words);
+    assert_eq!(finished.code(), 0, "{}", finished.stderr);
+    assert!(
+        finished.stderr.contains("reader: read ") && finished.stderr.contains("; writer: write "),
+        "{}",
+        finished.stderr
+    );
+    for job in ["reader", "writer"] {
+        assert!(finished.stdout.contains(&format!("  best of {job}: 8000, ")), "{}", finished.stdout);
+    }
+    assert!(
+        !finished.stdout.contains("writer, "),
+        "jobs are not held against each other: {}",
+        finished.stdout
+    );
+    // Bars are of those that have the figure.
+    let (_, bars) = finished.stdout.rsplit_once("read bandwidth\n").expect("a part");
+    assert!(bars.contains("reader") && !bars.contains("writer"), "{}", finished.stdout);
+    let text = sweep(directory.path(), "two.sweep.jsonl --figures=iops --format=json").expect_clean().stdout;
+    let document: Value = serde_json::from_str(&text).expect("JSON");
+    let best = document["best"].as_array().expect("a list");
+    let rows: Vec<(Option<&str>, Option<u64>)> =
+        best.iter().map(|entry| (entry["job"].as_str(), entry["row"].as_u64())).collect();
+    assert_eq!(rows, [(Some("reader"), Some(2)), (Some("writer"), Some(3))], "{document}");
+    let row = &document["rows"][2]["options"];
+    assert_eq!(
+        (row["rate_iops"].as_str(), row["job"].as_str()),
+        (Some("8000"), Some("reader")),
+        "{document}"
+    );
+}
+
+#[test]
+fn lines_that_were_edited_are_told() {
+    fathom_only!();
+    let directory = scratch();
+    let words = format!("--vary=iodepth=1,2 --repeats=1 {}", JOB.replace("200ms", "30ms"));
+    assert_eq!(sweep(directory.path(), &words).code(), 0);
+    let file = directory.path().join("job.sweep.jsonl");
+    let text = std::fs::read_to_string(&file).expect("it is there");
+    for (from, to, what) in [
+        ("{\"cell\":1", "{\"cell\":7", "the plan has no such cell and round"),
+        (
+            "\"round\":0",
+            "\"round\":3",
+            "line 2: this is no line of a sweep: the plan has no such cell and round",
+        ),
+        (
+            "\"failed_jobs\":0",
+            "\"failed_jobs\":x",
+            "line 2: this is no line of a sweep: expected value in column",
+        ),
+    ] {
+        assert!(text.contains(from), "{text}");
+        std::fs::write(&file, text.replacen(from, to, 1)).expect("it can be written");
+        let shown = sweep(directory.path(), "job.sweep.jsonl");
+        assert!(shown.code() == 1 && shown.stderr.contains(what), "{}", shown.stderr);
+    }
+}
+
+#[test]
 fn preconditions_run_when_they_should() {
     fathom_only!();
     let directory = scratch();
@@ -437,6 +508,7 @@ fn the_best_is_named_only_if_it_is() {
         (iops["job"].as_str(), iops["verdict"].as_str(), iops["a_runs"].as_u64()),
         (Some("job"), Some("faster"), Some(3))
     );
+    assert_eq!(document["a"][0], "a.jsonl:rate_iops=500", "{document}");
     let whole =
         Launch::fathom(directory.path()).words("compare --no-chart a.jsonl a.jsonl").run().expect_clean();
     assert!(whole.stdout.contains("job [rate_iops=8000], read"), "{}", whole.stdout);
