@@ -5,6 +5,7 @@ pub(crate) mod trend;
 
 use fathom_results::model::{CourseEntry, DiskResult, JobResult, StageResult};
 use fathom_results::{DirectionResult, RunResult};
+use std::collections::BTreeMap;
 use trend::Trend;
 
 /// The engine of a job that names none.
@@ -139,7 +140,10 @@ impl<'a> Evidence<'a> {
             .job
             .active()
             .iter()
-            .filter(|(_, direction)| whole_latency_ns(direction) > 0.0)
+            // cpuio counts what it does as I/Os of no bytes in no time.
+            .filter(|(_, direction)| {
+                whole_latency_ns(direction) > 0.0 && direction.io_bytes + direction.runtime_ms > 0
+            })
             .map(|(_, direction)| direction.iops * whole_latency_ns(direction) / 1e9 * share(direction))
             .collect();
         (!parts.is_empty()).then(|| parts.iter().sum())
@@ -181,7 +185,23 @@ impl<'a> Evidence<'a> {
 
     /// The kernel's counters of devices are those of several groups of jobs, which may have run one after the other.
     pub(crate) fn shares_counters(&self) -> bool {
-        self.stage().is_none() && self.neighbours().any(|job| job.group_id != self.job.group_id)
+        let is_other = |job: &JobResult| job.group_id != self.job.group_id;
+        self.stage().is_none() && self.neighbours().any(is_other) && !self.groups_ran_together()
+    }
+
+    /// The whole run was hardly longer than the longest group, and shorter than all of them one after the other. fio does not
+    /// tell which of them waited.
+    fn groups_ran_together(&self) -> bool {
+        let mut longest_ms = BTreeMap::<u64, u64>::new();
+        for job in &self.run.jobs {
+            let longest = longest_ms.entry(job.group_id).or_default();
+            let times = [&job.read, &job.write, &job.trim].map(|direction| direction.runtime_ms);
+            *longest = times.into_iter().fold(*longest, u64::max);
+        }
+        let elapsed_ms = 1000 * self.run.jobs.iter().map(|job| job.elapsed_seconds).max().unwrap_or(0);
+        let (longest, sum) = (longest_ms.values().max().copied().unwrap_or(0), longest_ms.values().sum());
+        // Whole seconds, rounded up.
+        elapsed_ms > 0 && elapsed_ms <= longest + 1500 && elapsed_ms < sum
     }
 
     /// What the devices moved of what all jobs on the machine moved, reads (0) or writes (1); `None` when the result does

@@ -12,6 +12,13 @@ pub(super) fn sentence(evidence: &Evidence<'_>) -> String {
         (count, "process") => format!("{count} processes"),
         (count, kind) => format!("{count} {kind}s"),
     };
+    if evidence.engine() == "cpuio" {
+        let load = option("cpuload").unwrap_or("100").trim_end_matches('%');
+        let s = if clones == 1 { "s" } else { "" };
+        return format!(
+            "{who} keep{s} processors busy for {load} % of the time (cpuload), with the engine cpuio."
+        );
+    }
     let workload = option("rw").or_else(|| option("readwrite")).unwrap_or("read");
     let block_size = option("bs").or_else(|| option("blocksize")).unwrap_or("4k");
     let mut parts = vec![format!("{who} {}", deed(workload, block_size, clones == 1))];

@@ -23,6 +23,7 @@ pub(super) enum Bottleneck {
     Failure,
     RateLimit,
     ThinkTime,
+    LatencyTarget,
     Cache,
     Syncs,
     Verification,
@@ -54,6 +55,9 @@ impl Bottleneck {
                 "A rate limit of the job was the bottleneck: the storage could have done more."
             }
             Bottleneck::ThinkTime => "The job's own pauses were the bottleneck, not the storage.",
+            Bottleneck::LatencyTarget => {
+                "The job's own latency target was the bottleneck: it kept the queue depth down."
+            }
             Bottleneck::Cache => "The page cache answered: this is a figure of memory, not of the device.",
             Bottleneck::Syncs => "Waiting for syncs was the bottleneck.",
             Bottleneck::Verification => {
@@ -84,11 +88,12 @@ impl Bottleneck {
 type Rule = fn(&Evidence<'_>) -> Option<Verdict>;
 
 /// The rules, the surest first.
-const RULES: [Rule; 16] = [
+const RULES: [Rule; 17] = [
     failure,
     too_short,
     own::rate_limit,
     own::think_time,
+    own::latency_target,
     own::work_on_data,
     below::syncs,
     below::cache,

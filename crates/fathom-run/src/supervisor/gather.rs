@@ -27,8 +27,8 @@ impl<O: Observer> Supervisor<'_, O> {
     pub(super) fn final_report(&mut self) -> RunReport {
         self.end_stage();
         let mut report = self.report(true);
-        // A run of one stage has the same in its devices.
-        if self.plan.workers.iter().any(|worker| worker.stage > 0) {
+        // A run of one group has the same in its devices. Groups of one stage are told, too: they ran together.
+        if self.plan.workers.iter().any(|worker| worker.group_id > 0) {
             report.stages = std::mem::take(&mut self.stages);
         }
         for job in &mut report.jobs {

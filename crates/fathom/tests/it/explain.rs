@@ -1,6 +1,6 @@
 //! `fathom explain`: what it says of real runs, of fathom and of fio, and of words.
 
-use crate::support::devices::LoopDevice;
+use crate::support::devices::{LoopDevice, Throttle};
 use crate::support::program::{self, Finished, Launch};
 use crate::support::{MIB, file_of, json, scratch};
 use std::path::Path;
@@ -95,7 +95,7 @@ fn devices_are_told_apart_by_stages() {
     assert_eq!((moved(0), moved(1)), ([8, 0], [0, 2]), "{result}");
     assert_eq!(result["fathom stages"][1]["groups"].to_string(), "[1]");
     let told = explain(directory.path(), "result.json").expect_clean().stdout;
-    assert!(!told.contains("did not run at the same time"), "{told}");
+    assert!(!told.contains("one after the other: run"), "{told}");
 }
 
 /// A loop device on a loop device: what is read through both is one read.
@@ -123,6 +123,28 @@ fn stacked_devices_count_once() {
     // All that the upper one moved went through the lower one, too.
     let of_lower = json::integer(&json::document(&text)["disk_util"][1], "read_sectors") as f64 / 2048.0;
     assert!(of_lower >= 12.0 && (moved - of_lower).abs() < 0.2, "{moved} of {of_lower}: {told}");
+}
+
+/// A control group holds each read back for five milliseconds, and the device knows nothing of it.
+#[test]
+fn a_limit_above_the_device_is_no_small_depth() {
+    fathom_only!();
+    let device = require!(LoopDevice::new(MIB));
+    let throttle = require!(Throttle::new(device.path(), 200));
+    let directory = scratch();
+    for (depth, name) in [(1, "one.json"), (16, "many.json")] {
+        let words = format!(
+            "--output-format=json --output={name} --name=a --filename={} --direct=1 --rw=randread --bs=4k --ioengine=libaio \
+             --iodepth={depth} --time_based --runtime=2 --cgroup={} --cgroup_nodelete=1",
+            device.path().display(),
+            throttle.name()
+        );
+        Launch::fathom(directory.path()).words(&words).run().expect_clean();
+        let told = explain(directory.path(), name).expect_clean().stdout;
+        let told = told.split_whitespace().collect::<Vec<&str>>().join(" ");
+        assert!(told.contains("Verdict: Something between the job and the device"), "{told}");
+        assert!(told.contains("a limit of its control group such as io.max"), "{told}");
+    }
 }
 
 #[test]

@@ -1,10 +1,9 @@
 //! `latency_target`: the depth found is the largest that meets the target, and what the report is made of.
 
-use crate::support::devices::LoopDevice;
+use crate::support::devices::{LoopDevice, Throttle};
 use crate::support::program::{self, Launch};
 use crate::support::{MIB, json, scratch};
 use serde_json::Value;
-use std::os::linux::fs::MetadataExt;
 use std::path::Path;
 
 fn run(program: &Path, words: &str) -> (i32, String, String, Value) {
@@ -78,34 +77,6 @@ fn the_search_goes_on_where_asked() {
     let job = json::job(&document, "a");
     assert_eq!((code, json::integer(job, "latency_depth")), (0, 4), "{text}");
     assert!(json::integer(job, "read/runtime") >= 1_990, "{text}");
-}
-
-/// A control group whose members read this device no more often than so many times a second.
-struct Throttle(std::path::PathBuf);
-
-impl Throttle {
-    fn new(device: &Path, reads_per_second: u32) -> Result<Throttle, String> {
-        let root = Path::new("/sys/fs/cgroup/blkio");
-        let group = root.join(format!("fathom-throttle-{}", std::process::id()));
-        std::fs::create_dir(&group).map_err(|error| format!("{}: {error}", group.display()))?;
-        let throttle = Throttle(group);
-        let number = std::fs::metadata(device).map_err(|error| error.to_string())?.st_rdev();
-        let rule =
-            format!("{}:{} {reads_per_second}", number >> 8 & 0xfff, number & 0xff | number >> 12 & 0xfff00);
-        std::fs::write(throttle.0.join("blkio.throttle.read_iops_device"), rule)
-            .map_err(|error| format!("reads cannot be limited: {error}"))?;
-        Ok(throttle)
-    }
-
-    fn name(&self) -> String {
-        self.0.file_name().expect("a name").to_string_lossy().into_owned()
-    }
-}
-
-impl Drop for Throttle {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir(&self.0);
-    }
 }
 
 /// Twenty reads a second: one takes 50 ms, and at a depth of sixteen each waits for fifteen others.

@@ -171,6 +171,9 @@ pub(super) fn device(evidence: &Evidence<'_>) -> Option<Verdict> {
     if let Some(ns) = device_ns {
         let (own, of_job) = (figures::duration(ns), figures::duration(latency));
         reasons.push(match (ns > 1.2 * latency, evidence.is_direct()) {
+            (false, _) if ns > latency => {
+                format!("An I/O spent {own} in the device and its queue (ticks over ios), all of the {of_job} that the job saw.")
+            }
             (false, _) => {
                 format!("An I/O spent {own} in the device and its queue (ticks over ios), of the {of_job} that the job saw.")
             }
@@ -233,8 +236,8 @@ pub(super) fn above_the_device(evidence: &Evidence<'_>) -> Option<Verdict> {
 pub(super) fn no_device(evidence: &Evidence<'_>) -> Option<String> {
     if evidence.shares_counters() {
         return Some(
-            "The kernel's counters of devices (disk_util) cover all jobs, and these did not run at the same time: run a job alone to \
-             tell the device from what lies above it."
+            "The kernel's counters of devices (disk_util) cover all jobs, and these may have run one after the other: run a job alone \
+             to tell the device from what lies above it."
                 .to_owned(),
         );
     }

@@ -36,6 +36,25 @@ pub(super) fn think_time(evidence: &Evidence<'_>) -> Option<Verdict> {
     verdict(Bottleneck::ThinkTime, vec![found])
 }
 
+/// `latency_target` finds the depth that keeps to it.
+pub(super) fn latency_target(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let target =
+        evidence.run.option(evidence.job, "latency_target").filter(|_| evidence.job.latency_target > 0)?;
+    let (asked, reached) = (evidence.depth_asked(), evidence.depth_reached()?);
+    let found = evidence.job.latency_depth;
+    if found as f64 * evidence.clones() >= asked {
+        return None;
+    }
+    verdict(
+        Bottleneck::LatencyTarget,
+        vec![format!(
+            "latency_target={target} was kept with a depth of {found} (latency_depth) of {asked} asked for; {} were in flight on \
+             average, those of the search included.",
+            figures::three_figures(reached)
+        )],
+    )
+}
+
 /// The job's work on its data, by the options that ask for it.
 struct DataWork {
     /// It checks what it reads, or makes what is to be checked; otherwise it makes the content of writes.
@@ -104,6 +123,10 @@ pub(super) fn processor(evidence: &Evidence<'_>) -> Option<Verdict> {
         figures::percent(system)
     )];
     reasons.push(match system > user {
+        true if !evidence.is_direct() => {
+            "Most of it was the kernel's work, which copies between the job and the page cache; direct=1 measures the device."
+                .to_owned()
+        }
         true => "Most of it was the kernel's work for each I/O: a larger block size, io_uring, or more clones on other \
                  processors bring more."
             .to_owned(),
@@ -120,8 +143,7 @@ pub(super) fn no_storage(evidence: &Evidence<'_>) -> Option<Verdict> {
     verdict(
         Bottleneck::NoStorage,
         vec![format!(
-            "The engine {} does nothing with an I/O. Each clone used {} of a processor (usr={}, sys={}); the rest of the time \
-             it waited for one.",
+            "The engine {} moves no data. Each clone used {} of a processor (usr={}, sys={}).",
             engine.name,
             figures::percent(user + system),
             figures::percent(user),

@@ -120,4 +120,22 @@ fn hard_cases() {
     // Somebody else's I/O on the device.
     let others = BUSY_DISK.replace("290000", "990000");
     check(&judge(DEEP, READS, &others), Bottleneck::Device, "others used the device");
+    // A depth that the job gave up itself.
+    let target = format!("{DEEP},\"latency_target\":\"200us\"");
+    let kept = format!("\"latency_depth\":9,\"latency_target\":200,{}", READS.replace("3002000", "900000"));
+    check(&judge(&target, &kept, BUSY_DISK), Bottleneck::LatencyTarget, "a depth of 9 (latency_depth) of 32");
+}
+
+#[test]
+fn groups_side_by_side_share_what_the_device_did() {
+    let judge_first = |elapsed: u64| {
+        let text = format!(
+            r#"{{"fio version":"fio-3.33","jobs":[{{"jobname":"a","groupid":0,"job options":{{{DEEP}}},"job_runtime":10000,{READS}}},
+                {{"jobname":"b","groupid":1,"elapsed":{elapsed},{READS}}}],"disk_util":[{BUSY_DISK}]}}"#
+        );
+        let run = fathom_results::parse(&text, "text").expect("reads");
+        of(&Evidence::of(&run, 0))
+    };
+    check(&judge_first(11), Bottleneck::Device, "99.1 %");
+    check(&judge_first(21), Bottleneck::Storage, "one after the other");
 }

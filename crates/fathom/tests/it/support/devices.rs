@@ -1,6 +1,7 @@
 //! Block devices and file systems made of memory, gone when they are dropped.
 
 use super::skip;
+use std::os::linux::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -143,5 +144,37 @@ fn run(tool: &str, arguments: &[&str]) -> Result<String, String> {
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
         false => Err(format!("{tool} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr).trim())),
+    }
+}
+
+/// A control group whose members read this device no more often than so many times a second.
+pub(crate) struct Throttle(PathBuf);
+
+impl Throttle {
+    pub(crate) fn new(device: &Path, reads_per_second: u32) -> Result<Throttle, String> {
+        let root = Path::new("/sys/fs/cgroup/blkio");
+        let group = root.join(format!(
+            "fathom-throttle-{}-{}",
+            std::process::id(),
+            device.file_name().unwrap_or_default().to_string_lossy()
+        ));
+        std::fs::create_dir(&group).map_err(|error| format!("{}: {error}", group.display()))?;
+        let throttle = Throttle(group);
+        let number = std::fs::metadata(device).map_err(|error| error.to_string())?.st_rdev();
+        let rule =
+            format!("{}:{} {reads_per_second}", number >> 8 & 0xfff, number & 0xff | number >> 12 & 0xfff00);
+        std::fs::write(throttle.0.join("blkio.throttle.read_iops_device"), rule)
+            .map_err(|error| format!("reads cannot be limited: {error}"))?;
+        Ok(throttle)
+    }
+
+    pub(crate) fn name(&self) -> String {
+        self.0.file_name().expect("a name").to_string_lossy().into_owned()
+    }
+}
+
+impl Drop for Throttle {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
     }
 }
