@@ -1,7 +1,7 @@
 //! What makes a figure of `quick` doubtful, in plain sentences.
 
 use super::grid::Test;
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, device_share};
 use crate::figures;
 
 /// Below this share of the depth asked for, a test was not what it says.
@@ -61,7 +61,7 @@ pub(super) fn of_run(evidence: &Evidence<'_>, is_direct: bool) -> Vec<String> {
         );
     }
     for (direction, name) in ["reads", "writes"].into_iter().enumerate() {
-        let Some(share) = evidence.device_share(direction).filter(|_| is_direct) else { continue };
+        let Some(share) = device_share(evidence.run, direction).filter(|_| is_direct) else { continue };
         let amounts = (figures::size(share.job_bytes), figures::size(share.device_bytes));
         if share.ratio() < DEVICE_SHARE {
             doubts.push(format!(
@@ -115,6 +115,21 @@ fn of_device(name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cache_is_seen_over_all_stages() {
+        let text = r#"{"fio version":"fio-3.42","jobs":[{"jobname":"a","groupid":0,"read":{"total_ios":1,"io_bytes":4096}},
+            {"jobname":"b","groupid":1,"write":{"total_ios":1,"io_bytes":8192}}],
+            "disk_util":[{"name":"sda","read_sectors":8,"write_sectors":2}],"fathom host":{"devices":[{"name":"sda"}]},
+            "fathom stages":[{"groups":[0],"disk_util":[{"name":"sda","read_sectors":8}]},
+            {"groups":[1],"disk_util":[{"name":"sda","write_sectors":2}]}]}"#;
+        let run = fathom_results::parse(text, "text").expect("reads");
+        let doubts = of_run(&Evidence::of(&run, 0), true);
+        assert!(
+            doubts.iter().any(|doubt| doubt.contains("writes moved 8 KiB, the device 1 KiB")),
+            "{doubts:?}"
+        );
+    }
 
     #[test]
     fn devices_that_are_no_disks() {
