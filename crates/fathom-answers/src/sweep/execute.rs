@@ -101,7 +101,7 @@ impl Sweep<'_> {
             }
             let each = started.elapsed().as_secs_f64() / (made + 1) as f64;
             let rest = each * (to_do.len() - made - 1) as f64;
-            self.tell_run(cell, round, Duration::from_secs_f64(rest));
+            self.tell_run(done + made + 1, (cell, round), Duration::from_secs_f64(rest));
         }
         Ok(None)
     }
@@ -137,7 +137,7 @@ impl Sweep<'_> {
     }
 
     /// Says how the last run went and how long the others will take if they are like those so far.
-    fn tell_run(&mut self, cell: usize, round: usize, rest: Duration) {
+    fn tell_run(&mut self, number: usize, (cell, round): (usize, usize), rest: Duration) {
         let figures = match self.recorder.recorded().runs.last() {
             Some(run) if run.failed_jobs == 0 => in_short(&run.report),
             _ => "failed".to_owned(),
@@ -149,8 +149,11 @@ impl Sweep<'_> {
             seconds if seconds < 120 => format!("; about {seconds} s to go"),
             seconds => format!("; about {} min to go", seconds.div_ceil(60)),
         };
-        let done = self.recorder.recorded().done();
-        self.say(&format!("run {done} of {}, round {}: {name}{mark}{figures}{rest}", self.total, round + 1));
+        self.say(&format!(
+            "run {number} of {}, round {}: {name}{mark}{figures}{rest}",
+            self.total,
+            round + 1
+        ));
     }
 
     fn end_by(&mut self, signal: i32) -> u8 {

@@ -4,6 +4,8 @@ use super::plan::{self, FORM, Plan, Variation};
 use super::words::Options;
 use crate::Runner;
 use crate::job_text::{self, Section};
+use crate::measures::FigureOf;
+use fathom_spec::options::verification::VerifyMethod;
 use fathom_spec::{Eta, JobSpec, ProgramOptions, RunSpec};
 use fathom_tools::Failure;
 use std::hash::{BuildHasher, Hasher};
@@ -106,10 +108,32 @@ pub(super) fn plan(options: &Options, base: &Base, runner: &dyn Runner) -> Resul
         order: plan::order(cells, repeats, seed),
         labels: Vec::new(),
     };
+    let mut jobs = Vec::new();
     for cell in 0..cells {
-        spec_of(&plan, cell, runner)?;
+        jobs.extend(spec_of(&plan, cell, runner)?.jobs);
     }
-    Ok(plan)
+    // Not after hours of runs.
+    let is_never = |figure: &&FigureOf| {
+        figure.direction.is_some_and(|direction| !jobs.iter().any(|job| may_do(job, direction)))
+    };
+    match options.figures.iter().find(is_never) {
+        Some(figure) => {
+            Err(Failure::new(format!("--figures: no job will have the figure `{figure}`; leave it out")))
+        }
+        None => Ok(plan),
+    }
+}
+
+/// False if a job certainly has no I/O of a direction. What is replayed is not known here, and verification reads.
+fn may_do(job: &JobSpec, direction: &str) -> bool {
+    let rw = job.io_type.rw.rw;
+    let is_open = job.replay.read_iolog.is_some() || job.verification.verify != VerifyMethod::None;
+    match direction {
+        "read" => rw.reads() || is_open,
+        "write" => rw.writes() || is_open,
+        "trim" => rw.trims() || is_open,
+        _ => true,
+    }
 }
 
 /// A number that is another one each time.
@@ -156,8 +180,8 @@ fn put(sections: &mut [Section], name: &str, value: &str) {
     }
 }
 
-/// The plan and the job file of every cell, for people.
-pub(super) fn show(plan: &Plan, path: &Path) -> String {
+/// The plan and the job file of every cell, for people, and how many runs of a sweep that was begun are done.
+pub(super) fn show(plan: &Plan, path: &Path, done: Option<usize>) -> String {
     let list: Vec<String> =
         plan.vary.iter().map(|Variation { name, values }| format!("{name} ({})", values.join(" "))).collect();
     let cells = plan.cells();
@@ -165,7 +189,9 @@ pub(super) fn show(plan: &Plan, path: &Path) -> String {
     if !list.is_empty() {
         text.push_str(&format!(", varying {}", list.join(" and ")));
     }
-    text.push_str(&format!("; results in {}\n", path.display()));
+    text.push_str(&format!("; results in {}", path.display()));
+    text.push_str(&done.map_or_else(String::new, |done| format!(", where {done} runs are done")));
+    text.push('\n');
     if let Some(job) = &plan.precondition {
         let when = if plan.precondition_each { "each run" } else { "the first run" };
         text.push_str(&format!("\n# before {when}\n{job}"));

@@ -66,11 +66,14 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     plan.labels = options.labels.clone();
     labels::check(&plan, &options.labels)?;
     let path = options.output.clone().unwrap_or_else(|| default_output(&options, &plan));
+    let given = record::Given { seed: options.seed.is_some(), repeats: options.repeats.is_some() };
     if options.is_dry_run {
-        streams.out.write_all(grid::show(&plan, &path).as_bytes())?;
+        let begun = if record::is_results(&path) { record::begun(&path, &plan, given)? } else { None };
+        let done = begun.as_ref().map(Recorded::done);
+        let plan = begun.map_or(plan, |recorded| recorded.plan);
+        streams.out.write_all(grid::show(&plan, &path, done).as_bytes())?;
         return Ok(0);
     }
-    let given = record::Given { seed: options.seed.is_some(), repeats: options.repeats.is_some() };
     let mut recorder = record::Recorder::open(&path, &plan, given)?;
     let stopped = execute::execute(&mut recorder, streams, runner)?;
     let recorded = recorder.into_recorded();
@@ -103,9 +106,13 @@ fn print(options: &Options, recorded: &Recorded, streams: &mut Streams<'_>) -> R
     streams.out.write_all(text.as_bytes())?;
     let failed = recorded.failed_runs();
     if failed > 0 {
+        let what = if failed == 1 {
+            "1 run failed and does".to_owned()
+        } else {
+            format!("{failed} runs failed and do")
+        };
         // The exit status says it, too.
-        let _ =
-            writeln!(streams.err, "{failed} runs failed and do not count; the same command tries them again");
+        let _ = writeln!(streams.err, "{what} not count; the same command tries again");
     }
     Ok(u8::from(failed > 0))
 }

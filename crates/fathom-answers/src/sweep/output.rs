@@ -18,7 +18,8 @@ const NAME: usize = 20;
 /// A table of medians, then for each figure its intervals and bars; within so many columns, if that can be.
 pub(super) fn text(results: &Results, ink: Ink, limit: Option<usize>) -> String {
     let mut text = medians(results).text(0, limit);
-    for figure in 0..results.figures.len() {
+    let is_begun = results.rows.iter().any(|row| row.runs > 0);
+    for figure in (0..results.figures.len()).filter(|_| is_begun) {
         text.push_str(&format!("\n{}\n", results.figures[figure].1));
         text.push_str(&bars(results, figure, ink, limit));
         for job in &results.jobs {
@@ -71,9 +72,7 @@ fn bars(results: &Results, figure: usize, ink: Ink, limit: Option<usize>) -> Str
     let mut headings: Vec<(&str, Align)> =
         results.options.iter().map(|name| (name.as_str(), Align::Name)).collect();
     let has_figure = |row: &&Row| results.summary(row, figure).is_some();
-    // Before the first run, all rows stand there without figures.
-    let is_begun = results.rows.iter().any(|row| has_figure(&row));
-    let rows: Vec<&Row> = results.rows.iter().filter(|row| !is_begun || has_figure(row)).collect();
+    let rows: Vec<&Row> = results.rows.iter().filter(has_figure).collect();
     let has_intervals = rows.iter().any(|row| !interval(results, row, figure).is_empty());
     headings.push(("median", Align::Right));
     if has_intervals {

@@ -115,6 +115,17 @@ pub(crate) fn read(path: &Path) -> Result<Recorded, Failure> {
     })
 }
 
+/// The sweep that this plan would go on with, with its repeats as they would be then; nothing is written.
+pub(super) fn begun(path: &Path, plan: &Plan, given: Given) -> Result<Option<Recorded>, Failure> {
+    let bytes = std::fs::read(path).map_err(|error| Failure::file(path, &error))?;
+    let (Some(mut recorded), _) = parse(&bytes, path)? else { return Ok(None) };
+    refuse_other_plan(path, plan, &recorded.plan, given.seed)?;
+    if given.repeats {
+        recorded.plan.apply(recorded.plan.change_to(plan.repeats));
+    }
+    Ok(Some(recorded))
+}
+
 /// What the whole lines say, and how many bytes they have.
 fn parse(bytes: &[u8], path: &Path) -> Result<(Option<Recorded>, usize), Failure> {
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);

@@ -82,7 +82,10 @@ fn every_cell_runs_in_every_round_with_its_options() {
 
     // The same seed gives the same order; the same command has nothing more to do.
     let order = |seed: u32| {
-        let shown = sweep(directory.path(), &words.replace("seed=7", &format!("seed={seed} --dry-run")));
+        let shown = sweep(
+            directory.path(),
+            &words.replace("seed=7", &format!("seed={seed} --output=another --dry-run")),
+        );
         shown
             .stdout
             .split_once("Order of runs")
@@ -123,6 +126,10 @@ fn nothing_runs_unless_every_cell_can() {
         (format!("--vary=bs=4k,zk {JOB}"), "fathom sweep: with bs=zk: option bs=zk: expected a whole number"),
         ("one.fio iodepth=1,2".to_owned(), "is written --vary=iodepth=1,2"),
         ("--vary=bs=4k --name=job --rw=read".to_owned(), "a job is written behind --"),
+        (
+            format!("--vary=bs=4k --figures=iops,write-bw {JOB}"),
+            "no job will have the figure `write bandwidth`",
+        ),
         (format!("--output=/dev/full {JOB}"), "only be kept in a plain file"),
         ("--table=two.fio".to_owned(), "no results file of fathom sweep"),
         (format!("--precondition=missing.fio {JOB}"), "--precondition=missing.fio"),
@@ -307,6 +314,15 @@ fn repeats_can_be_raised_and_lowered_later() {
         serde_json::from_str(&sweep(directory.path(), "job.sweep.jsonl --format=json").stdout).expect("JSON");
     assert_eq!((&document["runs"], &document["further_runs"]), (&3.into(), &9.into()), "{document}");
 
+    // A dry run shows the plan as it would be gone on with.
+    let bytes = std::fs::read(&file).expect("it is there");
+    let dry = begin("--repeats=5 --dry-run");
+    assert!(
+        dry.stdout.contains("3 cells, 15 runs") && dry.stdout.contains(", where 12 runs are done\n"),
+        "{}",
+        dry.stdout
+    );
+    assert_eq!(std::fs::read(&file).expect("it is there"), bytes);
     // And up again: only what there never was is run.
     let last = begin("--repeats=5");
     assert_eq!((last.code(), runs(&file).len()), (0, 15), "{}", last.stderr);
@@ -522,6 +538,11 @@ fn runs_that_fail_are_tried_again() {
     let failed = sweep(directory.path(), words);
     assert_eq!(failed.code(), 1, "{}", failed.stdout);
     assert!(failed.stderr.contains("2 runs failed and do not count"), "{}", failed.stderr);
+    assert!(
+        failed.stderr.contains("run 2 of 2, round 1: ")
+            && failed.stdout.ends_with("\n\n0 of 2 runs are done.\n")
+    );
+    assert!(!failed.stdout.contains("median"), "{}", failed.stdout);
     file_of(directory.path(), "data", MIB);
     let mended = sweep(directory.path(), words);
     assert_eq!(mended.code(), 0, "{}", mended.stderr);
