@@ -72,6 +72,33 @@ fn asked() -> Option<usize> {
     fathom_sys::terminal::size(STANDARD_OUTPUT).map(|(columns, _)| usize::from(columns))
 }
 
+/// Breaks long lines at blanks; what follows a break stands below the first word of its line.
+pub(crate) fn wrapped(text: &str, columns: usize) -> String {
+    let mut result = String::new();
+    for line in text.lines() {
+        let indent = line.len() - line.trim_start_matches([' ', '*']).len();
+        let mut length = 0;
+        for word in line.trim_start().split_inclusive(' ') {
+            let word_width = width(word.trim_end());
+            if length == 0 {
+                let lead = &line[..line.len() - line.trim_start().len()];
+                result.push_str(lead);
+                length = lead.len();
+            } else if length + word_width > columns {
+                result.truncate(result.trim_end().len());
+                result.push('\n');
+                result.push_str(&" ".repeat(indent));
+                length = indent;
+            }
+            result.push_str(word);
+            length += width(word);
+        }
+        result.truncate(result.trim_end_matches(' ').len());
+        result.push('\n');
+    }
+    result
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,5 +130,11 @@ mod tests {
             prop_assert!(width(&found) <= columns, "{} > {columns}: {found}", width(&found));
             prop_assert!(width(&text) > columns || found == text);
         }
+    }
+
+    #[test]
+    fn lines_are_broken_at_blanks() {
+        assert_eq!(wrapped("a\n\n  * one two three four\n", 12), "a\n\n  * one two\n    three\n    four\n");
+        assert_eq!(wrapped("averyveryverylongword", 5), "averyveryverylongword\n");
     }
 }

@@ -149,6 +149,17 @@ fn choices(job: &JobChoices) -> Object {
         object.add("random_offsets", offsets.as_str());
     }
     object.add("engine_features", job.engine_features.iter().map(String::as_str).collect::<Vec<&str>>());
+    if let Some(wait_ms) = job.processor_wait_ms {
+        object.add("processor_wait_ms", wait_ms);
+    }
+    if let Some(time) = &job.processors {
+        let mut processors = Object::default();
+        processors.add("user_ms", time.user_ms);
+        processors.add("busy_ms", time.busy_ms);
+        processors.add("stolen_ms", time.stolen_ms);
+        processors.add("total_ms", time.total_ms);
+        object.add("processors", processors);
+    }
     object
 }
 

@@ -3,6 +3,7 @@
 use crate::lenient;
 use fathom_stats::histogram::Histogram;
 pub use fathom_stats::host::{DeviceReport, FileSystemReport, HostReport};
+pub use fathom_stats::report::ProcessorShares;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -281,6 +282,10 @@ pub struct Choices {
     pub random_offsets: Option<String>,
     /// Kernel features that the engine used.
     pub engine_features: Vec<String>,
+    /// How long the job's clones were ready to run and had no processor, ms added up.
+    pub processor_wait_ms: Option<u64>,
+    /// Where the time of the machine's processors went while the job ran.
+    pub processors: Option<ProcessorShares>,
 }
 
 /// How rates and latencies went over a run.

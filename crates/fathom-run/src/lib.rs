@@ -15,6 +15,7 @@ pub mod random;
 pub mod region;
 pub mod replay;
 pub mod supervisor;
+mod surroundings;
 pub mod target;
 pub mod unit;
 pub mod verify;

@@ -3,6 +3,7 @@
 use crate::logs::LogRegion;
 use crate::plan::Plan;
 use crate::priority::DIRECTIONS_WITH_PRIORITY;
+use crate::surroundings::SurroundingsBlock;
 use crate::unit::Unit;
 use crate::zones::table::ZoneTable;
 use fathom_stats::samples::{LatencySamples, WorkerSamples};
@@ -132,6 +133,8 @@ pub struct WorkerBlock {
     pub flow_ios: AtomicU64,
     /// Processor use, µs and counts: user, system, switches, major and minor faults.
     pub usage: [AtomicU64; 5],
+    /// What the machine did meanwhile, written at the end of the job.
+    pub surroundings: SurroundingsBlock,
     /// Kernel device numbers (`dev_t`) below the files; 0 ends the list.
     pub devices: [AtomicU64; DEVICES],
     error: AtomicI32,

@@ -142,6 +142,23 @@ pub struct JobChoices {
     pub random_offsets: Option<String>,
     /// Kernel features that the engine found and used.
     pub engine_features: Vec<String>,
+    /// How long its clones were ready to run and had no processor, ms added up; `None` where the kernel does not tell.
+    pub processor_wait_ms: Option<u64>,
+    /// Where the time of the machine's processors went while the job ran.
+    pub processors: Option<ProcessorShares>,
+}
+
+/// Time of all processors of a machine together, ms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessorShares {
+    /// In programs.
+    pub user_ms: u64,
+    /// In programs, in the kernel and in interrupts.
+    pub busy_ms: u64,
+    /// Taken by the hypervisor for other machines.
+    pub stolen_ms: u64,
+    /// All of it, idle time included.
+    pub total_ms: u64,
 }
 
 /// The result of one clone, or of several merged ones.

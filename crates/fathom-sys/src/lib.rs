@@ -12,6 +12,7 @@ pub mod errno;
 pub mod file;
 pub mod file_system;
 pub mod futex;
+pub mod load;
 pub mod memory;
 pub mod numa;
 pub mod priority;

@@ -1,6 +1,7 @@
 //! Figures that follow from a result and tell what to think of it: the depth that was reached, where the time of an I/O
 //! went, what the cache answered, how the rate went. Commands draw their sentences from these.
 
+pub(crate) mod processors;
 pub(crate) mod trend;
 
 use fathom_results::model::{CourseEntry, DiskResult, JobResult, StageResult};

@@ -79,7 +79,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
         }
         false => word::explain(&text)?,
     };
-    streams.out.write_all(wrapped(&shown, 100).as_bytes())?;
+    streams.out.write_all(columns::wrapped(&shown, 100).as_bytes())?;
     Ok(0)
 }
 
@@ -94,33 +94,6 @@ fn is_result(path: &Path) -> bool {
     path == Path::new("-") || is_there || (is_meant && !is_word)
 }
 
-/// Breaks long lines at blanks; what follows a break stands below the first word of its line.
-fn wrapped(text: &str, width: usize) -> String {
-    let mut result = String::new();
-    for line in text.lines() {
-        let indent = line.len() - line.trim_start_matches([' ', '*']).len();
-        let mut length = 0;
-        for word in line.trim_start().split_inclusive(' ') {
-            let word_length = columns::width(word.trim_end());
-            if length == 0 {
-                let lead = &line[..line.len() - line.trim_start().len()];
-                result.push_str(lead);
-                length = lead.len();
-            } else if length + word_length > width {
-                result.truncate(result.trim_end().len());
-                result.push('\n');
-                result.push_str(&" ".repeat(indent));
-                length = indent;
-            }
-            result.push_str(word);
-            length += columns::width(word);
-        }
-        result.truncate(result.trim_end_matches(' ').len());
-        result.push('\n');
-    }
-    result
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,11 +106,5 @@ mod tests {
         for word in ["iodepth", "--filename=/dev/sdb", "clat (nsec): min=1/2", "MiB/s", "src"] {
             assert!(!is_result(Path::new(word)), "{word}");
         }
-    }
-
-    #[test]
-    fn lines_are_broken_at_blanks() {
-        assert_eq!(wrapped("a\n\n  * one two three four\n", 12), "a\n\n  * one two\n    three\n    four\n");
-        assert_eq!(wrapped("averyveryverylongword", 5), "averyveryverylongword\n");
     }
 }

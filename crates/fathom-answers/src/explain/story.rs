@@ -207,6 +207,17 @@ fn rest_of_job(evidence: &Evidence<'_>) -> Vec<String> {
     }
     let _ = write!(sentence, "; {} switches of context (ctx).", figures::count(job.context_switches as f64));
     sentences.push(sentence);
+    if let Some(wait) = evidence.processor_wait() {
+        if wait.is_worth_telling() {
+            sentences.push(format!("Each clone was {}.", wait.told()));
+        }
+        if wait.is_stolen_from() {
+            sentences.push(format!(
+                "The hypervisor gave {} of the processors' time to other machines (stolen_ms).",
+                figures::percent(wait.stolen)
+            ));
+        }
+    }
     let deepest =
         job.iodepth_level.iter().max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, share)| *share > 0.0);
     if let Some((level, share)) = deepest {

@@ -10,6 +10,8 @@ use crate::figures;
 const BUSY: f64 = 90.0;
 /// From this share of a processor on, percent, a clone could not do more.
 const PROCESSOR_FULL: f64 = 85.0;
+/// From this share of the run time on, percent, waiting for a processor that others had is what held a job back.
+const WAITED_FOR_OTHERS: f64 = 40.0;
 /// A run below this, ms, says nothing about what held it back.
 const LEAST_RUNTIME_MS: u64 = 100;
 /// A shorter wait above the device is what every I/O has there.
@@ -28,6 +30,7 @@ pub(super) enum Bottleneck {
     Syncs,
     Verification,
     MakingData,
+    BusyMachine,
     Processor,
     NoStorage,
     Submission,
@@ -64,6 +67,9 @@ impl Bottleneck {
                 "Verification was the bottleneck: its checksums took the time, not the storage."
             }
             Bottleneck::MakingData => "Making data for the writes was the bottleneck, not the storage.",
+            Bottleneck::BusyMachine => {
+                "Other work on the machine was the bottleneck: the job waited for a processor, not for the storage."
+            }
             Bottleneck::Processor => "The processor was the bottleneck, not the device.",
             Bottleneck::NoStorage => "No storage took part: this is how fast the program itself is.",
             Bottleneck::Submission => "Handing I/O to the kernel was the bottleneck: submission blocks.",
@@ -88,12 +94,13 @@ impl Bottleneck {
 type Rule = fn(&Evidence<'_>) -> Option<Verdict>;
 
 /// The rules, the surest first.
-const RULES: [Rule; 17] = [
+const RULES: [Rule; 18] = [
     failure,
     too_short,
     own::rate_limit,
     own::think_time,
     own::latency_target,
+    own::busy_machine,
     own::work_on_data,
     below::syncs,
     below::cache,

@@ -42,6 +42,20 @@ pub(super) fn of_test(test: &Test, evidence: &Evidence<'_>) -> Vec<String> {
             figures::three_figures(reached)
         ));
     }
+    if let Some(wait) = evidence.processor_wait() {
+        if wait.is_worth_telling() {
+            doubts.push(format!(
+                "the tester was {}: an idle machine shows what the storage can do",
+                wait.told()
+            ));
+        }
+        if wait.is_stolen_from() {
+            doubts.push(format!(
+                "the hypervisor gave {} of the processors' time to other machines",
+                figures::percent(wait.stolen)
+            ));
+        }
+    }
     let (user, system) = evidence.processor();
     if user + system >= PROCESSOR_FULL {
         doubts.push(format!(

@@ -2,6 +2,7 @@
 
 use super::doubts;
 use super::grid::{Setting, TESTS, Test};
+use crate::columns;
 use crate::evidence::Evidence;
 use crate::figures;
 use crate::table::{Align, Table};
@@ -146,7 +147,8 @@ impl<'a> Report<'a> {
         let notes = self.notes();
         if !notes.is_empty() {
             text.push_str("\nTo bear in mind:\n");
-            notes.iter().for_each(|note| text.push_str(&format!("  * {note}\n")));
+            let noted = |note: &String| columns::wrapped(&format!("  * {note}"), columns::USUAL);
+            text.extend(notes.iter().map(noted));
         }
         text
     }

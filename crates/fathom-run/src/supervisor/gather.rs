@@ -126,9 +126,17 @@ impl<O: Observer> Supervisor<'_, O> {
                     name: self.plan.job_of(worker).name.clone(),
                     random_offsets: worker.target_plan.random_offsets().map(str::to_owned),
                     engine_features: self.region.worker(index).features(),
+                    processor_wait_ms: self.processor_wait_ms(worker.job),
+                    processors: self.region.worker(index).surroundings.processors(),
                 }
             })
             .collect()
+    }
+
+    /// How long the clones of a job waited for a processor, added up.
+    fn processor_wait_ms(&self, job: usize) -> Option<u64> {
+        let members = (0..self.tracked.len()).filter(|&index| self.plan.workers[index].job == job);
+        members.map(|index| self.region.worker(index).surroundings.processor_wait_ms()).sum()
     }
 
     /// The groups' totals, without the jobs that have `stats=0`.

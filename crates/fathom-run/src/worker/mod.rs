@@ -32,6 +32,7 @@ use crate::message::{Message, MessageSender};
 use crate::payload::Payload;
 use crate::plan::{Plan, WorkerPlan};
 use crate::region::{Order, Region, Stage, WorkerBlock};
+use crate::surroundings::Surroundings;
 use crate::target::Targets;
 use crate::unit::{Operation, Unit};
 use admission::Admission;
@@ -225,6 +226,7 @@ struct Worker<'a, E> {
 
 impl<E: Engine> Worker<'_, E> {
     fn run(&mut self) {
+        let surroundings = Surroundings::look();
         let usage_before = Usage::of_thread();
         self.begin();
         let is_synced = match self.verifier.is_some() {
@@ -249,6 +251,7 @@ impl<E: Engine> Worker<'_, E> {
             log.end(&self.files);
         }
         self.store_usage(Usage::of_thread().since(usage_before));
+        surroundings.store(&self.block.surroundings);
     }
 
     /// Runs until there is nothing more to issue, and everything issued has ended.

@@ -1,7 +1,8 @@
 //! What a job's own side held back: limits that it set itself, pauses, the processor, and too little in flight.
 
-use super::{Bottleneck, DEPTH_REACHED, PROCESSOR_FULL, Verdict, main_direction, verdict};
+use super::{Bottleneck, DEPTH_REACHED, PROCESSOR_FULL, Verdict, WAITED_FOR_OTHERS, main_direction, verdict};
 use crate::evidence::Evidence;
+use crate::evidence::processors::ProcessorWait;
 use crate::explain::limits;
 use crate::figures;
 
@@ -111,9 +112,23 @@ pub(super) fn work_on_data(evidence: &Evidence<'_>) -> Option<Verdict> {
     )
 }
 
+pub(super) fn busy_machine(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let wait = evidence.processor_wait().filter(ProcessorWait::is_others_doing)?;
+    if wait.share < WAITED_FOR_OTHERS {
+        return None;
+    }
+    let reasons = vec![
+        format!("Each clone was {}.", wait.told()),
+        "On an idle machine the same job shows what the storage can do.".to_owned(),
+    ];
+    verdict(Bottleneck::BusyMachine, reasons)
+}
+
 pub(super) fn processor(evidence: &Evidence<'_>) -> Option<Verdict> {
     let (user, system) = evidence.processor();
-    if user + system < PROCESSOR_FULL {
+    // Clones that outnumber the processors take turns.
+    let wait = evidence.processor_wait().filter(ProcessorWait::is_worth_telling);
+    if user + system + wait.map_or(0.0, |wait| wait.share) < PROCESSOR_FULL {
         return None;
     }
     let mut reasons = vec![format!(
@@ -122,7 +137,10 @@ pub(super) fn processor(evidence: &Evidence<'_>) -> Option<Verdict> {
         figures::percent(user),
         figures::percent(system)
     )];
+    reasons.extend(wait.map(|wait| format!("Each was {}.", wait.told())));
+    let take_turns = wait.is_some_and(|wait| !wait.is_others_doing());
     reasons.push(match system > user {
+        _ if take_turns => "There are more clones than processors for them: fewer do as much.".to_owned(),
         true if !evidence.is_direct() => {
             "Most of it was the kernel's work, which copies between the job and the page cache; direct=1 measures the device."
                 .to_owned()

@@ -1,0 +1,126 @@
+//! How long a job was ready to run and had no processor, and who had it. Only fathom tells.
+
+use super::Evidence;
+use crate::figures;
+
+/// Below this share of the run time, percent, waits say nothing.
+const WORTH_TELLING: f64 = 5.0;
+/// Shorter ones, ns each, are those of a processor that wakes up: nobody else had it.
+const SHORTEST_NS: f64 = 20_000.0;
+/// From this share of the processors' time on, percent, the hypervisor's part is worth telling.
+const STOLEN: f64 = 5.0;
+
+/// The waits of a job for a processor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct ProcessorWait {
+    /// Share of the run time of each clone, percent.
+    pub(crate) share: f64,
+    /// Mean length of a wait, ns.
+    pub(crate) each_ns: f64,
+    /// Processors that programs other than the jobs of this group used meanwhile.
+    pub(crate) others: f64,
+    /// Processors of the machine.
+    pub(crate) processors: u32,
+    /// Share of all processors' time that the hypervisor gave to other machines, percent.
+    pub(crate) stolen: f64,
+}
+
+impl ProcessorWait {
+    /// Long enough, and at a time, to be more than the waking up of an idle processor.
+    pub(crate) fn is_worth_telling(&self) -> bool {
+        self.share >= WORTH_TELLING && self.each_ns >= SHORTEST_NS
+    }
+
+    /// Other work had a good part of the processors.
+    pub(crate) fn is_others_doing(&self) -> bool {
+        self.is_worth_telling() && self.others >= 0.25 * f64::from(self.processors)
+    }
+
+    /// The hypervisor had a part of the time.
+    pub(crate) fn is_stolen_from(&self) -> bool {
+        self.stolen >= STOLEN
+    }
+
+    /// `ready to run but without a processor for 81.7 % of the time, 833 µs each time, while other work used 1.86 of the 2`
+    pub(crate) fn told(&self) -> String {
+        let mut text = format!(
+            "ready to run but without a processor for {} of the time (processor_wait_ms), {} each time",
+            figures::percent(self.share.min(100.0)),
+            figures::duration(self.each_ns)
+        );
+        if self.is_others_doing() {
+            text.push_str(&format!(
+                ", while other work used {} of the machine's {}",
+                figures::three_figures(self.others),
+                self.processors
+            ));
+        }
+        text
+    }
+}
+
+impl Evidence<'_> {
+    /// `None` when the result does not tell.
+    pub(crate) fn processor_wait(&self) -> Option<ProcessorWait> {
+        let mut named = self.run.choices.iter().filter(|choices| choices.jobname == self.job.name);
+        let choices = named.next().filter(|_| named.next().is_none())?;
+        let (wait_ms, time) = (choices.processor_wait_ms?, choices.processors?);
+        let processors = self.run.host.as_ref()?.processors;
+        if processors == 0 || time.total_ms == 0 {
+            return None;
+        }
+        let elapsed_ms = time.total_ms as f64 / f64::from(processors);
+        let clones = self.number("numjobs").unwrap_or(1.0).max(1.0);
+        let group = || self.neighbours().filter(|job| job.group_id == self.job.group_id);
+        let own_user_ms: f64 = group().map(|job| job.usr_cpu / 100.0 * job.runtime_ms as f64).sum();
+        let of_job = group().filter(|job| job.name == self.job.name);
+        let switches: u64 = of_job.map(|job| job.context_switches).sum();
+        Some(ProcessorWait {
+            share: 100.0 * wait_ms as f64 / (elapsed_ms * clones),
+            each_ns: wait_ms as f64 * 1e6 / switches.max(1) as f64,
+            others: ((time.user_ms as f64 - own_user_ms) / elapsed_ms).max(0.0),
+            processors,
+            stolen: 100.0 * time.stolen_ms as f64 / time.total_ms as f64,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wait(processors: &str, wait_ms: u64, switches: u64) -> ProcessorWait {
+        let text = format!(
+            r#"{{"fio version":"fio-3.42","jobs":[{{"jobname":"a","job_runtime":2000,"usr_cpu":10.0,"ctx":{switches},
+            "job options":{{"numjobs":"1"}},"read":{{"total_ios":1}}}}],"fathom host":{{"processors":2}},
+            "fathom jobs":[{{"jobname":"a","processor_wait_ms":{wait_ms},"processors":{processors}}}]}}"#
+        );
+        let run = fathom_results::parse(&text, "text").expect("reads");
+        Evidence::of(&run, 0).processor_wait().expect("the result tells")
+    }
+
+    #[test]
+    fn other_work_is_what_the_jobs_did_not_use() {
+        let busy = r#"{"user_ms":3720,"busy_ms":3980,"stolen_ms":10,"total_ms":4000}"#;
+        let found = wait(busy, 1634, 1962);
+        assert_eq!((found.share, found.others.round(), found.processors), (81.7, 2.0, 2));
+        assert!(found.is_others_doing() && !found.is_stolen_from(), "{found:?}");
+        assert_eq!(
+            found.told(),
+            "ready to run but without a processor for 81.7 % of the time (processor_wait_ms), 833 µs each time, while \
+             other work used 1.76 of the machine's 2"
+        );
+        // Many short waits: a processor wakes up each time, and nobody had it.
+        assert!(!wait(busy, 75 * 4, 26_179).is_worth_telling());
+        let own = r#"{"user_ms":200,"busy_ms":3980,"stolen_ms":400,"total_ms":4000}"#;
+        let found = wait(own, 1634, 1962);
+        assert!(found.is_worth_telling() && !found.is_others_doing() && found.is_stolen_from(), "{found:?}");
+    }
+
+    #[test]
+    fn results_that_do_not_tell() {
+        let text = r#"{"fio version":"fio-3.33","jobs":[{"jobname":"a","read":{"total_ios":1}}]}"#;
+        let run = fathom_results::parse(text, "text").expect("reads");
+        assert_eq!(Evidence::of(&run, 0).processor_wait(), None);
+    }
+}

@@ -1,0 +1,75 @@
+//! What the machine did while a job ran. Looked at before the first I/O and after the last one, so that no I/O pays for it.
+
+use fathom_stats::report::ProcessorShares;
+use fathom_sys::load::{ProcessorTime, processor_wait_of_thread_ns};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// The state of things before the job.
+pub(crate) struct Surroundings {
+    waited_ns: Option<u64>,
+    processors: Option<ProcessorTime>,
+}
+
+/// What a worker leaves for the report. All-zero memory says that nothing is known.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct SurroundingsBlock {
+    /// 1 and the ms that the worker waited for a processor.
+    wait_ms: AtomicU64,
+    /// 1 and the ms of [`ProcessorShares`]: user, busy, stolen, total.
+    processors_ms: [AtomicU64; 4],
+}
+
+impl Surroundings {
+    pub(crate) fn look() -> Surroundings {
+        Surroundings { waited_ns: processor_wait_of_thread_ns(), processors: ProcessorTime::now() }
+    }
+
+    /// Writes down what changed since.
+    pub(crate) fn store(&self, block: &SurroundingsBlock) {
+        if let (Some(before), Some(now)) = (self.waited_ns, processor_wait_of_thread_ns()) {
+            block.wait_ms.store(now.saturating_sub(before) / 1_000_000 + 1, Relaxed);
+        }
+        if let (Some(before), Some(now)) = (self.processors, ProcessorTime::now()) {
+            let passed = now.since(before);
+            let values = [passed.user_ms, passed.busy_ms, passed.stolen_ms, passed.total_ms];
+            for (place, value) in block.processors_ms.iter().zip(values) {
+                place.store(value + 1, Relaxed);
+            }
+        }
+    }
+}
+
+impl SurroundingsBlock {
+    /// How long the worker was ready to run and had no processor, ms.
+    pub fn processor_wait_ms(&self) -> Option<u64> {
+        self.wait_ms.load(Relaxed).checked_sub(1)
+    }
+
+    /// Where the time of the machine's processors went while the worker ran.
+    pub fn processors(&self) -> Option<ProcessorShares> {
+        let [user_ms, busy_ms, stolen_ms, total_ms] =
+            self.processors_ms.each_ref().map(|value| value.load(Relaxed).checked_sub(1));
+        Some(ProcessorShares {
+            user_ms: user_ms?,
+            busy_ms: busy_ms?,
+            stolen_ms: stolen_ms?,
+            total_ms: total_ms?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_known_until_it_is_stored() {
+        let block = SurroundingsBlock::default();
+        assert_eq!((block.processor_wait_ms(), block.processors()), (None, None));
+        Surroundings::look().store(&block);
+        let processors = block.processors().expect("/proc is mounted");
+        assert!(processors.total_ms >= processors.busy_ms, "{processors:?}");
+    }
+}
