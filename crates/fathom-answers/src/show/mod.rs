@@ -64,6 +64,10 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
     Ok(0)
 }
 
+/// Below a table with percentiles that are not known.
+const WITHOUT_PERCENTILES: &str =
+    "-: not known; several jobs together need the histograms of each, which --output-format=json+ writes";
+
 /// What is drawn on.
 #[derive(Clone, Copy, Debug)]
 struct Screen {
@@ -97,6 +101,11 @@ fn text_of(result: &RunResult, jobs: &[String], only_summary: bool, screen: Scre
             "{}\nThere are no jobs in it: the run ended before one began, or every job had stats=0.\n",
             heading(result)
         );
+    }
+    let lacks =
+        |subject: &Subject| subject.directions.iter().any(|direction| direction.percentile(50.0).is_none());
+    if shown.iter().any(|(_, subject)| lacks(subject)) {
+        text.push_str(&columns::wrapped(WITHOUT_PERCENTILES, screen.width));
     }
     if only_summary {
         return text + "\n";
@@ -201,5 +210,22 @@ mod tests {
         let text = text_of(&result, &[], true, Screen { width: 160, limit: None, ink: Ink::Letters });
         let depths: Vec<&str> = text.lines().filter(|line| line.starts_with("a ")).collect();
         assert!(depths[0].ends_with("2.00 of 8") && depths[1].ends_with("5.00 of 8"), "{text}");
+    }
+
+    #[test]
+    fn what_is_not_known_is_said() {
+        let text = |latency: &str| {
+            let job = format!(
+                r#"{{"jobname":"a","read":{{"total_ios":9,"io_bytes":9,"iops":9,"clat_ns":{latency}}}}}"#
+            );
+            let result =
+                fathom_results::parse(&format!(r#"{{"fio version":"fio-3.42","jobs":[{job}]}}"#), "text");
+            let screen = Screen { width: 60, limit: None, ink: Ink::Letters };
+            text_of(&result.expect("reads"), &[], true, screen)
+        };
+        let without = text(r#"{"mean":5,"N":9}"#);
+        assert!(without.contains("\n-: not known;") && without.contains("json+ writes\n"), "{without}");
+        let with = text(r#"{"mean":5,"N":9,"percentile":{"50.000000":5,"99.000000":6}}"#);
+        assert!(!with.contains("not known"), "{with}");
     }
 }
