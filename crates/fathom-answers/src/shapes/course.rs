@@ -61,6 +61,31 @@ pub(super) fn of(entries: &[CourseEntry], direction: usize) -> Vec<Moment> {
     moments.drain(first..=last).map(|(moment, _)| moment).collect()
 }
 
+/// A job may begin or end within a moment, which then has a rate that was never there: such a moment is left out at either
+/// end. The run time, ms, tells how much of the moments the job did not take part in.
+pub(super) fn without_part_ends(mut moments: Vec<Moment>, runtime_ms: u64) -> Vec<Moment> {
+    let is_low = |end: &Moment, next: &Moment| end.iops < 0.5 * next.iops;
+    let is_part = |moments: &[Moment], end: &Moment| {
+        let span_s = moments[moments.len() - 1].end_s - moments[0].start_s;
+        runtime_ms > 0 && span_s - runtime_ms as f64 / 1000.0 > 0.5 * (end.end_s - end.start_s)
+    };
+    if let [.., before, last] = &moments[..]
+        && moments.len() > 2
+        && is_low(last, before)
+        && is_part(&moments, last)
+    {
+        moments.pop();
+    }
+    if let [first, after, ..] = &moments[..]
+        && moments.len() > 2
+        && is_low(first, after)
+        && is_part(&moments, first)
+    {
+        moments.remove(0);
+    }
+    moments
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,5 +115,28 @@ mod tests {
         assert_eq!((moments[0].bytes_per_second, moments[0].iops), (3000.0, 30.0));
         assert_eq!(moments[1].percentile(99.0), Some(3000.0));
         assert!(of(&[entry([0, 0, 0])], 0).is_empty());
+    }
+
+    #[test]
+    fn ends_that_the_job_had_no_part_in_are_left_out() {
+        let moments = |rates: &[f64]| -> Vec<Moment> {
+            let moment = |(index, &iops): (usize, &f64)| Moment {
+                start_s: index as f64,
+                end_s: index as f64 + 1.0,
+                iops,
+                ..Moment::default()
+            };
+            rates.iter().enumerate().map(moment).collect()
+        };
+        let left = |rates: &[f64], runtime_ms: u64| -> Vec<f64> {
+            without_part_ends(moments(rates), runtime_ms).iter().map(|moment| moment.iops).collect()
+        };
+        assert_eq!(left(&[100.0, 100.0, 100.0, 5.0], 3050), [100.0, 100.0, 100.0]);
+        assert_eq!(left(&[5.0, 100.0, 100.0, 100.0], 3050), [100.0, 100.0, 100.0]);
+        assert_eq!(left(&[10.0, 100.0, 100.0, 5.0], 2150), [100.0, 100.0]);
+        // It took part, and became slow.
+        assert_eq!(left(&[100.0, 100.0, 100.0, 5.0], 4000).len(), 4);
+        assert_eq!(left(&[100.0, 100.0, 100.0, 80.0], 3050).len(), 4);
+        assert_eq!(left(&[100.0, 5.0], 1050).len(), 2);
     }
 }

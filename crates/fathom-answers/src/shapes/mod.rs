@@ -88,7 +88,7 @@ fn of_job(evidence: &Evidence<'_>) -> Subject {
             curve: curve_of(latency),
             known: known(|percent| latency.percentile(percent)),
             distribution: distribution_of(latency, job, &course),
-            course,
+            course: course::without_part_ends(course, figures.runtime_ms),
         }
     });
     Subject { name: job.name.clone(), directions: directions.collect(), depths: job.iodepth_level.clone() }
