@@ -67,7 +67,7 @@ pub(crate) fn nearest_with_distance<'n>(
 }
 
 /// The nearest name, if it is near enough to be what was meant.
-pub(crate) fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+pub fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     nearest_with_distance(word, names)
         .filter(|(_, distance)| *distance <= word.chars().count().div_ceil(2))
         .map(|(name, _)| name)

@@ -9,6 +9,8 @@ use std::path::Path;
 pub enum Failure {
     /// What was wrong, where, and what to do.
     Message(String),
+    /// An option that there is not, with its dashes.
+    UnknownOption(String),
     /// The output could not be written.
     Output(io::Error),
 }
@@ -34,6 +36,9 @@ impl fmt::Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Message(message) => formatter.write_str(message),
+            Failure::UnknownOption(option) => {
+                write!(formatter, "there is no option {option}; --help lists the options")
+            }
             Failure::Output(error) => write!(formatter, "the output is incomplete: {error}"),
         }
     }
@@ -48,6 +53,9 @@ impl From<io::Error> for Failure {
 
 impl From<lexopt::Error> for Failure {
     fn from(error: lexopt::Error) -> Failure {
-        Failure::Message(format!("{error}; --help lists the options"))
+        match error {
+            lexopt::Error::UnexpectedOption(option) => Failure::UnknownOption(option),
+            error => Failure::Message(format!("{error}; --help lists the options")),
+        }
     }
 }

@@ -53,8 +53,8 @@ fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
         _ => Err(Failure::new("say what to do: check, show or receive; --help explains them")),
     };
     match done {
-        Err(Failure::Message(message)) => {
-            writeln!(streams.err, "fathom ledger: {message}")?;
+        Err(failure @ (Failure::Message(_) | Failure::UnknownOption(_))) => {
+            writeln!(streams.err, "fathom ledger: {failure}")?;
             Ok(UNUSABLE)
         }
         done => done,

@@ -18,6 +18,7 @@ pub mod input;
 mod latency_csv;
 mod ledger;
 mod log_summary;
+pub mod long_options;
 mod trace_to_job;
 mod verify_state;
 
@@ -110,7 +111,7 @@ impl Call {
 /// `name`; the exit code.
 pub fn call<'s>(
     name: &str,
-    help: Option<&str>,
+    help: Option<&'static str>,
     words: &[OsString],
     streams: &mut Streams<'s>,
     work: impl FnOnce(&[OsString], &mut Streams<'s>) -> Result<u8, Failure>,
@@ -128,8 +129,12 @@ pub fn call<'s>(
         Ok(code) => code,
         Err(failure) if failure.reader_is_gone() => 0,
         Err(failure) => {
+            let hint = match &failure {
+                Failure::UnknownOption(option) => long_options::hint(option, help),
+                _ => String::new(),
+            };
             // If even this cannot be written, the exit code still tells.
-            let _ = writeln!(streams.err, "{name}: {failure}");
+            let _ = writeln!(streams.err, "{name}: {failure}{hint}");
             1
         }
     }

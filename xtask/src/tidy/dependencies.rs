@@ -36,7 +36,10 @@ const MAY_USE: [(&str, &[&str]); 15] = [
     ("fathom-spec", &[]),
     ("fathom-stats", &[]),
     ("fathom-sys", &[]),
-    ("fathom-tools", &["fathom-logs", "fathom-run", "fathom-stats", "fathom-trace", "fathom-verify"]),
+    (
+        "fathom-tools",
+        &["fathom-logs", "fathom-run", "fathom-spec", "fathom-stats", "fathom-trace", "fathom-verify"],
+    ),
     ("fathom-trace", &[]),
     ("fathom-verify", &[]),
     ("xtask", &[]),

@@ -12,6 +12,7 @@ use fathom_spec::PROGRAM_OPTIONS;
 use fathom_spec::definition::{Kind, OptionDef, Status};
 use fathom_spec::{engines, registry};
 use fathom_tools::TOOLS;
+use fathom_tools::long_options::{LongOption, options_in};
 
 pub(crate) use screen::first_screen;
 
@@ -20,15 +21,6 @@ struct Subcommand {
     name: &'static str,
     summary: &'static str,
     options: Vec<LongOption>,
-}
-
-/// A long option of a subcommand, as its help tells it.
-#[derive(Debug, PartialEq, Eq)]
-struct LongOption {
-    /// Without dashes.
-    name: &'static str,
-    takes_value: bool,
-    help: &'static str,
 }
 
 /// Subcommands about the program itself.
@@ -55,28 +47,6 @@ fn subcommands() -> Vec<Subcommand> {
     });
     let about = ABOUT.iter().map(|&(name, summary)| Subcommand { name, summary, options: Vec::new() });
     commands.chain(tools).chain(about).collect()
-}
-
-/// The options that a help text explains: lines such as `  -o, --output=FILE   the page`.
-fn options_in(help: &'static str) -> Vec<LongOption> {
-    let mut found: Vec<LongOption> = Vec::new();
-    for line in help.lines().filter(|line| line.starts_with("  ")) {
-        let line = line.trim_start();
-        let long = match line.strip_prefix('-') {
-            Some(rest) if rest.starts_with('-') => &rest[1..],
-            Some(rest) if rest.get(1..5) == Some(", --") => &rest[5..],
-            _ => continue,
-        };
-        let end =
-            long.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-').unwrap_or(long.len());
-        let (name, rest) = long.split_at(end);
-        let takes_value = rest.starts_with(['=', '[']);
-        let help = rest.split_once("  ").map_or("", |(_, help)| help).trim();
-        if !name.is_empty() && !found.iter().any(|option| option.name == name) {
-            found.push(LongOption { name, takes_value, help });
-        }
-    }
-    found
 }
 
 /// Options of jobs that people may write: built, and not only kept for old files.
@@ -156,16 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_are_found_in_help_texts() {
-        let help = "Usage: fathom x [options]\n\n  -o, --output=FILE   the page; --no-such here\n      --force         write\n  --a-b[=C]  text\n";
-        let names: Vec<(&str, bool, &str)> = options_in(help)
-            .into_iter()
-            .map(|option| (option.name, option.takes_value, option.help))
-            .collect();
-        assert_eq!(
-            names,
-            [("output", true, "the page; --no-such here"), ("force", false, "write"), ("a-b", true, "text")]
-        );
+    fn help_texts_tell_options() {
         for command in COMMANDS.iter().filter(|command| command.help.contains(" --")) {
             assert!(!options_in(command.help).is_empty(), "{}", command.name);
         }

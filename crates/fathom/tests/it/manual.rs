@@ -160,6 +160,29 @@ fn zsh_completes_commands_and_values() {
 }
 
 #[test]
+fn misspelt_options_of_commands_and_tools_get_a_hint() {
+    fathom_only!();
+    for (words, told) in [
+        (
+            "compare a b --failif=x",
+            "fathom compare: there is no option --failif; --help lists the options; did you mean --fail-if?\n",
+        ),
+        (
+            "quick --sise=1g",
+            "fathom quick: there is no option --sise; --help lists the options; did you mean --size?\n",
+        ),
+        (
+            "dedupe --zzzzzzzzzzz x",
+            "fathom dedupe: there is no option --zzzzzzzzzzz; --help lists the options\n",
+        ),
+    ] {
+        let directory = scratch();
+        let finished = Launch::fathom(directory.path()).words(words).run();
+        assert_eq!((finished.code(), finished.stderr.as_str()), (1, told));
+    }
+}
+
+#[test]
 fn mistakes_are_told() {
     fathom_only!();
     let directory = scratch();
