@@ -1,7 +1,7 @@
 //! What makes two results hard to compare: other jobs, other machines, other storage, the page cache, errors.
 
 use super::input::{Run, Side};
-use crate::evidence::device_share;
+use crate::evidence::{Evidence, device_share};
 use crate::figures;
 use crate::measures::workload::{Workload, workloads};
 use fathom_results::RunResult;
@@ -37,6 +37,7 @@ pub(super) fn warnings(a: &Side, b: &Side) -> Vec<String> {
         found.extend(side.runs.iter().flat_map(errors));
     }
     found.extend(cache(a, b));
+    found.extend([a, b].into_iter().filter_map(busiest));
     let mut seen = BTreeSet::new();
     found.retain(|warning| seen.insert(warning.clone()));
     found
@@ -219,4 +220,24 @@ fn most_cached(side: &Side) -> Option<(f64, &str)> {
         .iter()
         .filter_map(|run| Some((device_share(&run.result, 0)?.ratio(), run.result.source.as_str())));
     shares.min_by(|one, other| one.0.total_cmp(&other.0)).filter(|(share, _)| *share < MOSTLY_CACHE)
+}
+
+/// The job of a side that waited most for a processor which other work had.
+fn busiest(side: &Side) -> Option<String> {
+    let waits = side.runs.iter().flat_map(|run| {
+        Evidence::all(&run.result).into_iter().filter_map(|evidence| {
+            let wait =
+                evidence.processor_wait().filter(|wait| wait.is_others_doing() || wait.is_stolen_from())?;
+            Some((wait, run.result.source.as_str(), evidence.job.name.as_str()))
+        })
+    });
+    let (wait, source, name) = waits.max_by(|one, other| one.0.share.total_cmp(&other.0.share))?;
+    let what = match wait.is_others_doing() {
+        true => format!("was {}", wait.told()),
+        false => format!(
+            "ran while the hypervisor gave {} of the processors' time to other machines",
+            figures::percent(wait.stolen)
+        ),
+    };
+    Some(format!("{source}: job {name} {what}: these are figures of a busy machine"))
 }
