@@ -22,8 +22,10 @@ pub struct SurroundingsBlock {
 }
 
 impl Surroundings {
-    pub(crate) fn look() -> Surroundings {
-        Surroundings { waited_ns: processor_wait_of_thread_ns(), processors: ProcessorTime::now() }
+    /// Clones of a job have the same machine around them, so one of them looks at it for all.
+    pub(crate) fn look(is_first_clone: bool) -> Surroundings {
+        let processors = if is_first_clone { ProcessorTime::now() } else { None };
+        Surroundings { waited_ns: processor_wait_of_thread_ns(), processors }
     }
 
     /// Writes down what changed since.
@@ -68,7 +70,9 @@ mod tests {
     fn nothing_is_known_until_it_is_stored() {
         let block = SurroundingsBlock::default();
         assert_eq!((block.processor_wait_ms(), block.processors()), (None, None));
-        Surroundings::look().store(&block);
+        Surroundings::look(false).store(&block);
+        assert_eq!(block.processors(), None);
+        Surroundings::look(true).store(&block);
         let processors = block.processors().expect("/proc is mounted");
         assert!(processors.total_ms >= processors.busy_ms, "{processors:?}");
     }

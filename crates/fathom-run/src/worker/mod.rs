@@ -226,7 +226,7 @@ struct Worker<'a, E> {
 
 impl<E: Engine> Worker<'_, E> {
     fn run(&mut self) {
-        let surroundings = Surroundings::look();
+        let surroundings = Surroundings::look(self.plan.subjob == 0);
         let usage_before = Usage::of_thread();
         self.begin();
         let is_synced = match self.verifier.is_some() {
