@@ -7,6 +7,7 @@ use crate::model::{JobResult, RunResult, server_name};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
+use std::collections::BTreeSet;
 
 /// Name of the entry that is the sum of others.
 const SUM: &str = "All clients";
@@ -27,12 +28,11 @@ fn jobs_of(entries: &[&RawValue]) -> Result<Vec<Option<JobResult>>, serde_json::
     entries.iter().map(read).collect()
 }
 
-/// The jobs of the last whole round.
+/// The jobs of the last whole round of a single server.
 fn last_round(entries: Vec<Option<JobResult>>) -> Vec<JobResult> {
     let sum = entries.iter().position(Option::is_none);
     let mut jobs: Vec<JobResult> = entries.into_iter().flatten().collect();
-    let is_one =
-        |job: &JobResult| (&job.name, &job.host, job.port) == (&jobs[0].name, &jobs[0].host, jobs[0].port);
+    let is_one = |job: &JobResult| job.name == jobs[0].name;
     // A single job has no sum, so what repeats it is a later round.
     let in_a_round = sum.unwrap_or(if jobs.iter().all(is_one) { 1 } else { jobs.len() });
     let rounds = jobs.len().checked_div(in_a_round).unwrap_or(0);
@@ -40,16 +40,45 @@ fn last_round(entries: Vec<Option<JobResult>>) -> Vec<JobResult> {
     jobs.split_off(rounds.saturating_sub(1) * in_a_round)
 }
 
+/// The jobs of one of several servers in its last round. Servers report at times of their own, so where the sums stand says
+/// nothing of one server's rounds; each of them has every clone once, or every job with `group_reporting`.
+fn last_round_of(result: &RunResult, mut jobs: Vec<JobResult>) -> Vec<JobResult> {
+    // fio does not always tell group_reporting, but the run times of merged clones are added up; those of writing and of checking
+    // are so, too.
+    let is_merged = |job: &JobResult| {
+        let longest =
+            [&job.read, &job.write, &job.trim].map(|direction| direction.runtime_ms).into_iter().max();
+        let is_added_up = 2 * job.runtime_ms > 3 * longest.unwrap_or(0).max(1);
+        result.is_set(job, "group_reporting") || (is_added_up && result.option(job, "verify").is_none())
+    };
+    let asked = |job: &JobResult| result.option(job, "numjobs").and_then(|text| text.trim().parse().ok());
+    let clones = |job: &JobResult| if is_merged(job) { 1 } else { asked(job).unwrap_or(1usize).max(1) };
+    let mut names = BTreeSet::new();
+    let in_a_round: usize = jobs.iter().filter(|job| names.insert(job.name.clone())).map(clones).sum();
+    jobs.split_off(jobs.len().saturating_sub(in_a_round))
+}
+
 /// Puts the servers' jobs in the place of the result's own. Where there are several servers, jobs and devices get their names
 /// behind their own: that of another server is another.
 pub(crate) fn take_in(result: &mut RunResult, entries: &[&RawValue]) -> Result<(), serde_json::Error> {
-    result.jobs = last_round(jobs_of(entries)?);
+    let entries = jobs_of(entries)?;
     let mut servers: Vec<(String, u64)> = Vec::new();
-    for job in &result.jobs {
+    for job in entries.iter().flatten() {
         if !servers.iter().any(|(host, port)| (host, *port) == (&job.host, job.port)) {
             servers.push((job.host.clone(), job.port));
         }
     }
+    result.jobs = match servers.len() {
+        0 | 1 => last_round(entries),
+        _ => {
+            let all: Vec<JobResult> = entries.into_iter().flatten().collect();
+            let of_server = |(host, port): &(String, u64)| {
+                let own = all.iter().filter(|job| (&job.host, job.port) == (host, *port));
+                last_round_of(result, own.cloned().collect())
+            };
+            servers.iter().flat_map(of_server).collect()
+        }
+    };
     if servers.len() > 1 {
         let all: Vec<(&str, u64)> = servers.iter().map(|(host, port)| (host.as_str(), *port)).collect();
         let named = |name: &str, host: &str, port| format!("{name} on {}", server_name(&all, host, port));
@@ -103,6 +132,35 @@ mod tests {
     fn several_servers_are_told_apart() {
         let two = [entry("a", 2, 2), entry("a", 1, 1), SUM.to_owned()];
         assert_eq!(told(&two), [("a on h:1".to_owned(), 1), ("a on h:2".to_owned(), 2)]);
+    }
+
+    #[test]
+    fn servers_report_at_times_of_their_own() {
+        // Two clones of a and one b on each server; the second server missed a round.
+        let clone = |name: &str, port: u64, bytes: u64| {
+            let clones = if name == "a" { 2 } else { 1 };
+            entry(name, port, bytes)
+                .replace(r#""job options":{}"#, &format!(r#""job options":{{"numjobs":"{clones}"}}"#))
+        };
+        let round = |port: u64, bytes: u64| {
+            [("a", 0), ("a", 1), ("b", 2)].map(|(name, more)| clone(name, port, bytes + more))
+        };
+        let entries = [
+            &round(1, 10)[..],
+            &round(1, 20),
+            &round(2, 30),
+            &[SUM.to_owned()],
+            &round(1, 40),
+            &[SUM.to_owned()],
+        ];
+        let found: Vec<u64> = told(&entries.concat()).into_iter().map(|(_, bytes)| bytes).collect();
+        assert_eq!(found, [40, 41, 42, 30, 31, 32]);
+        // Merged clones are one entry a round.
+        let merged = |port: u64, bytes: u64| {
+            clone("a", port, bytes).replace(r#""read":{"#, r#""job_runtime":2000,"read":{"runtime":1000,"#)
+        };
+        let entries = [merged(1, 1), merged(2, 2), merged(1, 3), merged(2, 4)];
+        assert_eq!(told(&entries), [("a on h:1".to_owned(), 3), ("a on h:2".to_owned(), 4)]);
     }
 
     #[test]
