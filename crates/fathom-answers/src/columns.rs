@@ -74,28 +74,29 @@ fn asked() -> Option<usize> {
 
 /// Breaks long lines at blanks; what follows a break stands below the first word of its line.
 pub(crate) fn wrapped(text: &str, columns: usize) -> String {
-    let mut result = String::new();
-    for line in text.lines() {
-        let indent = line.len() - line.trim_start_matches([' ', '*']).len();
-        let mut length = 0;
-        for word in line.trim_start().split_inclusive(' ') {
-            let word_width = width(word.trim_end());
-            if length == 0 {
-                let lead = &line[..line.len() - line.trim_start().len()];
-                result.push_str(lead);
-                length = lead.len();
-            } else if length + word_width > columns {
-                result.truncate(result.trim_end().len());
-                result.push('\n');
-                result.push_str(&" ".repeat(indent));
-                length = indent;
-            }
-            result.push_str(word);
-            length += width(word);
+    let indent = |line: &str| line.len() - line.trim_start_matches([' ', '*']).len();
+    text.lines().map(|line| hanging(line, indent(line), columns)).collect()
+}
+
+/// Breaks a long line at blanks; `indent` blanks stand before what follows a break.
+pub(crate) fn hanging(line: &str, indent: usize, columns: usize) -> String {
+    let words = line.trim_start();
+    let mut result = line[..line.len() - words.len()].to_owned();
+    let mut used = result.len();
+    let mut is_first = true;
+    for word in words.split_inclusive(' ') {
+        if !is_first && used + width(word.trim_end()) > columns {
+            result.truncate(result.trim_end().len());
+            result.push('\n');
+            result.push_str(&" ".repeat(indent));
+            used = indent;
         }
-        result.truncate(result.trim_end_matches(' ').len());
-        result.push('\n');
+        result.push_str(word);
+        used += width(word);
+        is_first = false;
     }
+    result.truncate(result.trim_end_matches(' ').len());
+    result.push('\n');
     result
 }
 
@@ -136,5 +137,6 @@ mod tests {
     fn lines_are_broken_at_blanks() {
         assert_eq!(wrapped("a\n\n  * one two three four\n", 12), "a\n\n  * one two\n    three\n    four\n");
         assert_eq!(wrapped("averyveryverylongword", 5), "averyveryverylongword\n");
+        assert_eq!(hanging("warning: one two three", 9, 16), "warning: one two\n         three\n");
     }
 }

@@ -58,7 +58,7 @@ impl Report {
     pub(super) fn text(&self) -> String {
         let mut text = self.heading();
         for warning in &self.warnings {
-            text.push_str(&wrapped(&format!("warning: {warning}"), 9));
+            text.push_str(&columns::hanging(&format!("warning: {warning}"), 9, columns::USUAL));
         }
         for pair in &self.matched.pairs {
             let left = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
@@ -80,10 +80,10 @@ impl Report {
         }
         text.push('\n');
         for note in self.notes() {
-            text.push_str(&wrapped(&note, 0));
+            text.push_str(&columns::hanging(&note, 0, columns::USUAL));
         }
         for outcome in &self.outcomes {
-            text.push_str(&wrapped(&outcome.line(), 2));
+            text.push_str(&columns::hanging(&outcome.line(), 2, columns::USUAL));
         }
         text
     }
@@ -190,11 +190,11 @@ impl Report {
                 1 => "1 run".to_owned(),
                 count => format!("{count} runs"),
             };
-            wrapped(&format!("{letter}: {runs}: {}", side.sources().join(", ")), 3)
+            columns::hanging(&format!("{letter}: {runs}: {}", side.sources().join(", ")), 3, columns::USUAL)
         };
         let only = |letter: char, names: &[String]| match names {
             [] => String::new(),
-            names => wrapped(&format!("only in {letter}: {}", names.join("; ")), 3),
+            names => columns::hanging(&format!("only in {letter}: {}", names.join("; ")), 3, columns::USUAL),
         };
         side('A', &self.a)
             + &side('B', &self.b)
@@ -289,21 +289,4 @@ fn figure_json(pair: &Pair, comparison: &Comparison) -> Json {
         "rank_p": comparison.rank_p,
         "verdict": comparison.words(),
     })
-}
-
-/// Lines of at most 80 places; those after the first are indented.
-fn wrapped(text: &str, indent: usize) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let used = lines.last().map_or(0, |line| columns::width(line));
-        if used > 0 && used + 1 + columns::width(word) > columns::USUAL {
-            lines.push(" ".repeat(indent) + word);
-        } else if let Some(line) = lines.last_mut() {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    lines.join("\n") + "\n"
 }
