@@ -96,10 +96,10 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _runner: &mut dyn Runner) 
 fn nothing_in_common(matched: &matching::Matched) -> Failure {
     let list = |names: &[String]| match names {
         [] => "no job with I/O".to_owned(),
-        names => names.join(", "),
+        names => names.join("; "),
     };
     Failure::new(format!(
-        "the results have no job and direction in common, so there is nothing to compare; A has {}; B has {}",
+        "the results have no job and direction in common, so there is nothing to compare. A has {}. B has {}",
         list(&matched.only_a),
         list(&matched.only_b)
     ))
