@@ -41,6 +41,11 @@ impl ProcessorWait {
         self.stolen >= STOLEN
     }
 
+    /// `hypervisor gave 8.1 % of the processors' time to other machines`
+    pub(crate) fn told_of_stolen(&self) -> String {
+        format!("hypervisor gave {} of the processors' time to other machines", figures::percent(self.stolen))
+    }
+
     /// `ready to run but without a processor for 81.7 % of the time, 833 µs each time, while other work used 1.86 of the 2`
     pub(crate) fn told(&self) -> String {
         let mut text = format!(

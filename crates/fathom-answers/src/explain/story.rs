@@ -212,10 +212,7 @@ fn rest_of_job(evidence: &Evidence<'_>) -> Vec<String> {
             sentences.push(format!("Each clone was {}.", wait.told()));
         }
         if wait.is_stolen_from() {
-            sentences.push(format!(
-                "The hypervisor gave {} of the processors' time to other machines (stolen_ms).",
-                figures::percent(wait.stolen)
-            ));
+            sentences.push(format!("The {} (stolen_ms).", wait.told_of_stolen()));
         }
     }
     let deepest =

@@ -50,10 +50,7 @@ pub(super) fn of_test(test: &Test, evidence: &Evidence<'_>) -> Vec<String> {
             ));
         }
         if wait.is_stolen_from() {
-            doubts.push(format!(
-                "the hypervisor gave {} of the processors' time to other machines",
-                figures::percent(wait.stolen)
-            ));
+            doubts.push(format!("the {}", wait.told_of_stolen()));
         }
     }
     let (user, system) = evidence.processor();

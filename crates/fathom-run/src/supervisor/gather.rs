@@ -116,27 +116,25 @@ impl<O: Observer> Supervisor<'_, O> {
         notes
     }
 
-    /// What was chosen for each job, as its first clone tells.
+    /// What was chosen for each job, as its first clone tells, and how long its clones waited for a processor.
     fn choices(&self) -> Vec<JobChoices> {
-        let first_clones = (0..self.tracked.len()).filter(|&index| self.plan.workers[index].subjob == 0);
-        first_clones
-            .map(|index| {
-                let worker = &self.plan.workers[index];
+        let workers: Vec<usize> = (0..self.tracked.len()).collect();
+        let clones_of_jobs = workers.chunk_by(|&a, &b| self.plan.workers[a].job == self.plan.workers[b].job);
+        clones_of_jobs
+            .map(|clones| {
+                let worker = &self.plan.workers[clones[0]];
+                let first = self.region.worker(clones[0]);
+                let waits =
+                    clones.iter().map(|&index| self.region.worker(index).surroundings.processor_wait_ms());
                 JobChoices {
                     name: self.plan.job_of(worker).name.clone(),
                     random_offsets: worker.target_plan.random_offsets().map(str::to_owned),
-                    engine_features: self.region.worker(index).features(),
-                    processor_wait_ms: self.processor_wait_ms(worker.job),
-                    processors: self.region.worker(index).surroundings.processors(),
+                    engine_features: first.features(),
+                    processor_wait_ms: waits.sum(),
+                    processors: first.surroundings.processors(),
                 }
             })
             .collect()
-    }
-
-    /// How long the clones of a job waited for a processor, added up.
-    fn processor_wait_ms(&self, job: usize) -> Option<u64> {
-        let members = (0..self.tracked.len()).filter(|&index| self.plan.workers[index].job == job);
-        members.map(|index| self.region.worker(index).surroundings.processor_wait_ms()).sum()
     }
 
     /// The groups' totals, without the jobs that have `stats=0`.
