@@ -69,6 +69,12 @@ impl<'a> Evidence<'a> {
         self.job.active().iter().map(|(_, direction)| direction.total_ios).sum()
     }
 
+    /// The job's `rw`, without what follows a colon.
+    pub(crate) fn workload(&self) -> &'a str {
+        let named = self.run.option(self.job, "rw").or_else(|| self.run.option(self.job, "readwrite"));
+        named.unwrap_or("read").split(':').next().unwrap_or_default()
+    }
+
     /// What the job verifies with; `None` when it does not.
     pub(crate) fn verification(&self) -> Option<&'a str> {
         let named = self.run.option(self.job, "verify").map(str::trim);
@@ -78,9 +84,7 @@ impl<'a> Evidence<'a> {
     /// From the beginning of the job's I/O to its end, ms: directions go on at the same time, but what only writes is checked
     /// afterwards.
     pub(crate) fn span_ms(&self) -> u64 {
-        let workload = self.run.option(self.job, "rw").or_else(|| self.run.option(self.job, "readwrite"));
-        let base = workload.unwrap_or("read").split(':').next().unwrap_or_default();
-        let only_writes = matches!(base, "write" | "randwrite");
+        let only_writes = matches!(self.workload(), "write" | "randwrite");
         let times = self.job.active().into_iter().map(|(_, direction)| direction.runtime_ms);
         match only_writes && self.verification().is_some() {
             true => times.sum(),

@@ -19,9 +19,8 @@ pub(super) fn sentence(evidence: &Evidence<'_>) -> String {
             "{who} keep{s} processors busy for {load} % of the time (cpuload), with the engine cpuio."
         );
     }
-    let workload = option("rw").or_else(|| option("readwrite")).unwrap_or("read");
     let block_size = option("bs").or_else(|| option("blocksize")).unwrap_or("4k");
-    let mut parts = vec![format!("{who} {}", deed(workload, block_size, clones == 1))];
+    let mut parts = vec![format!("{who} {}", deed(evidence.workload(), block_size, clones == 1))];
     let depth = evidence.depth_asked() / evidence.clones();
     parts.push(match (evidence.is_synchronous(), depth > 1.0) {
         (true, _) => "one at a time".to_owned(),
@@ -45,9 +44,8 @@ pub(super) fn sentence(evidence: &Evidence<'_>) -> String {
 
 fn deed(workload: &str, block_size: &str, is_one: bool) -> String {
     let s = if is_one { "s" } else { "" };
-    let (base, _) = workload.split_once(':').unwrap_or((workload, ""));
-    let is_random = base.starts_with("rand");
-    let verb = match base.trim_start_matches("rand") {
+    let is_random = workload.starts_with("rand");
+    let verb = match workload.trim_start_matches("rand") {
         "read" => format!("read{s}"),
         "write" => if is_one { "writes" } else { "write" }.to_owned(),
         "trim" => format!("trim{s}"),

@@ -54,10 +54,7 @@ pub(super) fn rates(evidence: &Evidence<'_>) -> Vec<Limit> {
 /// What a job that reports all directions as one may do in those that it has: the sum, as each has a limit of its own;
 /// `None` when one of them has none.
 fn allowed_of_all(evidence: &Evidence<'_>, allowed: &[Option<f64>]) -> Option<f64> {
-    let option = |name: &str| evidence.run.option(evidence.job, name);
-    let workload = option("rw").or_else(|| option("readwrite")).unwrap_or("read");
-    let base = workload.split(':').next().unwrap_or_default();
-    let directions: &[usize] = match base.trim_start_matches("rand") {
+    let directions: &[usize] = match evidence.workload().trim_start_matches("rand") {
         "read" => &[0],
         "write" => &[1],
         "trim" => &[2],
