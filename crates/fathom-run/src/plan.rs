@@ -222,7 +222,8 @@ fn target_plan(job: &JobSpec, replay: Option<&ReplayPlan>) -> TargetPlan {
     let distribution = distribution(job);
     let random = replay.is_none()
         && matches!(mode.rw, Rw::RandRead | Rw::RandWrite | Rw::RandTrim | Rw::RandRw | Rw::RandTrimWrite);
-    let aligned = job.block_size.ba.0.iter().all(Option::is_none);
+    // The rules across options have turned the map off where this is not so; a map could not be kept.
+    let aligned = directions.used().iter().all(|&direction| alignment[direction] == smallest);
     TargetPlan {
         directions,
         random,

@@ -18,7 +18,7 @@ options! {
 
     /// Alignment of random offsets
     ///
-    /// Usually the smallest block size; anything else turns the map of blocks off.
+    /// Usually the smallest block size, and to say so changes nothing; anything else turns the map of blocks off.
     Built Int ba: PerDir<Option<u64>>, {
         aliases: &["blockalign"],
         bounds: Bounds::at_least(1.0),

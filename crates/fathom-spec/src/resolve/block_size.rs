@@ -5,12 +5,19 @@ use crate::assign::Rejected;
 use crate::spec::JobSpec;
 use crate::value::{Direction, Distribution, SizeSpec};
 
-/// Blocks that do not start at multiples of their size cannot be kept in the map.
+/// Blocks that do not start at multiples of their size cannot be kept in the map, nor can those of directions whose
+/// multiples differ. An alignment that says what is so anyway changes nothing.
 pub(super) fn alignment_turns_map_off(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let aligned = Direction::ALL.iter().any(|direction| {
         job.block_size.ba.get(*direction).is_some_and(|align| align != job.smallest_block(*direction))
     });
-    if aligned && job.io_type.rw.rw.is_random() && !job.io_type.norandommap {
+    let rw = job.io_type.rw.rw;
+    let used =
+        [(rw.reads(), Direction::Read), (rw.writes(), Direction::Write), (rw.trims(), Direction::Trim)];
+    let mut of_used =
+        used.iter().filter(|(is_used, _)| *is_used).filter_map(|(_, d)| *job.block_size.ba.get(*d));
+    let differ = of_used.next().is_some_and(|first| of_used.any(|align| align != first));
+    if (aligned || differ) && job.io_type.rw.rw.is_random() && !job.io_type.norandommap {
         review.warn("fio: Any use of blockalign= turns off randommap");
         job.io_type.norandommap = true;
     }
@@ -69,6 +76,22 @@ mod tests {
         assert!(aligned.unwrap().io_type.norandommap);
         assert_eq!(lines, ["fio: Any use of blockalign= turns off randommap"]);
         assert!(!quiet_job("--name=a --rw=read --ba=512").io_type.norandommap);
+        for same in [
+            "--ba=4k",
+            "--bs=4k,8k --ba=4k,8k",
+            "--bsrange=8k-32k --ba=8k",
+            "--bssplit=4k/50:8k/50 --blockalign=4k",
+        ] {
+            assert!(!quiet_job(&format!("--name=a --rw=randwrite {same}")).io_type.norandommap, "{same}");
+        }
+        for different in ["--ba=8k", "--bs=4k,8k --ba=4k", "--bsrange=8k-32k --ba=4k"] {
+            let (job, lines) = job(&format!("--name=a --rw=randwrite {different}"));
+            assert!(job.unwrap().io_type.norandommap, "{different}");
+            assert_eq!(lines.len(), 1, "{different}");
+        }
+        let (mixed, lines) = job("--name=a --rw=randrw --bs=4k,8k --ba=4k,8k");
+        assert!(mixed.unwrap().io_type.norandommap);
+        assert_eq!(lines, ["fio: Any use of blockalign= turns off randommap"]);
         assert!(quiet_job("--name=a --rw=randread --random_distribution=zipf:1.2").io_type.norandommap);
         assert!(!quiet_job("--name=a --rw=randread").io_type.norandommap);
     }
