@@ -7,6 +7,10 @@ needed_packages=(
     strace:strace
     e2fsprogs:mkfs.ext4
     xfsprogs:mkfs.xfs
+    btrfs-progs:mkfs.btrfs
+    mdadm:mdadm
+    dmsetup:dmsetup
+    fdisk:sfdisk
     util-linux:losetup
     fuse3:fusermount3
     chromium:chromium

@@ -8,6 +8,7 @@ pub mod files;
 pub mod idleness;
 pub mod logs;
 pub mod message;
+mod mounts;
 pub mod payload;
 pub mod plan;
 pub mod priority;

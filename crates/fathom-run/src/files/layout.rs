@@ -3,7 +3,8 @@
 //! A file that is too short is extended where it ends: what it holds already stays. (fio removes or empties such a file
 //! first; fathom never throws away data that a job did not ask it to overwrite.)
 
-use super::{FileEntry, FileError, FileKind, mounted};
+use super::in_use::{Machine, Search, Tables};
+use super::{FileEntry, FileError, FileKind};
 use crate::payload::{Payload, PayloadRule};
 use crate::plan::WorkerPlan;
 use crate::random::Seeds;
@@ -13,7 +14,7 @@ use fathom_sys::{Errno, file};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 /// Checks the targets of a clone, and creates and extends what is missing. `announce` is told how many files are laid
@@ -37,9 +38,8 @@ pub fn prepare_unless(
     readonly: bool,
     announce: impl FnOnce(usize, u64),
 ) -> Result<(), FileError> {
-    for entry in entries {
-        check_target(plan, job, entry)?;
-    }
+    entries.iter().try_for_each(|entry| check_target(job, entry))?;
+    check_uses(plan, job, entries)?;
     // A log is done to the files as they are.
     if plan.replay.is_some() {
         return Ok(());
@@ -69,46 +69,51 @@ pub fn prepare_unless(
     short.iter().try_for_each(|entry| lay_out(plan, job, entry, stopped))
 }
 
-fn check_target(plan: &WorkerPlan, job: &JobSpec, entry: &FileEntry) -> Result<(), FileError> {
-    if entry.kind == FileKind::Regular && entry.present_size.is_none() {
-        if !job.file.allow_file_create {
-            let refused = FileError::of_call(Errno(libc::ENOENT), "open", &entry.path);
-            return Err(
-                refused.with_message("fio: file creation disallowed by allow_file_create=0".to_owned())
-            );
-        }
-        if is_device_name(&entry.path) {
-            let refused = FileError::of_call(Errno(libc::ENOENT), "open", &entry.path);
-            return Err(refused.with_message(format!(
-                "fathom: there is no device {}; fathom does not create regular files under /dev",
-                entry.path.display()
-            )));
-        }
+fn check_target(job: &JobSpec, entry: &FileEntry) -> Result<(), FileError> {
+    if entry.kind != FileKind::Regular || entry.present_size.is_some() {
+        return Ok(());
     }
-    if plan.changes_data() && !job.file.allow_mounted_write && carries_a_mount(entry)? {
-        let refused = FileError::of_call(Errno(libc::EBUSY), "open", &entry.path);
+    if !job.file.allow_file_create {
+        let refused = FileError::of_call(Errno(libc::ENOENT), "open", &entry.path);
+        return Err(refused.with_message("fio: file creation disallowed by allow_file_create=0".to_owned()));
+    }
+    if is_device_name(&entry.path) {
+        let refused = FileError::of_call(Errno(libc::ENOENT), "open", &entry.path);
         return Err(refused.with_message(format!(
-            "fio: {} appears mounted, and 'allow_mounted_write' isn't set. Aborting.",
+            "fathom: there is no device {}; fathom does not create regular files under /dev",
             entry.path.display()
         )));
     }
     Ok(())
 }
 
-/// True for a block device with a mounted file system. What the path really is counts here, whatever `filetype` says.
-fn carries_a_mount(entry: &FileEntry) -> Result<bool, FileError> {
-    if entry.kind == FileKind::None {
-        return Ok(false);
+/// Refuses to change what somebody uses. What a path really is counts here, whatever `filetype` says.
+fn check_uses(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result<(), FileError> {
+    let is_changed = |entry: &&FileEntry| {
+        let there =
+            entry.kind != FileKind::None && (entry.kind != FileKind::Regular || entry.present_size.is_some());
+        there && (plan.changes_data() || entry.is_short())
+    };
+    if job.file.allow_mounted_write || !entries.iter().any(|entry| is_changed(&entry)) {
+        return Ok(());
     }
-    match std::fs::metadata(&entry.path) {
-        Ok(found) if found.file_type().is_block_device() => {
-            let device = found.rdev();
-            Ok(mounted::is_mounted(libc::major(device), libc::minor(device)))
+    let machine = Machine::this();
+    let tables = Tables::read(&machine);
+    for entry in entries.iter().filter(is_changed) {
+        let Some(used) = Search::of(&machine, &tables, &entry.path) else { continue };
+        let path = entry.path.display();
+        let mut message = format!(
+            "fathom: job {}: {path} is in use: {used}; name another target, or set allow_mounted_write=1 if its content is to \
+             be overwritten all the same",
+            job.name
+        );
+        if used.is_mount {
+            let line = format!("fio: {path} appears mounted, and 'allow_mounted_write' isn't set. Aborting.");
+            message = format!("{line}\n{message}");
         }
-        Ok(_) => Ok(false),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(FileError::of_call(error.into(), "stat", &entry.path)),
+        return Err(FileError::of_call(Errno(libc::EBUSY), "open", &entry.path).with_message(message));
     }
+    Ok(())
 }
 
 /// Files in which the kernel shows and takes settings have no size of their own and must never be filled.

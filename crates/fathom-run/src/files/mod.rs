@@ -2,9 +2,9 @@
 //!
 //! [`resolve`] only looks; [`layout`] creates and fills what is missing; [`open`] opens for the run.
 
+mod in_use;
 pub mod layout;
 pub(crate) mod locks;
-mod mounted;
 pub mod names;
 pub mod open;
 pub(crate) mod scheduler;
@@ -153,12 +153,12 @@ fn resolve_replay(
         return Err(FileError { errno: failure.errno, text, message: Some(failure.message.clone()) });
     }
     let mut entries = Vec::new();
-    for (path, scanned) in replay.files.iter().zip(&replay.scan.files) {
-        let mut entry = look_at(path.clone(), job, plan.diskless)?;
+    for (path, scanned) in names::planned_paths(plan, job).into_iter().zip(&replay.scan.files) {
+        let mut entry = look_at(path, job, plan.diskless)?;
         if let (FileKind::Block, Some(present)) = (entry.kind, entry.present_size)
             && present < scanned.end
         {
-            let shown = path.display();
+            let shown = entry.path.display();
             return Err(FileError::of_job(
                 "bdev size",
                 format!(
@@ -169,7 +169,7 @@ fn resolve_replay(
             ));
         }
         if entry.is_too_short_to_map(job, scanned.end) {
-            let shown = path.display();
+            let shown = entry.path.display();
             return Err(FileError::of_job(
                 "setup_files",
                 format!(

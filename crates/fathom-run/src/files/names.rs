@@ -1,23 +1,42 @@
 //! Names of the files of a clone.
+//!
+//! With `directory=`, every file of a job lies below that directory, however its name begins: `/b` in `d` is `d//b`.
+//! Only so does a job write where it says. A name that goes up (`../b`) does say so.
 
 use crate::plan::WorkerPlan;
 use fathom_spec::JobSpec;
 use fathom_spec::value::split_file_names;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 /// The paths that a clone works on, in order.
 pub fn paths(plan: &WorkerPlan, job: &JobSpec) -> Vec<PathBuf> {
-    if let Some(replay) = &plan.replay {
-        return replay.files.clone();
+    if plan.replay.is_some() {
+        return planned_paths(plan, job);
     }
+    let directory = directory_of(plan, job);
     let job_is_a_device =
         job.file.filename.is_none() && job.file.nrfiles <= 1 && is_special_file(Path::new(&job.name));
-    let mut paths = if job_is_a_device { vec![PathBuf::from(&job.name)] } else { planned_paths(plan, job) };
-    if let Some(directory) = &job.file.opendir {
-        add_directory(Path::new(directory), &mut paths);
+    let mut paths = match job_is_a_device {
+        true => vec![below(directory.as_deref(), &job.name)],
+        false => planned_paths(plan, job),
+    };
+    if let Some(opened) = &job.file.opendir {
+        let mut found = Vec::new();
+        add_directory(Path::new(opened), &mut found);
+        paths.extend(found.iter().map(|path| below(directory.as_deref(), path)));
     }
     paths
+}
+
+/// A name below a directory. Unlike [`Path::join`] it keeps to the directory if the name begins with a slash.
+fn below(directory: Option<&str>, name: impl AsRef<OsStr>) -> PathBuf {
+    let Some(directory) = directory else { return PathBuf::from(name.as_ref()) };
+    let mut path = OsString::from(directory);
+    path.push("/");
+    path.push(name);
+    PathBuf::from(path)
 }
 
 /// Adds the files and devices below a directory, in the order of their names; links are not followed.
@@ -39,14 +58,11 @@ fn add_directory(directory: &Path, paths: &mut Vec<PathBuf>) {
 
 /// The same by the words of the plan alone, without a look at any file.
 pub fn planned_paths(plan: &WorkerPlan, job: &JobSpec) -> Vec<PathBuf> {
-    if let Some(replay) = &plan.replay {
-        return replay.files.clone();
-    }
     let directory = directory_of(plan, job);
-    let named = |name: &str| match &directory {
-        Some(directory) => Path::new(directory).join(name),
-        None => PathBuf::from(name),
-    };
+    if let Some(replay) = &plan.replay {
+        return replay.files.iter().map(|path| below(directory.as_deref(), path)).collect();
+    }
+    let named = |name: &str| below(directory.as_deref(), name);
     // The directory of `opendir` has the files.
     if job.file.opendir.is_some() && job.file.filename.is_none() {
         return Vec::new();

@@ -3,19 +3,12 @@
 
 use super::{Observer, Supervisor, stack};
 use crate::files::names;
+use crate::mounts::{Mount, mount_of, mounts};
 use crate::plan::moves_no_data;
 use fathom_stats::host::{DeviceReport, FileSystemReport, HostReport};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
-
-/// A line of /proc/self/mountinfo, see proc_pid_mountinfo(5).
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Mount {
-    /// Its device number, `8:1`.
-    pub(super) device: String,
-    report: FileSystemReport,
-}
 
 impl<O: Observer> Supervisor<'_, O> {
     /// The machine and the storage of this run.
@@ -56,12 +49,6 @@ impl<O: Observer> Supervisor<'_, O> {
     }
 }
 
-impl Mount {
-    fn is_on(&self, device: u64) -> bool {
-        self.device == format!("{}:{}", libc::major(device), libc::minor(device))
-    }
-}
-
 fn machine() -> HostReport {
     let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let line = |path: &str| text(path).trim().to_owned();
@@ -99,59 +86,9 @@ fn device(directory: &Path, mounts: &[Mount]) -> Option<DeviceReport> {
     })
 }
 
-fn mounts() -> Vec<Mount> {
-    let text = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    text.lines().filter_map(parse_mount).collect()
-}
-
-fn parse_mount(line: &str) -> Option<Mount> {
-    let (place, kind) = line.split_once(" - ")?;
-    let mut place = place.split(' ').skip(2);
-    let device = place.next()?.to_owned();
-    let directory = plain(place.nth(1)?);
-    let options = place.next()?;
-    let mut kind = kind.split(' ');
-    Some(Mount {
-        device,
-        report: FileSystemReport {
-            directory,
-            kind: kind.next()?.to_owned(),
-            source: plain(kind.next()?),
-            options: format!("{options} {}", kind.next().unwrap_or_default()).trim_end().to_owned(),
-        },
-    })
-}
-
-/// Blanks and backslashes are written as octal numbers.
-fn plain(text: &str) -> String {
-    [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
-        .iter()
-        .fold(text.to_owned(), |text, (code, character)| text.replace(code, character))
-}
-
-/// The mount that a path lies on: the longest prefix, and of several mounts on one directory the last.
-pub(super) fn mount_of<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
-    let holds = |mount: &&Mount| path.starts_with(&mount.report.directory);
-    mounts.iter().filter(holds).max_by_key(|mount| mount.report.directory.len())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn paths_find_their_mount() {
-        let text = "22 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw,discard\n\
-                    40 22 259:3 / /mnt/fast\\040disk rw,noatime shared:7 master:2 - xfs /dev/nvme0n1p3 rw,attr2\n\
-                    41 22 0:5 / /proc rw - proc proc rw";
-        let mounts: Vec<Mount> = text.lines().filter_map(parse_mount).collect();
-        let kind = |path: &str| mount_of(&mounts, Path::new(path)).map(|mount| mount.report.kind.clone());
-        assert_eq!(kind("/mnt/fast disk/data/file").as_deref(), Some("xfs"));
-        assert_eq!(kind("/mnt/fast disks").as_deref(), Some("ext4"));
-        assert_eq!(kind("/proc/self/fd/3").as_deref(), Some("proc"));
-        assert_eq!(mounts[1].report.options, "rw,noatime rw,attr2");
-        assert_eq!(mounts[1].device, "259:3");
-    }
 
     #[test]
     fn this_machine_has_a_kernel_and_memory() {

@@ -2,7 +2,7 @@
 //! From sysfs and the list of mounts alone, which never touches a device.
 
 use super::disks::disk_of;
-use super::host::{Mount, mount_of};
+use crate::mounts::{Mount, mount_of};
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -72,7 +72,7 @@ options! {
 
     /// Directory for the files, which has to exist
     ///
-    /// A list separated by colons is dealt to the clones in turn.
+    /// A list separated by colons is dealt to the clones in turn. All files lie below it, those of a log or with a slash in front too.
     Built Text directory: Option<String>, { check: Some(check_directories) };
 
     /// Template of file names
@@ -187,7 +187,9 @@ options! {
     /// Create files that do not exist
     Built Bool allow_file_create: bool = "1";
 
-    /// Permission to write to a mounted block device
+    /// Permission to write to a device or file that is in use
+    ///
+    /// Mounted, active swap, a member of another device, below a loop device in use, or claimed by a program.
     Built Bool allow_mounted_write: bool = "0";
 
     /// Read the files once before the job starts

@@ -157,6 +157,90 @@ fn random_writes_cover_every_block_once() {
     assert!(data.chunks(4096).all(|block| block.iter().any(|&byte| byte != 0)));
 }
 
+/// To say what is so anyway must not cost the map: a disk would be preconditioned in part.
+#[test]
+fn an_alignment_of_the_block_size_covers_every_block() {
+    for (words, blocks) in [("--bs=4k --ba=4k", 256), ("--bs=4k,8k --ba=4k,8k", 128)] {
+        let directory = scratch();
+        let job = "--name=job --filename=data --rw=randwrite --size=1M --fallocate=none --refill_buffers";
+        let document = run(directory.path(), &format!("{job} {words}"));
+        expect_ios(&document, &["write"], blocks, MIB / blocks);
+        let data = std::fs::read(directory.path().join("data")).expect("the file can be read");
+        assert!(data.chunks(4096).all(|block| block.iter().any(|&byte| byte != 0)), "{words}");
+    }
+}
+
+/// The paths of all files below a directory, and what is in them.
+fn tree(root: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut left = vec![root.to_path_buf()];
+    while let Some(directory) = left.pop() {
+        for entry in std::fs::read_dir(&directory).expect("it can be read") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                left.push(path);
+            } else {
+                let name = path.strip_prefix(root).expect("below").to_str().expect("text").to_owned();
+                found.push((name, std::fs::read(&path).expect("it can be read")));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Whatever names a job's files: all of them lie below its directory, and nothing else is touched.
+#[test]
+fn a_directory_holds_every_file_of_its_job() {
+    let victim = scratch();
+    let outside = victim.path().to_str().expect("text");
+    let below = |name: &str| format!("d1{outside}/{name}");
+    let log =
+        format!("fio version 3 iolog\n0 {outside}/a add\n0 {outside}/a open\n0 {outside}/a write 0 4096\n");
+    for (words, expected) in [
+        (format!("--filename={outside}/a"), vec![below("a")]),
+        (format!("--filename={outside}/a:b"), vec!["d1/b".to_owned(), below("a")]),
+        (format!("--filename={outside}/a --thread"), vec![below("a")]),
+        (format!("--filename={outside}/a --ioengine=mmap"), vec![below("a")]),
+        (format!("--filename_format={outside}/a"), vec![below("a")]),
+        (format!("--opendir={outside}"), vec![below("a"), below("deep/b")]),
+        ("--filename=../beside".to_owned(), vec!["beside".to_owned()]),
+        (format!("--read_iolog=log --filename=unused"), vec![below("a")]),
+        (format!("--read_iolog=log --replay_redirect={outside}/deep/b"), vec![below("deep/b")]),
+    ] {
+        let directory = scratch();
+        std::fs::create_dir_all(victim.path().join("deep")).expect("made");
+        file_of(victim.path(), "a", 64 * KIB);
+        file_of(&victim.path().join("deep"), "b", 64 * KIB);
+        let before = tree(victim.path());
+        std::fs::create_dir(directory.path().join("d1")).expect("made");
+        std::fs::write(directory.path().join("log"), &log).expect("written");
+        let job = "--name=job --directory=d1 --rw=write --bs=4k --size=64k";
+        Launch::fathom(directory.path()).words(&format!("{job} {words}")).run().expect_clean();
+        assert!(tree(victim.path()) == before, "{words}: a file outside has changed");
+        let mut made: Vec<String> = tree(directory.path()).into_iter().map(|(name, _)| name).collect();
+        made.retain(|name| name != "log");
+        assert_eq!(made, expected, "{words}");
+    }
+}
+
+/// The path of a device below a directory is that of a file there.
+#[test]
+fn a_directory_hides_the_device_of_the_same_name() {
+    let device = require!(LoopDevice::new(MIB));
+    let before = device.contents();
+    let path = device.path().display();
+    for words in [format!("--name=job --filename={path}"), format!("--name={path}")] {
+        let directory = scratch();
+        let job = format!("{words} --directory=. --rw=write --bs=4k --size=64k");
+        Launch::fathom(directory.path()).words(&job).run().expect_clean();
+        assert!(device.contents() == before, "{words}");
+        let made = tree(directory.path());
+        assert_eq!(made.len(), 1, "{words}");
+        assert_eq!(made[0].1.len() as u64, 64 * KIB, "{words}");
+    }
+}
+
 #[test]
 fn several_block_sizes_cover_the_file() {
     let directory = scratch();

@@ -22,6 +22,7 @@ mod effects_engine_options;
 mod effects_files;
 mod effects_holding;
 mod effects_host;
+mod effects_in_use;
 mod effects_offsets;
 mod effects_order;
 mod effects_pacing;

@@ -45,10 +45,25 @@ impl LoopDevice {
 
     /// A device on a file that stays.
     pub(crate) fn on_file(file: &Path) -> Result<LoopDevice, String> {
+        LoopDevice::attached(file, &[])
+    }
+
+    /// The same, whose partitions are devices too.
+    pub(crate) fn with_partitions(file: &Path) -> Result<LoopDevice, String> {
+        skip::root()?;
+        LoopDevice::attached(file, &["--partscan"])
+    }
+
+    fn attached(file: &Path, more: &[&str]) -> Result<LoopDevice, String> {
         let _one_at_a_time = FINDING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let file = file.to_str().ok_or("the path of a temporary file is text")?;
-        let path = run("losetup", &["--find", "--show", file])?;
+        let path = run("losetup", &[more, &["--find", "--show", file]].concat())?;
         Ok(LoopDevice { path: path.trim().into(), backing: None })
+    }
+
+    /// The path as text.
+    pub(crate) fn text(&self) -> &str {
+        self.path.to_str().expect("the path of a device is text")
     }
 
     /// The device.
@@ -120,14 +135,21 @@ impl Mounted {
     }
 }
 
-struct MountPoint(TempDir);
+/// Something mounted, and unmounted when it is dropped.
+pub(crate) struct MountPoint(TempDir);
 
 impl MountPoint {
-    fn new(arguments: &[&str]) -> Result<MountPoint, String> {
+    /// Mounts with these arguments of mount(8), on a directory of its own.
+    pub(crate) fn new(arguments: &[&str]) -> Result<MountPoint, String> {
         let directory = super::scratch();
         let path = directory.path().to_str().ok_or("the path of a temporary directory is text")?;
         run("mount", &[arguments, &[path]].concat())?;
         Ok(MountPoint(directory))
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
     }
 }
 
@@ -139,7 +161,7 @@ impl Drop for MountPoint {
 }
 
 /// Runs a tool of the system; its output, or what it said as the reason why not.
-fn run(tool: &str, arguments: &[&str]) -> Result<String, String> {
+pub(crate) fn run(tool: &str, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(tool).args(arguments).output().map_err(|error| format!("{tool}: {error}"))?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),

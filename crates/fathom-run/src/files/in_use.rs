@@ -1,0 +1,230 @@
+//! Who uses a block device or a file that a job is about to change.
+//!
+//! A device is in use when it is mounted (also as one of several devices of a file system), is active swap, is a member of
+//! another device, or is claimed by the kernel or a program (`O_EXCL`). What lies over the same bytes counts too: its
+//! partitions, its disk, loop devices on it, and what a loop device stands on. Which bytes that are is computed, so the
+//! neighbour of a mounted partition may be written to.
+//!
+//! The claim is tried and given back at once. To hold it during the run would lock out the other clones of the job and
+//! other jobs and testers on the same device, which is healthy use.
+
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::ops::Range;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+pub(super) use tables::Tables;
+
+/// Something that can be written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Thing {
+    /// A block device, by its number.
+    Device(u64),
+    /// A regular file, by the number of its file system's device and its own.
+    File(u64, u64),
+}
+
+impl Thing {
+    /// What a path leads to, if it can be in use at all.
+    pub(super) fn at(path: &Path) -> Option<Thing> {
+        let found = fs::metadata(path).ok()?;
+        match found.file_type() {
+            kind if kind.is_block_device() => Some(Thing::Device(found.rdev())),
+            kind if kind.is_file() => Some(Thing::File(found.dev(), found.ino())),
+            _ => None,
+        }
+    }
+}
+
+/// How the search asks the machine; tests answer from recorded trees.
+pub(super) struct Machine<'a> {
+    /// What `/proc`, `/sys` and `/dev` are below.
+    pub(super) root: &'a Path,
+    /// What a path leads to.
+    pub(super) identify: &'a dyn Fn(&Path) -> Option<Thing>,
+    /// Whether a block device is claimed.
+    pub(super) is_claimed: &'a dyn Fn(&Path) -> bool,
+}
+
+impl Machine<'_> {
+    /// This one.
+    pub(super) fn this() -> Machine<'static> {
+        Machine { root: Path::new("/"), identify: &Thing::at, is_claimed: &is_claimed }
+    }
+}
+
+/// Tries an exclusive open. Another prober has its claim for microseconds, so one refusal says nothing yet.
+fn is_claimed(device: &Path) -> bool {
+    const ATTEMPTS: u32 = 20;
+    (0..ATTEMPTS).all(|attempt| {
+        if attempt > 0 {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let flags = libc::O_RDONLY | libc::O_EXCL | libc::O_NONBLOCK;
+        fathom_sys::file::open(device, flags, 0).is_err_and(|errno| errno.0 == libc::EBUSY)
+    })
+}
+
+/// A use that was found.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Use {
+    /// From the target to what is used, in words: "partition sda1 of it".
+    way: Vec<String>,
+    /// The use in words: "is mounted at /home (ext4)".
+    what: String,
+    /// True for a mounted file system.
+    pub(super) is_mount: bool,
+}
+
+impl std::fmt::Display for Use {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.way.as_slice() {
+            [] => write!(formatter, "it {}", self.what),
+            way => write!(formatter, "{} {}", way.join(", "), self.what),
+        }
+    }
+}
+
+/// A search for uses of one target.
+pub(super) struct Search<'a> {
+    machine: &'a Machine<'a>,
+    tables: &'a Tables,
+    visited: Vec<Thing>,
+    way: Vec<String>,
+}
+
+const EVERYTHING: Range<u64> = 0..u64::MAX;
+
+impl<'a> Search<'a> {
+    /// The first use found of what lies at `path`.
+    pub(super) fn of(machine: &'a Machine<'a>, tables: &'a Tables, path: &Path) -> Option<Use> {
+        let target = (machine.identify)(path)?;
+        Search { machine, tables, visited: Vec::new(), way: Vec::new() }.visit(target, EVERYTHING)
+    }
+
+    fn visit(&mut self, thing: Thing, range: Range<u64>) -> Option<Use> {
+        if self.visited.contains(&thing) {
+            return None;
+        }
+        self.visited.push(thing);
+        self.tables
+            .swap(thing)
+            .map(|()| self.found(false, "is active swap".to_owned()))
+            .or_else(|| match thing {
+                Thing::Device(number) => self.visit_device(number, &range),
+                Thing::File(..) => None,
+            })
+            .or_else(|| self.visit_loops(thing, &range))
+    }
+
+    fn visit_device(&mut self, number: u64, range: &Range<u64>) -> Option<Use> {
+        if let Some(mount) = self.tables.mount(number) {
+            return Some(self.found(true, format!("is {mount}")));
+        }
+        let directory = self.tables.directory(number)?;
+        if let Some(holder) = self.tables.holder(&directory) {
+            return Some(self.found(false, format!("belongs to {holder}")));
+        }
+        // A claim on one partition of a disk refuses one on the disk; so a part of a disk must not ask for the whole.
+        let is_whole = range.start == 0 && range.end >= tables::bytes(&directory, "size");
+        if let Some(used) = self.visit_partitions(&directory, range) {
+            return Some(used);
+        }
+        if let Some(used) = self.visit_below(number, &directory, range) {
+            return Some(used);
+        }
+        if is_whole && (self.machine.is_claimed)(&self.node(&directory)) {
+            return Some(
+                self.found(false, "is claimed by the kernel or a program (open with O_EXCL)".to_owned()),
+            );
+        }
+        None
+    }
+
+    /// The device file of the device that a directory of sysfs is about.
+    fn node(&self, directory: &Path) -> PathBuf {
+        self.machine.root.join("dev").join(tables::node_name(directory))
+    }
+
+    fn visit_partitions(&mut self, directory: &Path, range: &Range<u64>) -> Option<Use> {
+        for partition in tables::partitions(directory) {
+            let start = tables::bytes(&partition, "start");
+            let end = start.saturating_add(tables::bytes(&partition, "size"));
+            if let Some(number) = tables::number(&partition)
+                && let Some(part) = common(range, &(start..end))
+            {
+                let step = format!("partition {}", tables::name(&partition));
+                let used =
+                    self.step(&step, "of", Thing::Device(number), part.start - start..part.end - start);
+                if used.is_some() {
+                    return used;
+                }
+            }
+        }
+        None
+    }
+
+    /// The disk of a partition, and what a loop device stands on.
+    fn visit_below(&mut self, number: u64, directory: &Path, range: &Range<u64>) -> Option<Use> {
+        if directory.join("partition").exists() {
+            let disk = directory.parent()?;
+            let start = tables::bytes(directory, "start");
+            let end = range.end.min(tables::bytes(directory, "size"));
+            let part = start.saturating_add(range.start)..start.saturating_add(end);
+            return self.step(
+                &format!("disk {}", tables::name(disk)),
+                "around",
+                Thing::Device(tables::number(disk)?),
+                part,
+            );
+        }
+        let looped = self.tables.loops.iter().find(|looped| looped.device == number)?;
+        let end = range.end.min(looped.range.end - looped.range.start);
+        let part = looped.range.start + range.start.min(end)..looped.range.start + end;
+        self.step(&looped.file, "behind", looped.backing, part)
+    }
+
+    /// Loop devices on something.
+    fn visit_loops(&mut self, thing: Thing, range: &Range<u64>) -> Option<Use> {
+        let tables = self.tables;
+        for looped in tables.loops.iter().filter(|looped| looped.backing == thing) {
+            if let Some(part) = common(range, &looped.range) {
+                let start = looped.range.start;
+                let step = format!("loop device {}", looped.name);
+                let used = self.step(
+                    &step,
+                    "on",
+                    Thing::Device(looped.device),
+                    part.start - start..part.end - start,
+                );
+                if used.is_some() {
+                    return used;
+                }
+            }
+        }
+        None
+    }
+
+    fn step(&mut self, name: &str, relation: &str, thing: Thing, range: Range<u64>) -> Option<Use> {
+        let other = if self.way.is_empty() { "it" } else { "that" };
+        self.way.push(format!("{name} {relation} {other}"));
+        let used = self.visit(thing, range);
+        self.way.pop();
+        used
+    }
+
+    fn found(&self, is_mount: bool, what: String) -> Use {
+        // The nearest to the use is named first: "partition a of that" needs its "that" behind it.
+        Use { way: self.way.iter().rev().cloned().collect(), what, is_mount }
+    }
+}
+
+/// What two ranges have in common, if anything.
+fn common(one: &Range<u64>, other: &Range<u64>) -> Option<Range<u64>> {
+    let part = one.start.max(other.start)..one.end.min(other.end);
+    (part.start < part.end).then_some(part)
+}

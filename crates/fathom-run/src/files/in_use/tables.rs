@@ -1,0 +1,186 @@
+//! What the kernel's tables say about the use of devices: mounts, swap, file systems over several devices, members, loop
+//! devices. They are read once per look at a clone's files.
+
+use super::{Machine, Thing};
+use crate::mounts::{Mount, parse_mount, plain};
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// A loop device in use.
+pub(super) struct Loop {
+    pub(super) name: String,
+    pub(super) device: u64,
+    /// What it stands on.
+    pub(super) backing: Thing,
+    pub(super) file: String,
+    /// The part of it that the device shows.
+    pub(super) range: Range<u64>,
+}
+
+/// The tables.
+pub(in crate::files) struct Tables {
+    root: PathBuf,
+    /// Each with the devices that its source and options name.
+    mounts: Vec<(Mount, Vec<u64>)>,
+    /// The devices of each mounted file system that may have several.
+    pools: Vec<Vec<u64>>,
+    swaps: Vec<Thing>,
+    pub(super) loops: Vec<Loop>,
+}
+
+impl Tables {
+    /// Reads them.
+    pub(in crate::files) fn read(machine: &Machine<'_>) -> Tables {
+        let root = machine.root.to_path_buf();
+        let text = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
+        let mounts = text("proc/self/mountinfo");
+        let mounts = mounts.lines().filter_map(parse_mount).map(|mount| {
+            let devices = named_devices(machine, &mount);
+            (mount, devices)
+        });
+        let swaps = text("proc/swaps");
+        let swaps = swaps.lines().skip(1).filter_map(|line| {
+            (machine.identify)(&machine.root.join(relative(&plain(line.split([' ', '\t']).next()?))))
+        });
+        let devices_of =
+            |pool: PathBuf| entries(&pool.join("devices")).iter().filter_map(|path| number(path)).collect();
+        Tables {
+            mounts: mounts.collect(),
+            pools: entries(&root.join("sys/fs/btrfs")).into_iter().map(devices_of).collect(),
+            swaps: swaps.collect(),
+            loops: loops(machine),
+            root,
+        }
+    }
+
+    /// Something if it is active swap.
+    pub(super) fn swap(&self, thing: Thing) -> Option<()> {
+        self.swaps.contains(&thing).then_some(())
+    }
+
+    /// How a device is mounted, in words.
+    pub(super) fn mount(&self, device: u64) -> Option<String> {
+        if let Some((mount, _)) = self.mounts.iter().find(|(mount, _)| mount.is_on(device)) {
+            return Some(format!("mounted at {} ({})", mount.report.directory, mount.report.kind));
+        }
+        let member = |place: &str| format!("one of the devices of the file system {place}");
+        let described =
+            |mount: &Mount| format!("mounted at {} ({})", mount.report.directory, mount.report.kind);
+        if let Some((mount, devices)) = self.mounts.iter().find(|(_, devices)| devices.contains(&device)) {
+            return Some(match devices.as_slice() {
+                [_] => described(mount),
+                _ => member(&described(mount)),
+            });
+        }
+        let pool = self.pools.iter().find(|pool| pool.contains(&device))?;
+        let shown = self.mounts.iter().find(|(_, devices)| devices.iter().any(|other| pool.contains(other)));
+        Some(match shown {
+            Some((mount, _)) => member(&described(mount)),
+            None => "one of the devices of a mounted btrfs".to_owned(),
+        })
+    }
+
+    /// Where sysfs tells about a device.
+    pub(super) fn directory(&self, device: u64) -> Option<PathBuf> {
+        let (major, minor) = (libc::major(device), libc::minor(device));
+        fs::canonicalize(self.root.join(format!("sys/dev/block/{major}:{minor}"))).ok()
+    }
+
+    /// The device that the one of this directory is a member of, in words.
+    pub(super) fn holder(&self, directory: &Path) -> Option<String> {
+        let holder = entries(&directory.join("holders")).into_iter().next()?;
+        let text = |file: &str| fs::read_to_string(holder.join(file)).unwrap_or_default().trim().to_owned();
+        let (array, mapped, uuid) = (text("md/level"), text("dm/name"), text("dm/uuid"));
+        let kind = match uuid.split('-').next() {
+            Some("LVM") => "logical volume",
+            Some("CRYPT") => "encrypted device",
+            Some("mpath") => "multipath device",
+            _ => "mapped device",
+        };
+        let name = name(&holder);
+        let described = match (array.is_empty(), mapped.is_empty()) {
+            (false, _) => format!("{name} ({array})"),
+            (true, false) => format!("{name} ({kind} {mapped})"),
+            (true, true) => name,
+        };
+        let mounted = number(&holder).and_then(|device| self.mount(device));
+        Some(mounted.map_or(described.clone(), |mount| format!("{described}, which is {mount}")))
+    }
+}
+
+/// Devices that the source of a mount names (file systems over several devices show a number of their own), and its options
+/// (journals and logs elsewhere).
+fn named_devices(machine: &Machine<'_>, mount: &Mount) -> Vec<u64> {
+    let sources = mount.report.source.split(':');
+    let options = mount.report.options.split([' ', ',']).filter_map(|option| option.split_once('='));
+    let device = |path: &str| match (machine.identify)(&machine.root.join(relative(path))) {
+        Some(Thing::Device(number)) => Some(number),
+        _ => None,
+    };
+    sources
+        .chain(options.map(|(_, value)| value))
+        .filter(|path| path.starts_with("/dev/"))
+        .filter_map(device)
+        .collect()
+}
+
+fn loops(machine: &Machine<'_>) -> Vec<Loop> {
+    let of_directory = |directory: PathBuf| {
+        let text = |file: &str| fs::read_to_string(directory.join("loop").join(file)).ok();
+        let file = text("backing_file")?.trim_end_matches('\n').to_owned();
+        let value = |file: &str| text(file).and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(0);
+        let start = value("offset");
+        Some(Loop {
+            name: name(&directory),
+            device: number(&directory)?,
+            backing: (machine.identify)(&machine.root.join(relative(&file)))?,
+            range: start..start.saturating_add(bytes(&directory, "size")),
+            file,
+        })
+    };
+    let is_loop = |path: &PathBuf| name(path).starts_with("loop");
+    entries(&machine.root.join("sys/block")).into_iter().filter(is_loop).filter_map(of_directory).collect()
+}
+
+/// The paths in a directory, in the order of their names, links followed.
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    let listed = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = listed.filter_map(|entry| fs::canonicalize(entry.path()).ok()).collect();
+    found.sort();
+    found
+}
+
+fn relative(path: &str) -> &str {
+    path.trim_start_matches('/')
+}
+
+/// The directories of a disk's partitions.
+pub(super) fn partitions(directory: &Path) -> Vec<PathBuf> {
+    let own = name(directory);
+    let is_partition = |path: &PathBuf| name(path).starts_with(&own) && path.join("partition").exists();
+    entries(directory).into_iter().filter(is_partition).collect()
+}
+
+/// The kernel's name of a device.
+pub(super) fn name(directory: &Path) -> String {
+    directory.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Where its device file is, below /dev.
+pub(super) fn node_name(directory: &Path) -> String {
+    name(directory).replace('!', "/")
+}
+
+/// Its number.
+pub(super) fn number(directory: &Path) -> Option<u64> {
+    let text = fs::read_to_string(directory.join("dev")).ok()?;
+    let (major, minor) = text.trim().split_once(':')?;
+    Some(libc::makedev(major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// A value that the kernel counts in sectors of 512 bytes; nothing, if it does not say.
+pub(super) fn bytes(directory: &Path, file: &str) -> u64 {
+    let text = fs::read_to_string(directory.join(file)).unwrap_or_default();
+    text.trim().parse::<u64>().unwrap_or(0).saturating_mul(512)
+}

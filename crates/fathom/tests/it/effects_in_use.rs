@@ -1,0 +1,218 @@
+//! Devices and files that somebody uses are read, and not written to.
+
+use crate::support::devices::{LoopDevice, MountPoint, run};
+use crate::support::program::Launch;
+use crate::support::{MIB, file_of, scratch, skip};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::process::Command;
+
+/// Writes, trims and writes beside reads end before the first byte, with this reason; reads do not.
+#[track_caller]
+fn expect_refused(target: &str, reason: &str) {
+    let directory = scratch();
+    let before = std::fs::read(target).expect("it can be read");
+    for rw in ["write", "randwrite --thread", "randtrim", "rw --create_serialize=0", "trimwrite"] {
+        let words = format!("--name=a --filename={target} --bs=4k --size=64k --rw={rw}");
+        let refused = Launch::fathom(directory.path()).words(&words).run();
+        assert_eq!(refused.code(), 1, "{rw}: {refused:?}");
+        let line = format!("fathom: job a: {target} is in use: {reason}; name another target");
+        assert!(refused.stderr.contains(&line), "{rw}: {}, expected {line}", refused.stderr);
+        assert!(refused.stderr.contains("allow_mounted_write=1"), "{}", refused.stderr);
+        assert_eq!(refused.stderr.contains("appears mounted"), reason.contains("mounted at"));
+    }
+    assert!(std::fs::read(target).expect("it can be read") == before, "{target} has changed");
+    expect_read(target);
+}
+
+#[track_caller]
+fn expect_read(target: &str) {
+    let directory = scratch();
+    let words = format!("--name=a --filename={target} --bs=4k --size=64k --rw=randread");
+    Launch::fathom(directory.path()).words(&words).run().expect_clean();
+}
+
+#[track_caller]
+fn expect_written(target: &str) {
+    let directory = scratch();
+    let words = format!("--name=a --filename={target} --bs=4k --size=64k --rw=write --numjobs=3");
+    Launch::fathom(directory.path()).words(&words).run().expect_clean();
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("paths of temporary files are text")
+}
+
+/// btrfs shows a device number that no device has, and has several devices.
+#[test]
+fn all_devices_of_a_btrfs_are_protected() {
+    if let Err(reason) = skip::tool("mkfs.btrfs") {
+        skip!("{reason}");
+    }
+    let images = scratch();
+    let one = require!(LoopDevice::with_holes(images.path(), 128 * MIB));
+    let two = require!(LoopDevice::with_holes(images.path(), 128 * MIB));
+    require!(run("mkfs.btrfs", &["-q", "-d", "single", "-m", "raid1", one.text(), two.text()]));
+    let mount = require!(MountPoint::new(&["-t", "btrfs", one.text()]));
+    let place = format!("mounted at {} (btrfs)", text(mount.path()));
+    expect_refused(one.text(), &format!("it is {place}"));
+    expect_refused(two.text(), &format!("it is one of the devices of the file system {place}"));
+    drop(mount);
+    expect_written(one.text());
+    expect_written(two.text());
+}
+
+#[test]
+fn what_lies_below_a_mounted_loop_device_is_protected() {
+    if let Err(reason) = skip::root().and_then(|()| skip::tool("mkfs.ext4")) {
+        skip!("{reason}");
+    }
+    let images = scratch();
+    let image = file_of(images.path(), "image", 16 * MIB);
+    let outer = require!(LoopDevice::on_file(&image));
+    let inner = require!(LoopDevice::on_file(outer.path()));
+    let beside = require!(LoopDevice::on_file(&image));
+    require!(run("mkfs.ext4", &["-q", inner.text()]));
+    expect_written(outer.text());
+    expect_written(text(&image));
+    require!(run("mkfs.ext4", &["-q", inner.text()]));
+    let mount = require!(MountPoint::new(&["-t", "ext4", inner.text()]));
+    let name = |device: &LoopDevice| device.text().trim_start_matches("/dev/").to_owned();
+    let what = format!("is mounted at {} (ext4)", text(mount.path()));
+    let on = format!("loop device {}", name(&inner));
+    expect_refused(inner.text(), &format!("it {what}"));
+    expect_refused(outer.text(), &format!("{on} on it {what}"));
+    expect_refused(text(&image), &format!("{on} on that, loop device {} on it {what}", name(&outer)));
+    let image_behind = format!("{} behind it", text(&image));
+    let way = format!("{on} on that, loop device {} on that, {image_behind}", name(&outer));
+    expect_refused(beside.text(), &format!("{way} {what}"));
+    drop(mount);
+    expect_written(beside.text());
+}
+
+#[test]
+fn a_mounted_partition_protects_itself_and_its_disk_alone() {
+    if let Err(reason) =
+        skip::root().and_then(|()| skip::tool("sfdisk")).and_then(|()| skip::tool("mkfs.ext4"))
+    {
+        skip!("{reason}");
+    }
+    let images = scratch();
+    let image = file_of(images.path(), "image", 32 * MIB);
+    let table = "label: dos\nstart=2048, size=16384\nstart=18432, size=16384\n";
+    let script = images.path().join("table");
+    std::fs::write(&script, table).expect("written");
+    require!(run("sh", &["-c", &format!("sfdisk -q {} < {}", text(&image), text(&script))]));
+    let disk = require!(LoopDevice::with_partitions(&image));
+    let (one, two) = (format!("{}p1", disk.text()), format!("{}p2", disk.text()));
+    if !Path::new(&two).exists() {
+        skip!("this kernel makes no partitions of loop devices");
+    }
+    require!(run("mkfs.ext4", &["-q", &one]));
+    let mount = require!(MountPoint::new(&["-t", "ext4", &one]));
+    let what = format!("is mounted at {} (ext4)", text(mount.path()));
+    let name = one.trim_start_matches("/dev/");
+    expect_refused(&one, &format!("it {what}"));
+    expect_refused(disk.text(), &format!("partition {name} of it {what}"));
+    expect_written(&two);
+    drop(mount);
+    expect_written(&one);
+    expect_written(disk.text());
+}
+
+/// Swap that is switched off again.
+struct Swap(String);
+
+impl Swap {
+    fn on(target: &str) -> Result<Swap, String> {
+        run("mkswap", &[target])?;
+        run("swapon", &["--priority=0", target])?;
+        Ok(Swap(target.to_owned()))
+    }
+}
+
+impl Drop for Swap {
+    fn drop(&mut self) {
+        let _ = Command::new("swapoff").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn active_swap_is_protected() {
+    let device = require!(LoopDevice::new(MIB));
+    let swap = require!(Swap::on(device.text()));
+    expect_refused(device.text(), "it is active swap");
+    drop(swap);
+    expect_written(device.text());
+    let directory = scratch();
+    let file = file_of(directory.path(), "swap", MIB);
+    require!(run("chmod", &["600", text(&file)]));
+    let swap = require!(Swap::on(text(&file)));
+    expect_refused(text(&file), "it is active swap");
+    drop(swap);
+    expect_written(text(&file));
+}
+
+/// A device made of another, gone when it is dropped.
+struct Built(Vec<&'static str>, String);
+
+impl Drop for Built {
+    fn drop(&mut self) {
+        let _ = Command::new(self.0[0]).args(&self.0[1..]).arg(&self.1).output();
+    }
+}
+
+#[test]
+fn a_member_of_a_mapped_device_is_protected() {
+    let device = require!(LoopDevice::new(MIB));
+    let name = format!("fathom-test-{}", std::process::id());
+    let table = format!("0 1024 linear {} 0", device.text());
+    require!(run("dmsetup", &["create", &name, "--table", &table]));
+    let _mapped = Built(vec!["dmsetup", "remove"], name.clone());
+    let directory = scratch();
+    let words = format!("--name=a --filename={} --bs=4k --size=64k --rw=write", device.text());
+    let refused = Launch::fathom(directory.path()).words(&words).run();
+    assert_eq!(refused.code(), 1);
+    assert!(refused.stderr.contains(&format!("(mapped device {name})")), "{}", refused.stderr);
+    expect_written(&format!("/dev/mapper/{name}"));
+}
+
+#[test]
+fn a_member_of_an_array_is_protected() {
+    let (one, two) = (require!(LoopDevice::new(8 * MIB)), require!(LoopDevice::new(8 * MIB)));
+    let array = format!("/dev/md/fathom-test-{}", std::process::id());
+    let words = ["--create", &array, "--run", "--level=1", "--raid-devices=2", "--metadata=1.2"];
+    require!(run("mdadm", &[&words[..], &[one.text(), two.text()]].concat()));
+    let _array = Built(vec!["mdadm", "--stop"], array.clone());
+    let directory = scratch();
+    let words = format!("--name=a --filename={} --bs=4k --size=64k --rw=write", two.text());
+    let refused = Launch::fathom(directory.path()).words(&words).run();
+    assert_eq!(refused.code(), 1);
+    assert!(refused.stderr.contains("(raid1)"), "{}", refused.stderr);
+    expect_written(&array);
+}
+
+/// What claims a device need not be known to any table.
+#[test]
+fn a_claimed_device_is_protected() {
+    let device = require!(LoopDevice::new(MIB));
+    let mut options = std::fs::OpenOptions::new();
+    let claim = options.read(true).custom_flags(libc::O_EXCL).open(device.path()).expect("nobody has it");
+    expect_refused(device.text(), "it is claimed by the kernel or a program (open with O_EXCL)");
+    drop(claim);
+    expect_written(device.text());
+}
+
+/// Nothing is claimed for longer than a moment: clones, jobs and other runs share a device.
+#[test]
+fn several_runs_share_a_device() {
+    let device = require!(LoopDevice::new(4 * MIB));
+    let directory = scratch();
+    let target = format!("--filename={} --bs=4k --size=1m --create_serialize=0", device.text());
+    let jobs =
+        format!("{target} --name=a --rw=randwrite --numjobs=4 --name=b --rw=randtrim {target} --thread");
+    let runs: Vec<_> = (0..4).map(|_| Launch::fathom(directory.path()).words(&jobs).start()).collect();
+    for run in runs {
+        run.finish().expect_clean();
+    }
+}
