@@ -123,6 +123,52 @@ pub fn check_zeros(data: &[u8], offset: u64) -> Vec<Mismatch> {
     }
 }
 
+/// Checks a part of a write whose rest is gone: where no header or checksum lies, each byte is known from the seed. The error
+/// is where the first and last wrong byte lie in the part, and how many are wrong.
+pub fn check_fragment(
+    rule: &Rule,
+    data: &[u8],
+    offset: u64,
+    (write, write_length): (&Write, usize),
+) -> Result<(), Fragment> {
+    let knows_content = rule.pattern.is_some() || rule.checks_seed;
+    let into_write = offset.saturating_sub(write.offset) as usize;
+    if rule.method == Method::Null || !knows_content || into_write + data.len() > write_length {
+        return Ok(());
+    }
+    let mut wanted = vec![0; data.len()];
+    rule.fill_part(&mut wanted, write.seed, write.offset, (into_write, write_length));
+    let interval = rule.interval_of(write_length).max(1);
+    let room = rule.header_room(HeaderFormat::Current).max(rule.header_room(HeaderFormat::First));
+    let header = rule.header_offset as usize;
+    let is_stamped = |at: usize| {
+        let at = (into_write + at) % interval;
+        at < room || (header..header + room).contains(&at)
+    };
+    let mut wrong = (0..data.len()).filter(|&at| data[at] != wanted[at] && !is_stamped(at));
+    let Some(first) = wrong.next() else { return Ok(()) };
+    let (mut last, mut bytes) = (first, 1);
+    for at in wrong {
+        (last, bytes) = (at, bytes + 1);
+    }
+    Err(Fragment { first, last, bytes, found: data[first], wanted: wanted[first] })
+}
+
+/// What is wrong with a part of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fragment {
+    /// The first byte that is wrong.
+    pub first: usize,
+    /// The last one.
+    pub last: usize,
+    /// How many.
+    pub bytes: usize,
+    /// The first one as it is.
+    pub found: u8,
+    /// And as it should be.
+    pub wanted: u8,
+}
+
 fn check_interval(rule: &Rule, part: &mut [u8], offset: u64, reading: &Reading<'_>) -> Result<(), Problem> {
     if !rule.method.has_header() {
         return check_pattern(rule, part, 0, offset, reading);
@@ -152,11 +198,11 @@ fn compare_with_content(
     offset: u64,
     (seed, start, length): (u64, u64, usize),
 ) -> Result<(), Problem> {
-    let mut whole = vec![0; length];
-    rule.fill(&mut whole, seed, start);
-    let at = (offset - start) as usize;
-    let wanted = whole.get(at + from..at + part.len()).unwrap_or_default();
-    match part[from..].iter().zip(wanted).position(|(found, wanted)| found != wanted) {
+    let at = (offset - start) as usize + from;
+    // What reaches behind the write is nobody's.
+    let mut wanted = vec![0; part.len().saturating_sub(from).min(length.saturating_sub(at))];
+    rule.fill_part(&mut wanted, seed, start, (at, length));
+    match part[from..].iter().zip(&wanted).position(|(found, wanted)| found != wanted) {
         None => Ok(()),
         Some(place) => {
             Err(Problem::Pattern { at: from + place, found: part[from + place], wanted: wanted[place] })

@@ -22,6 +22,47 @@ pub fn fill_random(buffer: &mut [u8], seed: u64) {
     }
 }
 
+/// The bytes from `from` on of what [`fill_random`] puts into a buffer of `total` bytes, without the work for those before.
+pub fn fill_random_part(part: &mut [u8], seed: u64, from: usize, total: usize) {
+    const ROW: usize = 32;
+    let (first, end) = (from / ROW * ROW, from + part.len());
+    let ahead = power_of_factor((first / ROW) as u64);
+    let mut lanes = [1u64, 2, 3, 5].map(|factor| seed.wrapping_mul(factor).wrapping_mul(ahead));
+    let mut put = |at: usize, bytes: &[u8]| {
+        let (start, stop) = (at.max(from), (at + bytes.len()).min(end));
+        if start < stop {
+            part[start - from..stop - from].copy_from_slice(&bytes[start - at..stop - at]);
+        }
+    };
+    let whole_rows = total / ROW * ROW;
+    let mut at = first;
+    while at < end.min(whole_rows) {
+        for (index, lane) in lanes.iter_mut().enumerate() {
+            put(at + index * 8, &lane.to_le_bytes());
+            *lane = lane.wrapping_mul(HASH_FACTOR);
+        }
+        at += ROW;
+    }
+    while at < end {
+        put(at, &lanes[0].to_le_bytes());
+        lanes[0] = lanes[0].wrapping_mul(HASH_FACTOR);
+        at += 8;
+    }
+}
+
+/// A power of [`HASH_FACTOR`], modulo 2^64.
+fn power_of_factor(mut exponent: u64) -> u64 {
+    let (mut result, mut square) = (1u64, HASH_FACTOR);
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            result = result.wrapping_mul(square);
+        }
+        square = square.wrapping_mul(square);
+        exponent >>= 1;
+    }
+    result
+}
+
 /// A pattern; `offset_places` are the byte positions of 8-byte offsets in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pattern {
@@ -78,6 +119,20 @@ impl Pattern {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_part_is_that_of_the_whole(total in 0usize..300, cut in any::<(usize, usize)>(), seed in any::<u64>()) {
+            let mut whole = vec![0; total];
+            fill_random(&mut whole, seed);
+            let (one, other) = (cut.0 % (total + 1), cut.1 % (total + 1));
+            let (from, to) = (one.min(other), one.max(other));
+            let mut part = vec![0; to - from];
+            fill_random_part(&mut part, seed, from, total);
+            prop_assert_eq!(&part[..], &whole[from..to]);
+        }
+    }
 
     #[test]
     fn the_first_bytes_of_a_known_seed() {

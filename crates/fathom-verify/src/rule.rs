@@ -1,6 +1,6 @@
 //! How the blocks of a job are made and checked.
 
-use crate::content::{Pattern, fill_random};
+use crate::content::{Pattern, fill_random, fill_random_part};
 use crate::header::HeaderFormat;
 use crate::method::Method;
 use serde::{Deserialize, Serialize};
@@ -54,6 +54,69 @@ impl Rule {
             let part_offset = offset + (index * restart) as u64;
             pattern.repeat(part);
             pattern.place_offsets(part, |_| part_offset);
+        }
+    }
+
+    /// The bytes from `from` on of what [`fill`](Rule::fill) puts into a write of `total` bytes at `offset`. The work is that for
+    /// the part alone.
+    pub fn fill_part(&self, part: &mut [u8], seed: u64, offset: u64, (from, total): (usize, usize)) {
+        let Some(pattern) = &self.pattern else {
+            fill_random_part(part, seed, from, total);
+            return;
+        };
+        let restart = match self.pattern_interval {
+            0 => total.max(1),
+            bytes => bytes as usize,
+        };
+        let mut done = 0;
+        while done < part.len() {
+            let place = from + done;
+            let section = place / restart * restart;
+            let count = (section + restart - place).min(part.len() - done);
+            // From the start of the repetition that the first byte belongs to, and to the end of the section's bytes.
+            let skipped = (place - section) % pattern.bytes.len().max(1);
+            let mut bytes = vec![0; skipped + count];
+            pattern.repeat(&mut bytes);
+            pattern.place_offsets(&mut bytes, |_| offset + section as u64);
+            part[done..done + count].copy_from_slice(&bytes[skipped..]);
+            done += count;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_part_is_that_of_the_whole(
+            (total, one, other) in (1usize..200).prop_flat_map(|total| (Just(total), 0..=total, 0..=total)),
+            pattern in prop::option::of((prop::collection::vec(any::<u8>(), 1..40), prop::option::of(0usize..40))),
+            interval in 0u32..50,
+            seed in any::<u64>(),
+        ) {
+            let pattern = pattern.map(|(bytes, place)| Pattern {
+                offset_places: place.filter(|place| *place < bytes.len()).into_iter().collect(),
+                bytes,
+            });
+            let rule = Rule {
+                method: Method::Pattern,
+                format: HeaderFormat::Current,
+                interval: None,
+                header_offset: 0,
+                pattern,
+                pattern_interval: interval,
+                checks_seed: true,
+                checks_number: true,
+            };
+            let mut whole = vec![0; total];
+            rule.fill(&mut whole, seed, 7 << 20);
+            let (from, to) = (one.min(other), one.max(other));
+            let mut part = vec![0; to - from];
+            rule.fill_part(&mut part, seed, 7 << 20, (from, total));
+            prop_assert_eq!(&part[..], &whole[from..to]);
         }
     }
 }

@@ -297,9 +297,13 @@ fn made_interval(
     like: Option<&[u8]>,
 ) -> Option<Vec<u8>> {
     let start = usize::try_from(offset.checked_sub(write.offset)?).ok()?;
-    let mut whole = vec![0; write_length.max(start + length)];
-    rule.fill(&mut whole, write.seed, write.offset);
-    let mut part = whole.get(start..start + length)?.to_vec();
+    let mut part = vec![0; length];
+    rule.fill_part(
+        &mut part,
+        write.seed,
+        write.offset,
+        (start, write_length.max(start.checked_add(length)?)),
+    );
     if rule.method.has_header() {
         let rule = Rule { format, ..rule.clone() };
         const MEANINGLESS: std::ops::Range<usize> = 42..44;

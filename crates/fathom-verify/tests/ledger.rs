@@ -457,3 +457,71 @@ fn ledgers_of_different_boots_are_not_mixed() {
         "{outcome:?}"
     );
 }
+
+/// One large write after another over one place, acknowledged; the last record of the ledger is cut off.
+fn large_writes(length: usize, interval: u32, count: u64) -> (Vec<u8>, Vec<Vec<u8>>) {
+    let rule = Rule { interval: (interval > 0).then_some(interval), ..plain_rule() };
+    let mut ledger = Vec::new();
+    Record::Start(Box::new(Start {
+        job: "large".to_owned(),
+        clone: 1,
+        files: vec!["data".to_owned()],
+        rule: rule.clone(),
+        durable_at_once: true,
+        boot_id: "boot".to_owned(),
+        time_ns: 1_000_000_000,
+        time_of_day_ms: 0,
+    }))
+    .encode(&mut ledger);
+    let mut contents = Vec::new();
+    for number in 0..count {
+        let (seed, time_ns) = (number * 2 + 77, 1_000_000_100 + number * 100);
+        let issued = Issued {
+            id: number,
+            number,
+            seed,
+            file: 0,
+            offset: 0,
+            length: length as u64,
+            time_ns,
+            discards: false,
+        };
+        Record::Issued(issued).encode(&mut ledger);
+        Record::Ended { id: number, time_ns: time_ns + 50, is_well: true }.encode(&mut ledger);
+        let mut bytes = vec![0; length];
+        let write = Write { seed, offset: 0, number, thread: 1, time: split_time(time_ns) };
+        stamp(&rule, &mut bytes, &write);
+        contents.push(bytes);
+    }
+    (ledger, contents)
+}
+
+/// The work grows with what is damaged and not with its square: blocks of 8 MiB, some bytes in every sector wrong, or all.
+#[test]
+fn damage_of_large_blocks_is_found_with_linear_work() {
+    const LENGTH: usize = 8 << 20;
+    for interval in [0, 4096, 512] {
+        let (ledger, contents) = large_writes(LENGTH, interval, 3);
+        let accounts = [Account::read(&ledger).expect("a ledger")];
+        let files = [FileToCheck { name: "data".to_owned(), members: vec![(0, 0)] }];
+        let newest = contents.last().expect("a write");
+        let mut nibbled = newest.clone();
+        nibbled.iter_mut().skip(300).step_by(SECTOR).for_each(|byte| *byte ^= 0x55);
+        let blocks = if interval == 0 { 1 } else { (LENGTH as u64) / u64::from(interval) };
+        for (disk, broken) in
+            [(vec![0; LENGTH], blocks), (nibbled, blocks), (contents[0].clone(), blocks), (newest.clone(), 0)]
+        {
+            let mut read = 0;
+            let outcome = check(&accounts, &files, After::PowerCut, None, |_, offset, buffer| {
+                let rest = &disk[(offset as usize).min(disk.len())..];
+                let count = rest.len().min(buffer.len());
+                buffer[..count].copy_from_slice(&rest[..count]);
+                read += count;
+                Ok(count)
+            })
+            .expect("an outcome");
+            assert_eq!(outcome.broken_count, broken, "interval {interval}");
+            assert!(read <= 4 * LENGTH, "interval {interval}: {read} bytes were read");
+        }
+    }
+}

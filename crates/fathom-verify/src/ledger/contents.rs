@@ -6,18 +6,19 @@ use crate::stamp::{Write, split_time, stamp};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Writes kept in memory; a large one may be looked at for each of its blocks.
-const MOST_KEPT: usize = 64;
+/// Bytes of writes kept in memory; a large one may be looked at for each of its blocks.
+const MOST_KEPT: usize = 128 << 20;
 
 /// The contents of writes, the last few of them ready.
 pub(super) struct Contents<'a> {
     accounts: &'a [Account],
     kept: HashMap<(usize, usize), Rc<[u8]>>,
+    bytes_kept: usize,
 }
 
 impl<'a> Contents<'a> {
     pub(super) fn new(accounts: &'a [Account]) -> Contents<'a> {
-        Contents { accounts, kept: HashMap::new() }
+        Contents { accounts, kept: HashMap::new(), bytes_kept: 0 }
     }
 
     /// The write behind a claim.
@@ -41,9 +42,11 @@ impl<'a> Contents<'a> {
         }
         let mut bytes = vec![0; (claim.end - claim.start) as usize];
         stamp(&self.accounts[claim.ledger].start.rule, &mut bytes, &self.write(claim));
-        if self.kept.len() >= MOST_KEPT {
+        if self.bytes_kept >= MOST_KEPT {
             self.kept.clear();
+            self.bytes_kept = 0;
         }
+        self.bytes_kept += bytes.len();
         let bytes: Rc<[u8]> = bytes.into();
         self.kept.insert(key, Rc::clone(&bytes));
         bytes

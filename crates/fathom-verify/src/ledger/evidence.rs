@@ -22,6 +22,17 @@ pub(super) fn sound_header(rule: &Rule, block: &[u8], offset: u64) -> Option<Hea
     Header::decode(&block, rule.format)
 }
 
+/// Where in a block of this length its header lies.
+pub(super) fn place_of_header(rule: &Rule, length: u64) -> u64 {
+    let (at, room) = (u64::from(rule.header_offset), rule.header_room(rule.format) as u64);
+    if at >= room && at + room <= length { at } else { 0 }
+}
+
+/// A header at the start of these bytes that is sound in itself.
+pub(super) fn header_in(rule: &Rule, bytes: &[u8]) -> Option<Header> {
+    Header::decode(bytes, rule.format).filter(|header| header.is_sound(bytes))
+}
+
 /// The header that begins a sector, if it is sound in itself; the block behind it may be torn.
 pub(super) fn header_at(rule: &Rule, sector: &[u8], into_block: usize) -> Option<Header> {
     let at = (rule.header_offset as usize).checked_sub(into_block)?;

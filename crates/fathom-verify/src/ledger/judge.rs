@@ -38,6 +38,13 @@ struct Held {
     present: usize,
 }
 
+impl Held {
+    /// The bytes of a sector of the place.
+    fn part(&self, place: &Place<'_>, sector: &Range<u64>) -> &[u8] {
+        &self.bytes[(sector.start - place.start) as usize..(sector.end - place.start) as usize]
+    }
+}
+
 impl Judge<'_> {
     /// Judges one place; the error says why the file is of no use.
     pub(super) fn judge(&mut self, place: &Place<'_>) -> Result<(), String> {
@@ -70,7 +77,7 @@ impl Judge<'_> {
         self.judge_sectors(place, promised, &candidates, &held)
     }
 
-    /// No single write is there: sectors may be of several.
+    /// No single write is there: sectors may be of several. The work is that of going over the place once per write.
     fn judge_sectors(
         &mut self,
         place: &Place<'_>,
@@ -78,22 +85,25 @@ impl Judge<'_> {
         candidates: &[&Claim],
         held: &Held,
     ) -> Result<(), String> {
-        let (mut wrong, mut is_newer) = (Vec::new(), false);
-        for sector in sectors(place.start, place.end) {
-            let at = (sector.start - place.start) as usize..(sector.end - place.start) as usize;
-            let bytes = &held.bytes[at.clone()];
-            let matches = |claim: &&Claim| {
-                let from = (sector.start - claim.start) as usize;
-                self.contents.of(claim)[from..from + bytes.len()] == *bytes
-            };
-            if at.end <= held.present && candidates.iter().any(matches) {
+        let grid: Vec<Range<u64>> = sectors(place.start, place.end).collect();
+        let present = place.start + held.present as u64;
+        let is_there = self.sectors_of(place, &grid, candidates, held);
+        let (mut wrong, mut is_newer, mut newer) = (Vec::new(), false, None);
+        for (index, sector) in grid.iter().enumerate() {
+            let is_missing = sector.end > present;
+            if is_there[index] && !is_missing {
                 continue;
             }
-            if at.end <= held.present && self.is_newer(place, promised, &sector, bytes)? {
-                is_newer = true;
-                continue;
+            if !is_missing {
+                if newer.is_none() {
+                    newer = Some(self.newer_sectors(place, promised, &grid, held)?);
+                }
+                if newer.as_ref().is_some_and(|newer| newer[index]) {
+                    is_newer = true;
+                    continue;
+                }
             }
-            wrong.push((sector, at.end > held.present));
+            wrong.push((sector.clone(), is_missing));
         }
         if wrong.is_empty() {
             self.outcome.places_newer += u64::from(is_newer);
@@ -102,53 +112,113 @@ impl Judge<'_> {
         self.tell_wrong_blocks(place, promised, &wrong)
     }
 
-    /// Whether a sector that no record tells of belongs to a write after the last record.
-    fn is_newer(
+    /// Which sectors hold what one of these writes put there.
+    fn sectors_of(
+        &mut self,
+        place: &Place<'_>,
+        grid: &[Range<u64>],
+        claims: &[&Claim],
+        held: &Held,
+    ) -> Vec<bool> {
+        let mut found = vec![false; grid.len()];
+        for claim in claims {
+            let content = self.contents.of(claim);
+            for (found, sector) in found.iter_mut().zip(grid).filter(|(found, _)| !**found) {
+                let from = (sector.start - claim.start) as usize;
+                let bytes = held.part(place, sector);
+                *found = content[from..from + bytes.len()] == *bytes;
+            }
+        }
+        found
+    }
+
+    /// Which sectors belong to a write after the last record.
+    fn newer_sectors(
         &mut self,
         place: &Place<'_>,
         promised: &Claim,
-        sector: &Range<u64>,
-        bytes: &[u8],
-    ) -> Result<bool, String> {
-        let account = &self.accounts[promised.ledger];
-        let rule = &account.start.rule;
-        let accounts = self.accounts;
-        let members = &self.file.members;
-        let is_later = |header: &Header| {
-            members
-                .iter()
-                .map(|&(ledger, _)| &accounts[ledger])
-                .any(|account| account.start.clone == header.thread && header.time_ns() > account.last_ns)
-        };
-        let block = block_around(rule, promised, sector.start);
-        let length = block.end - block.start;
-        // Blocks need not lie on multiples of their length.
-        let mut start = sector.start.saturating_sub(length - 1).next_multiple_of(SECTOR);
-        while start <= sector.start {
-            let whole = self.fetch(start, length)?.ok();
-            let header = whole.and_then(|held| evidence::sound_header(rule, &held.bytes, start));
-            if header.is_some_and(|header| is_later(&header)) {
-                return Ok(true);
-            }
-            start += SECTOR;
+        grid: &[Range<u64>],
+        held: &Held,
+    ) -> Result<Vec<bool>, String> {
+        let rule = &self.accounts[promised.ledger].start.rule;
+        let mut found = vec![false; grid.len()];
+        for block in self.newer_blocks(place, promised)? {
+            let first = grid.partition_point(|sector| sector.start < block.start);
+            let behind = grid.partition_point(|sector| sector.start < block.end);
+            found[first..behind.max(first)].fill(true);
         }
         if !self.misses_the_end {
-            return Ok(false);
+            return Ok(found);
         }
         // Only a part of such a write may have arrived.
-        let into_block = (sector.start - block.start) as usize;
-        if let Some(header) = evidence::header_at(rule, bytes, into_block) {
-            return Ok(is_later(&header) && header.offset == block.start);
+        let mut is_older = None;
+        for (index, sector) in grid.iter().enumerate().filter(|(index, _)| !found[*index]).collect::<Vec<_>>()
+        {
+            let bytes = held.part(place, sector);
+            let block = block_around(rule, promised, sector.start);
+            let into_block = (sector.start - block.start) as usize;
+            found[index] = if let Some(header) = evidence::header_at(rule, bytes, into_block) {
+                self.is_later(&header) && header.offset == block.start
+            } else if evidence::has_place_of_header(rule, bytes, into_block) {
+                // A header arrives with its sector, whole.
+                false
+            } else if evidence::comes_from_a_seed(rule, bytes, into_block) {
+                !is_older.get_or_insert_with(|| self.sectors_of(place, grid, &place.claims, held))[index]
+            } else {
+                false
+            };
         }
-        if evidence::has_place_of_header(rule, bytes, into_block) {
-            // A header arrives with its sector, whole.
-            return Ok(false);
+        Ok(found)
+    }
+
+    /// True for the header of a write that came after the last record.
+    fn is_later(&self, header: &Header) -> bool {
+        let mut accounts = self.file.members.iter().map(|&(ledger, _)| &self.accounts[ledger]);
+        accounts.any(|account| account.start.clone == header.thread && header.time_ns() > account.last_ns)
+    }
+
+    /// Whole blocks, over or into a place, that were written after the last record. They need not lie on multiples of their
+    /// length: wherever a sector begins there may be a header, and only where there is one is the block behind it read.
+    fn newer_blocks(&mut self, place: &Place<'_>, promised: &Claim) -> Result<Vec<Range<u64>>, String> {
+        const STRETCH: u64 = 1 << 20;
+        let rule = &self.accounts[promised.ledger].start.rule;
+        let mut found = Vec::new();
+        if !rule.method.has_header() {
+            return Ok(found);
         }
-        let is_older = place.claims.iter().any(|claim| {
-            let from = (sector.start - claim.start) as usize;
-            self.contents.of(claim)[from..from + bytes.len()] == *bytes
-        });
-        Ok(!is_older && evidence::comes_from_a_seed(rule, bytes, into_block))
+        let whole = promised.end - promised.start;
+        let interval = rule.interval_of(whole as usize).max(1) as u64;
+        let mut lengths = vec![interval, whole % interval];
+        lengths.retain(|length| *length > 0);
+        for length in lengths {
+            let header_at = evidence::place_of_header(rule, length);
+            let mut start = place.start.saturating_sub(length - 1).next_multiple_of(SECTOR);
+            while start < place.end {
+                let end = start.saturating_add(STRETCH).min(place.end);
+                // Headers that begin before the end may reach behind it.
+                let Ok(held) = self.fetch(start + header_at, end - start + SECTOR)? else {
+                    start = end;
+                    continue;
+                };
+                for from in (0..end - start).step_by(SECTOR as usize) {
+                    let bytes = &held.bytes[from as usize..held.present.max(from as usize)];
+                    let Some(header) = evidence::header_in(rule, bytes) else { continue };
+                    let offset = start + from;
+                    if header.offset != offset
+                        || u64::from(header.length) != length
+                        || !self.is_later(&header)
+                    {
+                        continue;
+                    }
+                    let block = self.fetch(offset, length)?.ok();
+                    if block.is_some_and(|held| evidence::sound_header(rule, &held.bytes, offset).is_some()) {
+                        found.push(offset..offset + length);
+                    }
+                }
+                start = end;
+            }
+        }
+        Ok(found)
     }
 
     /// Tells of each block with wrong sectors.
