@@ -9,7 +9,7 @@ use crate::plan::WorkerPlan;
 use crate::target::{DirectionPlan, GeneratorKind, TargetPlan};
 use fathom_spec::JobSpec;
 use fathom_spec::options::verification::{VerifyHeaderFormat, VerifyMethod, VerifyPolicy};
-use fathom_spec::value::LedgerPlace;
+use fathom_spec::value::{LedgerPlace, SizeSpec};
 use fathom_verify::header::HeaderFormat;
 use fathom_verify::method::Method;
 use fathom_verify::rule::Rule;
@@ -29,6 +29,10 @@ pub struct VerifyPlan {
     pub writes: bool,
     /// Writes are passed over, and what an earlier run wrote is checked.
     pub only_checks: bool,
+    /// The whole sequence is gone through first, to know which write was the last of each place.
+    pub rehearses: bool,
+    /// `io_size` goes beyond one pass, and all passes come before what was written is read back.
+    pub reads_back_last: bool,
     /// What was written is read back: after each pass, or as a backlog allows.
     pub reads_back: bool,
     /// A write may go where an earlier one went: the latest counts, and blocks are read back in order of their places.
@@ -104,17 +108,25 @@ pub(crate) fn verify_plan(
     let index = thread_number - 1;
     let state = beside(&format!("local-{name}-{index}-verify.state"));
     let reads_back = writes && options.do_verify;
-    let may_overlap = may_overlap(job, targets);
+    let goes_beyond = goes_beyond_a_pass(job);
+    let once_each = targets.random && !may_overlap(job, targets);
+    let reads_back_last = goes_beyond && !once_each;
+    let may_overlap = may_overlap(job, targets) || reads_back_last;
+    let only_checks = writes && options.verify_only;
+    let is_repeated = goes_beyond || job.job_description.loops > 1;
     Ok(Some(VerifyPlan {
         rule,
         writes,
-        only_checks: writes && options.verify_only,
+        only_checks,
+        rehearses: only_checks && (may_overlap || is_repeated || options.trim_percentage > 0),
+        reads_back_last,
         // A run that only its time ends has no end of a pass to read back at.
         reads_back: reads_back && (backlog > 0 || !job.time.time_based),
-        may_overlap,
+        may_overlap: may_overlap || only_checks && is_repeated,
         // What later writes may have gone over has to be remembered.
         regenerates: options.experimental_verify
             && !may_overlap
+            && !only_checks
             && options.trim_percentage == 0
             && backlog == 0
             && !matches!(targets.directions, DirectionPlan::Mix(_)),
@@ -167,6 +179,17 @@ fn trim_plan(job: &JobSpec) -> Option<TrimPlan> {
         batch: options.trim_backlog_batch.map_or(backlog, u64::from).max(1),
         reads_zero: options.trim_verify_zero,
     })
+}
+
+/// True when `io_size` asks for more than one pass over the files.
+fn goes_beyond_a_pass(job: &JobSpec) -> bool {
+    match (&job.size.io_size, &job.size.size) {
+        (Some(SizeSpec::Bytes(bytes)), Some(SizeSpec::Bytes(size))) => bytes > size,
+        (Some(SizeSpec::Bytes(bytes)), _) => *bytes > 0,
+        (Some(SizeSpec::Percent(percent)), _) => *percent > 100,
+        (Some(SizeSpec::Zones(_)), _) => true,
+        (None, _) => false,
+    }
 }
 
 /// True when one pass may write a place twice, or one pass may meet the backlog of another.

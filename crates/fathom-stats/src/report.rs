@@ -504,8 +504,11 @@ impl DirectionReport {
         self.io_bytes == 0 && (self.total_ios == 0 || self.runtime_ms == 0)
     }
 
-    /// Bytes per second over the direction's run time (at least 1 ms).
+    /// Bytes per second over the direction's run time (at least 1 ms); none where I/Os were only gone through.
     pub fn bytes_per_second(&self) -> u64 {
+        if self.total_ios == 0 && self.runtime_ms == 0 {
+            return 0;
+        }
         scale_per_second(self.io_bytes, self.runtime_ms)
     }
 

@@ -279,6 +279,8 @@ impl<O: Observer> Supervisor<'_, O> {
         match (direction, reads_besides) {
             (READ, true) => runtime_ms,
             (READ, false) => read_back_ms.max(1),
+            // Gone through, and not made.
+            _ if plan.only_checks => 0,
             _ => runtime_ms.saturating_sub(read_back_ms).max(1),
         }
     }

@@ -414,8 +414,11 @@ impl Targets {
             return Some(Target { direction, ..last });
         }
         let target = self.next_in(direction);
-        if target.is_some() {
-            self.last = target;
+        match (target, &mut self.directions) {
+            (Some(_), _) => self.last = target,
+            // No trim, no write behind it, however often one asks.
+            (None, Directions::TrimThenWrite { write_is_due }) => *write_is_due = false,
+            (None, _) => {}
         }
         target
     }

@@ -161,6 +161,19 @@ fn restart_repeats_or_continues() {
     }
 }
 
+/// A loop that waits for what is in flight asks again.
+#[test]
+fn asking_again_behind_the_end_gives_no_write_without_a_trim() {
+    let plan = plan(DirectionPlan::TrimThenWrite, false);
+    let mut targets = targets(plan, 3 * BLOCK + BLOCK / 2);
+    let mut count = 0;
+    while targets.next().is_some() {
+        count += 1;
+    }
+    assert_eq!(count, 6);
+    assert!((0..5).all(|_| targets.next().is_none()));
+}
+
 #[test]
 fn directions_may_have_alignments_of_their_own() {
     let plan = TargetPlan {

@@ -2,6 +2,7 @@
 
 use fathom_verify::stamp::{Write, split_time};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// A write that is done, or a part of it that is still the latest of its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub enum State {
     Trimmed,
     /// The place was given back by the job itself, and nothing is known of it.
     Gone,
+    /// A part of an interval whose rest is gone: it has no header, or none that fits.
+    Fragment,
 }
 
 impl Record {
@@ -72,12 +75,32 @@ pub struct History {
     may_overlap: bool,
     /// Bytes between two headers, below which a record cannot be cut; 0 for whole writes.
     interval: u32,
+    /// What is left of a cut interval is given out too.
+    keeps_fragments: bool,
 }
 
 impl History {
     /// An empty history with room for so many records.
     pub fn new(may_overlap: bool, interval: u32, room: usize) -> History {
         History { added: Vec::with_capacity(room), may_overlap, interval, ..History::default() }
+    }
+
+    /// Gives out what is left of intervals that were gone over in part.
+    pub fn keeping_fragments(mut self) -> History {
+        self.keeps_fragments = true;
+        self
+    }
+
+    /// Keeps what counts of each place, so that memory goes with the number of places and not with that of the writes.
+    pub fn condense(&mut self) {
+        self.put_in_order();
+    }
+
+    /// Keeps the records that begin where `is_wanted` says.
+    pub fn retain(&mut self, is_wanted: impl Fn(&Record) -> bool) {
+        self.put_in_order();
+        self.records.retain(is_wanted);
+        self.to_trim = self.records.iter().filter(|record| record.to_trim).count();
     }
 
     /// Remembers a write that has ended.
@@ -127,7 +150,9 @@ impl History {
             self.take_over();
         }
         let covered: Vec<(u16, u64, u32)> = if self.may_overlap { in_flight.collect() } else { Vec::new() };
-        let is_ready = |record: &Record| !record.to_trim && !covered.iter().any(|place| record.meets(*place));
+        let keeps_fragments = self.keeps_fragments;
+        let waits = |record: &Record| record.to_trim && !keeps_fragments;
+        let is_ready = |record: &Record| !waits(record) && !covered.iter().any(|place| record.meets(*place));
         let mut place = self.records.iter().rposition(is_ready);
         if place.is_none() && !self.added.is_empty() {
             self.take_over();
@@ -177,7 +202,7 @@ impl History {
         let mut kept = Vec::with_capacity(self.records.len());
         for record in &self.records {
             if record.state != State::Gone {
-                covered.parts_left(record, self.interval, &mut kept);
+                covered.parts_left(record, self.interval, self.keeps_fragments, &mut kept);
             }
             covered.add(record);
         }
@@ -213,21 +238,30 @@ impl Covered {
         self.0.insert((record.file, start), end);
     }
 
-    /// Adds what is left of a record to `kept`: the runs of its intervals that nothing has gone over.
-    fn parts_left(&self, record: &Record, interval: u32, kept: &mut Vec<Record>) {
+    /// Adds what is left of a record to `kept`: the runs of its intervals that nothing has gone over, and with `fragments` what
+    /// is left of the others.
+    fn parts_left(&self, record: &Record, interval: u32, fragments: bool, kept: &mut Vec<Record>) {
         if !self.meets(record.file, record.offset, record.end()) {
             kept.push(*record);
             return;
         }
-        if interval == 0 || interval >= record.length {
+        if record.state == State::Fragment {
+            self.fragments_left(record, record.offset..record.end(), kept);
             return;
         }
+        let interval = match interval {
+            0 => record.write_length,
+            bytes => bytes,
+        };
         let mut run: Option<Record> = None;
         let mut at = record.offset;
         while at < record.end() {
             let length = u64::from(interval).min(record.end() - at);
             if self.meets(record.file, at, at + length) {
                 kept.extend(run.take());
+                if fragments && record.state == State::Written && !record.to_trim {
+                    self.fragments_left(record, at..at + length, kept);
+                }
             } else {
                 let into_write = record.into_write + (at - record.offset) as u32;
                 let run = run.get_or_insert(Record { offset: at, length: 0, into_write, ..*record });
@@ -236,6 +270,27 @@ impl Covered {
             at += length;
         }
         kept.extend(run);
+    }
+
+    /// Adds the runs of bytes of a range that nothing has gone over.
+    fn fragments_left(&self, record: &Record, range: Range<u64>, kept: &mut Vec<Record>) {
+        let mut at = range.start;
+        let before = self.0.range((record.file, 0)..(record.file, at)).next_back();
+        if let Some((_, &until)) = before {
+            at = at.max(until);
+        }
+        let mut add = |start: u64, end: u64| {
+            if start < end {
+                let into_write = record.into_write + (start - record.offset) as u32;
+                let (offset, length) = (start, (end - start) as u32);
+                kept.push(Record { offset, length, into_write, state: State::Fragment, ..*record });
+            }
+        };
+        for (&(_, start), &end) in self.0.range((record.file, at)..(record.file, range.end.max(at))) {
+            add(at, start);
+            at = at.max(end);
+        }
+        add(at, range.end);
     }
 
     fn meets(&self, file: u16, start: u64, end: u64) -> bool {
@@ -333,6 +388,40 @@ mod tests {
     }
 
     proptest! {
+        /// With fragments, every byte is given out with the number of its latest write, however it is condensed on the way.
+        #[test]
+        fn fragments_fill_the_gaps(
+            writes in prop::collection::vec((0u64..24, 1u32..8), 1..60),
+            interval in 0u32..5,
+            condensed_every in 1usize..9,
+        ) {
+            let mut history = History::new(true, interval, 0).keeping_fragments();
+            let mut model = [None; 32];
+            for (number, &(offset, length)) in writes.iter().enumerate() {
+                history.add(record(number as u64, offset, length));
+                model[offset as usize..offset as usize + length as usize].fill(Some(number as u64));
+                if number % condensed_every == 0 {
+                    history.condense();
+                }
+            }
+            let mut given = [None; 32];
+            while let Some(part) = history.next(std::iter::empty()) {
+                let (start, length) = writes[part.number as usize];
+                prop_assert_eq!(part.offset - u64::from(part.into_write), start);
+                let step = if interval == 0 { length } else { interval };
+                if part.state == State::Written {
+                    prop_assert_eq!(part.into_write % step, 0);
+                    let end = part.into_write + part.length;
+                    prop_assert!(end % step == 0 || end == length);
+                }
+                for place in part.offset..part.end() {
+                    prop_assert!(given[place as usize].is_none());
+                    given[place as usize] = Some(part.number);
+                }
+            }
+            prop_assert_eq!(given, model);
+        }
+
         /// What is given out is, block by block, the latest write of each block.
         #[test]
         fn a_model_agrees(writes in prop::collection::vec((0u64..24, 1u32..8), 1..60)) {

@@ -6,7 +6,7 @@ use crate::engine::{Engine, Io};
 use crate::target::Target;
 use crate::target::direction::Direction;
 use crate::unit::{Operation, Unit};
-use fathom_stats::samples::{bump, depth_bucket};
+use fathom_stats::samples::{WorkerSamples, bump, depth_bucket};
 
 /// The next thing to do.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +60,8 @@ impl<E: Engine> Worker<'_, E> {
         }
         let again = after != AfterPass::Continue;
         self.targets.restart(again);
-        if after != AfterPass::Repeat {
+        let is_made = !self.verifier.as_ref().is_some_and(|verifier| verifier.only_checks());
+        if after != AfterPass::Repeat && is_made {
             self.loop_is_over();
         }
         if let Some(verifier) = &mut self.verifier {
@@ -127,6 +128,9 @@ impl<E: Engine> Worker<'_, E> {
             let Some(verifier) = self.verifier.as_mut().filter(|verifier| verifier.only_checks()) else {
                 return next;
             };
+            if let Next::Io(target) = &next {
+                count_as_made(self.samples, target);
+            }
             if let Some(next) = verifier.instead(next, messages) {
                 return next;
             }
@@ -302,4 +306,11 @@ impl<E: Engine> Worker<'_, E> {
             bump(&self.samples.directions[direction].issued, 1);
         }
     }
+}
+
+/// Counts an I/O that a run which only checks passes over.
+pub(super) fn count_as_made(samples: &WorkerSamples, target: &Target) {
+    let direction = &samples.directions[target.direction as usize];
+    bump(&direction.issued, 1);
+    bump(&direction.bytes, u64::from(target.length));
 }

@@ -5,6 +5,7 @@
 
 mod findings;
 mod ledger;
+mod rehearsal;
 mod saved;
 mod threads;
 
@@ -21,7 +22,7 @@ use crate::unit::{Operation, Unit};
 use crate::verify::VerifyPlan;
 use crate::verify::history::{History, Record, State};
 use fathom_sys::clock::monotonic_ns;
-use fathom_verify::check::{Reading, check};
+use fathom_verify::check::{Fragment, Mismatch, Problem, Reading, check, check_fragment, check_zeros};
 use fathom_verify::ledger::SyncKind;
 use fathom_verify::stamp::{Write, stamp};
 use findings::Findings;
@@ -150,7 +151,10 @@ impl<'a> Verifier<'a> {
             generator,
             number: 0,
             synced: (0, 0),
-            history: History::new(plan.may_overlap, interval, room),
+            history: match plan.rehearses {
+                true => History::new(true, interval, 0).keeping_fragments(),
+                false => History::new(plan.may_overlap, interval, room),
+            },
             loads: vec![Load::Other; worker_plan.depth as usize].into_boxed_slice(),
             drawn: None,
             batch_left: 0,
@@ -253,7 +257,9 @@ impl<'a> Verifier<'a> {
         *load = match self.drawn.take() {
             Some(drawn) => drawn,
             None if target.direction == Direction::Write => {
-                let record = new_record(&mut self.generator, &mut self.number, target);
+                let mut record = new_record(&mut self.generator, &mut self.number, target);
+                // Drawn now, and not when the write has ended: the order is then that of the writes, which can be gone through again.
+                record.to_trim = is_to_trim(self.plan, &mut self.trim_generator);
                 stamp(&self.plan.rule, buffer, &record.write(self.thread));
                 *load = Load::Write(record);
                 if let Some(ledger) = &mut self.ledger {
@@ -299,9 +305,10 @@ impl<'a> Verifier<'a> {
 
     /// A pass is over; true when the loop has to end for it, so that its data is read back.
     pub(super) fn ends_pass(&mut self) -> bool {
-        let ends = self.phase == Phase::Working && (self.plan.reads_back || self.plan.trims.is_some());
-        self.pass_is_over = ends;
-        ends
+        let has_work = self.plan.reads_back || self.plan.trims.is_some();
+        self.pass_is_over =
+            self.phase == Phase::Working && has_work && !self.plan.only_checks && !self.plan.reads_back_last;
+        self.pass_is_over
     }
 
     /// The numbers of the writes on their way.
@@ -352,12 +359,10 @@ impl<'a> Verifier<'a> {
 
     /// A write has ended well.
     fn written(&mut self, record: Record) {
-        let to_trim = match &self.plan.trims {
-            Some(trims) => self.trim_generator.percent() <= trims.percent,
-            None if self.start_of_pass.is_some() || !self.plan.reads_back => return,
-            None => false,
-        };
-        self.history.add(Record { to_trim, ..record });
+        let is_looked_at_again = self.start_of_pass.is_none() && self.plan.reads_back;
+        if self.plan.trims.is_some() || is_looked_at_again {
+            self.history.add(record);
+        }
     }
 
     fn trimmed(&mut self, record: Record) {
@@ -429,6 +434,11 @@ fn new_record(generator: &mut Taus88, number: &mut u64, target: Target) -> Recor
     record
 }
 
+/// Whether a write is one of those that `trim_percentage` takes back.
+fn is_to_trim(plan: &VerifyPlan, generator: &mut Taus88) -> bool {
+    plan.trims.as_ref().is_some_and(|trims| generator.percent() <= trims.percent)
+}
+
 fn record_of(target: Target, seed: u64, number: u64) -> Record {
     Record {
         seed,
@@ -460,6 +470,10 @@ impl<E: Engine> Worker<'_, E> {
     /// the job asks for.
     pub(super) fn run_passes(&mut self) -> bool {
         let mut is_synced;
+        if self.verifier.as_ref().is_some_and(|verifier| verifier.plan.rehearses) {
+            self.check_by_rehearsal();
+            return false;
+        }
         loop {
             self.run_engine();
             is_synced = self.has_work_after_pass();
@@ -492,7 +506,7 @@ impl<E: Engine> Worker<'_, E> {
         is_synced
     }
 
-    fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.stopping || self.block.should_stop()
     }
 
@@ -606,20 +620,34 @@ impl<E: Engine> Worker<'_, E> {
 
 impl Task {
     /// Checks the data of a read.
-    fn check(&self, plan: &VerifyPlan, data: &mut [u8]) -> Vec<fathom_verify::check::Mismatch> {
+    fn check(&self, plan: &VerifyPlan, data: &mut [u8]) -> Vec<Mismatch> {
         let Some(record) = &self.record else {
             let reading = Reading { offset: self.offset, expected: None, write_length: data.len() };
             return check(&plan.rule, data, &reading, plan.is_fatal);
         };
-        if record.state == State::Trimmed {
-            return fathom_verify::check::check_zeros(data, self.offset);
-        }
         let write: Write = record.write(self.thread);
-        let reading = Reading {
-            offset: self.offset,
-            expected: Some(&write),
-            write_length: record.write_length as usize,
-        };
-        check(&plan.rule, data, &reading, plan.is_fatal)
+        let write_length = record.write_length as usize;
+        match record.state {
+            State::Trimmed => return check_zeros(data, self.offset),
+            State::Fragment => return self.check_fragment(plan, data, (&write, write_length)),
+            State::Written | State::Gone => {}
+        }
+        let reading = Reading { offset: self.offset, expected: Some(&write), write_length };
+        let found = check(&plan.rule, data, &reading, plan.is_fatal);
+        // The run that wrote it may have taken it back, and then nothing is promised but zeros, if these were asked for.
+        if record.to_trim && !found.is_empty() {
+            let reads_zero = plan.trims.as_ref().is_some_and(|trims| trims.reads_zero);
+            if !reads_zero || check_zeros(data, self.offset).is_empty() {
+                return Vec::new();
+            }
+        }
+        found
+    }
+
+    fn check_fragment(&self, plan: &VerifyPlan, data: &[u8], write: (&Write, usize)) -> Vec<Mismatch> {
+        let Err(wrong) = check_fragment(&plan.rule, data, self.offset, write) else { return Vec::new() };
+        let Fragment { first, found, wanted, .. } = wrong;
+        let problem = Problem::Pattern { at: first, found, wanted };
+        vec![Mismatch { offset: self.offset, at: 0, length: data.len(), problem }]
     }
 }

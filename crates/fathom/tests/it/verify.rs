@@ -287,6 +287,71 @@ fn blocks_are_read_back_in_the_order_of_fio() {
     assert_eq!(twice, [(w, 0), (w, 2), (w, 0), (w, 2), (r, 0), (r, 2)]);
 }
 
+/// A separate check reads each place once, against the last write of it, and counts the writes as if it had made them.
+#[test]
+fn a_separate_check_reads_each_place_once() {
+    for (words, writes, bytes_read) in [
+        ("--rw=write --io_size=1m", 16, 512),
+        ("--rw=write --io_size=800k", 13, 512),
+        ("--rw=write:64k --io_size=1m", 16, 256),
+        ("--rw=randwrite --number_ios=5", 5, 320),
+        ("--rw=write --filename=a:b --io_size=1m", 16, 512),
+        ("--rw=write --loops=2", 16, 512),
+        ("--rw=write --time_based --runtime=60", 8, 512),
+        ("--rw=write", 8, 512),
+    ] {
+        let directory = scratch();
+        let words = format!("--size=512k --bs=64k --verify=md5 {words}");
+        let write = words.replace("--time_based --runtime=60", "");
+        let document = expect_clean(directory.path(), &format!("{write} --do_verify=0"));
+        assert_eq!(json::integer(json::job(&document, "job"), "write/total_ios"), writes, "{words}");
+        let (finished, checked) =
+            fathom(directory.path(), &format!("{words} --verify_only --verify_write_sequence=1"));
+        assert_eq!((finished.code(), classes(&checked)), (0, vec![]), "{words}: {}", finished.stderr);
+        let job = json::job(&checked, "job");
+        assert_eq!(json::integer(job, "read/io_bytes"), bytes_read * 1024, "{words}");
+        assert_eq!(json::integer(job, "write/total_ios"), writes, "{words}");
+        assert_eq!(json::integer(job, "write/io_bytes"), writes * 65536, "{words}");
+        assert_eq!(json::integer(job, "write/bw"), 0, "{words}");
+    }
+    for words in [
+        "--rw=write:8k --bsrange=16k-32k",
+        "--rw=randwrite --norandommap --bs=4k",
+        "--rw=randwrite --norandommap --bsrange=4k-32k --verify_interval=4k",
+        "--rw=write --trim_percentage=20 --bs=4k",
+        "--rw=write --trim_percentage=20 --trim_verify_zero=1 --bs=4k",
+        "--rw=randwrite --random_distribution=zipf:1.1 --bs=4k --io_size=2m",
+        "--rw=randwrite --percentage_random=50 --bs=4k",
+    ] {
+        let directory = scratch();
+        let words = format!("--size=512k --verify=md5 {words}");
+        let (written, _) = fathom(directory.path(), &words);
+        assert_eq!(written.code(), 0, "{words}: {}", written.stderr);
+        let (checked, document) =
+            fathom(directory.path(), &format!("{words} --verify_only --verify_write_sequence=1"));
+        assert_eq!(checked.code(), 0, "{words}: {}", checked.stderr);
+        assert_eq!(classes(&document), [], "{words}");
+    }
+}
+
+/// All writes are made before any is read back, where they go over the files more than once.
+#[test]
+fn writes_beyond_the_size_come_before_the_reads() {
+    let directory = scratch();
+    let order = |words: &str| -> Vec<(u64, u64)> {
+        let words =
+            format!("--name=job --filename=data --bs=4k --size=16k --ioengine=psync --verify=md5 {words}");
+        recorded::of(directory.path(), &words).iter().map(|io| (io.direction, io.block())).collect()
+    };
+    let run = |direction: u64, blocks: std::ops::Range<u64>| blocks.map(move |block| (direction, block));
+    let twice: Vec<_> = run(1, 0..4).chain(run(1, 0..4)).chain(run(0, 0..4)).collect();
+    assert_eq!(order("--rw=write --io_size=32k"), twice);
+    let part: Vec<_> = run(1, 0..4).chain(run(1, 0..3)).chain(run(0, 0..4)).collect();
+    assert_eq!(order("--rw=write --io_size=25k"), part);
+    let loops: Vec<_> = run(1, 0..4).chain(run(0, 0..4)).chain(run(1, 0..4)).chain(run(0, 0..4)).collect();
+    assert_eq!(order("--rw=write --loops=2"), loops);
+}
+
 #[test]
 fn clean_runs_raise_no_alarm_however_they_are_made() {
     let directory = scratch();

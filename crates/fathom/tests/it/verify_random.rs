@@ -148,3 +148,116 @@ fn damage_never_goes_unnoticed() {
     });
     outcome.unwrap_or_else(|failure| panic!("{failure}"));
 }
+
+/// Orders that a separate run can go through again: nothing in them depends on time.
+fn repeatable_orders() -> impl Strategy<Value = String> {
+    let modes = select(vec![
+        "write",
+        "randwrite",
+        "rw",
+        "randrw",
+        "write:8k",
+        "randwrite:4",
+        "trimwrite",
+        "randtrimwrite",
+    ]);
+    let more = (
+        sometimes(0.5, &["--norandommap"]),
+        sometimes(0.2, &["--loops=2", "--loops=3"]),
+        sometimes(0.3, &["--io_size=300k", "--io_size=2m", "--io_size=700k"]),
+        sometimes(0.2, &["--number_ios=20", "--number_ios=300"]),
+        sometimes(0.2, &["--trim_percentage=30", "--trim_percentage=40 --trim_verify_zero=1"]),
+        sometimes(
+            0.2,
+            &[
+                "--random_distribution=zipf:1.1",
+                "--random_generator=lfsr",
+                "--random_generator=tausworthe64",
+                "--percentage_random=50",
+            ],
+        ),
+        sometimes(
+            0.3,
+            &[
+                "--filename=one:two:three",
+                "--filename=one:two --file_service_type=random",
+                "--offset=64k",
+                "--offset=8k --size=100k",
+            ],
+        ),
+        sometimes(0.3, &["--thread"]),
+    );
+    let do_verify = select(vec!["--do_verify=1", "--do_verify=0"]);
+    (modes, more, do_verify).prop_map(
+        |(mode, (map, loops, amount, ios, trims, offsets, other, thread), verify)| {
+            // What comes after the first pass depends on whether the run read back in between.
+            let trims = if mode.contains("trim") { "" } else { trims.as_str() };
+            format!("--rw={mode} {map} {loops} {amount} {ios} {trims} {offsets} {other} {thread} {verify}")
+        },
+    )
+}
+
+/// What a file holds before a job, to see where it has written.
+const BEFORE: u8 = 0xee;
+
+fn files_of(directory: &Path) -> Vec<std::path::PathBuf> {
+    let mut files: Vec<_> = std::fs::read_dir(directory)
+        .expect("it can be read")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| !path.to_string_lossy().contains("verify.state"))
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn a_separate_check_knows_what_came_later() {
+    fathom_only!();
+    let cases = (layouts(), repeatable_orders(), 0usize..4, any::<usize>());
+    let outcome = runner(120).run(&cases, |(layout, order, kind, place)| {
+        let directory = scratch();
+        let words = format!("{layout} {order}");
+        // The files are laid out first, and then hold what no write leaves.
+        run(directory.path(), &format!("{words} --create_only=1"));
+        for file in files_of(directory.path()) {
+            let length = std::fs::metadata(&file).expect("there").len() as usize;
+            std::fs::write(&file, vec![BEFORE; length]).expect("written");
+        }
+        let (code, _, stderr) = run(directory.path(), &words);
+        prop_assert_eq!(code, 0, "{}", stderr);
+        let check = format!("{words} --verify_only --verify_header_seed=1 --verify_write_sequence=1");
+        let (code, stdout, stderr) = run(directory.path(), &check);
+        prop_assert_eq!(code, 0, "{}", stderr);
+        let report = &json::document(&stdout)["fathom verify"][0];
+        prop_assert_eq!(report["wrong_blocks"].as_u64(), Some(0));
+        // What was written and is damaged now is found, unless it may have been taken back.
+        let files = files_of(directory.path());
+        let file = &files[place % files.len()];
+        let mut data = std::fs::read(file).expect("there");
+        let before = data.clone();
+        if order.contains("trim")
+            || layout.contains("crc16")
+            || layout.contains("unaligned")
+            || data.len() < 128 * 4096 / 2
+        {
+            return Ok(());
+        }
+        damage_part(&mut data, kind, place);
+        let changed: Vec<usize> = (0..data.len()).filter(|&at| data[at] != before[at]).collect();
+        let sector = |at: usize| &before[at / 512 * 512..(at / 512 + 1) * 512];
+        if changed.is_empty() || changed.iter().any(|&at| sector(at).iter().all(|&byte| byte == BEFORE)) {
+            return Ok(());
+        }
+        std::fs::write(file, &data).expect("written");
+        let (code, _, stderr) = run(directory.path(), &check);
+        prop_assert_eq!(code, 1, "{:?} of {} {}", &changed[..changed.len().min(4)], file.display(), stderr);
+        Ok(())
+    });
+    outcome.unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+/// As [`damage`], in the front half of a file, which every layout has.
+fn damage_part(data: &mut [u8], kind: usize, place: usize) {
+    let half = data.len().min(64 * 4096);
+    damage(&mut data[..half], kind, place);
+}

@@ -9,7 +9,7 @@ use crate::verify::VerifyPlan;
 use crate::verify::history::{History, Record, State};
 use fathom_stats::samples::bump;
 use fathom_sys::Errno;
-use fathom_verify::check::Mismatch;
+use fathom_verify::check::{Fragment, Mismatch, check_fragment};
 use fathom_verify::header::Header;
 use fathom_verify::stamp::Write;
 use fathom_verify::verdict::{self, Suspect, Verdict, classify};
@@ -132,6 +132,9 @@ impl<E: Engine> Worker<'_, E> {
 
     fn verdict_on(&self, verifier: &Verifier<'_>, task: &Task, data: &[u8], mismatch: &Mismatch) -> Verdict {
         let memory = self.memory(verifier, task);
+        if let Some(record) = task.record.filter(|record| record.state == State::Fragment) {
+            return fragment_verdict(verifier.plan, task, &record, data);
+        }
         let write = task.record.filter(|record| record.state == State::Written);
         let write = write.map(|record| (record.write(task.thread), record.write_length as usize));
         let suspect = Suspect {
@@ -240,5 +243,22 @@ impl<E: Engine> Worker<'_, E> {
             self.context.fail(errno.0, &format!("file:io_u.c, func=io_u_sync_complete, error={errno}"));
         }
         self.stopping |= verifier.plan.is_fatal;
+    }
+}
+
+/// What happened to a part of a write that has no header of its own.
+fn fragment_verdict(plan: &VerifyPlan, task: &Task, record: &Record, data: &[u8]) -> Verdict {
+    if data.iter().all(|&byte| byte == 0) {
+        return Verdict::NeverWritten;
+    }
+    let write = (&record.write(task.thread), record.write_length as usize);
+    match check_fragment(&plan.rule, data, task.offset, write) {
+        Err(Fragment { first, last, bytes, .. }) => Verdict::Damaged {
+            first: first as u64,
+            last: last as u64,
+            bytes: bytes as u64,
+            zeroed: data[first..=last].iter().all(|&byte| byte == 0),
+        },
+        Ok(()) => Verdict::Unrecognised,
     }
 }

@@ -1,0 +1,223 @@
+//! `verify_only` where writes go over each other: the job's sequence is gone through without I/O first, to know which write was
+//! the last of each place, and each place is then read once.
+//!
+//! A sequence that covers more places than are kept in memory is gone through once per window of the files.
+
+use super::{Phase, Verifier, Worker, is_to_trim, new_record, record_of};
+use crate::engine::Engine;
+use crate::message::Message;
+use crate::random::Taus88;
+use crate::target::direction::Direction;
+use crate::target::{Target, Targets};
+use crate::verify::history::{Record, State};
+use crate::worker::budget::Budget;
+use crate::worker::issue::count_as_made;
+use std::ops::Range;
+
+/// Places kept in memory.
+const MOST_PLACES: u64 = 1 << 21;
+/// Steps between two looks at the time and at orders to stop.
+const STEPS: u32 = 4096;
+
+/// How the sequence begins.
+#[derive(Clone)]
+struct Beginning {
+    targets: Targets,
+    budget: Budget,
+    generator: Taus88,
+    trim_generator: Taus88,
+}
+
+impl<E: Engine> Worker<'_, E> {
+    /// Goes through the sequence and reads back what it left.
+    pub(super) fn check_by_rehearsal(&mut self) {
+        let windows = windows(self.space(), self.plan.target_plan.smallest_length(), MOST_PLACES);
+        let mut beginning = (windows.len() > 1).then(|| self.beginning()).flatten();
+        for (index, window) in windows.iter().enumerate() {
+            if let Some(beginning) = beginning.as_ref().filter(|_| index > 0) {
+                self.begin_again(beginning.clone());
+            }
+            if index + 1 == windows.len() {
+                beginning = None;
+            }
+            self.rehearse((windows.len() > 1).then_some(window), index == 0);
+            let Some(verifier) = &mut self.verifier else { return };
+            verifier.phase = Phase::ReadingBack;
+            if !self.is_over() {
+                self.run_engine();
+            }
+            self.finish_checks();
+            if self.is_over() {
+                return;
+            }
+        }
+    }
+
+    /// Bytes of all files behind each other.
+    fn space(&self) -> u64 {
+        self.files.list.iter().fold(0, |sum, file| u64::saturating_add(sum, file.size))
+    }
+
+    fn beginning(&self) -> Option<Beginning> {
+        let verifier = self.verifier.as_ref()?;
+        Some(Beginning {
+            targets: self.targets.clone(),
+            budget: self.budget.clone(),
+            generator: verifier.generator.clone(),
+            trim_generator: verifier.trim_generator.clone(),
+        })
+    }
+
+    fn begin_again(&mut self, beginning: Beginning) {
+        (self.targets, self.budget) = (beginning.targets, beginning.budget);
+        if let Some(verifier) = &mut self.verifier {
+            verifier.history.clear();
+            (verifier.generator, verifier.number) = (beginning.generator, 0);
+            (verifier.trim_generator, verifier.phase) = (beginning.trim_generator, Phase::Working);
+        }
+    }
+
+    /// Goes through the sequence. With a window, places outside of it are left out; `counts` says whether the I/Os count as made.
+    fn rehearse(&mut self, window: Option<&Range<u64>>, counts: bool) {
+        let bases: Vec<u64> = bases(self.files.list.iter().map(|file| file.size));
+        let starts: Vec<u64> = self.files.list.iter().map(|file| file.start).collect();
+        let longest = self.plan.target_plan.lengths.iter().map(|rule| rule.max()).max().unwrap_or(0);
+        let position = |file: usize, offset: u64| bases[file] + offset.saturating_sub(starts[file]);
+        let is_near = |target: &Target| {
+            let at = position(target.file as usize, target.offset);
+            window.is_none_or(|window| {
+                at < window.end.saturating_add(longest) && window.start < at + u64::from(target.length)
+            })
+        };
+        let (mut step, mut kept) = (0, 0);
+        while let Some(target) = self.next_rehearsed() {
+            step += 1;
+            if step % STEPS == 0 {
+                self.handle_event(self.clock.ticks());
+                if self.is_over() {
+                    return;
+                }
+            }
+            if counts {
+                count_as_made(self.samples, &target);
+            }
+            let Some(verifier) = &mut self.verifier else { return };
+            match verifier.rehearse(target, is_near(&target)) {
+                Rehearsed::GoneOver => {}
+                Rehearsed::Stop(line) => {
+                    if counts {
+                        self.context.messages.send(&Message::Output(line));
+                    }
+                    break;
+                }
+            }
+            if verifier.history.len() as u64 > 2 * MOST_PLACES.max(kept) {
+                verifier.history.condense();
+                kept = verifier.history.len() as u64;
+            }
+        }
+        if let (Some(verifier), Some(window)) = (&mut self.verifier, window) {
+            verifier
+                .history
+                .retain(|record| window.contains(&position(usize::from(record.file), record.offset)));
+        }
+    }
+
+    /// The next I/O of the whole sequence, all passes and loops; a run that only time ends makes one pass.
+    fn next_rehearsed(&mut self) -> Option<Target> {
+        if !self.budget.count_io() {
+            return None;
+        }
+        let mut target = self.next_of_pass();
+        if target.is_none() && !self.job.time.time_based {
+            self.count_reads_after_pass();
+            if self.begin_next_pass() {
+                target = self.next_of_pass();
+            }
+        }
+        target
+    }
+
+    /// What the writing run read back after this pass counted against its `io_size`, where it read back in between.
+    fn count_reads_after_pass(&mut self) {
+        let Some(verifier) = &mut self.verifier else { return };
+        let bytes = std::mem::take(&mut verifier.bytes_read_back);
+        if verifier.plan.reads_back && !verifier.plan.reads_back_last {
+            self.budget.count_read_back(bytes);
+        }
+    }
+
+    fn next_of_pass(&mut self) -> Option<Target> {
+        if self.budget.pass_is_spent() {
+            return None;
+        }
+        let target = self.targets.next()?;
+        self.budget.spend(u64::from(target.length));
+        Some(target)
+    }
+}
+
+/// What became of a step.
+enum Rehearsed {
+    GoneOver,
+    /// The earlier run ended here; what to say about it.
+    Stop(String),
+}
+
+impl Verifier<'_> {
+    fn rehearse(&mut self, target: Target, is_near: bool) -> Rehearsed {
+        match target.direction {
+            Direction::Read => return Rehearsed::GoneOver,
+            Direction::Trim if is_near => {
+                let record = record_of(target, 0, self.number);
+                self.history.add(Record { state: State::Gone, ..record });
+                return Rehearsed::GoneOver;
+            }
+            Direction::Trim => return Rehearsed::GoneOver,
+            Direction::Write => {}
+        }
+        let number = self.number;
+        if let Some(line) = self.limit.as_ref().and_then(|limit| limit.stop_line(number)) {
+            return Rehearsed::Stop(line);
+        }
+        let mut record = new_record(&mut self.generator, &mut self.number, target);
+        record.to_trim = is_to_trim(self.plan, &mut self.trim_generator);
+        // The block of a write that had not ended holds the old or the new data.
+        if self.limit.as_ref().is_some_and(|limit| limit.was_in_flight(number)) {
+            record.state = State::Gone;
+        }
+        let reads_zero = self.plan.trims.as_ref().is_some_and(|trims| trims.reads_zero);
+        if !record.to_trim || reads_zero {
+            self.bytes_read_back += u64::from(record.length);
+        }
+        if is_near {
+            self.history.add(record);
+        }
+        Rehearsed::GoneOver
+    }
+}
+
+/// Where each file begins when all lie behind each other.
+fn bases(sizes: impl Iterator<Item = u64>) -> Vec<u64> {
+    let mut behind = 0u64;
+    sizes
+        .map(|size| {
+            let base = behind;
+            behind = behind.saturating_add(size);
+            base
+        })
+        .collect()
+}
+
+/// Windows of a space with no more than so many places of this size each.
+fn windows(space: u64, smallest: u64, most: u64) -> Vec<Range<u64>> {
+    let count = (space / smallest.max(1)).div_ceil(most.max(1)).max(1);
+    let length = space.div_ceil(count);
+    (0..count)
+        .map(|index| {
+            let start = index.saturating_mul(length);
+            let end = if index + 1 == count { u64::MAX } else { start.saturating_add(length) };
+            start..end
+        })
+        .collect()
+}
