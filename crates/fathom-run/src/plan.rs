@@ -128,7 +128,9 @@ impl Plan {
             } else {
                 replays.plans(job, spec.program.readonly)?
             };
-            for subjob in 0..job.job_description.numjobs {
+            // Who only checks the jobs need not have each clone of them.
+            let clones = if spec.program.parse_only { 1 } else { job.job_description.numjobs };
+            for subjob in 0..clones {
                 let thread_number = plan.workers.len() as u32 + 1;
                 let replay = replays.get(subjob as usize % replays.len().max(1)).cloned();
                 let readable = replay.as_ref().filter(|replay| replay.failure.is_none());

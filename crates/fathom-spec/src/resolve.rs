@@ -52,6 +52,7 @@ const RULES: &[Rule] = &[
     zones::check_zones,
     zones::check_zone_mode,
     precondition::check_precondition,
+    block_size::check_longest,
     block_size::check_size,
     depth::cap_synchronous,
     depth::clamp_batches,
@@ -83,6 +84,7 @@ const RULES: &[Rule] = &[
     steady_state::check_window,
     steady_state::check_group,
     groups::check_job_count,
+    groups::check_amounts,
 ];
 
 /// Holds a complete job against all rules.

@@ -288,6 +288,11 @@ impl JobSpec {
         self.block_sizes(direction).min
     }
 
+    /// The largest block a direction may use.
+    pub fn largest_block(&self, direction: Direction) -> u64 {
+        self.block_sizes(direction).max
+    }
+
     /// Whether the job's random offsets have to be fio's very sequence: others rely on it
     /// where a generator was named or data is verified.
     pub fn needs_fio_sequence(&self) -> bool {

@@ -291,7 +291,7 @@ fn file_sizes(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result
         return Ok(entries
             .iter()
             .map(|_| {
-                let drawn = range.min + generator.below(range.max - range.min + 1);
+                let drawn = range.min + generator.below((range.max - range.min).saturating_add(1));
                 Wanted::Bytes(if range.min == range.max {
                     drawn
                 } else {
@@ -375,6 +375,15 @@ fn place(plan: &WorkerPlan, job: &JobSpec, entry: &mut FileEntry, wanted: Wanted
         }
         Wanted::Bytes(bytes) => bytes,
     };
+    // The kernel counts offsets in 63 bits; within them, no sum of a place and a length overflows.
+    let end = entry.start.checked_add(entry.size).filter(|end| *end <= i64::MAX as u64);
+    if end.is_none() {
+        let message = format!(
+            "{}: offset {} plus size {} go beyond the end of any file; use a smaller offset=, offset_increment= or size=",
+            job.name, entry.start, entry.size
+        );
+        return Err(FileError::of_job("setup_files", message));
+    }
     Ok(())
 }
 
@@ -382,7 +391,7 @@ fn place(plan: &WorkerPlan, job: &JobSpec, entry: &mut FileEntry, wanted: Wanted
 fn fill_size(entry: &FileEntry) -> u64 {
     match entry.kind {
         FileKind::Block => entry.present_size.unwrap_or(0).saturating_sub(entry.start),
-        _ => (i64::MAX as u64) - entry.start,
+        _ => (i64::MAX as u64).saturating_sub(entry.start),
     }
 }
 

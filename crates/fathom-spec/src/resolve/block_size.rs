@@ -40,6 +40,19 @@ pub(super) fn warn_unaligned_direct(job: &mut JobSpec, review: &mut Review<'_>) 
     Ok(())
 }
 
+/// An I/O counts its bytes in 32 bits, and the kernel moves less than 2 GiB at a time anyway.
+pub(super) fn check_longest(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let longest = Direction::ALL.iter().map(|direction| job.largest_block(*direction)).max().unwrap_or(0);
+    if longest > u64::from(u32::MAX) {
+        return Err(review.refuse(
+            &job.origin,
+            format!("fio: block size {longest} is too large"),
+            format!("job {}: an I/O has at most {} bytes", job.name, u32::MAX),
+        ));
+    }
+    Ok(())
+}
+
 /// There is room for at least one block.
 pub(super) fn check_size(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let Some(SizeSpec::Bytes(size)) = job.size.size else {
@@ -68,6 +81,15 @@ mod tests {
         assert_eq!(refusal("--name=a --bsrange=8k-16k --size=4k"), format!("{line} 4096 < 8192"));
         assert_eq!(refusal("--name=a --bssplit=64k/50:32k/50 --size=16k"), format!("{line} 16384 < 32768"));
         quiet_job("--name=a --bs=4k,128k --size=64k");
+    }
+
+    #[test]
+    fn an_io_has_less_than_4_gib() {
+        let line = "fio: block size 8589934592 is too large";
+        for words in ["--bs=8g", "--bsrange=4k-8g", "--bssplit=4k/50:8g/50", "--bs=4k,8g"] {
+            assert_eq!(refusal(&format!("--name=a --size=16g {words}")), line, "{words}");
+        }
+        quiet_job("--name=a --bs=4294967295 --size=16g");
     }
 
     #[test]

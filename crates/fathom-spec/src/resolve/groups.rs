@@ -50,6 +50,32 @@ pub(super) fn check_job_count(job: &mut JobSpec, review: &mut Review<'_>) -> Res
     Ok(())
 }
 
+/// I/Os that all clones of a run may have in flight together: each takes memory before anything begins.
+const MOST_IN_FLIGHT: u64 = 1 << 27;
+/// Files that all clones of a run may have.
+const MOST_FILES: u64 = 1 << 23;
+
+/// What takes memory for each clone has a ceiling over the whole run too.
+pub(super) fn check_amounts(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    type Amount = fn(&JobSpec) -> u64;
+    let amounts: [(&str, Amount, u64); 2] = [
+        ("iodepth", |job| u64::from(job.depth.iodepth), MOST_IN_FLIGHT),
+        ("nrfiles", |job| u64::from(job.file.nrfiles), MOST_FILES),
+    ];
+    for (name, amount, most) in amounts {
+        let of_job = |job: &JobSpec| amount(job).saturating_mul(u64::from(job.job_description.numjobs));
+        let total = review.earlier.iter().map(of_job).fold(of_job(job), u64::saturating_add);
+        if total > most {
+            return Err(review.refuse(
+                &job.origin,
+                format!("fio: {name}={} is too large", amount(job)),
+                format!("job {}: {name} of all clones of the run adds up to at most {most}", job.name),
+            ));
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::testing::{quiet_job, refusal};
@@ -68,6 +94,17 @@ mod tests {
     fn the_number_of_clones_is_limited() {
         assert!(refusal("--name=a --numjobs=0").starts_with("error: maximum number of jobs reached."));
         refusal("--name=a --numjobs=5000");
+        refusal("--name=a --numjobs=4294967295");
+        assert_eq!(
+            refusal("--name=a --ioengine=libaio --iodepth=4294967295"),
+            "fio: iodepth=4294967295 is too large"
+        );
+        assert_eq!(refusal("--name=a --nrfiles=4294967295"), "fio: nrfiles=4294967295 is too large");
+        assert_eq!(
+            refusal("--ioengine=libaio --name=a --iodepth=100m --name=b --iodepth=64k --numjobs=1000"),
+            "fio: iodepth=65536 is too large"
+        );
+        quiet_job("--name=a --nrfiles=1000000 --openfiles=8");
         refusal("--name=a --numjobs=4000 --name=b --numjobs=97");
         assert_eq!(quiet_job("--name=a --numjobs=4096").job_description.numjobs, 4096);
     }

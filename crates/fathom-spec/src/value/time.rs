@@ -30,6 +30,10 @@ impl TimeUnit {
     }
 }
 
+/// Longer times count as this one: 100 years. Whoever goes on with a time may count it in nanoseconds, and add it to others and to
+/// the clock, without looking whether that still fits 64 bits.
+const LONGEST_TIME: Duration = Duration::from_secs(100 * 365 * 86_400);
+
 /// How many microseconds a unit word stands for.
 ///
 /// fio knows only the one-letter forms (with `us`, `ms` and their `sec` spellings) and takes
@@ -52,7 +56,8 @@ pub fn parse_time(text: &str, unit: TimeUnit) -> Option<Duration> {
     let text = text.trim();
     if text.starts_with('(') {
         let number = expression::evaluate(text, expression::Suffixes::Times(unit))?;
-        return (0.0..1e18).contains(&number).then(|| Duration::from_micros(number as u64));
+        // The conversion saturates.
+        return (number >= 0.0).then(|| bounded(number as u64));
     }
     let text = text.strip_prefix('+').unwrap_or(text);
     let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
@@ -63,7 +68,11 @@ pub fn parse_time(text: &str, unit: TimeUnit) -> Option<Duration> {
     }
     let word = word.trim();
     let factor = if word.is_empty() { unit.microseconds() } else { unit_microseconds(word)? };
-    Some(Duration::from_micros(number.checked_mul(factor)?))
+    Some(bounded(number.saturating_mul(factor)))
+}
+
+fn bounded(microseconds: u64) -> Duration {
+    Duration::from_micros(microseconds).min(LONGEST_TIME)
 }
 
 fn expected_time() -> ValueError {
@@ -166,10 +175,31 @@ mod tests {
         assert_eq!(seconds("(2*3)"), Some(Duration::from_secs(6)));
     }
 
+    #[test]
+    fn endless_times_are_long_and_no_more() {
+        for text in [
+            "18446744074",
+            "18446744073709551615",
+            "18446744073709551615d",
+            "(99999999999*99999999999)",
+            "9999999999h",
+        ] {
+            assert_eq!(seconds(text), Some(LONGEST_TIME), "{text}");
+        }
+        assert_eq!(seconds("18446744073709551616"), None);
+    }
+
     proptest! {
         #[test]
         fn no_text_panics(text in ".*") {
             let _ = seconds(&text);
+        }
+
+        /// Several of them and the clock fit 64 bits of nanoseconds.
+        #[test]
+        fn no_time_overflows(number in any::<u64>(), word in prop::sample::select(vec!["", "us", "ms", "s", "m", "h", "d"])) {
+            let time = seconds(&format!("{number}{word}")).expect("a time");
+            prop_assert!(time.as_nanos() * 5 < u128::from(u64::MAX));
         }
     }
 

@@ -32,6 +32,7 @@ mod effects_surroundings;
 mod effects_zoned;
 mod effects_zones;
 mod explain;
+mod extremes;
 mod guide;
 mod hung;
 mod hung_fs;
