@@ -11,6 +11,7 @@ mod timeline;
 
 use crate::Format;
 use crate::ctime::ctime;
+use fathom_stats::limits::GroupLimits;
 use fathom_stats::report::{
     DiskReport, IdlenessReport, JobChoices, RunReport, StageReport, VerificationReport,
 };
@@ -160,6 +161,42 @@ fn choices(job: &JobChoices) -> Object {
         processors.add("total_ms", time.total_ms);
         object.add("processors", processors);
     }
+    if !job.limits.is_empty() {
+        object.add("limits", limits(&job.limits));
+    }
+    object
+}
+
+/// Limits of control groups, and what was counted of them while the job ran.
+fn limits(limits: &GroupLimits) -> Object {
+    let processors = limits.processors.iter().map(|limit| {
+        let mut object = Object::default();
+        object.add("group", limit.group.as_str());
+        object.add("quota_us", limit.quota_us);
+        object.add("period_us", limit.period_us);
+        object.add("periods", limit.periods);
+        object.add("throttled", limit.throttled);
+        object.add("throttled_us", limit.throttled_us);
+        object
+    });
+    let io = limits.io.iter().map(|limit| {
+        let mut object = Object::default();
+        object.add("group", limit.group.as_str());
+        object.add("device", limit.device.as_str());
+        const KEYS: [&str; 4] = ["read_bytes", "write_bytes", "read_ios", "write_ios"];
+        for (key, limit) in KEYS.iter().zip(limit.limits) {
+            if let Some(limit) = limit {
+                object.add(format!("{key}_per_second"), limit);
+            }
+        }
+        for (key, used) in KEYS.iter().zip(limit.used) {
+            object.add(*key, used);
+        }
+        object
+    });
+    let mut object = Object::default();
+    object.add("processors", processors.collect::<Vec<Object>>());
+    object.add("io", io.collect::<Vec<Object>>());
     object
 }
 

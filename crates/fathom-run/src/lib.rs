@@ -6,6 +6,7 @@ mod cgroup;
 pub mod engine;
 pub mod files;
 pub mod idleness;
+mod limits;
 pub mod logs;
 pub mod message;
 mod mounts;

@@ -1,31 +1,44 @@
 //! What the machine did while a job ran. Looked at before the first I/O and after the last one, so that no I/O pays for it.
 
+use crate::limits::Groups;
+use fathom_stats::limits::GroupLimits;
 use fathom_stats::report::ProcessorShares;
 use fathom_sys::load::{ProcessorTime, processor_wait_of_thread_ns};
-use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU8, AtomicU64};
+
+/// Room for limits of control groups, as text.
+const LIMIT_TEXT: usize = 2048;
 
 /// The state of things before the job.
 pub(crate) struct Surroundings {
     waited_ns: Option<u64>,
     processors: Option<ProcessorTime>,
+    limits: Option<(Groups, GroupLimits)>,
 }
 
 /// What a worker leaves for the report. All-zero memory says that nothing is known.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 #[repr(C)]
 pub struct SurroundingsBlock {
     /// 1 and the ms that the worker waited for a processor.
     wait_ms: AtomicU64,
     /// 1 and the ms of [`ProcessorShares`]: user, busy, stolen, total.
     processors_ms: [AtomicU64; 4],
+    /// [`GroupLimits`] in lines, ended by a NUL.
+    limits: [AtomicU8; LIMIT_TEXT],
 }
 
 impl Surroundings {
     /// Clones of a job have the same machine around them, so one of them looks at it for all.
     pub(crate) fn look(is_first_clone: bool) -> Surroundings {
         let processors = if is_first_clone { ProcessorTime::now() } else { None };
-        Surroundings { waited_ns: processor_wait_of_thread_ns(), processors }
+        let limits = is_first_clone.then(|| {
+            let groups = Groups::of_thread();
+            let before = groups.read();
+            (groups, before)
+        });
+        Surroundings { waited_ns: processor_wait_of_thread_ns(), processors, limits }
     }
 
     /// Writes down what changed since.
@@ -40,6 +53,12 @@ impl Surroundings {
                 place.store(value + 1, Relaxed);
             }
         }
+        if let Some((groups, before)) = &self.limits {
+            let text = groups.read().since(before).to_lines(LIMIT_TEXT - 1);
+            for (place, byte) in block.limits.iter().zip(text.bytes().chain([0])) {
+                place.store(byte, Relaxed);
+            }
+        }
     }
 }
 
@@ -47,6 +66,12 @@ impl SurroundingsBlock {
     /// How long the worker was ready to run and had no processor, ms.
     pub fn processor_wait_ms(&self) -> Option<u64> {
         self.wait_ms.load(Relaxed).checked_sub(1)
+    }
+
+    /// Limits that control groups set to the worker.
+    pub fn limits(&self) -> GroupLimits {
+        let bytes = self.limits.iter().map(|byte| byte.load(Relaxed)).take_while(|&byte| byte != 0);
+        GroupLimits::from_lines(&String::from_utf8_lossy(&bytes.collect::<Vec<u8>>()))
     }
 
     /// Where the time of the machine's processors went while the worker ran.
@@ -68,7 +93,12 @@ mod tests {
 
     #[test]
     fn nothing_is_known_until_it_is_stored() {
-        let block = SurroundingsBlock::default();
+        let block = SurroundingsBlock {
+            wait_ms: AtomicU64::default(),
+            processors_ms: Default::default(),
+            limits: [const { AtomicU8::new(0) }; LIMIT_TEXT],
+        };
+        assert!(block.limits().is_empty());
         assert_eq!((block.processor_wait_ms(), block.processors()), (None, None));
         Surroundings::look(false).store(&block);
         assert_eq!(block.processors(), None);

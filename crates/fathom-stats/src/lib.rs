@@ -10,6 +10,7 @@ pub mod host;
 pub mod inference;
 pub mod interval;
 pub mod latency;
+pub mod limits;
 pub mod live;
 pub mod report;
 pub mod samples;

@@ -6,6 +6,7 @@
 use crate::host::HostReport;
 use crate::interval::IntervalReport;
 use crate::latency::LatencyStats;
+use crate::limits::GroupLimits;
 use crate::series::SampleStats;
 use crate::slices::SliceReport;
 use crate::timeline::Timeline;
@@ -146,6 +147,9 @@ pub struct JobChoices {
     pub processor_wait_ms: Option<u64>,
     /// Where the time of the machine's processors went while the job ran.
     pub processors: Option<ProcessorShares>,
+    /// Limits that control groups set to the job.
+    #[serde(default)]
+    pub limits: GroupLimits,
 }
 
 /// Time of all processors of a machine together, ms.

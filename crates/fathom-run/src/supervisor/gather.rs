@@ -132,6 +132,7 @@ impl<O: Observer> Supervisor<'_, O> {
                     engine_features: first.features(),
                     processor_wait_ms: waits.sum(),
                     processors: first.surroundings.processors(),
+                    limits: first.surroundings.limits(),
                 }
             })
             .collect()

@@ -57,12 +57,21 @@ fn machine() -> HostReport {
         name: line("/proc/sys/kernel/hostname"),
         kernel: format!("{} {}", line("/proc/sys/kernel/ostype"), line("/proc/sys/kernel/osrelease")),
         processor: value_after(&processors, "model name").unwrap_or_default(),
-        processors: std::thread::available_parallelism().map_or(0, |count| count.get() as u32),
+        processors: processors_in(&text("/proc/stat")),
         memory_bytes: value_after(&text("/proc/meminfo"), "MemTotal")
             .and_then(|value| value.trim_end_matches("kB").trim().parse::<u64>().ok())
             .map_or(0, |kib| kib << 10),
         ..HostReport::default()
     }
+}
+
+/// Processors that are online, whatever part of them control groups and affinity leave to this program: proc_stat(5) has a line
+/// for each.
+fn processors_in(stat: &str) -> u32 {
+    let number = |line: &str| {
+        line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|digit: char| digit.is_ascii_digit()))
+    };
+    stat.lines().filter(|line| number(line)).count() as u32
 }
 
 /// The value of the first line `key : value`.
@@ -89,6 +98,11 @@ fn device(directory: &Path, mounts: &[Mount]) -> Option<DeviceReport> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn processors_are_those_of_the_machine() {
+        assert_eq!(processors_in("cpu  1 2 3\ncpu0 1 2\ncpu11 3 4\nintr 5\n"), 2);
+    }
 
     #[test]
     fn this_machine_has_a_kernel_and_memory() {

@@ -1,0 +1,166 @@
+//! Limits that control groups set to a job, as they were read from the kernel, and how far they held it back.
+
+use serde::{Deserialize, Serialize};
+
+/// Those that were in force while a job ran.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GroupLimits {
+    /// Limits of processor time, inner groups first.
+    pub processors: Vec<ProcessorLimit>,
+    /// Limits of I/O, inner groups first.
+    pub io: Vec<IoLimit>,
+}
+
+/// So much processor time in each period.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ProcessorLimit {
+    /// The group that has the limit.
+    pub group: String,
+    /// Processor time that all of the group have in a period, µs.
+    pub quota_us: u64,
+    /// Length of a period, µs.
+    pub period_us: u64,
+    /// Periods in which the group ran while the job did.
+    pub periods: u64,
+    /// Those in which it was held back.
+    pub throttled: u64,
+    /// For how long, added up over the processors, µs.
+    pub throttled_us: u64,
+}
+
+/// So many bytes and I/Os per second of a device.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct IoLimit {
+    /// The group that has the limit.
+    pub group: String,
+    /// Kernel name of the device.
+    pub device: String,
+    /// Bytes read and bytes written per second, reads and writes per second; `None` where there is no limit.
+    pub limits: [Option<u64>; 4],
+    /// What the group and those in it did while the job ran: bytes read and written, reads and writes.
+    pub used: [u64; 4],
+}
+
+impl GroupLimits {
+    /// Nothing is limited.
+    pub fn is_empty(&self) -> bool {
+        self.processors.is_empty() && self.io.is_empty()
+    }
+
+    /// The same limits with what was counted since an earlier look.
+    pub fn since(mut self, earlier: &GroupLimits) -> GroupLimits {
+        for limit in &mut self.processors {
+            let Some(before) = earlier.processors.iter().find(|before| before.group == limit.group) else {
+                continue;
+            };
+            limit.periods = limit.periods.saturating_sub(before.periods);
+            limit.throttled = limit.throttled.saturating_sub(before.throttled);
+            limit.throttled_us = limit.throttled_us.saturating_sub(before.throttled_us);
+        }
+        for limit in &mut self.io {
+            let is_same = |before: &&IoLimit| before.group == limit.group && before.device == limit.device;
+            let Some(before) = earlier.io.iter().find(is_same) else { continue };
+            for (used, before) in limit.used.iter_mut().zip(before.used) {
+                *used = used.saturating_sub(before);
+            }
+        }
+        self
+    }
+
+    /// A line each, numbers first: how a worker hands them to the supervisor. What finds no room in so many bytes is left out.
+    pub fn to_lines(&self, most: usize) -> String {
+        let processors = self.processors.iter().map(|limit| {
+            let ProcessorLimit { group, quota_us, period_us, periods, throttled, throttled_us } = limit;
+            format!("p {quota_us} {period_us} {periods} {throttled} {throttled_us} {group}\n")
+        });
+        let io = self.io.iter().map(|limit| {
+            let limits =
+                limit.limits.map(|limit| limit.map_or("-".to_owned(), |limit| limit.to_string())).join(" ");
+            let used = limit.used.map(|used| used.to_string()).join(" ");
+            format!("i {} {limits} {used} {}\n", limit.device, limit.group)
+        });
+        processors.chain(io).fold(String::new(), |mut text, line| {
+            if text.len() + line.len() <= most {
+                text.push_str(&line);
+            }
+            text
+        })
+    }
+
+    /// What [`to_lines`](Self::to_lines) wrote; other lines are passed over.
+    pub fn from_lines(text: &str) -> GroupLimits {
+        let mut found = GroupLimits::default();
+        for line in text.lines() {
+            match line.split_once(' ') {
+                Some(("p", rest)) => found.processors.extend(processor_of(rest)),
+                Some(("i", rest)) => found.io.extend(io_of(rest)),
+                _ => {}
+            }
+        }
+        found
+    }
+}
+
+fn processor_of(line: &str) -> Option<ProcessorLimit> {
+    let mut words = line.splitn(6, ' ');
+    let mut number = || words.next()?.parse().ok();
+    let (quota_us, period_us, periods) = (number()?, number()?, number()?);
+    let (throttled, throttled_us) = (number()?, number()?);
+    Some(ProcessorLimit {
+        quota_us,
+        period_us,
+        periods,
+        throttled,
+        throttled_us,
+        group: words.next()?.to_owned(),
+    })
+}
+
+fn io_of(line: &str) -> Option<IoLimit> {
+    let mut words = line.splitn(10, ' ');
+    let device = words.next()?.to_owned();
+    let mut found = IoLimit { device, ..IoLimit::default() };
+    for limit in &mut found.limits {
+        *limit = words.next()?.parse().ok();
+    }
+    for used in &mut found.used {
+        *used = words.next()?.parse().ok()?;
+    }
+    found.group = words.next()?.to_owned();
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    prop_compose! {
+        fn processor()(numbers in any::<[u64; 5]>(), group in "/[a-z /]{0,20}") -> ProcessorLimit {
+            let [quota_us, period_us, periods, throttled, throttled_us] = numbers;
+            ProcessorLimit { group, quota_us, period_us, periods, throttled, throttled_us }
+        }
+    }
+
+    prop_compose! {
+        fn io()(limits in any::<[Option<u64>; 4]>(), used in any::<[u64; 4]>(), group in "/[a-z /]{0,20}", device in "[a-z0-9:]{1,8}") -> IoLimit {
+            IoLimit { group, device, limits, used }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn lines_say_it_all(processors in prop::collection::vec(processor(), 0..3), io in prop::collection::vec(io(), 0..3)) {
+            let limits = GroupLimits { processors, io };
+            let text = limits.to_lines(usize::MAX);
+            prop_assert_eq!(&GroupLimits::from_lines(&text), &limits);
+            // Whole lines only.
+            let part = limits.to_lines(text.len() / 2);
+            prop_assert!(part.len() <= text.len() / 2 && part.lines().all(|line| text.lines().any(|own| own == line)));
+            prop_assert_eq!(limits.clone().since(&limits).processors.iter().map(|limit| limit.throttled).sum::<u64>(), 0);
+        }
+    }
+}
