@@ -19,11 +19,30 @@ needed_packages=(
     fish:fish
 )
 
-install_missing_packages() {
-    local entry missing=()
+missing_packages() {
+    local entry
     for entry in "${needed_packages[@]}"; do
-        PATH="$PATH:/usr/sbin:/sbin" command -v "${entry#*:}" >/dev/null || missing+=("${entry%%:*}")
+        PATH="$PATH:/usr/sbin:/sbin" command -v "${entry#*:}" >/dev/null || echo "${entry%%:*}"
     done
+}
+
+# Says what is going to be done to this machine, and how long it takes, before anything is.
+announce() {
+    local missing
+    missing=$(missing_packages | tr '\n' ' ')
+    echo "$1 of fathom: a first build takes about 5 minutes on 2 processors."
+    [ "$1" = checks ] || echo "The tests take about 15 minutes more; as root they use loop devices, mounts and control groups of their own."
+    if [ -n "$missing" ] && [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
+        echo "Installed now with apt-get: $missing"
+    elif [ -n "$missing" ]; then
+        echo "Not installed, and left so without root and apt-get: $missing"
+    fi
+    [ "$1" = checks ] || echo "For this run alone, into a temporary directory: fio-plot, numpy and scipy (pip), fio-examples (apt-get)."
+}
+
+install_missing_packages() {
+    local missing
+    read -ra missing <<<"$(missing_packages | tr '\n' ' ')"
     [ ${#missing[@]} -gt 0 ] || return 0
     if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
         echo "note: not installed: ${missing[*]}; the tests that need them will be skipped"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every check and every test, one after the other even when one fails, and a summary at the end. The last line is
-# `N passed, N failed, N skipped`; the exit status is 0 when nothing failed.
+# `N passed, N failed, N skipped`, of tests, or of checks with --checks-only; the exit status is 0 when nothing failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 . scripts/rust.sh
@@ -15,12 +15,17 @@ trap 'exit 143' TERM
 export FATHOM_SKIP_LOG=${FATHOM_SKIP_LOG:-$scratch/skipped}
 : >"$FATHOM_SKIP_LOG"
 failed_steps=()
+passed_steps=0
 
 step() {
     local title=$1
     shift
     printf '\n== %s\n' "$title"
-    "$@" || failed_steps+=("$title")
+    if "$@"; then
+        passed_steps=$((passed_steps + 1))
+    else
+        failed_steps+=("$title")
+    fi
 }
 
 # A check whose tool is missing counts as skipped.
@@ -52,6 +57,8 @@ skipped_tests() {
 summary() {
     local passed failed skipped
     passed=$(($(sum_of passed) - $(skipped_tests)))
+    # Without the tests, the checks are what is counted.
+    [ "$what" = tests ] || passed=$passed_steps
     failed=$(sum_of failed)
     skipped=$(($(grep -c . "$FATHOM_SKIP_LOG") + $(sum_of ignored)))
     printf '\n== summary\n'
@@ -70,9 +77,11 @@ summary() {
     [ "$failed" -eq 0 ]
 }
 
+if [ "${1:-}" = --checks-only ]; then what=checks; else what=tests; fi
+announce "$what"
 install_missing_packages "$scratch/packages"
 install_missing_components
-if [ "${1:-}" != --checks-only ]; then
+if [ "$what" = tests ]; then
     install_fio_plot "$scratch/fio-plot"
     install_scipy "$scratch/scipy"
     fetch_fio_examples "$scratch/examples"
@@ -84,7 +93,7 @@ step_with clippy lints cargo clippy --workspace --all-targets --locked -- -D war
 step documentation env RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" \
     cargo doc --workspace --no-deps --document-private-items --locked
 step "house rules" cargo run --quiet --locked -p xtask -- tidy
-if [ "${1:-}" != --checks-only ]; then
+if [ "$what" = tests ]; then
     step tests run_tests
 fi
 summary

@@ -1,5 +1,7 @@
 //! Charts of bars for the terminal, in blocks or in plain letters.
 
+use fathom_tools::printer::Letters;
+
 /// What bars are drawn with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ink {
@@ -10,10 +12,14 @@ pub(crate) enum Ink {
 }
 
 impl Ink {
-    /// Letters where `NO_COLOR` or `TERM=dumb` ask for plain output.
+    /// Letters where `NO_COLOR` or `TERM=dumb` ask for plain output, and where the locale has nothing else.
     pub(crate) fn of_environment() -> Ink {
         let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        match is_set("NO_COLOR") || std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
+        let has_letters_only = Letters::of_environment() == Letters::Ascii;
+        match has_letters_only
+            || is_set("NO_COLOR")
+            || std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+        {
             true => Ink::Letters,
             false => Ink::Blocks,
         }

@@ -8,9 +8,13 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Columns where nothing says how many there are.
 pub(crate) const USUAL: usize = 80;
+/// Sentences are not broken into longer lines, however wide a terminal is, nor into shorter ones.
+const LONGEST_LINE: usize = 100;
+const SHORTEST_LINE: usize = 20;
 /// Stands for what was cut out.
 const MARK: char = '…';
 const STANDARD_OUTPUT: i32 = 1;
+const STANDARD_ERROR: i32 = 2;
 
 /// Columns that a text takes: two for a letter of Chinese or an emoji, none for an accent that stands on another letter.
 pub(crate) fn width(text: &str) -> usize {
@@ -59,7 +63,24 @@ pub(crate) fn cut_to(text: &str, limit: Option<usize>) -> String {
 
 /// Columns of the terminal that standard output goes to, as the shell tells or the terminal itself; `None` if it goes elsewhere.
 pub(crate) fn of_terminal() -> Option<usize> {
-    std::io::stdout().is_terminal().then(|| told().or_else(asked).unwrap_or(USUAL))
+    std::io::stdout().is_terminal().then(|| told().or_else(|| asked(STANDARD_OUTPUT)).unwrap_or(USUAL))
+}
+
+/// Columns that sentences are broken at: those of the terminal, but no longer than is read with ease.
+pub(crate) fn of_text() -> usize {
+    of_terminal().or_else(told).unwrap_or(LONGEST_LINE).clamp(SHORTEST_LINE, LONGEST_LINE)
+}
+
+/// Rows of the terminal that standard output goes to.
+pub(crate) fn rows_of_terminal() -> Option<usize> {
+    let (_, rows) =
+        fathom_sys::terminal::size(STANDARD_OUTPUT).filter(|_| std::io::stdout().is_terminal())?;
+    Some(usize::from(rows)).filter(|rows| *rows > 0)
+}
+
+/// Columns of the terminal that messages go to.
+pub(crate) fn of_messages() -> usize {
+    told().or_else(|| asked(STANDARD_ERROR)).unwrap_or(USUAL)
 }
 
 /// Columns as the shell tells in `COLUMNS`.
@@ -68,8 +89,8 @@ pub(crate) fn told() -> Option<usize> {
     told.trim().parse().ok().filter(|&columns| columns > 0)
 }
 
-fn asked() -> Option<usize> {
-    fathom_sys::terminal::size(STANDARD_OUTPUT).map(|(columns, _)| usize::from(columns))
+fn asked(descriptor: i32) -> Option<usize> {
+    fathom_sys::terminal::size(descriptor).map(|(columns, _)| usize::from(columns))
 }
 
 /// Breaks long lines at blanks; what follows a break stands below the first word of its line.

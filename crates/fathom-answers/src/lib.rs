@@ -13,6 +13,7 @@ mod explain;
 mod figures;
 mod job_text;
 mod measures;
+mod output;
 mod quick;
 mod report;
 mod runner;

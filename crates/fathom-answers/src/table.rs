@@ -1,6 +1,8 @@
 //! Tables: for the terminal, in Markdown, and as CSV.
 
-use crate::columns;
+use crate::{columns, output};
+use fathom_tools::printer::harmless;
+use fathom_tools::{Failure, Streams};
 use std::fmt::Write as _;
 
 /// Columns of a terminal that every name keeps.
@@ -9,15 +11,14 @@ const LEAST_NAME: usize = 12;
 /// Text as it stands in a page, in an element or an attribute.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
+    // What no page may hold.
+    for letter in harmless(text).chars() {
         match letter {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
-            // What no page may hold.
-            control if control.is_control() && !matches!(control, '\n' | '\t') => escaped.push('\u{fffd}'),
             other => escaped.push(other),
         }
     }
@@ -40,6 +41,14 @@ pub(crate) enum Format {
 /// The words that `--format` takes.
 pub(crate) const FORMATS: [(&str, Format); 4] =
     [("text", Format::Text), ("markdown", Format::Markdown), ("csv", Format::Csv), ("json", Format::Json)];
+
+/// Prints what was made in a format: for people in the letters that they have, for others as it is.
+pub(crate) fn print_as(format: Format, streams: &mut Streams<'_>, text: &str) -> Result<(), Failure> {
+    match format {
+        Format::Text => output::print(streams, text),
+        _ => Ok(streams.out.write_all(text.as_bytes())?),
+    }
+}
 
 /// How a column stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

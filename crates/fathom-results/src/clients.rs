@@ -54,7 +54,8 @@ fn last_round_of(result: &RunResult, mut jobs: Vec<JobResult>) -> Vec<JobResult>
     let asked = |job: &JobResult| result.option(job, "numjobs").and_then(|text| text.trim().parse().ok());
     let clones = |job: &JobResult| if is_merged(job) { 1 } else { asked(job).unwrap_or(1usize).max(1) };
     let mut names = BTreeSet::new();
-    let in_a_round: usize = jobs.iter().filter(|job| names.insert(job.name.clone())).map(clones).sum();
+    let named = jobs.iter().filter(|job| names.insert(job.name.clone()));
+    let in_a_round = named.map(clones).fold(0, usize::saturating_add);
     jobs.split_off(jobs.len().saturating_sub(in_a_round))
 }
 

@@ -33,6 +33,19 @@ pub(crate) fn whole<'de, D: Deserializer<'de>>(input: D) -> Result<u64, D::Error
     input.deserialize_any(Whole)
 }
 
+/// The largest number with decimals that is believed: more ns than the universe is old.
+const MOST_OF_NUMBERS: f64 = 1e18;
+
+/// A number from 0 to [`MOST_OF_NUMBERS`]: no rate, time or share is below zero.
+pub(crate) fn number<'de, D: Deserializer<'de>>(input: D) -> Result<f64, D::Error> {
+    f64::deserialize(input).map(believed)
+}
+
+fn believed(value: f64) -> f64 {
+    // What is no number at all is none of them.
+    if value > 0.0 { value.min(MOST_OF_NUMBERS) } else { 0.0 }
+}
+
 /// The members of an object in their order.
 pub(crate) fn pairs<'de, D: Deserializer<'de>, V: Deserialize<'de>>(
     input: D,
@@ -58,10 +71,15 @@ pub(crate) fn pairs<'de, D: Deserializer<'de>, V: Deserialize<'de>>(
 pub(crate) fn percentiles<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<(f64, u64)>, D::Error> {
     let mut list: Vec<(f64, u64)> = pairs::<D, f64>(input)?
         .into_iter()
-        .filter_map(|(key, value)| Some((key.parse().ok()?, value.max(0.0) as u64)))
+        .filter_map(|(key, value)| Some((percent(&key)?, believed(value) as u64)))
         .collect();
     list.sort_by(|a, b| a.0.total_cmp(&b.0));
     Ok(list)
+}
+
+/// The percentile of a key, which may say anything.
+fn percent(key: &str) -> Option<f64> {
+    key.trim().parse().ok().filter(|percent| (0.0..=100.0).contains(percent))
 }
 
 /// An object from latencies in ns to counts.
@@ -71,18 +89,6 @@ pub(crate) fn bins<'de, D: Deserializer<'de>>(input: D) -> Result<BTreeMap<u64, 
         .into_iter()
         .filter_map(|(key, count)| Some((key.parse().ok()?, count.min(MOST_OF_A_BIN))))
         .collect())
-}
-
-/// Text for one line of a terminal or a table: what would break the line or steer the terminal is replaced.
-pub(crate) fn line<'de, D: Deserializer<'de>>(input: D) -> Result<String, D::Error> {
-    let text = String::deserialize(input)?;
-    Ok(one_line(&text))
-}
-
-/// The same of text that was read.
-pub(crate) fn one_line(text: &str) -> String {
-    let shown = |letter: char| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter };
-    text.chars().map(shown).collect()
 }
 
 /// A whole number of at most [`MOST`]; 0 for anything else.
@@ -103,5 +109,6 @@ pub(crate) fn options<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<(String
 
 /// Shares in percent by their keys, in the order of the document.
 pub(crate) fn shares<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<(String, f64)>, D::Error> {
-    pairs(input)
+    let list = pairs::<D, f64>(input)?;
+    Ok(list.into_iter().map(|(key, share)| (key, believed(share))).collect())
 }

@@ -6,11 +6,13 @@
 
 #![forbid(unsafe_code)]
 
+mod clean;
 mod clients;
 mod lenient;
 pub mod model;
 mod read;
 mod stacks;
 
+pub use clean::single_lines;
 pub use model::{Course, DirectionResult, JobResult, LatencyResult, RunResult};
 pub use read::{ReadError, parse, read};

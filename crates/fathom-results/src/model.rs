@@ -3,8 +3,9 @@
 use crate::lenient;
 use fathom_stats::histogram::Histogram;
 pub use fathom_stats::host::{DeviceReport, FileSystemReport, HostReport};
+pub use fathom_stats::limits::ProcessorLimit;
 pub use fathom_stats::report::ProcessorShares;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Names of the directions, in the order of every array over them.
@@ -18,13 +19,12 @@ pub struct RunResult {
     #[serde(skip)]
     pub source: String,
     /// The version that the program told, `fio-3.42`.
-    #[serde(rename = "fio version", deserialize_with = "lenient::line")]
+    #[serde(rename = "fio version")]
     pub version: String,
     /// End of the run, seconds since the epoch.
     #[serde(deserialize_with = "lenient::whole")]
     pub timestamp: u64,
     /// The same as text.
-    #[serde(deserialize_with = "lenient::line")]
     pub time: String,
     /// Options given before any job.
     #[serde(rename = "global options", deserialize_with = "lenient::options")]
@@ -48,6 +48,60 @@ pub struct RunResult {
     /// How it went over time; only fathom tells.
     #[serde(rename = "fathom timeline")]
     pub course: Option<Course>,
+    /// What `fathom quick` makes of it, if that is what was run.
+    #[serde(rename = "fathom quick")]
+    pub quick: Option<QuickResult>,
+}
+
+/// What `fathom quick` measured, and what it doubts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct QuickResult {
+    /// The directory.
+    pub place: String,
+    /// Size of the file.
+    pub file_bytes: u64,
+    /// The engine of all tests.
+    pub engine: String,
+    /// The page cache was bypassed.
+    pub direct: bool,
+    /// Time of each test.
+    pub time_ms: u64,
+    /// What to doubt about all figures.
+    pub doubts: Vec<String>,
+    /// The tests in the order in which they are shown.
+    pub tests: Vec<QuickTest>,
+}
+
+/// A test of `fathom quick`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct QuickTest {
+    /// Name of its job.
+    pub jobname: String,
+    /// `read` or `write`.
+    pub direction: String,
+    /// At random places, not one after another.
+    pub random: bool,
+    /// Bytes of each I/O, as in a job file: `4k`.
+    pub block_size: String,
+    /// I/Os in flight.
+    pub depth: u32,
+    /// What to doubt about its figures.
+    pub doubts: Vec<QuickDoubt>,
+}
+
+/// Why a figure may not be what it seems.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct QuickDoubt {
+    /// A word for doubts of this kind, which other tests may share.
+    pub kind: String,
+    /// How strong it is; only doubts of one kind can be compared.
+    #[serde(deserialize_with = "lenient::number")]
+    pub weight: f64,
+    /// The sentence.
+    pub text: String,
 }
 
 /// A clone, or several merged ones.
@@ -55,10 +109,10 @@ pub struct RunResult {
 #[serde(default)]
 pub struct JobResult {
     /// Name; in a result of several hosts with the host behind it.
-    #[serde(rename = "jobname", deserialize_with = "lenient::line")]
+    #[serde(rename = "jobname")]
     pub name: String,
     /// Server that ran it, of a run that a client asked servers for; otherwise empty.
-    #[serde(rename = "hostname", deserialize_with = "lenient::line")]
+    #[serde(rename = "hostname")]
     pub host: String,
     /// Port of that server.
     #[serde(deserialize_with = "lenient::whole")]
@@ -88,8 +142,10 @@ pub struct JobResult {
     #[serde(rename = "job_runtime", deserialize_with = "lenient::whole")]
     pub runtime_ms: u64,
     /// Share of the run time that went to user code, percent of one processor, averaged over the clones.
+    #[serde(deserialize_with = "lenient::number")]
     pub usr_cpu: f64,
     /// The same for the kernel on the job's behalf.
+    #[serde(deserialize_with = "lenient::number")]
     pub sys_cpu: f64,
     /// Context switches.
     #[serde(rename = "ctx", deserialize_with = "lenient::whole")]
@@ -125,9 +181,10 @@ pub struct DirectionResult {
     #[serde(deserialize_with = "lenient::whole")]
     pub io_bytes: u64,
     /// Bytes per second.
-    #[serde(rename = "bw_bytes")]
+    #[serde(rename = "bw_bytes", deserialize_with = "lenient::number")]
     pub bytes_per_second: f64,
     /// I/Os per second.
+    #[serde(deserialize_with = "lenient::number")]
     pub iops: f64,
     /// Run time in ms.
     #[serde(rename = "runtime", deserialize_with = "lenient::whole")]
@@ -148,23 +205,31 @@ pub struct DirectionResult {
     #[serde(rename = "lat_ns")]
     pub lat: LatencyResult,
     /// Smallest bandwidth sample in KiB/s.
+    #[serde(deserialize_with = "lenient::number")]
     pub bw_min: f64,
     /// Largest.
+    #[serde(deserialize_with = "lenient::number")]
     pub bw_max: f64,
     /// Mean.
+    #[serde(deserialize_with = "lenient::number")]
     pub bw_mean: f64,
     /// Standard deviation.
+    #[serde(deserialize_with = "lenient::number")]
     pub bw_dev: f64,
     /// Number of samples.
     #[serde(deserialize_with = "lenient::whole")]
     pub bw_samples: u64,
     /// Smallest IOPS sample.
+    #[serde(deserialize_with = "lenient::number")]
     pub iops_min: f64,
     /// Largest.
+    #[serde(deserialize_with = "lenient::number")]
     pub iops_max: f64,
     /// Mean.
+    #[serde(deserialize_with = "lenient::number")]
     pub iops_mean: f64,
     /// Standard deviation.
+    #[serde(deserialize_with = "lenient::number")]
     pub iops_stddev: f64,
 }
 
@@ -185,16 +250,16 @@ pub struct SyncResult {
 #[serde(default)]
 pub struct LatencyResult {
     /// Smallest.
-    #[serde(rename = "min")]
+    #[serde(rename = "min", deserialize_with = "lenient::number")]
     pub min_ns: f64,
     /// Largest.
-    #[serde(rename = "max")]
+    #[serde(rename = "max", deserialize_with = "lenient::number")]
     pub max_ns: f64,
     /// Mean.
-    #[serde(rename = "mean")]
+    #[serde(rename = "mean", deserialize_with = "lenient::number")]
     pub mean_ns: f64,
     /// Standard deviation.
-    #[serde(rename = "stddev")]
+    #[serde(rename = "stddev", deserialize_with = "lenient::number")]
     pub stddev_ns: f64,
     /// Number of values.
     #[serde(rename = "N", deserialize_with = "lenient::whole")]
@@ -212,10 +277,9 @@ pub struct LatencyResult {
 #[serde(default)]
 pub struct DiskResult {
     /// Kernel name; in a result of several hosts with the host behind it.
-    #[serde(deserialize_with = "lenient::line")]
     pub name: String,
     /// Server that has it, of a run that a client asked servers for; otherwise empty.
-    #[serde(rename = "hostname", deserialize_with = "lenient::line")]
+    #[serde(rename = "hostname")]
     pub host: String,
     /// Port of that server.
     #[serde(deserialize_with = "lenient::whole")]
@@ -248,6 +312,7 @@ pub struct DiskResult {
     #[serde(deserialize_with = "lenient::whole")]
     pub in_queue: u64,
     /// Share of the time that the device was busy.
+    #[serde(deserialize_with = "lenient::number")]
     pub util: f64,
     /// Reads of its members, on average; only of a stacked device.
     pub(crate) aggr_read_ios: Option<f64>,
@@ -276,7 +341,6 @@ pub struct StageResult {
 #[serde(default)]
 pub struct Choices {
     /// Name of the job.
-    #[serde(deserialize_with = "lenient::line")]
     pub jobname: String,
     /// What gave the random offsets.
     pub random_offsets: Option<String>,
@@ -286,6 +350,48 @@ pub struct Choices {
     pub processor_wait_ms: Option<u64>,
     /// Where the time of the machine's processors went while the job ran.
     pub processors: Option<ProcessorShares>,
+    /// Limits that control groups set to the job.
+    pub limits: GroupLimits,
+}
+
+/// Limits of control groups, inner groups first.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct GroupLimits {
+    /// Of processor time.
+    pub processors: Vec<ProcessorLimit>,
+    /// Of I/O.
+    pub io: Vec<IoLimit>,
+}
+
+/// What a group may do with a device in a second, and what it did while the job ran.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct IoLimit {
+    /// The group that has the limit.
+    pub group: String,
+    /// Kernel name of the device.
+    pub device: String,
+    read_bytes_per_second: Option<u64>,
+    write_bytes_per_second: Option<u64>,
+    read_ios_per_second: Option<u64>,
+    write_ios_per_second: Option<u64>,
+    read_bytes: u64,
+    write_bytes: u64,
+    read_ios: u64,
+    write_ios: u64,
+}
+
+impl IoLimit {
+    /// Limit per second and what was done, for bytes read, bytes written, reads, and writes.
+    pub fn parts(&self) -> [(Option<u64>, u64); 4] {
+        [
+            (self.read_bytes_per_second, self.read_bytes),
+            (self.write_bytes_per_second, self.write_bytes),
+            (self.read_ios_per_second, self.read_ios),
+            (self.write_ios_per_second, self.write_ios),
+        ]
+    }
 }
 
 /// How rates and latencies went over a run.
@@ -293,6 +399,7 @@ pub struct Choices {
 #[serde(default)]
 pub struct Course {
     /// Length of a point in ms; the last point may be shorter or longer.
+    #[serde(deserialize_with = "lenient::whole")]
     pub interval_ms: u64,
     /// One entry per job, group, or all jobs together.
     pub jobs: Vec<CourseEntry>,
@@ -303,9 +410,9 @@ pub struct Course {
 #[serde(default)]
 pub struct CourseEntry {
     /// Name of the job.
-    #[serde(deserialize_with = "lenient::line")]
     pub jobname: String,
     /// Reporting group.
+    #[serde(deserialize_with = "lenient::whole")]
     pub groupid: u64,
     /// Ascending.
     pub points: Vec<CoursePoint>,
@@ -316,6 +423,7 @@ pub struct CourseEntry {
 #[serde(default)]
 pub struct CoursePoint {
     /// Its end, ms since the start.
+    #[serde(deserialize_with = "lenient::whole")]
     pub end_ms: u64,
     /// Reads.
     pub read: CourseFigures,
@@ -330,8 +438,10 @@ pub struct CoursePoint {
 #[serde(default)]
 pub struct CourseFigures {
     /// Bytes moved.
+    #[serde(deserialize_with = "lenient::whole")]
     pub io_bytes: u64,
     /// I/Os that ended.
+    #[serde(deserialize_with = "lenient::whole")]
     pub total_ios: u64,
     /// I/Os by completion latency in ns, in coarse bins.
     #[serde(deserialize_with = "lenient::bins")]

@@ -3,12 +3,14 @@
 //! Files come as they were made: with messages before the document, with several documents after one another
 //! (`--status-interval`), or a document a line (`--output-format=jsonl`). The last document is the whole run.
 
+use crate::clean::single_lines;
 use crate::model::{Course, CourseEntry, CourseFigures, CoursePoint, RunResult};
 use crate::{clients, lenient, stacks};
 use fathom_stats::timeline::{coarse_bin_of, coarse_value_of};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
@@ -55,16 +57,17 @@ pub fn read(path: &Path) -> Result<RunResult, ReadError> {
 
 /// Reads text; `source` is what messages call it.
 pub fn parse(text: &str, source: &str) -> Result<RunResult, ReadError> {
-    let documents = documents(text, source)?;
+    let found = documents(text, source)?;
+    let documents: Vec<Cow<'_, str>> = found.into_iter().map(|found| single_lines(found.get())).collect();
     let Some(last) = documents.last() else {
         return Err(ReadError(format!(
             "{source}: there is no result in it; a run with --output-format=json+ --output=FILE makes one"
         )));
     };
     let no_result = |error| ReadError(format!("{source}: this is JSON, but no result of a run: {error}"));
-    let mut result: RunResult = serde_json::from_str(last.get()).map_err(no_result)?;
+    let mut result: RunResult = serde_json::from_str(last).map_err(no_result)?;
     let extras: Vec<Extras<'_>> =
-        documents.iter().filter_map(|document| serde_json::from_str(document.get()).ok()).collect();
+        documents.iter().filter_map(|document| serde_json::from_str(document).ok()).collect();
     let of_servers = extras.last().and_then(|extras| extras.client_stats.as_ref());
     if let Some(entries) = of_servers {
         clients::take_in(&mut result, entries).map_err(no_result)?;
@@ -142,8 +145,8 @@ fn course_of(intervals: &[Value]) -> Course {
         for (index, job) in interval["jobs"].as_array().into_iter().flatten().enumerate() {
             if course.jobs.len() == index {
                 course.jobs.push(CourseEntry {
-                    jobname: lenient::one_line(job["jobname"].as_str().unwrap_or_default()),
-                    groupid: job["groupid"].as_u64().unwrap_or(0),
+                    jobname: job["jobname"].as_str().unwrap_or_default().to_owned(),
+                    groupid: lenient::limited(&job["groupid"]),
                     points: Vec::new(),
                 });
             }

@@ -19,20 +19,21 @@ mod latency_csv;
 mod ledger;
 mod log_summary;
 pub mod long_options;
+pub mod printer;
 mod trace_to_job;
 mod verify_state;
 
 pub use failure::Failure;
 
+use printer::Screen;
 use std::ffi::OsString;
-use std::io::Write;
 
 /// Where a tool writes to.
 pub struct Streams<'a> {
     /// What was asked for.
-    pub out: &'a mut dyn Write,
+    pub out: &'a mut dyn Screen,
     /// Progress and warnings.
-    pub err: &'a mut dyn Write,
+    pub err: &'a mut dyn Screen,
 }
 
 /// The work behind a name: the words after it, and where to write; the exit code.

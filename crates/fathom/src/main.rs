@@ -12,10 +12,11 @@ mod run;
 mod runner;
 mod tools;
 
-use fathom_spec::{Outcome, SystemSource};
+use fathom_spec::{Message, Outcome, SystemSource};
 use fathom_sys::clock::Calibration;
 use fathom_sys::memory::page_size;
 use output::Output;
+use std::ffi::OsStr;
 use std::panic::PanicHookInfo;
 use std::process::ExitCode;
 
@@ -35,7 +36,9 @@ fn main() -> ExitCode {
     match fathom_spec::parse(&program_name, &words, &source) {
         Outcome::Exit(reply) => {
             let mut output = Output::terminal();
-            reply.messages.iter().for_each(|message| output.say(message));
+            let is_fio = tools::is_called_fio(OsStr::new(&program_name));
+            let told = |message: &&Message| is_fio || !is_told_better(&message.text, &reply.messages);
+            reply.messages.iter().filter(told).for_each(|message| output.say(message));
             ExitCode::from(reply.exit)
         }
         Outcome::InflateLog(path) => inflate::run(&path),
@@ -43,6 +46,17 @@ fn main() -> ExitCode {
         Outcome::CalibrateIdleness => run::calibrate_idleness(),
         Outcome::Run(spec) => run::run(&spec, calibration),
     }
+}
+
+/// Lines of fio on an option that there is not, where one of our own says it all: what, where, and what was meant.
+fn is_told_better(line: &str, all: &[Message]) -> bool {
+    let is_own = |message: &Message| {
+        message.text.starts_with("fathom: ") && message.text.contains("there is no such option")
+    };
+    let is_fio = line.contains(": unrecognized option '")
+        || line.starts_with("Bad option <")
+        || line.starts_with("Did you mean ");
+    is_fio && all.iter().any(is_own)
 }
 
 /// A defect of ours is one line that asks for a report, never a backtrace.

@@ -7,8 +7,10 @@
 use fathom_report::eta;
 use fathom_spec::{Message, Stream};
 use fathom_stats::live::LiveTick;
+use fathom_tools::printer::harmless;
+use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -64,7 +66,7 @@ impl Output {
         if self.only_report {
             return self.error_line(text.trim_start_matches('\n'));
         }
-        self.bytes(format!("{text}\n").as_bytes());
+        self.bytes(format!("{}\n", harmless(text)).as_bytes());
     }
 
     /// Part of a report.
@@ -74,7 +76,12 @@ impl Output {
             None => {
                 self.status_line_length = 0;
                 let mut stdout = io::stdout().lock();
-                stdout.write_all(bytes).and_then(|()| stdout.flush())
+                // Names and descriptions of a job file that came from elsewhere must not steer the terminal.
+                let bytes = match stdout.is_terminal() {
+                    true => Cow::Owned(harmless(&String::from_utf8_lossy(bytes)).into_owned().into_bytes()),
+                    false => Cow::Borrowed(bytes),
+                };
+                stdout.write_all(&bytes).and_then(|()| stdout.flush())
             }
         };
         // A reader that has gone away (`| head`) is no error of ours.
@@ -96,7 +103,7 @@ impl Output {
 
     /// A message for standard error.
     pub(crate) fn error_line(&mut self, text: &str) {
-        let line = format!("{text}\n");
+        let line = format!("{}\n", harmless(text));
         let _ = match &mut self.file {
             Some(file) if !self.only_report => file.write_all(line.as_bytes()),
             _ => io::stderr().write_all(line.as_bytes()),

@@ -3,9 +3,10 @@
 use crate::manual;
 use crate::output::Output;
 use crate::runner::Program;
+use fathom_tools::printer::{Letters, Printer};
 use fathom_tools::{Call, Streams};
 use std::ffi::{OsStr, OsString};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -38,15 +39,16 @@ pub(crate) fn run(program: &OsStr, words: &[OsString]) -> Option<ExitCode> {
     if let Some(call) = Call::by_subcommand(word) {
         return Some(start(&call, rest));
     }
-    // Job files have a name with a dot, mostly; the parser says that it cannot open this one.
-    if let Some(meant) = manual::nearest_subcommand(word).filter(|_| !Path::new(first).exists()) {
-        Output::terminal().error_line(&format!("fathom: {word} is no command; did you mean fathom {meant}?"));
-    }
-    None
+    // What is there, or looks like a path or an option, is left to the parser.
+    let is_plain = !Path::new(first).exists() && !word.contains(['.', '/', '-', '=']);
+    let meant = manual::meant_by(word).filter(|_| is_plain && !is_called_fio(program))?;
+    let mistake = format!("fathom: {word} is neither a command nor a job file; did you mean {meant}?");
+    Output::terminal().error_line(&mistake);
+    Some(ExitCode::FAILURE)
 }
 
 /// Run under fio's name, the program says what fio says.
-fn is_called_fio(program: &OsStr) -> bool {
+pub(crate) fn is_called_fio(program: &OsStr) -> bool {
     Path::new(program).file_name().is_some_and(|name| name.to_string_lossy().starts_with("fio"))
 }
 
@@ -63,7 +65,9 @@ fn start(call: &Call, words: &[OsString]) -> ExitCode {
 }
 
 fn with_streams(work: impl FnOnce(&mut Streams<'_>) -> u8) -> ExitCode {
-    let mut out = BufWriter::new(io::stdout().lock());
-    let mut err = io::stderr().lock();
+    let stdout = io::stdout();
+    let is_terminal = stdout.is_terminal();
+    let mut out = Printer::new(BufWriter::new(stdout.lock()), Letters::Unicode).to_terminal(is_terminal);
+    let mut err = Printer::new(io::stderr().lock(), Letters::of_environment());
     ExitCode::from(work(&mut Streams { out: &mut out, err: &mut err }))
 }

@@ -24,6 +24,34 @@ pub(super) struct Run {
 }
 
 impl Side {
+    /// Names of the jobs, each once.
+    pub(super) fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for job in self.runs.iter().flat_map(|run| &run.result.jobs) {
+            if !names.contains(&job.name.as_str()) {
+                names.push(&job.name);
+            }
+        }
+        names
+    }
+
+    /// Gives a job another name, wherever it is told of.
+    pub(super) fn rename(&mut self, from: &str, to: &str) {
+        let change = |name: &mut String| {
+            if name == from {
+                to.clone_into(name);
+            }
+        };
+        for run in self.runs.iter_mut().map(|run| &mut run.result) {
+            run.jobs.iter_mut().for_each(|job| change(&mut job.name));
+            run.choices.iter_mut().for_each(|choices| change(&mut choices.jobname));
+            run.course
+                .iter_mut()
+                .flat_map(|course| &mut course.jobs)
+                .for_each(|entry| change(&mut entry.jobname));
+        }
+    }
+
     /// Files, each once, in their order.
     pub(super) fn sources(&self) -> Vec<&str> {
         let mut sources: Vec<&str> = self.runs.iter().map(|run| run.result.source.as_str()).collect();

@@ -5,15 +5,16 @@ mod input;
 mod limits;
 mod matching;
 mod output;
+mod page;
 mod warnings;
 
 use crate::bars::Ink;
 use crate::columns;
 use crate::measures::figure::COMPARED;
-use crate::table::{FORMATS, Format};
+use crate::table::{FORMATS, Format, print_as};
 use crate::{Command, Runner};
 use fathom_tools::{Failure, Streams, arguments};
-use lexopt::Arg::{Long, Value};
+use lexopt::Arg::{Long, Short, Value};
 use limits::Limit;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -38,6 +39,9 @@ what happened within the two runs and say nothing about how far the next one may
   --strict                 let --fail-if count differences that may be chance, too
   --format=text|markdown|csv|json  default text
   --no-chart               leave the distributions of latencies out of the text
+  --map=JOB=JOB            compare a job of A with one of B that has another name; may be given several times
+  -o, --output=FILE        make a page for the browser instead; - is standard output
+      --force              write over a file that is no earlier page
 
 Bandwidths are printed in MB/s; --fail-if takes them in MiB/s, GB/s and the like as well.
 Figures: bw, iops, lat, p50 (any percentile), max, cpu; with read., write. or trim. before them, only that direction.
@@ -54,11 +58,16 @@ struct Options {
     is_strict: bool,
     format: Format,
     has_chart: bool,
+    /// Names of A, and of B for the same.
+    map: Vec<(String, String)>,
+    page: Option<PathBuf>,
+    force: bool,
 }
 
 fn run(words: &[OsString], streams: &mut Streams<'_>, _runner: &mut dyn Runner) -> Result<u8, Failure> {
     let options = options(words)?;
-    let (a, b) = (input::side(&options.a)?, input::side(&options.b)?);
+    let (a, mut b) = (input::side(&options.a)?, input::side(&options.b)?);
+    rename(&a, &mut b, &options.map)?;
     let mut figures = COMPARED.to_vec();
     for limit in &options.limits {
         if !figures.contains(&limit.figure.figure) {
@@ -67,7 +76,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _runner: &mut dyn Runner) 
     }
     let matched = matching::compare(&a, &b, &figures);
     if matched.pairs.is_empty() {
-        return Err(nothing_in_common(&matched));
+        return Err(nothing_in_common(&matched, &a, &b));
     }
     let outcomes = limits::check(&options.limits, &matched, options.is_strict)?;
     let report = output::Report {
@@ -79,27 +88,42 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _runner: &mut dyn Runner) 
         ink: options.has_chart.then(Ink::of_environment),
         limit: columns::of_terminal(),
     };
+    if let Some(path) = &options.page {
+        let title =
+            format!("Comparison: {} and {}", report.a.sources().join(", "), report.b.sources().join(", "));
+        crate::report::put(path, &page::html(&report, &title), options.force, streams)?;
+        streams.err.write_all(report.outcome_lines().as_bytes())?;
+        return Ok(report.exit());
+    }
     let text = match options.format {
         Format::Text => report.text(),
         Format::Markdown => report.markdown(),
         Format::Csv => report.csv(),
         Format::Json => report.json(),
     };
-    streams.out.write_all(text.as_bytes())?;
+    print_as(options.format, streams, &text)?;
     // Programs that read the other formats would take these lines for data.
     if options.format != Format::Text {
         streams.err.write_all(report.outcome_lines().as_bytes())?;
     }
-    Ok(if report.outcomes.iter().any(limits::Outcome::is_met) { 2 } else { 0 })
+    Ok(report.exit())
 }
 
-fn nothing_in_common(matched: &matching::Matched) -> Failure {
+fn nothing_in_common(matched: &matching::Matched, a: &input::Side, b: &input::Side) -> Failure {
     let list = |names: &[String]| match names {
         [] => "no job with I/O".to_owned(),
         names => names.join("; "),
     };
+    // Which of several belong together only the reader knows, but one name is enough to show how it is said.
+    let (names_a, names_b) = (a.names(), b.names());
+    let hint = match (names_a.first(), names_b.first()) {
+        (Some(one), Some(other)) if one != other => {
+            format!(". --map='{one}={other}' compares two jobs of different names")
+        }
+        _ => String::new(),
+    };
     Failure::new(format!(
-        "the results have no job and direction in common, so there is nothing to compare. A has {}. B has {}",
+        "the results have no job and direction in common, so there is nothing to compare. A has {}. B has {}{hint}",
         list(&matched.only_a),
         list(&matched.only_b)
     ))
@@ -113,6 +137,9 @@ fn options(words: &[OsString]) -> Result<Options, Failure> {
         is_strict: false,
         format: Format::Text,
         has_chart: true,
+        map: Vec::new(),
+        page: None,
+        force: false,
     };
     let mut parts = words.split(|word| word == "--");
     let before = parts.next().unwrap_or_default();
@@ -144,6 +171,30 @@ fn options(words: &[OsString]) -> Result<Options, Failure> {
     Ok(options)
 }
 
+/// The two names of `JOB=JOB`.
+fn map_of(text: &str) -> Result<(String, String), Failure> {
+    match text.split_once('=') {
+        Some((a, b)) if !a.trim().is_empty() && !b.trim().is_empty() => {
+            Ok((a.trim().to_owned(), b.trim().to_owned()))
+        }
+        _ => Err(Failure::new(format!("--map: `{text}` is not JOB=JOB, a name of A and one of B"))),
+    }
+}
+
+/// A job of B takes the name of the one of A that it is compared with.
+fn rename(a: &input::Side, b: &mut input::Side, map: &[(String, String)]) -> Result<(), Failure> {
+    for (of_a, of_b) in map {
+        for (side, letter, name) in [(a, 'A', of_a), (&*b, 'B', of_b)] {
+            if !side.names().contains(&name.as_str()) {
+                let known = side.names().join(", ");
+                return Err(Failure::new(format!("--map: {letter} has no job {name}; it has {known}")));
+            }
+        }
+        b.rename(of_b, of_a);
+    }
+    Ok(())
+}
+
 /// Reads the words on one side of `--`; the files among them.
 fn read_words(words: &[OsString], options: &mut Options) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
@@ -156,6 +207,9 @@ fn read_words(words: &[OsString], options: &mut Options) -> Result<Vec<PathBuf>,
             Long("strict") => options.is_strict = true,
             Long("format") => options.format = arguments::choice(&mut parser, "--format", &FORMATS)?,
             Long("no-chart") => options.has_chart = false,
+            Long("map") => options.map.push(map_of(&arguments::text(&mut parser, "--map")?)?),
+            Short('o') | Long("output") => options.page = Some(PathBuf::from(parser.value()?)),
+            Long("force") => options.force = true,
             Value(file) => files.push(PathBuf::from(file)),
             other => return Err(other.unexpected().into()),
         }

@@ -54,11 +54,21 @@ fn effect(comparison: &Comparison) -> String {
 }
 
 impl Report {
-    /// For people, at most 80 places wide.
+    /// What the program ends with.
+    pub(super) fn exit(&self) -> u8 {
+        if self.outcomes.iter().any(Outcome::is_met) { 2 } else { 0 }
+    }
+
+    /// Columns that sentences are broken at.
+    fn columns(&self) -> usize {
+        self.limit.unwrap_or(columns::USUAL)
+    }
+
+    /// For people, as wide as their terminal, or 80 places.
     pub(super) fn text(&self) -> String {
         let mut text = self.heading();
         for warning in &self.warnings {
-            text.push_str(&columns::hanging(&format!("warning: {warning}"), 9, columns::USUAL));
+            text.push_str(&columns::hanging(&format!("warning: {warning}"), 9, self.columns()));
         }
         for pair in &self.matched.pairs {
             let left = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
@@ -80,10 +90,10 @@ impl Report {
         }
         text.push('\n');
         for note in self.notes() {
-            text.push_str(&columns::hanging(&note, 0, columns::USUAL));
+            text.push_str(&columns::hanging(&note, 0, self.columns()));
         }
         for outcome in &self.outcomes {
-            text.push_str(&columns::hanging(&outcome.line(), 2, columns::USUAL));
+            text.push_str(&columns::hanging(&outcome.line(), 2, self.columns()));
         }
         text
     }
@@ -190,11 +200,11 @@ impl Report {
                 1 => "1 run".to_owned(),
                 count => format!("{count} runs"),
             };
-            columns::hanging(&format!("{letter}: {runs}: {}", side.sources().join(", ")), 3, columns::USUAL)
+            columns::hanging(&format!("{letter}: {runs}: {}", side.sources().join(", ")), 3, self.columns())
         };
         let only = |letter: char, names: &[String]| match names {
             [] => String::new(),
-            names => columns::hanging(&format!("only in {letter}: {}", names.join("; ")), 3, columns::USUAL),
+            names => columns::hanging(&format!("only in {letter}: {}", names.join("; ")), 3, self.columns()),
         };
         side('A', &self.a)
             + &side('B', &self.b)
@@ -203,7 +213,7 @@ impl Report {
     }
 
     /// What the figures mean.
-    fn notes(&self) -> Vec<String> {
+    pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let is_percentile_told = |comparison: &Comparison| {
             matches!(comparison.figure, Figure::Percentile(_)) && comparison.ratio.is_some()
@@ -231,7 +241,7 @@ impl Report {
             notes.push("One run against several: it is taken to scatter as they do.".to_owned());
         }
         if all().any(|comparison| comparison.a.runs > 1 || comparison.b.runs > 1) {
-            notes.push("Medians of the runs; intervals of the difference of 95 %.".to_owned());
+            notes.push("Medians of the runs; differences with 95 % confidence intervals.".to_owned());
         }
         if self.matched.pairs.iter().any(supposes) {
             notes.push(
@@ -245,7 +255,7 @@ impl Report {
 }
 
 /// Figure, A, B, change, verdict.
-fn row(comparison: &Comparison) -> Vec<String> {
+pub(super) fn row(comparison: &Comparison) -> Vec<String> {
     let figure = comparison.figure;
     let effect =
         comparison.hedges_g.filter(|_| comparison.ratio.is_some_and(|ratio| ratio.is_distinguishable()));

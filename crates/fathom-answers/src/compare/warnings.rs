@@ -233,7 +233,7 @@ fn busiest(side: &Side) -> Option<String> {
     });
     let (wait, source, name) = waits.max_by(|one, other| one.0.share.total_cmp(&other.0.share))?;
     let what = match wait.is_others_doing() {
-        true => format!("was {}", wait.told()),
+        true => wait.told(),
         false => format!("ran while the {}", wait.told_of_stolen()),
     };
     Some(format!("{source}: job {name} {what}: these are figures of a busy machine"))

@@ -1,10 +1,12 @@
 //! Figures that follow from a result and tell what to think of it: the depth that was reached, where the time of an I/O
 //! went, what the cache answered, how the rate went. Commands draw their sentences from these.
 
+pub(crate) mod groups;
+pub(crate) mod others;
 pub(crate) mod processors;
 pub(crate) mod trend;
 
-use fathom_results::model::{CourseEntry, DiskResult, JobResult, StageResult};
+use fathom_results::model::{Choices, CourseEntry, DiskResult, JobResult, StageResult};
 use fathom_results::{DirectionResult, RunResult};
 use std::collections::BTreeMap;
 use trend::Trend;
@@ -62,6 +64,12 @@ impl<'a> Evidence<'a> {
     /// An option as a number, read as the job language does; `None` when it is not set or no number.
     pub(crate) fn number(&self, option: &str) -> Option<f64> {
         fathom_spec::value::parse_amount(self.run.option(self.job, option)?, self.kb_base())
+    }
+
+    /// How the job was run; only fathom tells, and not apart where several jobs have one name.
+    pub(crate) fn choices(&self) -> Option<&'a Choices> {
+        let mut named = self.run.choices.iter().filter(|choices| choices.jobname == self.job.name);
+        named.next().filter(|_| named.next().is_none())
     }
 
     /// I/Os of all directions.

@@ -9,6 +9,8 @@ const WORTH_TELLING: f64 = 5.0;
 const SHORTEST_NS: f64 = 20_000.0;
 /// From this share of the processors' time on, percent, the hypervisor's part is worth telling.
 const STOLEN: f64 = 5.0;
+/// From this share of the processors' time on, percent, there is none to spare.
+const FULL: f64 = 90.0;
 
 /// The waits of a job for a processor.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,6 +23,8 @@ pub(crate) struct ProcessorWait {
     pub(crate) others: f64,
     /// Processors of the machine.
     pub(crate) processors: u32,
+    /// Share of all processors' time in which they worked for anybody, percent.
+    pub(crate) busy: f64,
     /// Share of all processors' time that the hypervisor gave to other machines, percent.
     pub(crate) stolen: f64,
 }
@@ -36,6 +40,11 @@ impl ProcessorWait {
         self.is_worth_telling() && self.others >= 0.25 * f64::from(self.processors)
     }
 
+    /// Nobody finds an idle processor, threads of the kernel neither, and other programs are to blame.
+    pub(crate) fn is_machine_full(&self) -> bool {
+        self.busy + self.stolen >= FULL && self.others >= 0.5 * f64::from(self.processors)
+    }
+
     /// The hypervisor had a part of the time.
     pub(crate) fn is_stolen_from(&self) -> bool {
         self.stolen >= STOLEN
@@ -46,29 +55,34 @@ impl ProcessorWait {
         format!("hypervisor gave {} of the processors' time to other machines", figures::percent(self.stolen))
     }
 
-    /// `ready to run but without a processor for 81.7 % of the time, 833 µs each time, while other work used 1.86 of the 2`
+    /// `waited 81.7 % of the time for a CPU, 833 µs each time (processor_wait_ms); other programs kept 1.86 of 2 CPUs busy`
     pub(crate) fn told(&self) -> String {
         let mut text = format!(
-            "ready to run but without a processor for {} of the time (processor_wait_ms), {} each time",
+            "waited {} of the time for a CPU, {} each time (processor_wait_ms)",
             figures::percent(self.share.min(100.0)),
             figures::duration(self.each_ns)
         );
         if self.is_others_doing() {
-            text.push_str(&format!(
-                ", while other work used {} of the machine's {}",
-                figures::three_figures(self.others),
-                self.processors
-            ));
+            text.push_str(&format!("; {}", self.told_of_others()));
         }
         text
+    }
+
+    /// `other programs kept 1.86 of 2 CPUs busy`
+    pub(crate) fn told_of_others(&self) -> String {
+        let most = f64::from(self.processors);
+        format!(
+            "other programs kept {} of {} CPUs busy",
+            figures::three_figures(self.others.min(most)),
+            self.processors
+        )
     }
 }
 
 impl Evidence<'_> {
     /// `None` when the result does not tell.
     pub(crate) fn processor_wait(&self) -> Option<ProcessorWait> {
-        let mut named = self.run.choices.iter().filter(|choices| choices.jobname == self.job.name);
-        let choices = named.next().filter(|_| named.next().is_none())?;
+        let choices = self.choices()?;
         let (wait_ms, time) = (choices.processor_wait_ms?, choices.processors?);
         let processors = self.run.host.as_ref()?.processors;
         if processors == 0 || time.total_ms == 0 {
@@ -85,6 +99,7 @@ impl Evidence<'_> {
             each_ns: wait_ms as f64 * 1e6 / switches.max(1) as f64,
             others: ((time.user_ms as f64 - own_user_ms) / elapsed_ms).max(0.0),
             processors,
+            busy: 100.0 * time.busy_ms as f64 / time.total_ms as f64,
             stolen: 100.0 * time.stolen_ms as f64 / time.total_ms as f64,
         })
     }
@@ -109,17 +124,22 @@ mod tests {
         let busy = r#"{"user_ms":3720,"busy_ms":3980,"stolen_ms":10,"total_ms":4000}"#;
         let found = wait(busy, 1634, 1962);
         assert_eq!((found.share, found.others.round(), found.processors), (81.7, 2.0, 2));
-        assert!(found.is_others_doing() && !found.is_stolen_from(), "{found:?}");
+        assert!(found.is_others_doing() && found.is_machine_full() && !found.is_stolen_from(), "{found:?}");
         assert_eq!(
             found.told(),
-            "ready to run but without a processor for 81.7 % of the time (processor_wait_ms), 833 µs each time, while \
-             other work used 1.76 of the machine's 2"
+            "waited 81.7 % of the time for a CPU, 833 µs each time (processor_wait_ms); other programs kept 1.76 of 2 CPUs busy"
         );
         // Many short waits: a processor wakes up each time, and nobody had it.
         assert!(!wait(busy, 75 * 4, 26_179).is_worth_telling());
         let own = r#"{"user_ms":200,"busy_ms":3980,"stolen_ms":400,"total_ms":4000}"#;
         let found = wait(own, 1634, 1962);
-        assert!(found.is_worth_telling() && !found.is_others_doing() && found.is_stolen_from(), "{found:?}");
+        assert!(
+            found.is_worth_telling()
+                && !found.is_others_doing()
+                && !found.is_machine_full()
+                && found.is_stolen_from(),
+            "{found:?}"
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::evidence::Evidence;
 
-/// `4 processes read 4 KiB at random places, 32 at a time each, past the page cache, with libaio.`
+/// `4 processes read 4 KiB at random places, 32 at a time each, bypassing the page cache, with libaio.`
 pub(super) fn sentence(evidence: &Evidence<'_>) -> String {
     let option = |name: &str| evidence.run.option(evidence.job, name);
     let clones = option("numjobs").and_then(|text| text.parse::<u32>().ok()).unwrap_or(1).max(1);
@@ -30,7 +30,7 @@ pub(super) fn sentence(evidence: &Evidence<'_>) -> String {
     let has_files = fathom_spec::engines::find(evidence.engine()).is_none_or(|engine| !engine.without_files);
     match (has_files, evidence.is_direct()) {
         (false, _) => {}
-        (true, true) => parts.push("past the page cache (direct)".to_owned()),
+        (true, true) => parts.push("bypassing the page cache (direct)".to_owned()),
         (true, false) => parts.push("through the page cache".to_owned()),
     }
     parts.push(format!("with the engine {}", evidence.engine()));
@@ -68,7 +68,7 @@ mod tests {
         let run = fathom_results::parse(text, "text").expect("reads");
         assert_eq!(
             sentence(&Evidence::of(&run, 0)),
-            "10 processes write blocks of 4K at random places, up to 16 in flight each, past the page cache (direct), with the \
+            "10 processes write blocks of 4K at random places, up to 16 in flight each, bypassing the page cache (direct), with the \
              engine libaio."
         );
         assert_eq!(

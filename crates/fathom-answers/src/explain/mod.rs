@@ -10,6 +10,7 @@ mod word;
 use crate::Command;
 use crate::columns;
 use crate::evidence::Evidence;
+use crate::output;
 use crate::runner::Runner;
 use fathom_tools::{Failure, Streams};
 use lexopt::Arg::Value;
@@ -27,8 +28,14 @@ pub(crate) struct Judgement {
 /// What held a job back, with reasons.
 pub(crate) fn verdict_of(evidence: &Evidence<'_>) -> Judgement {
     let found = verdict::of(evidence);
-    Judgement { headline: found.bottleneck.headline(), reasons: found.reasons }
+    let doubts = story::doubts_of(evidence).map(|doubt| format!("To doubt: {doubt}."));
+    Judgement {
+        headline: found.bottleneck.headline(),
+        reasons: found.reasons.into_iter().chain(doubts).collect(),
+    }
 }
+
+pub(crate) use verdict::is_memory_device;
 
 /// What a job did.
 pub(crate) fn sentence_of(evidence: &Evidence<'_>) -> String {
@@ -75,11 +82,11 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
     let shown = match given.len() == 1 && is_result(path) {
         true => {
             let result = fathom_results::read(path).map_err(|error| Failure::new(error.to_string()))?;
-            story::tell(&result)
+            story::tell(&result, columns::of_text())
         }
         false => word::explain(&text)?,
     };
-    streams.out.write_all(columns::wrapped(&shown, 100).as_bytes())?;
+    output::print_long(streams, &columns::wrapped(&shown, columns::of_text()))?;
     Ok(0)
 }
 

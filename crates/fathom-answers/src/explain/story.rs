@@ -3,6 +3,7 @@
 use super::{job, verdict};
 use crate::evidence::Evidence;
 use crate::figures;
+use crate::quick;
 use crate::shapes;
 use fathom_results::{DirectionResult, LatencyResult, RunResult};
 use std::collections::BTreeMap;
@@ -11,9 +12,10 @@ use std::fmt::Write as _;
 /// Entries of one name that are told one by one.
 const MOST_OF_A_NAME: usize = 3;
 
-/// The whole text; long lines are broken by the caller.
-pub(super) fn tell(run: &RunResult) -> String {
+/// The whole text; long lines are broken by the caller, who has so many columns.
+pub(super) fn tell(run: &RunResult, columns: usize) -> String {
     let mut text = opening(run);
+    text.extend(quick::Report::of(run).map(|report| of_quick(&report, columns)));
     let mut told = BTreeMap::<&str, usize>::new();
     // Clones that are reported apart mostly say the same.
     let mut others = BTreeMap::<(&str, &str), usize>::new();
@@ -40,6 +42,17 @@ pub(super) fn tell(run: &RunResult) -> String {
     text
 }
 
+/// The grid of `fathom quick` and its doubts, before its tests one by one.
+fn of_quick(report: &quick::Report<'_>, columns: usize) -> String {
+    let mut text = format!("\nIt was made by fathom quick:\n\n{}", report.grid(Some(columns)));
+    let notes = report.notes();
+    if !notes.is_empty() {
+        text.push_str("\nWhat to doubt about these figures (doubtful):\n");
+        text.extend(notes.iter().map(|note| format!("  * {note}\n")));
+    }
+    text
+}
+
 fn tell_job(evidence: &Evidence<'_>, text: &mut String) {
     let _ = writeln!(text, "\nJob {}: {}", evidence.job.name, job::sentence(evidence));
     if let Some(description) = evidence.run.option(evidence.job, "description") {
@@ -58,6 +71,16 @@ fn tell_job(evidence: &Evidence<'_>, text: &mut String) {
     for reason in &found.reasons {
         let _ = writeln!(text, "  * {reason}");
     }
+    for doubt in doubts_of(evidence) {
+        let _ = writeln!(text, "  * To doubt: {doubt}.");
+    }
+}
+
+/// What `fathom quick` doubted of a test.
+pub(super) fn doubts_of<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = &'a str> {
+    let tests = evidence.run.quick.iter().flat_map(|quick| &quick.tests);
+    let own = tests.filter(|test| test.jobname == evidence.job.name);
+    own.flat_map(|test| test.doubts.iter().map(|doubt| doubt.text.as_str()))
 }
 
 fn opening(run: &RunResult) -> String {
@@ -205,16 +228,18 @@ fn rest_of_job(evidence: &Evidence<'_>) -> Vec<String> {
         let ns = (user + system) / 100.0 * job.runtime_ms as f64 * 1e6 / ios as f64;
         let _ = write!(sentence, ", {} for each I/O", figures::duration(ns));
     }
-    let _ = write!(sentence, "; {} switches of context (ctx).", figures::count(job.context_switches as f64));
+    let _ = write!(sentence, "; {} context switches (ctx).", figures::count(job.context_switches as f64));
     sentences.push(sentence);
     if let Some(wait) = evidence.processor_wait() {
         if wait.is_worth_telling() {
-            sentences.push(format!("Each clone was {}.", wait.told()));
+            sentences.push(format!("Each clone {}.", wait.told()));
         }
         if wait.is_stolen_from() {
             sentences.push(format!("The {} (stolen_ms).", wait.told_of_stolen()));
         }
     }
+    sentences.extend(evidence.throttled().map(|found| format!("Limit: {}.", found.told())));
+    sentences.extend(evidence.io_limited().map(|found| format!("Limit: {}.", found.told())));
     let deepest =
         job.iodepth_level.iter().max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, share)| *share > 0.0);
     if let Some((level, share)) = deepest {

@@ -82,7 +82,7 @@ pub(super) const TERMS: &[Term] = &[
     term(
         &["cpu", "usr_cpu", "sys_cpu"],
         "Processor use of the job's processes while they ran: usr= in the program, sys= in the kernel on its behalf, percent of one \
-         processor for each clone; ctx= switches of context, majf= and minf= page faults that did and did not need a disk. usr and sys \
+         processor for each clone; ctx= context switches, majf= and minf= page faults that did and did not need a disk. usr and sys \
          near 100 together mean that the processor was the limit.",
     ),
     term(
@@ -92,7 +92,7 @@ pub(super) const TERMS: &[Term] = &[
     ),
     term(
         &["submit", "iodepth_submit"],
-        "How many I/Os were handed over by one call: 4=100% says 1 to 4 at a time. More at a time costs less processor per I/O \
+        "How many I/Os were handed over by one call: 4=100% says 1 to 4 at a time. More at a time costs less CPU per I/O \
          (iodepth_batch).",
     ),
     term(
@@ -139,7 +139,7 @@ pub(super) const TERMS: &[Term] = &[
     term(&["sectors"], "Amounts in units of 512 bytes, whatever the size of the device's own sectors is."),
     term(
         &["ctx"],
-        "Switches of context: how often the processor was given to somebody else or the job went to sleep.",
+        "Context switches: how often the processor was given to somebody else or the job went to sleep.",
     ),
     term(
         &["majf", "minf"],
@@ -153,6 +153,55 @@ pub(super) const TERMS: &[Term] = &[
     term(
         &["stdev"],
         "Standard deviation: how far values lie from their mean. Latencies are not spread evenly around it, so percentiles say more.",
+    ),
+    term(
+        &["doubtful", "doubt", "to bear in mind"],
+        "How `fathom quick` marks a figure that may not be what it seems. The sentences beside the grid say why: the rate fell, the depth \
+         was not reached, a limit of a control group was met, the job waited for a CPU, a cache answered, or others used the device.",
+    ),
+    term(
+        &["processor_wait_ms"],
+        "In `fathom jobs` of fathom's JSON: how long the clones of a job were ready to run and had no CPU, ms added up. A large share of \
+         the run time says that the figures are those of a busy machine, not of the storage.",
+    ),
+    term(
+        &["stolen_ms", "stolen"],
+        "In `fathom jobs` of fathom's JSON: CPU time that the hypervisor gave to other virtual machines while the job ran, ms over all CPUs.",
+    ),
+    term(
+        &["limits", "cpu.max", "cpu.stat", "io.max", "io.stat", "throttled"],
+        "In `fathom jobs` of fathom's JSON: limits that control groups set to the job, in its own group and those above it, and what was \
+         counted of them while it ran: periods in which the group was held back (cpu.max, cpu.stat), and bytes and I/Os per second of a \
+         device (io.max, io.stat). In version 1 of control groups they are cpu.cfs_quota_us and blkio.throttle.*.",
+    ),
+    term(
+        &["queue depth", "depth reached", "depth"],
+        "How many I/Os are in flight at a time. Asked for with iodepth (asynchronous engines) and numjobs; what was reached follows from \
+         rate times latency (Little's law). Devices work on many at once, so a small depth measures the latency of a single I/O, a large \
+         one what the device can do.",
+    ),
+    term(
+        &["verdict", "bottleneck"],
+        "What `fathom explain` holds for the reason that a job was not faster, with the figures that say so. What leaves the storage out (no \
+         storage, memory, a cache) is decided first, then limits and other work, and only then the device or the queue depth.",
+    ),
+    term(
+        &["confidence interval", "95 % ci", "ci", "interval"],
+        "The range that holds the true value with 95 % confidence, if runs scatter by chance. Two settings whose difference has an interval \
+         around zero cannot be told apart by these runs.",
+    ),
+    term(
+        &["hedges_g", "hedges g", "effect (g)", "g"],
+        "Effect size in `fathom compare`: the difference of the means over the scatter of the runs. Beyond 0.8 in either direction it is large.",
+    ),
+    term(
+        &["not distinguishable"],
+        "The interval of a difference holds zero: it may be chance. More runs make the interval narrower.",
+    ),
+    term(
+        &["fathom timeline", "fathom host", "fathom jobs", "fathom notes", "fathom stages", "fathom quick"],
+        "Members of fathom's JSON beside those of fio: the course of the run, the machine, how jobs were run, what a reader must know, the \
+         devices stage by stage, and the grid of `fathom quick` with its doubts.",
     ),
     term(&["short"], "I/Os that moved less than asked for, for example at the end of a file."),
     term(&["dropped"], "I/Os that were given up without being done."),

@@ -1,7 +1,12 @@
 //! What held a job back, with the figures that say so.
 
+mod above;
 mod below;
+mod depth;
+mod nothing;
 mod own;
+
+pub(crate) use nothing::is_memory_device;
 
 use crate::evidence::Evidence;
 use crate::figures;
@@ -16,6 +21,10 @@ const WAITED_FOR_OTHERS: f64 = 40.0;
 const LEAST_RUNTIME_MS: u64 = 100;
 /// A shorter wait above the device is what every I/O has there.
 const LEAST_WAIT_NS: f64 = 200_000.0;
+/// From this many I/Os in flight on, a device that is never idle has no lack of work.
+const PLENTY: f64 = 32.0;
+/// From this share of the time that I/Os took in a device on, percent, those of others are what kept it busy.
+const OTHERS_SHARE: f64 = 30.0;
 /// Below this share of the depth asked for, a job did something else most of the time.
 const DEPTH_REACHED: f64 = 0.5;
 
@@ -26,7 +35,11 @@ pub(super) enum Bottleneck {
     RateLimit,
     ThinkTime,
     LatencyTarget,
+    Memory,
     Cache,
+    IoLimit,
+    Quota,
+    OtherIo,
     Syncs,
     Verification,
     MakingData,
@@ -36,6 +49,7 @@ pub(super) enum Bottleneck {
     Submission,
     OwnSide,
     Device,
+    DeviceAtThisDepth,
     QueueDepth,
     AboveTheDevice,
     Storage,
@@ -55,13 +69,19 @@ impl Bottleneck {
         match self {
             Bottleneck::Failure => "The job failed, so its figures say little.",
             Bottleneck::RateLimit => {
-                "A rate limit of the job was the bottleneck: the storage could have done more."
+                "A rate limit of the job was the bottleneck: without it, more would have been done."
             }
             Bottleneck::ThinkTime => "The job's own pauses were the bottleneck, not the storage.",
             Bottleneck::LatencyTarget => {
                 "The job's own latency target was the bottleneck: it kept the queue depth down."
             }
             Bottleneck::Cache => "The page cache answered: this is a figure of memory, not of the device.",
+            Bottleneck::Memory => "The files lie in memory: no storage took part.",
+            Bottleneck::IoLimit => "An I/O limit of the control group was the bottleneck, not the device.",
+            Bottleneck::Quota => "A CPU limit of the control group was the bottleneck, not the storage.",
+            Bottleneck::OtherIo => {
+                "Other I/O on the device was the bottleneck: it was not the job that kept it busy."
+            }
             Bottleneck::Syncs => "Waiting for syncs was the bottleneck.",
             Bottleneck::Verification => {
                 "Verification was the bottleneck: its checksums took the time, not the storage."
@@ -77,8 +97,11 @@ impl Bottleneck {
                 "The job's own side was the bottleneck: it had less in flight than it was allowed."
             }
             Bottleneck::Device => "The device was the bottleneck.",
+            Bottleneck::DeviceAtThisDepth => {
+                "The device or the queue depth was the bottleneck: the device was never idle, and may do more with more in flight."
+            }
             Bottleneck::QueueDepth => {
-                "The queue depth was the bottleneck: with more in flight the device could do more."
+                "The queue depth was the bottleneck: each I/O waited for the one before it."
             }
             Bottleneck::AboveTheDevice => {
                 "Something between the job and the device was the bottleneck: the file system, the block layer or the host."
@@ -93,25 +116,31 @@ impl Bottleneck {
 
 type Rule = fn(&Evidence<'_>) -> Option<Verdict>;
 
-/// The rules, the surest first.
-const RULES: [Rule; 18] = [
+/// The rules. What leaves the storage out altogether is decided before what the job did to itself, that before what others held
+/// back, and only then can the device or the queue depth be at fault.
+const RULES: [Rule; 23] = [
     failure,
     too_short,
+    nothing::no_storage,
     own::rate_limit,
     own::think_time,
     own::latency_target,
-    own::busy_machine,
     own::work_on_data,
+    nothing::memory,
     below::syncs,
-    below::cache,
+    nothing::cache,
+    above::io_limit,
+    above::quota,
+    above::busy_machine,
     own::processor,
-    own::no_storage,
     own::submission,
     own::own_side,
-    below::held_above,
-    below::queue_depth,
+    above::other_io,
+    above::starved_kernel,
+    above::held_above,
+    depth::queue_depth,
     below::device,
-    below::above_the_device,
+    above::above_the_device,
     below::storage,
 ];
 

@@ -22,7 +22,7 @@ pub(super) fn explain(text: &str) -> Result<String, Failure> {
         (None, Some(term)) => Ok(of_term(term)),
         (None, None) => match engines::find(word) {
             Some(engine) => Ok(of_engine(engine)),
-            None => of_disk_line(text).ok_or_else(|| unknown(word)),
+            None => of_disk_line(text).or_else(|| of_value(word)).ok_or_else(|| unknown(word)),
         },
     }
 }
@@ -140,12 +140,69 @@ fn of_disk_line(text: &str) -> Option<String> {
     Some(format!("{}, a device, in the section `Disk stats` of a report: {}\n", device.trim(), term.text))
 }
 
+/// A value without its option: `randwrite` is one of `rw`.
+fn of_value(word: &str) -> Option<String> {
+    let options = registry::job_options().filter(|option| option.kind != Kind::Deprecated);
+    let with = options.filter(|option| option.choices.iter().any(|choice| choice.name == word));
+    let texts: Vec<String> = with.map(|option| of_option(option, Some(word))).collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
+}
+
+/// Words that say nothing of what is meant.
+const EMPTY_WORDS: [&str; 16] = [
+    "the", "and", "for", "how", "what", "why", "does", "with", "are", "can", "from", "many", "much", "that",
+    "this", "set",
+];
+/// Hits that are named at most.
+const MOST_HITS: usize = 3;
+
+/// Options and words of reports whose texts have the words in them, the best first.
+fn by_meaning(text: &str) -> Vec<&'static str> {
+    let lower = text.to_lowercase();
+    let stem = |word: &str| word.strip_suffix('s').filter(|stem| stem.len() > 3).unwrap_or(word).to_owned();
+    let words: Vec<String> = lower
+        .split(|letter: char| !letter.is_alphanumeric())
+        .filter(|word| word.len() > 2 && !EMPTY_WORDS.contains(word))
+        .map(stem)
+        .collect();
+    let weight = |text: &str, weight: usize| {
+        let text = text.to_lowercase();
+        words.iter().filter(|word| text.contains(word.as_str())).count() * weight
+    };
+    let options = registry::job_options().filter(|option| option.kind != Kind::Deprecated).map(|option| {
+        (
+            weight(&names_of(option), 3) + weight(option.summary(), 2) + weight(&option.details(), 1),
+            option.name,
+        )
+    });
+    let terms = terms::TERMS.iter().map(|term| {
+        let name = term.names[0].trim_end_matches([':', '=']);
+        (weight(name, 3) + weight(term.text, 1), name)
+    });
+    let mut hits: Vec<(usize, &str)> =
+        options.chain(terms).filter(|(weight, _)| *weight >= 2.max(words.len())).collect();
+    hits.sort_by_key(|(weight, name)| (std::cmp::Reverse(*weight), *name));
+    hits.into_iter().take(MOST_HITS).map(|(_, name)| name).collect()
+}
+
+/// Its names in one text.
+fn names_of(option: &OptionDef) -> String {
+    format!("{} {}", option.name, option.aliases.join(" "))
+}
+
 fn unknown(word: &str) -> Failure {
-    let names = registry::job_options().map(|option| option.name);
+    let names = registry::job_options()
+        .map(|option| option.name)
+        .chain(engines::ALL.iter().map(|engine| engine.name));
+    let of_terms = terms::TERMS.iter().flat_map(|term| term.names.iter().copied());
+    let names = names.chain(of_terms.filter(|name| name.len() > 3));
     let near = names.map(|name| (registry::distance(word, name), name)).min();
     let hint = match near.filter(|(distance, name)| *distance <= 2.max(name.len() / 3)) {
         Some((_, name)) => format!("; did you mean {name}?"),
-        None => "; fathom --cmdhelp lists the options, fathom --enghelp the engines".to_owned(),
+        None => match by_meaning(word).as_slice() {
+            [] => "; fathom --cmdhelp lists the options, fathom --enghelp the engines".to_owned(),
+            hits => format!("; fathom explain knows of {}", hits.join(", ")),
+        },
     };
     Failure::new(format!(
         "{word}: this is no file, option, engine or line of a report that fathom knows{hint}"
@@ -176,6 +233,12 @@ mod tests {
         says("  sdb: ios=0/46893, merge=0/1320", "sdb, a device");
         says("iodpeth", "did you mean iodepth?");
         says("frobnicate", "fathom --cmdhelp");
+        says("doubtful", "may not be what it seems");
+        says("processor_wait_ms", "had no CPU");
+        says("queue depth", "in flight at a time");
+        says("randwrite", "rw=randwrite: Random writes");
+        says("size of a block in bytes", "bs");
+        says("verify checksum", "verify");
     }
 
     #[test]

@@ -115,8 +115,8 @@ impl Comparison {
     pub(crate) fn words(&self) -> &'static str {
         let is_time_of_processor = self.figure == Figure::ProcessorTime;
         match self.verdict() {
-            Verdict::Better if is_time_of_processor => "cheaper",
-            Verdict::Worse if is_time_of_processor => "dearer",
+            Verdict::Better if is_time_of_processor => "costs less CPU",
+            Verdict::Worse if is_time_of_processor => "costs more CPU",
             Verdict::Better => "faster",
             Verdict::Worse => "slower",
             Verdict::NotDistinguishable => "not distinguishable",
@@ -139,7 +139,7 @@ mod tests {
         let words = |figure, a: &[Sample], b: &[Sample]| compare(figure, a, b).expect("values").words();
         assert_eq!(words(Figure::Bandwidth, &low, &high), "faster");
         assert_eq!(words(Figure::LatencyMean, &low, &high), "slower");
-        assert_eq!(words(Figure::ProcessorTime, &high, &low), "cheaper");
+        assert_eq!(words(Figure::ProcessorTime, &high, &low), "costs less CPU");
         assert_eq!(words(Figure::Iops, &low, &samples(&[90.0, 112.0, 101.0])), "not distinguishable");
         assert_eq!(words(Figure::Iops, &low[..1], &high[..1]), "not tested");
         // One run against several is judged by their scatter.

@@ -1,8 +1,10 @@
 //! What makes a figure of `quick` doubtful, in plain sentences.
 
 use super::grid::Test;
-use crate::evidence::{Evidence, device_share};
+use crate::evidence::{Evidence, device_share, whole_latency_ns};
+use crate::explain::is_memory_device;
 use crate::figures;
+use fathom_results::model::QuickDoubt;
 
 /// Below this share of the depth asked for, a test was not what it says.
 const DEPTH_REACHED: f64 = 0.75;
@@ -12,55 +14,125 @@ const PROCESSOR_FULL: f64 = 90.0;
 const DEVICE_SHARE: f64 = 0.9;
 /// A device that moved more than this had other work, too.
 const OTHERS_SHARE: f64 = 1.25;
+/// From this share of the time that I/Os took in the device on, percent, others disturbed a test.
+const OTHERS_TIME: f64 = 30.0;
+/// A device below this, percent, was idle for most of a test.
+const HARDLY_BUSY: f64 = 40.0;
+/// Below this share of an I/O's time, the device is not where it went; shorter waits, ns, are those of every I/O.
+const DEVICE_TIME: f64 = 0.25;
+const LEAST_WAIT_NS: f64 = 200_000.0;
+
+/// A doubt of a kind; of several tests with one kind, the heaviest tells it for all.
+fn doubt(kind: &str, weight: f64, text: String) -> QuickDoubt {
+    QuickDoubt { kind: kind.to_owned(), weight, text }
+}
 
 /// The doubts about one test.
-pub(super) fn of_test(test: &Test, evidence: &Evidence<'_>) -> Vec<String> {
+pub(super) fn of_test(test: &Test, evidence: &Evidence<'_>) -> Vec<QuickDoubt> {
     let mut doubts = Vec::new();
     if evidence.job.error != 0 {
-        doubts.push(format!("it failed with error {}", evidence.job.error));
+        doubts.push(doubt("failed", 1.0, format!("it failed with error {}", evidence.job.error)));
     }
-    if let Some(trend) = evidence.trend(test.direction) {
-        let (first, last) = (figures::bandwidth(trend.first), figures::bandwidth(trend.last));
-        if trend.fell() {
-            doubts.push(format!(
-                "the rate fell from {first} to {last} during the test: throttled, or a cache of the device filled up; \
-                 a longer --time shows where it ends"
-            ));
-        }
-        if trend.rose() {
-            doubts.push(format!(
-                "the rate was still rising, from {first} to {last}: warming up; a longer --time shows where it ends"
-            ));
-        }
-    }
+    doubts.extend(of_course(test, evidence));
+    let above = above_the_device(test, evidence);
     if let Some(reached) = evidence.depth_reached()
         && reached < DEPTH_REACHED * f64::from(test.depth)
     {
-        doubts.push(format!(
-            "depth {} was asked for and {} reached on average, so this is the figure of a smaller depth",
-            test.depth,
-            figures::three_figures(reached)
+        doubts.push(doubt(
+            "depth",
+            f64::from(test.depth) / reached.max(0.01),
+            format!(
+                "depth {} was asked for and {} reached on average, so this is the figure of a smaller depth",
+                test.depth,
+                figures::three_figures(reached)
+            ),
         ));
     }
+    doubts.extend(above);
     if let Some(wait) = evidence.processor_wait() {
         if wait.is_worth_telling() {
-            doubts.push(format!(
-                "the tester was {}: an idle machine shows what the storage can do",
-                wait.told()
-            ));
+            let text = format!("the job {}: an idle machine shows what the storage can do", wait.told());
+            doubts.push(doubt("processor wait", wait.share, text));
         }
         if wait.is_stolen_from() {
-            doubts.push(format!("the {}", wait.told_of_stolen()));
+            doubts.push(doubt("stolen", wait.stolen, format!("the {}", wait.told_of_stolen())));
         }
     }
     let (user, system) = evidence.processor();
     if user + system >= PROCESSOR_FULL {
-        doubts.push(format!(
-            "the tester used {} of a processor, so the storage may be faster than this",
-            figures::percent(user + system)
+        doubts.push(doubt(
+            "processor",
+            user + system,
+            format!(
+                "the tester used {} of a processor, so the storage may be faster than this",
+                figures::percent(user + system)
+            ),
         ));
     }
     doubts
+}
+
+/// How the rate went.
+fn of_course(test: &Test, evidence: &Evidence<'_>) -> Option<QuickDoubt> {
+    let trend = evidence.trend(test.direction)?;
+    let (first, last) = (figures::bandwidth(trend.first), figures::bandwidth(trend.last));
+    if trend.fell() {
+        return Some(doubt(
+            "falling",
+            trend.first / trend.last.max(1.0),
+            format!(
+                "the rate fell from {first} to {last} during the test: throttled, or a cache of the device filled up; \
+                 a longer --time shows where it ends"
+            ),
+        ));
+    }
+    let rose = format!(
+        "the rate was still rising, from {first} to {last}: warming up; a longer --time shows where it ends"
+    );
+    trend.rose().then(|| doubt("rising", trend.last / trend.first.max(1.0), rose))
+}
+
+/// What held the test back before the device had its I/Os: limits that were read, threads of the kernel without a processor,
+/// others on the device, or something that only shows by the time that I/Os did not spend in the device.
+fn above_the_device(test: &Test, evidence: &Evidence<'_>) -> Option<QuickDoubt> {
+    if let Some(limited) = evidence.io_limited() {
+        return Some(doubt("io limit", 1.0, format!("{}: this is the figure of the limit", limited.told())));
+    }
+    if let Some(throttled) = evidence.throttled() {
+        return Some(doubt("cpu limit", throttled.share(), throttled.told()));
+    }
+    let util = evidence.busiest_device().map(|device| (device.name.as_str(), device.util));
+    if let Some(others) = evidence.other_io().filter(|others| others.time_share >= OTHERS_TIME) {
+        return Some(doubt("others", others.time_share, format!("the device did {}", others.told())));
+    }
+    let idle = util.filter(|(_, util)| *util < HARDLY_BUSY);
+    let wait = evidence.processor_wait().filter(|wait| wait.is_machine_full());
+    if let (Some((name, util)), Some(wait)) = (idle, wait) {
+        return Some(doubt(
+            "starved kernel",
+            wait.others,
+            format!(
+                "{name} was busy for only {} of the time while {}: threads of the kernel that hand I/O on waited for a CPU",
+                figures::percent(util),
+                wait.told_of_others()
+            ),
+        ));
+    }
+    let latency = whole_latency_ns(evidence.job.directions()[test.direction]?);
+    let device = evidence.device_ns_at_most(test.direction)?;
+    let is_held = evidence.is_direct() && device < DEVICE_TIME * latency && latency - device > LEAST_WAIT_NS;
+    is_held.then(|| {
+        doubt(
+            "above",
+            latency / device.max(1.0),
+            format!(
+                "each I/O took {}, of which the device had {} at most: something above the device held it back (a limit that cannot \
+                 be seen here, the file system, or the machine)",
+                figures::duration(latency),
+                figures::duration(device)
+            ),
+        )
+    })
 }
 
 /// The doubts about all of it.
@@ -117,10 +189,7 @@ fn of_device(name: &str) -> Option<String> {
             "{name} is a file of another file system: memory may have answered for the disk below it"
         ));
     }
-    ["zram", "ram", "brd", "nullb"]
-        .into_iter()
-        .any(begins)
-        .then(|| format!("{name} lives in memory: no disk was measured"))
+    is_memory_device(name).then(|| format!("{name} lives in memory: no disk was measured"))
 }
 
 #[cfg(test)]
@@ -140,6 +209,38 @@ mod tests {
             doubts.iter().any(|doubt| doubt.contains("writes moved 8 KiB, the device 1 KiB")),
             "{doubts:?}"
         );
+    }
+
+    /// A test at depth 1 whose reads took 2 ms each.
+    fn doubts_of(device_ticks: u64, surroundings: &str) -> Vec<(String, String)> {
+        let text = format!(
+            r#"{{"fio version":"fio-3.42","jobs":[{{"jobname":"read-rand-4k-d1","job_runtime":2000,
+            "job options":{{"direct":"1","rw":"randread"}},
+            "read":{{"total_ios":1000,"io_bytes":4096000,"iops":500,"runtime":2000,"bw_bytes":2048000,"lat_ns":{{"mean":2000000}}}}}}],
+            "disk_util":[{{"name":"sda","read_ios":1000,"read_sectors":8000,"read_ticks":{device_ticks},"util":1.0}}],
+            "fathom host":{{"processors":2}},"fathom jobs":[{{"jobname":"read-rand-4k-d1","processor_wait_ms":0{surroundings}}}]}}"#
+        );
+        let run = fathom_results::parse(&text, "text").expect("reads");
+        let test = super::super::grid::TESTS[3];
+        of_test(&test, &Evidence::of(&run, 0)).into_iter().map(|doubt| (doubt.kind, doubt.text)).collect()
+    }
+
+    #[test]
+    fn what_holds_back_above_the_device_is_marked() {
+        assert_eq!(doubts_of(1900, ""), []);
+        let unseen = doubts_of(16, "");
+        assert!(
+            unseen[0].0 == "above" && unseen[0].1.contains("2.00 ms, of which the device had 16.0 µs"),
+            "{unseen:?}"
+        );
+        let idle = r#","processors":{"user_ms":10,"busy_ms":40,"stolen_ms":0,"total_ms":4000}"#;
+        let limit =
+            r#","limits":{"io":[{"group":"/g","device":"sda","read_ios_per_second":500,"read_ios":1000}]}"#;
+        let seen = doubts_of(16, &format!("{idle}{limit}"));
+        assert!(seen[0].0 == "io limit" && seen[0].1.contains("io.max riops=500"), "{seen:?}");
+        let full = r#","processors":{"user_ms":3900,"busy_ms":4000,"stolen_ms":0,"total_ms":4000}"#;
+        let starved = doubts_of(16, full);
+        assert!(starved[0].0 == "starved kernel" && starved[0].1.contains("1.95 of 2 CPUs"), "{starved:?}");
     }
 
     #[test]

@@ -1,62 +1,94 @@
-//! The result of `quick`: a grid, the machine, the doubts.
+//! The result of `quick`: a grid, the machine, the doubts. Made of the result alone, so that a page and other commands show the same.
 
-use super::doubts;
-use super::grid::{Setting, TESTS, Test};
+use crate::bars::Ink;
 use crate::columns;
-use crate::evidence::Evidence;
 use crate::figures;
 use crate::table::{Align, Table};
-use fathom_results::model::HostReport;
+use fathom_results::model::{HostReport, QuickResult, QuickTest};
 use fathom_results::{DirectionResult, RunResult};
 use serde_json::{Value, json};
 
+/// Columns that the longest bar has at least and at most.
+const BAR: std::ops::RangeInclusive<usize> = 6..=30;
+
 /// A test that was run, and what to doubt about it.
-pub(super) struct Line<'a> {
-    test: Test,
+struct Line<'a> {
+    test: &'a QuickTest,
     /// `None` for a test that a signal kept from being run.
     figures: Option<&'a DirectionResult>,
-    doubts: Vec<String>,
 }
 
 /// Everything there is to say.
-pub(super) struct Report<'a> {
-    place: String,
+pub(crate) struct Report<'a> {
+    quick: &'a QuickResult,
     host: Option<&'a HostReport>,
-    setting: &'a Setting,
     lines: Vec<Line<'a>>,
-    doubts: Vec<String>,
+}
+
+/// A test as a bar: its names, its figures, and how far it reaches among those of its pattern.
+pub(crate) struct Bar {
+    /// `read`, `sequential 1 MiB`, and the depth.
+    pub(crate) names: [String; 3],
+    /// MB/s, IOPS, p50, p99, p99.9; empty when it was not run.
+    pub(crate) figures: Vec<String>,
+    /// 0 to 1.
+    pub(crate) share: f64,
+    /// What to doubt, in whole sentences.
+    pub(crate) doubts: Vec<String>,
+}
+
+impl Line<'_> {
+    /// `sequential 1 MiB` or `random 4 KiB`
+    fn pattern(&self) -> String {
+        let place = if self.test.random { "random" } else { "sequential" };
+        format!("{place} {}", block_size(&self.test.block_size))
+    }
+
+    fn percentiles(&self) -> [Option<f64>; 3] {
+        [50.0, 99.0, 99.9].map(|percent| self.figures?.latency().percentile(percent))
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let Some(direction) = self.figures else { return Vec::new() };
+        let mut cells =
+            vec![figures::three_figures(direction.bytes_per_second / 1e6), figures::count(direction.iops)];
+        cells.extend(self.percentiles().map(|ns| ns.map_or("-".to_owned(), figures::duration)));
+        cells
+    }
+
+    /// What its bar is as long as.
+    fn value(&self) -> f64 {
+        self.figures.map_or(0.0, |direction| direction.bytes_per_second)
+    }
+}
+
+/// `4 KiB` of `4k`.
+fn block_size(written: &str) -> String {
+    let unit = written.strip_suffix('k').map(|size| (size, "KiB"));
+    match unit.or_else(|| written.strip_suffix('m').map(|size| (size, "MiB"))) {
+        Some((size, unit)) => format!("{size} {unit}"),
+        None => written.to_owned(),
+    }
 }
 
 impl<'a> Report<'a> {
-    pub(super) fn new(run: &'a RunResult, setting: &'a Setting, place: String) -> Report<'a> {
-        let evidence = Evidence::all(run);
-        let line = |test: &Test| {
-            let found = evidence.iter().find(|evidence| evidence.job.name == test.name);
-            let figures = found.and_then(|evidence| evidence.job.directions()[test.direction]);
-            let doubts = found.filter(|_| figures.is_some()).map(|evidence| doubts::of_test(test, evidence));
-            Line { test: *test, figures, doubts: doubts.unwrap_or_default() }
+    /// Of a result of `quick`; `None` of any other.
+    pub(crate) fn of(run: &'a RunResult) -> Option<Report<'a>> {
+        let quick = run.quick.as_ref()?;
+        let line = |test: &'a QuickTest| {
+            let job = run.jobs.iter().find(|job| job.name == test.jobname);
+            let direction = usize::from(test.direction == "write");
+            Line { test, figures: job.and_then(|job| job.directions()[direction]) }
         };
-        let lines: Vec<Line<'_>> = TESTS.iter().map(line).collect();
-        let of_run = evidence.first().map(|evidence| doubts::of_run(evidence, setting.direct));
-        let mut doubts = of_run.unwrap_or_default();
-        let done = lines.iter().filter(|line| line.figures.is_some()).count();
-        if done < lines.len() {
-            doubts.insert(
-                0,
-                format!(
-                    "stopped early: {done} of {} tests have figures, the last of them from less time",
-                    lines.len()
-                ),
-            );
-        }
-        Report { place, host: run.host.as_ref(), setting, lines, doubts }
+        Some(Report { quick, host: run.host.as_ref(), lines: quick.tests.iter().map(line).collect() })
     }
 
     /// What was measured, on what.
-    fn heading(&self) -> Vec<String> {
+    pub(crate) fn heading(&self) -> Vec<String> {
+        let quick = self.quick;
         let mut lines = vec![match self.host.and_then(|host| host.file_systems.first()) {
-            Some(system) => format!("{} on {} ({})", self.place, system.kind, system.source),
-            None => self.place.clone(),
+            Some(system) => format!("{} on {} ({})", quick.place, system.kind, system.source),
+            None => quick.place.clone(),
         }];
         if let Some(host) = self.host {
             lines.extend(host.devices.iter().map(|device| {
@@ -64,100 +96,142 @@ impl<'a> Report<'a> {
                 let model = if device.model.is_empty() { "unnamed model" } else { &device.model };
                 format!("device {}: {model}, {}, {kind}", device.name, figures::size(device.size_bytes))
             }));
-            lines.push(format!("{}, {} x {}", host.kernel, host.processors, host.processor));
+            lines.push(format!("{}, {} × {}", host.kernel, host.processors, host.processor));
         }
         lines.push(format!(
             "file of {}, {}, {}, {} s a test",
-            figures::size(self.setting.size),
-            self.setting.engine,
-            if self.setting.direct { "direct I/O" } else { "through the page cache" },
-            figures::three_figures(self.setting.time.as_secs_f64())
+            figures::size(quick.file_bytes),
+            quick.engine,
+            if quick.direct { "direct I/O" } else { "through the page cache" },
+            figures::three_figures(quick.time_ms as f64 / 1000.0)
         ));
         lines
     }
 
-    fn table(&self, with_units: bool) -> Table {
-        let right = Align::Right;
-        let columns = [
-            ("", Align::Left),
-            ("", Align::Left),
-            ("depth", right),
-            ("MB/s", right),
-            ("IOPS", right),
-            ("p50", right),
-            ("p99", right),
-            ("p99.9", right),
-            ("", Align::Left),
-        ];
-        let mut table = Table::new(&match with_units {
-            true => columns,
-            false => {
-                let mut columns = columns;
-                (columns[0].0, columns[1].0) = ("direction", "pattern");
-                (columns[5].0, columns[6].0, columns[7].0) = ("p50_us", "p99_us", "p99.9_us");
-                columns[8].0 = "doubts";
-                columns
+    /// The tests as bars.
+    pub(crate) fn bars(&self) -> Vec<Bar> {
+        let longest = |random: bool| {
+            let own = self.lines.iter().filter(|line| line.test.random == random);
+            own.map(Line::value).fold(0.0, f64::max)
+        };
+        let (random, sequential) = (longest(true), longest(false));
+        let bar = |line: &Line<'_>| {
+            let most = if line.test.random { random } else { sequential };
+            Bar {
+                names: [line.test.direction.clone(), line.pattern(), line.test.depth.to_string()],
+                figures: line.cells(),
+                share: if most > 0.0 { line.value() / most } else { 0.0 },
+                doubts: line.test.doubts.iter().map(|doubt| doubt.text.clone()).collect(),
             }
-        });
-        for line in &self.lines {
-            let mut cells = vec![
-                line.test.direction_name().to_owned(),
-                line.test.pattern().to_owned(),
-                line.test.depth.to_string(),
-            ];
-            match line.figures {
-                None => cells.extend(["-", "-", "-", "-", "-"].map(str::to_owned)),
-                Some(direction) => {
-                    cells.push(figures::three_figures(direction.bytes_per_second / 1e6));
-                    cells.push(match with_units {
-                        true => figures::count(direction.iops),
-                        false => format!("{:.1}", direction.iops),
-                    });
-                    cells.extend([50.0, 99.0, 99.9].map(|percent| {
-                        match direction.latency().percentile(percent) {
-                            Some(ns) if with_units => figures::duration(ns),
-                            Some(ns) => format!("{:.3}", ns / 1000.0),
-                            None => "-".to_owned(),
-                        }
-                    }));
+        };
+        self.lines.iter().map(bar).collect()
+    }
+
+    /// What there is to doubt: about all of it first, then a sentence per kind, with the tests that share it.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let mut kinds: Vec<&str> = Vec::new();
+        for doubt in self.lines.iter().flat_map(|line| &line.test.doubts) {
+            if !kinds.contains(&doubt.kind.as_str()) {
+                kinds.push(&doubt.kind);
+            }
+        }
+        let of_kind = |kind: &&str| {
+            let own = self.lines.iter().filter_map(|line| {
+                let doubt = line.test.doubts.iter().find(|doubt| doubt.kind == *kind)?;
+                Some((line, doubt))
+            });
+            let all: Vec<_> = own.collect();
+            let name = |line: &Line<'_>| {
+                format!("{} {}, depth {}", line.test.direction, line.pattern(), line.test.depth)
+            };
+            let worst = all.iter().max_by(|a, b| a.1.weight.total_cmp(&b.1.weight));
+            worst.map_or_else(String::new, |(line, doubt)| match all.len() {
+                1 => format!("{}: {}", name(line), doubt.text),
+                count if count == self.lines.len() => {
+                    format!("all tests, most of all {}: {}", name(line), doubt.text)
                 }
-            }
-            cells.push(match (line.doubts.is_empty(), with_units) {
+                count => format!("{count} tests, most of all {}: {}", name(line), doubt.text),
+            })
+        };
+        self.quick.doubts.iter().cloned().chain(kinds.iter().map(of_kind)).collect()
+    }
+
+    /// For people: the grid comes last, so that it stays on the screen. Within so many columns, if that can be.
+    pub(crate) fn text(&self, limit: Option<usize>) -> String {
+        let wide = limit.unwrap_or(columns::USUAL);
+        let mut text: String = self.heading().iter().map(|line| columns::hanging(line, 2, wide)).collect();
+        let notes = self.notes();
+        if !notes.is_empty() {
+            text.push_str("\nTo bear in mind:\n");
+            text.extend(notes.iter().map(|note| columns::wrapped(&format!("  * {note}"), wide)));
+        }
+        text.push('\n');
+        text + &self.grid(limit)
+    }
+
+    /// The table, without what has no room.
+    pub(crate) fn grid(&self, limit: Option<usize>) -> String {
+        let fits =
+            |text: &String| limit.is_none_or(|limit| text.lines().all(|line| columns::width(line) <= limit));
+        let tables = [(5, false), (4, false), (4, true), (3, true), (2, true)];
+        let texts = tables.map(|(figures, is_short)| self.table(figures, is_short).text(0, None));
+        let last = texts[texts.len() - 1].clone();
+        texts.into_iter().find(fits).unwrap_or(last)
+    }
+
+    /// With bars behind the lines, as long as there is room.
+    pub(crate) fn grid_with_bars(&self, limit: Option<usize>, ink: Ink) -> String {
+        let room = limit.map(|limit| limit.saturating_sub(BAR.start() + 2));
+        let text = self.grid(room);
+        let used = text.lines().map(columns::width).max().unwrap_or(0);
+        if limit.is_some_and(|limit| used + 2 + BAR.start() > limit) {
+            return self.grid(limit);
+        }
+        let wide =
+            limit.unwrap_or(used + 2 + BAR.end()).saturating_sub(used + 2).clamp(*BAR.start(), *BAR.end());
+        let bars =
+            std::iter::once(String::new()).chain(self.bars().into_iter().map(|bar| ink.bar(bar.share, wide)));
+        let line = |(line, bar): (&str, String)| {
+            format!("{}  {bar}", columns::left(line, used)).trim_end().to_owned() + "\n"
+        };
+        text.lines().zip(bars).map(line).collect()
+    }
+
+    fn table(&self, figures: usize, is_short: bool) -> Table {
+        let right = Align::Right;
+        let mut columns =
+            vec![("", Align::Left), ("", Align::Left), (if is_short { "" } else { "depth" }, right)];
+        columns.extend(
+            [("MB/s", right), ("IOPS", right), ("p50", right), ("p99", right), ("p99.9", right)]
+                .iter()
+                .take(figures),
+        );
+        columns.push(("", Align::Left));
+        let mut table = Table::new(&columns);
+        for line in &self.lines {
+            let pattern = match is_short {
+                true => line.pattern().replace("sequential", "seq").replace("random", "rand"),
+                false => line.pattern(),
+            };
+            let mut cells = vec![line.test.direction.clone(), pattern, line.test.depth.to_string()];
+            let mut own = line.cells();
+            own.resize(5, "-".to_owned());
+            cells.extend(own.into_iter().take(figures));
+            cells.push(match (line.test.doubts.is_empty(), is_short) {
                 (true, _) => String::new(),
-                (false, true) => "doubtful".to_owned(),
-                (false, false) => line.doubts.join("; "),
+                (false, true) => "?".to_owned(),
+                (false, false) => "doubtful".to_owned(),
             });
             table.row(cells);
         }
         table
     }
 
-    fn notes(&self) -> Vec<String> {
-        let of_tests = self.lines.iter().flat_map(|line| {
-            let name =
-                format!("{} {}, depth {}", line.test.direction_name(), line.test.pattern(), line.test.depth);
-            line.doubts.iter().map(move |doubt| format!("{name}: {doubt}"))
-        });
-        self.doubts.iter().cloned().chain(of_tests).collect()
-    }
-
-    /// For people.
-    pub(super) fn text(&self) -> String {
-        let mut text = self.heading().join("\n") + "\n\n" + &self.table(true).text(0, None);
-        let notes = self.notes();
-        if !notes.is_empty() {
-            text.push_str("\nTo bear in mind:\n");
-            let noted = |note: &String| columns::wrapped(&format!("  * {note}"), columns::USUAL);
-            text.extend(notes.iter().map(noted));
-        }
-        text
-    }
-
     /// For a web page or an issue.
     pub(super) fn markdown(&self) -> String {
         let mut text = self.heading().iter().map(|line| format!("* {line}\n")).collect::<String>();
         text.push('\n');
-        text.push_str(&self.table(true).markdown());
+        text.push_str(&self.table(5, false).markdown());
         let notes = self.notes();
         if !notes.is_empty() {
             text.push_str("\nTo bear in mind:\n\n");
@@ -168,41 +242,139 @@ impl<'a> Report<'a> {
 
     /// For spreadsheets: the grid alone, latencies in µs.
     pub(super) fn csv(&self) -> String {
-        self.table(false).csv()
+        const HEADINGS: [&str; 9] =
+            ["direction", "pattern", "depth", "MB/s", "IOPS", "p50_us", "p99_us", "p99.9_us", "doubts"];
+        let mut table = Table::new(&HEADINGS.map(|heading| (heading, Align::Left)));
+        for line in &self.lines {
+            let mut cells = vec![line.test.direction.clone(), line.pattern(), line.test.depth.to_string()];
+            cells.extend(match line.figures {
+                None => vec!["-".to_owned(); 2],
+                Some(direction) => {
+                    vec![
+                        figures::three_figures(direction.bytes_per_second / 1e6),
+                        format!("{:.1}", direction.iops),
+                    ]
+                }
+            });
+            cells.extend(
+                line.percentiles().map(|ns| ns.map_or("-".to_owned(), |ns| format!("{:.3}", ns / 1000.0))),
+            );
+            let doubts: Vec<&str> = line.test.doubts.iter().map(|doubt| doubt.text.as_str()).collect();
+            cells.push(doubts.join("; "));
+            table.row(cells);
+        }
+        table.csv()
     }
 
     /// For programs: rates in bytes per second, latencies in ns.
     pub(super) fn json(&self) -> String {
+        let quick = self.quick;
         let test = |line: &Line<'_>| {
+            let test = line.test;
             let mut object = json!({
-                "name": line.test.name,
-                "direction": line.test.direction_name(),
-                "random": line.test.is_random,
-                "block_size": line.test.block_size,
-                "depth": line.test.depth,
-                "doubts": line.doubts,
+                "name": test.jobname,
+                "direction": test.direction,
+                "random": test.random,
+                "block_size": test.block_size,
+                "depth": test.depth,
+                "doubts": test.doubts.iter().map(|doubt| &doubt.text).collect::<Vec<_>>(),
             });
             if let Some(direction) = line.figures {
-                let percentile = |percent| direction.latency().percentile(percent);
+                let [p50, p99, p999] = line.percentiles();
                 object["bytes_per_second"] = json!(direction.bytes_per_second);
                 object["iops"] = json!(direction.iops);
-                object["p50_ns"] = json!(percentile(50.0));
-                object["p99_ns"] = json!(percentile(99.0));
-                object["p99.9_ns"] = json!(percentile(99.9));
+                object["p50_ns"] = json!(p50);
+                object["p99_ns"] = json!(p99);
+                object["p99.9_ns"] = json!(p999);
             }
             object
         };
         let document = json!({
-            "place": self.place,
-            "file_bytes": self.setting.size,
-            "engine": self.setting.engine,
-            "direct": self.setting.direct,
+            "place": quick.place,
+            "file_bytes": quick.file_bytes,
+            "engine": quick.engine,
+            "direct": quick.direct,
             "kernel": self.host.map(|host| &host.kernel),
             "file_system": self.host.and_then(|host| host.file_systems.first()).map(|system| &system.kind),
             "devices": self.host.map(|host| host.devices.iter().map(|device| &device.name).collect::<Vec<_>>()),
             "tests": self.lines.iter().map(test).collect::<Vec<Value>>(),
-            "doubts": self.doubts,
+            "doubts": quick.doubts,
         });
         format!("{document:#}\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run() -> RunResult {
+        let job = |name: &str, direction: &str, rate: u32| {
+            format!(
+                r#"{{"jobname":"{name}","{direction}":{{"total_ios":9,"io_bytes":9,"iops":{rate},"bw_bytes":{rate}000000,
+                "clat_ns":{{"mean":5,"percentile":{{"50.000000":1234567,"99.000000":2234567,"99.900000":3234567}}}}}}}}"#
+            )
+        };
+        let test = |name: &str, direction: &str, random: bool, doubts: &str| {
+            let block_size = if random { "4k" } else { "1m" };
+            format!(
+                r#"{{"jobname":"{name}","direction":"{direction}","random":{random},"block_size":"{block_size}","depth":8,"doubts":[{doubts}]}}"#
+            )
+        };
+        let wait = |share: u32| {
+            format!(
+                r#"{{"kind":"processor wait","weight":{share},"text":"the job waited {share} % of the time"}}"#
+            )
+        };
+        let text = format!(
+            r#"{{"fio version":"fio-3.42","jobs":[{},{},{}],"fathom quick":{{"place":"/data","file_bytes":1048576,"engine":"libaio",
+            "direct":true,"time_ms":5000,"doubts":["the first doubt is about all of it, and long enough to be broken somewhere"],
+            "tests":[{},{},{},{}]}}}}"#,
+            job("a", "read", 2000),
+            job("b", "read", 1000),
+            job("c", "write", 500),
+            test("a", "read", false, &wait(20)),
+            test("b", "read", false, &wait(42)),
+            test("c", "write", true, ""),
+            test("d", "write", true, ""),
+        );
+        fathom_results::parse(&text, "text").expect("reads")
+    }
+
+    #[test]
+    fn the_grid_comes_last_and_fits() {
+        let run = run();
+        let report = Report::of(&run).expect("of quick");
+        for columns in [40, 60, 80, 120] {
+            let text = report.text(Some(columns));
+            assert!(text.lines().all(|line| columns::width(line) <= columns), "{columns}:\n{text}");
+            assert!(text.lines().last().is_some_and(|line| line.starts_with("write ")), "{text}");
+            let bars = report.grid_with_bars(Some(columns), Ink::Letters);
+            assert!(bars.lines().all(|line| columns::width(line) <= columns), "{columns}:\n{bars}");
+        }
+        assert!(
+            report
+                .text(None)
+                .contains("read   sequential 1 MiB      8  2000  2.00k  1.23 ms  2.23 ms  3.23 ms  doubtful")
+        );
+    }
+
+    #[test]
+    fn a_doubt_of_several_tests_is_said_once() {
+        let run = run();
+        let notes = Report::of(&run).expect("of quick").notes();
+        assert_eq!(notes.len(), 2, "{notes:?}");
+        assert_eq!(
+            notes[1],
+            "2 tests, most of all read sequential 1 MiB, depth 8: the job waited 42 % of the time"
+        );
+    }
+
+    #[test]
+    fn bars_are_those_of_a_pattern() {
+        let run = run();
+        let shares: Vec<f64> =
+            Report::of(&run).expect("of quick").bars().iter().map(|bar| bar.share).collect();
+        assert_eq!(shares, [1.0, 0.5, 1.0, 0.0]);
     }
 }

@@ -6,15 +6,15 @@ mod doubts;
 mod grid;
 mod grid_report;
 mod progress;
+mod record;
 
 use crate::runner::{Ended, Runner};
-use crate::table::{FORMATS, Format};
-use crate::{Command, figures};
-use fathom_results::RunResult;
+use crate::table::{FORMATS, Format, print_as};
+use crate::{Command, columns, figures};
 use fathom_sys::file_system;
 use fathom_tools::{Failure, Streams, arguments};
 use grid::Setting;
-use grid_report::Report;
+pub(crate) use grid_report::{Bar, Report};
 use lexopt::Arg::{Long, Value};
 use progress::Progress;
 use std::ffi::OsString;
@@ -135,12 +135,16 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         return Ok(ENDED_BY_SIGNAL);
     };
     let text = json_plus(&ended)?;
-    let result: RunResult =
-        fathom_results::parse(&text, "the result").map_err(|error| Failure::new(error.to_string()))?;
+    let parse = |text: &str| {
+        fathom_results::parse(text, "the result").map_err(|error| Failure::new(error.to_string()))
+    };
     let place = wishes.directory.canonicalize().unwrap_or(wishes.directory).display().to_string();
-    let report = Report::new(&result, &setting, place);
+    // Doubts are part of the result, for every command that looks at it.
+    let text = record::with_quick(&text, &record::of(&parse(&text)?, &setting, place))?;
+    let result = parse(&text)?;
+    let report = Report::of(&result).ok_or_else(|| Failure::new("the result tells nothing of its tests"))?;
     let shown = match wishes.format {
-        Format::Text => report.text(),
+        Format::Text => report.text(columns::of_terminal().or_else(columns::told)),
         Format::Markdown => report.markdown(),
         Format::Csv => report.csv(),
         Format::Json => report.json(),
@@ -150,7 +154,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         Some(path) => std::fs::write(path, &text).map_err(|error| Failure::file(path, &error)),
         None => Ok(()),
     };
-    streams.out.write_all(shown.as_bytes())?;
+    print_as(wishes.format, streams, &shown)?;
     saved?;
     Ok(match ended.signal.or_else(|| signals.asked_to_end()) {
         Some(_) => ENDED_BY_SIGNAL,

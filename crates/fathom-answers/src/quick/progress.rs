@@ -5,15 +5,17 @@ use crate::columns;
 use crate::figures;
 use crate::runner::Watch;
 use fathom_stats::live::{LiveTick, RunState};
-use std::io::Write;
+use fathom_tools::printer::Screen;
 use std::time::{Duration, Instant};
 
 /// Columns of the bar itself.
 const BAR: usize = 24;
+/// A shorter one shows nothing.
+const LEAST_BAR: usize = 8;
 
 /// Draws the line, where there is a terminal, and keeps what workers say.
 pub(super) struct Progress<'a> {
-    out: &'a mut dyn Write,
+    out: &'a mut dyn Screen,
     on_terminal: bool,
     started: Instant,
     /// How long all is going to take.
@@ -26,7 +28,7 @@ pub(super) struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    pub(super) fn new(out: &'a mut dyn Write, on_terminal: bool, expected: Duration) -> Progress<'a> {
+    pub(super) fn new(out: &'a mut dyn Screen, on_terminal: bool, expected: Duration) -> Progress<'a> {
         let (started, messages) = (Instant::now(), Vec::new());
         Progress { out, on_terminal, started, expected, step: "", drawn: 0, messages }
     }
@@ -41,8 +43,8 @@ impl<'a> Progress<'a> {
     pub(super) fn end(&mut self) {
         if self.drawn > 0 {
             // A terminal that cannot be written to is no reason to lose the result.
-            let _ = write!(self.out, "\r{}\r", " ".repeat(self.drawn)).and_then(|()| self.out.flush());
-            self.drawn = 0;
+            let blanks = " ".repeat(std::mem::take(&mut self.drawn));
+            let _ = self.over(&blanks).and_then(|()| self.out.line_start()).and_then(|()| self.out.flush());
         }
     }
 
@@ -51,21 +53,33 @@ impl<'a> Progress<'a> {
             return;
         }
         let share = (self.started.elapsed().as_secs_f64() / self.expected.as_secs_f64().max(0.1)).min(0.99);
-        let line = line(share, step, rate);
+        // Terminals change their size.
+        let line = line(share, step, rate, columns::of_messages());
         let length = columns::width(&line);
-        let rest = self.drawn.saturating_sub(length);
-        let _ = write!(self.out, "\r{line}{}", " ".repeat(rest)).and_then(|()| self.out.flush());
+        let _ = self.over(&columns::left(&line, self.drawn)).and_then(|()| self.out.flush());
         self.drawn = length;
+    }
+
+    fn over(&mut self, text: &str) -> std::io::Result<()> {
+        self.out.line_start()?;
+        self.out.write_all(text.as_bytes())
     }
 }
 
-/// `[#####-------]  42 %  random 4 KiB read, depth 32  84.0 MB/s  20.5k IOPS`
-fn line(share: f64, step: &str, rate: &str) -> String {
-    let done = (share * BAR as f64) as usize;
-    let bar = "#".repeat(done) + &"-".repeat(BAR - done);
-    let text = format!("[{bar}] {:3.0} %  {step}  {rate}", share * 100.0);
-    // A line that wraps could not be drawn over.
-    text.trim_end().chars().take(79).collect()
+/// `[#####-------]  42 %  random 4 KiB read, depth 32  84.0 MB/s  20.5k IOPS`, without what has no room: a line that wraps could
+/// not be drawn over.
+fn line(share: f64, step: &str, rate: &str, columns: usize) -> String {
+    let room = columns.saturating_sub(1);
+    let mut text = format!("{:3.0} %  {step}", share * 100.0);
+    if !rate.is_empty() && columns::width(&text) + 2 + columns::width(rate) <= room {
+        text = format!("{text}  {rate}");
+    }
+    let bar = room.saturating_sub(columns::width(&text) + 3).min(BAR);
+    if bar >= LEAST_BAR {
+        let done = ((share * bar as f64) as usize).min(bar);
+        text = format!("[{}{}] {text}", "#".repeat(done), "-".repeat(bar - done));
+    }
+    columns::cut(&text, room)
 }
 
 impl Watch for Progress<'_> {
@@ -103,8 +117,15 @@ mod tests {
 
     #[test]
     fn the_line_fits_any_terminal() {
-        assert_eq!(line(0.5, "filling", "1 MB/s"), "[############------------]  50 %  filling  1 MB/s");
-        assert_eq!(line(1.0, &"x".repeat(200), "").chars().count(), 79);
+        assert_eq!(line(0.5, "filling", "1 MB/s", 80), "[############------------]  50 %  filling  1 MB/s");
+        let (step, rate) = ("sequential 1 MiB write, depth 8", "1230 MB/s  1.23k IOPS");
+        assert_eq!(line(0.5, step, rate, 60), "[#########---------]  50 %  sequential 1 MiB write, depth 8");
+        for columns in 2..200 {
+            for step in [step, &"x".repeat(200), "読み書き"] {
+                let line = line(1.0, step, rate, columns);
+                assert!(columns::width(&line) < columns, "{columns}: {line}");
+            }
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ const TABLE_ROWS: usize = 60;
 /// All charts of a subject. `id` begins their ids in the page.
 pub(super) fn of(subject: &Subject, id: &str) -> String {
     let mut text = String::from("<div class=\"charts\">\n");
-    text.extend(percentiles(&curves(subject), id));
+    text.extend(percentiles("Latency by percentile", &curves(subject), id));
     text.extend(distribution(subject, id));
     text.extend(rate(subject, id, "bandwidth", "Bandwidth over time", "MB/s", Unit::Bandwidth, |moment| {
         moment.bytes_per_second
@@ -44,21 +44,19 @@ fn curves(subject: &Subject) -> Vec<Series> {
 }
 
 /// A chart of percentile curves.
-pub(super) fn percentiles(series: &[Series], id: &str) -> Option<String> {
+pub(crate) fn percentiles(title: &str, series: &[Series], id: &str) -> Option<String> {
     let series: Vec<Series> = series.iter().filter(|line| line.points.len() > 1).cloned().collect();
     let last = series.iter().filter_map(|line| line.points.last()).map(|point| point.0).fold(0.0, f64::max);
     if series.is_empty() {
         return None;
     }
-    let x = Axis {
-        label: "percentile".into(),
-        scale: Scale::Percentile { max: last.max(99.0) },
-        unit: Unit::Percent,
-    };
+    let first =
+        series.iter().filter_map(|line| line.points.first()).map(|point| point.0).fold(100.0, f64::min);
+    let x = Axis { label: "percentile".into(), scale: Scale::percentile(first, last), unit: Unit::Percent };
     let values = series.iter().flat_map(|line| line.points.iter().map(|point| point.1));
     let y =
         Axis { label: "completion latency".into(), scale: Scale::logarithmic(values), unit: Unit::Latency };
-    let mut chart = Chart::new("Latency by percentile", x, y);
+    let mut chart = Chart::new(title, x, y);
     chart.lines(&series, false);
     let mut table = table_of("percentile", &series);
     let mut places: Vec<f64> =
@@ -197,11 +195,8 @@ fn latency_over_time(direction: &Shapes, id: &str) -> Option<String> {
     let values = course.iter().flat_map(|moment| moment.bins.keys()).map(|&ns| ns as f64);
     let y =
         Axis { label: "completion latency".into(), scale: Scale::logarithmic(values), unit: Unit::Latency };
-    let mut chart = Chart::new(
-        &format!("Latency of {}s over time: the stronger the colour, the more I/Os", direction.name),
-        x,
-        y,
-    );
+    let mut chart =
+        Chart::new(&format!("Latency of {}s over time: darker = more I/Os", direction.name), x, y);
     let cells: Vec<Cell> = course
         .iter()
         .flat_map(|moment| {

@@ -2,10 +2,19 @@
 
 mod chart;
 mod charts;
+mod grid;
+mod intervals;
 mod page;
+mod sweep;
+
+pub(crate) use chart::Series;
+pub(crate) use charts::percentiles;
+pub(crate) use intervals::{Change, html as intervals};
+pub(crate) use page::shell;
 
 use crate::Command;
 use crate::runner::Runner;
+use crate::sweep::record;
 use fathom_results::RunResult;
 use fathom_tools::{Failure, Streams, arguments};
 use lexopt::Arg::{Long, Short, Value};
@@ -15,16 +24,17 @@ use std::path::{Path, PathBuf};
 
 pub(crate) const COMMAND: Command = Command {
     name: "report",
-    arguments: "RESULT... -o FILE",
+    arguments: "RESULT...",
     summary: "Pictures: one HTML page that needs no network",
     help: "\
-Usage: fathom report [options] RESULT... -o report.html
+Usage: fathom report [options] RESULT...
 
 Makes one self-contained page of results (JSON, JSON+ or lines of JSON, of fathom or of fio): summary, verdict, latency
 percentiles and histogram, rates and latencies over time, depth, processor, devices; per job and all together. Several results
-stand side by side. JSON+ has the histograms that most charts are best with. - is standard input.
+stand side by side. JSON+ has the histograms that most charts are best with. - is standard input. The results file of
+a sweep becomes heat maps and lines over what was varied.
 
-  -o, --output=FILE   the page; - is standard output
+  -o, --output=FILE   the page (the name of the first result with .html); - is standard output
       --title=TEXT    its heading
       --force         write over a file that is no earlier report
 ",
@@ -47,9 +57,17 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
         }
     }
     let files = arguments::some_files(files)?;
-    let Some(output) = output else {
-        return Err(Failure::new("no page named: -o report.html says where it goes, -o - prints it"));
-    };
+    let output = output.unwrap_or_else(|| default_output(&files));
+    if let Some(path) = files.iter().find(|path| record::is_results(path)) {
+        let [one] = &files[..] else {
+            return Err(Failure::new(format!(
+                "{}: a sweep has a page of its own; name it alone, or compare two with fathom compare -o FILE A B",
+                path.display()
+            )));
+        };
+        let title = title.unwrap_or_else(|| format!("Sweep: {}", one.display()));
+        return put(&output, &sweep::page(one, &title)?, force, streams);
+    }
     let results: Vec<RunResult> = files
         .iter()
         .map(|file| fathom_results::read(file).map_err(|error| Failure::new(error.to_string())))
@@ -59,11 +77,27 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
         several => format!("Storage tests: {} results", several.len()),
     });
     let page = page::html(&results, &title);
+    put(&output, &page, force, streams)
+}
+
+/// The name of the first result, with another ending, in the current directory.
+fn default_output(files: &[PathBuf]) -> PathBuf {
+    let stem = files.first().filter(|file| *file != Path::new("-")).and_then(|file| file.file_stem());
+    let stem = stem.map_or_else(|| "report".to_owned(), |stem| stem.to_string_lossy().into_owned());
+    // What comes out of a pipe of the shell has a number for a name.
+    match stem.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => PathBuf::from("report.html"),
+        false => PathBuf::from(format!("{stem}.html")),
+    }
+}
+
+/// Prints the page or writes it to its file, and says where it is.
+pub(crate) fn put(output: &Path, page: &str, force: bool, streams: &mut Streams<'_>) -> Result<u8, Failure> {
     if output == Path::new("-") {
         streams.out.write_all(page.as_bytes())?;
         return Ok(0);
     }
-    write_page(&output, &page, force)?;
+    write_page(output, page, force)?;
     writeln!(streams.err, "{}: {}", output.display(), crate::figures::size(page.len() as u64))?;
     Ok(0)
 }
@@ -87,6 +121,14 @@ fn write_page(path: &Path, page: &str, force: bool) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_are_named_after_their_result() {
+        let name = |file: &str| default_output(&[PathBuf::from(file)]).display().to_string();
+        assert_eq!(name("/data/deep.json"), "deep.html");
+        assert_eq!(name("x.sweep.jsonl"), "x.sweep.html");
+        assert_eq!((name("-"), name("/dev/fd/63")), ("report.html".to_owned(), "report.html".to_owned()));
+    }
 
     #[test]
     fn pages_have_the_mark_and_escape_what_they_are_given() {

@@ -2,9 +2,11 @@
 
 use super::chart::Series;
 use super::charts;
+use super::grid;
 use crate::evidence::Evidence;
 use crate::explain;
 use crate::figures;
+use crate::quick;
 use crate::shapes::{self, Subject};
 use crate::table::{Align, Table, escape};
 use fathom_results::RunResult;
@@ -19,7 +21,6 @@ const STYLES: usize = 6;
 
 /// The whole page.
 pub(super) fn html(results: &[RunResult], title: &str) -> String {
-    let title = escape(title);
     let mut body = String::new();
     if results.len() > 1 {
         body.push_str(&side_by_side(results));
@@ -27,16 +28,21 @@ pub(super) fn html(results: &[RunResult], title: &str) -> String {
     for (number, run) in results.iter().enumerate() {
         body.push_str(&section(run, number));
     }
+    shell(title, &navigation(results), &body)
+}
+
+/// A page around a body: everything that it needs is in it.
+pub(crate) fn shell(title: &str, navigation: &str, body: &str) -> String {
+    let title = escape(title);
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
          script-src 'unsafe-inline'; img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n<style>\n{STYLE}</style></head>\n\
-         <body><a class=\"skip\" href=\"#content\">Skip to the results</a>\n<header><h1>{title}</h1></header>\n{nav}\
+         <body><a class=\"skip\" href=\"#content\">Skip to the results</a>\n<header><h1>{title}</h1></header>\n{navigation}\
          <main id=\"content\">\n{body}</main>\n<footer><p>Made by fathom. Everything is in this file. Charts take the focus: the \
          arrow keys, Home and End move along their values, Escape leaves; each has its figures in a table below.</p></footer>\n\
-         <script>\n{SCRIPT}</script></body></html>\n",
-        nav = navigation(results),
+         <script>\n{SCRIPT}</script></body></html>\n"
     )
 }
 
@@ -63,12 +69,14 @@ fn subject_id(result: usize, subject: usize) -> String {
     format!("r{result}-s{subject}")
 }
 
-/// The curves of all results in one chart per direction.
+/// The curves of all results, a chart per direction of what they have in common: all jobs together, or where these ran one after
+/// the other, each job by its name.
 fn side_by_side(results: &[RunResult]) -> String {
     let mut text =
         String::from("<section aria-labelledby=\"side-by-side\"><h2 id=\"side-by-side\">Side by side</h2>\n");
     let mut table = Table::new(&[
         ("result", Align::Left),
+        ("job", Align::Left),
         ("direction", Align::Left),
         ("MB/s", Align::Right),
         ("IOPS", Align::Right),
@@ -76,48 +84,86 @@ fn side_by_side(results: &[RunResult]) -> String {
         ("p99", Align::Right),
         ("p99.9", Align::Right),
     ]);
-    let firsts: Vec<(&RunResult, Option<Subject>)> =
-        results.iter().map(|run| (run, shapes::subjects(run).into_iter().next())).collect();
-    text.push_str("<div class=\"charts\">\n");
+    let all: Vec<(&RunResult, Vec<Subject>)> =
+        results.iter().map(|run| (run, shapes::subjects(run))).collect();
     let mut charts_text = String::new();
-    for name in ["read", "write", "trim", "mixed"] {
-        let mut series = Vec::new();
-        for (style, (run, subject)) in firsts.iter().enumerate() {
-            let directions = subject.iter().flat_map(|subject| &subject.directions);
-            for direction in directions.filter(|direction| direction.name == name) {
-                let percentile =
-                    |percent| direction.percentile(percent).map_or("-".to_owned(), figures::duration);
-                table.row(vec![
-                    run.source.clone(),
-                    name.to_owned(),
-                    figures::three_figures(direction.bytes_per_second / 1e6),
-                    figures::count(direction.iops),
-                    percentile(50.0),
-                    percentile(99.0),
-                    percentile(99.9),
-                ]);
-                series.push(Series {
-                    name: format!("{} {name}", run.source),
-                    style: style % STYLES,
-                    points: direction.curve.clone(),
-                });
+    for (number, name) in compared(&all).iter().enumerate() {
+        for direction_name in ["read", "write", "trim", "mixed"] {
+            let mut series = Vec::new();
+            for (style, (run, subjects)) in all.iter().enumerate() {
+                let own = match name {
+                    Some(name) => subjects.iter().find(|subject| subject.name == *name),
+                    None => subjects.first(),
+                };
+                let directions = own.into_iter().flat_map(|subject| &subject.directions);
+                for direction in directions.filter(|direction| direction.name == direction_name) {
+                    let percentile =
+                        |percent| direction.percentile(percent).map_or("-".to_owned(), figures::duration);
+                    table.row(vec![
+                        run.source.clone(),
+                        own.map_or(String::new(), |subject| subject.name.clone()),
+                        direction_name.to_owned(),
+                        figures::three_figures(direction.bytes_per_second / 1e6),
+                        figures::count(direction.iops),
+                        percentile(50.0),
+                        percentile(99.0),
+                        percentile(99.9),
+                    ]);
+                    series.push(Series {
+                        name: format!("{} {direction_name}", run.source),
+                        style: style % STYLES,
+                        points: direction.curve.clone(),
+                    });
+                }
             }
+            let title = match name {
+                Some(name) => format!("{name}: latency by percentile"),
+                None => "Latency by percentile".to_owned(),
+            };
+            let id = match name {
+                Some(_) => format!("side-by-side-{number}-{direction_name}"),
+                None => format!("side-by-side-{direction_name}"),
+            };
+            charts_text.extend(charts::percentiles(&title, &series, &id));
         }
-        charts_text.extend(charts::percentiles(&series, &format!("side-by-side-{name}")));
     }
-    text.push_str(&charts_text);
-    let _ = writeln!(text, "</div>\n{}</section>", table.html());
+    let _ = writeln!(text, "{}\n<div class=\"charts\">\n{charts_text}</div>\n</section>", table.html());
     text
 }
 
+/// The names of the jobs that stand side by side; `None` for the first subject of each result, whatever its name.
+fn compared<'a>(all: &'a [(&RunResult, Vec<Subject>)]) -> Vec<Option<&'a str>> {
+    if all.iter().all(|(_, subjects)| {
+        subjects.first().is_none_or(|subject| subject.job.is_none() || subjects.len() == 1)
+    }) {
+        return vec![None];
+    }
+    let mut names: Vec<Option<&str>> = Vec::new();
+    for subject in all.iter().flat_map(|(_, subjects)| subjects) {
+        let results =
+            all.iter().filter(|(_, subjects)| subjects.iter().any(|own| own.name == subject.name)).count();
+        if results > 1 && names.len() < MOST_CHARTED && !names.contains(&Some(subject.name.as_str())) {
+            names.push(Some(&subject.name));
+        }
+    }
+    if names.is_empty() { vec![None] } else { names }
+}
+
 fn section(run: &RunResult, number: usize) -> String {
-    let mut text = format!(
-        "<section aria-labelledby=\"r{number}\"><h2 id=\"r{number}\">{}</h2>\n{}",
-        escape(&run.source),
-        facts(run)
-    );
+    let mut text =
+        format!("<section aria-labelledby=\"r{number}\"><h2 id=\"r{number}\">{}</h2>\n", escape(&run.source));
     let subjects = shapes::subjects(run);
-    text.push_str(&summary(run, &subjects).html());
+    match quick::Report::of(run) {
+        Some(report) => {
+            text.push_str(&grid::html(&report));
+            let _ = write!(text, "<h3>The machine</h3>\n{}", facts(run));
+            let _ = write!(text, "<h3>Details</h3>\n{}", summary(run, &subjects).html());
+        }
+        None => {
+            text.push_str(&facts(run));
+            text.push_str(&summary(run, &subjects).html());
+        }
+    }
     if !run.disk_util.is_empty() {
         let _ = write!(text, "<h3>Devices</h3>\n{}", devices(run).html());
     }
@@ -129,9 +175,7 @@ fn section(run: &RunResult, number: usize) -> String {
     for (index, subject) in subjects.iter().enumerate().take(MOST_CHARTED) {
         let id = subject_id(number, index);
         let _ = writeln!(text, "<h3 id=\"{id}\">{}</h3>", escape(&subject.name));
-        // The first of several subjects stands for all jobs.
-        let job = if subjects.len() > 1 { index.checked_sub(1) } else { Some(index) };
-        if let Some(evidence) = job.and_then(|job| evidence.get(job)) {
+        if let Some(evidence) = subject.job.and_then(|job| evidence.get(job)) {
             text.push_str(&verdict(evidence));
         }
         text.push_str(&charts::of(subject, &id));
@@ -189,10 +233,10 @@ fn summary(run: &RunResult, subjects: &[Subject]) -> Table {
         ("direction", Align::Left),
         ("MB/s", right),
         ("IOPS", right),
-        ("mean", right),
         ("p50", right),
         ("p99", right),
         ("p99.9", right),
+        ("mean", right),
         ("max", right),
         ("depth", right),
         ("usr", right),
@@ -200,9 +244,8 @@ fn summary(run: &RunResult, subjects: &[Subject]) -> Table {
         ("error", right),
     ]);
     let evidence = Evidence::all(run);
-    for (index, subject) in subjects.iter().enumerate() {
-        let job = if subjects.len() > 1 { index.checked_sub(1) } else { Some(index) };
-        let evidence = job.and_then(|job| evidence.get(job));
+    for subject in subjects {
+        let evidence = subject.job.and_then(|job| evidence.get(job));
         for direction in &subject.directions {
             let percentile =
                 |percent| direction.percentile(percent).map_or("-".to_owned(), figures::duration);
@@ -211,10 +254,10 @@ fn summary(run: &RunResult, subjects: &[Subject]) -> Table {
                 direction.name.to_owned(),
                 figures::three_figures(direction.bytes_per_second / 1e6),
                 figures::count(direction.iops),
-                figures::duration(direction.mean_ns),
                 percentile(50.0),
                 percentile(99.0),
                 percentile(99.9),
+                figures::duration(direction.mean_ns),
                 figures::duration(direction.max_ns),
             ];
             row.extend(match evidence {

@@ -17,6 +17,8 @@ use fathom_stats::histogram::Histogram;
 #[derive(Clone, Debug)]
 pub(crate) struct Subject {
     pub(crate) name: String,
+    /// Its place among the jobs of the result; `None` for all jobs together.
+    pub(crate) job: Option<usize>,
     /// Those with any I/O.
     pub(crate) directions: Vec<Shapes>,
     /// Shares of I/Os issued at a depth, percent, by the least depth; empty where several jobs are merged.
@@ -52,25 +54,32 @@ impl Shapes {
     }
 }
 
-/// The jobs of a run, one by one, and all of them together where there are several.
+/// The jobs of a run, one by one, and all of them together where there are several that ran side by side: rates and latencies of
+/// what ran one after the other add up to nothing.
 pub(crate) fn subjects(run: &RunResult) -> Vec<Subject> {
-    let mut subjects: Vec<Subject> = Evidence::all(run).iter().map(of_job).collect();
-    if run.jobs.len() > 1 {
+    let all = Evidence::all(run);
+    let mut subjects: Vec<Subject> =
+        all.iter().enumerate().map(|(job, evidence)| of_job(evidence, job)).collect();
+    let ran_together =
+        run.quick.is_none() && run.stages.len() <= 1 && !all.iter().any(Evidence::shares_counters);
+    if run.jobs.len() > 1 && ran_together {
         subjects.insert(0, all_jobs(run));
     }
     subjects
 }
 
-/// The depths that a level of a report stands for: `16 to 31` for the level `16`.
+/// The depths that a level of a report stands for: `16 to 31` for the level `16`. What no report has is told as it is.
 pub(crate) fn depth_range(level: &str) -> String {
+    if level == ">=64" {
+        return "64 or more".to_owned();
+    }
     match level.parse::<u32>() {
-        Ok(1) => "1".to_owned(),
-        Ok(low) => format!("{low} to {}", 2 * low - 1),
-        Err(_) => "64 or more".to_owned(),
+        Ok(low) if low > 1 && low.is_power_of_two() => format!("{low} to {}", low - 1 + low),
+        _ => level.to_owned(),
     }
 }
 
-fn of_job(evidence: &Evidence<'_>) -> Subject {
+fn of_job(evidence: &Evidence<'_>, place_of_job: usize) -> Subject {
     let job = evidence.job;
     let place = |name: &str| DIRECTIONS.iter().position(|direction| *direction == name).unwrap_or(0);
     let directions = job.active().into_iter().map(|(name, figures)| {
@@ -91,7 +100,12 @@ fn of_job(evidence: &Evidence<'_>) -> Subject {
             course: course::without_part_ends(course, figures.runtime_ms),
         }
     });
-    Subject { name: job.name.clone(), directions: directions.collect(), depths: job.iodepth_level.clone() }
+    Subject {
+        name: job.name.clone(),
+        job: Some(place_of_job),
+        directions: directions.collect(),
+        depths: job.iodepth_level.clone(),
+    }
 }
 
 fn known(percentile: impl Fn(f64) -> Option<f64>) -> Vec<(f64, f64)> {
@@ -124,7 +138,7 @@ fn distribution_of(latency: &LatencyResult, job: &JobResult, course: &[Moment]) 
 /// of them there are no percentiles, because percentiles cannot be added.
 fn all_jobs(run: &RunResult) -> Subject {
     let directions = (0..DIRECTIONS.len()).filter_map(|direction| merged(run, direction)).collect();
-    Subject { name: "All jobs".to_owned(), directions, depths: Vec::new() }
+    Subject { name: "All jobs".to_owned(), job: None, directions, depths: Vec::new() }
 }
 
 fn merged(run: &RunResult, direction: usize) -> Option<Shapes> {
@@ -184,7 +198,7 @@ mod tests {
     const TEXT: &str = r#"{"fio version":"fio-3.42","jobs":[
         {"jobname":"a","groupid":0,"read":{"total_ios":100,"io_bytes":409600,"runtime":1000,"iops":100,"bw_bytes":409600,
           "clat_ns":{"mean":1000,"max":2000,"bins":{"1000":100}}},"iodepth_level":{"1":100.0}},
-        {"jobname":"b","groupid":1,"read":{"total_ios":300,"io_bytes":1228800,"runtime":3000,"iops":100,"bw_bytes":409600,
+        {"jobname":"b","groupid":0,"read":{"total_ios":300,"io_bytes":1228800,"runtime":3000,"iops":100,"bw_bytes":409600,
           "clat_ns":{"mean":3000,"max":9000,"bins":{"3000":300}}}}]}"#;
 
     #[test]
@@ -194,13 +208,49 @@ mod tests {
         let names: Vec<&str> = found.iter().map(|subject| subject.name.as_str()).collect();
         assert_eq!(names, ["All jobs", "a", "b"]);
         let all = &found[0].directions[0];
-        assert_eq!((all.iops, all.mean_ns, all.max_ns), (100.0, 2500.0, 9000.0));
+        assert_eq!((all.mean_ns, all.max_ns), (2500.0, 9000.0));
+        // 400 I/Os in the three seconds that the longer one took.
+        assert_eq!(all.iops.round(), 133.0);
+        assert_eq!((all_of(&found, 0), all_of(&found, 2)), (None, Some(1)));
         let shares: f64 = all.distribution.iter().map(|bin| bin.percent).sum();
         assert!((shares - 100.0).abs() < 1e-9, "{shares}");
         // A quarter of the I/Os took 1 µs.
         let p50 = all.percentile(50.0).expect("known");
         assert!((2950.0..3050.0).contains(&p50), "{p50}");
         assert_eq!(found[1].depths, [("1".to_owned(), 100.0)]);
+    }
+
+    fn all_of(found: &[Subject], place: usize) -> Option<usize> {
+        found[place].job
+    }
+
+    #[test]
+    fn what_ran_one_after_the_other_is_not_added_up() {
+        let first =
+            |text: &str| subjects(&fathom_results::parse(text, "text").expect("reads"))[0].name.clone();
+        assert_eq!(first(TEXT), "All jobs");
+        let stages = TEXT.replace(r#""jobname":"b","groupid":0"#, r#""jobname":"b","groupid":1"#);
+        assert_eq!(first(&stages), "a");
+        let told = stages.replace("\"fio version\"", r#""fathom stages":[{"groups":[0,1]}],"fio version""#);
+        assert_eq!(first(&told), "All jobs");
+        let quick = TEXT.replace("\"fio version\"", r#""fathom quick":{},"fio version""#);
+        assert_eq!(first(&quick), "a");
+    }
+
+    #[test]
+    fn depths_are_ranges() {
+        for (level, range) in [
+            ("1", "1"),
+            ("16", "16 to 31"),
+            (">=64", "64 or more"),
+            ("0", "0"),
+            ("4294967295", "4294967295"),
+            ("2147483648", "2147483648 to 4294967295"),
+            ("-1", "-1"),
+            ("deep", "deep"),
+        ] {
+            assert_eq!(depth_range(level), range);
+        }
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use super::Screen;
 use crate::bars::Ink;
+use crate::columns;
 use crate::figures;
-use crate::shapes::{Bin, Moment, Shapes, Subject};
+use crate::shapes::{Bin, Moment, Shapes, Subject, depth_range};
 use std::fmt::Write as _;
 
 /// Rows of a chart over time.
@@ -84,7 +85,7 @@ fn distribution(direction: &Shapes, screen: Screen) -> String {
 }
 
 /// The average of what falls into each column; columns without any I/O are empty.
-fn columns<T>(
+fn along<T>(
     course: &[Moment],
     width: usize,
     value: impl Fn(&Moment) -> T,
@@ -109,7 +110,7 @@ fn over_time(direction: &Shapes, unit: &str, value: impl Fn(&Moment) -> f64, scr
     }
     let width = screen.width - MARGIN;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let heights = columns(course, width, value, mean);
+    let heights = along(course, width, value, mean);
     let largest = heights.iter().flatten().fold(0.0, |largest: f64, height| largest.max(*height));
     if largest == 0.0 {
         return String::new();
@@ -168,11 +169,11 @@ fn heat(direction: &Shapes, screen: Screen) -> String {
         .map(|range| {
             let (low, high) = (range[0], range[range.len() - 1]);
             let count = |moment: &Moment| moment.bins.range(low..=high).map(|(_, count)| *count).sum::<u64>();
-            columns(course, width, count, |counts| counts.iter().sum::<u64>() as f64 / counts.len() as f64)
+            along(course, width, count, |counts| counts.iter().sum::<u64>() as f64 / counts.len() as f64)
         })
         .collect();
     let most = rows.iter().flatten().flatten().fold(0.0, |most: f64, count| most.max(*count));
-    let mut text = format!("\n{} latency over time (denser where more I/Os fell)\n", direction.name);
+    let mut text = format!("\n{} latency over time (darker = more I/Os)\n", direction.name);
     for (range, row) in ranges.iter().zip(&rows).rev() {
         let shade = |count: f64| match count {
             0.0 => ' ',
@@ -190,13 +191,10 @@ fn depths(subject: &Subject, screen: Screen) -> String {
     }
     let mut text = String::from("\ndepth reached (I/Os in flight when one more was issued)\n");
     for (level, share) in subject.depths.iter().filter(|(_, share)| *share > 0.0) {
-        let name = match level.parse::<u32>() {
-            Ok(1) => "1".to_owned(),
-            Ok(low) => format!("{low}-{}", 2 * low - 1),
-            Err(_) => level.clone(),
-        };
+        let name =
+            columns::cut(&depth_range(level).replace(" to ", "-").replace("64 or more", ">=64"), MARGIN - 3);
         let bar = screen.ink.bar(share / 100.0, screen.width - MARGIN - 10);
-        let _ = writeln!(text, "{name:>9}  {bar} {}", figures::percent(*share));
+        let _ = writeln!(text, "{}  {bar} {}", columns::right(&name, MARGIN - 3), figures::percent(*share));
     }
     text
 }

@@ -7,6 +7,8 @@ use crate::bars::Ink;
 use crate::columns;
 use crate::evidence::Evidence;
 use crate::figures;
+use crate::output;
+use crate::quick;
 use crate::runner::Runner;
 use crate::shapes::{self, Subject};
 use crate::table::{Align, Table};
@@ -29,7 +31,8 @@ Usage: fathom show [options] RESULT...
 
 Draws results (JSON, JSON+ or lines of JSON, of fathom or of fio) in the terminal: summary, latency percentiles and
 distribution, rates and latencies over time, depth reached. JSON+ has the histograms that most charts are best with.
-- is standard input. NO_COLOR or TERM=dumb asks for letters instead of blocks.
+- is standard input. NO_COLOR or TERM=dumb asks for letters instead of blocks. On a terminal that is too short for all of it,
+the text goes through PAGER (less); PAGER=cat prints it at once.
 
   --width=COLUMNS  columns to fill (those of the terminal)
   --job=NAME       only this job; may be repeated
@@ -56,11 +59,13 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
     let limit = width.or_else(columns::of_terminal);
     let width = limit.or_else(columns::told).unwrap_or(columns::USUAL);
     let screen = Screen { width: width.clamp(LEAST_WIDTH, MOST_WIDTH), limit, ink: Ink::of_environment() };
+    let mut text = String::new();
     for file in arguments::some_files(files)? {
         let result = fathom_results::read(&file).map_err(|error| Failure::new(error.to_string()))?;
         check_names(&result, &jobs)?;
-        streams.out.write_all(text_of(&result, &jobs, only_summary, screen).as_bytes())?;
+        text.push_str(&text_of(&result, &jobs, only_summary, screen));
     }
+    output::print_long(streams, &text)?;
     Ok(0)
 }
 
@@ -93,24 +98,28 @@ fn check_names(result: &RunResult, jobs: &[String]) -> Result<(), Failure> {
 
 fn text_of(result: &RunResult, jobs: &[String], only_summary: bool, screen: Screen) -> String {
     let all = shapes::subjects(result);
-    let wanted = |(_, subject): &(usize, &Subject)| jobs.is_empty() || jobs.contains(&subject.name);
-    let shown: Vec<(usize, &Subject)> = all.iter().enumerate().filter(wanted).collect();
-    let mut text = format!("{}\n\n{}", heading(result), summary(result, &shown, screen));
+    let wanted = |subject: &&Subject| jobs.is_empty() || jobs.contains(&subject.name);
+    let shown: Vec<&Subject> = all.iter().filter(wanted).collect();
+    let heading = columns::hanging(&heading(result), 2, screen.width);
     if result.jobs.is_empty() {
-        return format!(
-            "{}\nThere are no jobs in it: the run ended before one began, or every job had stats=0.\n",
-            heading(result)
-        );
+        let nothing = "There are no jobs in it: the run ended before one began, or every job had stats=0.";
+        return heading + &columns::wrapped(nothing, screen.width);
+    }
+    let mut text = heading + "\n";
+    if let Some(quick) = quick::Report::of(result).filter(|_| jobs.is_empty()) {
+        text.push_str(&of_quick(&quick, screen));
+    } else {
+        text.push_str(&summary(result, &shown, screen));
     }
     let lacks =
         |subject: &Subject| subject.directions.iter().any(|direction| direction.percentile(50.0).is_none());
-    if shown.iter().any(|(_, subject)| lacks(subject)) {
+    if shown.iter().any(|subject| lacks(subject)) {
         text.push_str(&columns::wrapped(WITHOUT_PERCENTILES, screen.width));
     }
     if only_summary {
         return text + "\n";
     }
-    for (_, subject) in shown {
+    for subject in shown {
         let charts = charts::of(subject, screen);
         if !charts.is_empty() {
             text.push_str(&format!(
@@ -120,6 +129,19 @@ fn text_of(result: &RunResult, jobs: &[String], only_summary: bool, screen: Scre
         }
     }
     text + "\n"
+}
+
+/// A run of `fathom quick`: its grid with bars, what to doubt of it, and the machine.
+fn of_quick(quick: &quick::Report<'_>, screen: Screen) -> String {
+    let mut text = quick.grid_with_bars(Some(screen.width), screen.ink);
+    let notes = quick.notes();
+    if !notes.is_empty() {
+        text.push_str("\nTo bear in mind:\n");
+        text.extend(notes.iter().map(|note| columns::wrapped(&format!("  * {note}"), screen.width)));
+    }
+    text.push('\n');
+    text.extend(quick.heading().iter().map(|line| columns::hanging(line, 2, screen.width)));
+    text
 }
 
 fn heading(result: &RunResult) -> String {
@@ -139,8 +161,8 @@ fn heading(result: &RunResult) -> String {
     text
 }
 
-/// A line per job and direction, of subjects with their places in the list of all; columns that do not fit are left out from the right.
-fn summary(result: &RunResult, shown: &[(usize, &Subject)], screen: Screen) -> String {
+/// A line per job and direction; columns that do not fit are left out from the right.
+fn summary(result: &RunResult, shown: &[&Subject], screen: Screen) -> String {
     let right = Align::Right;
     let headings = [
         ("job", Align::Name),
@@ -155,14 +177,12 @@ fn summary(result: &RunResult, shown: &[(usize, &Subject)], screen: Screen) -> S
         ("depth", right),
     ];
     let evidence = Evidence::all(result);
-    // Clones have one name, and the first of several subjects stands for all jobs.
-    let all_jobs = usize::from(result.jobs.len() > 1);
-    let reached = |place: usize| {
-        let found = evidence.get(place.checked_sub(all_jobs)?)?;
+    let reached = |job: Option<usize>| {
+        let found = evidence.get(job?)?;
         Some(format!("{} of {}", figures::three_figures(found.depth_reached()?), found.depth_asked()))
     };
     let mut rows = Vec::new();
-    for (place, subject) in shown {
+    for subject in shown {
         for direction in &subject.directions {
             let percentile =
                 |percent| direction.percentile(percent).map_or("-".to_owned(), figures::duration);
@@ -176,7 +196,7 @@ fn summary(result: &RunResult, shown: &[(usize, &Subject)], screen: Screen) -> S
                 percentile(99.9),
                 figures::duration(direction.mean_ns),
                 figures::duration(direction.max_ns),
-                reached(*place).unwrap_or_default(),
+                reached(subject.job).unwrap_or_default(),
             ]);
         }
     }

@@ -7,12 +7,12 @@ mod labels;
 mod output;
 pub(crate) mod plan;
 pub(crate) mod record;
-mod rows;
+pub(crate) mod rows;
 mod words;
 
 use crate::bars::Ink;
 use crate::columns;
-use crate::table::Format;
+use crate::table::{Format, print_as};
 use crate::{Command, Runner};
 use fathom_tools::{Failure, Streams};
 use labels::Label;
@@ -103,7 +103,7 @@ fn print(options: &Options, recorded: &Recorded, streams: &mut Streams<'_>) -> R
         Format::Csv => output::csv(&table),
         Format::Json => output::json(&table),
     };
-    streams.out.write_all(text.as_bytes())?;
+    print_as(options.format, streams, &text)?;
     let failed = recorded.failed_runs();
     if failed > 0 {
         let what = if failed == 1 {
@@ -115,6 +115,18 @@ fn print(options: &Options, recorded: &Recorded, streams: &mut Streams<'_>) -> R
         let _ = writeln!(streams.err, "{what} not count; the same command tries again");
     }
     Ok(u8::from(failed > 0))
+}
+
+/// What a results file holds, for a page.
+pub(crate) fn results_in(path: &Path) -> Result<rows::Results, Failure> {
+    let recorded = record::read(path)?;
+    let labels = recorded.plan.labels.clone();
+    rows::Results::new(&recorded, &[], &labels)
+}
+
+/// Median, and both ends of its interval, as the table has them.
+pub(crate) fn texts_of(results: &rows::Results, row: &rows::Row, figure: usize) -> [String; 2] {
+    output::texts_of(results, row, figure)
 }
 
 fn default_output(options: &Options, plan: &Plan) -> PathBuf {

@@ -5,12 +5,16 @@ use crate::bars::Ink;
 use crate::columns;
 use crate::figures;
 use crate::table::{Align, Table};
+use fathom_stats::inference::difference::Ratio;
 use serde_json::{Map, Value as Json, json};
 
 /// The shortest and the longest that bars get.
 const BAR: std::ops::RangeInclusive<usize> = 10..=40;
 /// Blanks before a bar.
 const GAP: usize = 2;
+
+/// From this ratio on, `times` says more than percent.
+const MANY_TIMES: f64 = 2.0;
 
 /// Columns of names in sentences on a terminal.
 const NAME: usize = 20;
@@ -27,7 +31,7 @@ pub(super) fn text(results: &Results, ink: Ink, limit: Option<usize>) -> String 
         }
     }
     text.push('\n');
-    text.push_str(&remarks(results));
+    text.push_str(&columns::wrapped(&remarks(results), limit.unwrap_or(usize::MAX)));
     text
 }
 
@@ -57,6 +61,11 @@ fn median(results: &Results, row: &Row, figure: usize) -> String {
         || "-".to_owned(),
         |summary| results.figures[figure].0.figure.text_in_binary(summary.median),
     )
+}
+
+/// Median and interval.
+pub(super) fn texts_of(results: &Results, row: &Row, figure: usize) -> [String; 2] {
+    [median(results, row, figure), interval(results, row, figure)]
 }
 
 /// Both ends of the interval; empty where there is none.
@@ -110,26 +119,10 @@ fn best_line(results: &Results, figure: usize, own: &str, limit: Option<usize>) 
         1 => (String::new(), String::new()),
         _ => (format!(" of {own}"), format!("{own}: ")),
     };
-    let percent = |ratio: f64| {
-        // Of latencies, less is better: the share by which the better one is below.
-        let change =
-            if results.figures[figure].0.figure.more_is_better() { ratio - 1.0 } else { 1.0 - ratio };
-        figures::three_figures(change * 100.0)
-    };
     match results.best(figure, own) {
         Best::Found { row, second, ratio } => {
-            let ends = [percent(ratio.interval.low), percent(ratio.interval.high)];
-            let (low, high) = match results.figures[figure].0.figure.more_is_better() {
-                true => (&ends[0], &ends[1]),
-                false => (&ends[1], &ends[0]),
-            };
-            let word = if results.figures[figure].0.figure.more_is_better() { "above" } else { "below" };
-            format!(
-                "  best{of_job}: {}, {} % ({low} to {high}) {word} {}\n",
-                name(row),
-                percent(ratio.value),
-                name(second)
-            )
+            let is_rate = results.figures[figure].0.figure.more_is_better();
+            format!("  best{of_job}: {}, {}\n", name(row), ahead(&ratio, is_rate, &name(second)))
         }
         Best::Undecided { row, second } => {
             format!("  {job}{} and {} are not distinguishable\n", name(row), name(second))
@@ -138,13 +131,32 @@ fn best_line(results: &Results, figure: usize, own: &str, limit: Option<usize>) 
     }
 }
 
+/// `9.70× the rate of 1 (95 % CI 2.60–36.0×)`, or in percent where that is no large number: `12.3 % above 1 (95 % CI 10.1–14.5 %)`.
+/// Of latencies, less is better: the share by which the better one is below.
+fn ahead(ratio: &Ratio, is_rate: bool, second: &str) -> String {
+    let (low, high) = (ratio.interval.low, ratio.interval.high);
+    let shown = figures::three_figures;
+    if is_rate && ratio.value >= MANY_TIMES {
+        return format!(
+            "{}× the rate of {second} (95 % CI {}–{}×)",
+            shown(ratio.value),
+            shown(low),
+            shown(high)
+        );
+    }
+    let percent = |ratio: f64| shown((ratio - 1.0).abs() * 100.0);
+    let (word, ends) = if is_rate { ("above", [low, high]) } else { ("below", [high, low]) };
+    let [low, high] = ends.map(percent);
+    format!("{} % {word} {second} (95 % CI {low}–{high} %)", percent(ratio.value))
+}
+
 /// What the figures stand for.
 fn remarks(results: &Results) -> String {
     let counts = || results.rows.iter().map(|row| row.runs).filter(|runs| *runs > 0);
     let (fewest, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
     let runs = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
     let intervals = match (fewest, most) {
-        (_, ..6) => "intervals of 95 % after Student",
+        (_, ..6) => "95 % confidence intervals (Student's t)",
         (6.., _) => "intervals of at least 95 % between runs",
         _ => "intervals of 95 %",
     };

@@ -32,6 +32,12 @@ pub(crate) struct RecordedRun {
     pub(crate) report: RunResult,
 }
 
+impl RecordedRun {
+    fn parse(line: &[u8]) -> Result<RecordedRun, serde_json::Error> {
+        serde_json::from_str(&fathom_results::single_lines(&String::from_utf8_lossy(line)))
+    }
+}
+
 /// A results file as it was read.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorded {
@@ -45,7 +51,12 @@ impl Recorded {
     /// The runs of a cell that count, in the order of rounds: of a run that was tried again, the last. Runs of rounds beyond those
     /// asked for last were measured like all others, so they count.
     pub(crate) fn runs_of(&self, cell: usize) -> Vec<&RecordedRun> {
-        (0..self.plan.rounds()).filter_map(|round| self.run_of(cell, round)).collect()
+        (0..self.rounds_begun()).filter_map(|round| self.run_of(cell, round)).collect()
+    }
+
+    /// No run is of a later round, however many were asked for.
+    fn rounds_begun(&self) -> usize {
+        self.runs.iter().map(|run| run.round + 1).max().unwrap_or(0)
     }
 
     fn run_of(&self, cell: usize, round: usize) -> Option<&RecordedRun> {
@@ -60,7 +71,7 @@ impl Recorded {
 
     /// Number of runs that were asked for.
     pub(super) fn wanted(&self) -> usize {
-        self.plan.cells() * self.plan.repeats as usize
+        self.plan.cells().saturating_mul(self.plan.repeats as usize)
     }
 
     /// How many of them are done.
@@ -74,6 +85,7 @@ impl Recorded {
     }
 
     fn runs_in(&self, rounds: Range<usize>) -> usize {
+        let rounds = rounds.start..rounds.end.min(self.rounds_begun());
         let done = |cell: usize| rounds.clone().filter(|&round| self.is_done(cell, round)).count();
         (0..self.plan.cells()).map(done).sum()
     }
@@ -158,7 +170,7 @@ fn parse(bytes: &[u8], path: &Path) -> Result<(Option<Recorded>, usize), Failure
                 recorded.plan.apply(change);
             }
             Some(recorded) => {
-                let mut run: RecordedRun = serde_json::from_slice(line).map_err(broken)?;
+                let mut run = RecordedRun::parse(line).map_err(broken)?;
                 if run.cell >= recorded.plan.cells() || run.round >= recorded.plan.rounds() {
                     return Err(wrong("the plan has no such cell and round"));
                 }
@@ -285,8 +297,7 @@ impl Recorder {
             report.trim_end()
         );
         // What is shown is what was written.
-        let mut run: RecordedRun =
-            serde_json::from_str(&line).map_err(|error| Failure::new(error.to_string()))?;
+        let mut run = RecordedRun::parse(line.as_bytes()).map_err(|error| Failure::new(error.to_string()))?;
         run.report.source = self.path.display().to_string();
         self.append(line)?;
         self.recorded.runs.push(run);

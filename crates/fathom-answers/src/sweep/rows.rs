@@ -9,41 +9,41 @@ use fathom_stats::inference::difference::{Ratio, ratio};
 use fathom_tools::Failure;
 
 /// The table.
-pub(super) struct Results {
+pub(crate) struct Results {
     /// Headings of the varied options, and `job` where there are several.
-    pub(super) options: Vec<String>,
+    pub(crate) options: Vec<String>,
     /// Their names, for programs.
-    pub(super) option_names: Vec<String>,
+    pub(crate) option_names: Vec<String>,
     /// The figures with their headings.
-    pub(super) figures: Vec<(FigureOf, String)>,
+    pub(crate) figures: Vec<(FigureOf, String)>,
     /// Names of the jobs; a single empty one before the first run.
-    pub(super) jobs: Vec<String>,
+    pub(crate) jobs: Vec<String>,
     /// In the order of the grid.
-    pub(super) rows: Vec<Row>,
+    pub(crate) rows: Vec<Row>,
     /// Runs of each cell that were asked for.
-    pub(super) repeats: u32,
+    pub(crate) repeats: u32,
     /// Runs that are done of those asked for, and how many were asked for.
-    pub(super) done: (usize, usize),
+    pub(crate) done: (usize, usize),
     /// Runs that count beyond those asked for.
-    pub(super) further: usize,
+    pub(crate) further: usize,
 }
 
 /// A cell, or a job of it.
-pub(super) struct Row {
+pub(crate) struct Row {
     /// Name of the job.
-    job: String,
+    pub(crate) job: String,
     /// Names of the values.
-    pub(super) names: Vec<String>,
+    pub(crate) names: Vec<String>,
     /// The values themselves.
-    pub(super) values: Vec<String>,
+    pub(crate) values: Vec<String>,
     /// Runs that count.
-    pub(super) runs: usize,
+    pub(crate) runs: usize,
     /// Values of each figure in all runs.
     samples: Vec<Vec<f64>>,
 }
 
 /// The best row of a figure.
-pub(super) enum Best {
+pub(crate) enum Best {
     /// It is so much better than the second, which is named.
     Found { row: usize, second: usize, ratio: Ratio },
     /// The two cannot be told apart.
@@ -54,7 +54,7 @@ pub(super) enum Best {
 
 impl Results {
     /// The table of the runs so far. Without figures, those that fit what the jobs do.
-    pub(super) fn new(
+    pub(crate) fn new(
         recorded: &Recorded,
         figures: &[FigureOf],
         labels: &[Label],
@@ -131,21 +131,21 @@ impl Results {
     }
 
     /// Median and interval of a figure in a row; `None` without runs.
-    pub(super) fn summary(&self, row: &Row, figure: usize) -> Option<Summary> {
+    pub(crate) fn summary(&self, row: &Row, figure: usize) -> Option<Summary> {
         let samples: Vec<Sample> =
             row.samples[figure].iter().map(|&value| Sample { value, within: None }).collect();
         summary(&samples)
     }
 
     /// The names of a row's values without its job.
-    pub(super) fn name_of(&self, row: usize) -> String {
+    pub(crate) fn name_of(&self, row: usize) -> String {
         let names = &self.rows[row].names;
         let values = if self.jobs.len() > 1 { names.len() - 1 } else { names.len() };
         names[..values].join(" ")
     }
 
     /// Which row of a job is best in a figure: jobs do other work, so only cells can be better than others.
-    pub(super) fn best(&self, figure: usize, job: &str) -> Best {
+    pub(crate) fn best(&self, figure: usize, job: &str) -> Best {
         let kind = self.figures[figure].0.figure;
         let mut ranked: Vec<(usize, f64)> = self
             .rows

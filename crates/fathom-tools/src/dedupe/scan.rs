@@ -225,7 +225,8 @@ impl Shared<'_> {
             Progress::StandardOutput => &mut *streams.out,
             Progress::StandardError => &mut *streams.err,
         };
-        write!(stream, "{percent:3.2}% done\r")?;
+        write!(stream, "{percent:3.2}% done")?;
+        stream.line_start()?;
         Ok(stream.flush()?)
     }
 

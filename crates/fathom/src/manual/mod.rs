@@ -84,10 +84,25 @@ fn program_options() -> impl Iterator<Item = &'static fathom_spec::ProgramOption
     PROGRAM_OPTIONS.iter().filter(|option| option.built && !option.hidden)
 }
 
+/// Tools are called by their names alone.
+fn unknown_tool(word: &str) -> String {
+    let names = || fathom_tools::TOOLS.iter().map(|tool| tool.name);
+    match names().find(|name| *name == word).or_else(|| registry::nearest(word, names())) {
+        Some(name) if name == word => {
+            format!("fathom tools: it lists the tools; fathom {name} --help explains this one")
+        }
+        Some(name) => format!("fathom tools: there is no tool {word}; did you mean fathom {name}?"),
+        None => format!("fathom tools: there is no tool {word}; fathom tools lists them"),
+    }
+}
+
 /// What `fathom man`, `fathom completion SHELL` and the like print; the error says what is wrong with the words.
 pub(crate) fn text_for(word: &str, rest: &[String]) -> Option<Result<String, String>> {
     match word {
-        "tools" => Some(Ok(fathom_tools::listing())),
+        "tools" => Some(match rest {
+            [] => Ok(fathom_tools::listing()),
+            [first, ..] => Err(unknown_tool(first)),
+        }),
         "man" => Some(Ok(man_page::text())),
         "help" => Some(help_on(rest)),
         "completion" => Some(match rest {
@@ -118,7 +133,15 @@ fn help_on(words: &[String]) -> Result<String, String> {
 pub(crate) fn nearest_subcommand(word: &str) -> Option<&'static str> {
     let names = subcommands().into_iter().map(|command| command.name);
     let near = names.map(|name| (registry::distance(word, name), name)).min()?;
-    (near.0 <= 2 && near.0 < word.len() / 2).then_some(near.1)
+    (near.0 <= 2 && 2 * near.0 < word.len()).then_some(near.1)
+}
+
+/// What somebody may mean by a word that is no command: the nearest one, or an option of the program of that name.
+pub(crate) fn meant_by(word: &str) -> Option<String> {
+    let option = fathom_spec::PROGRAM_OPTIONS.iter().find(|option| option.name == word);
+    option
+        .map(|option| format!("fathom --{}", option.name))
+        .or_else(|| nearest_subcommand(word).map(|name| format!("fathom {name}")))
 }
 
 #[cfg(test)]
@@ -136,6 +159,12 @@ mod tests {
     fn misspelt_commands_are_near_to_one() {
         assert_eq!(nearest_subcommand("quik"), Some("quick"));
         assert_eq!(nearest_subcommand("comparre"), Some("compare"));
+        assert_eq!(meant_by("quikc").as_deref(), Some("fathom quick"));
+        assert_eq!(meant_by("version").as_deref(), Some("fathom --version"));
+        assert!(
+            unknown_tool("foo").contains("there is no tool foo")
+                && unknown_tool("dedup").contains("fathom dedupe?")
+        );
         assert_eq!((nearest_subcommand("job"), nearest_subcommand("randread")), (None, None));
         assert!(help_on(&["quick".to_owned()]).is_ok_and(|text| text.starts_with("Usage: fathom quick")));
         assert!(help_on(&["rw".to_owned()]).is_err_and(|text| text.contains("fathom explain rw")));

@@ -281,7 +281,7 @@ fn check_refused(job_file: &str, told: &str) {
 
 #[test]
 fn jobs_that_make_no_sense() {
-    check_refused("[a]\nrw=write\nsize=64k\n[b]\nbogus=1\n", "Bad option <bogus=1>");
+    check_refused("[a]\nrw=write\nsize=64k\n[b]\nbogus=1\n", "option bogus=1: there is no such option");
     check_refused("[a]\nrw=write\nsize=64k\nbs=nonsense\n", "fio: failed parsing bs=nonsense");
     check_refused("[a]\nrw=sideways\nsize=64k\n", "fio: failed parsing rw=sideways");
     check_refused("rw=write\n[a]\nsize=64k\n", "outside of [] job section");

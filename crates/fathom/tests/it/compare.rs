@@ -219,7 +219,8 @@ fn reads_from_memory_are_told() {
         warnings.contains("cached.json: only 0") && warnings.contains("one side was measured"),
         "{warnings}"
     );
-    assert!(!warnings.contains("direct.json"), "{warnings}");
+    // Whatever else the machine did meanwhile.
+    assert!(!warnings.contains("direct.json: only"), "{warnings}");
 }
 
 #[test]
@@ -245,7 +246,7 @@ fn a_busy_machine_is_warned_of() {
         document["warnings"].to_string()
     };
     let told = warnings("quiet.json busy.json");
-    let sentence = "busy.json: job j was ready to run but without a processor for 45.0 % of the time";
+    let sentence = "busy.json: job j waited 45.0 % of the time for a CPU";
     assert!(told.contains(sentence) && told.contains("figures of a busy machine"), "{told}");
     assert!(!warnings("quiet.json own.json").contains("busy machine"));
 }

@@ -1,8 +1,9 @@
 //! `fathom quick`: the grid, its doubts, and that nothing is ever left behind.
 
-use crate::support::devices::Mounted;
+use crate::support::devices::{Mounted, Throttle};
+use crate::support::processes::OtherWork;
 use crate::support::program::{Finished, Launch};
-use crate::support::{MIB, file_of, json, processes, scratch};
+use crate::support::{MIB, file_of, json, processes, scratch, skip};
 use std::path::Path;
 use std::time::Duration;
 
@@ -177,4 +178,53 @@ fn what_exists_is_refused() {
     }
     assert_eq!(std::fs::metadata(file).map(|metadata| metadata.len()).ok(), Some(4096));
     assert_eq!(names_in(directory.path()), ["data"]);
+}
+
+/// A limit of the control group is what the figures are of, and the doubt travels with the result.
+#[test]
+fn a_limit_of_the_group_is_doubted_everywhere() {
+    fathom_only!();
+    let mounted = require!(Mounted::new("ext4", 128 * MIB));
+    let throttle = require!(Throttle::new(mounted.device().expect("a device"), 500));
+    let directory = scratch();
+    let words = format!("quick --size=16m --time=500ms --save=result.json {}", mounted.path().display());
+    let finished = Launch::in_group(directory.path(), &throttle.members()).words(&words).run().expect_clean();
+    let told = "allows 500 reads per second of ";
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<&str>>().join(" ");
+    assert!(flat(&finished.stdout).contains(told), "{}", finished.stdout);
+    // The grid is the last on the screen, and the reads of it are marked.
+    let rows: Vec<&str> = finished.stdout.lines().rev().take(8).collect();
+    assert!(
+        rows.iter().all(|row| row.starts_with("read ") || row.starts_with("write ")),
+        "{}",
+        finished.stdout
+    );
+    let marked =
+        rows.iter().filter(|row| row.starts_with("read   random") && row.ends_with("doubtful")).count();
+    assert_eq!(marked, 2, "{}", finished.stdout);
+    for command in ["show result.json", "explain result.json", "report result.json -o -"] {
+        let text = Launch::fathom(directory.path()).words(command).run().expect_clean().stdout;
+        assert!(flat(&text).contains(told), "{command}: {text}");
+        assert!(!text.contains("All jobs"), "{command}: stages are not added up");
+        // A page has its links before all of it.
+        let body = text.split_once("<main").map_or(text.as_str(), |(_, body)| body);
+        let (grid, details) = (body.find("sequential 1 MiB"), body.find("read-seq-1m-d8"));
+        assert!(grid < details, "{command}: the grid comes first");
+    }
+}
+
+/// Other programs have the processors: the job waits for one, or the threads of the kernel that hand its I/O on do.
+#[test]
+fn a_busy_machine_is_doubted() {
+    fathom_only!();
+    require!(skip::tool("setsid"));
+    require!(skip::tool("taskset"));
+    let mounted = require!(Mounted::new("ext4", 128 * MIB));
+    let _other_work = OtherWork::start();
+    let words = "quick --size=16m --time=400ms --format=json";
+    let finished = Launch::fathom(mounted.path()).words(words).run().expect_clean();
+    let grid: serde_json::Value = serde_json::from_str(&finished.stdout).expect("JSON");
+    let tests = grid["tests"].as_array().expect("tests");
+    let doubted = tests.iter().filter(|test| test["doubts"].to_string().contains("CPUs busy")).count();
+    assert!(doubted >= 4, "{doubted} of 8 tests: {}", finished.stdout);
 }

@@ -238,13 +238,12 @@ fn only_reports_are_overwritten() {
     assert_eq!(finished.code(), 1);
     assert!(finished.stderr.contains("data: this file is no earlier report"), "{}", finished.stderr);
     assert_eq!(std::fs::metadata(directory.path().join("data")).map(|data| data.len()).ok(), Some(4 * MIB));
+    assert_eq!(report("result.json").code(), 0);
+    let own = std::fs::read_to_string(directory.path().join("result.html"));
+    assert_eq!(own.ok(), std::fs::read_to_string(&page).ok(), "a page is named after its result");
     let printed = report("result.json -o -");
     assert_eq!(Some(printed.stdout), std::fs::read_to_string(&page).ok());
-    for (words, what) in [
-        ("result.json", "-o report.html"),
-        ("-o x.html", "no file given"),
-        ("data -o x.html", "no result in it"),
-    ] {
+    for (words, what) in [("-o x.html", "no file given"), ("data -o x.html", "no result in it")] {
         let finished = report(words);
         assert_eq!(finished.code(), 1, "{words}");
         assert!(finished.stderr.contains(what), "{words}: {}", finished.stderr);

@@ -501,7 +501,7 @@ fn the_best_is_named_only_if_it_is() {
     let words = format!("--vary=rate_iops=500,8000,2000 --figures=iops --repeats=3 --output=a.jsonl {job}");
     let clear = sweep(directory.path(), &words);
     assert!(
-        clear.stdout.contains("  best: 8000, ") && clear.stdout.contains("above 2000"),
+        clear.stdout.contains("  best: 8000, ") && clear.stdout.contains("× the rate of 2000 (95 % CI "),
         "{}",
         clear.stdout
     );

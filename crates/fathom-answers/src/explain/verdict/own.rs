@@ -1,6 +1,6 @@
 //! What a job's own side held back: limits that it set itself, pauses, the processor, and too little in flight.
 
-use super::{Bottleneck, DEPTH_REACHED, PROCESSOR_FULL, Verdict, WAITED_FOR_OTHERS, main_direction, verdict};
+use super::{Bottleneck, DEPTH_REACHED, PROCESSOR_FULL, Verdict, main_direction, verdict};
 use crate::evidence::Evidence;
 use crate::evidence::processors::ProcessorWait;
 use crate::explain::limits;
@@ -112,18 +112,6 @@ pub(super) fn work_on_data(evidence: &Evidence<'_>) -> Option<Verdict> {
     )
 }
 
-pub(super) fn busy_machine(evidence: &Evidence<'_>) -> Option<Verdict> {
-    let wait = evidence.processor_wait().filter(ProcessorWait::is_others_doing)?;
-    if wait.share < WAITED_FOR_OTHERS {
-        return None;
-    }
-    let reasons = vec![
-        format!("Each clone was {}.", wait.told()),
-        "On an idle machine the same job shows what the storage can do.".to_owned(),
-    ];
-    verdict(Bottleneck::BusyMachine, reasons)
-}
-
 pub(super) fn processor(evidence: &Evidence<'_>) -> Option<Verdict> {
     let (user, system) = evidence.processor();
     // Clones that outnumber the processors take turns.
@@ -137,7 +125,7 @@ pub(super) fn processor(evidence: &Evidence<'_>) -> Option<Verdict> {
         figures::percent(user),
         figures::percent(system)
     )];
-    reasons.extend(wait.map(|wait| format!("Each was {}.", wait.told())));
+    reasons.extend(wait.map(|wait| format!("Each {}.", wait.told())));
     let take_turns = wait.is_some_and(|wait| !wait.is_others_doing());
     reasons.push(match system > user {
         _ if take_turns => "There are more clones than processors for them: fewer do as much.".to_owned(),
@@ -152,22 +140,6 @@ pub(super) fn processor(evidence: &Evidence<'_>) -> Option<Verdict> {
             .to_owned(),
     });
     verdict(Bottleneck::Processor, reasons)
-}
-
-/// Engines such as null, which do nothing with an I/O.
-pub(super) fn no_storage(evidence: &Evidence<'_>) -> Option<Verdict> {
-    let engine = fathom_spec::engines::find(evidence.engine()).filter(|engine| engine.without_files)?;
-    let (user, system) = evidence.processor();
-    verdict(
-        Bottleneck::NoStorage,
-        vec![format!(
-            "The engine {} moves no data. Each clone used {} of a processor (usr={}, sys={}).",
-            engine.name,
-            figures::percent(user + system),
-            figures::percent(user),
-            figures::percent(system)
-        )],
-    )
 }
 
 pub(super) fn submission(evidence: &Evidence<'_>) -> Option<Verdict> {

@@ -105,7 +105,7 @@ fn hard_cases() {
     // fio 3.33 counts syncs only beside their latencies.
     let synced = format!(r#"{READS},"sync":{{"total_ios":0,"lat_ns":{{"N":1000,"mean":8000000}}}}"#);
     check(&judge(DEEP, &synced, BUSY_DISK), Bottleneck::Syncs, "80.0 %");
-    // Depth 1, held back by a limit of the control group: the device was idle.
+    // Depth 1, held back by a limit that cannot be seen: the device was idle.
     let slow = READS.replace("10000,\"runtime\"", "305,\"runtime\"").replace("3002000", "3280000");
     let idle = r#"{"name":"loop2","read_ios":615,"read_sectors":4920,"read_ticks":5,"util":0.2}"#;
     check(&judge(r#""direct":"1""#, &slow, idle), Bottleneck::AboveTheDevice, "at most 16.3 µs");
@@ -138,4 +138,100 @@ fn groups_side_by_side_share_what_the_device_did() {
     };
     check(&judge_first(11), Bottleneck::Device, "99.1 %");
     check(&judge_first(21), Bottleneck::Storage, "one after the other");
+}
+
+/// What fathom tells beside a result: the limits of its groups, and what the processors did.
+fn judge_in(options: &str, figures: &str, disk: &str, surroundings: &str, host: &str) -> Verdict {
+    let text = format!(
+        r#"{{"fio version":"fio-3.42","jobs":[{{"jobname":"a","job options":{{{options}}},"job_runtime":10000,{figures}}}],
+            "disk_util":[{disk}],"fathom host":{{"processors":2{host}}},"fathom jobs":[{{"jobname":"a",{surroundings}}}]}}"#
+    );
+    let run = fathom_results::parse(&text, "text").expect("reads");
+    of(&Evidence::of(&run, 0))
+}
+
+const IDLE: &str =
+    r#""processor_wait_ms":0,"processors":{"user_ms":100,"busy_ms":500,"stolen_ms":0,"total_ms":20000}"#;
+const FULL: &str = r#""processor_wait_ms":6000,"processors":{"user_ms":19000,"busy_ms":20000,"stolen_ms":0,"total_ms":20000}"#;
+const QUOTA: &str = r#""limits":{"processors":[{"group":"/q","quota_us":20000,"period_us":100000,"periods":32,"throttled":32,"throttled_us":8000000}]}"#;
+
+/// What leaves the storage out comes before what merely disturbs, whatever that is.
+#[test]
+fn what_was_never_touched_was_no_bottleneck() {
+    let disturbed = format!("{FULL},{QUOTA}");
+    let null = judge_in(r#""ioengine":"null","iodepth":"32""#, READS, "", &disturbed, "");
+    check(&null, Bottleneck::NoStorage, "cpu.max 20000 100000");
+    check(&null, Bottleneck::NoStorage, "other programs kept 1.90 of 2 CPUs busy");
+    let limited = judge_in(r#""ioengine":"null","iodepth":"32","rate_iops":"10000""#, READS, "", IDLE, "");
+    check(&limited, Bottleneck::NoStorage, "rate_iops allows 10.0k IOPS");
+    let cached = BUSY_DISK.replace("800000", "8000");
+    check(
+        &judge_in(r#""rw":"read""#, READS, &cached, &disturbed, ""),
+        Bottleneck::Cache,
+        "waited 60.0 % of the time",
+    );
+    let memory = r#","file_systems":[{"directory":"/dev/shm","kind":"tmpfs"}]"#;
+    check(&judge_in(DEEP, READS, "", &disturbed, memory), Bottleneck::Memory, "tmpfs at /dev/shm");
+    let zram = r#","devices":[{"name":"zram0"}]"#;
+    check(&judge_in(DEEP, READS, BUSY_DISK, IDLE, zram), Bottleneck::Memory, "zram0 is a piece of memory");
+}
+
+#[test]
+fn limits_of_groups_are_named() {
+    check(
+        &judge_in(DEEP, READS, BUSY_DISK, &format!("{IDLE},{QUOTA}"), ""),
+        Bottleneck::Quota,
+        "32 of 32 periods",
+    );
+    let io = r#""limits":{"io":[{"group":"/slice","device":"sda","read_ios_per_second":10000,"read_ios":100000}]}"#;
+    check(
+        &judge_in(DEEP, READS, BUSY_DISK, &format!("{IDLE},{io}"), ""),
+        Bottleneck::IoLimit,
+        "io.max riops=10000",
+    );
+    let far = io.replace(":10000,", ":90000,");
+    check(&judge_in(DEEP, READS, BUSY_DISK, &format!("{IDLE},{far}"), ""), Bottleneck::Device, "99.1 %");
+}
+
+#[test]
+fn others_on_the_device_are_told_from_a_small_depth() {
+    let one = READS.replace("3000000", "99000").replace("3002000", "100000");
+    let hammered = BUSY_DISK
+        .replace("\"util\"", "\"write_ios\":18000,\"write_sectors\":9000000,\"write_ticks\":900000,\"util\"");
+    let found = judge(r#""direct":"1""#, &one, &hammered);
+    check(&found, Bottleneck::OtherIo, "18.0k writes (4.29 GiB) that no job of this run made");
+    check(&found, Bottleneck::OtherIo, "`fathom sweep JOBFILE --vary=numjobs=1,2,4,8`");
+    check(&judge(r#""direct":"1""#, &one, BUSY_DISK), Bottleneck::QueueDepth, "one over the latency");
+}
+
+#[test]
+fn a_small_depth_at_a_busy_device_is_two_causes() {
+    let four = READS.replace("3000000", "390000").replace("3002000", "400000");
+    let disk = BUSY_DISK.replace("290000", "39000");
+    let found = judge(r#""ioengine":"libaio","iodepth":"4","direct":"1""#, &four, &disk);
+    check(&found, Bottleneck::DeviceAtThisDepth, "`fathom sweep JOBFILE --vary=iodepth=4,8,32,64`");
+    assert!(!found.reasons.iter().any(|reason| reason.contains("no lack of work")), "{found:?}");
+}
+
+#[test]
+fn starved_threads_of_the_kernel_are_no_fault_of_the_storage() {
+    let slow = BUSY_DISK.replace("290000", "2900").replace("99.1", "1.0");
+    let told = FULL.replace("6000", "10");
+    check(&judge_in(DEEP, READS, &slow, &told, ""), Bottleneck::BusyMachine, "Threads of the kernel");
+    check(&judge_in(DEEP, READS, &slow, IDLE, ""), Bottleneck::AboveTheDevice, "29.0 µs");
+}
+
+#[test]
+fn advice_is_not_what_the_job_does_already() {
+    let writes = READS.replace("\"read\"", "\"write\"");
+    let disk = r#"{"name":"sda","write_ios":10,"write_sectors":800,"util":9}"#;
+    let advice = |options: &str| judge(options, &writes, disk).reasons.join(" ");
+    assert!(advice(r#""ioengine":"libaio","rw":"write""#).contains("end_fsync=1"));
+    let own = advice(r#""ioengine":"libaio","rw":"write","end_fsync":"1""#);
+    assert!(own.contains("direct=1") && !own.contains("end_fsync"), "{own}");
+    let one = READS.replace("3000000", "99000").replace("3002000", "100000");
+    let fuse = r#","file_systems":[{"directory":"/f","kind":"fuse.test"}]"#;
+    let found = judge_in(r#""direct":"1""#, &one, "", IDLE, fuse);
+    check(&found, Bottleneck::QueueDepth, "an asynchronous engine brings nothing there");
+    check(&found, Bottleneck::QueueDepth, "numjobs=4");
 }

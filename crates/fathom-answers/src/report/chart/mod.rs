@@ -119,6 +119,39 @@ impl Chart {
         }
     }
 
+    /// Draws lines over places 0, 1, 2, ... with a name each, and a stroke for the interval of each point.
+    pub(crate) fn lines_over(&mut self, names: &[String], lines: &[(Series, Vec<(f64, f64)>)]) {
+        let slot = (WIDTH - LEFT - RIGHT) / names.len().max(1) as f64;
+        let at = |place: f64| LEFT + slot * (place + 0.5);
+        for (index, name) in names.iter().enumerate() {
+            let _ = write!(
+                self.body,
+                "<text class=\"tick\" x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+                at(index as f64),
+                HEIGHT - BOTTOM + 16.0,
+                escape(name)
+            );
+            let values = lines.iter().filter_map(|(line, _)| {
+                let point = line.points.iter().find(|point| point.0 == index as f64)?;
+                Some(format!("{} {}", line.name, self.y.unit.text(point.1)))
+            });
+            let told = format!("{name}: {}", values.collect::<Vec<String>>().join(", "));
+            self.stops.push((at(index as f64), told));
+        }
+        for (line, ends) in lines {
+            let mut path = String::new();
+            for (number, &(x, y)) in line.points.iter().enumerate() {
+                let _ =
+                    write!(path, "{}{:.1} {:.1}", if number == 0 { "M" } else { "L" }, at(x), self.at_y(y));
+            }
+            for (&(x, _), &(low, high)) in line.points.iter().zip(ends) {
+                let _ = write!(path, "M{:.1} {:.1}V{:.1}", at(x), self.at_y(low), self.at_y(high));
+            }
+            let _ = write!(self.body, "<path class=\"line s{}\" d=\"{path}\"/>", line.style);
+            self.legend.push((line.name.clone(), line.style));
+        }
+    }
+
     /// One stop per place that some series has a point at.
     fn add_stops(&mut self, series: &[Series]) {
         let mut places: Vec<f64> =

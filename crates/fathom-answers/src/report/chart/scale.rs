@@ -10,7 +10,7 @@ pub(crate) enum Scale {
     /// Equal ratios have equal lengths.
     Logarithmic { min: f64, max: f64 },
     /// Percentiles: 90, 99 and 99.9 are equally far apart, so that the tail can be seen.
-    Percentile { max: f64 },
+    Percentile { min: f64, max: f64 },
 }
 
 impl Scale {
@@ -38,6 +38,12 @@ impl Scale {
         Scale::Linear { max: (high / step).ceil() * step }
     }
 
+    /// Percentiles from where the data start to where they end.
+    pub(crate) fn percentile(first: f64, last: f64) -> Scale {
+        let max = last.max(99.0);
+        Scale::Percentile { min: first.clamp(0.0, 90.0), max }
+    }
+
     /// A linear scale that ends where these values end, as time does.
     pub(crate) fn up_to_last(values: impl Iterator<Item = f64>) -> Scale {
         let last = values.fold(0.0, f64::max);
@@ -49,7 +55,9 @@ impl Scale {
         let share = match *self {
             Scale::Linear { max } => value / max,
             Scale::Logarithmic { min, max } => (value.max(min) / min).log10() / (max / min).log10(),
-            Scale::Percentile { max } => nines(value.min(max)) / nines(max),
+            Scale::Percentile { min, max } => {
+                (nines(value.clamp(min, max)) - nines(min)) / (nines(max) - nines(min))
+            }
         };
         share.clamp(0.0, 1.0)
     }
@@ -66,8 +74,9 @@ impl Scale {
                 let decades = (max / min).log10().round() as i32;
                 (0..=decades).map(|power| min * 10f64.powi(power)).collect()
             }
-            Scale::Percentile { max } => {
-                [0.0, 50.0, 90.0, 99.0, 99.9, 99.99, 99.999].into_iter().filter(|tick| *tick <= max).collect()
+            Scale::Percentile { min, max } => {
+                let ticks = [0.0, 50.0, 90.0, 99.0, 99.9, 99.99, 99.999];
+                ticks.into_iter().filter(|tick| (min..=max).contains(tick)).collect()
             }
         }
     }
@@ -175,9 +184,11 @@ mod tests {
 
     #[test]
     fn nines_are_equally_far_apart() {
-        let scale = Scale::Percentile { max: 99.99 };
+        let scale = Scale::percentile(0.0, 99.99);
         let places: Vec<f64> = [90.0, 99.0, 99.9, 99.99].map(|value| scale.place(value)).to_vec();
         assert!((places[1] - 2.0 * places[0]).abs() < 1e-9 && (places[3] - 1.0).abs() < 1e-9, "{places:?}");
         assert_eq!(scale.ticks(), [0.0, 50.0, 90.0, 99.0, 99.9, 99.99]);
+        let late = Scale::percentile(50.0, 99.0);
+        assert_eq!((late.place(50.0), late.place(99.0), late.ticks()), (0.0, 1.0, vec![50.0, 90.0, 99.0]));
     }
 }

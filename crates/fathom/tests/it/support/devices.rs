@@ -193,10 +193,21 @@ impl Throttle {
     pub(crate) fn name(&self) -> String {
         self.0.file_name().expect("a name").to_string_lossy().into_owned()
     }
+
+    /// Where a process writes its number to, to join it.
+    pub(crate) fn members(&self) -> PathBuf {
+        self.0.join("cgroup.procs")
+    }
+
+    /// A group in it without limits of its own, made by the job.
+    pub(crate) fn inner(&self) -> String {
+        format!("{}/inner", self.name())
+    }
 }
 
 impl Drop for Throttle {
     fn drop(&mut self) {
+        let _ = std::fs::remove_dir(self.0.join("inner"));
         let _ = std::fs::remove_dir(&self.0);
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod skip;
 pub(crate) mod browser;
 pub(crate) mod compare;
 pub(crate) mod devices;
+pub(crate) mod groups;
 pub(crate) mod json;
 pub(crate) mod kernel_trace;
 pub(crate) mod page;

@@ -1,6 +1,6 @@
 //! Processes as `/proc` shows them.
 
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// Sends a signal, named as `kill` names it. A process that is gone is not an error.
 pub(crate) fn signal(pid: u32, name: &str) {
@@ -68,4 +68,30 @@ fn parents() -> Vec<(u32, u32)> {
             Some((pid, parent))
         })
         .collect()
+}
+
+/// Loops of the shell that keep every processor busy until this is dropped.
+pub(crate) struct OtherWork(Vec<Child>);
+
+impl OtherWork {
+    /// Three for each processor.
+    pub(crate) fn start() -> OtherWork {
+        // Sessions of their own, since kernels with CONFIG_SCHED_AUTOGROUP share processors out among sessions.
+        let start = |processor: usize| {
+            let mut command = Command::new("setsid");
+            command.args(["taskset", "-c", &processor.to_string(), "sh", "-c", "while :; do :; done"]);
+            command.spawn().expect("setsid(1) can be run")
+        };
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        OtherWork((0..3 * processors).map(|index| start(index / 3)).collect())
+    }
+}
+
+impl Drop for OtherWork {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
 }

@@ -86,6 +86,20 @@ impl Launch {
         Launch { command, timeout: TIMEOUT }
     }
 
+    /// fathom in a control group, whose `members` is the file to join it by.
+    pub(crate) fn in_group(directory: &Path, members: &Path) -> Launch {
+        // The shell joins the group, and is replaced by the program.
+        let join = format!("echo $$ > {} && exec \"$@\"", members.display());
+        let shell = Launch::of(Path::new("/bin/sh"), directory);
+        shell.argument("-c").argument(join).argument("sh").argument(path())
+    }
+
+    /// Sets a variable of the environment.
+    pub(crate) fn variable(mut self, name: &str, value: &str) -> Launch {
+        self.command.env(name, value);
+        self
+    }
+
     /// Adds arguments: the words of a text, split at blanks.
     pub(crate) fn words(mut self, text: &str) -> Launch {
         self.command.args(text.split_whitespace());

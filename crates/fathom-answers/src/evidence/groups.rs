@@ -1,0 +1,176 @@
+//! Limits of control groups that were in force, as the run read them, and whether they were met. Only fathom tells.
+
+use super::Evidence;
+use crate::figures;
+use fathom_results::model::{IoLimit, ProcessorLimit};
+
+/// A group that was held back in less than this share of its periods, percent, hardly was.
+const THROTTLED_PERIODS: f64 = 25.0;
+/// From this share of a limit on, it was met. Kernels let short bursts pass, so that whole runs lie on either side of it.
+const MET: f64 = 0.85;
+/// Names of what is limited, in version 2 of control groups.
+const KEYS: [&str; 4] = ["rbps", "wbps", "riops", "wiops"];
+
+/// A limit of processor time that held the job back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Throttled<'a> {
+    limit: &'a ProcessorLimit,
+}
+
+/// A limit of I/O that was met.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IoLimited<'a> {
+    limit: &'a IoLimit,
+    key: &'static str,
+    allowed: f64,
+    reached: f64,
+}
+
+impl Throttled<'_> {
+    /// Share of the periods in which the group was held back, percent.
+    pub(crate) fn share(&self) -> f64 {
+        100.0 * self.limit.throttled as f64 / self.limit.periods.max(1) as f64
+    }
+
+    /// `the control group /a may use 0.200 of a CPU (cpu.max 20000 100000) and was held back in 32 of 32 periods, 2.51 s in all`
+    pub(crate) fn told(&self) -> String {
+        let limit = self.limit;
+        let allowed = limit.quota_us as f64 / limit.period_us.max(1) as f64;
+        let what = if allowed <= 1.0 { "of a CPU" } else { "CPUs" };
+        format!(
+            "the control group {} may use {} {what} (cpu.max {} {}) and was held back in {} of {} periods, {} in all (cpu.stat)",
+            limit.group,
+            figures::three_figures(allowed),
+            limit.quota_us,
+            limit.period_us,
+            limit.throttled,
+            limit.periods,
+            figures::duration(limit.throttled_us as f64 * 1000.0)
+        )
+    }
+}
+
+impl IoLimited<'_> {
+    /// `the control group /a allows 500 reads per second of sda (io.max riops=500), and 503 were done`
+    pub(crate) fn told(&self) -> String {
+        let shown = |value: f64| match self.key.ends_with("bps") {
+            true => figures::bandwidth(value),
+            false => figures::count(value.round()),
+        };
+        let what = match self.key {
+            "rbps" => "to be read",
+            "wbps" => "to be written",
+            "riops" => "reads per second",
+            _ => "writes per second",
+        };
+        format!(
+            "the control group {} allows {} {what} of {} (io.max {}={}), and {} were reached",
+            self.limit.group,
+            shown(self.allowed),
+            self.limit.device,
+            self.key,
+            self.allowed,
+            shown(self.reached)
+        )
+    }
+}
+
+impl<'a> Evidence<'a> {
+    /// The limit of processor time that held the job back most.
+    pub(crate) fn throttled(&self) -> Option<Throttled<'a>> {
+        let limits = self.choices()?.limits.processors.iter().map(|limit| Throttled { limit });
+        let worst = limits.max_by_key(|throttled| throttled.limit.throttled_us)?;
+        (worst.limit.throttled >= 2 && worst.share() >= THROTTLED_PERIODS).then_some(worst)
+    }
+
+    /// The limit of I/O that was met most.
+    pub(crate) fn io_limited(&self) -> Option<IoLimited<'a>> {
+        let seconds = self.elapsed_seconds()?;
+        let limits = self.choices()?.limits.io.iter().filter(|limit| self.lies_on(&limit.device));
+        let parts = limits.flat_map(|limit| {
+            limit.parts().into_iter().zip(KEYS).enumerate().filter_map(
+                move |(place, ((allowed, used), key))| {
+                    Some((limit, place, allowed? as f64, used as f64 / seconds, key))
+                },
+            )
+        });
+        let met = parts.map(|(limit, place, allowed, used, key)| {
+            let reached = used.max(self.own_rate(place));
+            IoLimited { limit, key, allowed, reached }
+        });
+        met.filter(|found| found.allowed > 0.0 && found.reached >= MET * found.allowed)
+            .max_by(|a, b| (a.reached / a.allowed).total_cmp(&(b.reached / b.allowed)))
+    }
+
+    /// How long the job took, which the counters of its groups were read around.
+    fn elapsed_seconds(&self) -> Option<f64> {
+        let time = self.choices()?.processors?;
+        let processors = self.run.host.as_ref()?.processors.max(1);
+        let elapsed_ms = time.total_ms as f64 / f64::from(processors);
+        (elapsed_ms > 0.0).then_some(elapsed_ms / 1000.0)
+    }
+
+    /// What the job did per second: bytes read, bytes written, reads, writes; only of I/O that reaches a device as it is.
+    fn own_rate(&self, place: usize) -> f64 {
+        let direction = self.job.directions()[place % 2].filter(|_| self.is_direct());
+        direction.map_or(0.0, |direction| if place < 2 { direction.bytes_per_second } else { direction.iops })
+    }
+
+    /// The job's files lie on this device; where no devices are told, they may.
+    fn lies_on(&self, device: &str) -> bool {
+        let is_it = |disk: &fathom_results::model::DiskResult| {
+            disk.name == device || disk.below.iter().any(|below| below == device)
+        };
+        self.disks().next().is_none() || self.disks().any(is_it)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(limits: &str, iops: u32) -> fathom_results::RunResult {
+        let text = format!(
+            r#"{{"fio version":"fio-3.42","jobs":[{{"jobname":"a","job options":{{"direct":"1"}},
+            "read":{{"total_ios":9,"io_bytes":9,"iops":{iops},"bw_bytes":4096}}}}],"disk_util":[{{"name":"sda"}}],
+            "fathom host":{{"processors":2}},"fathom jobs":[{{"jobname":"a",
+            "processors":{{"user_ms":0,"busy_ms":0,"stolen_ms":0,"total_ms":4000}},"limits":{{{limits}}}}}]}}"#
+        );
+        fathom_results::parse(&text, "text").expect("reads")
+    }
+
+    #[test]
+    fn quotas_are_told_by_what_they_held_back() {
+        let of = |throttled: u32| {
+            let quota = format!(
+                r#""processors":[{{"group":"/a","quota_us":20000,"period_us":100000,"periods":32,"throttled":{throttled},"throttled_us":2510000}}]"#
+            );
+            let run = run(&quota, 9);
+            Evidence::of(&run, 0).throttled().map(|found| found.told())
+        };
+        assert_eq!(
+            of(32).as_deref(),
+            Some(
+                "the control group /a may use 0.200 of a CPU (cpu.max 20000 100000) and was held back in 32 of 32 periods, 2.51 s \
+                 in all (cpu.stat)"
+            )
+        );
+        assert_eq!(of(3), None);
+    }
+
+    #[test]
+    fn limits_of_io_are_met_or_not() {
+        let of = |iops: u32, used: u32, device: &str| {
+            let limit = format!(
+                r#""io":[{{"group":"/a","device":"{device}","read_ios_per_second":500,"read_ios":{used}}}]"#
+            );
+            let run = run(&limit, iops);
+            Evidence::of(&run, 0).io_limited().map(|found| found.told())
+        };
+        let told = "the control group /a allows 500 reads per second of sda (io.max riops=500), and 503 were reached";
+        assert_eq!(of(503, 0, "sda").as_deref(), Some(told));
+        // Others in the group had the rest.
+        assert_eq!(of(50, 1006, "sda").as_deref(), Some(told));
+        assert_eq!((of(300, 600, "sda"), of(503, 0, "sdb")), (None, None));
+    }
+}

@@ -1,0 +1,147 @@
+//! What leaves the device out: engines without storage, files in memory, the page cache.
+
+use super::{Bottleneck, Verdict, main_direction, verdict};
+use crate::evidence::processors::ProcessorWait;
+use crate::evidence::{Evidence, whole_latency_ns};
+use crate::figures;
+use fathom_spec::engines;
+
+/// File systems that live in memory.
+const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
+/// Devices that live in memory, or nowhere, by the start of their names.
+const MEMORY_DEVICES: [&str; 4] = ["zram", "ram", "brd", "nullb"];
+
+/// Engines such as null, which do nothing with an I/O.
+pub(super) fn no_storage(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let engine = engines::find(evidence.engine()).filter(|engine| engine.without_files)?;
+    let (user, system) = evidence.processor();
+    let mut reasons = vec![format!(
+        "The engine {} moves no data. Each clone used {} of a processor (usr={}, sys={}).",
+        engine.name,
+        figures::percent(user + system),
+        figures::percent(user),
+        figures::percent(system)
+    )];
+    // The job's own limits hold here, too.
+    let own = [super::own::rate_limit, super::own::think_time].into_iter().filter_map(|rule| rule(evidence));
+    reasons.extend(own.flat_map(|found| found.reasons));
+    verdict(Bottleneck::NoStorage, with_disturbances(evidence, reasons))
+}
+
+/// The files lie on a file system or a device in memory.
+pub(super) fn memory(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let host = evidence.run.host.as_ref()?;
+    let is_in_memory = |kind: &str| IN_MEMORY.contains(&kind);
+    let has_systems =
+        !host.file_systems.is_empty() && host.file_systems.iter().all(|system| is_in_memory(&system.kind));
+    let found = if has_systems && host.devices.is_empty() {
+        format!("The files lay on {} at {}.", host.file_systems[0].kind, host.file_systems[0].directory)
+    } else if !host.devices.is_empty() && host.devices.iter().all(|device| is_memory_device(&device.name)) {
+        format!("The device {} is a piece of memory.", host.devices[0].name)
+    } else {
+        return None;
+    };
+    let (user, system) = evidence.processor();
+    let used = format!(
+        "Each clone used {} of a processor: memory is as fast as the processor copies.",
+        figures::percent(user + system)
+    );
+    verdict(Bottleneck::Memory, with_disturbances(evidence, vec![found, used]))
+}
+
+/// True for the names of devices that are no disks but memory.
+pub(crate) fn is_memory_device(name: &str) -> bool {
+    let is_numbered = |prefix: &str| {
+        name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|digit: char| digit.is_ascii_digit()))
+    };
+    MEMORY_DEVICES.into_iter().any(is_numbered)
+}
+
+/// Sentences on what disturbed the job all the same.
+fn with_disturbances(evidence: &Evidence<'_>, mut reasons: Vec<String>) -> Vec<String> {
+    if let Some(throttled) = evidence.throttled() {
+        reasons.push(format!("It was disturbed, too: {}.", throttled.told()));
+    }
+    if let Some(wait) = evidence.processor_wait().filter(ProcessorWait::is_worth_telling) {
+        reasons.push(format!("It was disturbed, too: each clone {}.", wait.told()));
+        if !wait.is_others_doing() && evidence.clones() > f64::from(wait.processors) {
+            reasons.push("There are more clones than processors for them: fewer do as much.".to_owned());
+        }
+    }
+    reasons
+}
+
+/// The page cache answered.
+pub(super) fn cache(evidence: &Evidence<'_>) -> Option<Verdict> {
+    if evidence.is_direct() {
+        return None;
+    }
+    for (direction, name) in ["reads", "writes"].into_iter().enumerate() {
+        if evidence.job.directions()[direction].is_none() {
+            continue;
+        }
+        let share = evidence.device_share(direction);
+        if let Some(share) = share.filter(|share| share.ratio() < 0.5) {
+            return verdict(
+                Bottleneck::Cache,
+                with_disturbances(
+                    evidence,
+                    vec![format!(
+                        "The job did not ask for direct I/O, and its {name} moved {}, the device only {}. {}",
+                        figures::size(share.job_bytes),
+                        figures::size(share.device_bytes),
+                        advice(evidence, direction)
+                    )],
+                ),
+            );
+        }
+    }
+    if let Some(found) = written_behind(evidence) {
+        return Some(found);
+    }
+    // Where bytes are counted, they have been compared, and a fast device is hardly busy.
+    let is_counted = [0, 1].into_iter().any(|direction| evidence.device_share(direction).is_some());
+    let idle = !is_counted && !evidence.shares_counters() && evidence.disks().all(|disk| disk.util < 20.0);
+    if !idle || evidence.disks().next().is_none() {
+        return None;
+    }
+    let found = "The job did not ask for direct I/O, and no device was busy for more than 20 % of the time."
+        .to_owned();
+    verdict(Bottleneck::Cache, with_disturbances(evidence, vec![found]))
+}
+
+/// How the device is measured instead. What the job does already is no advice.
+fn advice(evidence: &Evidence<'_>, direction: usize) -> String {
+    let is_synced =
+        ["end_fsync", "fsync_on_close"].iter().any(|option| evidence.run.is_set(evidence.job, option));
+    let more = match direction {
+        1 if is_synced => {
+            "; the final sync counts the time until the data is there, which is short here against what was overwritten in memory"
+        }
+        1 => ", and end_fsync=1 counts the time until the data of buffered writes is there",
+        _ => ", and a file larger than the memory leaves the cache less to answer",
+    };
+    format!("direct=1 measures the device{more}.")
+}
+
+/// Without bytes of the device: an I/O that ends long before the device could do one did not wait for it.
+fn written_behind(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let (index, direction) = main_direction(evidence)?;
+    let latency = whole_latency_ns(direction);
+    let device_ns = evidence.device_ns(index.min(1))?;
+    if evidence.device_share(index.min(1)).is_some() || device_ns < 2.0 * latency {
+        return None;
+    }
+    verdict(
+        Bottleneck::Cache,
+        with_disturbances(
+            evidence,
+            vec![format!(
+                "The job did not ask for direct I/O, and its I/Os took {} on average where those of the device took {} (ticks over \
+             ios): they did not wait for it. direct=1 measures the device.",
+                figures::duration(latency),
+                figures::duration(device_ns)
+            )],
+        ),
+    )
+}

@@ -1,0 +1,51 @@
+//! What commands print for people: in the letters that their terminal has, and page by page where it is longer than that.
+
+use crate::columns;
+use fathom_tools::printer::{Letters, in_letters};
+use fathom_tools::{Failure, Streams};
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+/// How `less` is to behave unless the reader has said it: nothing is asked for what fits, and the text stays when it ends.
+const LESS: &str = "FRX";
+
+/// Prints a text for people. What programs read goes to `streams.out` as it is.
+pub(crate) fn print(streams: &mut Streams<'_>, text: &str) -> Result<(), Failure> {
+    Ok(streams.out.write_all(in_letters(text, Letters::of_environment()).as_bytes())?)
+}
+
+/// The same, through a pager where a terminal is too short for it.
+pub(crate) fn print_long(streams: &mut Streams<'_>, text: &str) -> Result<(), Failure> {
+    let is_long = || columns::rows_of_terminal().is_some_and(|rows| text.lines().count() >= rows);
+    if streams.out.is_read() && is_long() && through_pager(&in_letters(text, Letters::of_environment())) {
+        return Ok(());
+    }
+    print(streams, text)
+}
+
+/// False when there is no pager, or none is wanted.
+fn through_pager(text: &str) -> bool {
+    let pager = std::env::var("PAGER").unwrap_or_else(|_| "less".to_owned());
+    if matches!(pager.trim(), "" | "cat") {
+        return false;
+    }
+    // The pager has the keyboard: Ctrl-C is its own affair while it runs.
+    let Ok(_signals) = crate::runner::signals() else { return false };
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", &format!("command -v {} >/dev/null && exec {pager}", first_word(&pager))])
+        .stdin(Stdio::piped());
+    if std::env::var_os("LESS").is_none() {
+        command.env("LESS", LESS);
+    }
+    let Ok(mut child) = command.spawn() else { return false };
+    // A pager that is left early takes no more.
+    let _ = child.stdin.take().map(|mut pipe| pipe.write_all(text.as_bytes()));
+    let ended = child.wait().map(|status| status.code());
+    // What could not be run has shown nothing.
+    !matches!(ended, Ok(Some(1 | 126 | 127)) | Err(_))
+}
+
+fn first_word(command: &str) -> &str {
+    command.split_whitespace().next().unwrap_or_default()
+}

@@ -1,0 +1,75 @@
+//! What `quick` adds to a result: its tests, their setting, and the doubts, so that they travel with the figures.
+
+use super::doubts;
+use super::grid::{Setting, TESTS, Test};
+use crate::evidence::Evidence;
+use fathom_results::RunResult;
+use fathom_results::model::{QuickDoubt, QuickResult, QuickTest};
+use fathom_tools::Failure;
+
+/// What there is to say of the result.
+pub(super) fn of(run: &RunResult, setting: &Setting, place: String) -> QuickResult {
+    let evidence = Evidence::all(run);
+    let mut done = 0;
+    let mut record = |test: &Test| {
+        let found = evidence.iter().find(|evidence| evidence.job.name == test.name);
+        let found = found.filter(|evidence| evidence.job.directions()[test.direction].is_some());
+        done += usize::from(found.is_some());
+        let doubts: Vec<QuickDoubt> =
+            found.map(|evidence| doubts::of_test(test, evidence)).unwrap_or_default();
+        QuickTest {
+            jobname: test.name.to_owned(),
+            direction: test.direction_name().to_owned(),
+            random: test.is_random,
+            block_size: test.block_size.to_owned(),
+            depth: test.depth,
+            doubts,
+        }
+    };
+    let tests: Vec<QuickTest> = TESTS.iter().map(&mut record).collect();
+    let mut doubts =
+        evidence.first().map(|evidence| doubts::of_run(evidence, setting.direct)).unwrap_or_default();
+    if done < tests.len() {
+        let early = format!(
+            "stopped early: {done} of {} tests have figures, the last of them from less time",
+            tests.len()
+        );
+        doubts.insert(0, early);
+    }
+    QuickResult {
+        place,
+        file_bytes: setting.size,
+        engine: setting.engine.to_owned(),
+        direct: setting.direct,
+        time_ms: setting.time.as_millis() as u64,
+        doubts,
+        tests,
+    }
+}
+
+/// The document with one more member at its end; the others stay as they were printed.
+pub(super) fn with_quick(document: &str, quick: &QuickResult) -> Result<String, Failure> {
+    let broken = |what: String| Failure::new(format!("the result cannot be written: {what}"));
+    let added = serde_json::to_string_pretty(quick).map_err(|error| broken(error.to_string()))?;
+    let added = added.replace('\n', "\n  ");
+    let end = document.trim_end().strip_suffix('}').ok_or_else(|| broken("it is no object".to_owned()))?;
+    Ok(format!("{},\n  \"fathom quick\" : {added}\n}}\n", end.trim_end()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doubts_travel_with_the_result() {
+        let document = "{\n  \"fio version\" : \"fio-3.42\",\n  \"jobs\" : []\n}\n";
+        let doubt = QuickDoubt { kind: "depth".into(), weight: 2.0, text: "a \"b\"".into() };
+        let tests = vec![QuickTest { jobname: "t".into(), doubts: vec![doubt], ..QuickTest::default() }];
+        let quick =
+            QuickResult { place: "/x".into(), tests, doubts: vec!["c".into()], ..QuickResult::default() };
+        let text = with_quick(document, &quick).expect("an object");
+        assert!(text.starts_with("{\n  \"fio version\" : \"fio-3.42\",\n"), "{text}");
+        let run = fathom_results::parse(&text, "text").expect("reads");
+        assert_eq!(run.quick.as_ref(), Some(&quick));
+    }
+}

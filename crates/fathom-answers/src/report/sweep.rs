@@ -1,0 +1,210 @@
+//! The page of a sweep: for each figure a heat map over two of the options, lines with intervals, and the whole table.
+
+use super::chart::scale::{Scale, Unit};
+use super::chart::{Axis, Chart, Series};
+use super::page;
+use crate::measures::Figure;
+use crate::sweep::rows::{Results, Row};
+use crate::sweep::{results_in, texts_of};
+use crate::table::{Align, Table, escape};
+use fathom_tools::Failure;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// Lines that one chart can show apart.
+const STYLES: usize = 6;
+/// Shades of a heat map.
+const SHADES: f64 = 8.0;
+
+/// The page of a results file.
+pub(super) fn page(path: &Path, title: &str) -> Result<String, Failure> {
+    let results = results_in(path)?;
+    let mut body = format!(
+        "<section aria-labelledby=\"sweep\"><h2 id=\"sweep\">{}</h2>\n<p>{} of {} runs are done. Medians of the runs; ranges are \
+         95 % confidence intervals.</p>\n",
+        escape(&path.display().to_string()),
+        results.done.0,
+        results.done.1
+    );
+    let mut links = String::new();
+    for (figure, (_, heading)) in results.figures.iter().enumerate() {
+        let _ = write!(links, "<li><a href=\"#figure-{figure}\">{}</a></li>", escape(heading));
+        let _ = writeln!(body, "<h3 id=\"figure-{figure}\">{}</h3>", escape(heading));
+        for (number, job) in results.jobs.iter().enumerate() {
+            body.push_str(&heat_map(&results, figure, job));
+            body.push_str(&lines(&results, figure, job, &format!("figure-{figure}-{number}")));
+        }
+    }
+    let _ = writeln!(body, "<h3>All figures</h3>\n{}</section>", table(&results).html());
+    let navigation = format!("<nav aria-label=\"Results\"><ul>{links}</ul></nav>\n");
+    Ok(page::shell(title, &navigation, &body))
+}
+
+/// Names of the values of an option in the order of the grid.
+fn names_of(rows: &[&Row], option: usize) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for row in rows {
+        if !names.contains(&row.names[option]) {
+            names.push(row.names[option].clone());
+        }
+    }
+    names
+}
+
+/// The rows of a job.
+fn rows_of<'a>(results: &'a Results, job: &str) -> Vec<&'a Row> {
+    results.rows.iter().filter(|row| row.job == job).collect()
+}
+
+/// The options that vary, without the job, those with most values first, and of these depth and block size.
+fn options_by_use(results: &Results, rows: &[&Row]) -> Vec<usize> {
+    let count = if results.jobs.len() > 1 { results.options.len() - 1 } else { results.options.len() };
+    let mut options: Vec<usize> = (0..count).filter(|&option| names_of(rows, option).len() > 1).collect();
+    let is_usual = |option: usize| {
+        ["iodepth", "bs", "blocksize", "numjobs"].contains(&results.option_names[option].as_str())
+    };
+    options.sort_by_key(|&option| (!is_usual(option), std::cmp::Reverse(names_of(rows, option).len())));
+    options
+}
+
+/// A table whose cells are the darker, the larger the figure; empty where less than two options vary.
+fn heat_map(results: &Results, figure: usize, job: &str) -> String {
+    let rows = rows_of(results, job);
+    let [across, down, rest @ ..] = &options_by_use(results, &rows)[..] else { return String::new() };
+    let mut text = String::new();
+    let mut others: Vec<Vec<&str>> = Vec::new();
+    for row in &rows {
+        let own: Vec<&str> = rest.iter().map(|&option| row.names[option].as_str()).collect();
+        if !others.contains(&own) {
+            others.push(own);
+        }
+    }
+    let value = |row: &Row| results.summary(row, figure).map(|summary| summary.median);
+    let all: Vec<f64> = rows.iter().filter_map(|row| value(row)).collect();
+    let (low, high) =
+        (all.iter().copied().fold(f64::INFINITY, f64::min), all.iter().copied().fold(0.0, f64::max));
+    for other in &others {
+        let mut name: Vec<String> = rest
+            .iter()
+            .zip(other)
+            .map(|(&option, value)| format!("{}={value}", results.options[option]))
+            .collect();
+        if results.jobs.len() > 1 {
+            name.insert(0, job.to_owned());
+        }
+        let _ = write!(
+            text,
+            "<div class=\"scroll\"><table class=\"heat-map\"><caption>{}{} across, {} down; darker = more</caption><thead><tr><td></td>",
+            escape(&name.iter().map(|name| format!("{name}: ")).collect::<String>()),
+            escape(&results.options[*across]),
+            escape(&results.options[*down])
+        );
+        for column in names_of(&rows, *across) {
+            let _ = write!(text, "<th scope=\"col\" class=\"right\">{}</th>", escape(&column));
+        }
+        text.push_str("</tr></thead><tbody>");
+        for line in names_of(&rows, *down) {
+            let _ = write!(text, "<tr><th scope=\"row\">{}</th>", escape(&line));
+            for column in names_of(&rows, *across) {
+                let is_it = |row: &&&Row| {
+                    row.names[*across] == column
+                        && row.names[*down] == line
+                        && rest.iter().zip(other).all(|(&option, value)| row.names[option] == *value)
+                };
+                text.push_str(&rows.iter().find(is_it).map_or_else(
+                    || "<td></td>".to_owned(),
+                    |row| cell(results, row, figure, value(row), (low, high)),
+                ));
+            }
+            text.push_str("</tr>");
+        }
+        text.push_str("</tbody></table></div>\n");
+    }
+    text
+}
+
+fn cell(results: &Results, row: &Row, figure: usize, value: Option<f64>, (low, high): (f64, f64)) -> String {
+    let [median, interval] = texts_of(results, row, figure);
+    let Some(value) = value else { return "<td class=\"right\">-</td>".to_owned() };
+    // By the logarithm: what is varied mostly doubles.
+    let share = if high > low && low > 0.0 { (value / low).ln() / (high / low).ln() } else { 1.0 };
+    let shade = ((share * SHADES) as usize).min(SHADES as usize - 1);
+    let interval = if interval.is_empty() { interval } else { format!(" title=\"{}\"", escape(&interval)) };
+    format!("<td class=\"right shade-{shade}\"{interval}>{}</td>", escape(&median))
+}
+
+/// A line per value of the second option over those of the first; with more of them than can be told apart, the heat map must do.
+fn lines(results: &Results, figure: usize, job: &str, id: &str) -> String {
+    let rows = rows_of(results, job);
+    let options = options_by_use(results, &rows);
+    let Some((&across, rest)) = options.split_first() else { return String::new() };
+    let names = names_of(&rows, across);
+    let mut lines: Vec<(Series, Vec<(f64, f64)>)> = Vec::new();
+    for row in &rows {
+        let Some(summary) = results.summary(row, figure) else { continue };
+        let own: Vec<String> =
+            rest.iter().map(|&option| format!("{}={}", results.options[option], row.names[option])).collect();
+        let name = if own.is_empty() { results.figures[figure].1.clone() } else { own.join(" ") };
+        let place = names.iter().position(|name| *name == row.names[across]).unwrap_or(0) as f64;
+        let ends = summary.interval.map_or((summary.median, summary.median), |ends| (ends.low, ends.high));
+        let index = lines.iter().position(|(line, _)| line.name == name).unwrap_or_else(|| {
+            lines.push((Series { name, style: lines.len() % STYLES, points: Vec::new() }, Vec::new()));
+            lines.len() - 1
+        });
+        lines[index].0.points.push((place, summary.median));
+        lines[index].1.push(ends);
+    }
+    if lines.is_empty() || lines.len() > STYLES || names.len() < 2 {
+        return String::new();
+    }
+    let unit = match results.figures[figure].0.figure {
+        Figure::Bandwidth => Unit::Bandwidth,
+        Figure::Iops => Unit::Count,
+        _ => Unit::Latency,
+    };
+    let highest = lines.iter().flat_map(|(_, ends)| ends.iter().map(|ends| ends.1));
+    let heading = &results.figures[figure].1;
+    let x =
+        Axis { label: String::new(), scale: Scale::Linear { max: names.len() as f64 }, unit: Unit::Count };
+    let label = if unit == Unit::Bandwidth { "MB/s".to_owned() } else { heading.clone() };
+    let y = Axis { label, scale: Scale::linear(highest), unit };
+    let lead = if results.jobs.len() > 1 { format!("{job}: ") } else { String::new() };
+    let mut chart = Chart::new(&format!("{lead}{heading} over {}", results.options[across]), x, y);
+    let mut table = Table::new(&[
+        ("line", Align::Left),
+        ("at", Align::Right),
+        ("median", Align::Right),
+        ("interval", Align::Right),
+    ]);
+    for (line, ends) in &lines {
+        for (point, (low, high)) in line.points.iter().zip(ends) {
+            table.row(vec![
+                line.name.clone(),
+                names[point.0 as usize].clone(),
+                unit.text(point.1),
+                format!("{} to {}", unit.text(*low), unit.text(*high)),
+            ]);
+        }
+    }
+    chart.lines_over(&names, &lines);
+    format!("<div class=\"charts\">{}</div>\n", chart.figure(id, &table))
+}
+
+/// All cells with all figures.
+fn table(results: &Results) -> Table {
+    let mut headings: Vec<(&str, Align)> =
+        results.options.iter().map(|name| (name.as_str(), Align::Left)).collect();
+    headings.extend(results.figures.iter().map(|(_, heading)| (heading.as_str(), Align::Right)));
+    headings.push(("runs", Align::Right));
+    let mut table = Table::new(&headings);
+    for row in &results.rows {
+        let mut cells = row.names.clone();
+        cells.extend((0..results.figures.len()).map(|figure| {
+            let [median, interval] = texts_of(results, row, figure);
+            if interval.is_empty() { median } else { format!("{median} ({interval})") }
+        }));
+        cells.push(row.runs.to_string());
+        table.row(cells);
+    }
+    table
+}
