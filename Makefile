@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench deny
+.PHONY: help run test lint bench deny fuzz soak
 
 help: ## List the entry points
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -21,3 +21,9 @@ bench: ## Compare with the installed fio (best as root on an idle machine); BENC
 
 deny: ## Check licences, sources and bans of all dependencies with cargo-deny
 	@scripts/deny.sh
+
+fuzz: ## Fuzz every target of fuzz/, FUZZ_TIME seconds each (default 60); findings go to fuzz/findings
+	@scripts/fuzz.sh $(or $(FUZZ_TIME),60) $(FUZZ_TARGETS)
+
+soak: ## Random runs for SOAK_TIME seconds (default 600): verification, kills, limits; SOAK_SEED repeats them
+	@scripts/soak.sh --time=$(or $(SOAK_TIME),600) $(if $(SOAK_SEED),--seed=$(SOAK_SEED)) $(SOAK)

@@ -1,10 +1,11 @@
-//! Chores of the project: `tidy` checks the house rules, `bench` compares with an installed fio.
+//! Chores of the project: `tidy` checks the house rules, `bench` compares with an installed fio, `soak` makes random runs.
 
 #![forbid(unsafe_code)]
 // A chore talks to the person who runs it.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
+mod soak;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -13,17 +14,26 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 Usage: cargo run -p xtask -- tidy
        cargo run --release -p xtask -- bench [--write] [--rounds=N] [--only=TEXT]
+       cargo run --release -p xtask -- soak [--time=SECONDS] [--seed=N] [--rounds=N] [--only=KIND] [--directory=DIRECTORY]
 
 tidy    check the house rules of the repository
 bench   compare target/release/fathom with the installed fio, as a Markdown table
         --write     store the table in docs/performance.md
         --rounds=N  runs of each program per case (default 5)
-        --only=TEXT only the cases whose name contains TEXT";
+        --only=TEXT only the cases whose name contains TEXT
+soak    random runs of target/release/fathom: verification, interruptions, limits
+        --time=SECONDS  for how long (default 600)
+        --seed=N        the same runs again; a failed round prints its seed
+        --rounds=N      no more rounds than these
+        --program=PATH  another build of fathom
+        --only=KIND     integrity, interruptions or limits
+        --directory=D   where the files go (default: the directory for temporary files)";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into()).collect();
     let result = match words.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         Some(("tidy", [])) => tidy::run(&repository()),
+        Some(("soak", options)) => soak::run(&repository(), options),
         Some(("bench", options)) => bench::run(&repository(), options),
         _ => Err(USAGE.to_owned()),
     };

@@ -33,6 +33,7 @@ mod effects_zoned;
 mod effects_zones;
 mod explain;
 mod extremes;
+mod fuzz_findings;
 mod guide;
 mod hung;
 mod hung_fs;

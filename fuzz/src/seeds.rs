@@ -1,0 +1,118 @@
+//! Writes the first inputs of each target, from what the tests use, into the directory named: `seeds DIRECTORY`.
+
+use fathom_trace::blktrace::{Action, Direction, Event};
+use fathom_trace::Device;
+use fathom_verify::header::HeaderFormat;
+use fathom_verify::ledger::record::{Issued, Record, Start, SyncKind};
+use fathom_verify::method::Method;
+use fathom_verify::rule::Rule;
+use fathom_verify::state::SavedState;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn main() -> std::io::Result<()> {
+    let target = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("corpus"), PathBuf::from);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for directory in ["crates/fathom/tests/jobs", "docs", "crates/fathom-spec/tests/fixtures"] {
+        copy(&root.join(directory), &["fio", "txt"], &target.join("job_language"))?;
+    }
+    copy(&root.join("crates/fathom-report/tests/golden"), &["json", "jsonl"], &target.join("result"))?;
+    let put = |name: &str, bytes: &[u8]| {
+        let number = fs::read_dir(target.join(name)).map_or(0, |entries| entries.count());
+        fs::create_dir_all(target.join(name))?;
+        fs::write(target.join(name).join(format!("seed-{number}")), bytes)
+    };
+    put("job_language", b"[global]\nbs=4k\nsize=1m\n[a]\nrw=randrw:4\nbsrange=4k-64k\nrate=1m,2m\n[b]\nstonewall\nruntime=10s\n")?;
+    put("job_language", b"[a]\nsize=(2g+512k)\nrandom_distribution=zoned:60/10:30/20:8/30:2/40\nbssplit=4k/20:8k/\nverify=md5\nverify_pattern=0xff%o\"abcd\"-21\n")?;
+    for words in [
+        "--name=a\n--size=1m\n--rw=randread\n--numjobs=4\n--group_reporting",
+        "--output-format=json,normal\n--eta=never\njob.fio\n--section=a",
+        "--cmdhelp=all",
+        "--enghelp=io_uring\n--showcmd\n--profile=tiobench",
+        "--name=a\n--zonemode=zbd\n--zonesize=1m\n--size=4z\n--steadystate=iops_slope:0.3%\n--latency_target=5ms",
+    ] {
+        put("command_line", words.as_bytes())?;
+    }
+    put("io_log", b"\0fio version 3 iolog\n0 /a add\n1 /a open\n2 /a write 0 4096\n30 /a read 4096 512\n31 /a trim 0 512\n40 /a close\n")?;
+    put("io_log", b"\x08fio version 2 iolog\n/a add\n/a open\n/a write 0 4096\n/a wait 100 0\n/a datasync 0 0\n/a close\n")?;
+    put("block_trace", &trace())?;
+    put("io_log", &[&[1u8][..], &trace()].concat())?;
+    for is_64_bit in [false, true] {
+        let generator = vec![1, 2, 3, 4, 5];
+        let (name, in_flight) = ("job".to_owned(), vec![7, 9]);
+        let state = SavedState { depth: 4, writes: 20, index: 0, is_64_bit, generator, name, in_flight };
+        put("verify_state", &state.encode())?;
+    }
+    put("ledger", &a_ledger())?;
+    let mut line = String::from("1000, 0, 4096");
+    (0..1856).for_each(|bin| line.push_str(if bin % 97 == 0 { ", 3" } else { ", 0" }));
+    put("histogram_log", format!("{line}\n{}\n", line.replacen("1000, 0", "2000, 1", 1)).as_bytes())?;
+    Ok(())
+}
+
+fn copy(from: &Path, endings: &[&str], to: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let path = entry?.path();
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        if let Some(name) = path.file_name().filter(|_| endings.contains(&ending)) {
+            fs::copy(&path, to.join(name))?;
+        }
+    }
+    Ok(())
+}
+
+fn trace() -> Vec<u8> {
+    let event = |time_ns: u64, sector: u64, code: u32| Event {
+        time_ns,
+        sector,
+        bytes: 4096,
+        action: Action::Other,
+        direction: Direction::Read,
+        flushes: false,
+        pid: 17,
+        device: Device { major: 8, minor: 1 },
+        cpu: 0,
+        code,
+    };
+    // Queued and completed reads and writes.
+    let codes = [0x1_0001, 0x2_0001, 0x1_0008, 0x2_0008, 0x2000_0001];
+    let records = codes.iter().enumerate();
+    records.flat_map(|(at, code)| event(at as u64 * 1000, at as u64 * 8, *code).to_record(at as u32)).collect()
+}
+
+fn a_ledger() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let rule = Rule {
+        method: Method::Crc32c,
+        format: HeaderFormat::Current,
+        interval: Some(512),
+        header_offset: 0,
+        pattern: None,
+        pattern_interval: 0,
+        checks_seed: true,
+        checks_number: true,
+    };
+    Record::Start(Box::new(Start {
+        job: "job".to_owned(),
+        clone: 1,
+        files: vec!["data".to_owned()],
+        rule,
+        durable_at_once: false,
+        boot_id: "boot".to_owned(),
+        time_ns: 1_000,
+        time_of_day_ms: 0,
+    }))
+    .encode(&mut bytes);
+    for id in 0..4 {
+        let (offset, time_ns) = (id % 3 * 1024, 2_000 + id * 100);
+        let issued =
+            Issued { id, number: id, seed: id + 5, file: 0, offset, length: 2048, time_ns, discards: id == 2 };
+        Record::Issued(issued).encode(&mut bytes);
+        Record::Ended { id, time_ns: time_ns + 50, is_well: true }.encode(&mut bytes);
+    }
+    Record::SyncBegun { id: 9, kind: SyncKind::Sync, file: 0, time_ns: 3_000 }.encode(&mut bytes);
+    Record::Ended { id: 9, time_ns: 3_100, is_well: true }.encode(&mut bytes);
+    Record::JobEnded { time_ns: 4_000 }.encode(&mut bytes);
+    bytes
+}
