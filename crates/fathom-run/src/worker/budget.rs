@@ -119,6 +119,13 @@ impl Budget {
         }
     }
 
+    /// Puts back what [`count_io`](Budget::count_io) took for an I/O that did not come to be.
+    pub(super) fn put_back_io(&mut self) {
+        if let Some(left) = &mut self.ios_left {
+            *left += 1;
+        }
+    }
+
     /// Data that was read back counts against `io_size` too.
     pub(super) fn count_read_back(&mut self, bytes: u64) {
         if self.repeats_for_size {

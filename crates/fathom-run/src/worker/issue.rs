@@ -151,12 +151,15 @@ impl<E: Engine> Worker<'_, E> {
             return Next::Wait(until);
         }
         let Some(mut pace) = self.pace.take() else {
-            let next = if self.budget.count_io() { self.next_plain() } else { Next::End };
-            return self.count_for_syncs(next);
+            let next = if self.budget.count_io() { self.next_plain() } else { return Next::End };
+            return self.count_drawn(next);
         };
         let next = match pace.admit(now, &mut self.targets) {
             Err(wait_until) => Next::Wait(wait_until),
-            Ok(_) if !self.budget.count_io() => Next::End,
+            Ok(_) if !self.budget.count_io() => {
+                self.pace = Some(pace);
+                return Next::End;
+            }
             Ok(direction) => {
                 let next = self.next_in_direction(direction);
                 if let Next::Io(target) = &next {
@@ -166,7 +169,7 @@ impl<E: Engine> Worker<'_, E> {
             }
         };
         self.pace = Some(pace);
-        self.count_for_syncs(next)
+        self.count_drawn(next)
     }
 
     /// `unlink_each_loop`: before the next I/O, the files are made anew.
@@ -186,7 +189,11 @@ impl<E: Engine> Worker<'_, E> {
         self.next_pass(Some(direction))
     }
 
-    fn count_for_syncs(&mut self, next: Next) -> Next {
+    fn count_drawn(&mut self, next: Next) -> Next {
+        // A pass that is over gave no I/O.
+        if matches!(next, Next::End) {
+            self.budget.put_back_io();
+        }
         if let (Some(rules), Next::Io(target)) = (&mut self.syncs, &next) {
             rules.issued(target);
         }

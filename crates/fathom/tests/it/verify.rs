@@ -348,6 +348,9 @@ fn writes_beyond_the_size_come_before_the_reads() {
     assert_eq!(order("--rw=write --io_size=32k"), twice);
     let part: Vec<_> = run(1, 0..4).chain(run(1, 0..3)).chain(run(0, 0..4)).collect();
     assert_eq!(order("--rw=write --io_size=25k"), part);
+    // The end of a pass is no I/O.
+    let counted: Vec<_> = run(1, 0..4).chain(run(0, 0..4)).chain(run(1, 0..2)).chain(run(0, 0..2)).collect();
+    assert_eq!(order("--rw=write --loops=2 --number_ios=3"), counted);
     let loops: Vec<_> = run(1, 0..4).chain(run(0, 0..4)).chain(run(1, 0..4)).chain(run(0, 0..4)).collect();
     assert_eq!(order("--rw=write --loops=2"), loops);
 }
