@@ -329,6 +329,9 @@ pub struct Targets {
     /// I/Os left that follow the last random draw.
     follow_ups: u64,
     last: Option<Target>,
+    /// A drawn direction had nothing left. A loop that waits for what is in flight asks again, and must not draw again: how often
+    /// it asks is a matter of time.
+    pass_is_over: bool,
 }
 
 impl Targets {
@@ -353,6 +356,7 @@ impl Targets {
             pattern_generator: seeds.generator(SeedUse::SequentialOrRandom),
             follow_ups: 0,
             last: None,
+            pass_is_over: false,
             plan,
         }
     }
@@ -369,8 +373,13 @@ impl Targets {
 
     #[inline(never)]
     fn next_drawn(&mut self) -> Option<Target> {
+        if self.pass_is_over {
+            return None;
+        }
         let direction = self.draw_direction();
-        self.next_in_direction(direction)
+        let target = self.next_in_direction(direction);
+        self.pass_is_over = target.is_none();
+        target
     }
 
     /// Decides on the direction of the next target alone; give it to
@@ -618,6 +627,7 @@ impl Targets {
             }
         }
         self.last = None;
+        self.pass_is_over = false;
     }
 }
 

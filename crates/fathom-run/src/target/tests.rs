@@ -161,6 +161,19 @@ fn restart_repeats_or_continues() {
     }
 }
 
+#[test]
+fn asking_again_behind_the_end_does_not_change_the_next_pass() {
+    let order = |asked: usize| -> Vec<(Direction, u64)> {
+        let plan = TargetPlan { each_block_once: true, ..plan(DirectionPlan::Mix(50), true) };
+        let mut targets = targets(plan, 16 * BLOCK);
+        while targets.next().is_some() {}
+        (0..asked).for_each(|_| assert!(targets.next().is_none()));
+        targets.restart(true);
+        std::iter::from_fn(|| targets.next()).map(|target| (target.direction, target.offset)).collect()
+    };
+    assert_eq!(order(0), order(5));
+}
+
 /// A loop that waits for what is in flight asks again.
 #[test]
 fn asking_again_behind_the_end_gives_no_write_without_a_trim() {
