@@ -1,3 +1,5 @@
+//! Hands what the fuzzer makes up to the target `io_log`.
+
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| fathom_fuzz::io_log(data));

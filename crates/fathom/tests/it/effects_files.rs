@@ -205,7 +205,7 @@ fn a_directory_holds_every_file_of_its_job() {
         (format!("--filename_format={outside}/a"), vec![below("a")]),
         (format!("--opendir={outside}"), vec![below("a"), below("deep/b")]),
         ("--filename=../beside".to_owned(), vec!["beside".to_owned()]),
-        (format!("--read_iolog=log --filename=unused"), vec![below("a")]),
+        ("--read_iolog=log --filename=unused".to_owned(), vec![below("a")]),
         (format!("--read_iolog=log --replay_redirect={outside}/deep/b"), vec![below("deep/b")]),
     ] {
         let directory = scratch();
