@@ -98,10 +98,6 @@ impl Running {
         self.child.id()
     }
 
-    pub(crate) fn has_ended(&mut self) -> bool {
-        !matches!(self.child.try_wait(), Ok(None))
-    }
-
     /// Waits for the end; the error is that there is none.
     pub(crate) fn finish(mut self) -> Result<Finished, String> {
         let begun = Instant::now();
