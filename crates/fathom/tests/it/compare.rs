@@ -282,3 +282,22 @@ fn what_cannot_be_compared_is_refused() {
         );
     }
 }
+
+#[test]
+fn jobs_of_different_names_can_be_mapped() {
+    fathom_only!();
+    let directory = scratch();
+    for name in ["old", "new"] {
+        let words = format!(
+            "--name={name} --ioengine=null --size=1m --rw=read --output-format=json --output={name}.json"
+        );
+        Launch::fathom(directory.path()).words(&words).run().expect_clean();
+    }
+    let finished = compare(directory.path(), "old.json new.json");
+    assert_eq!(finished.code(), 1);
+    assert!(finished.stderr.contains("--map='old=new' compares two jobs"), "{}", finished.stderr);
+    let mapped = compare(directory.path(), "--map=old=new old.json new.json").expect_clean().stdout;
+    assert!(mapped.contains("\nold, read\n"), "{mapped}");
+    let wrong = compare(directory.path(), "--map=old=newer old.json new.json");
+    assert!(wrong.code() == 1 && wrong.stderr.contains("B has no job newer; it has new"), "{}", wrong.stderr);
+}

@@ -1,7 +1,8 @@
 //! What reaches a terminal: nothing that steers it, nothing but ASCII where the locale says so, and no line that is too long.
 
-use crate::support::program::Launch;
-use crate::support::scratch;
+use crate::support::program::{self, Launch};
+use crate::support::terminal::OnTerminal;
+use crate::support::{scratch, skip};
 use std::path::Path;
 
 /// What files may carry to steer a terminal.
@@ -142,4 +143,38 @@ fn mistakes_are_told_once_and_help() {
         assert_eq!(finished.stderr.lines().count(), 1, "fathom {words}: {}", finished.stderr);
         assert_eq!(finished.stdout, "", "fathom {words}");
     }
+}
+
+/// On a terminal that is too short, the text goes through the pager, whole; in a pipe or on a tall terminal it does not.
+#[test]
+fn long_text_goes_through_the_pager() {
+    fathom_only!();
+    require!(skip::tool("setsid"));
+    let directory = scratch();
+    let job = "--output-format=json+ --output=result.json --name=a --ioengine=null --size=1g --rw=randread --time_based --runtime=1";
+    Launch::fathom(directory.path()).words(job).run().expect_clean();
+    let paged = directory.path().join("paged.txt");
+    let pager = [("PAGER", "tee paged.txt")];
+    let show = |size: (u16, u16), environment: &[(&str, &str)]| {
+        let words = "show result.json";
+        let mut terminal =
+            OnTerminal::start(&program::path(), directory.path(), size, environment, words, None);
+        assert_eq!(terminal.wait_for_end(), 0, "{}", terminal.transcript());
+        terminal.transcript()
+    };
+    for (size, environment) in [
+        ((100, 400), &pager[..]),
+        ((100, 20), &[("PAGER", "cat")]),
+        ((100, 20), &[("PAGER", "no-such-pager")]),
+    ] {
+        let shown = show(size, environment);
+        assert!(
+            !paged.exists() && shown.contains("latency by percentile"),
+            "{size:?} {environment:?}: {shown}"
+        );
+    }
+    let shown = show((100, 20), &pager);
+    let text = std::fs::read_to_string(&paged).unwrap_or_else(|error| panic!("{error}: {shown}"));
+    assert!(text.contains("result.json: fathom") && text.contains("depth reached"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
 }

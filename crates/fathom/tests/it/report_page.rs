@@ -249,3 +249,42 @@ fn only_reports_are_overwritten() {
         assert!(finished.stderr.contains(what), "{words}: {}", finished.stderr);
     }
 }
+
+/// Pages of sweeps and of comparisons: every cell and every figure is there, and nothing is asked for.
+#[test]
+fn sweeps_and_comparisons_have_pages() {
+    fathom_only!();
+    let mut browser = require!(Browser::start());
+    let directory = scratch();
+    let run = |words: &str| Launch::fathom(directory.path()).words(words).run();
+    let sweep = "sweep --vary=rate_iops=500,2000 --vary=bs=4k,8k --repeats=2 --output=x.sweep.jsonl -- --name=a --ioengine=null \
+                 --size=1g --rw=read --time_based --runtime=200ms";
+    assert_eq!(run(sweep).code(), 0);
+    let finished = run("report x.sweep.jsonl");
+    assert!(finished.code() == 0 && finished.stderr.starts_with("x.sweep.html: "), "{}", finished.stderr);
+    let page = directory.path().join("x.sweep.html");
+    browser.open(&page);
+    check_silence(&browser, &page);
+    let cells = "document.querySelectorAll('.heat-map td[class*=shade]').length";
+    // Four cells of four figures.
+    assert_eq!(browser.value(cells), 16);
+    // What is more is darker.
+    let iops = "[...document.querySelector('#figure-1').nextElementSibling.querySelectorAll('td[class*=shade]')].map(cell => \
+                cell.textContent + ' ' + cell.className.split('-')[1]).join()";
+    let iops = browser.value(iops);
+    assert!(iops.as_str().is_some_and(|text| text.contains("500 0") && text.contains("2.00k 7")), "{iops}");
+    for name in ["one", "two"] {
+        let words = format!(
+            "--name=a --ioengine=null --size=1g --rw=read --rate_iops=2000 --time_based --runtime=2 --output-format=json+ --output={name}.json"
+        );
+        assert_eq!(run(&words).code(), 0);
+    }
+    assert_eq!(run("compare one.json two.json -o pair.html").code(), 0);
+    let page = directory.path().join("pair.html");
+    browser.open(&page);
+    check_silence(&browser, &page);
+    let rows = browser.value("document.querySelectorAll('#pair-0 ~ .scroll tbody tr').length");
+    assert!(rows.as_u64().is_some_and(|rows| rows >= 6), "{rows}");
+    assert_eq!(browser.value("document.querySelectorAll('path.stroke').length > 0"), true);
+    assert_eq!(browser.value("document.querySelectorAll('#pair-0-percentiles path.line').length >= 2"), true);
+}
