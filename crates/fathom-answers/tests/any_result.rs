@@ -237,6 +237,53 @@ proptest! {
     }
 }
 
+/// Keys that are data: percentiles, bins, depths.
+fn is_data(key: &str) -> bool {
+    key.starts_with(|letter: char| letter.is_ascii_digit() || letter == '>')
+}
+
+/// Numbers stand in keys, too, and commands reckon with them: each kind of such key becomes each of the strange ones.
+#[test]
+fn no_key_of_data_makes_a_command_panic() {
+    const STRANGE: [&str; 7] = ["0", "-1", "3", "4294967295", "18446744073709551615", "1e400", "nan"];
+    let directory = tempfile::tempdir().expect("a directory");
+    for (name, text) in SEEDS {
+        let file = directory.path().join(name);
+        let documents: Vec<Value> =
+            serde_json::Deserializer::from_str(text).into_iter().map(|one| one.expect("JSON")).collect();
+        let last = &documents[documents.len() - 1];
+        let mut all = Vec::new();
+        places(last, &mut Vec::new(), &mut all);
+        let mut kinds: Vec<&str> = Vec::new();
+        for place in &all {
+            let [.., holder_key, key] = &place[..] else { continue };
+            let value = place.iter().try_fold(last, |here, step| match here {
+                Value::Array(list) => list.get(step.parse::<usize>().ok()?),
+                other => other.get(step.as_str()),
+            });
+            // A share of nothing is not shown.
+            let is_shown = value.and_then(Value::as_f64).is_some_and(|number| number > 0.0);
+            if !is_data(key) || !is_shown || kinds.contains(&holder_key.as_str()) {
+                continue;
+            }
+            kinds.push(holder_key);
+            for strange in STRANGE {
+                let mut changed = last.clone();
+                if let (Value::Object(object), step) = holder(&mut changed, place) {
+                    let value = object.remove(step).unwrap_or_default();
+                    object.insert(strange.to_owned(), value);
+                }
+                let before = &documents[..documents.len() - 1];
+                let text: String =
+                    before.iter().chain([&changed]).map(|document| format!("{document}\n")).collect();
+                std::fs::write(&file, text).expect("can be written");
+                nothing_steers(&every_command(directory.path(), &file));
+            }
+        }
+        assert!(kinds.len() >= 2 || name.ends_with(".jsonl"), "{name}: no keys are data: {kinds:?}");
+    }
+}
+
 /// Puts the poison into every string, and into every key that is data.
 fn poisoned(value: &Value) -> Value {
     match value {
