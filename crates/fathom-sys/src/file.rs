@@ -107,10 +107,3 @@ pub fn sync_file_system(fd: RawFd) -> Result<(), Errno> {
     // SAFETY: no memory is passed.
     check(i64::from(unsafe { libc::syncfs(fd) })).map(|_| ())
 }
-
-/// Gives this thread a descriptor table of its own, so that its system calls need no shared reference counts.
-/// Failure is harmless and ignored by callers.
-pub fn unshare_descriptors() -> Result<(), Errno> {
-    // SAFETY: CLONE_FILES only affects this thread's descriptor table.
-    check(i64::from(unsafe { libc::unshare(libc::CLONE_FILES) })).map(|_| ())
-}

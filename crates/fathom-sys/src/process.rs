@@ -117,3 +117,9 @@ pub fn detach_stream(stream: i32) {
 pub fn own_pid() -> u32 {
     std::process::id()
 }
+
+/// The id of the calling thread.
+pub fn own_thread_id() -> u32 {
+    // SAFETY: no memory is passed, and it cannot fail.
+    unsafe { libc::gettid() as u32 }
+}

@@ -1,0 +1,64 @@
+//! What another thread is doing, as the kernel tells in `/proc`: reading it touches neither the thread nor what it waits for.
+
+use std::fs;
+
+/// Whether a thread runs, and if not, why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskState {
+    /// It has a processor, or waits for one.
+    Runnable,
+    /// Somebody stopped it: a signal, a debugger.
+    Stopped,
+    /// It waits for something.
+    Waiting,
+}
+
+/// A thread at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// What it is doing.
+    pub state: TaskState,
+    /// Processor time that it has used, in ticks of the kernel.
+    pub used_ticks: u64,
+}
+
+impl Task {
+    /// A thread of a process now; `None` when it is gone.
+    pub fn look(process: u32, thread: u32) -> Option<Task> {
+        Task::parse(&fs::read_to_string(format!("/proc/{process}/task/{thread}/stat")).ok()?)
+    }
+
+    /// The line is `id (name) state ...`, with user and system time in the 14th and 15th field (proc_pid_stat(5)). The name
+    /// may hold anything.
+    fn parse(line: &str) -> Option<Task> {
+        let (_, rest) = line.rsplit_once(") ")?;
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        let ticks = |field: usize| fields.get(field)?.parse::<u64>().ok();
+        let state = match *fields.first()? {
+            "R" => TaskState::Runnable,
+            "T" | "t" => TaskState::Stopped,
+            _ => TaskState::Waiting,
+        };
+        Some(Task { state, used_ticks: ticks(11)?.saturating_add(ticks(12)?) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_kernel_is_read() {
+        let line = "12 (a) R (b) D 1 2 3 4 5 6 7 8 9 10 30 12 0 0 20 0 1 0 1 2 3\n";
+        assert_eq!(Task::parse(line), Some(Task { state: TaskState::Waiting, used_ticks: 42 }));
+        for broken in ["", "12 (a)", "12 (a) R", "12 (a) R 1 2 3 4 5 6 7 8 9 10 x y"] {
+            assert_eq!(Task::parse(broken), None, "{broken}");
+        }
+    }
+
+    #[test]
+    fn this_thread_runs() {
+        let own = Task::look(std::process::id(), crate::process::own_thread_id()).expect("it is there");
+        assert_eq!(own.state, TaskState::Runnable);
+    }
+}
