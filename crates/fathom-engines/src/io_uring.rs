@@ -5,6 +5,7 @@
 
 use crate::shared::{Immediate, rwf};
 use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError, Traits};
+use fathom_run::exhausted;
 use fathom_run::unit::Operation;
 use fathom_sys::Errno;
 use io_uring::{Probe, opcode, squeue, types};
@@ -289,8 +290,10 @@ impl IoUring {
         let whole = libc::iovec { iov_base: setup.arena.cast(), iov_len: arena_length(setup) };
         // SAFETY: the arena is mapped to that length and outlives the engine.
         unsafe { self.ring.submitter().register_buffers(&[whole]) }.map_err(|error| {
-            SetupError::new(error.into(), "io_uring_register_buffers")
-                .with_advice("the buffers cannot be pinned; raise `ulimit -l` or leave fixedbufs out")
+            SetupError::new(error.into(), "io_uring_register_buffers").with_advice(format!(
+                "the buffers cannot be pinned (leave fixedbufs out): {}",
+                exhausted::locked_memory()
+            ))
         })
     }
 }
@@ -456,7 +459,7 @@ fn refused(error: std::io::Error) -> SetupError {
         libc::EPERM => {
             "io_uring is forbidden here (see /proc/sys/kernel/io_uring_disabled, or a seccomp filter)"
         }
-        libc::ENOMEM => "no memory for the rings; raise `ulimit -l` or lower iodepth=",
+        libc::ENOMEM => &format!("no memory for the rings: {}", exhausted::locked_memory()),
         _ => "",
     };
     SetupError::new(errno, "io_queue_init").with_advice(advice)

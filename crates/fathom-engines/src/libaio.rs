@@ -3,6 +3,7 @@
 
 use crate::shared::{Immediate, rwf};
 use fathom_run::engine::{Completions, Engine, Io, Queued, REAP_BATCH, Setup, SetupError, Traits};
+use fathom_run::exhausted;
 use fathom_run::unit::Operation;
 use fathom_sys::Errno;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -226,9 +227,7 @@ fn io_setup(depth: u32) -> Result<u64, SetupError> {
         let errno = Errno::last();
         let error = SetupError::new(errno, "io_setup");
         return Err(match errno.0 {
-            libc::EAGAIN => error.with_advice(format!(
-                "the kernel has no room for {depth} more asynchronous I/Os; raise /proc/sys/fs/aio-max-nr or lower iodepth="
-            )),
+            libc::EAGAIN => error.with_advice(exhausted::asynchronous_io(depth)),
             libc::ENOSYS => error.with_advice("this kernel was built without asynchronous I/O (CONFIG_AIO)"),
             _ => error,
         });

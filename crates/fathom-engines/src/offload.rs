@@ -3,6 +3,7 @@
 
 use crate::find;
 use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError, Traits};
+use fathom_run::exhausted;
 use fathom_sys::Errno;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -114,14 +115,16 @@ impl Engine for Offload {
         let mut offload = Offload { shared, threads: Vec::new(), queued: Vec::new() };
         for _ in 0..setup.depth {
             let hand = Hand {
-                engine: (entry.performer)(&Setup { depth: 1, ..*setup })?,
+                engine: (entry.performer)(&Setup { depth: 1, shares_descriptors: true, ..*setup })?,
                 shared: Arc::clone(&offload.shared),
             };
             let thread = std::thread::Builder::new().name("fathom-offload".to_owned());
             let started = thread.spawn(move || hand.work());
             offload.threads.push(started.map_err(|error| {
-                SetupError::new(error.into(), "pthread_create")
-                    .with_advice("a smaller iodepth needs fewer threads")
+                SetupError::new(error.into(), "pthread_create").with_advice(format!(
+                    "a smaller iodepth= needs fewer threads: {}",
+                    exhausted::processes()
+                ))
             })?);
         }
         Ok(offload)

@@ -98,17 +98,24 @@ pub(crate) mod rwf {
 #[derive(Clone, Debug)]
 pub(crate) struct Positions {
     next: Vec<u64>,
+    /// Others move them, too.
+    shared: bool,
 }
 
 impl Positions {
     pub(crate) fn new(setup: &Setup<'_>) -> Positions {
         // Just opened: every descriptor stands at 0.
-        Positions { next: vec![0; setup.files.len()] }
+        Positions { next: vec![0; setup.files.len()], shared: setup.shares_descriptors }
+    }
+
+    /// A new descriptor stands at the beginning of its file.
+    pub(crate) fn reopened(&mut self, index: usize) {
+        self.next[index] = 0;
     }
 
     #[inline(always)]
     pub(crate) fn seek(&mut self, io: &Io) -> Result<(), Errno> {
-        if self.next[io.file as usize] == io.offset {
+        if self.next[io.file as usize] == io.offset && !self.shared {
             return Ok(());
         }
         // SAFETY: no memory is passed.

@@ -36,4 +36,8 @@ impl Engine for Sync {
         self.positions.moved(io, result);
         Queued::Done(result)
     }
+
+    fn reopened(&mut self, index: usize) {
+        self.positions.reopened(index);
+    }
 }

@@ -79,6 +79,10 @@ impl Engine for Vsync {
     fn ends_at_once(&self) -> bool {
         !self.deep
     }
+
+    fn reopened(&mut self, index: usize) {
+        self.positions.reopened(index);
+    }
 }
 
 impl Vsync {

@@ -146,6 +146,8 @@ pub struct Setup<'a> {
     pub buffer_stride: usize,
     /// Bytes that a buffer holds.
     pub buffer_length: usize,
+    /// Other engines use the same descriptors meanwhile, so where one stands in its file is anybody's guess.
+    pub shares_descriptors: bool,
 }
 
 /// Why an engine cannot be set up.
@@ -195,6 +197,9 @@ pub trait Engine: Sized {
     fn reap(&mut self, _min: u32, _out: &mut Completions) -> Result<(), Errno> {
         Ok(())
     }
+
+    /// The file with this index has a new descriptor: it was closed and opened again, with nothing of it in flight.
+    fn reopened(&mut self, _index: usize) {}
 
     /// False when submitting and reaping are not calls worth counting (nothing is ever handed over).
     fn counts_batches(&self) -> bool {

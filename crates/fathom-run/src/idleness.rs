@@ -12,7 +12,7 @@ use fathom_sys::memory::Mapping;
 use fathom_sys::process::{self, Fork};
 use fathom_sys::{Errno, affinity, scheduling};
 use std::hint::black_box;
-use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::time::Duration;
 
 /// Steps of a unit: about ten microseconds of arithmetic in registers, so that only the processor is contended for.
@@ -32,6 +32,8 @@ struct CpuBlock {
     unit_mean: AtomicU64,
     /// Bits of its standard deviation in ns.
     unit_stddev: AtomicU64,
+    /// errno of what kept its thread from measuring; 0 while nothing has.
+    failed: AtomicI32,
 }
 
 /// The measuring process.
@@ -43,11 +45,15 @@ pub(crate) struct IdleProcess {
 }
 
 impl IdleProcess {
-    /// Starts it and waits until it is calibrated. `in_child` arranges what every process of a run needs.
+    /// Starts it and waits until it is calibrated, or until `interrupted` says that nobody wants to know any more
+    /// (`EINTR`). `in_child` arranges what every process of a run needs.
     ///
     /// # Safety
     /// The calling process must have one thread only.
-    pub(crate) unsafe fn start(in_child: impl Fn()) -> Result<IdleProcess, Errno> {
+    pub(crate) unsafe fn start(
+        in_child: impl Fn(),
+        interrupted: impl FnMut() -> bool,
+    ) -> Result<IdleProcess, Errno> {
         let cpus = scheduling::allowed_cpus()?;
         let blocks = Blocks::new(cpus.len())?;
         // SAFETY: the caller promises to be single-threaded.
@@ -58,7 +64,10 @@ impl IdleProcess {
                 std::thread::scope(|scope| {
                     for (index, &cpu) in cpus.iter().enumerate() {
                         let block = blocks.get(index);
-                        scope.spawn(move || measure(block, cpu));
+                        let thread = std::thread::Builder::new();
+                        if let Err(error) = thread.spawn_scoped(scope, move || measure(block, cpu)) {
+                            block.failed.store(error.raw_os_error().unwrap_or(libc::EAGAIN), Release);
+                        }
                     }
                 });
                 // Only where no thread could be set up; the others go on until they are killed.
@@ -67,23 +76,29 @@ impl IdleProcess {
             Fork::Parent(pid) => pid,
         };
         let mut idle = IdleProcess { pid, units_before: vec![0; cpus.len()], blocks, since_ns: 0 };
-        if !idle.wait_for_calibration() {
-            return Err(Errno(libc::ETIMEDOUT));
-        }
+        idle.wait_for_calibration(interrupted)?;
         idle.restart();
         Ok(idle)
     }
 
-    fn wait_for_calibration(&self) -> bool {
+    fn wait_for_calibration(&self, mut interrupted: impl FnMut() -> bool) -> Result<(), Errno> {
         const LOOK_EVERY: Duration = Duration::from_millis(1);
         let end = monotonic_ns() + LONGEST_CALIBRATION.as_nanos() as u64;
         while monotonic_ns() < end {
             if self.blocks.all().all(|block| block.unit_mean.load(Acquire) != 0) {
-                return true;
+                return Ok(());
+            }
+            if let Some(failed) =
+                self.blocks.all().map(|block| block.failed.load(Acquire)).find(|&errno| errno != 0)
+            {
+                return Err(Errno(failed));
+            }
+            if interrupted() {
+                return Err(Errno(libc::EINTR));
             }
             std::thread::sleep(LOOK_EVERY);
         }
-        false
+        Err(Errno(libc::ETIMEDOUT))
     }
 
     /// Counts from now on.
@@ -123,10 +138,11 @@ impl Drop for IdleProcess {
 pub fn calibrate() -> Result<IdlenessReport, Errno> {
     // SAFETY: the caller has one thread.
     let idle = unsafe {
-        IdleProcess::start(|| {
+        let in_child = || {
             // Failing to arrange it is no reason not to measure.
             let _ = process::die_with_parent();
-        })
+        };
+        IdleProcess::start(in_child, || false)
     }?;
     Ok(idle.report(false))
 }
@@ -134,14 +150,13 @@ pub fn calibrate() -> Result<IdlenessReport, Errno> {
 /// The thread of one processor. It does not end.
 fn measure(block: &CpuBlock, cpu: u32) {
     // A processor that went away a moment ago has no idleness; nor has one where this thread is in the way of others.
-    if affinity::bind(&[cpu]).is_err() {
-        return;
-    }
-    let (mean, stddev) = time_of_a_unit();
+    let arranged = affinity::bind(&[cpu]).map(|()| time_of_a_unit());
+    let arranged = arranged.and_then(|times| scheduling::become_idle().map(|()| times));
+    let (mean, stddev) = match arranged {
+        Ok(times) => times,
+        Err(errno) => return block.failed.store(errno.0, Release),
+    };
     block.unit_stddev.store(stddev.to_bits(), Relaxed);
-    if scheduling::become_idle().is_err() {
-        return;
-    }
     block.unit_mean.store(mean.to_bits(), Release);
     loop {
         work();

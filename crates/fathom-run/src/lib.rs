@@ -4,6 +4,7 @@
 
 mod cgroup;
 pub mod engine;
+pub mod exhausted;
 pub mod files;
 pub mod idleness;
 mod limits;

@@ -20,6 +20,11 @@ impl Mount {
     }
 }
 
+/// The mount of a device number.
+pub(crate) fn mount_of_device(mounts: &[Mount], device: u64) -> Option<&Mount> {
+    mounts.iter().find(|mount| mount.is_on(device))
+}
+
 /// All of this process's mounts, in the order in which they were made.
 pub(crate) fn mounts() -> Vec<Mount> {
     let text = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();

@@ -43,10 +43,12 @@ pub enum Stage {
     Draining = 8,
     /// In its final fsync.
     FinalSync = 9,
+    /// Waiting for a command of the user that comes after the run.
+    PostRun = 10,
     /// Closing up.
-    Finishing = 10,
+    Finishing = 11,
     /// Done.
-    Ended = 11,
+    Ended = 12,
 }
 
 impl Stage {
@@ -54,8 +56,8 @@ impl Stage {
         use Stage::*;
         [
             NotStarted, Created, SettingUp, PreReading, Ready, Ramping, Running, Verifying, Draining,
-            FinalSync, Finishing, Ended,
-        ][(number as usize).min(11)]
+            FinalSync, PostRun, Finishing, Ended,
+        ][(number as usize).min(12)]
     }
 }
 
@@ -109,6 +111,8 @@ pub struct WorkerBlock {
     stage: AtomicU32,
     /// Process id.
     pub pid: AtomicU32,
+    /// Id of the thread that runs the loop; that of the process unless clones are threads.
+    pub thread_id: AtomicU32,
     /// Files open.
     pub open_files: AtomicU32,
     /// Monotonic ns when recording started (after delay and ramp); 0 before.

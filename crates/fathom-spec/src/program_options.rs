@@ -80,6 +80,12 @@ pub const ALL: &[ProgramOption] = &[
     option("eta-newline", Required, "=time", "Keep a progress line on the screen every so often"),
     option("live", NoValue, "", "Show the run on the whole terminal while it goes on"),
     option("status-interval", Required, "=time", "Print the whole report every so often"),
+    option(
+        "patience",
+        Required,
+        "=time",
+        "Give up on I/O that makes no progress for this long (30s; 10s after Ctrl-C)",
+    ),
     option("readonly", NoValue, "", "Refuse every job that writes or trims"),
     option("section", Required, "=name", "Run only this section; may be given several times"),
     option("alloc-size", Required, "=kb", "Accepted; there is no memory pool to size"),
@@ -200,6 +206,7 @@ pub(crate) fn apply(
         }
         "eta-newline" | "eta-interval" => return apply_eta_time(option.name, text, program),
         "live" => program.live = true,
+        "patience" => return apply_patience(text, program),
         "status-interval" => return apply_status_interval(text, program),
         "idle-prof" => return apply_idle_profile(text, program),
         "readonly" => program.readonly = true,
@@ -304,6 +311,16 @@ fn apply_status_interval(text: &str, program: &mut ProgramOptions) -> Effect {
         None => format!("fio: failed parsing time {text}"),
     };
     fail(&[line], "status-interval", Some(text), "expected a time of at least 1 ms, such as 500ms or 10s")
+}
+
+fn apply_patience(text: &str, program: &mut ProgramOptions) -> Effect {
+    match parse_time(text, TimeUnit::Seconds).filter(|time| !time.is_zero()) {
+        Some(time) => {
+            program.patience = Some(time);
+            Effect::Continue
+        }
+        None => fail(&[], "patience", Some(text), "expected a time such as 500ms, 30s or 10m"),
+    }
 }
 
 fn apply_eta_time(name: &str, text: &str, program: &mut ProgramOptions) -> Effect {

@@ -68,6 +68,8 @@ pub struct ProgramOptions {
     pub live: bool,
     /// Print the whole report every so often.
     pub status_interval: Option<Duration>,
+    /// How long I/O may make no progress, after the end of its job, before it is given up; `None` for the usual time.
+    pub patience: Option<Duration>,
     /// Report how idle the CPUs were.
     pub idleness: Option<IdleProfile>,
     /// Writing and trimming is forbidden.
@@ -95,6 +97,7 @@ impl Default for ProgramOptions {
             eta_interval: Duration::from_secs(1),
             live: false,
             status_interval: None,
+            patience: None,
             idleness: None,
             readonly: false,
             parse_only: false,

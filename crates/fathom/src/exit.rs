@@ -1,17 +1,16 @@
 //! Exit codes.
 
 use fathom_run::supervisor::Outcome;
-use fathom_sys::signal::SignalQueue;
 use std::process::ExitCode;
 
 /// A mistake in what was asked for, or the machine refused to start.
 pub(crate) const SETUP_FAILED: u8 = 1;
 /// A signal ended the run.
-const ENDED_BY_SIGNAL: u8 = 128;
+pub(crate) const ENDED_BY_SIGNAL: u8 = 128;
 
 /// 0 when all went well, the number of jobs that failed, or 128 after a signal, even one that came when the jobs were over.
-pub(crate) fn code(outcome: &Outcome, signals: &SignalQueue) -> ExitCode {
-    if outcome.signal.is_some() || signals.asked_to_end().is_some() {
+pub(crate) fn code(outcome: &Outcome, asked_to_end: bool) -> ExitCode {
+    if outcome.signal.is_some() || asked_to_end {
         return ExitCode::from(ENDED_BY_SIGNAL);
     }
     // 127 and above mean other things to a shell.

@@ -7,12 +7,16 @@
 use fathom_report::eta;
 use fathom_spec::{Message, Stream};
 use fathom_stats::live::LiveTick;
+use fathom_sys::fifo;
+use fathom_sys::signal::SignalQueue;
 use fathom_tools::printer::harmless;
-use std::borrow::Cow;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
+
+/// Pause between two looks whether a reader reads.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// The streams of one run.
 pub(crate) struct Output {
@@ -22,6 +26,9 @@ pub(crate) struct Output {
     status_line_length: usize,
     newline_every: Option<Duration>,
     last_newline: Instant,
+    /// What is still to be written: of the report's stream, and of standard error.
+    report: Vec<u8>,
+    errors: Vec<u8>,
     lost: Option<io::Error>,
 }
 
@@ -34,13 +41,29 @@ impl Output {
             status_line_length: 0,
             newline_every: None,
             last_newline: Instant::now(),
+            report: Vec::new(),
+            errors: Vec::new(),
             lost: None,
         }
     }
 
     /// Reports and messages go to a file, which is emptied first.
     pub(crate) fn file(path: &Path) -> io::Result<Output> {
-        Ok(Output { file: Some(File::create(path)?), ..Output::terminal() })
+        let mut output = Output::terminal();
+        let mut is_said = false;
+        let mut keep_waiting = || {
+            if !std::mem::replace(&mut is_said, true) {
+                output.error_line(&format!(
+                    "fathom: --output={} is a named pipe; waiting for its reader",
+                    path.display()
+                ));
+            }
+            true
+        };
+        let mut options = OpenOptions::new();
+        let file = fifo::open(options.write(true).create(true).truncate(true), path, &mut keep_waiting)?;
+        output.file = Some(file);
+        Ok(output)
     }
 
     /// Keeps everything but the report out of the report's stream.
@@ -71,25 +94,55 @@ impl Output {
 
     /// Part of a report.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
-        let written = match &mut self.file {
-            Some(file) => file.write_all(bytes),
-            None => {
-                self.status_line_length = 0;
-                let mut stdout = io::stdout().lock();
-                // Names and descriptions of a job file that came from elsewhere must not steer the terminal.
-                let bytes = match stdout.is_terminal() {
-                    true => Cow::Owned(harmless(&String::from_utf8_lossy(bytes)).into_owned().into_bytes()),
-                    false => Cow::Borrowed(bytes),
-                };
-                stdout.write_all(&bytes).and_then(|()| stdout.flush())
-            }
-        };
-        // A reader that has gone away (`| head`) is no error of ours.
-        if let Err(error) = written
-            && error.kind() != io::ErrorKind::BrokenPipe
-        {
-            self.lost.get_or_insert(error);
+        if self.file.is_none() {
+            self.status_line_length = 0;
         }
+        // Names and descriptions of a job file that came from elsewhere must not steer the terminal.
+        match self.file.is_none() && io::stdout().is_terminal() {
+            true => self.report.extend_from_slice(harmless(&String::from_utf8_lossy(bytes)).as_bytes()),
+            false => self.report.extend_from_slice(bytes),
+        }
+        self.advance(Duration::ZERO);
+    }
+
+    /// Writes what can be written now. A reader that does not read keeps nobody from stopping the run.
+    pub(crate) fn advance(&mut self, wait: Duration) {
+        let written = match &self.file {
+            Some(file) => fifo::write_some(file, &self.report, wait),
+            None => fifo::write_some(&io::stdout(), &self.report, wait),
+        };
+        match written {
+            Ok(count) => drop(self.report.drain(..count)),
+            Err(error) => {
+                self.report.clear();
+                // A reader that has gone away (`| head`) is no error of ours.
+                if error.kind() != io::ErrorKind::BrokenPipe {
+                    self.lost.get_or_insert(error);
+                }
+            }
+        }
+        match fifo::write_some(&io::stderr(), &self.errors, wait) {
+            Ok(count) => drop(self.errors.drain(..count)),
+            Err(_) => self.errors.clear(),
+        }
+    }
+
+    /// Writes everything to its end. The report is worth waiting for, so the first signal that asks to end is only noted and
+    /// returned; the second gives up what has not been read.
+    pub(crate) fn finish(&mut self, signals: &SignalQueue) -> Option<i32> {
+        let mut asked = None;
+        while !self.report.is_empty() || !self.errors.is_empty() {
+            self.advance(LOOK);
+            if let Some(signal) = signals.asked_to_end() {
+                if asked.is_some() {
+                    self.lost.get_or_insert_with(|| io::Error::other("nobody read it"));
+                    self.report.clear();
+                    self.errors.clear();
+                }
+                asked = Some(signal);
+            }
+        }
+        asked
     }
 
     /// Says on standard error if part of the report could not be written; true if so.
@@ -103,24 +156,35 @@ impl Output {
 
     /// A message for standard error.
     pub(crate) fn error_line(&mut self, text: &str) {
-        let line = format!("{}\n", harmless(text));
-        let _ = match &mut self.file {
-            Some(file) if !self.only_report => file.write_all(line.as_bytes()),
-            _ => io::stderr().write_all(line.as_bytes()),
-        };
+        match self.file.is_some() && !self.only_report {
+            true => &mut self.report,
+            false => &mut self.errors,
+        }
+        .extend_from_slice(format!("{}\n", harmless(text)).as_bytes());
+        self.advance(Duration::ZERO);
     }
 
-    /// Replaces the status line.
+    /// Replaces the status line. One that cannot be written at once is old when it could be.
     pub(crate) fn status_line(&mut self, tick: &LiveTick) {
         let line = eta::status_line(tick);
         let padded = eta::padded(&line, self.status_line_length);
         self.status_line_length = line.chars().count();
-        let mut stdout = io::stdout().lock();
         let newline = self.newline_every.is_some_and(|every| self.last_newline.elapsed() >= every);
         let start = if newline { "\n" } else { "" };
         if newline {
             self.last_newline = Instant::now();
         }
-        let _ = write!(stdout, "{start}{padded}\r").and_then(|()| stdout.flush());
+        if self.file.is_some() || self.report.is_empty() {
+            let _ = fifo::write_some(&io::stdout(), format!("{start}{padded}\r").as_bytes(), Duration::ZERO);
+        }
+    }
+}
+
+impl Drop for Output {
+    /// Whoever made it without a run to stop waits for its reader as any program does.
+    fn drop(&mut self) {
+        while !self.report.is_empty() || !self.errors.is_empty() {
+            self.advance(LOOK);
+        }
     }
 }

@@ -6,6 +6,7 @@ use crate::output::Output;
 use fathom_live::LiveTerminal;
 use fathom_report::header::{JobHeader, layout_line, starting_line};
 use fathom_report::{Format, by_name};
+use fathom_run::exhausted;
 use fathom_run::message::Message;
 use fathom_run::plan::{Plan, WorkerPlan, moves_no_data};
 use fathom_run::supervisor::{
@@ -96,6 +97,7 @@ fn supervise(spec: &RunSpec, plan: &Plan, calibration: Calibration, mut output: 
         }),
         slices: slices(spec),
         timeline: program.formats.json || program.formats.json_plus,
+        patience: program.patience,
         version: COMPATIBLE_VERSION,
     };
     let terse_version = spec.program.terse_version;
@@ -121,14 +123,16 @@ fn supervise(spec: &RunSpec, plan: &Plan, calibration: Calibration, mut output: 
     match outcome {
         Ok(outcome) => {
             observer.print(&outcome.report);
+            let asked = observer.output.finish(&signals);
             match observer.output.tell_lost() || outcome.lost_logs {
                 true => ExitCode::from(exit::SETUP_FAILED),
-                false => exit::code(&outcome, &signals),
+                false => exit::code(&outcome, asked.is_some() || signals.asked_to_end().is_some()),
             }
         }
         Err(error) => {
             observer.output.error_line(&format!("fathom: {}", why_not_started(&error)));
-            ExitCode::from(exit::SETUP_FAILED)
+            let by_signal = matches!(error, StartError::Signal(_));
+            ExitCode::from(if by_signal { exit::ENDED_BY_SIGNAL } else { exit::SETUP_FAILED })
         }
     }
 }
@@ -142,11 +146,17 @@ pub(crate) fn engines(plan: &Plan) -> Vec<RunWorker> {
 /// What to tell of a run that could not start.
 pub(crate) fn why_not_started(error: &StartError) -> String {
     match error {
+        StartError::Signal(signal) => format!("signal {signal} ended the run before it began"),
         StartError::Log { path, errno } => {
             format!("cannot write the log {}: {errno}; nothing was run", path.display())
         }
         StartError::System(errno) => format!(
-            "the run cannot start: {errno}; fewer jobs or a smaller iodepth= need less memory and fewer processes"
+            "the run cannot start: {errno}; {}",
+            match errno.0 {
+                libc::EMFILE | libc::ENFILE => exhausted::open_files(*errno).unwrap_or_default(),
+                libc::ENOMEM => exhausted::memory(),
+                _ => exhausted::processes(),
+            }
         ),
     }
 }
@@ -279,6 +289,10 @@ impl Observer for Console {
             (Some(live), Some(details)) => live.advance(tick, details),
             _ => self.output.status_line(tick),
         }
+    }
+
+    fn advance(&mut self) {
+        self.output.advance(Duration::ZERO);
     }
 
     fn interim_report(&mut self, report: &RunReport) {

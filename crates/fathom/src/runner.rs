@@ -39,6 +39,7 @@ impl Runner for Program {
             status_interval: None,
             idleness: None,
             slices: None,
+            patience: None,
             timeline: true,
             version: crate::run::COMPATIBLE_VERSION,
         };

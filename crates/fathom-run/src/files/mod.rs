@@ -9,6 +9,7 @@ pub mod names;
 pub mod open;
 pub(crate) mod scheduler;
 
+use crate::exhausted;
 use crate::plan::WorkerPlan;
 use crate::random::{SeedUse, Seeds};
 use crate::replay::ReplayPlan;
@@ -91,7 +92,9 @@ impl FileError {
     /// An error of a system call on a file.
     pub fn of_call(errno: Errno, call: &str, path: &Path) -> FileError {
         let text = format!("file:filesetup.c, func={call}({}), error={errno}", path.display());
-        FileError { errno: errno.0, text, message: None }
+        let message =
+            exhausted::open_files(errno).map(|limit| format!("fathom: {}: {errno}: {limit}", path.display()));
+        FileError { errno: errno.0, text, message }
     }
 
     /// A mistake in the job.

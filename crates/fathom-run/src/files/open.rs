@@ -129,13 +129,13 @@ impl OpenFiles {
         }
     }
 
-    /// Reads all files once, so that they are cached.
-    pub fn read_into_cache(&self) -> Result<(), Errno> {
+    /// Reads all files once, so that they are cached, unless it is stopped.
+    pub fn read_into_cache(&self, stopped: impl Fn() -> bool) -> Result<(), Errno> {
         let mut buffer = vec![0u8; 1 << 20];
         for open in &self.list {
             let mut offset = open.start;
             let end = open.start + open.size;
-            while offset < end {
+            while offset < end && !stopped() {
                 let length = buffer.len().min((end - offset) as usize);
                 // SAFETY: the buffer has room for `length` bytes.
                 let read = unsafe {

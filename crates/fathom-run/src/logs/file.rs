@@ -4,10 +4,14 @@ use super::LogRegion;
 use crate::message::{Message, MessageSender};
 use crate::plan::Plan;
 use fathom_sys::Errno;
+use fathom_sys::fifo;
 use fathom_sys::file::raise_open_file_limit;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+
+/// Asked while a log waits for its reader; says whether to go on with that.
+pub(crate) type KeepWaiting<'a> = &'a mut dyn FnMut(&Path) -> bool;
 
 /// A log file in the hands of the writer.
 pub(crate) struct LogFile {
@@ -17,14 +21,14 @@ pub(crate) struct LogFile {
 }
 
 impl LogFile {
-    /// Creates or empties a file, or opens it for writing at its end.
-    fn open(path: &Path, append: bool) -> Result<LogFile, (PathBuf, Errno)> {
+    /// Creates or empties a file, or opens it for writing at its end. A named pipe without a reader is told to `keep_waiting`.
+    fn open(path: &Path, append: bool, keep_waiting: KeepWaiting<'_>) -> Result<LogFile, (PathBuf, Errno)> {
         let mut options = OpenOptions::new();
         match append {
             true => options.append(true),
             false => options.write(true).truncate(true),
         };
-        match options.create(true).open(path) {
+        match fifo::open(options.create(true), path, &mut || keep_waiting(path)) {
             Ok(file) => Ok(LogFile { path: path.to_owned(), file: Some(file) }),
             Err(error) => Err((path.to_owned(), Errno::from(error))),
         }
@@ -60,26 +64,23 @@ pub(crate) struct OpenLogs {
 
 impl OpenLogs {
     /// Opens all log files of a plan.
-    pub(crate) fn open(plan: &Plan) -> Result<OpenLogs, (PathBuf, Errno)> {
+    pub(crate) fn open(plan: &Plan, keep_waiting: KeepWaiting<'_>) -> Result<OpenLogs, (PathBuf, Errno)> {
         let count: usize =
             plan.workers.iter().flat_map(|worker| &worker.logs).map(|logs| logs.paths.len()).sum();
         raise_open_file_limit((count + plan.workers.len()) as u64 + 256);
-        let of_workers = plan
-            .workers
-            .iter()
-            .map(|worker| {
-                let logs = worker.logs.iter();
-                logs.flat_map(|logs| logs.paths.iter().map(|path| LogFile::open(path, logs.shared_files)))
-                    .collect()
-            })
-            .collect::<Result<_, _>>()?;
+        let mut open = |path: &Path, append| LogFile::open(path, append, keep_waiting);
+        let mut of_workers = Vec::new();
+        for worker in &plan.workers {
+            let logs = worker.logs.iter();
+            let paths = logs.flat_map(|logs| logs.paths.iter().map(|path| (path, logs.shared_files)));
+            of_workers.push(paths.map(|(path, shared)| open(path, shared)).collect::<Result<_, _>>()?);
+        }
         let recordings = plan.workers.iter().map(|worker| worker.recording.as_deref());
-        let of_recordings = recordings
-            .map(|path| path.map(|path| LogFile::open(path, true)).transpose())
-            .collect::<Result<_, _>>()?;
+        let of_recordings =
+            recordings.map(|path| path.map(|path| open(path, true)).transpose()).collect::<Result<_, _>>()?;
         let aggregate = plan.bandwidth_log.iter().flat_map(|prefix| {
             ["read", "write", "trim"]
-                .map(|word| LogFile::open(Path::new(&format!("{}-{word}_bw.log", prefix.display())), false))
+                .map(|word| open(Path::new(&format!("{}-{word}_bw.log", prefix.display())), false))
         });
         Ok(OpenLogs { of_workers, of_recordings, aggregate: aggregate.collect::<Result<_, _>>()? })
     }

@@ -2,7 +2,8 @@
 
 use super::recording::Recording;
 use super::{LogFile, LogPlan, LogRegion, OpenLogs, Ring, aggregate};
-use crate::message::MessageSender;
+use crate::exhausted;
+use crate::message::{Message, MessageSender};
 use crate::plan::Plan;
 use crate::region::Region;
 use fathom_logs::LogSet;
@@ -63,12 +64,24 @@ pub(crate) fn write_logs(
     std::thread::scope(|scope| {
         if !open.aggregate.is_empty() {
             let files = open.aggregate;
-            scope.spawn(move || aggregate::sample_bandwidth(plan, region, logs, files, messages));
+            start(scope, messages, move || aggregate::sample_bandwidth(plan, region, logs, files, messages));
         }
         for keepers in by_thread.into_iter().chain(bound).filter(|keepers| !keepers.is_empty()) {
             serve(scope, keepers, logs, messages);
         }
     });
+}
+
+/// Starts a thread. Without it some log would never be written, and its worker wait for that: the process ends, and the
+/// supervisor hears of it.
+fn start<'s>(scope: &'s Scope<'s, '_>, messages: &MessageSender, work: impl FnOnce() + Send + 's) {
+    if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, work) {
+        messages.send(&Message::Error(format!(
+            "fathom: no thread to write logs with: {error}; {}",
+            exhausted::processes()
+        )));
+        fathom_sys::process::exit_now(1);
+    }
 }
 
 fn serve<'s, 'a: 's>(
@@ -77,12 +90,12 @@ fn serve<'s, 'a: 's>(
     logs: &'a LogRegion,
     messages: &'a MessageSender,
 ) {
-    scope.spawn(move || {
+    start(scope, messages, move || {
         if let Some(cpus) = keepers.first().and_then(|keeper| keeper.cpus.as_ref())
             && let Err(errno) = affinity::bind(cpus)
         {
             let text = format!("fathom: log_compression_cpus: cannot bind to these processors: {errno}");
-            messages.send(&crate::message::Message::Error(text));
+            messages.send(&Message::Error(text));
         }
         let mut written = Instant::now();
         while !keepers.iter().all(|keeper| keeper.done) {

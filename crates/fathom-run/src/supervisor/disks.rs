@@ -88,7 +88,7 @@ impl DiskWatch {
 }
 
 /// The sysfs directory of a device number; for a partition, that of its disk.
-fn directory_of(device: u64) -> Option<PathBuf> {
+pub(super) fn directory_of(device: u64) -> Option<PathBuf> {
     let link = format!("/sys/dev/block/{}:{}", libc::major(device), libc::minor(device));
     disk_of(Path::new(&link))
 }

@@ -1,9 +1,11 @@
 //! What happens to the supervisor: messages, signals, ended processes, time.
 
 use super::{Observer, Standing, Supervisor, terminal};
+use crate::exhausted;
 use crate::message::Message;
 use crate::region::Stage;
 use fathom_sys::clock::monotonic_ns;
+use fathom_sys::limits::{self, Limit, Resource};
 use fathom_sys::process::{self, Ended};
 use fathom_sys::signal;
 use std::time::Duration;
@@ -21,8 +23,10 @@ pub(super) fn signals(has_live_view: bool) -> Vec<i32> {
 const LONGEST_WAIT: Duration = Duration::from_millis(250);
 /// The same while something is about to end, so that a hang is seen in time.
 const SHORT_WAIT: Duration = Duration::from_millis(50);
-/// How long a layout process may take to put its file back, and then to go when it is killed.
-const LAYOUT_GRACE: Duration = Duration::from_millis(300);
+/// How long the layout process may take to put its file back, unless `--patience` says otherwise, and then to go when it is
+/// killed.
+const LAYOUT_PATIENCE: Duration = Duration::from_secs(10);
+const LAYOUT_END: Duration = Duration::from_millis(300);
 
 impl<O: Observer> Supervisor<'_, O> {
     /// Sleeps until something happens or the next look is due.
@@ -59,6 +63,7 @@ impl<O: Observer> Supervisor<'_, O> {
 
     /// Handles everything that has happened.
     pub(super) fn handle_events(&mut self) {
+        self.observer.advance();
         self.pass_messages_on();
         self.take_requests();
         while let Some(signal) = self.signals.next() {
@@ -89,11 +94,12 @@ impl<O: Observer> Supervisor<'_, O> {
     }
 
     pub(super) fn end_by_signal(&mut self, signal: i32) {
-        if self.signal.is_none() {
-            self.signal = Some(signal);
-            let text = format!("\nfio: terminating on signal {signal}");
-            self.observer.message(&Message::Output(text));
+        if self.signal.is_some() {
+            return self.stop_waiting();
         }
+        self.signal = Some(signal);
+        let text = format!("\nfio: terminating on signal {signal}");
+        self.observer.message(&Message::Output(text));
         self.stop_everything();
     }
 
@@ -120,7 +126,12 @@ impl<O: Observer> Supervisor<'_, O> {
         let how = match ended {
             Ended::Killed(signal) => {
                 self.observer.message(&Message::Output(format!("fio: pid={pid}, got signal={signal}")));
-                format!("was killed by signal {signal}")
+                let reason = self.memory_ran_out(signal);
+                if let Some(reason) = &reason {
+                    self.observer.message(&Message::Error(format!("fathom: job {}: {reason}", job.name)));
+                }
+                let reason = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
+                format!("was killed by signal {signal}{reason}")
             }
             Ended::Exited(status) => format!("ended with status {status}"),
         };
@@ -128,6 +139,19 @@ impl<O: Observer> Supervisor<'_, O> {
             .push(format!("job {} (pid {pid}) {how}; its figures are those up to that moment", job.name));
         let text = format!("file:worker, func=process {pid}, error=worker {how}");
         self.region.worker(index).fail(libc::EINTR, &text);
+    }
+
+    /// Why a signal means that there was no memory: a program that gets none aborts, and the kernel kills in a control group
+    /// that has used up its own.
+    fn memory_ran_out(&mut self, signal: i32) -> Option<String> {
+        let kills = limits::group_memory_kills();
+        let killed_by_group = kills > std::mem::replace(&mut self.memory_kills, kills);
+        let is_limited = Limit::of(Resource::AddressSpace).soft.is_some();
+        match signal {
+            libc::SIGABRT if is_limited => Some(format!("it got no memory: {}", exhausted::memory())),
+            libc::SIGKILL if killed_by_group => Some(format!("out of memory: {}", exhausted::memory())),
+            _ => None,
+        }
     }
 
     /// Threads share a process, so their end shows in their blocks only.
@@ -150,6 +174,10 @@ impl<O: Observer> Supervisor<'_, O> {
             self.take_requests();
             while let Some(signal) = self.signals.next() {
                 match signal {
+                    // A second one ends the wait.
+                    libc::SIGINT | libc::SIGTERM if self.is_second_signal() => {
+                        process::kill(pid, libc::SIGKILL)
+                    }
                     libc::SIGINT | libc::SIGTERM => self.end_by_signal(signal),
                     _ => self.handle_terminal_signal(signal),
                 }
@@ -175,12 +203,12 @@ impl<O: Observer> Supervisor<'_, O> {
     /// The layout process was told to stop at `since`: it puts its file back, or it is killed; true when it does not
     /// even go then.
     fn layout_is_stuck(&mut self, pid: u32, since: u64) -> bool {
-        let grace = LAYOUT_GRACE.as_nanos() as u64;
-        let waited = monotonic_ns() - since;
-        if waited > grace {
+        let patience = self.options.patience.unwrap_or(LAYOUT_PATIENCE);
+        let waited = Duration::from_nanos(monotonic_ns() - since);
+        if waited > patience {
             process::kill(pid, libc::SIGKILL);
         }
-        if waited <= 2 * grace {
+        if waited <= patience + LAYOUT_END {
             return false;
         }
         self.notes

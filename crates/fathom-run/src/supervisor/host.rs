@@ -3,7 +3,7 @@
 
 use super::{Observer, Supervisor, stack};
 use crate::files::names;
-use crate::mounts::{Mount, mount_of, mounts};
+use crate::mounts::{Mount, mount_of, mount_of_device, mounts};
 use crate::plan::moves_no_data;
 use fathom_stats::host::{DeviceReport, FileSystemReport, HostReport};
 use std::fs;
@@ -34,7 +34,7 @@ impl<O: Observer> Supervisor<'_, O> {
             let by_path = paths.iter().filter_map(|path| mount_of(&mounts, &current.join(path)));
             // Files below /proc lie elsewhere; the worker has told on which device.
             let devices = self.region.worker(index).devices.iter().map(|device| device.load(Relaxed));
-            let of_device = |device| mounts.iter().find(|mount| mount.is_on(device));
+            let of_device = |device| mount_of_device(&mounts, device);
             let mut below: Vec<&Mount> = by_path.filter(|mount| mount.report.kind != "devtmpfs").collect();
             if below.iter().any(|mount| mount.report.kind == "proc") {
                 below = devices.take_while(|&device| device != 0).filter_map(of_device).collect();

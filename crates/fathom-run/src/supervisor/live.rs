@@ -108,7 +108,7 @@ impl<O: Observer> Supervisor<'_, O> {
             Stage::Running | Stage::Draining => self.running_state(index),
             Stage::Verifying => RunState::Verifying,
             Stage::FinalSync => RunState::FinalSync,
-            Stage::Finishing => RunState::Finishing,
+            Stage::PostRun | Stage::Finishing => RunState::Finishing,
             Stage::Ended => RunState::Exited,
         }
     }

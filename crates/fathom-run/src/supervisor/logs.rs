@@ -6,11 +6,12 @@ use crate::message::Message;
 use fathom_sys::clock::monotonic_ns;
 use fathom_sys::process::{self, Ended, Fork};
 use fathom_sys::signal;
+use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// A writer that neither takes a record nor ends a write for so long is stuck on its disk.
-const STUCK_NS: u64 = 30_000_000_000;
+/// A writer that neither takes a record nor ends a write for so long is stuck on its disk, unless `--patience` says otherwise.
+const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(50);
 
 /// The process that writes the logs.
@@ -32,7 +33,21 @@ impl<O: Observer> Supervisor<'_, O> {
         if self.region.logs().is_none() {
             return Ok(());
         }
-        let open = OpenLogs::open(self.plan).map_err(|(path, errno)| StartError::Log { path, errno })?;
+        let mut is_said = false;
+        let mut keep_waiting = |path: &Path| {
+            if !std::mem::replace(&mut is_said, true) {
+                let text =
+                    format!("fathom: the log {} is a named pipe; waiting for its reader", path.display());
+                self.observer.message(&Message::Error(text));
+            }
+            self.signal = self.signals.asked_to_end();
+            self.signal.is_none()
+        };
+        let opened = OpenLogs::open(self.plan, &mut keep_waiting);
+        if let Some(signal) = self.signal {
+            return Err(StartError::Signal(signal));
+        }
+        let open = opened.map_err(|(path, errno)| StartError::Log { path, errno })?;
         // SAFETY: the supervisor has a single thread.
         match unsafe { process::fork() }? {
             Fork::Child => {
@@ -79,6 +94,7 @@ impl<O: Observer> Supervisor<'_, O> {
         (0..self.tracked.len()).for_each(|index| self.close_logs_of(index));
         let Some(logs) = self.region.logs() else { return };
         logs.finish();
+        let patience = self.options.patience.unwrap_or(PATIENCE).as_nanos();
         let (mut progress, mut since) = (logs.progress(), monotonic_ns());
         while let LogWriter::Running(pid) = self.log_writer {
             signal::wait_readable(&[self.receiver.descriptor(), self.signals.descriptor()], LOOK);
@@ -95,7 +111,7 @@ impl<O: Observer> Supervisor<'_, O> {
             if now_progress != progress {
                 (progress, since) = (now_progress, monotonic_ns());
             }
-            if interrupted || monotonic_ns() - since > STUCK_NS {
+            if interrupted || u128::from(monotonic_ns() - since) > patience {
                 process::kill(pid, libc::SIGKILL);
                 self.note_log_writer_end(pid, Ended::Killed(libc::SIGKILL));
             }

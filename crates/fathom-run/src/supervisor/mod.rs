@@ -12,6 +12,8 @@ mod host;
 mod interval;
 mod live;
 mod logs;
+mod patience;
+mod progress;
 mod replays;
 mod schedule;
 mod series;
@@ -36,11 +38,13 @@ use fathom_stats::live::{LiveDetails, LiveTick};
 use fathom_stats::report::{RunReport, StageReport};
 use fathom_sys::Errno;
 use fathom_sys::clock::{Clock, monotonic_ns};
+use fathom_sys::limits;
 use fathom_sys::process::Ended;
 use fathom_sys::signal::SignalQueue;
 use fathom_sys::usage::Usage;
 use interval::IntervalWatch;
 use logs::LogWriter;
+use progress::Progress;
 use series::Series;
 pub use slices::SliceRule;
 use slices::SliceWatch;
@@ -59,6 +63,8 @@ pub trait Observer {
     fn message(&mut self, message: &Message);
     /// A moment of the run; called every [`Options::tick`], with details where [`Options::live_view`] asks for them.
     fn tick(&mut self, tick: &LiveTick, details: Option<&LiveDetails>);
+    /// Called often while the run goes on: what is still to be written can be tried again.
+    fn advance(&mut self) {}
     /// A report of the run so far: every [`Options::status_interval`], and on SIGUSR1.
     fn interim_report(&mut self, report: &RunReport);
     /// Something happened to the terminal; only with [`Options::live_view`].
@@ -109,6 +115,9 @@ pub struct Options {
     pub slices: Option<SliceRule>,
     /// Keep the course of the run for the report.
     pub timeline: bool,
+    /// How long I/O may make no progress after the end of its job before it is given up; `None` for 30 s, or 10 s once a signal
+    /// has asked for the end.
+    pub patience: Option<Duration>,
     /// Version for the report.
     pub version: &'static str,
 }
@@ -140,6 +149,8 @@ pub struct Outcome {
 pub enum StartError {
     /// The system refused memory, a process, or a descriptor.
     System(Errno),
+    /// This signal asked for the end before anything had begun.
+    Signal(i32),
     /// A log file could not be opened.
     Log {
         /// The file.
@@ -179,7 +190,11 @@ struct Tracked {
     over_ns: u64,
     /// Processor use as the kernel counted it for a process that was killed.
     usage: Option<Usage>,
-    watch: watch::Progress,
+    progress: Progress,
+    /// Monotonic ns when it was first seen to have been told to stop.
+    told_to_stop_ns: Option<u64>,
+    /// Where sysfs tells about the devices below its files, once that is of interest.
+    devices: Option<Vec<PathBuf>>,
     series: Series,
 }
 
@@ -217,6 +232,10 @@ struct Supervisor<'a, O> {
     dump_watch: DumpWatch,
     /// Monotonic ns since when everything has been told to stop.
     stopping_since: Option<u64>,
+    /// When to say again what is waited for.
+    waiting_lines: watch::WaitingLines,
+    /// How often the kernel had killed in this control group for want of memory.
+    memory_kills: u64,
 }
 
 /// Runs a plan. `engines` gives, for each job of the plan, the function that runs its workers. The calling process must
@@ -262,6 +281,8 @@ pub fn run<O: Observer>(
         log_writer: LogWriter::None,
         dump_watch: DumpWatch::default(),
         stopping_since: None,
+        waiting_lines: watch::WaitingLines::default(),
+        memory_kills: limits::group_memory_kills(),
     };
     supervisor.start_log_writer()?;
     supervisor.make_control_groups();
@@ -359,7 +380,9 @@ impl Tracked {
             stuck: false,
             over_ns: 0,
             usage: None,
-            watch: watch::Progress::default(),
+            progress: Progress::default(),
+            told_to_stop_ns: None,
+            devices: None,
             series: Series::of(job),
         }
     }

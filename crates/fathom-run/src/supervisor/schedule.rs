@@ -1,6 +1,7 @@
 //! Which worker may start when: stages, `wait_for`, the common start gate, and `exitall`.
 
 use super::{Observer, Standing, Supervisor};
+use crate::exhausted;
 use crate::message::Message;
 use crate::plan::moves_no_data;
 use crate::region::{Order, Stage};
@@ -99,8 +100,8 @@ impl<O: Observer> Supervisor<'_, O> {
                 Err(errno) => {
                     let name = &self.plan.job_of(&self.plan.workers[index]).name;
                     self.observer.message(&Message::Error(format!(
-                        "fathom: no process for job {name}: {errno}; fewer jobs, or more room for processes (ulimit -u, \
-                         pids.max)"
+                        "fathom: no process for job {name}: {errno}; {}",
+                        exhausted::processes()
                     )));
                     let text = format!("file:backend.c, func=fork, error={errno}");
                     self.region.worker(index).fail(errno.0, &text);

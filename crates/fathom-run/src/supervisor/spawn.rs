@@ -1,6 +1,7 @@
 //! New processes: one per worker, one for all threads of a batch, one that lays files out.
 
 use super::{Observer, Supervisor};
+use crate::exhausted;
 use crate::files::{self, layout};
 use crate::idleness::IdleProcess;
 use crate::message::Message;
@@ -12,6 +13,9 @@ use fathom_sys::{Errno, signal};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::events::signals;
+
+/// No process of a run wants more files open than this, and some programs that jobs start close as many as they may have.
+const MOST_OPEN_FILES: u64 = 1 << 20;
 
 impl<O: Observer> Supervisor<'_, O> {
     /// Looks at and lays out the files of all jobs, one after the other, in a process of its own. Returns when that is
@@ -29,7 +33,9 @@ impl<O: Observer> Supervisor<'_, O> {
         }
         // SAFETY: the supervisor has a single thread.
         let pid = match unsafe { process::fork() } {
-            Err(errno) => return self.layout_failed(&format!("needs a process: {errno}")),
+            Err(errno) => {
+                return self.layout_failed(&format!("needs a process: {errno}; {}", exhausted::processes()));
+            }
             Ok(Fork::Child) => {
                 become_child();
                 for index in wants_files {
@@ -67,10 +73,25 @@ impl<O: Observer> Supervisor<'_, O> {
         if self.options.idleness.is_none() || self.signal.is_some() {
             return;
         }
+        let mut signal = None;
+        let interrupted = || {
+            signal = self.signals.asked_to_end();
+            signal.is_some()
+        };
         // SAFETY: the supervisor has a single thread.
-        match unsafe { IdleProcess::start(become_child) } {
+        match unsafe { IdleProcess::start(become_child, interrupted) } {
             Ok(idle) => self.idle = Some(idle),
-            Err(errno) => self.notes.push(format!("the idleness of the processors is not measured: {errno}")),
+            Err(Errno(libc::EINTR)) => {}
+            Err(errno) => {
+                let limit = match errno {
+                    Errno(libc::EAGAIN) => format!("; {}", exhausted::processes()),
+                    _ => String::new(),
+                };
+                self.notes.push(format!("the idleness of the processors is not measured: {errno}{limit}"));
+            }
+        }
+        if let Some(signal) = signal {
+            self.end_by_signal(signal);
         }
     }
 
@@ -89,7 +110,8 @@ impl<O: Observer> Supervisor<'_, O> {
         }
     }
 
-    /// Starts workers as threads of one process.
+    /// Starts workers as threads of one process. They share its table of descriptors: a library with threads of its own, such
+    /// as the C library's asynchronous I/O, knows files by number, and a number has to mean the same file everywhere.
     pub(super) fn start_threads(&mut self, indices: &[usize]) -> Result<u32, Errno> {
         // SAFETY: the supervisor has a single thread.
         match unsafe { process::fork() }? {
@@ -99,11 +121,12 @@ impl<O: Observer> Supervisor<'_, O> {
                     for &index in indices {
                         let run = self.engines[self.plan.workers[index].job];
                         let context = self.context(index);
-                        scope.spawn(move || {
-                            // A shared descriptor table costs a reference count per system call.
-                            let _ = fathom_sys::file::unshare_descriptors();
-                            guarded(&context, || run(&context));
-                        });
+                        let work = move || guarded(&context, || run(&context));
+                        if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, work) {
+                            let context = self.context(index);
+                            context.fail_for_thread("to run in", &error);
+                            context.set_stage(Stage::Ended);
+                        }
                     }
                 });
                 process::exit_now(0);
@@ -127,6 +150,8 @@ pub(super) fn become_child() {
         signal::ignore(ignored);
     }
     signal::unblock(&signals(true));
+    // Jobs of many files, and many clones that share one table of descriptors, are only held to the hard limit.
+    fathom_sys::file::raise_open_file_limit(MOST_OPEN_FILES);
     // Whoever reads the program's output must see its end even if this process hangs.
     for stream in 0..=2 {
         process::detach_stream(stream);

@@ -1,44 +1,65 @@
-//! Deadlines and hangs. A worker that neither ends nor completes any I/O after it should have stopped is stuck: the
-//! supervisor says which I/Os, for how long, reports what was counted, and goes on without it.
+//! Workers that should have ended: what is waited for is said, and what does not move is given up. The report names the I/Os
+//! that are stuck, and for how long, and the run goes on without them.
 
-use super::{Observer, Supervisor, does_io};
+use super::{Observer, Supervisor};
 use crate::message::Message;
 use crate::region::Stage;
-use crate::unit::Unit;
+use crate::unit::{Operation, Unit};
+use fathom_sys::Errno;
 use fathom_sys::clock::monotonic_ns;
 use fathom_sys::process;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Without any completion for this long after its end, a worker is stuck. The report must come within a second.
-const GRACE_NS: u64 = 600_000_000;
-/// A device that has been slow before is not stuck for being slow again: it has this many times its longest latency.
-const GRACE_FACTOR: u64 = 4;
-/// But no device has longer than this.
-const LONGEST_GRACE_NS: u64 = 300_000_000_000;
+/// A deadline nearer than this is looked at more often.
+const NEAR_NS: u64 = 600_000_000;
+/// A worker that gets on by itself needs no closer look.
+const CLOSELY_AFTER_NS: u64 = 100_000_000;
 /// Stuck I/Os that are named one by one.
 const NAMED: usize = 8;
+/// Jobs that are named one by one while they are waited for.
+const NAMED_JOBS: usize = 4;
+/// After its run time a worker may be silent for so long before anything is said; and once the user has asked for the end.
+const SILENCE_NS: u64 = 2_000_000_000;
+const SILENCE_AFTER_SIGNAL_NS: u64 = 500_000_000;
+/// Pauses between two times that it is said.
+const PAUSES_NS: [u64; 4] = [5_000_000_000, 10_000_000_000, 30_000_000_000, 60_000_000_000];
+/// A second request to end that comes sooner is the first one once more: `timeout` asks the process, and then its group.
+const SECOND_SIGNAL_NS: u64 = 250_000_000;
 
-/// When a worker last got somewhere.
+/// When to say what is waited for.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Progress {
-    completed: u64,
-    stage: u32,
-    /// Monotonic ns of the last change.
-    changed_ns: u64,
+pub(super) struct WaitingLines {
+    /// How often it has been said.
+    said: usize,
+    /// Monotonic ns before which it is not said again.
+    next_ns: u64,
 }
 
 impl<O: Observer> Supervisor<'_, O> {
     /// Takes interval samples, feeds the status line, and gives up on what is stuck.
     pub(super) fn watch_workers(&mut self) {
         let now = monotonic_ns();
+        let mut silent = Vec::new();
         for index in self.indices_started() {
-            let block = self.region.worker(index);
-            self.tracked[index].series.sample(block, now);
-            self.note_progress(index, now);
-            if self.is_stuck(index, now) {
-                self.give_up_on(index);
+            let overdue = self.overdue_since(index, now);
+            let closely =
+                overdue.is_some() && self.tracked[index].progress.silent_ns(now) >= CLOSELY_AFTER_NS;
+            let look = self.look_at(index, closely);
+            let tracked = &mut self.tracked[index];
+            tracked.series.sample(self.region.worker(index), now);
+            tracked.progress.see(look, now);
+            let Some(since) = overdue.filter(|_| look.stage != Stage::Ended) else { continue };
+            if self.tracked[index].progress.is_stuck(self.patience_ns(index)) {
+                let what = self.describe_stuck(index);
+                let text = format!("file:worker, func=stuck I/O, error={}", Errno(libc::ETIMEDOUT));
+                self.give_up_on(index, &format!("is stuck: {what}"), libc::ETIMEDOUT, &text);
+            } else {
+                let alone = self.tracked[index].progress.silent_ns(now).min(now.saturating_sub(since));
+                let patience = if self.signal.is_some() { SILENCE_AFTER_SIGNAL_NS } else { SILENCE_NS };
+                silent.extend((alone >= patience).then_some(index));
             }
         }
+        self.say_what_is_waited_for(&silent, now);
         self.watch_steady_states(now);
         self.watch_slices(now);
         self.watch_timeline(now);
@@ -51,45 +72,37 @@ impl<O: Observer> Supervisor<'_, O> {
     pub(super) fn a_deadline_is_near(&self, now: u64) -> bool {
         self.tracked.iter().enumerate().any(|(index, worker)| {
             let deadline = self.region.worker(index).deadline_ns.load(Relaxed);
-            worker.is_started() && deadline != 0 && now + GRACE_NS > deadline
+            worker.is_started() && deadline != 0 && now + NEAR_NS > deadline
         })
     }
 
-    fn note_progress(&mut self, index: usize, now: u64) {
-        let block = self.region.worker(index);
-        let stage = block.stage() as u32;
-        let completed: u64 =
-            block.samples.directions.iter().map(|direction| direction.completed.load(Relaxed)).sum::<u64>()
-                + block.samples.sync.count();
-        let progress = &mut self.tracked[index].watch;
-        if progress.changed_ns == 0 || progress.completed != completed || progress.stage != stage {
-            *progress = Progress { completed, stage, changed_ns: now };
+    /// True for a request to end that is not the first one once more.
+    pub(super) fn is_second_signal(&self) -> bool {
+        self.signal.is_some()
+            && self
+                .stopping_since
+                .is_some_and(|since| monotonic_ns().saturating_sub(since) >= SECOND_SIGNAL_NS)
+    }
+
+    /// The second request to end: nothing is waited for any more.
+    pub(super) fn stop_waiting(&mut self) {
+        if !self.is_second_signal() {
+            return;
+        }
+        for index in self.indices_started() {
+            let what = self.describe_stuck(index);
+            let text = format!("file:worker, func=second signal, error={}", Errno(libc::EINTR));
+            self.give_up_on(index, &format!("was ended by a second signal: {what}"), libc::EINTR, &text);
         }
     }
 
-    fn is_stuck(&self, index: usize, now: u64) -> bool {
-        let block = self.region.worker(index);
-        let longest =
-            block.samples.directions.iter().map(|direction| direction.clat.max_ns()).max().unwrap_or(0);
-        let grace = longest.saturating_mul(GRACE_FACTOR).clamp(GRACE_NS, LONGEST_GRACE_NS);
-        let idle = now.saturating_sub(self.tracked[index].watch.changed_ns) > grace;
-        let past = |end: u64| now.saturating_sub(end) > GRACE_NS;
-        let deadline = block.deadline_ns.load(Relaxed);
-        let past_deadline = deadline != 0 && past(deadline) && does_io(block.stage());
-        let past_stop = self.stopping_since.is_some_and(past) && block.stage() != Stage::Ended;
-        idle && (past_deadline || past_stop)
-    }
-
-    fn give_up_on(&mut self, index: usize) {
-        let worker = &self.plan.workers[index];
-        let job = self.plan.job_of(worker);
+    /// Goes on without a worker.
+    fn give_up_on(&mut self, index: usize, how: &str, errno: i32, text: &str) {
+        let job = self.plan.job_of(&self.plan.workers[index]);
         let pid = self.tracked[index].process;
-        let what = self.describe_stuck(index);
-        let note =
-            format!("job {} (pid {pid}) is stuck: {what}; its figures are those up to that moment", job.name);
-        self.notes.push(note);
-        let text = format!("file:worker, func=stuck I/O, error={}", fathom_sys::Errno(libc::ETIMEDOUT));
-        self.region.worker(index).fail(libc::ETIMEDOUT, &text);
+        self.notes
+            .push(format!("job {} (pid {pid}) {how}; its figures are those up to that moment", job.name));
+        self.region.worker(index).fail(errno, text);
         self.tracked[index].stuck = true;
         self.mark_over(index);
     }
@@ -102,15 +115,82 @@ impl<O: Observer> Supervisor<'_, O> {
         }
     }
 
+    /// Says what keeps the run from ending, now and then.
+    fn say_what_is_waited_for(&mut self, silent: &[usize], now: u64) {
+        if silent.is_empty() {
+            self.waiting_lines = WaitingLines::default();
+            return;
+        }
+        if now < self.waiting_lines.next_ns {
+            return;
+        }
+        let pause = PAUSES_NS[self.waiting_lines.said.min(PAUSES_NS.len() - 1)];
+        self.waiting_lines = WaitingLines { said: self.waiting_lines.said + 1, next_ns: now + pause };
+        let remedy =
+            if self.signal.is_some() { "a second Ctrl-C ends the wait" } else { "Ctrl-C ends the wait" };
+        for &index in silent.iter().take(NAMED_JOBS) {
+            let name = &self.plan.job_of(&self.plan.workers[index]).name;
+            let pid = self.tracked[index].process;
+            let line =
+                format!("fathom: job {name} (pid {pid}): waiting for {}; {remedy}", self.awaited(index));
+            self.observer.message(&Message::Error(line));
+        }
+        if silent.len() > NAMED_JOBS {
+            let more = silent.len() - NAMED_JOBS;
+            self.observer
+                .message(&Message::Error(format!("fathom: waiting for {more} more clones; {remedy}")));
+        }
+    }
+
+    /// What a worker that should have ended is doing.
+    fn awaited(&self, index: usize) -> String {
+        if self.tracked[index].progress.is_stopped() {
+            return "its process, which a signal has stopped (kill -CONT lets it go on)".to_owned();
+        }
+        let now = self.clock.ticks();
+        let in_flight = || self.region.units(index).iter().filter(|unit| unit.is_in_flight());
+        let Some(oldest) = in_flight().map(Unit::start).min() else {
+            return match self.region.worker(index).stage() {
+                Stage::SettingUp | Stage::Created => "its files to be opened",
+                Stage::PreReading => "its files to be read into the cache",
+                Stage::FinalSync => "its data to be synced",
+                Stage::PostRun => "the command of exec_postrun",
+                Stage::Finishing => "its files to be closed",
+                _ => "it to end",
+            }
+            .to_owned();
+        };
+        let seconds = self.clock.span_ns(now.saturating_sub(oldest)) as f64 / 1e9;
+        let kinds = [Operation::Read, Operation::Write, Operation::Trim, Operation::Sync];
+        let counted: Vec<String> = kinds
+            .into_iter()
+            .filter_map(|kind| {
+                let is_kind = |unit: &&Unit| {
+                    let operation = unit.operation();
+                    operation == kind || (kind.is_sync() && operation.is_sync())
+                };
+                let count = in_flight().filter(is_kind).count();
+                let plural = if count == 1 { "" } else { "s" };
+                (count > 0).then(|| format!("{count} {}{plural}", kind.word()))
+            })
+            .collect();
+        let several = counted.len() > 1 || !counted[0].starts_with("1 ");
+        let age =
+            if several { format!("the oldest {seconds:.1} s old") } else { format!("{seconds:.1} s old") };
+        format!("{}, {age}", counted.join(" and "))
+    }
+
     fn describe_stuck(&self, index: usize) -> String {
         let stuck: Vec<&Unit> = self.region.units(index).iter().filter(|unit| unit.is_in_flight()).collect();
         if stuck.is_empty() {
             return match self.region.worker(index).stage() {
-                Stage::SettingUp | Stage::Created => "it does not get its files open".to_owned(),
-                Stage::PreReading => "it does not get its files read into the cache".to_owned(),
-                Stage::FinalSync => "its final fsync does not return".to_owned(),
-                _ => "it does not answer".to_owned(),
-            };
+                Stage::SettingUp | Stage::Created => "it does not get its files open",
+                Stage::PreReading => "it does not get its files read into the cache",
+                Stage::FinalSync => "its final sync does not return",
+                Stage::PostRun => "its exec_postrun command had not ended",
+                _ => "it does not answer",
+            }
+            .to_owned();
         }
         let names = self.file_names(index);
         let now = self.clock.ticks();

@@ -154,6 +154,8 @@ impl<E: Engine> Worker<'_, E> {
             Ok(fd) => {
                 self.fds[file as usize] = fd;
                 open.push_back(file);
+                // What the engine knows of a file, such as its position, is not true of a new descriptor.
+                self.engine.reopened(file as usize);
                 if let Some(log) = &mut self.issue_log {
                     log.note(Event::Open, file);
                 }
@@ -181,7 +183,11 @@ impl<E: Engine> Worker<'_, E> {
     fn renew_files(&mut self) {
         let readonly = self.context.plan.readonly;
         match self.files.renew(self.plan, self.job, readonly) {
-            Ok(()) => self.fds.iter_mut().zip(&self.files.list).for_each(|(fd, file)| *fd = file.fd),
+            Ok(()) => {
+                self.fds.iter_mut().zip(&self.files.list).for_each(|(fd, file)| *fd = file.fd);
+                let is_open = |index: &usize| self.fds[*index] >= 0;
+                (0..self.fds.len()).filter(is_open).for_each(|index| self.engine.reopened(index));
+            }
             Err(error) => {
                 self.stopping = true;
                 self.context.fail(error.errno, &error.text);

@@ -1,6 +1,7 @@
 //! Memory for the buffers of a worker, of the kind that `mem` asks for, and memory that `lockmem` takes away.
 
 use super::WorkerContext;
+use crate::exhausted;
 use crate::message::Message;
 use fathom_spec::options::buffers::BufferOptions;
 use fathom_spec::value::MemoryKind;
@@ -87,7 +88,7 @@ impl Refusal {
     fn tell(self, context: &WorkerContext<'_>, longest: usize) {
         let depth = context.worker_plan().depth;
         let advice = self.advice.unwrap_or_else(|| {
-            format!("fio: no memory for {depth} buffers of {longest} bytes; use a smaller iodepth= or bs=")
+            format!("fio: no memory for {depth} buffers of {longest} bytes: {}", exhausted::memory())
         });
         context.messages.send(&Message::Error(advice));
         let text = format!("file:memory.c, func=iomem allocation, error={}", self.errno);
@@ -208,8 +209,9 @@ pub(super) fn lock_memory(context: &WorkerContext<'_>) -> Option<Option<Mapping>
         Ok(memory) => Some(Some(memory)),
         Err(errno) => {
             context.messages.send(&Message::Error(format!(
-                "fathom: job {}: lockmem={wanted} cannot be locked: {errno}; ulimit -l and the free memory set limits",
-                context.job().name
+                "fathom: job {}: lockmem={wanted} cannot be locked: {errno}; {}",
+                context.job().name,
+                exhausted::locked_memory()
             )));
             context.fail(errno.0, &format!("file:memory.c, func=mlock, error={errno}"));
             None

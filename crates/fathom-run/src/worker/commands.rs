@@ -2,6 +2,7 @@
 
 use super::WorkerContext;
 use crate::message::Message;
+use crate::region::Stage;
 use fathom_sys::{Errno, shell};
 use std::fs::File;
 
@@ -16,6 +17,7 @@ pub(super) fn before(context: &WorkerContext<'_>) -> Option<()> {
 /// Runs the command that comes after. How it ends makes no difference to the job.
 pub(super) fn after(context: &WorkerContext<'_>) {
     if let Some(command) = &context.job().threads.exec_postrun {
+        context.set_stage(Stage::PostRun);
         run(context, command, "postrun");
     }
 }

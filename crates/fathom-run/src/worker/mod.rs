@@ -27,6 +27,7 @@ mod verifier;
 mod zones;
 
 use crate::engine::{Completions, Engine};
+use crate::exhausted;
 use crate::files::open::OpenFiles;
 use crate::message::{Message, MessageSender};
 use crate::payload::Payload;
@@ -54,6 +55,7 @@ use logging::Recorder;
 use pace::Pace;
 use ramp::Ramp;
 use replay::Replay;
+use std::mem::ManuallyDrop;
 use std::os::fd::RawFd;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -89,7 +91,7 @@ impl<'a> WorkerContext<'a> {
         self.plan.job_of(self.worker_plan())
     }
 
-    fn set_stage(&self, stage: Stage) {
+    pub(crate) fn set_stage(&self, stage: Stage) {
         self.block().set_stage(stage);
         self.messages.send(&Message::StageChanged);
     }
@@ -102,19 +104,38 @@ impl<'a> WorkerContext<'a> {
         // Without a process the error belongs to the set-up, which fio tells on standard error.
         self.messages.send(&if pid == 0 { Message::Error(line) } else { Message::Output(line) });
     }
+
+    /// The same for a thread that could not be made.
+    pub(crate) fn fail_for_thread(&self, purpose: &str, error: &std::io::Error) {
+        let errno = Errno(error.raw_os_error().unwrap_or(libc::EAGAIN));
+        self.messages.send(&Message::Error(format!(
+            "fathom: job {}: no thread {purpose}: {errno}; {}",
+            self.job().name,
+            exhausted::processes()
+        )));
+        self.fail(errno.0, &format!("file:backend.c, func=pthread_create, error={errno}"));
+    }
 }
 
 /// Runs a worker from beginning to end with one engine.
 pub fn run<E: Engine>(context: &WorkerContext<'_>) {
     let block = context.block();
     block.pid.store(fathom_sys::process::own_pid(), Relaxed);
+    block.thread_id.store(fathom_sys::process::own_thread_id(), Relaxed);
     context.set_stage(Stage::SettingUp);
-    if let Some(mut worker) = setup::set_up::<E>(context) {
+    // Descriptors and buffers are given back only when nothing is in flight. Clones that are threads share one table of
+    // descriptors and one address space: what a panic left in flight would reach the file, or the memory, of whoever
+    // gets the same number or address next.
+    if let Some(worker) = setup::set_up::<E>(context) {
+        let mut worker = ManuallyDrop::new(worker);
         context.set_stage(Stage::Ready);
         if wait_for_start(context) {
             worker.run();
         }
         worker.close();
+        if worker.in_flight == 0 {
+            drop(ManuallyDrop::into_inner(worker));
+        }
     }
     context.set_stage(Stage::Ended);
 }
@@ -368,8 +389,8 @@ impl<E: Engine> Worker<'_, E> {
     }
 
     fn close(&mut self) {
-        self.context.set_stage(Stage::Finishing);
         commands::after(&self.context);
+        self.context.set_stage(Stage::Finishing);
         if self.job.file.unlink && !self.plan.diskless {
             for file in &self.files.list {
                 let path = std::path::Path::new(&file.name);

@@ -70,10 +70,11 @@ enum Step {
 }
 
 impl<'a> Replay<'a> {
-    /// The replay of a worker, if its job has a log. Tells what is wrong with the log.
-    pub(super) fn of(context: &WorkerContext<'a>, clock: Clock) -> Option<Replay<'a>> {
+    /// The replay of a worker, if its job has a log. Tells what is wrong with the log; `None` when the job cannot run, which is then
+    /// stored and told.
+    pub(super) fn of(context: &WorkerContext<'a>, clock: Clock) -> Option<Option<Replay<'a>>> {
         let plan = context.worker_plan();
-        let replay = plan.replay.as_ref()?;
+        let Some(replay) = &plan.replay else { return Some(None) };
         let mut before = context.plan.workers[..context.index].iter();
         let is_same = |other: &WorkerPlan| {
             other.job == plan.job && other.replay.as_ref().is_some_and(|own| own.path == replay.path)
@@ -84,8 +85,12 @@ impl<'a> Replay<'a> {
         let (sender, parts) = sync_channel(AHEAD);
         let (used, back) = sync_channel(AHEAD + 1);
         let own = replay.clone();
-        std::thread::spawn(move || read_ahead(&own, &sender, &back));
-        Some(Replay {
+        let reader = std::thread::Builder::new().spawn(move || read_ahead(&own, &sender, &back));
+        if let Err(error) = reader {
+            context.fail_for_thread("to read the log ahead", &error);
+            return None;
+        }
+        Some(Some(Replay {
             parts,
             used,
             chunk: Vec::new(),
@@ -98,7 +103,7 @@ impl<'a> Replay<'a> {
             last_look: 0,
             behind_sync: false,
             lateness: &context.block().lateness,
-        })
+        }))
     }
 
     /// The entry at hand, or why there is none.

@@ -54,7 +54,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
     let recording = recording(job, &engine);
     let latency_limit_ns = latency_limits(job);
     // A log has its own pace and its own syncs.
-    let replay = Replay::of(context, clock).map(Box::new);
+    let replay = Replay::of(context, clock)?.map(Box::new);
     let issue_log = IssueLog::of(context, clock).map(Box::new);
     let pace = Pace::of(plan, job, &seeds, clock).filter(|_| replay.is_none()).map(Box::new);
     let syncs = SyncRules::of(job).filter(|_| plan.writes_data() && replay.is_none()).map(Box::new);
@@ -142,6 +142,7 @@ fn setup_of<'a>(context: &WorkerContext<'a>, files: &'a OpenFiles, arena: &Arena
         arena: arena.address(),
         buffer_stride: arena.stride,
         buffer_length: arena.buffer_length,
+        shares_descriptors: false,
     }
 }
 
@@ -206,12 +207,14 @@ fn open_files(context: &WorkerContext<'_>) -> Option<OpenFiles> {
     let opened = files::resolve(plan, job).and_then(|entries| {
         if !job.file.create_serialize {
             let announce = |files, bytes| announce_layout(context, files, bytes);
-            files::layout::prepare(plan, job, &entries, context.plan.readonly, announce)?;
+            let stopped = || context.block().should_stop();
+            files::layout::prepare_unless(&stopped, plan, job, &entries, context.plan.readonly, announce)?;
         }
         OpenFiles::open(plan, job, &entries)
     });
     let files = match opened {
         Ok(files) => files,
+        Err(_) if context.block().should_stop() => return None,
         Err(error) => {
             tell_file_error(context, &error);
             return None;
@@ -220,7 +223,7 @@ fn open_files(context: &WorkerContext<'_>) -> Option<OpenFiles> {
     switch_scheduler(context, &files)?;
     if job.file.pre_read {
         context.set_stage(Stage::PreReading);
-        if let Err(errno) = files.read_into_cache() {
+        if let Err(errno) = files.read_into_cache(|| context.block().should_stop()) {
             context.fail(errno.0, &format!("file:filesetup.c, func=pre_read, error={errno}"));
             return None;
         }

@@ -29,6 +29,7 @@ use findings::Findings;
 use ledger::Ledger;
 use saved::Limit;
 use std::collections::VecDeque;
+use std::sync::atomic::Ordering::Relaxed;
 use threads::{Checkers, Task};
 
 /// Room for records that is set aside at once; beyond, the list grows.
@@ -143,6 +144,16 @@ impl<'a> Verifier<'a> {
         let generator = seeds.generator(SeedUse::Verify);
         let start = |is_wanted: bool| is_wanted.then(|| Box::new(StartOfPass::new(targets, &generator, 0)));
         let start_of_pass = start(plan.regenerates);
+        let checkers = match plan.threads {
+            0 => None,
+            count => match Checkers::start(count, plan) {
+                Ok(checkers) => Some(checkers),
+                Err(error) => {
+                    context.fail_for_thread("for verify_async", &error);
+                    return None;
+                }
+            },
+        };
         let origin = start(plan.writes && targets.file_count() > 1);
         Some(Some(Verifier {
             plan,
@@ -166,10 +177,7 @@ impl<'a> Verifier<'a> {
             limit,
             findings: Findings::new(context, plan),
             ledger,
-            checkers: match plan.threads {
-                0 => None,
-                count => Some(Checkers::start(count, plan)),
-            },
+            checkers,
             start_of_pass,
             origin,
         }))
@@ -524,11 +532,14 @@ impl<E: Engine> Worker<'_, E> {
         std::mem::take(&mut verifier.pass_is_over) && self.begin_next_pass()
     }
 
-    /// Lets the kernel forget the data of files, where the job does not ask to keep it.
+    /// Lets the kernel forget the data of files, where the job does not ask to keep it. That is no wish of the job, so its run
+    /// time does not pass meanwhile: data that was written is checked, however slow the device.
     fn drop_cached_data(&mut self) {
         if self.job.io_type.direct || !self.job.io_type.invalidate {
             return;
         }
+        self.context.set_stage(Stage::FinalSync);
+        let begin_ns = monotonic_ns();
         for index in 0..self.files.list.len() {
             let OpenFile { fd, is_block_device, start, size, .. } = self.files.list[index];
             if fd < 0 || is_block_device {
@@ -538,6 +549,11 @@ impl<E: Engine> Worker<'_, E> {
             let sync = || fathom_sys::file::sync_data(fd);
             let _ = self.sync_recorded(SyncKind::DataSync, index as u32, sync);
             let _ = fathom_sys::file::advise(fd, start, size, libc::POSIX_FADV_DONTNEED);
+        }
+        let deadline = self.block.deadline_ns.load(Relaxed);
+        if deadline != 0 {
+            let taken = monotonic_ns().saturating_sub(begin_ns);
+            self.block.deadline_ns.store(deadline.saturating_add(taken), Relaxed);
         }
     }
 

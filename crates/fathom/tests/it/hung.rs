@@ -11,13 +11,13 @@ const ANSWERED: u64 = 50;
 const RUNTIME: Duration = Duration::from_secs(2);
 /// When to give up waiting.
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// When the report must be there: a second after the deadline, and a little for starting up.
+/// When the report must be there: a second after the deadline, with a patience of half that, and a little for starting up.
 const LIMIT: Duration = Duration::from_millis(3_500);
 
 fn job(fs: &HungFs, more: &str) -> String {
     let file = fs.file();
     format!(
-        "--output-format=normal,json --time_based --runtime=2 --bs=4k --size=1M \
+        "--output-format=normal,json --patience=500ms --time_based --runtime=2 --bs=4k --size=1M \
          --name=hung --rw=read --filename={} {more} \
          --name=good --rw=read --filename=good --ioengine=psync --iodepth=1 --rate_iops=200",
         file.display()
@@ -89,7 +89,7 @@ fn synchronous_writes() {
     let fs = require!(hang());
     let directory = scratch();
     let words = format!(
-        "--output-format=normal,json --time_based --runtime=2 --name=hung --rw=write --bs=4k --size=1M \
+        "--output-format=normal,json --patience=500ms --time_based --runtime=2 --name=hung --rw=write --bs=4k --size=1M \
          --overwrite=1 --filename={}",
         fs.file().display()
     );
@@ -127,7 +127,7 @@ fn interrupted_while_stuck() {
     let fs = require!(hang());
     let directory = scratch();
     let words = format!(
-        "--output-format=normal,json --name=hung --rw=read --bs=4k --size=1M --time_based --runtime=60 --filename={}",
+        "--output-format=normal,json --patience=500ms --name=hung --rw=read --bs=4k --size=1M --time_based --runtime=60 --filename={}",
         fs.file().display()
     );
     let running = Launch::fathom(directory.path()).timeout(TIMEOUT).words(&words).start();

@@ -42,18 +42,19 @@ pub(super) struct Checkers {
 }
 
 impl Checkers {
-    /// Starts so many threads.
-    pub(super) fn start(count: u32, plan: &VerifyPlan) -> Checkers {
+    /// Starts so many threads; all of them, or none.
+    pub(super) fn start(count: u32, plan: &VerifyPlan) -> std::io::Result<Checkers> {
         let (tasks, task_queue) = sync_channel(count as usize * WAITING_PER_THREAD);
         let (result_sender, results) = channel();
         let task_queue = Arc::new(Mutex::new(task_queue));
-        let threads = (0..count)
-            .map(|_| {
-                let (tasks, results, plan) = (Arc::clone(&task_queue), result_sender.clone(), plan.clone());
-                std::thread::spawn(move || run(&tasks, &results, &plan))
-            })
-            .collect();
-        Checkers { tasks: Some(tasks), results, threads, buffers: Vec::new(), under_way: 0 }
+        let mut checkers =
+            Checkers { tasks: Some(tasks), results, threads: Vec::new(), buffers: Vec::new(), under_way: 0 };
+        for _ in 0..count {
+            let (tasks, results, plan) = (Arc::clone(&task_queue), result_sender.clone(), plan.clone());
+            let thread = std::thread::Builder::new().spawn(move || run(&tasks, &results, &plan));
+            checkers.threads.push(thread?);
+        }
+        Ok(checkers)
     }
 
     /// Gives a read away; waits while all threads have enough to do.

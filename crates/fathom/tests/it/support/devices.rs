@@ -169,10 +169,26 @@ pub(crate) fn run(tool: &str, arguments: &[&str]) -> Result<String, String> {
     }
 }
 
-/// A control group whose members read this device no more often than so many times a second.
-pub(crate) struct Throttle(PathBuf);
+/// A control group whose members use a device no faster than a limit says. Dropped, the limit goes.
+pub(crate) struct Throttle {
+    group: PathBuf,
+    /// For a limit of the group that everybody is in: the file that has it, and the device.
+    of_everybody: Option<(PathBuf, String)>,
+}
 
 impl Throttle {
+    /// Nobody uses the device faster, the kernel's own writeback included: `read_bps`, `write_bps`, `read_iops` or
+    /// `write_iops`. That takes the first version of control groups, where all processes share one group at the top.
+    pub(crate) fn of_everybody(device: &Path, what: &str, limit: u64) -> Result<Throttle, String> {
+        let group = PathBuf::from("/sys/fs/cgroup/blkio");
+        let file = group.join(format!("blkio.throttle.{what}_device"));
+        let number = device_number(device)?;
+        std::fs::write(&file, format!("{number} {limit}"))
+            .map_err(|error| format!("{}: {error}", file.display()))?;
+        Ok(Throttle { group, of_everybody: Some((file, number)) })
+    }
+
+    /// Members of the group read the device no more often than so many times a second.
     pub(crate) fn new(device: &Path, reads_per_second: u32) -> Result<Throttle, String> {
         let root = Path::new("/sys/fs/cgroup/blkio");
         let group = root.join(format!(
@@ -181,22 +197,20 @@ impl Throttle {
             device.file_name().unwrap_or_default().to_string_lossy()
         ));
         std::fs::create_dir(&group).map_err(|error| format!("{}: {error}", group.display()))?;
-        let throttle = Throttle(group);
-        let number = std::fs::metadata(device).map_err(|error| error.to_string())?.st_rdev();
-        let rule =
-            format!("{}:{} {reads_per_second}", number >> 8 & 0xfff, number & 0xff | number >> 12 & 0xfff00);
-        std::fs::write(throttle.0.join("blkio.throttle.read_iops_device"), rule)
+        let throttle = Throttle { group, of_everybody: None };
+        let rule = format!("{} {reads_per_second}", device_number(device)?);
+        std::fs::write(throttle.group.join("blkio.throttle.read_iops_device"), rule)
             .map_err(|error| format!("reads cannot be limited: {error}"))?;
         Ok(throttle)
     }
 
     pub(crate) fn name(&self) -> String {
-        self.0.file_name().expect("a name").to_string_lossy().into_owned()
+        self.group.file_name().expect("a name").to_string_lossy().into_owned()
     }
 
     /// Where a process writes its number to, to join it.
     pub(crate) fn members(&self) -> PathBuf {
-        self.0.join("cgroup.procs")
+        self.group.join("cgroup.procs")
     }
 
     /// A group in it without limits of its own, made by the job.
@@ -205,9 +219,20 @@ impl Throttle {
     }
 }
 
+/// `major:minor` of a device.
+fn device_number(device: &Path) -> Result<String, String> {
+    let number = std::fs::metadata(device).map_err(|error| error.to_string())?.st_rdev();
+    Ok(format!("{}:{}", number >> 8 & 0xfff, number & 0xff | number >> 12 & 0xfff00))
+}
+
 impl Drop for Throttle {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir(self.0.join("inner"));
-        let _ = std::fs::remove_dir(&self.0);
+        match &self.of_everybody {
+            Some((file, number)) => drop(std::fs::write(file, format!("{number} 0"))),
+            None => {
+                let _ = std::fs::remove_dir(self.group.join("inner"));
+                let _ = std::fs::remove_dir(&self.group);
+            }
+        }
     }
 }

@@ -1,0 +1,89 @@
+//! What to say when something runs out: which limit it was, how high it is, and how to raise it. The limits are read when it
+//! has happened, in the process that met them.
+
+use fathom_sys::Errno;
+use fathom_sys::limits::{self, GroupLimit, Limit, Resource};
+
+/// No process or thread could be made.
+pub fn processes() -> String {
+    let of_user = Limit::of(Resource::Processes).soft;
+    // What has just failed may have given its threads back already, so the use now says little.
+    let tighter = |found: &GroupLimit| of_user.is_none_or(|of_user| found.limit < of_user);
+    if let Some(GroupLimit { group, limit, .. }) = limits::group_processes().filter(tighter) {
+        return format!(
+            "the control group {group} may have {limit} processes and threads (pids.max); raise that, or run fewer jobs"
+        );
+    }
+    match of_user {
+        Some(limit) => {
+            format!(
+                "this user may have {limit} processes and threads (ulimit -u); raise that, or run fewer jobs"
+            )
+        }
+        None => {
+            let most = limits::kernel_number("/proc/sys/kernel/threads-max").unwrap_or_default();
+            format!(
+                "the machine may have {most} threads (/proc/sys/kernel/threads-max, pid_max); run fewer jobs"
+            )
+        }
+    }
+}
+
+/// No memory could be had.
+pub fn memory() -> String {
+    if let Some(limit) = Limit::of(Resource::AddressSpace).soft {
+        return format!(
+            "the address space of a process is limited to {} MiB (ulimit -v); raise that, or use a smaller iodepth=, bs= or size=",
+            limit >> 20
+        );
+    }
+    match limits::group_memory().filter(|found| found.limit < 1 << 60) {
+        Some(GroupLimit { group, limit, used }) => format!(
+            "the control group {group} may have {} MiB of memory (memory.max) and has {} MiB; raise that, or use a smaller \
+             iodepth=, bs= or size=",
+            limit >> 20,
+            used >> 20
+        ),
+        None => "the machine has no more to give; use a smaller iodepth=, bs= or size=".to_owned(),
+    }
+}
+
+/// No more files could be opened; `None` for errors that mean something else.
+pub fn open_files(errno: Errno) -> Option<String> {
+    match errno {
+        Errno(libc::EMFILE) => {
+            let limit = Limit::of(Resource::OpenFiles);
+            let soft = limit.soft.unwrap_or_default();
+            Some(format!(
+                "a process may have {soft} files open (ulimit -n, ulimit -Hn); raise that, or keep fewer open (openfiles=)"
+            ))
+        }
+        Errno(libc::ENFILE) => {
+            let most = limits::kernel_number("/proc/sys/fs/file-max").unwrap_or_default();
+            Some(format!("the machine may have {most} files open (/proc/sys/fs/file-max); raise that"))
+        }
+        _ => None,
+    }
+}
+
+/// Memory could not be locked or pinned.
+pub fn locked_memory() -> String {
+    match Limit::of(Resource::LockedMemory).soft {
+        Some(limit) => format!(
+            "a process without privileges may lock {} KiB of memory (ulimit -l); raise that, or use a smaller iodepth= or bs=",
+            limit >> 10
+        ),
+        None => memory(),
+    }
+}
+
+/// The kernel has no room for a context of asynchronous I/O.
+pub fn asynchronous_io(depth: u32) -> String {
+    let number = |name: &str| limits::kernel_number(&format!("/proc/sys/fs/{name}")).unwrap_or_default();
+    format!(
+        "the kernel allows {} asynchronous I/Os in all (/proc/sys/fs/aio-max-nr), {} are taken, and this job wants {depth} \
+         more; raise the limit or lower iodepth=",
+        number("aio-max-nr"),
+        number("aio-nr")
+    )
+}
