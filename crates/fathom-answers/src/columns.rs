@@ -61,6 +61,11 @@ pub(crate) fn cut_to(text: &str, limit: Option<usize>) -> String {
     limit.map_or_else(|| text.to_owned(), |columns| cut(text, columns))
 }
 
+/// A sentence whose words are cut where one alone, such as a name, is wider than a line.
+pub(crate) fn words_cut_to(sentence: &str, limit: Option<usize>) -> String {
+    sentence.split(' ').map(|word| cut_to(word, limit)).collect::<Vec<_>>().join(" ")
+}
+
 /// Columns of the terminal that standard output goes to, as the shell tells or the terminal itself; `None` if it goes elsewhere.
 pub(crate) fn of_terminal() -> Option<usize> {
     std::io::stdout().is_terminal().then(|| told().or_else(|| asked(STANDARD_OUTPUT)).unwrap_or(USUAL))
@@ -125,6 +130,12 @@ pub(crate) fn hanging(line: &str, indent: usize, columns: usize) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn names_in_sentences_leave_the_other_words_whole() {
+        assert_eq!(words_cut_to("job abcdefghijkl ran", Some(7)), "job abc…jkl ran");
+        assert_eq!(words_cut_to("job abcdefghijkl ran", None), "job abcdefghijkl ran");
+    }
 
     #[test]
     fn widths_are_those_of_a_terminal() {

@@ -59,16 +59,17 @@ impl Report {
         if self.outcomes.iter().any(Outcome::is_met) { 2 } else { 0 }
     }
 
-    /// Columns that sentences are broken at.
-    fn columns(&self) -> usize {
-        self.limit.unwrap_or(columns::USUAL)
+    /// A sentence, broken to the terminal's width or 80 places. On a terminal no name in it is wider than a line.
+    fn sentence(&self, text: &str, indent: usize) -> String {
+        let room = self.limit.map(|columns| columns.saturating_sub(indent));
+        columns::hanging(&columns::words_cut_to(text, room), indent, self.limit.unwrap_or(columns::USUAL))
     }
 
     /// For people, as wide as their terminal, or 80 places.
     pub(super) fn text(&self) -> String {
         let mut text = self.heading();
         for warning in &self.warnings {
-            text.push_str(&columns::hanging(&format!("warning: {warning}"), 9, self.columns()));
+            text.push_str(&self.sentence(&format!("warning: {warning}"), 9));
         }
         for pair in &self.matched.pairs {
             let left = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
@@ -90,10 +91,10 @@ impl Report {
         }
         text.push('\n');
         for note in self.notes() {
-            text.push_str(&columns::hanging(&note, 0, self.columns()));
+            text.push_str(&self.sentence(&note, 0));
         }
         for outcome in &self.outcomes {
-            text.push_str(&columns::hanging(&outcome.line(), 2, self.columns()));
+            text.push_str(&self.sentence(&outcome.line(), 2));
         }
         text
     }
@@ -200,11 +201,11 @@ impl Report {
                 1 => "1 run".to_owned(),
                 count => format!("{count} runs"),
             };
-            columns::hanging(&format!("{letter}: {runs}: {}", side.sources().join(", ")), 3, self.columns())
+            self.sentence(&format!("{letter}: {runs}: {}", side.sources().join(", ")), 3)
         };
         let only = |letter: char, names: &[String]| match names {
             [] => String::new(),
-            names => columns::hanging(&format!("only in {letter}: {}", names.join("; ")), 3, self.columns()),
+            names => self.sentence(&format!("only in {letter}: {}", names.join("; ")), 3),
         };
         side('A', &self.a)
             + &side('B', &self.b)
