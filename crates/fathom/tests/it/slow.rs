@@ -57,7 +57,7 @@ fn a_write_that_outlasts_its_job() {
     let slow = require!(slow());
     let finished = Launch::fathom(slow.mounted.path())
         .words(
-            "--output-format=json --name=w --rw=write --size=1M --bs=1M --direct=1 --ioengine=libaio --runtime=1 \
+            "--output-format=json --name=w --rw=write --size=2M --bs=2M --direct=1 --ioengine=libaio --runtime=1 \
              --allow_file_create=1",
         )
         .run();
@@ -96,7 +96,9 @@ fn a_worker_that_does_not_run() {
         running.wait_for_sleeps(200);
         let workers = processes::descendants(running.pid());
         workers.iter().for_each(|&worker| processes::signal(worker, "STOP"));
-        std::thread::sleep(Duration::from_secs(5).saturating_sub(running.elapsed()));
+        running.wait_for_message("waiting for its process, which a signal has stopped");
+        // Longer than its patience.
+        std::thread::sleep(Duration::from_millis(1_500));
         workers.iter().for_each(|&worker| processes::signal(worker, "CONT"));
         let finished = running.finish();
         assert_eq!(finished.code(), 0, "{more}: {}", finished.stderr);

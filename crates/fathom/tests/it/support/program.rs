@@ -180,6 +180,15 @@ impl Running {
         }
     }
 
+    /// Waits until this stands on standard error.
+    #[track_caller]
+    pub(crate) fn wait_for_message(&self, message: &str) {
+        while !self.stderr.text().contains(message) {
+            self.check_time(&format!("it does not say: {message}"));
+            sleep(POLL);
+        }
+    }
+
     /// Waits until tasks of the program have gone to sleep so many times: once per I/O for jobs with `rate_iops`.
     #[track_caller]
     pub(crate) fn wait_for_sleeps(&self, count: u64) {
