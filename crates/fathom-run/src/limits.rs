@@ -4,6 +4,7 @@
 //! The files are described in the kernel's cgroup-v2.rst, cgroup-v1/blkio-controller.rst and scheduler/sched-bwc.rst.
 
 use fathom_stats::limits::{GroupLimits, IoLimit, ProcessorLimit};
+use fathom_sys::limits::{self, Membership};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -26,37 +27,20 @@ pub(crate) struct Groups(Vec<Group>);
 impl Groups {
     /// Those of the calling thread.
     pub(crate) fn of_thread() -> Groups {
-        let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
-        Groups::of(&text("/proc/thread-self/cgroup"), &text("/proc/thread-self/mountinfo"))
+        Groups::of(limits::memberships())
     }
 
-    /// From the lines of proc_pid_cgroup(5) and proc_pid_mountinfo(5).
-    fn of(memberships: &str, mounts: &str) -> Groups {
+    fn of(memberships: Vec<Membership>) -> Groups {
         let mut groups = Vec::new();
-        for line in memberships.lines() {
-            let mut fields = line.splitn(3, ':');
-            let (Some(_), Some(controllers), Some(path)) = (fields.next(), fields.next(), fields.next())
-            else {
-                continue;
-            };
-            let controllers: Vec<&str> = controllers.split(',').filter(|name| !name.is_empty()).collect();
+        for Membership { controllers, ancestors } in memberships {
             let is_v2 = controllers.is_empty();
-            let has = |name: &str| is_v2 || controllers.contains(&name);
+            let has = |name: &str| is_v2 || controllers.iter().any(|own| own == name);
             let (has_processors, has_io) = (has("cpu"), has("blkio"));
             if !has_processors && !has_io {
                 continue;
             }
-            let Some((mounted, root)) = mount_of(mounts, &controllers) else { continue };
-            // Of a group that lies outside of what is mounted, only the mounted one can be seen.
-            let below = Path::new(path).strip_prefix(root).unwrap_or(Path::new(""));
-            for part in below.ancestors() {
-                groups.push(Group {
-                    directory: Path::new(mounted).join(part),
-                    name: format!("/{}", part.display()),
-                    is_v2,
-                    has_processors,
-                    has_io,
-                });
+            for (directory, name) in ancestors {
+                groups.push(Group { directory, name, is_v2, has_processors, has_io });
             }
         }
         Groups(groups)
@@ -71,25 +55,6 @@ impl Groups {
             io: io.flat_map(Group::io_limits).collect(),
         }
     }
-}
-
-/// Where a hierarchy is mounted, and which of its groups is the root of that.
-fn mount_of<'a>(mounts: &'a str, controllers: &[&str]) -> Option<(&'a str, &'a str)> {
-    mounts.lines().find_map(|line| {
-        let (place, kind) = line.split_once(" - ")?;
-        let mut place = place.split(' ').skip(3);
-        let (root, directory) = (place.next()?, place.next()?);
-        let mut kind = kind.split(' ');
-        let is_it = match kind.next()? {
-            "cgroup2" => controllers.is_empty(),
-            "cgroup" => {
-                let options = kind.nth(1)?;
-                controllers.iter().any(|name| options.split(',').any(|option| option == *name))
-            }
-            _ => false,
-        };
-        is_it.then_some((directory, root))
-    })
 }
 
 impl Group {
@@ -230,7 +195,7 @@ mod tests {
         );
         write(&inner, &[("cpu.max", "max 100000\n"), ("io.max", "")]);
         let mounts = format!("41 31 0:38 / {} rw,relatime - cgroup2 cgroup2 rw", root.path().display());
-        let found = Groups::of("0::/slice/job\n", &mounts).read();
+        let found = Groups::of(limits::memberships_in("0::/slice/job\n", &mounts)).read();
         let processors = ProcessorLimit {
             group: "/slice".into(),
             quota_us: 50_000,
@@ -279,7 +244,9 @@ mod tests {
             cpu.display(),
             blkio.display()
         );
-        let found = Groups::of("8:pids:/\n7:blkio:/outer/job\n1:cpu,cpuacct:/job\n", &mounts).read();
+        let found =
+            Groups::of(limits::memberships_in("8:pids:/\n7:blkio:/outer/job\n1:cpu,cpuacct:/job\n", &mounts))
+                .read();
         assert_eq!(found.processors.len(), 1, "{found:?}");
         assert_eq!((found.processors[0].throttled, found.processors[0].throttled_us), (31, 2_500_000));
         assert_eq!(found.io[0].limits, [None, Some(1000), Some(200), None]);
@@ -294,7 +261,10 @@ mod tests {
             &[("cpu.max", "much"), ("io.max", "8:0\nx\n=\n8:1 rbps=-1 wiops=x\n"), ("cpu.stat", "\u{0}")],
         );
         let mounts = format!("41 31 0:38 / {} rw - cgroup2 cgroup2 rw", root.path().display());
-        assert_eq!(Groups::of("0::/gone\nx\n:\n", &mounts).read(), GroupLimits::default());
-        assert_eq!(Groups::of("0::/", "").read(), GroupLimits::default());
+        assert_eq!(
+            Groups::of(limits::memberships_in("0::/gone\nx\n:\n", &mounts)).read(),
+            GroupLimits::default()
+        );
+        assert_eq!(Groups::of(limits::memberships_in("0::/", "")).read(), GroupLimits::default());
     }
 }

@@ -91,32 +91,61 @@ fn nearest(controller: &str, limit_file: &str, used_file: &str) -> Option<GroupL
         .min_by_key(|found| found.limit.saturating_sub(found.used))
 }
 
-/// Directories of the group of this process and of those above it, in the hierarchy that has the controller: a directory
-/// each, and the name of the group.
+/// Directories of the group of this thread and of those above it, inner ones first, in the hierarchy that has the controller:
+/// each with the name of the group.
 fn groups(controller: &str) -> Vec<(PathBuf, String)> {
-    let Ok(text) = fs::read_to_string("/proc/self/cgroup") else { return Vec::new() };
-    let Some((root, group)) = hierarchy(&text, controller) else { return Vec::new() };
-    Path::new(&group)
-        .ancestors()
-        .map(|ancestor| {
-            let below_root = ancestor.strip_prefix("/").unwrap_or(ancestor);
-            (root.join(below_root), ancestor.display().to_string())
-        })
-        .collect()
+    let found = memberships();
+    let of_version_1 = found.iter().find(|own| own.controllers.iter().any(|name| name == controller));
+    let own = of_version_1.or_else(|| found.iter().find(|own| own.controllers.is_empty()));
+    own.map(|own| own.ancestors.clone()).unwrap_or_default()
 }
 
-/// Where the hierarchy of a controller is mounted, and the group in it, by the lines `number:controllers:group` of
-/// `/proc/self/cgroup` (cgroups(7)). The usual places are taken for granted.
-fn hierarchy(text: &str, controller: &str) -> Option<(PathBuf, String)> {
-    let lines = || text.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
-    let of_version_1 = lines()
-        .find(|(controllers, _)| controllers.split(',').any(|name| name == controller))
-        .map(|(_, group)| (Path::new("/sys/fs/cgroup").join(controller), group.to_owned()));
-    of_version_1.or_else(|| {
-        let (_, group) = lines().find(|(controllers, _)| controllers.is_empty())?;
-        let unified = Path::new("/sys/fs/cgroup/unified");
-        let root = if unified.exists() { unified } else { Path::new("/sys/fs/cgroup") };
-        Some((root.to_path_buf(), group.to_owned()))
+/// The group that a thread has in one hierarchy of control groups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Membership {
+    /// Controllers of the hierarchy; none for version 2.
+    pub controllers: Vec<String>,
+    /// The group and those above it, inner ones first: a directory each, and the name below what is mounted.
+    pub ancestors: Vec<(PathBuf, String)>,
+}
+
+/// The groups of the calling thread, in all hierarchies that are mounted.
+pub fn memberships() -> Vec<Membership> {
+    let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    memberships_in(&text("/proc/thread-self/cgroup"), &text("/proc/thread-self/mountinfo"))
+}
+
+/// The same from the lines of proc_pid_cgroup(5) and proc_pid_mountinfo(5).
+pub fn memberships_in(memberships: &str, mounts: &str) -> Vec<Membership> {
+    let of_line = |line: &str| {
+        let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+        let controllers: Vec<String> =
+            controllers.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        let (mounted, root) = hierarchy(mounts, &controllers)?;
+        // Of a group that lies outside of what is mounted, only the mounted one can be seen.
+        let below = Path::new(path).strip_prefix(root).unwrap_or(Path::new(""));
+        let group = |part: &Path| (Path::new(mounted).join(part), format!("/{}", part.display()));
+        Some(Membership { controllers, ancestors: below.ancestors().map(group).collect() })
+    };
+    memberships.lines().filter_map(of_line).collect()
+}
+
+/// Where a hierarchy is mounted, and which of its groups is the root of that.
+fn hierarchy<'a>(mounts: &'a str, controllers: &[String]) -> Option<(&'a str, &'a str)> {
+    mounts.lines().find_map(|line| {
+        let (place, kind) = line.split_once(" - ")?;
+        let mut place = place.split(' ').skip(3);
+        let (root, directory) = (place.next()?, place.next()?);
+        let mut kind = kind.split(' ');
+        let is_it = match kind.next()? {
+            "cgroup2" => controllers.is_empty(),
+            "cgroup" => {
+                let options = kind.nth(1)?;
+                controllers.iter().any(|name| options.split(',').any(|option| option == *name))
+            }
+            _ => false,
+        };
+        is_it.then_some((directory, root))
     })
 }
 
@@ -126,13 +155,18 @@ mod tests {
 
     #[test]
     fn both_versions_of_control_groups_are_found() {
-        let mixed = "12:pids:/user/a\n3:cpu,cpuacct:/\n0::/init.scope\n";
-        let found = |text, controller| hierarchy(text, controller).map(|(_, group)| group);
-        assert_eq!(hierarchy(mixed, "pids"), Some(("/sys/fs/cgroup/pids".into(), "/user/a".into())));
-        assert_eq!(found(mixed, "memory"), Some("/init.scope".into()));
-        assert_eq!(found("0::/a:b/c\n", "pids"), Some("/a:b/c".into()));
-        assert_eq!(found("", "pids"), None);
-        assert_eq!(found("nonsense\n", "pids"), None);
+        let mounts =
+            "1 2 0:1 / /cg/pids rw - cgroup cgroup rw,pids\n1 2 0:2 /a /cg/all rw - cgroup2 cgroup2 rw\n";
+        let found = |text| {
+            let found = memberships_in(text, mounts);
+            found.into_iter().map(|own| (own.controllers, own.ancestors)).collect::<Vec<_>>()
+        };
+        let group = |directory: &str, name: &str| (PathBuf::from(directory), name.to_owned());
+        let of_pids = vec![group("/cg/pids/user", "/user"), group("/cg/pids/", "/")];
+        assert_eq!(found("12:pids:/user\n3:cpu,cpuacct:/\n"), [(vec!["pids".to_owned()], of_pids)]);
+        let all = vec![group("/cg/all/b:c", "/b:c"), group("/cg/all/", "/")];
+        assert_eq!(found("0::/a/b:c\n"), [(Vec::new(), all)]);
+        assert_eq!(found("nonsense\n\n"), []);
     }
 
     #[test]
