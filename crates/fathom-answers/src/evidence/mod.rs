@@ -167,6 +167,11 @@ impl<'a> Evidence<'a> {
         (self.job.usr_cpu, self.job.sys_cpu)
     }
 
+    /// Time for each I/O, ns, of a share of a processor per clone, percent.
+    pub(crate) fn ns_per_io(&self, share: f64) -> f64 {
+        share / 100.0 * self.job.runtime_ms as f64 * 1e6 / self.ios().max(1) as f64
+    }
+
     /// The busiest device of the run; `None` where its counters tell of other jobs as well, which ran at other times.
     pub(crate) fn busiest_device(&self) -> Option<&'a DiskResult> {
         if self.shares_counters() {

@@ -93,7 +93,7 @@ pub(super) fn work_on_data(evidence: &Evidence<'_>) -> Option<Verdict> {
         true => "makes and checks a checksum or pattern of every block",
         false => "makes the content of every write",
     };
-    let per_io = user / 100.0 * evidence.job.runtime_ms as f64 * 1e6 / evidence.ios().max(1) as f64;
+    let per_io = evidence.ns_per_io(user);
     verdict(
         if work.is_verification { Bottleneck::Verification } else { Bottleneck::MakingData },
         vec![
@@ -145,7 +145,12 @@ pub(super) fn processor(evidence: &Evidence<'_>) -> Option<Verdict> {
 pub(super) fn submission(evidence: &Evidence<'_>) -> Option<Verdict> {
     let (_, direction) = main_direction(evidence)?;
     let (slat, clat) = (direction.slat.mean_ns, direction.clat.mean_ns);
-    if evidence.is_synchronous() || slat <= clat || slat < 1000.0 {
+    // With one I/O in flight it makes no difference which of the two calls waits.
+    let is_one_by_one = evidence.is_synchronous() || evidence.depth_asked() <= evidence.clones();
+    // What the processor worked for is no waiting.
+    let (user, system) = evidence.processor();
+    let waits = slat > clat && slat >= 2.0 * evidence.ns_per_io(user + system);
+    if is_one_by_one || !waits || slat < 1000.0 {
         return None;
     }
     let mut reasons = vec![format!(

@@ -47,6 +47,10 @@ fn each_cause_is_found_by_its_figures() {
     check(&judge(r#""ioengine":"libaio","iodepth":"32""#, READS, &cached), Bottleneck::Cache, "3.91 MiB");
     let blocks = READS.replace("\"slat_ns\":{\"mean\":2000}", "\"slat_ns\":{\"mean\":4000000}");
     check(&judge(DEEP, &blocks, BUSY_DISK), Bottleneck::Submission, "4.00 ms");
+    let works = blocks.replace("4000000", "9000").replace("3000000", "1000").replace("3002000", "10000");
+    let works = judge(DEEP, &format!("\"usr_cpu\":5,\"sys_cpu\":60,{works}"), BUSY_DISK);
+    assert_ne!(works.bottleneck, Bottleneck::Submission, "{works:?}");
+    check(&judge(&DEEP.replace("32", "1"), &blocks, BUSY_DISK), Bottleneck::QueueDepth, "try iodepth=32");
     let synced = format!(r#"{READS},"sync":{{"total_ios":1000,"lat_ns":{{"mean":8000000}}}}"#);
     check(&judge(DEEP, &synced, BUSY_DISK), Bottleneck::Syncs, "80.0 %");
     let pauses = format!("{DEEP},\"thinktime\":\"80\"");
