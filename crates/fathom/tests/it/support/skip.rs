@@ -42,6 +42,8 @@ macro_rules! built {
 /// `FATHOM_SKIP_LOG`.
 pub(crate) fn record(reason: &str) {
     let thread = std::thread::current();
+    // Tools say things on several lines, and each line counts as one skip.
+    let reason = reason.split_whitespace().collect::<Vec<&str>>().join(" ");
     let line = format!("SKIP {}: {reason}\n", thread.name().unwrap_or("a test"));
     let mut log = std::env::var_os("FATHOM_SKIP_LOG")
         .and_then(|path| std::fs::OpenOptions::new().create(true).append(true).open(path).ok());
