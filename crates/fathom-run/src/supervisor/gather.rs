@@ -194,7 +194,7 @@ impl<O: Observer> Supervisor<'_, O> {
             clones: 1,
             pid: block.pid.load(Relaxed),
             job_start_ms: block.job_start_ms.load(Relaxed),
-            error: block.error().map(|(code, text)| JobError { code, text }),
+            error: error_of(block),
             eta_seconds: self.seconds_to_go(now).unwrap_or(0),
             elapsed_seconds: (now - self.started_ns).div_ceil(1_000_000_000),
             options: job.written.clone(),
@@ -330,6 +330,15 @@ fn latency_goal(job: &JobSpec, depth: u32, block: &WorkerBlock) -> LatencyGoal {
         percentile: options.latency_percentile,
         window_ns: nanoseconds(options.latency_window),
     }
+}
+
+/// The error that ended the job, or the first of those that it went on after.
+fn error_of(block: &WorkerBlock) -> Option<JobError> {
+    let tolerated = || match block.samples.first_error.load(Relaxed) {
+        0 => None,
+        code => Some(JobError { code: code as i32, text: String::new() }),
+    };
+    block.error().map(|(code, text)| JobError { code, text }).or_else(tolerated)
 }
 
 fn tolerated(job: &JobSpec, block: &WorkerBlock) -> Option<ToleratedErrors> {

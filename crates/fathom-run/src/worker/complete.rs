@@ -119,7 +119,7 @@ impl<E: Engine> Worker<'_, E> {
         let operation = unit.operation();
         if result < 0 {
             self.forget_verified(slot);
-            self.failed(slot, Errno(-result as i32), now);
+            self.failed(slot, Errno(-result as i32));
             self.settle_admission(&self.units[slot as usize], false);
             return After::Free;
         }
@@ -146,7 +146,7 @@ impl<E: Engine> Worker<'_, E> {
         }
         if moved == 0 {
             self.forget_verified(slot);
-            self.nothing_moved(slot, now);
+            self.nothing_moved(slot);
             self.settle_admission(&self.units[slot as usize], false);
             return After::Free;
         }
@@ -156,17 +156,18 @@ impl<E: Engine> Worker<'_, E> {
     }
 
     /// A transfer that ends without moving anything (end of file) would be tried for ever.
-    fn nothing_moved(&mut self, slot: u32, now: u64) {
+    fn nothing_moved(&mut self, slot: u32) {
         let errno = Errno(libc::EIO);
         if self.tolerates(self.units[slot as usize].operation(), errno) {
-            self.count_tolerated(slot, errno, now);
+            self.count_tolerated(slot, errno);
             return;
         }
         self.stopping = true;
+        self.count_ended(slot);
         self.context.fail(errno.0, &format!("file:backend.c:471, func=full resid, error={errno}"));
     }
 
-    fn failed(&mut self, slot: u32, errno: Errno, now: u64) {
+    fn failed(&mut self, slot: u32, errno: Errno) {
         let operation = self.units[slot as usize].operation();
         if errno == Errno(libc::ENOSPC) && self.job.size.fill_device && operation == Operation::Write {
             // The device is full, which is what the job wanted.
@@ -174,9 +175,10 @@ impl<E: Engine> Worker<'_, E> {
             return;
         }
         if self.tolerates(operation, errno) {
-            self.count_tolerated(slot, errno, now);
+            self.count_tolerated(slot, errno);
             return;
         }
+        self.count_ended(slot);
         if self.stopping && self.block.error().is_some() {
             return;
         }
@@ -224,24 +226,22 @@ impl<E: Engine> Worker<'_, E> {
         }
     }
 
-    /// An error that does not end the job: the I/O took its time, but moved nothing.
-    fn count_tolerated(&mut self, slot: u32, errno: Errno, now: u64) {
+    /// An error that does not end the job. An I/O that moved nothing has no latency.
+    fn count_tolerated(&mut self, slot: u32, errno: Errno) {
         self.count_error(errno);
         if self.job.error_handling.error_dump {
             self.tell_error(slot, errno);
         }
-        let unit = &self.units[slot as usize];
-        if !unit.operation().is_sync() {
-            let clat = self.clock.span_ns(now.saturating_sub(unit.issue()));
-            let samples = &self.samples.directions[unit.operation() as usize];
-            bump(&samples.completed, 1);
-            if self.recording.clat {
-                samples.clat.record(clat, self.recording.clat_bins);
-                self.samples.record_distribution(clat);
-            }
-        }
+        self.count_ended(slot);
         if let Some(pace) = &mut self.pace {
             pace.completed();
+        }
+    }
+
+    /// A failed I/O has ended too.
+    fn count_ended(&self, slot: u32) {
+        if let Some(direction) = self.units[slot as usize].direction_index() {
+            bump(&self.samples.directions[direction].completed, 1);
         }
     }
 

@@ -252,7 +252,13 @@ fn a_bad_block_tolerated() {
     let document = json::document(&finished.stdout);
     let job = json::job(&document, "bad");
     assert_eq!((json::integer(job, "total_err"), json::integer(job, "first_error")), (1, 5));
+    assert_eq!(json::integer(job, "error"), 5, "a report must not call damaged data good");
     assert_eq!(json::integer(job, "read/io_bytes"), MIB - 4096, "all but the bad block");
+    // The I/O that failed is one of those that were made, but took no time to move data.
+    assert_eq!(json::integer(job, "read/total_ios"), 256);
+    assert_eq!(json::integer(job, "read/clat_ns/N"), 255);
+    assert_eq!(json::integer(job, "read/lat_ns/N"), 255);
+    assert!(finished.stdout.contains("(groupid=0, jobs=1): err= 5 ()"), "{}", finished.stdout);
     assert!(
         finished.stdout.contains("\n     errors    : total=1, first_error=5/<Input/output error>\n"),
         "{}",

@@ -237,6 +237,7 @@ impl<E: Engine> Worker<'_, E> {
         let listed = handling.ignore_error.as_ref().is_some_and(|list| list.verify.contains(&errno.0));
         if listed || handling.continue_on_error.verify {
             self.count_error(errno);
+            self.stopping |= verifier.plan.is_fatal;
             return;
         }
         if self.block.error().is_none() {
