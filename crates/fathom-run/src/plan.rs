@@ -13,10 +13,11 @@ use crate::target::length::{LengthRule, WeightedSize};
 use crate::target::precondition::PreconditionRule;
 use crate::target::stride::StrideRule;
 use crate::target::{DirectionPlan, GeneratorKind, TargetPlan};
-use crate::verify::{VerifyPlan, number_ledgers, verify_plan};
+use crate::verify::{VerifyPlan, goes_beyond_a_pass, number_ledgers, verify_plan};
 use crate::zones::plan::ZonePlan;
 use fathom_spec::options::file::ZoneMode;
 use fathom_spec::options::io_type::{RandomGenerator, RwSequencer};
+use fathom_spec::options::verification::VerifyMethod;
 use fathom_spec::value::{Direction as OptionDirection, Distribution, FileService, Rw, SizeSpec};
 use fathom_spec::{JobSpec, RunSpec};
 use serde::{Deserialize, Serialize};
@@ -218,14 +219,16 @@ fn target_plan(job: &JobSpec, replay: Option<&ReplayPlan>) -> TargetPlan {
     let mode = &job.io_type.rw;
     let lengths = replay.map_or_else(|| lengths(job), ReplayPlan::lengths);
     let directions = replay.map_or_else(|| directions(job), ReplayPlan::directions);
-    // Without `ba`, the random blocks of all directions are those of the smallest length, so that one map fits all.
-    let smallest = directions.used().iter().map(|&direction| lengths[direction].min()).min().unwrap_or(1);
-    let alignment = job.block_size.ba.0.map(|alignment| alignment.unwrap_or(smallest).max(1));
+    let smallest = |direction: usize| lengths[direction].min();
+    let alignment: [u64; 3] = std::array::from_fn(|direction| {
+        job.block_size.ba.0[direction].unwrap_or_else(|| smallest(direction)).max(1)
+    });
     let distribution = distribution(job);
     let random = replay.is_none()
         && matches!(mode.rw, Rw::RandRead | Rw::RandWrite | Rw::RandTrim | Rw::RandRw | Rw::RandTrimWrite);
     // The rules across options have turned the map off where this is not so; a map could not be kept.
-    let aligned = directions.used().iter().all(|&direction| alignment[direction] == smallest);
+    let aligned = directions.used().iter().all(|&direction| alignment[direction] == smallest(direction));
+    let verifies_writes = job.verification.verify != VerifyMethod::None;
     TargetPlan {
         directions,
         random,
@@ -234,6 +237,13 @@ fn target_plan(job: &JobSpec, replay: Option<&ReplayPlan>) -> TargetPlan {
         repeat_offset: job.io_type.rw_sequencer == RwSequencer::Identical,
         lengths,
         length_by_pattern: job.block_size.bs_is_seq_rand,
+        writes_drawn_as_reads: verifies_writes,
+        // Passes of a mix differ from what a wrap gives, and so do those that are read back one by one.
+        wraps: !random
+            && goes_beyond_a_pass(job)
+            && (verifies_writes || matches!(directions, DirectionPlan::Mix(_)))
+            && mode.postfix.is_none()
+            && job.file.zonemode == ZoneMode::None,
         alignment,
         each_block_once: !job.io_type.norandommap && distribution == DistributionRule::Uniform && aligned,
         generator: match job.io_type.random_generator {

@@ -90,6 +90,7 @@ pub(crate) fn verify_plan(
     let writes = !matches!(targets.directions, DirectionPlan::Read | DirectionPlan::Trim);
     let pattern = options.verify_pattern.as_ref().filter(|pattern| !pattern.0.is_empty());
     let pattern = pattern.map(|pattern| assembled(pattern, job)).transpose()?;
+    let counts_by_time = writes && options.verify_only && job.time.time_based;
     let rule = Rule {
         method,
         format: match options.verify_header_format {
@@ -100,8 +101,9 @@ pub(crate) fn verify_plan(
         header_offset: options.verify_offset.unwrap_or(0),
         pattern: pattern.map(|pattern| pattern.extended_to(PATTERN_STRIDE)),
         pattern_interval: options.verify_pattern_interval,
-        checks_seed: options.verify_header_seed,
-        checks_number: options.verify_write_sequence,
+        // Which write of a run that only time ended was the last of a place, nobody knows.
+        checks_seed: options.verify_header_seed && !counts_by_time,
+        checks_number: options.verify_write_sequence && !counts_by_time,
     };
     let backlog = options.verify_backlog.unwrap_or(0);
     let name = job.name.replace('/', ".");
@@ -111,7 +113,8 @@ pub(crate) fn verify_plan(
     let goes_beyond = goes_beyond_a_pass(job);
     let once_each = targets.random && !may_overlap(job, targets);
     let reads_back_last = goes_beyond && !once_each;
-    let may_overlap = may_overlap(job, targets) || reads_back_last;
+    // Beyond one pass, blocks are read back in order of their places even where none is written twice in a pass.
+    let may_overlap = may_overlap(job, targets) || goes_beyond;
     let only_checks = writes && options.verify_only;
     let is_repeated = goes_beyond || job.job_description.loops > 1;
     Ok(Some(VerifyPlan {
@@ -182,7 +185,7 @@ fn trim_plan(job: &JobSpec) -> Option<TrimPlan> {
 }
 
 /// True when `io_size` asks for more than one pass over the files.
-fn goes_beyond_a_pass(job: &JobSpec) -> bool {
+pub(crate) fn goes_beyond_a_pass(job: &JobSpec) -> bool {
     match (&job.size.io_size, &job.size.size) {
         (Some(SizeSpec::Bytes(bytes)), Some(SizeSpec::Bytes(size))) => bytes > size,
         (Some(SizeSpec::Bytes(bytes)), _) => *bytes > 0,

@@ -61,6 +61,13 @@ impl BlockMap {
         self.search(from).or_else(|| self.search(0))
     }
 
+    /// The same among the first `end` blocks.
+    #[inline]
+    pub fn next_free_below(&self, end: u64, from: u64) -> Option<u64> {
+        let below = |block: &u64| *block < end;
+        self.search(from).filter(below).or_else(|| self.search(0).filter(below))
+    }
+
     fn search(&self, from: u64) -> Option<u64> {
         let mut position = from;
         let mut level = 0;
@@ -125,6 +132,9 @@ mod tests {
                 let found = map.next_free(from);
                 prop_assert_eq!(found, expected);
                 let Some(first) = found else { break };
+                let end = blocks.div_ceil(2).max(from + 1);
+                let below = (from..end).chain(0..from).find(|&b| !model[b as usize]);
+                prop_assert_eq!(map.next_free_below(end, from), below);
                 let taken = map.take(first, wanted);
                 prop_assert!(taken >= 1 && taken <= wanted);
                 for block in first..first + taken {

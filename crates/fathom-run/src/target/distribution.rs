@@ -179,11 +179,10 @@ impl Zones {
         Zones { zones }
     }
 
-    /// The next block: `chooser` picks the zone, `offsets` the place in it.
-    pub fn next(&self, chooser: &mut Taus88, offsets: &mut Taus88) -> Option<u64> {
-        let percent = chooser.percent();
+    /// The next block: the percentage, 1 to 100, picks the zone, and `below` draws the place in it.
+    pub fn next(&self, percent: u32, below: impl FnOnce(u64) -> u64) -> Option<u64> {
         let zone = self.zones.iter().find(|(cumulative, ..)| percent <= *cumulative).or(self.zones.last())?;
-        Some(zone.1 + offsets.below(zone.2))
+        Some(zone.1 + below(zone.2))
     }
 }
 
@@ -217,7 +216,8 @@ mod tests {
         let shares = [(60, 10), (40, 90)].map(|(access_percent, size)| ZoneShare { access_percent, size });
         let zones = Zones::by_percent(&shares, 256);
         let (mut chooser, mut offsets) = (seeds.generator(SeedUse::Zone), seeds.generator(SeedUse::Offset));
-        let order: Vec<u64> = (0..16).filter_map(|_| zones.next(&mut chooser, &mut offsets)).collect();
+        let order: Vec<u64> =
+            (0..16).filter_map(|_| zones.next(chooser.percent(), |end| offsets.below(end))).collect();
         assert_eq!(order, [24, 21, 16, 143, 163, 24, 28, 5, 100, 217, 180, 14, 23, 9, 27, 18]);
     }
 }

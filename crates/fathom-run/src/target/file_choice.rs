@@ -67,6 +67,15 @@ impl FileChoice {
         }
     }
 
+    /// Draws again as `beginning` would. Turns go on, as nobody draws them.
+    pub(super) fn draw_again(&mut self, beginning: &FileChoice) {
+        self.generator.clone_from(&beginning.generator);
+        self.sampler.clone_from(&beginning.sampler);
+        if self.rule.order != FileOrder::RoundRobin {
+            (self.current, self.left) = (beginning.current, beginning.left);
+        }
+    }
+
     /// True while another file may be taken up.
     fn may_open(&self) -> bool {
         let open = self.open.iter().filter(|open| **open).count();

@@ -21,7 +21,7 @@ use direction::{Direction, Directions, Mix};
 use distribution::DistributionRule;
 use file_choice::{FileChoice, FileRule};
 use length::LengthRule;
-use offset::RandomOffsets;
+use offset::{Draws, RandomOffsets};
 use permutation::Permutation;
 use precondition::Schedule;
 use serde::{Deserialize, Serialize};
@@ -109,6 +109,10 @@ pub struct TargetPlan {
     pub lengths: [LengthRule; 3],
     /// Sequential I/O takes lengths of reads, random I/O those of writes, whatever the direction.
     pub length_by_pattern: bool,
+    /// Lengths of writes are drawn as those of reads are: what a job that verifies wrote must come up again when it is checked.
+    pub writes_drawn_as_reads: bool,
+    /// Sequential I/O that comes to the end of a file goes on at its start within the pass, each direction by itself.
+    pub wraps: bool,
     /// Alignment of random offsets per direction, bytes.
     pub alignment: [u64; 3],
     /// Cover each block once before any comes again.
@@ -246,8 +250,8 @@ const DRAWN: usize = 32;
 enum SimpleOrder {
     /// Drawn in batches: the generator's state then stays in registers.
     Permuted { permutation: Permutation, drawn: [u64; DRAWN], used: usize, count: usize },
-    /// Next position per direction, relative to the start, and the last at which an I/O still fits.
-    Sequential { positions: [u64; 3], last: u64 },
+    /// Next position per direction, relative to the start, and the last at which an I/O still fits; `wraps` goes on at the start.
+    Sequential { positions: [u64; 3], last: u64, wraps: bool },
 }
 
 impl Simple {
@@ -265,7 +269,7 @@ impl Simple {
             return None;
         }
         let order = if !plan.random {
-            SimpleOrder::Sequential { positions: [0; 3], last: region.size - length }
+            SimpleOrder::Sequential { positions: [0; 3], last: region.size - length, wraps: plan.wraps }
         } else if plan.is_permuted() {
             let permutation = offset::permutation(region.size / length, seeds, &region.name);
             SimpleOrder::Permuted { permutation, drawn: [0; DRAWN], used: 0, count: 0 }
@@ -290,10 +294,13 @@ impl Simple {
                 *used += 1;
                 block * self.length
             }
-            SimpleOrder::Sequential { positions, last } => {
-                let position = positions[direction as usize];
+            SimpleOrder::Sequential { positions, last, wraps } => {
+                let mut position = positions[direction as usize];
                 if position > *last {
-                    return None;
+                    if !*wraps {
+                        return None;
+                    }
+                    position = 0;
                 }
                 positions[direction as usize] = position + self.length;
                 position
@@ -313,6 +320,16 @@ impl Simple {
     }
 }
 
+/// What a pass begins with that repeats another.
+#[derive(Clone)]
+struct Beginning {
+    directions: Directions,
+    choice: FileChoice,
+    length_generators: [Taus88; 3],
+    pattern_generators: [Taus88; 3],
+    draws: Draws,
+}
+
 /// The sequence of targets of one worker.
 #[derive(Clone)]
 pub struct Targets {
@@ -325,7 +342,10 @@ pub struct Targets {
     files: Vec<FileState>,
     choice: FileChoice,
     length_generators: [Taus88; 3],
-    pattern_generator: Taus88,
+    pattern_generators: [Taus88; 3],
+    draws: Draws,
+    /// All these as they were before the first target.
+    beginning: Box<Beginning>,
     /// I/Os left that follow the last random draw.
     follow_ups: u64,
     last: Option<Target>,
@@ -346,14 +366,26 @@ impl Targets {
             DirectionPlan::Trim => (simple.map(|simple| (Direction::Trim, simple)), None),
             DirectionPlan::Mix(_) | DirectionPlan::TrimThenWrite => (None, simple),
         };
+        let beginning = Beginning {
+            directions: directions(&plan, &seeds),
+            choice: FileChoice::new(plan.files, regions.len(), seeds.get(SeedUse::File)),
+            length_generators: length_generators(&plan, &seeds),
+            pattern_generators: [const { SeedUse::SequentialOrRandom }; 3]
+                .map(|purpose| seeds.generator(purpose)),
+            draws: Draws::new(&plan, &seeds),
+        };
+        let Beginning { directions, choice, length_generators, pattern_generators, draws } =
+            beginning.clone();
         Targets {
             single,
             mixed,
-            directions: directions(&plan, &seeds),
+            directions,
             files,
-            choice: FileChoice::new(plan.files, regions.len(), seeds.get(SeedUse::File)),
-            length_generators: length_generators(&plan, &seeds),
-            pattern_generator: seeds.generator(SeedUse::SequentialOrRandom),
+            choice,
+            length_generators,
+            pattern_generators,
+            draws,
+            beginning: Box::new(beginning),
             follow_ups: 0,
             last: None,
             pass_is_over: false,
@@ -490,7 +522,7 @@ impl Targets {
         if self.plan.postfix.is_some() || self.plan.random_percent[direction as usize] < 100 {
             return self.next_partly_random(file, direction);
         }
-        self.next_random(file, direction)
+        self.next_random(file, direction, true)
     }
 
     #[inline]
@@ -502,7 +534,7 @@ impl Targets {
         let room = if position < state.size { state.size - position + state.overhang } else { 0 };
         let length = match self.plan.lengths[rule].draw(room, generator) {
             Some(length) => length,
-            None if self.plan.postfix.is_some() => {
+            None if self.plan.postfix.is_some() || self.plan.wraps => {
                 // With holes or backwards, a pass wraps around until all its bytes have been issued.
                 position = 0;
                 self.plan.lengths[rule].draw(state.size, generator)?
@@ -517,14 +549,16 @@ impl Targets {
         Some(Target { offset: state.start + position, length: length as u32, file: file as u32, direction })
     }
 
+    /// A random draw. What only stands in for a sequential step behind the end of the file does not count as covered, which is
+    /// how fio has it, so that sequences agree.
     #[inline]
-    fn next_random(&mut self, file: usize, direction: Direction) -> Option<Target> {
+    fn next_random(&mut self, file: usize, direction: Direction, covers: bool) -> Option<Target> {
         let rule = self.length_rule(direction, false);
         let state = &mut self.files[file];
         let random = state.random.as_mut()?;
         let alignment = self.plan.alignment[direction as usize];
         let blocks = state.blocks[direction as usize];
-        let block = random.next(blocks, direction)?;
+        let block = random.next(blocks, direction, &mut self.draws)?;
         debug_assert!(block < blocks);
         let position = block * alignment;
         let room = state.size - position;
@@ -536,7 +570,7 @@ impl Targets {
             }
         };
         let length = match random {
-            RandomOffsets::Uniform { .. } => {
+            RandomOffsets::Uniform { .. } if covers => {
                 let units = length.div_ceil(alignment);
                 let free = random.cover(block, units);
                 if free < units { free * alignment } else { length }
@@ -557,21 +591,18 @@ impl Targets {
                 {
                     return Some(Target { direction, ..last });
                 }
-                return self.next_behind_last(file, direction).or_else(|| self.next_random(file, direction));
+                return self
+                    .next_behind_last(file, direction)
+                    .or_else(|| self.next_random(file, direction, false));
             }
             self.follow_ups = (count.max(1) - 1) as u64;
-            return self.next_random(file, direction);
+            return self.next_random(file, direction, true);
         }
-        if self.pattern_generator.percent() <= self.plan.random_percent[direction as usize] {
-            return self.next_random(file, direction);
+        let percent = self.pattern_generators[direction as usize].percent();
+        if percent <= self.plan.random_percent[direction as usize] {
+            return self.next_random(file, direction, true);
         }
-        match self.next_behind_last(file, direction) {
-            Some(target) => Some(target),
-            None => {
-                self.files[file].positions[direction as usize] = 0;
-                self.next_behind_last(file, direction)
-            }
-        }
+        self.next_behind_last(file, direction).or_else(|| self.next_random(file, direction, false))
     }
 
     fn next_behind_last(&mut self, file: usize, direction: Direction) -> Option<Target> {
@@ -596,8 +627,8 @@ impl Targets {
 
     /// The words of the generator of random offsets, and whether they have 64 bits; for saved states.
     pub fn generator_state(&self) -> (Vec<u64>, bool) {
-        let random = self.files.first().and_then(|file| file.random.as_ref());
-        random.map_or((Vec::new(), false), RandomOffsets::generator_state)
+        let is_drawn = |state: &FileState| matches!(state.random, Some(RandomOffsets::Uniform { .. }));
+        if self.files.iter().any(is_drawn) { self.draws.state() } else { (Vec::new(), false) }
     }
 
     /// Starts another pass over all files. `again` repeats the same order (a loop, or `io_size` beyond `size`);
@@ -620,7 +651,12 @@ impl Targets {
             }
         }
         if again {
-            // The order of offsets repeats; which direction each I/O has, and how long it is, goes on by chance.
+            // Everything repeats: directions, files, lengths and offsets.
+            self.directions.clone_from(&self.beginning.directions);
+            self.choice.draw_again(&self.beginning.choice);
+            self.length_generators.clone_from(&self.beginning.length_generators);
+            self.pattern_generators.clone_from(&self.beginning.pattern_generators);
+            self.draws.clone_from(&self.beginning.draws);
             self.follow_ups = 0;
             for state in &mut self.files {
                 state.positions = [0; 3];
@@ -646,11 +682,12 @@ impl FileState {
             let (alignment, smallest) = (plan.alignment[direction], plan.lengths[direction].min());
             size.saturating_sub(smallest.saturating_sub(alignment)) / alignment
         });
-        // Directions with alignments of their own draw from one generator; what keeps a position goes by the smallest
-        // number of blocks (a map needs equal alignments anyway).
+        // Directions with alignments of their own draw from one generator and share one map, each in blocks of its own; what
+        // keeps a position goes by the smallest number of blocks.
         let fewest = plan.used_directions().iter().map(|&direction| blocks[direction]).min().unwrap_or(0);
-        let random =
-            (plan.random && fewest > 0).then(|| RandomOffsets::new(plan, seeds, fewest, &region.name));
+        let most = plan.used_directions().iter().map(|&direction| blocks[direction]).max().unwrap_or(0);
+        let random = (plan.random && fewest > 0)
+            .then(|| RandomOffsets::new(plan, seeds, (fewest, most), &region.name));
         FileState {
             start: region.start,
             size,
@@ -693,13 +730,10 @@ fn directions(plan: &TargetPlan, seeds: &Seeds) -> Directions {
 }
 
 fn length_generators(plan: &TargetPlan, seeds: &Seeds) -> [Taus88; 3] {
-    let trim = if plan.directions == DirectionPlan::TrimThenWrite {
-        // A trim and its write must draw the same lengths.
-        SeedUse::BlockSizeWrite
-    } else {
-        SeedUse::BlockSizeTrim
-    };
-    [SeedUse::BlockSizeRead, SeedUse::BlockSizeWrite, trim].map(|purpose| seeds.generator(purpose))
+    let write = if plan.writes_drawn_as_reads { SeedUse::BlockSizeRead } else { SeedUse::BlockSizeWrite };
+    // A trim and its write must draw the same lengths.
+    let trim = if plan.directions == DirectionPlan::TrimThenWrite { write } else { SeedUse::BlockSizeTrim };
+    [SeedUse::BlockSizeRead, write, trim].map(|purpose| seeds.generator(purpose))
 }
 
 #[cfg(test)]

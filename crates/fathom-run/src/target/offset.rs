@@ -1,4 +1,4 @@
-//! Where in one file the next I/O goes.
+//! Where in a file the next I/O goes.
 
 use super::block_map::BlockMap;
 use super::direction::Direction;
@@ -17,15 +17,40 @@ pub(super) enum RandomOffsets {
     /// Each block once, by a shift register.
     ShiftRegister(ShiftRegister),
     /// Uniform draws; with a map, none is given twice.
-    Uniform { generator: UniformGenerator, map: Option<BlockMap> },
+    Uniform { map: Option<BlockMap> },
     /// Zipf, Pareto or normal.
     Skewed(Sampler),
     /// Zones, per direction.
-    Zoned { zones: Box<[Zones; 3]>, chooser: Taus88, offsets: Taus88 },
+    Zoned { zones: Box<[Zones; 3]> },
     /// A pass that preconditions a disk; boxed, since few jobs have it.
     Precondition(Box<Pass>),
     /// A list of block numbers.
     Sequence { blocks: Vec<u64>, stride: bool, position: usize, moved: u64 },
+}
+
+/// What all files of a worker draw from, in the order of its I/O.
+#[derive(Clone, Debug)]
+pub(super) struct Draws {
+    offsets: UniformGenerator,
+    zones: UniformGenerator,
+}
+
+impl Draws {
+    pub(super) fn new(plan: &TargetPlan, seeds: &Seeds) -> Draws {
+        let generator = |purpose| UniformGenerator::new(plan.generator, seeds.get(purpose));
+        Draws {
+            offsets: generator(SeedUse::Offset),
+            zones: UniformGenerator::Bits32(seeds.generator(SeedUse::Zone)),
+        }
+    }
+
+    /// The words of the generator of offsets, and whether they have 64 bits.
+    pub(super) fn state(&self) -> (Vec<u64>, bool) {
+        match &self.offsets {
+            UniformGenerator::Bits32(generator) => (generator.state().map(u64::from).to_vec(), false),
+            UniformGenerator::Bits64(generator) => (generator.state().to_vec(), true),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -54,12 +79,18 @@ impl UniformGenerator {
 }
 
 impl RandomOffsets {
-    /// The generator that the plan asks for, over `blocks` blocks of the file with this name.
-    pub(super) fn new(plan: &TargetPlan, seeds: &Seeds, blocks: u64, file_name: &str) -> RandomOffsets {
+    /// The generator that the plan asks for in the file with this name. Its blocks are as many as the longest have, which all
+    /// directions can reach, and as many as the shortest have, which need room in a map.
+    pub(super) fn new(
+        plan: &TargetPlan,
+        seeds: &Seeds,
+        (blocks, most): (u64, u64),
+        file_name: &str,
+    ) -> RandomOffsets {
         let seed = seeds.get(SeedUse::Offset);
         let private_seed = || u64::from(jenkins_hash(file_name.as_bytes())).wrapping_mul(seed);
         match &plan.distribution {
-            DistributionRule::Uniform => RandomOffsets::uniform(plan, seed, blocks, file_name),
+            DistributionRule::Uniform => RandomOffsets::uniform(plan, seed, (blocks, most), file_name),
             DistributionRule::Zipf { theta, center } => {
                 RandomOffsets::Skewed(Sampler::zipf(*theta, *center, blocks, private_seed()))
             }
@@ -70,9 +101,9 @@ impl RandomOffsets {
                 RandomOffsets::Skewed(Sampler::normal(*deviation, *center, blocks, private_seed()))
             }
             DistributionRule::Zoned(shares) => {
-                RandomOffsets::zoned(seeds, |direction| Zones::by_percent(&shares[direction], blocks))
+                RandomOffsets::zoned(|direction| Zones::by_percent(&shares[direction], blocks))
             }
-            DistributionRule::ZonedAbsolute(shares) => RandomOffsets::zoned(seeds, |direction| {
+            DistributionRule::ZonedAbsolute(shares) => RandomOffsets::zoned(|direction| {
                 Zones::by_size(&shares[direction], blocks, plan.alignment[direction].max(1))
             }),
             DistributionRule::Precondition(rule) => {
@@ -89,44 +120,38 @@ impl RandomOffsets {
         }
     }
 
-    fn uniform(plan: &TargetPlan, seed: u64, blocks: u64, file_name: &str) -> RandomOffsets {
+    fn uniform(plan: &TargetPlan, seed: u64, (blocks, most): (u64, u64), file_name: &str) -> RandomOffsets {
         match plan.generator {
             GeneratorKind::ShiftRegister => RandomOffsets::ShiftRegister(ShiftRegister::new(blocks, seed)),
             GeneratorKind::Free if plan.is_permuted() => {
                 RandomOffsets::Permutation(permutation_of(blocks, seed, file_name))
             }
-            kind => RandomOffsets::Uniform {
-                generator: UniformGenerator::new(kind, seed),
-                map: plan.each_block_once.then(|| BlockMap::new(blocks)).flatten(),
-            },
+            _ => RandomOffsets::Uniform { map: plan.each_block_once.then(|| BlockMap::new(most)).flatten() },
         }
     }
 
-    fn zoned(seeds: &Seeds, zones: impl Fn(usize) -> Zones) -> RandomOffsets {
-        RandomOffsets::Zoned {
-            zones: Box::new(std::array::from_fn(zones)),
-            chooser: seeds.generator(SeedUse::Zone),
-            offsets: seeds.generator(SeedUse::Offset),
-        }
+    fn zoned(zones: impl Fn(usize) -> Zones) -> RandomOffsets {
+        RandomOffsets::Zoned { zones: Box::new(std::array::from_fn(zones)) }
     }
 
     /// The next block; `None` when each has been given.
     #[inline]
-    pub(super) fn next(&mut self, blocks: u64, direction: Direction) -> Option<u64> {
+    pub(super) fn next(&mut self, blocks: u64, direction: Direction, draws: &mut Draws) -> Option<u64> {
         match self {
             RandomOffsets::Permutation(permutation) => permutation.next(),
             RandomOffsets::ShiftRegister(register) => register.next(),
-            RandomOffsets::Uniform { generator, map } => {
-                let drawn = generator.below(blocks);
+            RandomOffsets::Uniform { map } => {
+                let drawn = draws.offsets.below(blocks);
                 match map {
-                    Some(map) => map.next_free(drawn),
+                    Some(map) => map.next_free_below(blocks, drawn),
                     None => Some(drawn),
                 }
             }
             RandomOffsets::Skewed(sampler) => Some(sampler.next()),
             RandomOffsets::Precondition(pass) => pass.next(),
-            RandomOffsets::Zoned { zones, chooser, offsets } => {
-                zones[direction as usize].next(chooser, offsets)
+            RandomOffsets::Zoned { zones } => {
+                let percent = 1 + draws.zones.below(100) as u32;
+                zones[direction as usize].next(percent, |end| draws.offsets.below(end))
             }
             RandomOffsets::Sequence { blocks: list, stride, position, moved } => {
                 let block = (list[*position] + *moved) % blocks;
@@ -140,24 +165,11 @@ impl RandomOffsets {
         }
     }
 
-    /// The words of a generator of uniform offsets, and whether they have 64 bits.
-    pub(super) fn generator_state(&self) -> (Vec<u64>, bool) {
-        match self {
-            RandomOffsets::Uniform { generator: UniformGenerator::Bits32(generator), .. } => {
-                (generator.state().map(u64::from).to_vec(), false)
-            }
-            RandomOffsets::Uniform { generator: UniformGenerator::Bits64(generator), .. } => {
-                (generator.state().to_vec(), true)
-            }
-            _ => (Vec::new(), false),
-        }
-    }
-
     /// Marks blocks from `first` on as covered; returns how many were free (all, without a map).
     #[inline]
     pub(super) fn cover(&mut self, first: u64, count: u64) -> u64 {
         match self {
-            RandomOffsets::Uniform { map: Some(map), .. } => map.take(first, count),
+            RandomOffsets::Uniform { map: Some(map) } => map.take(first, count),
             _ => count,
         }
     }
@@ -168,7 +180,7 @@ impl RandomOffsets {
             _ if again => self.clone_from(fresh),
             RandomOffsets::Permutation(permutation) => permutation.restart(false),
             RandomOffsets::ShiftRegister(register) => register.rewind(),
-            RandomOffsets::Uniform { map: Some(map), .. } => map.clear(),
+            RandomOffsets::Uniform { map: Some(map) } => map.clear(),
             _ => {}
         }
     }

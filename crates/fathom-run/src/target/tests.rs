@@ -19,6 +19,8 @@ fn plan(directions: DirectionPlan, random: bool) -> TargetPlan {
         repeat_offset: false,
         lengths: std::array::from_fn(|_| LengthRule::Fixed(BLOCK)),
         length_by_pattern: false,
+        writes_drawn_as_reads: false,
+        wraps: false,
         alignment: [BLOCK; 3],
         each_block_once: true,
         generator: GeneratorKind::Tausworthe,

@@ -103,6 +103,16 @@ impl History {
         self.to_trim = self.records.iter().filter(|record| record.to_trim).count();
     }
 
+    /// Keeps what is wanted, in the order in which it would be given out.
+    pub fn retain_in_order(&mut self, is_wanted: impl Fn(&Record) -> bool) {
+        if self.may_overlap {
+            self.put_in_order();
+        }
+        self.records.retain(&is_wanted);
+        self.added.retain(&is_wanted);
+        self.to_trim = self.all().filter(|record| record.to_trim).count();
+    }
+
     /// Remembers a write that has ended.
     pub fn add(&mut self, record: Record) {
         self.to_trim += usize::from(record.to_trim);

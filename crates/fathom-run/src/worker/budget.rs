@@ -4,25 +4,22 @@ use crate::plan::WorkerPlan;
 use fathom_spec::JobSpec;
 use fathom_spec::value::SizeSpec;
 
-/// What is left: of the current pass over the files, and of the whole job.
+/// What is left of the job. A pass over the files ends when its sequence of targets does, and not at a number of bytes: where
+/// that has no end, as without a map of blocks, there is a single pass.
 #[derive(Clone, Debug)]
 pub(super) struct Budget {
-    /// Bytes of one pass.
-    pass_bytes: u64,
-    /// Bytes still to issue in this pass.
-    pub(super) pass_left: u64,
-    /// Bytes still to issue in the job (`io_size` may go beyond or stop short of a pass).
-    job_left: u64,
+    /// Bytes still to issue in the job, all loops together.
+    pub(super) own_left: u64,
+    /// What [`Budget::own_left`] was when the pass began.
+    pass_began_with: u64,
+    /// Bytes still to move towards `io_size`; what is read back counts as well, and no loop adds to them.
+    counted_left: u64,
     /// I/Os still to issue (`number_ios`), if they are limited.
     ios_left: Option<u64>,
     passes_left: u64,
-    /// Bytes of one of the `loops`.
-    loop_bytes: u64,
     time_based: bool,
     repeats_for_size: bool,
     largest: u64,
-    /// What [`Budget::pass_left`] was when the pass began.
-    pass_began_with: u64,
 }
 
 /// What follows the end of a pass.
@@ -57,49 +54,44 @@ impl Budget {
         let factor =
             if plan.target_plan.directions == crate::target::DirectionPlan::TrimThenWrite { 2 } else { 1 };
         let time_based = job.time.time_based && !single_pass;
-        let mut budget = Budget {
-            pass_bytes: pass_bytes.saturating_mul(factor),
-            pass_left: 0,
-            job_left: job_bytes.saturating_mul(factor),
+        let loop_bytes = job_bytes.saturating_mul(factor);
+        // Time alone ends such a job.
+        let own_left = if time_based { u64::MAX } else { loop_bytes.saturating_mul(passes) };
+        Budget {
+            own_left,
+            pass_began_with: own_left,
+            counted_left: loop_bytes,
             ios_left: match job.io_type.number_ios {
                 0 => None,
                 count => Some(count.saturating_mul(passes)),
             },
             passes_left: passes - 1,
-            loop_bytes: job_bytes.saturating_mul(factor),
             time_based,
             repeats_for_size: job.size.io_size.is_some() && !single_pass,
             largest: plan.target_plan.lengths.iter().map(|rule| rule.max()).max().unwrap_or(1),
-            pass_began_with: 0,
-        };
-        budget.begin_pass(budget.job_left);
-        budget
+        }
     }
 
     /// Bytes that the whole job means to move; 0 when only time ends it.
     pub(super) fn goal_bytes(&self) -> u64 {
-        if self.time_based {
-            0
-        } else {
-            self.job_left.saturating_add(self.passes_left.saturating_mul(self.loop_bytes))
-        }
+        if self.time_based { 0 } else { self.own_left }
     }
 
     /// Takes an I/O out of the budget.
     #[inline(always)]
     pub(super) fn spend(&mut self, bytes: u64) {
-        self.pass_left = self.pass_left.saturating_sub(bytes);
+        self.own_left = self.own_left.saturating_sub(bytes);
     }
 
     /// Puts back what was taken out for an I/O that did not come to be, or only in part.
     pub(super) fn put_back(&mut self, bytes: u64) {
-        self.pass_left = self.pass_left.saturating_add(bytes);
+        self.own_left = self.own_left.saturating_add(bytes);
     }
 
-    /// True when this pass has issued all it should.
+    /// True when the job has issued all it should.
     #[inline(always)]
-    pub(super) fn pass_is_spent(&self) -> bool {
-        self.pass_left == 0
+    pub(super) fn is_spent(&self) -> bool {
+        self.own_left == 0
     }
 
     /// True when the number of I/Os is limited, so that each must be [counted](Budget::count_io).
@@ -129,44 +121,33 @@ impl Budget {
     /// Data that was read back counts against `io_size` too.
     pub(super) fn count_read_back(&mut self, bytes: u64) {
         if self.repeats_for_size {
-            self.job_left = self.job_left.saturating_sub(bytes);
+            self.counted_left = self.counted_left.saturating_sub(bytes);
         }
     }
 
     /// Closes a pass and says what follows.
     pub(super) fn end_pass(&mut self) -> AfterPass {
-        let issued = self.pass_began_with - self.pass_left;
-        self.pass_began_with = self.pass_left;
+        let issued = self.pass_began_with - self.own_left;
+        self.pass_began_with = self.own_left;
         if issued == 0 {
             return AfterPass::End;
         }
-        self.job_left = self.job_left.saturating_sub(issued);
+        self.counted_left = self.counted_left.saturating_sub(issued);
         if self.time_based {
-            self.begin_pass(self.pass_bytes);
             return AfterPass::Continue;
+        }
+        if self.is_spent() {
+            return AfterPass::End;
         }
         if self.passes_left > 0 {
             self.passes_left -= 1;
-            self.begin_pass(self.loop_bytes);
             return AfterPass::NextLoop;
         }
         // All loops together count against `io_size`.
-        if self.repeats_for_size && self.job_left >= self.largest {
-            self.begin_pass(self.job_left);
+        if self.repeats_for_size && self.counted_left >= self.largest {
             return AfterPass::Repeat;
         }
         AfterPass::End
-    }
-
-    /// Starts a pass of at most `limit` bytes.
-    fn begin_pass(&mut self, limit: u64) {
-        self.pass_left = match self.time_based {
-            // Time alone ends the job; a pass ends when the files are covered.
-            true if !self.repeats_for_size => u64::MAX,
-            true => self.pass_bytes,
-            false => self.pass_bytes.min(limit),
-        };
-        self.pass_began_with = self.pass_left;
     }
 }
 
@@ -174,33 +155,30 @@ impl Budget {
 mod tests {
     use super::*;
 
-    fn budget(pass_bytes: u64, job_bytes: u64, loops: u64) -> Budget {
-        let mut budget = Budget {
-            pass_bytes,
-            pass_left: 0,
-            job_left: job_bytes,
+    fn budget(job_bytes: u64, loops: u64) -> Budget {
+        Budget {
+            own_left: job_bytes * loops,
+            pass_began_with: job_bytes * loops,
+            counted_left: job_bytes,
             ios_left: None,
             passes_left: loops - 1,
-            loop_bytes: job_bytes,
             time_based: false,
             repeats_for_size: true,
             largest: 4096,
-            pass_began_with: 0,
-        };
-        budget.begin_pass(job_bytes);
-        budget
+        }
     }
 
-    /// Blocks of 4 KiB per pass.
-    fn passes(mut budget: Budget) -> Vec<u64> {
+    /// Blocks of 4 KiB per pass over files of `blocks` blocks, of which this share is read back after each pass.
+    fn passes(mut budget: Budget, blocks: u64, percent_read_back: u64) -> Vec<u64> {
         let mut passes = Vec::new();
         loop {
-            let mut blocks = 0;
-            while !budget.pass_is_spent() {
+            let mut issued = 0;
+            while !budget.is_spent() && issued < blocks {
                 budget.spend(4096);
-                blocks += 1;
+                issued += 1;
             }
-            passes.push(blocks);
+            passes.push(issued);
+            budget.count_read_back(issued * 4096 * percent_read_back / 100);
             if budget.end_pass() == AfterPass::End {
                 return passes;
             }
@@ -209,11 +187,22 @@ mod tests {
 
     #[test]
     fn loops_and_io_size() {
-        assert_eq!(passes(budget(16384, 16384, 1)), [4]);
-        assert_eq!(passes(budget(16384, 16384, 3)), [4, 4, 4]);
-        assert_eq!(passes(budget(16384, 8192, 2)), [2, 2]);
-        assert_eq!(passes(budget(16384, 40960, 1)), [4, 4, 2]);
-        assert_eq!(passes(budget(16384, 24576, 2)), [4, 4]);
-        assert_eq!(passes(budget(16384, 10000, 1)), [3]);
+        assert_eq!(passes(budget(16384, 1), 4, 0), [4]);
+        assert_eq!(passes(budget(16384, 3), 4, 0), [4, 4, 4]);
+        assert_eq!(passes(budget(40960, 1), 4, 0), [4, 4, 2]);
+        assert_eq!(passes(budget(24576, 2), 4, 0), [4, 4]);
+        assert_eq!(passes(budget(10000, 1), 4, 0), [3]);
+        // Loops that stop short of the files' end go on from where they are.
+        assert_eq!(passes(budget(8192, 2), 4, 0), [4]);
+        assert_eq!(passes(budget(8192, 3), 4, 0), [4, 2]);
+        // Without an end of the sequence there is one pass.
+        assert_eq!(passes(budget(24576, 2), u64::MAX, 0), [12]);
+    }
+
+    #[test]
+    fn what_is_read_back_counts_against_io_size() {
+        assert_eq!(passes(budget(32768, 1), 4, 100), [4]);
+        assert_eq!(passes(budget(38400, 1), 4, 100), [4, 4]);
+        assert_eq!(passes(budget(51200, 1), 8, 37), [8, 5]);
     }
 }

@@ -28,7 +28,7 @@ impl<E: Engine> Worker<'_, E> {
     /// [`next`](Worker::next).
     #[inline(always)]
     pub(super) fn next_in_pass(&mut self) -> Option<Target> {
-        if self.has_rules || self.budget.pass_is_spent() {
+        if self.has_rules || self.budget.is_spent() {
             return None;
         }
         let target = self.targets.next()?;
@@ -43,7 +43,7 @@ impl<E: Engine> Worker<'_, E> {
     }
 
     fn next_plain(&mut self) -> Next {
-        if !self.budget.pass_is_spent()
+        if !self.budget.is_spent()
             && let Some(target) = self.targets.next()
         {
             self.budget.spend(u64::from(target.length));
@@ -54,6 +54,9 @@ impl<E: Engine> Worker<'_, E> {
 
     /// Closes the pass and begins the next one; false when there is none.
     pub(super) fn begin_next_pass(&mut self) -> bool {
+        if let Some(verifier) = &mut self.verifier {
+            self.budget.count_read_back(verifier.take_bytes_read_back());
+        }
         let after = self.budget.end_pass();
         if after == AfterPass::End {
             return false;
@@ -139,7 +142,7 @@ impl<E: Engine> Worker<'_, E> {
 
     fn next_by_rules(&mut self, now: u64) -> Next {
         // A sync comes before the next I/O, so none follows the last one.
-        if !self.budget.pass_is_spent()
+        if !self.budget.is_spent()
             && let Some(rules) = &mut self.syncs
             && let Some((operation, file)) = rules.due()
         {
@@ -180,7 +183,7 @@ impl<E: Engine> Worker<'_, E> {
     }
 
     pub(super) fn next_in_direction(&mut self, direction: Direction) -> Next {
-        if !self.budget.pass_is_spent()
+        if !self.budget.is_spent()
             && let Some(target) = self.targets.next_in_direction(direction)
         {
             self.budget.spend(u64::from(target.length));

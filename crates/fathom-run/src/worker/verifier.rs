@@ -35,6 +35,9 @@ use threads::{Checkers, Task};
 /// Room for records that is set aside at once; beyond, the list grows.
 const MOST_RESERVED: u64 = 1 << 22;
 
+/// Records below which the list is not put in order just to shorten it.
+const FEWEST_CONDENSED: usize = 1 << 20;
+
 /// What a slot carries.
 #[derive(Clone, Copy, Debug, Default)]
 enum Load {
@@ -98,8 +101,10 @@ pub(super) struct Verifier<'a> {
     phase: Phase,
     /// The loop ended because a pass was over.
     pass_is_over: bool,
-    /// Bytes read back since the pass began.
+    /// Bytes read back since the pass began. Where the job leaves that to another, what it would have read.
     bytes_read_back: u64,
+    /// Records kept when the history was condensed last.
+    condensed: usize,
     limit: Option<Limit>,
     findings: Findings<'a>,
     /// With `verify_ledger`.
@@ -174,6 +179,7 @@ impl<'a> Verifier<'a> {
             phase: Phase::Working,
             pass_is_over: false,
             bytes_read_back: 0,
+            condensed: 0,
             limit,
             findings: Findings::new(context, plan),
             ledger,
@@ -245,6 +251,7 @@ impl<'a> Verifier<'a> {
 
     fn next_check(&mut self) -> Option<Target> {
         let record = match &mut self.start_of_pass {
+            Some(pass) if self.plan.state_up_to_sync => pass.next(self.synced.0)?,
             Some(pass) => pass.next(self.number)?,
             None => {
                 let in_flight = self.loads.iter().filter_map(Load::changes);
@@ -270,6 +277,9 @@ impl<'a> Verifier<'a> {
                 record.to_trim = is_to_trim(self.plan, &mut self.trim_generator);
                 stamp(&self.plan.rule, buffer, &record.write(self.thread));
                 *load = Load::Write(record);
+                if !self.plan.reads_back {
+                    self.count_as_read_back(&record);
+                }
                 if let Some(ledger) = &mut self.ledger {
                     ledger.write_begins(slot, &record);
                 }
@@ -370,6 +380,33 @@ impl<'a> Verifier<'a> {
         let is_looked_at_again = self.start_of_pass.is_none() && self.plan.reads_back;
         if self.plan.trims.is_some() || is_looked_at_again {
             self.history.add(record);
+            // Writes that go over each other again and again take no more memory than their places.
+            if self.plan.may_overlap && self.history.len() > 2 * self.condensed.max(FEWEST_CONDENSED) {
+                self.history.condense();
+                self.condensed = self.history.len();
+            }
+        }
+    }
+
+    /// A write that is read back later, by this run or another.
+    fn count_as_read_back(&mut self, record: &Record) {
+        let reads_zero = self.plan.trims.as_ref().is_some_and(|trims| trims.reads_zero);
+        if !record.to_trim || reads_zero {
+            self.bytes_read_back += u64::from(record.length);
+        }
+    }
+
+    /// What was read back in the pass that ends now counts against `io_size`, unless all passes come before it.
+    pub(super) fn take_bytes_read_back(&mut self) -> u64 {
+        let bytes = std::mem::take(&mut self.bytes_read_back);
+        if self.plan.reads_back_last { 0 } else { bytes }
+    }
+
+    /// With `verify_policy=fsynced`, what came after the last sync is not looked at.
+    fn forget_unsynced(&mut self) {
+        if self.plan.state_up_to_sync {
+            let synced = self.synced.0;
+            self.history.retain_in_order(|record| record.number < synced);
         }
     }
 
@@ -498,7 +535,12 @@ impl<E: Engine> Worker<'_, E> {
                 verifier.phase = phase;
                 if phase == Phase::ReadingBack && !verifier.plan.reads_back {
                     verifier.history.clear();
-                } else if !self.is_over() {
+                    continue;
+                }
+                if phase == Phase::ReadingBack {
+                    verifier.forget_unsynced();
+                }
+                if !self.is_over() {
                     self.run_engine();
                 }
             }
@@ -528,7 +570,6 @@ impl<E: Engine> Worker<'_, E> {
     fn begin_another_pass(&mut self) -> bool {
         let Some(verifier) = &mut self.verifier else { return false };
         verifier.phase = Phase::Working;
-        self.budget.count_read_back(std::mem::take(&mut verifier.bytes_read_back));
         std::mem::take(&mut verifier.pass_is_over) && self.begin_next_pass()
     }
 

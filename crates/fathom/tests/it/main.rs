@@ -74,4 +74,5 @@ mod sweep;
 mod tools;
 mod verdicts;
 mod verify;
+mod verify_passes;
 mod verify_random;

@@ -238,7 +238,13 @@ fn the_first_mismatch_can_end_the_job_and_none_has_to() {
     assert_eq!((finished.code(), at(&document)["checked_reads"].as_u64()), (1, Some(2)));
     let (finished, document) = first("--continue_on_error=verify");
     assert_eq!((finished.code(), at(&document)["wrong_blocks"].as_u64()), (0, Some(2)));
-    assert_eq!(json::integer(json::job(&document, "job"), "total_err"), 2);
+    let errors = |document: &Value| {
+        ["total_err", "error", "first_error"].map(|key| json::integer(json::job(document, "job"), key))
+    };
+    assert_eq!(errors(&document), [2, 84, 84]);
+    let (finished, document) = first("--continue_on_error=verify --verify_fatal=1");
+    assert_eq!((finished.code(), at(&document)["checked_reads"].as_u64()), (0, Some(2)));
+    assert_eq!(errors(&document), [1, 84, 84]);
 }
 
 #[test]
@@ -299,6 +305,9 @@ fn a_separate_check_reads_each_place_once() {
         ("--rw=write --loops=2", 16, 512),
         ("--rw=write --time_based --runtime=60", 8, 512),
         ("--rw=write", 8, 512),
+        ("--rw=randwrite --norandommap", 8, 384),
+        ("--rw=randwrite --norandommap --io_size=1m", 16, 512),
+        ("--rw=randwrite --io_size=1200k", 16, 512),
     ] {
         let directory = scratch();
         let words = format!("--size=512k --bs=64k --verify=md5 {words}");
@@ -322,6 +331,7 @@ fn a_separate_check_reads_each_place_once() {
         "--rw=write --trim_percentage=20 --trim_verify_zero=1 --bs=4k",
         "--rw=randwrite --random_distribution=zipf:1.1 --bs=4k --io_size=2m",
         "--rw=randwrite --percentage_random=50 --bs=4k",
+        "--rw=write --time_based --runtime=1 --bs=64k",
     ] {
         let directory = scratch();
         let words = format!("--size=512k --verify=md5 {words}");
@@ -332,27 +342,6 @@ fn a_separate_check_reads_each_place_once() {
         assert_eq!(checked.code(), 0, "{words}: {}", checked.stderr);
         assert_eq!(classes(&document), [], "{words}");
     }
-}
-
-/// All writes are made before any is read back, where they go over the files more than once.
-#[test]
-fn writes_beyond_the_size_come_before_the_reads() {
-    let directory = scratch();
-    let order = |words: &str| -> Vec<(u64, u64)> {
-        let words =
-            format!("--name=job --filename=data --bs=4k --size=16k --ioengine=psync --verify=md5 {words}");
-        recorded::of(directory.path(), &words).iter().map(|io| (io.direction, io.block())).collect()
-    };
-    let run = |direction: u64, blocks: std::ops::Range<u64>| blocks.map(move |block| (direction, block));
-    let twice: Vec<_> = run(1, 0..4).chain(run(1, 0..4)).chain(run(0, 0..4)).collect();
-    assert_eq!(order("--rw=write --io_size=32k"), twice);
-    let part: Vec<_> = run(1, 0..4).chain(run(1, 0..3)).chain(run(0, 0..4)).collect();
-    assert_eq!(order("--rw=write --io_size=25k"), part);
-    // The end of a pass is no I/O.
-    let counted: Vec<_> = run(1, 0..4).chain(run(0, 0..4)).chain(run(1, 0..2)).chain(run(0, 0..2)).collect();
-    assert_eq!(order("--rw=write --loops=2 --number_ios=3"), counted);
-    let loops: Vec<_> = run(1, 0..4).chain(run(0, 0..4)).chain(run(1, 0..4)).chain(run(0, 0..4)).collect();
-    assert_eq!(order("--rw=write --loops=2"), loops);
 }
 
 #[test]

@@ -129,26 +129,14 @@ impl<E: Engine> Worker<'_, E> {
             return None;
         }
         let mut target = self.next_of_pass();
-        if target.is_none() && !self.job.time.time_based {
-            self.count_reads_after_pass();
-            if self.begin_next_pass() {
-                target = self.next_of_pass();
-            }
+        if target.is_none() && !self.job.time.time_based && self.begin_next_pass() {
+            target = self.next_of_pass();
         }
         target
     }
 
-    /// What the writing run read back after this pass counted against its `io_size`, where it read back in between.
-    fn count_reads_after_pass(&mut self) {
-        let Some(verifier) = &mut self.verifier else { return };
-        let bytes = std::mem::take(&mut verifier.bytes_read_back);
-        if verifier.plan.reads_back && !verifier.plan.reads_back_last {
-            self.budget.count_read_back(bytes);
-        }
-    }
-
     fn next_of_pass(&mut self) -> Option<Target> {
-        if self.budget.pass_is_spent() {
+        if self.budget.is_spent() {
             return None;
         }
         let target = self.targets.next()?;
@@ -186,10 +174,7 @@ impl Verifier<'_> {
         if self.limit.as_ref().is_some_and(|limit| limit.was_in_flight(number)) {
             record.state = State::Gone;
         }
-        let reads_zero = self.plan.trims.as_ref().is_some_and(|trims| trims.reads_zero);
-        if !record.to_trim || reads_zero {
-            self.bytes_read_back += u64::from(record.length);
-        }
+        self.count_as_read_back(&record);
         if is_near {
             self.history.add(record);
         }
