@@ -49,6 +49,10 @@ impl Source for Memory {
         (name != "UNSET").then(|| "4k".to_owned())
     }
 
+    fn exists(&self, path: &Path) -> bool {
+        path != Path::new("missing")
+    }
+
     fn is_directory(&self, path: &Path) -> bool {
         path != Path::new("missing")
     }

@@ -123,15 +123,8 @@ impl Plan {
             let engine = job.engine.ioengine.name.as_str();
             let engine_traits = traits(engine).ok_or_else(|| format!("fio: engine {engine} not loadable"))?;
             let waits_for = waitee(spec, index, job)?;
-            // Who only checks the jobs may do so where the logs are not.
-            let replays = if spec.program.parse_only {
-                Vec::new()
-            } else {
-                replays.plans(job, spec.program.readonly)?
-            };
-            // Who only checks the jobs need not have each clone of them.
-            let clones = if spec.program.parse_only { 1 } else { job.job_description.numjobs };
-            for subjob in 0..clones {
+            let replays = replays.plans(job, spec.program.readonly)?;
+            for subjob in 0..job.job_description.numjobs {
                 let thread_number = plan.workers.len() as u32 + 1;
                 let replay = replays.get(subjob as usize % replays.len().max(1)).cloned();
                 let readable = replay.as_ref().filter(|replay| replay.failure.is_none());
@@ -241,8 +234,11 @@ fn target_plan(job: &JobSpec, replay: Option<&ReplayPlan>) -> TargetPlan {
         // Passes of a mix differ from what a wrap gives, and so do those that are read back one by one.
         wraps: !random
             && goes_beyond_a_pass(job)
-            && (verifies_writes || matches!(directions, DirectionPlan::Mix(_)))
-            && mode.postfix.is_none()
+            && match directions {
+                DirectionPlan::Mix(_) if !verifies_writes => true,
+                DirectionPlan::Mix(_) => mode.postfix.is_none(),
+                _ => verifies_writes && mode.postfix.is_none(),
+            }
             && job.file.zonemode == ZoneMode::None,
         alignment,
         each_block_once: !job.io_type.norandommap && distribution == DistributionRule::Uniform && aligned,

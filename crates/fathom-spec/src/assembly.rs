@@ -1,8 +1,9 @@
 //! Collecting jobs: defaults, the jobs of the command line, and the jobs of job files.
 
-use crate::assign::{RawOption, Rejected, Surroundings, assign};
+use crate::assign::{ADDING_UP, RawOption, Rejected, Surroundings, assign};
 use crate::definition::OptionDef;
 use crate::diagnostic::Diagnostic;
+use crate::engines;
 use crate::job_file::{self, JobFile, Section};
 use crate::options::private;
 use crate::outcome::Message;
@@ -12,6 +13,7 @@ use crate::resolve;
 use crate::show_command;
 use crate::source::Source;
 use crate::spec::{GlobalSection, JobSpec, Origin, ProgramOptions};
+use crate::value::not_loadable;
 
 /// What has been collected so far.
 pub(crate) struct Assembly<'a> {
@@ -81,7 +83,8 @@ impl<'a> Assembly<'a> {
     fn put_defaults(&mut self, mut defaults: JobSpec) {
         let options = std::mem::take(&mut defaults.written);
         for (name, value) in &options {
-            match self.global_options.iter_mut().find(|(written, _)| written == name) {
+            let replaces = |written: &str| written == name && !ADDING_UP.contains(&written);
+            match self.global_options.iter_mut().find(|(written, _)| replaces(written)) {
                 Some(entry) => entry.1.clone_from(value),
                 None => self.global_options.push((name.clone(), value.clone())),
             }
@@ -238,6 +241,12 @@ impl<'a> Assembly<'a> {
     }
 
     fn report_unknown(&mut self, job: &JobSpec, raw: &RawOption) {
+        // With --parse-only the engine itself may be one that there is not.
+        let engine = &job.engine.ioengine.name;
+        let is_known = engines::find(engine).is_some();
+        if !is_known {
+            self.messages.extend(not_loadable(engine));
+        }
         self.messages.push(Message::stderr(format!("Bad option <{}>", raw.text())));
         let nearest = registry::nearest(&raw.name, known_names());
         if let Some(name) = nearest {

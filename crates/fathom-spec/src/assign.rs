@@ -29,6 +29,11 @@ impl RawOption {
             None => self.name.clone(),
         }
     }
+
+    /// The value up to its first colon: the word of those that are words.
+    fn word(&self) -> &str {
+        self.value.as_deref().unwrap_or("").split(':').next().unwrap_or("")
+    }
 }
 
 /// A job could not take an option; everything to say about it has been said.
@@ -58,6 +63,7 @@ pub(crate) fn assign(
     context.kb_base = job.job_description.kb_base.factor();
     context.readonly = surroundings.readonly;
     context.parse_only = surroundings.parse_only;
+    context.in_job_file = raw.origin != Origin::CommandLine;
     context.job_name = if job.name.is_empty() { "(null)".to_owned() } else { job.name.clone() };
 
     let result = match &raw.value {
@@ -84,7 +90,10 @@ pub(crate) fn assign(
         );
         return Err(Rejected);
     }
-    refuse_unbuilt(job, definition, raw, messages)?;
+    // Checking the text alone looks for no engine, and does nothing that could be without effect.
+    if !surroundings.parse_only || definition.later_choices.contains(&raw.word()) {
+        refuse_unbuilt(job, definition, raw, messages)?;
+    }
     job.mark_set(definition.name);
     remember(job, definition, raw);
     resolve::inverse::follow(job, definition.name);
@@ -130,8 +139,9 @@ fn refuse_unbuilt(
     messages: &mut Vec<Message>,
 ) -> Result<(), Rejected> {
     let asked_for = definition.status == Status::Later && !(definition.is_default)(job);
-    let word = raw.value.as_deref().unwrap_or("").split(':').next().unwrap_or("");
-    if !asked_for && !definition.later_choices.contains(&word) && !engine_is_unbuilt(&job.engine, definition)
+    if !asked_for
+        && !definition.later_choices.contains(&raw.word())
+        && !engine_is_unbuilt(&job.engine, definition)
     {
         return Ok(());
     }
@@ -147,11 +157,15 @@ fn engine_is_unbuilt(engine: &EngineOptions, definition: &OptionDef) -> bool {
     definition.name == "ioengine" && engines::find(&engine.ioengine.name).is_none_or(|engine| !engine.built)
 }
 
+/// Options whose values add up when they are given again.
+pub(crate) const ADDING_UP: &[&str] = &["filename"];
+
 /// Keeps what was written, under the canonical name. Of an option repeated, the last value
-/// stays, at the place of the first.
+/// stays, at the place of the first, unless its values add up.
 fn remember(job: &mut JobSpec, definition: &OptionDef, raw: &RawOption) {
     let value = raw.value.clone().unwrap_or_default();
-    match job.written.iter_mut().find(|(name, _)| name == definition.name) {
+    let replaces = |name: &str| name == definition.name && !ADDING_UP.contains(&name);
+    match job.written.iter_mut().find(|(name, _)| replaces(name)) {
         Some(entry) => entry.1 = value,
         None => job.written.push((definition.name.to_owned(), value)),
     }

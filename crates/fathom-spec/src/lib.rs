@@ -41,6 +41,7 @@ pub use spec::{Eta, GlobalSection, IdleProfile, JobSpec, Origin, OutputFormats, 
 
 use assembly::Assembly;
 use command_line::Stop;
+use options::verification::VerifyMethod;
 
 /// Reads a command line (without the program's name) and the job files it names.
 ///
@@ -86,11 +87,22 @@ pub fn parse(program_name: &str, args: &[String], source: &dyn Source) -> Outcom
 /// A job that writes or trims although `--readonly` forbids it. The option `rw` itself is refused when it stands behind
 /// `--readonly`; whoever writes `--readonly` last means the same.
 fn changing_job<'a>(program: &ProgramOptions, jobs: &'a [JobSpec]) -> Option<&'a JobSpec> {
-    jobs.iter().find(|job| program.readonly && (job.io_type.rw.rw.writes() || job.io_type.rw.rw.trims()))
+    let mode = |job: &JobSpec| job.io_type.rw.rw;
+    jobs.iter()
+        .find(|job| program.readonly && (mode(job).writes() || mode(job).trims() || trims_to_verify(job)))
+}
+
+/// A share of what is verified is trimmed first.
+fn trims_to_verify(job: &JobSpec) -> bool {
+    job.verification.verify != VerifyMethod::None && job.verification.trim_percentage > 0
 }
 
 fn readonly_refusal(job: &JobSpec) -> [Message; 2] {
-    let problem = format!("job {}: rw={} is refused because of --readonly", job.name, job.io_type.rw.rw);
+    let mode = job.io_type.rw.rw;
+    let problem = match mode.writes() || mode.trims() {
+        true => format!("job {}: rw={mode} is refused because of --readonly", job.name),
+        false => format!("job {}: trim_percentage is refused because of --readonly", job.name),
+    };
     [
         Message::stderr("fio: trim and write operations are not allowed with the --readonly parameter."),
         Diagnostic::general(&job.origin, problem).message(),

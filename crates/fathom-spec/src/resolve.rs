@@ -54,6 +54,7 @@ const RULES: &[Rule] = &[
     precondition::check_precondition,
     block_size::check_longest,
     block_size::check_size,
+    block_size::note_size_of_trimmed,
     depth::cap_synchronous,
     depth::clamp_batches,
     depth::check_command_priorities,

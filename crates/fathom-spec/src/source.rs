@@ -16,6 +16,8 @@ pub trait Source {
     fn variable(&self, name: &str) -> Option<String>;
     /// Whether the path is an existing directory.
     fn is_directory(&self, path: &Path) -> bool;
+    /// Whether there is anything of that name.
+    fn exists(&self, path: &Path) -> bool;
     /// CPUs that are online (`$ncpus`).
     fn online_cpus(&self) -> u32;
     /// CPUs that the kernel is set up for, the bound of CPU lists.
@@ -57,6 +59,10 @@ impl Source for SystemSource {
 
     fn is_directory(&self, path: &Path) -> bool {
         path.is_dir()
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        path.exists()
     }
 
     fn online_cpus(&self) -> u32 {

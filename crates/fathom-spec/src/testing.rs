@@ -35,6 +35,10 @@ impl Source for MemorySource {
         self.variables.get(name).cloned()
     }
 
+    fn exists(&self, path: &Path) -> bool {
+        self.is_directory(path)
+    }
+
     fn is_directory(&self, path: &Path) -> bool {
         path == Path::new("/tmp") || path == Path::new("/")
     }

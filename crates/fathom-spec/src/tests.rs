@@ -242,7 +242,7 @@ fn what_is_not_built_is_refused_by_name() {
         ("--name=a --fdp=1", "option fdp=1 is"),
         ("--name=a --mem=cudamalloc", "option mem=cudamalloc is"),
         ("--name=a --ioengine=net", "option ioengine=net is"),
-        ("--name=a --ioengine=external:/x.so", "option ioengine=external:/x.so is"),
+        ("--name=a --ioengine=external:/tmp", "option ioengine=external:/tmp is"),
         ("--trigger=x --name=a", "option --trigger=x is"),
         ("--server", "option --server is"),
     ] {

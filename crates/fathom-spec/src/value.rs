@@ -43,8 +43,9 @@ pub use cpu_list::CpuList;
 pub(crate) use cpu_list::{check_cpu_mask, check_cpu_number};
 pub use distribution::{AbsoluteZone, Distribution, Zone};
 pub use engine_name::EngineName;
+pub(crate) use engine_name::not_loadable;
 pub(crate) use file_names::check_directories;
-pub use file_names::split_file_names;
+pub use file_names::{FileNames, split_file_names};
 pub use file_service::FileService;
 pub use ignore_error::{IgnoreErrors, errno_number};
 pub use ledger_place::LedgerPlace;
@@ -76,6 +77,8 @@ pub struct ParseContext<'a> {
     pub readonly: bool,
     /// Only the text is looked at, as far as that was asked for before it.
     pub parse_only: bool,
+    /// The value stands in a job file rather than on the command line.
+    pub in_job_file: bool,
     /// Name of the job, for messages that mention it.
     pub job_name: String,
     /// Files and machine facts.
@@ -91,6 +94,7 @@ impl<'a> ParseContext<'a> {
             kb_base: 1024,
             readonly: false,
             parse_only: false,
+            in_job_file: false,
             job_name: String::new(),
             source,
             notes: Vec::new(),
@@ -241,6 +245,10 @@ impl Source for NoSource {
 
     fn variable(&self, _: &str) -> Option<String> {
         None
+    }
+
+    fn exists(&self, _: &Path) -> bool {
+        true
     }
 
     fn is_directory(&self, _: &Path) -> bool {

@@ -44,6 +44,11 @@ pub(crate) fn run(spec: &RunSpec, calibration: Calibration) -> ExitCode {
     };
     output.keep_status_lines(spec.program.eta_newline);
     output.only_report(!spec.program.formats.normal);
+    // Neither engines nor logs nor the number of clones matter to whom only the text does.
+    if spec.program.parse_only && !spec.program.merge_blktrace_only {
+        spec.messages.iter().for_each(|message| output.say(message));
+        return ExitCode::SUCCESS;
+    }
     let plan = match Plan::new(spec, |name| fathom_engines::find(name).map(|engine| engine.traits)) {
         Ok(plan) => plan,
         Err(text) => {
@@ -53,10 +58,6 @@ pub(crate) fn run(spec: &RunSpec, calibration: Calibration) -> ExitCode {
     };
     if spec.program.merge_blktrace_only {
         return end_after_merge(spec, &plan, output);
-    }
-    if spec.program.parse_only {
-        spec.messages.iter().for_each(|message| output.say(message));
-        return ExitCode::SUCCESS;
     }
     if let Err(text) = live::check(&spec.program) {
         output.error_line(&text);

@@ -88,6 +88,10 @@ impl Source for TextSource<'_> {
         self.system.variable(name)
     }
 
+    fn exists(&self, path: &Path) -> bool {
+        self.system.exists(path)
+    }
+
     fn is_directory(&self, path: &Path) -> bool {
         self.system.is_directory(path)
     }

@@ -44,6 +44,7 @@ pub fn prepare_unless(
     if plan.replay.is_some() {
         return Ok(());
     }
+    check_growth(job, entries)?;
     // What is appended must begin where the file ends now.
     if job.file.create_on_open || job.size.fill_device || job.size.file_append {
         return Ok(());
@@ -85,6 +86,27 @@ fn check_target(job: &JobSpec, entry: &FileEntry) -> Result<(), FileError> {
         )));
     }
     Ok(())
+}
+
+/// With `allow_file_create=0` no file gets a length that it does not have, except where the job says that it appends or opens
+/// files as they are.
+fn check_growth(job: &JobSpec, entries: &[FileEntry]) -> Result<(), FileError> {
+    if job.file.allow_file_create || job.file.create_on_open || job.size.file_append {
+        return Ok(());
+    }
+    let Some(entry) = entries.iter().find(|entry| entry.is_short()) else { return Ok(()) };
+    let wanted = match job.size.fill_device {
+        true => "is to be filled".to_owned(),
+        false => format!("would need {}", entry.wanted_size()),
+    };
+    let refused = FileError::of_call(Errno(libc::EPERM), "open", &entry.path);
+    Err(refused.with_message(format!(
+        "fio: file creation disallowed by allow_file_create=0\nfathom: job {}: {} has {} bytes and {wanted}; use a smaller size= \
+         or offset=, or let the file grow with allow_file_create=1",
+        job.name,
+        entry.path.display(),
+        entry.present_size.unwrap_or(0)
+    )))
 }
 
 /// Refuses to change what somebody uses. What a path really is counts here, whatever `filetype` says.

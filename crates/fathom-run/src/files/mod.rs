@@ -132,7 +132,13 @@ pub fn resolve(plan: &WorkerPlan, job: &JobSpec) -> Result<Vec<FileEntry>, FileE
         };
         return Err(FileError::of_job("setup_files", message));
     }
-    if entries.iter().all(|entry| entry.size == 0) {
+    // `filesize` may end where `offset` begins. A job that says how much it wants gets nothing then.
+    let filesize_given = job.size.filesize.is_some();
+    let is_empty = entries.iter().all(|entry| entry.size == 0);
+    if is_empty && filesize_given && job.size.size.is_some() {
+        return Ok(entries);
+    }
+    if is_empty && !filesize_given {
         return Err(missing_size(job));
     }
     let smallest = plan.target_plan.smallest_length();
@@ -284,6 +290,8 @@ enum Wanted {
     Percent(u32),
     /// All that is there.
     Everything,
+    /// What a file of this length has behind the offset, or this share of the length in percent.
+    Within { length: u64, share: Option<u32> },
 }
 
 fn file_sizes(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result<Vec<Wanted>, FileError> {
@@ -291,15 +299,17 @@ fn file_sizes(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result
     if let Some(range) = &job.size.filesize {
         let mut generator = Seeds::new(job.io_type.randseed, plan.thread_number).generator(SeedUse::FileSize);
         let unit = plan.target_plan.lengths[0].min().max(1);
+        let share = match job.size.size {
+            Some(SizeSpec::Percent(percent)) => Some(percent),
+            _ => None,
+        };
         return Ok(entries
             .iter()
             .map(|_| {
                 let drawn = range.min + generator.below((range.max - range.min).saturating_add(1));
-                Wanted::Bytes(if range.min == range.max {
-                    drawn
-                } else {
-                    (drawn / unit * unit).max(range.min)
-                })
+                let length =
+                    if range.min == range.max { drawn } else { (drawn / unit * unit).max(range.min) };
+                Wanted::Within { length, share }
             })
             .collect());
     }
@@ -324,27 +334,32 @@ fn file_sizes(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result
 /// for it. All clones come to the same answer, and to the same before and after the layout.
 fn percent_reference(job: &JobSpec, entry: &FileEntry, wanted: Wanted, smallest: u64) -> u64 {
     let present = entry.present_size.unwrap_or(0);
-    let Wanted::Bytes(bytes) = wanted else { return present };
+    let bytes = match wanted {
+        _ if entry.kind == FileKind::Block => return present,
+        Wanted::Bytes(bytes) => bytes,
+        Wanted::Within { length, .. } => return length.max(present),
+        Wanted::Percent(_) | Wanted::Everything => return present,
+    };
     let furthest = bytes_of(&job.io_type.offset_increment, present, job, smallest)
         .saturating_mul(u64::from(job.job_description.numjobs.saturating_sub(1)))
         .saturating_add(bytes_of(&job.io_type.offset, present, job, smallest));
-    match entry.kind == FileKind::Block || furthest.saturating_add(bytes) <= present {
-        true => present,
-        false => bytes,
-    }
+    if furthest.saturating_add(bytes) <= present { present } else { bytes }
 }
 
-/// An offset in bytes.
+/// An offset in bytes. A share of the target begins at the next place that its alignment allows.
 fn bytes_of(spec: &SizeSpec, reference: u64, job: &JobSpec, smallest: u64) -> u64 {
     let align = if job.io_type.offset_align > 0 { job.io_type.offset_align } else { smallest };
     match spec {
         SizeSpec::Bytes(bytes) => *bytes,
         SizeSpec::Percent(percent) => {
-            let share = (u128::from(reference) * u128::from(*percent) / 100) as u64;
-            share / align * align
+            share_of(reference, *percent).checked_next_multiple_of(align).unwrap_or(u64::MAX)
         }
         SizeSpec::Zones(_) => 0,
     }
+}
+
+fn share_of(bytes: u64, percent: u32) -> u64 {
+    (u128::from(bytes) * u128::from(percent) / 100) as u64
 }
 
 fn place(plan: &WorkerPlan, job: &JobSpec, entry: &mut FileEntry, wanted: Wanted) -> Result<(), FileError> {
@@ -357,19 +372,15 @@ fn place(plan: &WorkerPlan, job: &JobSpec, entry: &mut FileEntry, wanted: Wanted
     if job.size.file_append && entry.kind == FileKind::Regular && plan.writes_data() {
         entry.start = entry.start.saturating_add(present);
     }
-    let fixed_size =
-        entry.kind == FileKind::Block || (entry.present_size.is_some() && wanted == Wanted::Everything);
-    if fixed_size && entry.kind != FileKind::None && entry.start > 0 && entry.start >= present {
-        let message = format!("{}: you need to specify valid offset=", job.name);
-        return Err(FileError::of_job("setup_files", message));
-    }
+    check_start(job, entry, wanted)?;
     let room = present.saturating_sub(entry.start);
     entry.size = match wanted {
         Wanted::Everything if job.size.fill_device => fill_size(entry),
         Wanted::Everything => room,
-        Wanted::Percent(percent) => {
-            let share = (u128::from(present) * u128::from(percent) / 100) as u64;
-            share.min(room) / smallest * smallest
+        Wanted::Percent(percent) => share_of(present, percent).min(room) / smallest * smallest,
+        Wanted::Within { length, share } => {
+            let room = end_within(entry, length).saturating_sub(entry.start);
+            share.map_or(room, |percent| share_of(length, percent).min(room) / smallest * smallest)
         }
         Wanted::Bytes(bytes)
             if entry.kind == FileKind::Block && entry.start.saturating_add(bytes) > present =>
@@ -385,6 +396,32 @@ fn place(plan: &WorkerPlan, job: &JobSpec, entry: &mut FileEntry, wanted: Wanted
             "{}: offset {} plus size {} go beyond the end of any file; use a smaller offset=, offset_increment= or size=",
             job.name, entry.start, entry.size
         );
+        return Err(FileError::of_job("setup_files", message));
+    }
+    Ok(())
+}
+
+/// Where a file that is to have this length ends. A device keeps the length that it has.
+fn end_within(entry: &FileEntry, length: u64) -> u64 {
+    match (entry.kind, entry.present_size) {
+        (FileKind::Block, Some(present)) => length.min(present),
+        _ => length,
+    }
+}
+
+/// Refuses offsets that lie behind whatever there is or will be.
+fn check_start(job: &JobSpec, entry: &FileEntry, wanted: Wanted) -> Result<(), FileError> {
+    let present = entry.present_size.unwrap_or(0);
+    let is_behind = match wanted {
+        Wanted::Within { length, .. } => entry.start > end_within(entry, length),
+        _ => {
+            let fixed_size = entry.kind == FileKind::Block
+                || (entry.present_size.is_some() && wanted == Wanted::Everything);
+            fixed_size && entry.kind != FileKind::None && entry.start > 0 && entry.start >= present
+        }
+    };
+    if is_behind {
+        let message = format!("{}: you need to specify valid offset=", job.name);
         return Err(FileError::of_job("setup_files", message));
     }
     Ok(())

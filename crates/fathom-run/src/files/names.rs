@@ -5,7 +5,7 @@
 
 use crate::plan::WorkerPlan;
 use fathom_spec::JobSpec;
-use fathom_spec::value::split_file_names;
+use fathom_spec::value::{FileNames, split_file_names};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -68,8 +68,7 @@ pub fn planned_paths(plan: &WorkerPlan, job: &JobSpec) -> Vec<PathBuf> {
         return Vec::new();
     }
     let wanted = job.file.nrfiles.max(1) as usize;
-    if let Some(list) = &job.file.filename {
-        let names = split_file_names(list);
+    if let Some(FileNames(names)) = &job.file.filename {
         let count = if job.is_set("nrfiles") { wanted.min(names.len()) } else { names.len() };
         return names[..count].iter().map(|name| named(name)).collect();
     }

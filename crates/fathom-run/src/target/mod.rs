@@ -167,6 +167,11 @@ impl TargetPlan {
         Ok(())
     }
 
+    /// True when sequential I/O with holes stays in its zone however it meets the zone's end.
+    fn stays_in_zones(&self) -> bool {
+        self.stride.is_some() || self.follows_zones
+    }
+
     /// The largest I/O that can come.
     fn longest_length(&self) -> u64 {
         self.used_directions().iter().map(|&direction| self.lengths[direction].max()).max().unwrap_or(0)
@@ -534,8 +539,7 @@ impl Targets {
         let room = if position < state.size { state.size - position + state.overhang } else { 0 };
         let length = match self.plan.lengths[rule].draw(room, generator) {
             Some(length) => length,
-            None if self.plan.postfix.is_some() || self.plan.wraps => {
-                // With holes or backwards, a pass wraps around until all its bytes have been issued.
+            None if self.plan.postfix.is_some() && self.plan.stays_in_zones() || self.plan.wraps => {
                 position = 0;
                 self.plan.lengths[rule].draw(state.size, generator)?
             }
@@ -544,6 +548,8 @@ impl Targets {
         let behind = position + length;
         state.positions[direction as usize] = match self.plan.postfix {
             None => behind,
+            // A hole that reaches over the end leads back to the start; a block that ends there ends the pass.
+            Some(_) if behind == state.size && !self.plan.stays_in_zones() => behind,
             Some(step) => step_position(behind, step, state.size),
         };
         Some(Target { offset: state.start + position, length: length as u32, file: file as u32, direction })

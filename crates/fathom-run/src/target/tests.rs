@@ -65,6 +65,17 @@ fn golden_orders_with_postfix() {
     assert_eq!(blocks(holes, 131072, 13), [0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 0, 3]);
     let holes = TargetPlan { postfix: Some(4096), ..plan(DirectionPlan::Write, false) };
     assert_eq!(blocks(holes, 65536, 9), [0, 2, 4, 6, 8, 10, 12, 14, 0]);
+    // A block that ends with the region, or one that does not fit any more, ends the pass.
+    let holes = TargetPlan { postfix: Some(8192), ..plan(DirectionPlan::Write, false) };
+    assert_eq!(blocks(holes.clone(), 65536, 99), [0, 3, 6, 9, 12, 15]);
+    assert_eq!(blocks(holes, 61440, 8), [0, 3, 6, 9, 12, 0, 3, 6]);
+    let wide = LengthRule::Fixed(8192);
+    let holes = TargetPlan {
+        postfix: Some(4096),
+        lengths: std::array::from_fn(|_| wide.clone()),
+        ..plan(DirectionPlan::Read, false)
+    };
+    assert_eq!(blocks(holes, 126_976, 99), [0, 3, 6, 9, 12, 15, 18, 21, 24, 27]);
     let backwards = TargetPlan { postfix: Some(-8192), ..plan(DirectionPlan::Read, false) };
     assert_eq!(blocks(backwards, 65536, 5), [0, 14, 13, 12, 11]);
 }

@@ -1,7 +1,7 @@
 //! Which files, devices and zones the job works on.
 
 use crate::definition::{Bounds, choices, options};
-use crate::value::{FileService, SizeSpec, check_directories};
+use crate::value::{FileNames, FileService, SizeSpec, check_directories};
 
 choices! {
     /// What kind of file the names stand for.
@@ -63,9 +63,9 @@ options! {
 
     /// Files and devices to work on, separated by colons
     ///
-    /// A backslash before a colon makes it part of the name. All clones share them. Without it, names
-    /// are made from filename_format.
-    Built Text filename: Option<String>, { early: true };
+    /// A backslash before a colon makes it part of the name. Given again, the names add up. All clones share them. Without it,
+    /// names are made from filename_format.
+    Built Text filename: Option<FileNames>, { early: true };
 
     /// Kind of file that the names stand for, instead of asking the file system
     Built Choice filetype: FileType = "none", { choices: FileType::CHOICES };
@@ -167,10 +167,10 @@ options! {
     /// Take the write pointer from the device after a write that failed, so that the next one fits
     ///
     /// Needs continue_on_error or ignore_error, or else the job ends with the failed write.
-    Built Bool recover_zbd_write_error: bool = "0";
+    Built Bool recover_zbd_write_error: bool;
 
     /// Write the tail of a zone with a shorter block instead of finishing the zone
-    Built Bool write_zone_remainder: bool = "0";
+    Built Bool write_zone_remainder: bool;
 
     /// Create the files of one job after those of the other
     Built Bool create_serialize: bool = "1";
@@ -185,6 +185,8 @@ options! {
     Built Bool create_only: bool = "0";
 
     /// Create files that do not exist
+    ///
+    /// With 0, a file that is too short for the job is refused as well.
     Built Bool allow_file_create: bool = "1";
 
     /// Permission to write to a device or file that is in use

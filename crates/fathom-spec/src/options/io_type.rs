@@ -89,7 +89,7 @@ options! {
     /// A percentage counts from the size of the target.
     Built Size offset: SizeSpec = "0", { aliases: &["fileoffset"] };
 
-    /// Multiple that a percentage offset is rounded down to
+    /// Multiple that a percentage offset is rounded up to
     ///
     /// 0 means the smallest block size.
     Built Int offset_align: u64 = "0";
@@ -152,7 +152,7 @@ options! {
     /// Share of random offsets in a random workload, in percent
     ///
     /// The rest continues behind the last I/O. One value each for reads, writes and trims.
-    Built Int percentage_random: PerDir<u32> = "100", { bounds: Bounds::at_most(100.0) };
+    Built Int percentage_random: PerDir<u32> = "100,100,100", { bounds: Bounds::at_most(100.0) };
 
     /// What the kernel is told about the access pattern
     Built Choice fadvise_hint: FadviseHint = "1", { choices: FadviseHint::CHOICES };

@@ -9,7 +9,7 @@ options! {
 
     /// Bytes that each clone handles, over all its files
     ///
-    /// A percentage counts from the size of the target.
+    /// A percentage counts from the size of the target, or from filesize where that is given.
     Built Size size: Option<SizeSpec>;
 
     /// Bytes of I/O after which the job ends
@@ -24,7 +24,7 @@ options! {
 
     /// Size of each file
     ///
-    /// Two values give each file a size drawn from between them.
+    /// Two values give each file a size drawn from between them. The offset counts within it, and size limits what is done.
     Built Size filesize: Option<SizeRange>, { bounds: Bounds::at_least(1.0) };
 
     /// Start writing at the end of an existing file

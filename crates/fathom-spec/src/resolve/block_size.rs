@@ -3,7 +3,7 @@
 use super::Review;
 use crate::assign::Rejected;
 use crate::spec::JobSpec;
-use crate::value::{Direction, Distribution, SizeSpec};
+use crate::value::{Direction, Distribution, Rw, SizeSpec};
 
 /// Blocks that do not start at multiples of their size cannot be kept in the map, nor can those of directions whose
 /// multiples differ. An alignment that says what is so anyway changes nothing.
@@ -53,6 +53,19 @@ pub(super) fn check_longest(job: &mut JobSpec, review: &mut Review<'_>) -> Resul
     Ok(())
 }
 
+/// What was trimmed is what is written.
+pub(super) fn note_size_of_trimmed(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let mode = job.io_type.rw.rw;
+    let differ = job.block_sizes(Direction::Write) != job.block_sizes(Direction::Trim);
+    if matches!(mode, Rw::TrimWrite | Rw::RandTrimWrite) && differ {
+        let name = &job.name;
+        review.note(format!(
+            "note: {name}: the block size of writes has no effect with rw={mode}, a write has the size of the trim before it"
+        ));
+    }
+    Ok(())
+}
+
 /// There is room for at least one block.
 pub(super) fn check_size(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let Some(SizeSpec::Bytes(size)) = job.size.size else {
@@ -81,6 +94,15 @@ mod tests {
         assert_eq!(refusal("--name=a --bsrange=8k-16k --size=4k"), format!("{line} 4096 < 8192"));
         assert_eq!(refusal("--name=a --bssplit=64k/50:32k/50 --size=16k"), format!("{line} 16384 < 32768"));
         quiet_job("--name=a --bs=4k,128k --size=64k");
+    }
+
+    #[test]
+    fn writes_of_what_was_trimmed_have_its_size() {
+        let (_, lines) = job("--name=a --rw=randtrimwrite --bs=4k,8k,16k");
+        let note = "note: a: the block size of writes has no effect with rw=randtrimwrite, a write has the size of the trim before it";
+        assert_eq!(lines, [note]);
+        quiet_job("--name=a --rw=trimwrite --bs=4k,8k,8k");
+        quiet_job("--name=a --rw=randrw --bs=4k,8k,16k");
     }
 
     #[test]

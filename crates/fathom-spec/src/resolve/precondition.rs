@@ -6,6 +6,7 @@ use crate::diagnostic::Diagnostic;
 use crate::options::file::ZoneMode;
 use crate::options::io_type::RandomGenerator;
 use crate::options::verification::VerifyMethod;
+use crate::outcome::Message;
 use crate::spec::JobSpec;
 use crate::value::{Direction, Distribution, Rw};
 
@@ -17,20 +18,14 @@ pub(super) fn check_precondition(job: &mut JobSpec, review: &mut Review<'_>) -> 
     if !job.io_type.sprandom {
         return note_idle_options(job, review);
     }
-    let options = &job.io_type;
-    if options.rw.rw != Rw::RandWrite
-        || options.random_generator != RandomGenerator::Lfsr
-        || !options.norandommap
-    {
+    if job.io_type.rw.rw != Rw::RandWrite {
         return Err(review.refuse(
             &job.origin,
             "fio: sprandom requires random write, random_generator=lfsr, norandommap=1",
-            format!(
-                "job {}: give rw=randwrite, random_generator=lfsr and norandommap=1 with sprandom",
-                job.name
-            ),
+            format!("job {}: give rw=randwrite with sprandom", job.name),
         ));
     }
+    set_what_is_needed(job, review)?;
     if let Some(problem) = unfit(job) {
         review
             .messages
@@ -45,6 +40,36 @@ pub(super) fn check_precondition(job: &mut JobSpec, review: &mut Review<'_>) -> 
         ));
     }
     Ok(())
+}
+
+/// Sets what the pass needs and was not given, and refuses what was given otherwise.
+fn set_what_is_needed(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let needed = [
+        ("random_generator", "lfsr", job.io_type.random_generator == RandomGenerator::Lfsr),
+        ("norandommap", "1", job.io_type.norandommap),
+    ];
+    let wrong: Vec<String> = needed
+        .iter()
+        .filter(|(option, _, is_so)| !is_so && job.is_set(option))
+        .map(|(option, value, _)| format!("{option}={value}"))
+        .collect();
+    for (option, value, is_so) in needed {
+        if !is_so && !job.is_set(option) {
+            review.note(format!("fio: sprandom sets {option}={value}"));
+        }
+    }
+    if wrong.is_empty() {
+        job.io_type.random_generator = RandomGenerator::Lfsr;
+        job.io_type.norandommap = true;
+        return Ok(());
+    }
+    wrong
+        .iter()
+        .for_each(|need| review.messages.push(Message::stderr(format!("fio: sprandom requires {need}"))));
+    let problem =
+        format!("job {}: leave {} to sprandom, or give it like this", job.name, wrong.join(" and "));
+    review.messages.push(Diagnostic::general(&job.origin, problem).message());
+    Err(Rejected)
 }
 
 /// What does not go with a preconditioning pass.
@@ -87,6 +112,7 @@ fn note_idle_options(job: &JobSpec, review: &mut Review<'_>) -> Result<(), Rejec
 #[cfg(test)]
 mod tests {
     use super::super::testing::{job, quiet_job, refusal};
+    use super::RandomGenerator;
 
     const PASS: &str = "--name=a --size=1g --rw=randwrite --random_generator=lfsr --norandommap --sprandom=1";
 
@@ -95,11 +121,34 @@ mod tests {
         let line = "fio: sprandom requires random write, random_generator=lfsr, norandommap=1";
         for words in [
             "--name=a --size=1g --sprandom=1",
-            "--name=a --size=1g --sprandom=1 --rw=randwrite --random_generator=lfsr",
-            "--name=a --size=1g --sprandom=1 --rw=randwrite --norandommap",
+            "--name=a --size=1g --sprandom=1 --rw=write",
+            "--name=a --size=1g --sprandom=1 --rw=randread --random_generator=lfsr",
             "--name=a --size=1g --sprandom=1 --rw=randrw --random_generator=lfsr --norandommap",
         ] {
             assert_eq!(refusal(words), line, "{words}");
+        }
+        let sets = ["fio: sprandom sets random_generator=lfsr", "fio: sprandom sets norandommap=1"];
+        let requires =
+            ["fio: sprandom requires random_generator=lfsr", "fio: sprandom requires norandommap=1"];
+        for (given, lines_of_fio) in [
+            ("", &sets[..]),
+            ("--random_generator=lfsr", &sets[1..]),
+            ("--norandommap --ba=4k", &sets[..1]),
+            ("--random_generator=tausworthe", &[sets[1], requires[0]]),
+            ("--norandommap=0", &[sets[0], requires[1]]),
+            ("--norandommap=0 --random_generator=tausworthe64", &requires[..]),
+        ] {
+            let (job, mut lines) = job(&format!("--name=a --size=1g --sprandom=1 --rw=randwrite {given}"));
+            assert_eq!(
+                job.is_none(),
+                lines.last().is_some_and(|line| line.starts_with("fathom: ")),
+                "{given}"
+            );
+            lines.truncate(lines_of_fio.len());
+            assert_eq!(lines, lines_of_fio, "{given}");
+            if let Some(options) = job.map(|job| job.io_type) {
+                assert!(options.norandommap && options.random_generator == RandomGenerator::Lfsr, "{given}");
+            }
         }
         let options = quiet_job(PASS).io_type;
         assert_eq!((options.spr_num_regions, options.spr_op, options.spr_cs), (100, 0.15, 0));

@@ -13,6 +13,10 @@ pub(super) fn check_zones(job: &mut JobSpec, review: &mut Review<'_>) -> Result<
     if job.file.zonemode == ZoneMode::Zbd {
         return Ok(());
     }
+    if job.file.zonemode == ZoneMode::Strided && job.file.zonesize > 0 {
+        turn_zones_into_bytes(job);
+        return Ok(());
+    }
     let amounts = [
         ("size", job.size.size),
         ("io_size", job.size.io_size),
@@ -26,9 +30,25 @@ pub(super) fn check_zones(job: &mut JobSpec, review: &mut Review<'_>) -> Result<
     if *option == "size" {
         review.messages.push(Message::stderr(format!("{}: you need to specify size=", job.name)));
     }
-    let problem = format!("job {}: {option} counts zones, which needs zonemode=zbd", job.name);
+    let problem = format!(
+        "job {}: {option} counts zones, which needs zonemode=zbd, or zonemode=strided and zonesize",
+        job.name
+    );
     review.messages.push(Diagnostic::general(&job.origin, problem).message());
     Err(Rejected)
+}
+
+/// Without zones of a device, those of `zonesize` are counted.
+fn turn_zones_into_bytes(job: &mut JobSpec) {
+    let zone = job.file.zonesize;
+    let in_bytes = |amount: &mut SizeSpec| {
+        if let SizeSpec::Zones(zones) = *amount {
+            *amount = SizeSpec::Bytes(zones.saturating_mul(zone));
+        }
+    };
+    in_bytes(&mut job.io_type.offset);
+    in_bytes(&mut job.io_type.offset_increment);
+    job.size.size.iter_mut().chain(&mut job.size.io_size).chain(&mut job.file.zoneskip).for_each(in_bytes);
 }
 
 /// What each way of treating zones needs.
@@ -59,6 +79,13 @@ fn check_without_zones(job: &JobSpec, review: &mut Review<'_>) -> Result<(), Rej
 
 /// Rules that hold for any device; those that depend on it come when it is looked at.
 fn check_zoned(job: &JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    if job.verification.experimental_verify {
+        return Err(review.refuse(
+            &job.origin,
+            "zonemode=zbd does not support experimental verify",
+            format!("job {}: leave out experimental_verify with zonemode=zbd", job.name),
+        ));
+    }
     if let Some(skip @ SizeSpec::Percent(_)) = &job.file.zoneskip {
         let problem = format!("job {}: zoneskip={skip} is neither in bytes nor in zones", job.name);
         review.messages.push(Diagnostic::general(&job.origin, problem).message());
@@ -98,9 +125,8 @@ fn check_strided(job: &JobSpec, review: &mut Review<'_>) -> Result<(), Rejected>
             format!("job {}: say with zonesize how many bytes to move in each zone", job.name),
         ));
     }
-    if let Some(skip @ (SizeSpec::Zones(_) | SizeSpec::Percent(_))) = &job.file.zoneskip {
-        let problem =
-            format!("job {}: zoneskip={skip} is not in bytes, as zonemode=strided needs it", job.name);
+    if let Some(skip @ SizeSpec::Percent(_)) = &job.file.zoneskip {
+        let problem = format!("job {}: zoneskip={skip} is neither in bytes nor in zones", job.name);
         review.messages.push(Diagnostic::general(&job.origin, problem).message());
         return Err(Rejected);
     }
@@ -132,6 +158,7 @@ fn check_strided(job: &JobSpec, review: &mut Review<'_>) -> Result<(), Rejected>
 #[cfg(test)]
 mod tests {
     use super::super::testing::{job, quiet_job, refusal};
+    use crate::value::SizeSpec;
 
     #[test]
     fn strided_zones_need_their_sizes() {
@@ -140,15 +167,29 @@ mod tests {
         let line = "fio: --zonemode=none and --zonesize are not compatible.";
         assert_eq!(refusal("--name=a --size=1m --zonesize=16k"), line);
         let strided = "--name=a --size=1m --zonemode=strided --zonesize=16k";
-        assert!(refusal(&format!("{strided} --zoneskip=1z")).contains("not in bytes"));
-        assert!(refusal(&format!("{strided} --zoneskip=10%")).contains("not in bytes"));
+        assert!(refusal(&format!("{strided} --zoneskip=10%")).contains("neither in bytes nor in zones"));
         assert!(refusal(&format!("{strided} --zonerange=2k --rw=randread")).contains("no room"));
         quiet_job(&format!("{strided} --zonerange=2k --zoneskip=14k"));
     }
 
     #[test]
+    fn strided_zones_are_counted_in_zonesize() {
+        let counted = "--size=4z --io_size=8z --offset=1z --offset_increment=2z --zoneskip=3z";
+        let strided = quiet_job(&format!("--name=a --zonemode=strided --zonesize=16k {counted}"));
+        let zones = |count: u64| SizeSpec::Bytes(count * 16384);
+        assert_eq!((strided.size.size, strided.size.io_size), (Some(zones(4)), Some(zones(8))));
+        assert_eq!((strided.io_type.offset, strided.io_type.offset_increment), (zones(1), zones(2)));
+        assert_eq!(strided.file.zoneskip, Some(zones(3)));
+        let line = "fio: --zonesize must be specified when using --zonemode=strided.";
+        let (job, lines) = job("--name=a --zonemode=strided --zoneskip=1z");
+        assert!(job.is_none() && lines[0] == line, "{lines:?}");
+    }
+
+    #[test]
     fn zoned_jobs_have_rules_of_their_own() {
         let zoned = "--name=a --size=1m --zonemode=zbd --zonesize=64k";
+        let line = "zonemode=zbd does not support experimental verify";
+        assert_eq!(refusal(&format!("{zoned} --experimental_verify=1")), line);
         quiet_job(&format!("{zoned} --size=4z --io_size=8z --offset=1z --zoneskip=1z"));
         assert!(refusal(&format!("{zoned} --zoneskip=10%")).contains("neither in bytes nor in zones"));
         assert!(refusal(&format!("{zoned} --recover_zbd_write_error=1")).contains("continue_on_error=write"));
@@ -175,7 +216,8 @@ mod tests {
         assert_eq!(refusal("--name=a --size=4z"), "a: you need to specify size=");
         for option in ["io_size", "offset", "offset_increment"] {
             let line = refusal(&format!("--name=a --{option}=1z"));
-            assert!(line.ends_with(&format!("{option} counts zones, which needs zonemode=zbd")), "{line}");
+            let needed = "zonemode=zbd, or zonemode=strided and zonesize";
+            assert!(line.ends_with(&format!("{option} counts zones, which needs {needed}")), "{line}");
         }
         quiet_job("--name=a --size=1m --offset=4k");
     }

@@ -26,8 +26,8 @@ pub fn parse_amount(text: &str, kb_base: u32) -> Option<f64> {
     parse_whole(text, kb_base).map(|whole| whole.value as f64)
 }
 
-/// Reads `[sign]digits[suffix]` or an expression in parentheses. Everything behind the
-/// suffix is ignored, as fio does; no digits at all is an error.
+/// Reads `[sign]digits[.digits][suffix]` or an expression in parentheses. Everything behind the
+/// suffix is ignored, as fio does; no digits at all is an error, and so is a fraction without a suffix.
 pub(crate) fn parse_whole(text: &str, kb_base: u32) -> Option<Whole> {
     let text = text.trim();
     if text.starts_with('(') {
@@ -45,7 +45,13 @@ pub(crate) fn parse_whole(text: &str, kb_base: u32) -> Option<Whole> {
     } else {
         read_digits(digits, 10)?
     };
-    let value = magnitude.saturating_mul(multiplier(rest, kb_base));
+    let (fraction, rest) = read_fraction(rest);
+    let factor = multiplier(rest, kb_base);
+    // Without a suffix there is nothing that could be had in parts.
+    if factor == 1 && fraction > 0 {
+        return None;
+    }
+    let value = magnitude.saturating_mul(factor).saturating_add(fraction * factor / FRACTION);
     let value = if negative { -value } else { value };
     let ending = match rest.as_bytes().first() {
         Some(b'%') => Ending::Percent,
@@ -53,6 +59,25 @@ pub(crate) fn parse_whole(text: &str, kb_base: u32) -> Option<Whole> {
         _ => Ending::Plain,
     };
     Some(Whole { value, ending })
+}
+
+/// Parts that fractions are counted in.
+pub(crate) const FRACTION: i128 = 1_000_000_000;
+
+/// Reads a point and the digits behind it, if there are any; gives the fraction and the text behind it.
+pub(crate) fn read_fraction(text: &str) -> (i128, &str) {
+    let Some(digits) = text.strip_prefix('.') else { return (0, text) };
+    let end = digits.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(digits.len());
+    if end == 0 {
+        return (0, text);
+    }
+    let mut place = FRACTION;
+    let mut fraction = 0;
+    for digit in digits[..end].chars().filter_map(|letter| letter.to_digit(10)) {
+        place /= 10;
+        fraction += i128::from(digit) * place;
+    }
+    (fraction, &digits[end..])
 }
 
 fn saturate(value: f64) -> Option<i128> {
@@ -272,7 +297,11 @@ impl OptionValue for f64 {
         definition: &OptionDef,
         context: &mut ParseContext<'_>,
     ) -> Result<(), ValueError> {
-        let values = parse_floats(text, definition, context)?;
+        // A list of one: what stands behind the first value is told and left out, a comma and what follows it without a word.
+        let mut parts = text.split(':');
+        let first = parts.next().and_then(|part| part.split(',').next()).unwrap_or("");
+        let values = parse_floats(first, definition, context)?;
+        parts.for_each(|_| context.complain("the list exceeding max length 1"));
         *self = *values.first().ok_or_else(|| ValueError::new("a number in the range of the option"))?;
         Ok(())
     }
@@ -310,6 +339,13 @@ mod tests {
             ("-0x10", -16),
             (" 8k ", 8192),
             ("(4k+4)", 4100),
+            ("1.5k", 1536),
+            ("-0.5m", -(1 << 19)),
+            ("1.5kib", 1500),
+            ("1.1k", 1126),
+            ("4.0k", 4096),
+            ("4.0", 4),
+            ("0.000000001g", 1),
         ] {
             assert_eq!(whole(text), Some(value), "{text}");
         }
@@ -320,7 +356,7 @@ mod tests {
     #[test]
     fn what_follows_the_suffix_is_ignored() {
         for (text, value) in
-            [("4x", 4), ("4kk", 4096), ("1e3", 1), ("1.5k", 1), ("4 k", 4), ("0x1k", 1), ("0x10k", 16)]
+            [("4x", 4), ("4kk", 4096), ("1e3", 1), ("1.", 1), ("4 k", 4), ("0x1k", 1), ("0x10k", 16)]
         {
             assert_eq!(whole(text), Some(value), "{text}");
         }
@@ -328,7 +364,7 @@ mod tests {
 
     #[test]
     fn numbers_need_digits() {
-        for text in ["", "abc", "k", "-", "+", "0x", "--1", "(1"] {
+        for text in ["", "abc", "k", "-", "+", "0x", "--1", "(1", ".5k", "1.5", "1.5x", "1.5%", "1.5z"] {
             assert_eq!(whole(text), None, "{text}");
         }
     }
@@ -374,6 +410,29 @@ mod tests {
         let (result, notes) = parse_as::<Vec<f64>>(&["1"; 25].join(":"), &percentiles);
         assert_eq!(result.map(|list| list.len()), Ok(20));
         assert_eq!(notes, ["the list exceeding max length 20"]);
+    }
+
+    #[test]
+    fn a_list_of_one_takes_the_first() {
+        let share = OptionDef { bounds: Bounds::between(0.0, 1.0), ..OptionDef::BLANK };
+        let surplus = "the list exceeding max length 1";
+        for (text, value, told) in [
+            (".4", 0.4, &[][..]),
+            (".4:.6", 0.4, &[surplus]),
+            (".1:.2:x", 0.1, &[surplus, surplus]),
+            (".4,.6", 0.4, &[]),
+        ] {
+            let (result, notes) = parse_as::<f64>(text, &share);
+            assert_eq!(
+                (result, notes),
+                (Ok(value), told.iter().map(ToString::to_string).collect()),
+                "{text}"
+            );
+        }
+        let (result, notes) = parse_as::<f64>("2:.3", &share);
+        assert!(result.is_err());
+        assert_eq!(notes, ["value out of range: 2.000000 (range max: 1.000000)", surplus]);
+        assert!(parse_as::<f64>(",.6", &share).0.is_err());
     }
 
     proptest! {

@@ -116,9 +116,16 @@ fn read_bytes(text: &str) -> Result<(Vec<u8>, &str), ValueError> {
     read_decimal(text)
 }
 
+/// Where the digits at the start of a text end. A zero before an `x` begins the next number.
+fn end_of_digits(text: &str, is_digit: impl Fn(char) -> bool) -> usize {
+    let end = text.find(|letter: char| !is_digit(letter)).unwrap_or(text.len());
+    let begins_hex = text[..end].ends_with('0') && text[end..].starts_with(['x', 'X']);
+    if begins_hex { end - 1 } else { end }
+}
+
 /// Hexadecimal digits, most significant byte first; an odd number gets a leading zero.
 fn read_hex(text: &str) -> Result<(Vec<u8>, &str), ValueError> {
-    let end = text.find(|letter: char| !letter.is_ascii_hexdigit()).unwrap_or(text.len());
+    let end = end_of_digits(text, |letter| letter.is_ascii_hexdigit());
     if end == 0 {
         return Err(expected());
     }
@@ -130,11 +137,12 @@ fn read_hex(text: &str) -> Result<(Vec<u8>, &str), ValueError> {
     Ok((nibbles.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect(), &text[end..]))
 }
 
-/// A decimal number in the range of a C int, in as few bytes as hold it, smallest first.
+/// A decimal number in the range of a C int, in as few bytes as hold it, smallest first. Blanks may stand before it.
 fn read_decimal(text: &str) -> Result<(Vec<u8>, &str), ValueError> {
-    let digits = text.strip_prefix('-').unwrap_or(text);
+    let text = text.trim_start();
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let sign = text.len() - digits.len();
-    let end = sign + digits.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(digits.len());
+    let end = sign + end_of_digits(digits, |letter| letter.is_ascii_digit());
     let number: i32 = text[..end].parse().map_err(|_| expected())?;
     let bytes = number.to_le_bytes();
     let used = bytes.iter().rposition(|byte| *byte != 0).map_or(1, |last| last + 1);
@@ -162,6 +170,8 @@ mod tests {
         assert_eq!(bytes("256"), Some(vec![0, 1]));
         assert_eq!(bytes("-12"), Some(vec![0xf4, 0xff, 0xff, 0xff]));
         assert_eq!(bytes("0xabc"), Some(vec![0x0a, 0xbc]));
+        assert_eq!(bytes("+5"), Some(vec![5]));
+        assert_eq!(bytes("010"), Some(vec![10]));
     }
 
     #[test]
@@ -175,6 +185,31 @@ mod tests {
                 PatternPart::Bytes(vec![b'a', b'b', 0xf4, 0xff, 0xff, 0xff]),
             ]
         );
+    }
+
+    /// What fio makes of these.
+    #[test]
+    fn numbers_end_where_others_begin() {
+        let rows: [(&str, &[u8]); 12] = [
+            ("\"abcd\"-120xdeadface", b"abcd\xf4\xff\xff\xff\xde\xad\xfa\xce"),
+            ("120xab", &[12, 0xab]),
+            ("120X12", &[12, 0x12]),
+            ("00xab", &[0, 0xab]),
+            ("0x120x34", &[0x12, 0x34]),
+            ("0x1230x45", &[0x01, 0x23, 0x45]),
+            ("12 34", &[12, 34]),
+            ("0xab 12", &[0xab, 12]),
+            ("\"ab\" 12", b"ab\x0c"),
+            ("12-12", &[12, 0xf4, 0xff, 0xff, 0xff]),
+            ("+5+6", &[5, 6]),
+            ("5+6", &[5, 6]),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(bytes(text).as_deref(), Some(expected), "{text}");
+        }
+        for text in ["0x1 0x2", "\"a\" \"b\"", "12 \"ab\"", "- 5", "+ 5", "1,2", "0x0x12", "-0x12"] {
+            assert!(parse::<Pattern>(text).is_err(), "{text}");
+        }
     }
 
     #[test]

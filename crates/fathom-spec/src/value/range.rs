@@ -52,13 +52,13 @@ fn parse_bytes(
     u64::try_from(value).map_err(|_| expected())
 }
 
-/// Reads `low-high`, in either order.
+/// Reads `low-high` or `low:high`, in either order.
 fn parse_range(
     text: &str,
     definition: &OptionDef,
     context: &mut ParseContext<'_>,
 ) -> Result<SizeRange, ValueError> {
-    let ends = split_outside_parentheses(text, &['-']);
+    let ends = split_outside_parentheses(text, &['-', ':']);
     let [low, high, ..] = ends[..] else {
         return Err(ValueError::new("a range of sizes such as 4k-64k"));
     };
@@ -95,7 +95,7 @@ impl OptionValue for SizeRange {
         definition: &OptionDef,
         context: &mut ParseContext<'_>,
     ) -> Result<(), ValueError> {
-        let ends = split_outside_parentheses(text, &[',', '-']);
+        let ends = split_outside_parentheses(text, &[',', '-', ':']);
         let low = parse_bytes(ends[0], definition, context)?;
         let high = ends.get(1).map_or(Ok(low), |high| parse_bytes(high, definition, context))?;
         *self = SizeRange { min: low.min(high), max: low.max(high) };
@@ -116,6 +116,7 @@ mod tests {
         assert_eq!(parse::<SizeRange>("64k-4k"), Ok(range));
         assert_eq!(parse::<SizeRange>(&range.to_string()), Ok(range));
         assert_eq!(parse::<SizeRange>("1k"), Ok(SizeRange { min: 1024, max: 1024 }));
+        assert_eq!(parse::<SizeRange>("64k:4k"), Ok(range));
     }
 
     proptest! {
@@ -143,7 +144,10 @@ mod tests {
         ]);
         assert_eq!(parse("1-2,3-4"), Ok(expected));
         assert_eq!(parse("1-2/3-4"), Ok(expected));
+        assert_eq!(parse("1:2,4:3"), Ok(expected));
+        assert_eq!(parse("2:1/3-4"), Ok(expected));
         assert!(parse::<PerDir<SizeRange>>("5").is_err());
+        assert!(parse::<PerDir<SizeRange>>("5:").is_err());
         assert!(parse::<PerDir<SizeRange>>("a-b").is_err());
     }
 }

@@ -66,8 +66,9 @@ impl OptionValue for SteadyState {
             context.complain("fio: steadystate threshold must be specified in addition to criterion");
             return Err(ValueError::new("a limit behind the criterion, such as iops:100 or bw_slope:0.3%"));
         };
-        *self = match limit.trim().strip_suffix('%') {
-            Some(percent) => {
+        // What stands behind a percent sign does not count; templates of other programs write two.
+        *self = match limit.trim().split_once('%') {
+            Some((percent, _)) => {
                 let limit = parse_float(percent).ok_or_else(|| {
                     context.complain("fio: could not parse steadystate threshold percentage");
                     ValueError::new("a percentage such as 0.3%")
@@ -109,6 +110,11 @@ mod tests {
     fn limits_are_numbers_or_percentages() {
         let state = SteadyState { criterion: SteadyCriterion::BandwidthSlope, limit: 0.3, percent: true };
         assert_eq!(parse("bw_slope:0.3%"), Ok(state));
+        for (text, printed) in
+            [("iops:60%%", "iops:60%"), ("bw:60%%", "bw:60%"), ("iops_slope:0.3%%", "iops_slope:0.3%")]
+        {
+            assert_eq!(parse::<SteadyState>(text).unwrap().to_string(), printed);
+        }
         let state = SteadyState { criterion: SteadyCriterion::Latency, limit: 50_000.0, percent: false };
         assert_eq!(parse("lat:50us"), Ok(state));
         for text in ["iops:100", "bw:1048576", "lat_slope:7us", "iops_slope:0.5%"] {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::number::{FRACTION, read_fraction};
 use super::range::split_outside_parentheses;
 use super::{Element, OptionValue, ParseContext, ValueError};
 use crate::definition::OptionDef;
@@ -51,7 +52,7 @@ fn unit_microseconds(word: &str) -> Option<u64> {
     })
 }
 
-/// Reads a length of time; a number without a word counts in `unit`. Fractions are cut off.
+/// Reads a length of time; a number without a word counts in `unit`.
 pub fn parse_time(text: &str, unit: TimeUnit) -> Option<Duration> {
     let text = text.trim();
     if text.starts_with('(') {
@@ -62,13 +63,16 @@ pub fn parse_time(text: &str, unit: TimeUnit) -> Option<Duration> {
     let text = text.strip_prefix('+').unwrap_or(text);
     let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     let number: u64 = text[..end].parse().ok()?;
-    let mut word = &text[end..];
-    if let Some(fraction) = word.strip_prefix('.') {
-        word = fraction.trim_start_matches(|letter: char| letter.is_ascii_digit());
-    }
-    let word = word.trim();
+    let (fraction, word) = read_fraction(&text[end..]);
+    let word = word.trim().trim_start_matches('.');
     let factor = if word.is_empty() { unit.microseconds() } else { unit_microseconds(word)? };
-    Some(bounded(number.saturating_mul(factor)))
+    let parts = fraction * i128::from(factor);
+    // Less than a microsecond is nothing that a time could hold.
+    if parts % FRACTION != 0 {
+        return None;
+    }
+    let fraction = u64::try_from(parts / FRACTION).ok()?;
+    Some(bounded(number.saturating_mul(factor).saturating_add(fraction)))
 }
 
 fn bounded(microseconds: u64) -> Duration {
@@ -121,7 +125,7 @@ impl OptionValue for (Duration, Duration) {
         definition: &OptionDef,
         _: &mut ParseContext<'_>,
     ) -> Result<(), ValueError> {
-        let ends = split_outside_parentheses(text, &[',', '-']);
+        let ends = split_outside_parentheses(text, &[',', '-', ':']);
         let low = parse_time(ends[0], definition.unit).ok_or_else(expected_time)?;
         let high = match ends.get(1) {
             Some(high) => parse_time(high, definition.unit).ok_or_else(expected_time)?,
@@ -155,9 +159,21 @@ mod tests {
     }
 
     #[test]
-    fn fractions_are_cut() {
-        assert_eq!(seconds("1.5s"), Some(Duration::from_secs(1)));
-        assert_eq!(seconds("0.5s"), Some(Duration::ZERO));
+    fn fractions_are_meant() {
+        for (text, microseconds) in [
+            ("1.5s", Some(1_500_000)),
+            ("1.5", Some(1_500_000)),
+            ("0.5ms", Some(500)),
+            ("0.25m", Some(15_000_000)),
+            ("2.0s", Some(2_000_000)),
+            ("1.", Some(1_000_000)),
+            ("0.1us", None),
+            ("1.0000001s", None),
+            (".5s", None),
+            ("1.5x", None),
+        ] {
+            assert_eq!(seconds(text), microseconds.map(Duration::from_micros), "{text}");
+        }
     }
 
     #[test]

@@ -327,9 +327,9 @@ fn a_percent_offset_is_the_same_before_and_after_the_layout() {
         let bytes =
             json::integer(json::job(&json::document(&finished.stdout), "job"), &format!("{rw}/io_bytes"));
         assert_eq!(bytes, 3 * MIB);
-        // The last clone begins at 512 KiB and twice 64 KiB (10% of the size, aligned).
+        // The last clone begins at 512 KiB and twice 128 KiB (10% of the size, rounded up).
         let size = std::fs::metadata(directory.path().join("data")).expect("the file is there").len();
-        assert_eq!(size, MIB + 512 * KIB + 2 * 64 * KIB);
+        assert_eq!(size, MIB + 512 * KIB + 2 * 128 * KIB);
     }
 }
 

@@ -85,7 +85,7 @@ fn passes_that_cannot_be_are_refused() {
         let words = format!("--name=job --ioengine=null --size=1m --bs=4k {words}");
         Launch::fathom(directory.path()).words(&words).run()
     };
-    let refused = run("--rw=randwrite --sprandom=1");
+    let refused = run("--rw=write --sprandom=1");
     assert_eq!(refused.code(), 1);
     let line = "fio: sprandom requires random write, random_generator=lfsr, norandommap=1";
     assert!(refused.stderr.contains(line), "{}", refused.stderr);

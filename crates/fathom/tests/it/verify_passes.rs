@@ -9,7 +9,9 @@ use crate::support::scratch;
 #[track_caller]
 fn order(words: &str) -> String {
     let directory = scratch();
-    let words = format!("--name=job --filename=data --bs=4k --size=32k --ioengine=psync {words}");
+    // Names of files add up.
+    let file = if words.contains("--filename=") { "" } else { "--filename=data " };
+    let words = format!("--name=job {file}--bs=4k --size=32k --ioengine=psync {words}");
     let ios = recorded::of(directory.path(), &words);
     let shown = ios.iter().map(|io| {
         let direction = ["r", "w", "t"][io.direction as usize];
