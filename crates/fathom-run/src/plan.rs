@@ -13,7 +13,7 @@ use crate::target::length::{LengthRule, WeightedSize};
 use crate::target::precondition::PreconditionRule;
 use crate::target::stride::StrideRule;
 use crate::target::{DirectionPlan, GeneratorKind, TargetPlan};
-use crate::verify::{VerifyPlan, goes_beyond_a_pass, number_ledgers, verify_plan};
+use crate::verify::{self, VerifyPlan, goes_beyond_a_pass, number_ledgers, verify_plan};
 use crate::zones::plan::ZonePlan;
 use fathom_spec::options::file::ZoneMode;
 use fathom_spec::options::io_type::{RandomGenerator, RwSequencer};
@@ -22,10 +22,13 @@ use fathom_spec::value::{Direction as OptionDirection, Distribution, FileService
 use fathom_spec::{JobSpec, RunSpec};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A whole run: its jobs and one worker per clone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
+    /// What ends the run early and what comes then.
+    pub trigger: Option<TriggerPlan>,
     /// Options written before any job.
     pub global_options: Vec<(String, String)>,
     /// The jobs, in definition order.
@@ -75,6 +78,19 @@ pub struct WorkerPlan {
     pub replay: Option<ReplayPlan>,
     /// Where it records what it issues.
     pub recording: Option<PathBuf>,
+    /// Where it leaves behind what it wrote when a trigger ends it.
+    pub triggered_state: Option<PathBuf>,
+}
+
+/// A command that ends the run when a file appears or a time is over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TriggerPlan {
+    /// The file, which is removed when it has been seen.
+    pub file: Option<PathBuf>,
+    /// The time.
+    pub timeout: Option<Duration>,
+    /// The command, for a shell.
+    pub command: Option<String>,
 }
 
 impl WorkerPlan {
@@ -107,6 +123,7 @@ impl Plan {
     /// Plans a run. `traits` tells what the engine of that name can do.
     pub fn new(spec: &RunSpec, traits: impl Fn(&str) -> Option<Traits>) -> Result<Plan, String> {
         let mut plan = Plan {
+            trigger: trigger_plan(spec),
             global_options: spec.global_options.clone(),
             jobs: spec.jobs.clone(),
             workers: Vec::new(),
@@ -130,6 +147,8 @@ impl Plan {
                 let readable = replay.as_ref().filter(|replay| replay.failure.is_none());
                 let target_plan = target_plan(job, readable);
                 let directions = directions_used(&target_plan, readable);
+                // Whoever only checks leaves the state alone that tells what there is to check.
+                let leaves_state = spec.program.trigger.fires() && !job.verification.verify_only;
                 plan.workers.push(WorkerPlan {
                     job: index,
                     thread_number,
@@ -155,6 +174,8 @@ impl Plan {
                     },
                     replay,
                     recording: job.replay.write_iolog.as_ref().map(PathBuf::from),
+                    triggered_state: leaves_state
+                        .then(|| beside(spec, verify::state_file(job, thread_number))),
                 });
             }
         }
@@ -170,6 +191,15 @@ impl Plan {
 }
 
 /// Where a log or a state file goes: `--aux-path` is the directory of those that name none of their own.
+fn trigger_plan(spec: &RunSpec) -> Option<TriggerPlan> {
+    let trigger = &spec.program.trigger;
+    trigger.fires().then(|| TriggerPlan {
+        file: trigger.file.clone(),
+        timeout: trigger.timeout,
+        command: trigger.command.clone(),
+    })
+}
+
 fn beside(spec: &RunSpec, name: impl AsRef<Path>) -> PathBuf {
     match &spec.program.aux_path {
         Some(directory) => directory.join(name),

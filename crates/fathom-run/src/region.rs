@@ -71,6 +71,8 @@ pub enum Order {
     Go = 1,
     /// Stop issuing, finish what is in flight.
     Stop = 2,
+    /// The same, and leave behind what was written, for a later check.
+    StopAndSave = 3,
 }
 
 /// A range of a file that a worker has chosen but not yet put into a unit. All-zero memory is none.
@@ -204,11 +206,20 @@ impl WorkerBlock {
     /// True once the supervisor wants the worker to stop.
     #[inline(always)]
     pub fn should_stop(&self) -> bool {
-        self.order.load(Ordering::Relaxed) == Order::Stop as u32
+        self.order.load(Ordering::Relaxed) >= Order::Stop as u32
+    }
+
+    /// True if the worker has to leave behind what it wrote.
+    pub fn should_save(&self) -> bool {
+        self.order.load(Ordering::Relaxed) == Order::StopAndSave as u32
     }
 
     /// Sends an order and wakes the worker if it sleeps on it.
     pub fn send(&self, order: Order) {
+        // Whoever else wants it to stop does not take back what is to be saved.
+        if order == Order::Stop && self.should_save() {
+            return;
+        }
         fathom_sys::futex::set_and_wake(&self.order, order as u32);
     }
 

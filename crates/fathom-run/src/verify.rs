@@ -108,7 +108,7 @@ pub(crate) fn verify_plan(
     let backlog = options.verify_backlog.unwrap_or(0);
     let name = job.name.replace('/', ".");
     let index = thread_number - 1;
-    let state = beside(&format!("local-{name}-{index}-verify.state"));
+    let state = beside(&state_file(job, thread_number));
     let reads_back = writes && options.do_verify;
     let goes_beyond = goes_beyond_a_pass(job);
     let once_each = targets.random && !may_overlap(job, targets);
@@ -171,6 +171,11 @@ pub(crate) fn number_ledgers(workers: &mut [WorkerPlan]) {
 
 fn ledger_of(worker: &WorkerPlan) -> Option<&LedgerPlace> {
     worker.verify.as_ref()?.ledger.as_ref()
+}
+
+/// The file in which a clone leaves behind what it wrote.
+pub(crate) fn state_file(job: &JobSpec, thread_number: u32) -> String {
+    format!("local-{}-{}-verify.state", job.name.replace('/', "."), thread_number - 1)
 }
 
 fn trim_plan(job: &JobSpec) -> Option<TrimPlan> {

@@ -31,6 +31,8 @@ pub(crate) enum Stop {
     TimeChecksums(Vec<String>),
     /// `--idle-prof=calibrate`.
     CalibrateIdleness,
+    /// `--cpuclock-test`.
+    TestClock,
     /// An option that answers at once, such as --help.
     Answer(Reply),
 }
@@ -117,6 +119,7 @@ impl Reader<'_, '_> {
             Effect::InflateLog(path) => Err(Stop::InflateLog(path)),
             Effect::TimeChecksums(names) => Err(Stop::TimeChecksums(names)),
             Effect::CalibrateIdleness => Err(Stop::CalibrateIdleness),
+            Effect::TestClock => Err(Stop::TestClock),
             Effect::Exit(reply) => Err(Stop::Answer(reply)),
         }
     }

@@ -25,6 +25,8 @@ pub struct EngineDef {
     pub syncfs: bool,
     /// Moves no data at all: a job with it is company for others.
     pub without_data: bool,
+    /// Can tell a device where to place what is written.
+    pub places_data: bool,
 }
 
 impl EngineDef {
@@ -39,6 +41,7 @@ impl EngineDef {
             without_files: false,
             syncfs: false,
             without_data: false,
+            places_data: false,
         }
     }
 
@@ -64,6 +67,10 @@ impl EngineDef {
 
     const fn without_data(self) -> Self {
         EngineDef { without_data: true, ..self }
+    }
+
+    const fn places_data(self) -> Self {
+        EngineDef { places_data: true, ..self }
     }
 
     const fn syncfs(self) -> Self {
@@ -92,7 +99,10 @@ pub const ALL: &[EngineDef] = &[
     EngineDef::new("io_uring", "Linux submission and completion rings").built().atomic_writes(),
     EngineDef::new("posixaio", "POSIX asynchronous I/O").built().syncfs(),
     EngineDef::new("null", "nothing; completes at once").built().without_files(),
-    EngineDef::new("io_uring_cmd", "NVMe and SCSI pass-through over io_uring").many_ranges().syncfs(),
+    EngineDef::new("io_uring_cmd", "NVMe and SCSI pass-through over io_uring")
+        .many_ranges()
+        .syncfs()
+        .places_data(),
     EngineDef::new("splice", "splice and vmsplice through a pipe").synchronous(),
     EngineDef::new("sg", "SCSI generic").synchronous(),
     EngineDef::new("net", "sockets").synchronous().without_files(),
@@ -123,7 +133,7 @@ pub const ALL: &[EngineDef] = &[
     EngineDef::new("dfs", "DAOS file system"),
     EngineDef::new("libiscsi", "iSCSI through libiscsi"),
     EngineDef::new("libblkio", "block devices through libblkio"),
-    EngineDef::new("xnvme", "NVMe through xNVMe"),
+    EngineDef::new("xnvme", "NVMe through xNVMe").places_data(),
     EngineDef::new("ime_psync", "Infinite Memory Engine").synchronous(),
     EngineDef::new("ime_psyncv", "Infinite Memory Engine, vectored").synchronous(),
     EngineDef::new("ime_aio", "Infinite Memory Engine, asynchronous"),

@@ -37,7 +37,9 @@ pub use diagnostic::Diagnostic;
 pub use outcome::{Message, Outcome, Reply, Stream};
 pub use program_options::{ALL as PROGRAM_OPTIONS, Argument, ProgramOption};
 pub use source::{Source, SystemSource};
-pub use spec::{Eta, GlobalSection, IdleProfile, JobSpec, Origin, OutputFormats, ProgramOptions, RunSpec};
+pub use spec::{
+    Eta, GlobalSection, IdleProfile, JobSpec, Origin, OutputFormats, ProgramOptions, RunSpec, Trigger,
+};
 
 use assembly::Assembly;
 use command_line::Stop;
@@ -63,7 +65,13 @@ pub fn parse(program_name: &str, args: &[String], source: &dyn Source) -> Outcom
         Err(Stop::InflateLog(path)) => Outcome::InflateLog(path),
         Err(Stop::TimeChecksums(names)) => Outcome::TimeChecksums(names),
         Err(Stop::CalibrateIdleness) => Outcome::CalibrateIdleness,
+        Err(Stop::TestClock) => Outcome::TestClock,
         Err(Stop::Mistake) => Outcome::Exit(Reply { messages, exit: 1 }),
+        Ok(()) if program.trigger.command.is_some() && !program.trigger.fires() => {
+            let problem = "--trigger has nothing to run after; give --trigger-file or --trigger-timeout";
+            messages.push(Diagnostic::general(&Origin::CommandLine, problem).message());
+            Outcome::Exit(Reply { messages, exit: 1 })
+        }
         Ok(()) if show_command => Outcome::Exit(Reply { messages, exit: 0 }),
         Ok(()) if jobs.is_empty() && program.parse_only => Outcome::Exit(Reply { messages, exit: 0 }),
         Ok(()) if jobs.is_empty() => {

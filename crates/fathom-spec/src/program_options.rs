@@ -71,7 +71,7 @@ pub const ALL: &[ProgramOption] = &[
     option("terse-version", Required, "=number", "Version of the terse form, 2 to 5"),
     option("version", NoValue, "", "Print the version"),
     option("help", NoValue, "", "Print this text"),
-    option("cpuclock-test", NoValue, "", "Check the CPU's clock").later(),
+    option("cpuclock-test", NoValue, "", "Check that the clocks of all CPUs agree"),
     option("crctest", Optional, "[=list]", "Time the checksum functions"),
     option("cmdhelp", Optional, "[=option]", "Explain a job option, or list all of them"),
     option("enghelp", Optional, "[=engine[,option]]", "List the engines, or explain the options of one"),
@@ -97,9 +97,9 @@ pub const ALL: &[ProgramOption] = &[
     option("remote-config", Required, "=file", "Run a job file that the server has").later(),
     option("idle-prof", Required, "=how", "Report how idle the CPUs were: system, percpu; or calibrate"),
     option("inflate-log", Required, "=file", "Print a compressed log"),
-    option("trigger-file", Required, "=file", "Run the trigger when this file appears").later(),
-    option("trigger-timeout", Required, "=time", "Run the trigger after this time").later(),
-    option("trigger", Required, "=command", "The trigger, on this machine").later(),
+    option("trigger-file", Required, "=file", "End the jobs when this file appears, and run the trigger"),
+    option("trigger-timeout", Required, "=time", "End the jobs after this time, and run the trigger"),
+    option("trigger", Required, "=command", "What runs when the jobs have ended like this"),
     option("trigger-remote", Required, "=command", "The trigger, on the servers").later(),
     option("aux-path", Required, "=dir", "Directory for state files and logs"),
     option("append-terse", NoValue, "", "Add the terse form to the report").hidden(),
@@ -138,6 +138,8 @@ pub(crate) enum Effect {
     TimeChecksums(Vec<String>),
     /// Time the work by which idleness is measured.
     CalibrateIdleness,
+    /// Hold the processors' clocks against each other.
+    TestClock,
     /// End with this reply.
     Exit(Reply),
 }
@@ -188,10 +190,20 @@ pub(crate) fn apply(
         "merge-blktrace-only" => program.merge_blktrace_only = true,
         "output" => program.output = Some(PathBuf::from(text)),
         "bandwidth-log" => program.bandwidth_log = Some(value.unwrap_or("agg").to_owned()),
+        "trigger-file" => program.trigger.file = Some(PathBuf::from(text)),
+        "trigger" => program.trigger.command = Some(text.to_owned()),
+        "trigger-timeout" => match parse_time(text, TimeUnit::Seconds) {
+            Some(time) => program.trigger.timeout = Some(time).filter(|time| !time.is_zero()),
+            None => {
+                let line = format!("fio: failed parsing time {text}");
+                return fail(&[line], option.name, value, "expected a time such as 30s or 10m");
+            }
+        },
         "aux-path" => program.aux_path = Some(PathBuf::from(text)),
         "crctest" => return checksums_to_time(value),
         "inflate-log" => return Effect::InflateLog(PathBuf::from(text)),
         "output-format" => return apply_formats(text, program),
+        "cpuclock-test" => return Effect::TestClock,
         "version" => return answer(help::version_line(program_name)),
         "help" => return answer(help::usage(program_name)),
         "cmdhelp" => return Effect::Exit(help::command_help(value)),

@@ -11,6 +11,7 @@ pub(crate) mod inverse;
 mod latency;
 mod logs;
 mod measurement;
+mod placement;
 mod precondition;
 mod rate;
 mod replay;
@@ -59,6 +60,7 @@ const RULES: &[Rule] = &[
     depth::clamp_batches,
     depth::check_command_priorities,
     depth::check_offload,
+    placement::check_placement,
     direct::check_atomic,
     direct::check_syncfs,
     direct::check_ranges,

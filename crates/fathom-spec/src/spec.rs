@@ -82,6 +82,26 @@ pub struct ProgramOptions {
     pub warnings_fatal: bool,
     /// Only these sections run; empty means all.
     pub sections: Vec<String>,
+    /// What ends the run early, and what comes then.
+    pub trigger: Trigger,
+}
+
+/// `--trigger-file`, `--trigger-timeout` and `--trigger`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Trigger {
+    /// Its appearance ends the jobs.
+    pub file: Option<PathBuf>,
+    /// So does this time.
+    pub timeout: Option<Duration>,
+    /// What runs then.
+    pub command: Option<String>,
+}
+
+impl Trigger {
+    /// True if there is something that can end the jobs.
+    pub fn fires(&self) -> bool {
+        self.file.is_some() || self.timeout.is_some()
+    }
 }
 
 impl Default for ProgramOptions {
@@ -105,6 +125,7 @@ impl Default for ProgramOptions {
             warnings_fatal: false,
             profile: None,
             sections: Vec::new(),
+            trigger: Trigger::default(),
         }
     }
 }

@@ -236,14 +236,30 @@ fn a_misspelt_word_brings_the_nearest_one() {
 }
 
 #[test]
+fn help_shows_values_and_defaults() {
+    for (option, lines) in [
+        ("profile", &["        valid values: tiobench ", "                    : act "][..]),
+        ("percentage_random", &["             default: 100,100,100\n"]),
+        ("recover_zbd_write_error", &["             default: no default\n"]),
+        ("write_zone_remainder", &["             default: no default\n"]),
+    ] {
+        let (exit, text, _) = reply(&format!("--cmdhelp={option}"), &MemorySource::default());
+        assert_eq!(exit, 0);
+        let text = text.join("\n");
+        assert!(lines.iter().all(|line| text.contains(line)), "{option}: {text}");
+        assert!(!text.contains("not built"), "{option}");
+    }
+}
+
+#[test]
 fn what_is_not_built_is_refused_by_name() {
     let source = MemorySource::default();
     for (arguments, text) in [
-        ("--name=a --fdp=1", "option fdp=1 is"),
+        ("--name=a --gpu_dev_id=1", "option gpu_dev_id=1 is"),
         ("--name=a --mem=cudamalloc", "option mem=cudamalloc is"),
         ("--name=a --ioengine=net", "option ioengine=net is"),
         ("--name=a --ioengine=external:/tmp", "option ioengine=external:/tmp is"),
-        ("--trigger=x --name=a", "option --trigger=x is"),
+        ("--trigger-remote=x --name=a", "option --trigger-remote=x is"),
         ("--server", "option --server is"),
     ] {
         let (exit, _, errors) = reply(arguments, &source);

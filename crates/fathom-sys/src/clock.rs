@@ -24,6 +24,12 @@ pub struct Clock {
 }
 
 impl Clock {
+    /// The current tick, read when everything before it has been done: comparable with that of another processor.
+    pub fn ordered_ticks(&self) -> u64 {
+        wait_for_earlier();
+        self.ticks()
+    }
+
     /// The current tick.
     #[inline(always)]
     pub fn ticks(&self) -> u64 {
@@ -148,6 +154,21 @@ fn cpu_counter() -> u64 {
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn cpu_counter() -> u64 {
     monotonic_ns()
+}
+
+/// Waits until what stands before it in the program has been done.
+#[inline(always)]
+fn wait_for_earlier() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: LFENCE has no preconditions and changes no register.
+    unsafe {
+        core::arch::asm!("lfence", options(nostack, preserves_flags))
+    };
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: ISB has no preconditions and changes no register.
+    unsafe {
+        core::arch::asm!("isb", options(nostack, preserves_flags))
+    };
 }
 
 /// Keeps the processor busy for about so many of its cycles, as its time stamp counter counts them.

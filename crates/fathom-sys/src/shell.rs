@@ -38,6 +38,23 @@ pub fn run(command: &str, output: &File, stopped: impl Fn() -> bool) -> std::io:
     }
 }
 
+/// Starts a command with `sh -c` as the leader of a process group; it prints where this process prints. Whoever collects ended
+/// children sees it end.
+pub fn start(command: &str) -> std::io::Result<u32> {
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(command).stdin(Stdio::null()).process_group(0);
+    // SAFETY: runs between fork and exec; it makes system calls only.
+    unsafe {
+        shell.pre_exec(|| {
+            for ignored in [libc::SIGINT, libc::SIGTERM, libc::SIGUSR1, libc::SIGXFSZ] {
+                signal::restore_default(ignored);
+            }
+            Ok(())
+        });
+    }
+    Ok(shell.spawn()?.id())
+}
+
 fn end(child: &mut Child) -> std::io::Result<ExitStatus> {
     process::kill_group(child.id(), libc::SIGKILL);
     child.wait()

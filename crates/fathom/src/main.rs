@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod checksum_times;
+mod clock_test;
 mod exit;
 mod inflate;
 mod live;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Outcome::InflateLog(path) => inflate::run(&path),
         Outcome::TimeChecksums(names) => checksum_times::run(&names),
         Outcome::CalibrateIdleness => run::calibrate_idleness(),
+        Outcome::TestClock => clock_test::run(calibration),
         Outcome::Run(spec) => run::run(&spec, calibration),
     }
 }

@@ -51,6 +51,10 @@ impl<O: Observer> Supervisor<'_, O> {
         if let Some(timeline) = &self.timeline {
             wait = wait.min(timeline.time_to_next(now));
         }
+        if let Some(left) = self.trigger.as_ref().and_then(|trigger| trigger.time_left(self.started_ns, now))
+        {
+            wait = wait.min(left);
+        }
         self.wait_readable(wait);
     }
 
@@ -78,6 +82,7 @@ impl<O: Observer> Supervisor<'_, O> {
         }
         while let Some((pid, ended, usage)) = process::reap_one() {
             self.note_log_writer_end(pid, ended);
+            self.note_trigger_end(pid, ended);
             self.process_ended(pid, ended, usage);
         }
         self.collect_ended_threads();
@@ -94,6 +99,7 @@ impl<O: Observer> Supervisor<'_, O> {
     }
 
     pub(super) fn end_by_signal(&mut self, signal: i32) {
+        self.end_trigger_command();
         if self.signal.is_some() {
             return self.stop_waiting();
         }

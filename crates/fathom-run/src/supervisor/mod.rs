@@ -23,6 +23,7 @@ mod stack;
 mod steady;
 mod terminal;
 mod timeline;
+mod trigger;
 mod watch;
 
 use crate::cgroup::Groups;
@@ -53,6 +54,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use steady::SteadyGroup;
 use timeline::TimelineWatch;
+use trigger::TriggerWatch;
 
 /// Runs a worker with the engine of its job.
 pub type RunWorker = fn(&WorkerContext<'_>);
@@ -230,6 +232,7 @@ struct Supervisor<'a, O> {
     groups: Groups,
     log_writer: LogWriter,
     dump_watch: DumpWatch,
+    trigger: Option<TriggerWatch<'a>>,
     /// Monotonic ns since when everything has been told to stop.
     stopping_since: Option<u64>,
     /// When to say again what is waited for.
@@ -280,6 +283,7 @@ pub fn run<O: Observer>(
         groups: Groups::default(),
         log_writer: LogWriter::None,
         dump_watch: DumpWatch::default(),
+        trigger: plan.trigger.as_ref().map(TriggerWatch::new),
         stopping_since: None,
         waiting_lines: watch::WaitingLines::default(),
         memory_kills: limits::group_memory_kills(),
@@ -305,7 +309,7 @@ impl<O: Observer> Supervisor<'_, O> {
         loop {
             self.start_runnable();
             self.open_gates();
-            if self.everything_is_over() {
+            if self.everything_is_over() && !self.has_trigger_left() {
                 return;
             }
             self.wait_for_events();
@@ -339,9 +343,13 @@ impl<O: Observer> Supervisor<'_, O> {
 
     /// Tells every worker to stop; those that have not begun never will.
     fn stop_everything(&mut self) {
+        self.tell_all(Order::Stop);
+    }
+
+    fn tell_all(&mut self, order: Order) {
         self.stopping_since.get_or_insert_with(monotonic_ns);
         for index in 0..self.tracked.len() {
-            self.region.worker(index).send(Order::Stop);
+            self.region.worker(index).send(order);
         }
     }
 

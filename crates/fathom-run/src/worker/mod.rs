@@ -257,6 +257,7 @@ impl<E: Engine> Worker<'_, E> {
                 false
             }
         };
+        self.save_triggered_state();
         self.leave_zones();
         // Data that is not yet safe is not yet written: the final sync belongs to the run time.
         if !is_synced {

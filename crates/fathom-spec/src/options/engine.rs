@@ -2,7 +2,8 @@
 
 use crate::definition::{Bounds, choices, options};
 use crate::engines;
-use crate::value::{EngineName, PlacementIds};
+use crate::value::{EngineName, ParseContext, PlacementIds, ValueError};
+use std::path::Path;
 
 choices! {
     /// Kind of placement directive.
@@ -28,6 +29,15 @@ choices! {
     }
 }
 
+/// Refuses a file that does not exist, unless only the text counts.
+fn check_scheme(text: &str, context: &mut ParseContext<'_>) -> Result<(), ValueError> {
+    if context.parse_only || context.source.exists(Path::new(text)) {
+        return Ok(());
+    }
+    context.complain(format!("fio: lstat() error related to {text}"));
+    Err(ValueError::new("a file that exists"))
+}
+
 options! {
     /// The engine and what several engines share.
     pub struct EngineOptions at job.engine, in Engine, table TABLE;
@@ -46,23 +56,25 @@ options! {
     Built Bool atomic: bool = "0";
 
     /// Flexible data placement for writes
-    Later Bool fdp: bool = "0";
+    ///
+    /// The same as dataplacement=fdp. Only engines that speak to the device itself can do it.
+    Built Bool fdp: bool = "0";
 
     /// Data placement directive kind
-    Later Choice dataplacement: DataPlacement = "none", {
+    Built Choice dataplacement: DataPlacement = "none", {
         aliases: &["data_placement"],
         choices: DataPlacement::CHOICES,
     };
 
     /// How a placement id is chosen
-    Later Choice plid_select: PlacementSelect = "roundrobin", {
+    Built Choice plid_select: PlacementSelect = "roundrobin", {
         aliases: &["fdp_pli_select"],
         choices: PlacementSelect::CHOICES,
     };
 
     /// Comma list (ranges allowed) of placement ids
-    Later Text plids: Option<PlacementIds>, { aliases: &["fdp_pli"] };
+    Built Text plids: Option<PlacementIds>, { aliases: &["fdp_pli"] };
 
     /// File of "start,end,id" lines mapping offsets to placement ids
-    Later Text dp_scheme: Option<String>;
+    Built Text dp_scheme: Option<String>, { check: Some(check_scheme) };
 }

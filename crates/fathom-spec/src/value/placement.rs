@@ -26,7 +26,12 @@ impl OptionValue for PlacementIds {
         PlacementIds::default()
     }
 
-    fn assign(&mut self, text: &str, _: &OptionDef, _: &mut ParseContext<'_>) -> Result<(), ValueError> {
+    fn assign(
+        &mut self,
+        text: &str,
+        _: &OptionDef,
+        context: &mut ParseContext<'_>,
+    ) -> Result<(), ValueError> {
         let expected = || ValueError::new("placement identifiers and ranges such as 0,2-5");
         let mut ids = Vec::new();
         for part in text.split(',').map(str::trim) {
@@ -35,6 +40,10 @@ impl OptionValue for PlacementIds {
             let high: u32 = high.trim().parse().map_err(|_| expected())?;
             if low > high || (high - low) as usize >= MOST - ids.len() {
                 return Err(expected());
+            }
+            if high > 0xffff {
+                context.complain("Placement IDs cannot exceed 0xFFFF");
+                return Err(ValueError::new("identifiers of at most 65535"));
             }
             ids.extend(low..=high);
         }
@@ -53,7 +62,8 @@ mod tests {
         let ids = PlacementIds(vec![3, 0, 1, 2]);
         assert_eq!(parse("3,0-2"), Ok(ids.clone()));
         assert_eq!(parse(&ids.to_string()), Ok(ids));
-        for text in ["", "a", "2-1", "0-99999999"] {
+        assert_eq!(parse("65535"), Ok(PlacementIds(vec![65535])));
+        for text in ["", "a", "2-1", "0-99999999", "65536", "70000"] {
             assert!(parse::<PlacementIds>(text).is_err(), "{text}");
         }
     }

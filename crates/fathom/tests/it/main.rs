@@ -74,6 +74,7 @@ mod starved;
 mod steady_state;
 mod sweep;
 mod tools;
+mod triggers;
 mod verdicts;
 mod verify;
 mod verify_passes;

@@ -6,7 +6,10 @@ use crate::message::Message;
 use fathom_verify::header::{Header, MAGIC};
 use fathom_verify::rule::Rule;
 use fathom_verify::state::{SavedState, SavedThread, SavedWrites, StateFile, VERSION};
+use std::fs::File;
+use std::io::Write;
 use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// What of an earlier run can be checked.
 pub(super) struct Limit {
@@ -73,19 +76,39 @@ impl Limit {
 impl<E: Engine> Worker<'_, E> {
     /// Leaves behind what a later run has to know.
     pub(super) fn save_verify_state(&mut self) {
-        let Some(verifier) = &self.verifier else { return };
-        let Some(path) = &verifier.plan.state_to_save else { return };
+        let wanted = self.verifier.as_ref().and_then(|verifier| verifier.plan.state_to_save.as_ref());
+        if let Some(path) = wanted {
+            self.save_state(path, false);
+        }
+    }
+
+    /// The same for a job that a trigger ended, whatever else is asked of it. It is on the disk when this returns.
+    pub(in crate::worker) fn save_triggered_state(&mut self) {
+        let wanted = self.plan.triggered_state.as_ref().filter(|_| self.block.should_save());
+        if let Some(path) = wanted.filter(|_| self.plan.writes_data()) {
+            self.save_state(path, true);
+        }
+    }
+
+    fn save_state(&self, path: &Path, is_synced: bool) {
         let (words, is_64_bit) = self.targets.generator_state();
+        let verifier = self.verifier.as_deref();
+        let writes_issued = || self.block.samples.directions[1].issued.load(Relaxed);
         let state = SavedState {
             depth: self.plan.depth,
-            writes: verifier.writes_to_save(),
+            writes: verifier.map_or_else(writes_issued, Verifier::writes_to_save),
             index: u64::from(self.plan.thread_number) - 1,
             is_64_bit,
             generator: words,
             name: self.job.name.clone(),
-            in_flight: verifier.writes_in_flight().collect(),
+            in_flight: verifier.map_or_else(Vec::new, |verifier| verifier.writes_in_flight().collect()),
         };
-        if let Err(error) = std::fs::write(path, state.encode()) {
+        let save = || {
+            let mut file = File::create(path)?;
+            file.write_all(&state.encode())?;
+            if is_synced { file.sync_all() } else { Ok(()) }
+        };
+        if let Err(error) = save() {
             self.context.messages.send(&Message::Error(format!(
                 "fathom: job {}: cannot save the verify state {}: {error}",
                 self.job.name,

@@ -1,0 +1,147 @@
+//! `--trigger-file`, `--trigger-timeout` and `--trigger`: when the file appears or the time is over, the jobs are told to end and leave
+//! behind what they wrote, and then the command runs.
+//!
+//! The command may cut the power. So it comes when the jobs have ended and their states are on the disk, or after a while if a job
+//! does not end. As with other requests by file, the kernel tells of new names in the directory, and a directory that hangs does the
+//! supervisor no harm.
+
+use super::{Observer, Supervisor};
+use crate::message::Message;
+use crate::plan::TriggerPlan;
+use crate::region::Order;
+use fathom_sys::directory_watch::DirectoryWatch;
+use fathom_sys::process::{self, Ended};
+use fathom_sys::shell;
+use std::path::Path;
+use std::time::Duration;
+
+/// Time between two looks for the file.
+const LOOK_NS: u64 = 1_000_000_000;
+/// The command does not wait longer than this for jobs to end.
+const LONGEST_END_NS: u64 = 5_000_000_000;
+
+/// Where a trigger stands.
+pub(super) struct TriggerWatch<'a> {
+    plan: &'a TriggerPlan,
+    /// The directory of the file; `None` before the first look, and where it cannot be watched.
+    directory: Option<DirectoryWatch>,
+    has_looked: bool,
+    /// Monotonic ns of the last look.
+    looked_ns: u64,
+    stage: Stage,
+}
+
+/// What has happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Nothing yet.
+    Armed,
+    /// The jobs were told to end, at this monotonic time in ns.
+    Fired(u64),
+    /// The command runs as this process.
+    Running(u32),
+    /// Nothing more will happen.
+    Over,
+}
+
+impl<'a> TriggerWatch<'a> {
+    pub(super) fn new(plan: &'a TriggerPlan) -> TriggerWatch<'a> {
+        TriggerWatch { plan, directory: None, has_looked: false, looked_ns: 0, stage: Stage::Armed }
+    }
+
+    /// Time until its own time is over; `None` if it has none left.
+    pub(super) fn time_left(&self, started_ns: u64, now: u64) -> Option<Duration> {
+        let timeout = self.plan.timeout.filter(|_| self.stage == Stage::Armed)?;
+        let left = (started_ns + timeout.as_nanos() as u64).saturating_sub(now);
+        Some(Duration::from_nanos(left))
+    }
+
+    /// What makes it fire now, in words.
+    fn cause(&mut self, started_ns: u64, now: u64) -> Option<String> {
+        if self.time_left(started_ns, now).is_some_and(|left| left.is_zero()) {
+            return Some("--trigger-timeout is over".to_owned());
+        }
+        let file = self.plan.file.as_deref()?;
+        if self.has_looked && now < self.looked_ns + LOOK_NS {
+            return None;
+        }
+        self.looked_ns = now;
+        self.has_appeared(file).then(|| format!("--trigger-file={} has appeared", file.display()))
+    }
+
+    fn has_appeared(&mut self, file: &Path) -> bool {
+        let begins = !std::mem::replace(&mut self.has_looked, true);
+        if begins {
+            let directory = file.parent().filter(|directory| !directory.as_os_str().is_empty());
+            self.directory = DirectoryWatch::new(directory.unwrap_or(Path::new("."))).ok();
+        }
+        // What was there before the watch began, or where there is none, is found by trying to remove it.
+        let name = file.file_name().map(|name| name.to_string_lossy());
+        let may_be_there = match (&self.directory, name) {
+            (Some(watch), Some(name)) => begins || watch.has_seen(&name),
+            _ => true,
+        };
+        may_be_there && std::fs::remove_file(file).is_ok()
+    }
+}
+
+impl<O: Observer> Supervisor<'_, O> {
+    /// Ends the jobs when it is time, and runs the command when they have ended.
+    pub(super) fn watch_trigger(&mut self, now: u64) {
+        let Some(trigger) = &mut self.trigger else { return };
+        match trigger.stage {
+            Stage::Armed => {
+                let Some(cause) = trigger.cause(self.started_ns, now) else { return };
+                trigger.stage = Stage::Fired(now);
+                self.notes.push(format!("{cause}: the jobs were told to end"));
+                self.tell_all(Order::StopAndSave);
+            }
+            Stage::Fired(since) if now > since + LONGEST_END_NS => self.run_trigger_command(),
+            Stage::Fired(_) | Stage::Running(_) | Stage::Over => {}
+        }
+    }
+
+    /// True while the command is still to run or to end. Called when all jobs have ended.
+    pub(super) fn has_trigger_left(&mut self) -> bool {
+        if self.trigger.as_ref().is_some_and(|trigger| matches!(trigger.stage, Stage::Fired(_))) {
+            self.run_trigger_command();
+        }
+        self.trigger.as_ref().is_some_and(|trigger| matches!(trigger.stage, Stage::Running(_)))
+    }
+
+    fn run_trigger_command(&mut self) {
+        let Some(trigger) = &mut self.trigger else { return };
+        trigger.stage = Stage::Over;
+        let Some(command) = &trigger.plan.command else { return };
+        match shell::start(command) {
+            Ok(pid) => trigger.stage = Stage::Running(pid),
+            Err(error) => {
+                let text = format!("fathom: --trigger={command}: cannot be started: {error}");
+                self.observer.message(&Message::Error(text));
+            }
+        }
+    }
+
+    /// A process has ended, which may be the command.
+    pub(super) fn note_trigger_end(&mut self, pid: u32, ended: Ended) {
+        let Some(trigger) = self.trigger.as_mut().filter(|trigger| trigger.stage == Stage::Running(pid))
+        else {
+            return;
+        };
+        trigger.stage = Stage::Over;
+        let how = match ended {
+            Ended::Exited(0) => return,
+            Ended::Exited(status) => format!("ended with status {status}"),
+            Ended::Killed(signal) => format!("was killed by signal {signal}"),
+        };
+        let command = trigger.plan.command.as_deref().unwrap_or_default();
+        self.observer.message(&Message::Error(format!("fathom: --trigger={command} {how}")));
+    }
+
+    /// A signal asks for the end: the command is not waited for.
+    pub(super) fn end_trigger_command(&mut self) {
+        if let Some(Stage::Running(pid)) = self.trigger.as_ref().map(|trigger| trigger.stage) {
+            process::kill_group(pid, libc::SIGTERM);
+        }
+    }
+}
