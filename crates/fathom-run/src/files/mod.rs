@@ -64,6 +64,11 @@ impl FileEntry {
         self.start.saturating_add(self.size)
     }
 
+    /// True when the part to work on is all there is of the file.
+    pub fn is_whole(&self) -> bool {
+        self.start == 0 && self.present_size.is_none_or(|present| present <= self.size)
+    }
+
     /// True when a log reaches behind what can be mapped of the file.
     fn is_too_short_to_map(&self, job: &JobSpec, end: u64) -> bool {
         job.engine.ioengine.name == "mmap"
@@ -135,7 +140,7 @@ pub fn resolve(plan: &WorkerPlan, job: &JobSpec) -> Result<Vec<FileEntry>, FileE
     // `filesize` may end where `offset` begins. A job that says how much it wants gets nothing then.
     let filesize_given = job.size.filesize.is_some();
     let is_empty = entries.iter().all(|entry| entry.size == 0);
-    if is_empty && filesize_given && job.size.size.is_some() {
+    if is_empty && filesize_given && matches!(job.size.size, Some(SizeSpec::Bytes(_))) {
         return Ok(entries);
     }
     if is_empty && !filesize_given {
@@ -380,7 +385,7 @@ fn place(plan: &WorkerPlan, job: &JobSpec, entry: &mut FileEntry, wanted: Wanted
         Wanted::Percent(percent) => share_of(present, percent).min(room) / smallest * smallest,
         Wanted::Within { length, share } => {
             let room = end_within(entry, length).saturating_sub(entry.start);
-            share.map_or(room, |percent| share_of(length, percent).min(room) / smallest * smallest)
+            share.map_or(room, |percent| (share_of(length, percent) / smallest * smallest).min(room))
         }
         Wanted::Bytes(bytes)
             if entry.kind == FileKind::Block && entry.start.saturating_add(bytes) > present =>
@@ -415,8 +420,8 @@ fn check_start(job: &JobSpec, entry: &FileEntry, wanted: Wanted) -> Result<(), F
     let is_behind = match wanted {
         Wanted::Within { length, .. } => entry.start > end_within(entry, length),
         _ => {
-            let fixed_size = entry.kind == FileKind::Block
-                || (entry.present_size.is_some() && wanted == Wanted::Everything);
+            let of_present = matches!(wanted, Wanted::Everything | Wanted::Percent(_));
+            let fixed_size = entry.kind == FileKind::Block || (entry.present_size.is_some() && of_present);
             fixed_size && entry.kind != FileKind::None && entry.start > 0 && entry.start >= present
         }
     };

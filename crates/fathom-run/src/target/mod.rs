@@ -49,6 +49,8 @@ pub struct Region {
     pub start: u64,
     /// Bytes.
     pub size: u64,
+    /// Nothing of the file lies in front of it or behind.
+    pub is_whole: bool,
 }
 
 /// How directions follow each other.
@@ -225,6 +227,7 @@ impl TargetPlan {
 struct FileState {
     start: u64,
     size: u64,
+    is_whole: bool,
     /// Blocks of the alignment that random offsets are drawn from, per direction.
     blocks: [u64; 3],
     /// Position of sequential I/O per direction, relative to `start`.
@@ -548,8 +551,7 @@ impl Targets {
         let behind = position + length;
         state.positions[direction as usize] = match self.plan.postfix {
             None => behind,
-            // A hole that reaches over the end leads back to the start; a block that ends there ends the pass.
-            Some(_) if behind == state.size && !self.plan.stays_in_zones() => behind,
+            Some(step) if !self.plan.stays_in_zones() && state.ends_with_hole(behind, step) => state.size,
             Some(step) => step_position(behind, step, state.size),
         };
         Some(Target { offset: state.start + position, length: length as u32, file: file as u32, direction })
@@ -682,6 +684,13 @@ impl FileState {
         state
     }
 
+    /// True when a pass with holes ends with a block: one that ends where the region does, and one whose hole reaches over that end.
+    /// Such a hole leads back to the start only where the region is the whole file.
+    fn ends_with_hole(&self, behind: u64, step: i64) -> bool {
+        behind == self.size
+            || !self.is_whole && i128::from(behind) + i128::from(step) >= i128::from(self.size)
+    }
+
     /// The first bytes of a region.
     fn of_extent(plan: &TargetPlan, region: &Region, size: u64, seeds: &Seeds) -> FileState {
         let blocks: [u64; 3] = std::array::from_fn(|direction| {
@@ -697,6 +706,7 @@ impl FileState {
         FileState {
             start: region.start,
             size,
+            is_whole: region.is_whole,
             blocks,
             positions: [0; 3],
             // Repeating an order needs the generator as it was; the map in it is still empty and cheap to copy

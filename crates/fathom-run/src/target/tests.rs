@@ -32,7 +32,7 @@ fn plan(directions: DirectionPlan, random: bool) -> TargetPlan {
 }
 
 fn targets(plan: TargetPlan, size: u64) -> Targets {
-    Targets::new(plan, &[Region { name: "f".into(), start: 0, size }], Seeds::new(0x89, 1))
+    Targets::new(plan, &[Region { name: "f".into(), start: 0, size, is_whole: true }], Seeds::new(0x89, 1))
 }
 
 fn blocks(plan: TargetPlan, size: u64, count: usize) -> Vec<u64> {
@@ -76,6 +76,12 @@ fn golden_orders_with_postfix() {
         ..plan(DirectionPlan::Read, false)
     };
     assert_eq!(blocks(holes, 126_976, 99), [0, 3, 6, 9, 12, 15, 18, 21, 24, 27]);
+    // In a part of a file no hole leads back to the start.
+    let holes = TargetPlan { postfix: Some(8192), ..plan(DirectionPlan::Write, false) };
+    let part = Region { name: "f".into(), start: 4096, size: 61_440, is_whole: false };
+    let mut targets = Targets::new(holes, &[part], Seeds::new(0x89, 1));
+    let pass: Vec<u64> = std::iter::from_fn(|| targets.next()).map(|t| t.offset / BLOCK).collect();
+    assert_eq!(pass, [1, 4, 7, 10, 13]);
     let backwards = TargetPlan { postfix: Some(-8192), ..plan(DirectionPlan::Read, false) };
     assert_eq!(blocks(backwards, 65536, 5), [0, 14, 13, 12, 11]);
 }
@@ -228,7 +234,7 @@ proptest! {
         let directions = if mixed { DirectionPlan::Mix(30) } else { DirectionPlan::Write };
         let plan = TargetPlan { generator, files: FileRule { order, hold: 1, most_open: None }, ..plan(directions, true) };
         let regions: Vec<Region> = sizes.iter().enumerate()
-            .map(|(i, &blocks)| Region { name: format!("file{i}"), start: 8192, size: blocks * BLOCK + 100 }).collect();
+            .map(|(i, &blocks)| Region { name: format!("file{i}"), start: 8192, size: blocks * BLOCK + 100, is_whole: false }).collect();
         let mut targets = Targets::new(plan, &regions, Seeds::new(seed, 3));
         let mut seen: Vec<Vec<bool>> = sizes.iter().map(|&blocks| vec![false; blocks as usize]).collect();
         while let Some(target) = targets.next() {
@@ -248,7 +254,7 @@ proptest! {
             lengths: std::array::from_fn(|_| rule.clone()), alignment: [min; 3], each_block_once: once,
             random_percent: [percent; 3], ..plan(DirectionPlan::Read, random)
         };
-        let mut targets = Targets::new(plan, &[Region { name: "f".into(), start, size }], Seeds::new(seed, 1));
+        let mut targets = Targets::new(plan, &[Region { name: "f".into(), start, size, is_whole: true }], Seeds::new(seed, 1));
         for _ in 0..300 {
             let Some(target) = targets.next() else { break };
             prop_assert!(target.offset >= start && target.offset + u64::from(target.length) <= start + size);

@@ -16,7 +16,7 @@ use super::zones::ZonedWork;
 use super::{Recording, Worker, WorkerContext, commands, placement};
 use crate::engine::{Engine, OpenFile, Setup};
 use crate::files::open::OpenFiles;
-use crate::files::{self, FileError};
+use crate::files::{self, FileEntry, FileError};
 use crate::message::Message;
 use crate::payload::Payload;
 use crate::plan;
@@ -164,9 +164,13 @@ fn latency_limits(job: &JobSpec) -> [u64; 3] {
 
 /// What of each file the job uses.
 fn regions(files: &OpenFiles) -> Vec<TargetRegion> {
-    let region =
-        |file: &OpenFile| TargetRegion { name: file.name.clone(), start: file.start, size: file.size };
-    files.list.iter().map(region).collect()
+    let region = |(file, entry): (&OpenFile, &FileEntry)| TargetRegion {
+        name: file.name.clone(),
+        start: file.start,
+        size: file.size,
+        is_whole: entry.is_whole(),
+    };
+    files.list.iter().zip(files.entries()).map(region).collect()
 }
 
 /// The engine; why there is none is told and stored.

@@ -65,6 +65,7 @@ fn a_share_of_filesize() {
         (None, "--rw=write --filesize=64k --size=50% --offset=16k", (32, 16, 48), 48),
         (None, "--rw=write --filesize=64k --size=100% --offset=16k", (48, 16, 64), 64),
         (None, "--rw=write --filesize=64k --size=50% --io_size=50%", (16, 0, 16), 32),
+        (None, "--rw=read:4k --filesize=60k --size=100% --offset=16k --bs=8k", (32, 16, 60), 60),
     ];
     for &(present, words, moved, afterwards) in rows {
         assert_eq!(on_file(present, words), (moved, Some(afterwards)), "{words}");
@@ -119,7 +120,14 @@ fn offsets_behind_filesize_are_refused() {
             "fio: blocksize is larger than data set range\n",
         ),
     ];
-    for (present, words, message) in rows {
+    for (present, words, message) in rows.into_iter().chain([
+        (
+            Some(64),
+            "--rw=read --filesize=16k --size=33% --bs=8k",
+            "fio: blocksize is larger than data set range\n",
+        ),
+        (Some(16), "--rw=write --size=50% --offset=64k", "a: you need to specify valid offset=\n"),
+    ]) {
         let directory = scratch();
         if let Some(present) = present {
             file_of(directory.path(), "f", present * KIB);
@@ -259,6 +267,9 @@ fn sequential_jobs_with_holes_end_with_the_file() {
         ("--rw=read:4k --bs=8k --size=64k --io_size=60k", rounds("r", (5, 3.0), 1, 3)),
         ("--rw=write:8k --filesize=128k --size=64k --io_size=80k", rounds("w", (11, 3.0), 1, 9)),
         ("--rw=read:4k --bs=8k --filesize=256k --size=128k --loops=2", rounds("r", (21, 3.0), 1, 11)),
+        // In a part of a file no hole leads back to the start.
+        ("--rw=read:8k --size=60k --offset=4k", "r1 r4 r7 r10 r13".to_owned()),
+        ("--rw=read:8k --size=60k --offset=4k --loops=2", "r1 r4 r7 r10 r13 r1 r4 r7 r10 r13".to_owned()),
         // Backwards.
         ("--rw=read:-4k --bs=8k --size=64k --io_size=200k", rounds("r", (15, 1.0), 1, 10)),
         ("--rw=rw:8k --size=64k", "r0 r3 r6 w0 r9 r12 w3 w6 w9 r15 w12".to_owned()),
@@ -280,6 +291,14 @@ fn holes_in_several_files_end_with_all_of_them() {
     }
     let ios = recorded::of_null("--rw=read:4k --bs=8k --size=256k --filename=g");
     assert_eq!(extent(&ios), (176, 0, 128));
+}
+
+/// What lies behind the part to work on counts as well.
+#[test]
+fn holes_in_a_part_of_a_longer_file() {
+    assert_eq!(on_file(Some(256), "--rw=write:8k --size=60k"), ((20, 0, 52), Some(256)));
+    assert_eq!(on_file(Some(256), "--rw=write:8k --size=60k --io_size=80k"), ((80, 0, 52), Some(256)));
+    assert_eq!(on_file(Some(60), "--rw=write:8k --size=60k"), ((60, 0, 52), Some(60)));
 }
 
 /// What `size` leaves of a file is gone on with.
