@@ -87,6 +87,36 @@ fn block_traces_of_both_byte_orders_are_replayed() {
     assert!(finished.stderr.contains("did not find replay device(s)"), "{}", finished.stderr);
 }
 
+/// `replay_skip` leaves its kinds out of block traces and of text logs alike.
+#[test]
+fn kinds_are_left_out() {
+    built!("--name=a --read_iolog=log");
+    let (reads, write, sync) = (
+        [call("pread64", 4096, 4096), call("pread64", 8192, 512)],
+        call("pwrite64", 32768, 8192),
+        call("fsync", 0, 0),
+    );
+    let text = "fio version 3 iolog\n0 data add\n0 data open\n1 data read 4096 4096\n2 data write 32768 8192\n3 data sync 0 0\n\
+                4 data read 8192 512\n5 data close\n";
+    let directory = scratch();
+    file_of(directory.path(), "data", MIB);
+    std::fs::write(directory.path().join("trace"), trace(false)).expect("written");
+    std::fs::write(directory.path().join("text"), text).expect("written");
+    for (skipped, left) in [
+        ("read", vec![&write, &sync]),
+        ("write", vec![&reads[0], &sync, &reads[1]]),
+        ("sync", vec![&reads[0], &write, &reads[1]]),
+        ("trim", vec![&reads[0], &write, &sync, &reads[1]]),
+        ("write,sync", vec![&reads[0], &reads[1]]),
+    ] {
+        for log in ["trace --replay_redirect=data", "text"] {
+            let words = format!("--name=r --read_iolog={log} --invalidate=0 --replay_skip={skipped}");
+            let made = require!(Trace::of(directory.path(), CALLS, &words));
+            assert_eq!(calls(&made, "data").iter().collect::<Vec<_>>(), left, "{words}");
+        }
+    }
+}
+
 #[test]
 fn traces_are_merged_in_the_order_of_time() {
     built!("--name=a --read_iolog=log");
