@@ -267,7 +267,8 @@ fn target_plan(job: &JobSpec, replay: Option<&ReplayPlan>) -> TargetPlan {
             && match directions {
                 DirectionPlan::Mix(_) if !verifies_writes => true,
                 DirectionPlan::Mix(_) => mode.postfix.is_none(),
-                _ => verifies_writes && mode.postfix.is_none(),
+                // Whoever goes through file after file has to come to the end of one.
+                _ => verifies_writes && mode.postfix.is_none() && !goes_file_by_file(job),
             }
             && job.file.zonemode == ZoneMode::None,
         alignment,
@@ -283,6 +284,12 @@ fn target_plan(job: &JobSpec, replay: Option<&ReplayPlan>) -> TargetPlan {
         stride: stride(job),
         follows_zones: job.file.zonemode == ZoneMode::Zbd,
     }
+}
+
+fn goes_file_by_file(job: &JobSpec) -> bool {
+    let names = job.file.filename.as_ref().map_or(0, |names| names.0.len());
+    let several = names > 1 || job.file.nrfiles > 1 || job.file.opendir.is_some();
+    several && file_rule(job).order == FileOrder::Sequential
 }
 
 fn directions(job: &JobSpec) -> DirectionPlan {

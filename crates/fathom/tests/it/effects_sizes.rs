@@ -301,6 +301,21 @@ fn holes_in_a_part_of_a_longer_file() {
     assert_eq!(on_file(Some(60), "--rw=write:8k --size=60k"), ((60, 0, 52), Some(60)));
 }
 
+/// File after file, with more to write than they hold: each of them is written, and all of it is read back.
+#[test]
+fn every_file_has_its_turn() {
+    for (words, reads) in [("--verify=md5", 8), ("--verify=md5 --do_verify=0", 0), ("", 0)] {
+        let directory = scratch();
+        let words = format!(
+            "--name=a --rw=write --bs=4k --filename=f:g --file_service_type=sequential --size=32k --io_size=64k --fallocate=none {words}"
+        );
+        let ios = recorded::of(directory.path(), &words);
+        let written = ios.iter().filter(|io| io.direction == 1).count();
+        assert_eq!((written, ios.len() - written), (16, reads), "{words}");
+        assert_eq!(["f", "g"].map(|name| length(directory.path(), name)), [Some(16), Some(16)], "{words}");
+    }
+}
+
 /// What `size` leaves of a file is gone on with.
 #[test]
 fn sequential_jobs_go_on_behind_size() {
