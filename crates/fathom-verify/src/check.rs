@@ -1,6 +1,6 @@
 //! Checking what was read against what was written.
 
-use crate::checksum::{Checksum, checksum, first_format};
+use crate::checksum::{checksum, is_weak, may_be_stored_otherwise, store};
 use crate::header::{Header, HeaderFormat, MAGIC};
 use crate::method::Method;
 use crate::rule::Rule;
@@ -88,13 +88,20 @@ pub enum Problem {
     },
 }
 
+/// Bytes of the longest place for a checksum.
+const LONGEST_PLACE: usize = 128;
+
 /// Checks a read. The data is as before afterwards. With `stops_at_first`, one mismatch is enough.
 pub fn check(rule: &Rule, data: &mut [u8], reading: &Reading<'_>, stops_at_first: bool) -> Vec<Mismatch> {
     let mut mismatches = Vec::new();
     if rule.method == Method::Null || data.is_empty() {
         return mismatches;
     }
-    let interval = rule.interval_of(reading.write_length);
+    // Without headers there is nothing that intervals would begin with.
+    let interval = match rule.method.has_header() {
+        true => rule.interval_of(reading.write_length),
+        false => data.len(),
+    };
     for (index, part) in data.chunks_mut(interval.max(1)).enumerate() {
         let at = index * interval;
         let offset = reading.offset + at as u64;
@@ -232,21 +239,20 @@ fn check_headed(rule: &Rule, part: &[u8], offset: u64, reading: &Reading<'_>) ->
     if header.kind != rule.method as u16 {
         return Err(wrong(checksum(rule.method, data).bytes()));
     }
-    if header.format == HeaderFormat::First {
-        let mut stored = [0; 128];
-        let stored = &mut stored[..place.len()];
-        stored.copy_from_slice(place);
-        if first_format::store(rule.method, data, stored) {
-            // What is stored says little about the data, but the seed says what it is.
-            return if stored == place {
-                check_content(rule, &header, part, offset, reading)
-            } else {
-                Err(wrong(stored))
-            };
-        }
+    let mut wanted = [0; LONGEST_PLACE];
+    let wanted = &mut wanted[..place.len()];
+    store(rule.method, header.format, data, wanted);
+    if wanted == place {
+        // Where what is stored says little about the data, the seed says what it is.
+        return match is_weak(rule.method, header.format) {
+            true => check_content(rule, &header, part, offset, reading),
+            false => Ok(()),
+        };
     }
-    let sum: Checksum = checksum(rule.method, data);
-    if sum.is_stored_as(rule.method, place) { Ok(()) } else { Err(wrong(sum.bytes())) }
+    let is_stored_otherwise = !is_weak(rule.method, header.format)
+        && may_be_stored_otherwise(rule.method)
+        && checksum(rule.method, data).is_stored_as(rule.method, place);
+    if is_stored_otherwise { Ok(()) } else { Err(wrong(wanted)) }
 }
 
 /// Holds the data behind a header against what its seed or the pattern gives.

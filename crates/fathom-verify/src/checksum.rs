@@ -1,13 +1,16 @@
 //! Checksums over the data of an interval.
 //!
 //! All of them come from libraries; what is said here is which variant of each is meant, and in which order its bytes stand.
-//! The values are those that fio 3.33 is seen to write, except for two that it gets wrong ([`first_format`]).
+//! The values are those that fio is seen to write, except for two: what it stores for SHA-2 is in `fio_fields`.
 
-pub mod first_format;
+mod fio_fields;
 
+use crate::header::HeaderFormat;
 use crate::method::Method;
 use crc_fast::CrcAlgorithm;
 use sha2::Digest;
+
+pub(crate) use fio_fields::is_weak;
 
 /// Longest checksum, in bytes.
 pub const LONGEST: usize = 64;
@@ -49,6 +52,31 @@ impl Checksum {
         };
         stored == self.bytes() || stored == self.with_turned_words(word).bytes()
     }
+}
+
+/// Fills the place of the checksum behind a header of this layout. What is longer than the checksum is zero.
+pub fn store(method: Method, format: HeaderFormat, data: &[u8], place: &mut [u8]) {
+    if !fio_fields::store(method, format, data, place) {
+        let sum = checksum(method, data);
+        place.fill(0);
+        place[..sum.bytes().len()].copy_from_slice(sum.bytes());
+    }
+}
+
+/// True for methods of which [`Checksum::is_stored_as`] knows more than one form.
+pub(crate) fn may_be_stored_otherwise(method: Method) -> bool {
+    matches!(method, Method::Sha1 | Method::Sha256 | Method::Sha512)
+}
+
+/// True when the place holds a SHA-2 digest and nothing else, as earlier versions of fathom stored it.
+pub fn is_mere_digest(method: Method, format: HeaderFormat, place: &[u8]) -> bool {
+    let digest = match method {
+        Method::Sha256 => 32,
+        Method::Sha512 => 64,
+        _ => return false,
+    };
+    format == HeaderFormat::Current
+        && place.get(digest..).is_some_and(|rest| rest.iter().all(|&byte| byte == 0))
 }
 
 /// The checksum of `data`; empty for methods without one.

@@ -48,7 +48,7 @@ impl HeaderFormat {
     }
 
     /// Bytes that the checksum of the header covers; it lies behind them.
-    fn covered(self) -> usize {
+    pub(crate) fn covered(self) -> usize {
         self.length() - 4
     }
 }

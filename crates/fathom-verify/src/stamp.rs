@@ -1,7 +1,7 @@
 //! The content of a verified write: filled from its seed, with a header in front of every interval.
 
-use crate::checksum::{checksum, first_format};
-use crate::header::{Header, HeaderFormat, MAGIC};
+use crate::checksum::store;
+use crate::header::{Header, MAGIC};
 use crate::rule::Rule;
 
 /// What is known of one write.
@@ -60,13 +60,7 @@ pub(crate) fn stamp_interval(rule: &Rule, part: &mut [u8], write: &Write, offset
     };
     header.encode(part);
     let (front, data) = part.split_at_mut(room);
-    let place = &mut front[rule.format.length()..];
-    if rule.format == HeaderFormat::First && first_format::store(rule.method, data, place) {
-        return;
-    }
-    let sum = checksum(rule.method, data);
-    place.fill(0);
-    place[..sum.bytes().len()].copy_from_slice(sum.bytes());
+    store(rule.method, rule.format, data, &mut front[rule.format.length()..]);
 }
 
 /// `verify_offset`: the header changes places with as many bytes from that offset on. Doing it twice undoes it.

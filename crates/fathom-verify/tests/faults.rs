@@ -296,3 +296,67 @@ proptest! {
         }
     }
 }
+
+fn rule(method: Method) -> Rule {
+    Rule {
+        method,
+        format: HeaderFormat::Current,
+        interval: None,
+        header_offset: 0,
+        pattern: None,
+        pattern_interval: 0,
+        checks_seed: false,
+        checks_number: false,
+    }
+}
+
+const SOME: Write = Write { seed: 77, offset: 8192, number: 3, thread: 1, time: (5, 6) };
+
+/// What is found in a block of unknown origin.
+fn by_itself(rule: &Rule, block: &mut [u8]) -> Option<Verdict> {
+    let reading = Reading { offset: SOME.offset, expected: None, write_length: block.len() };
+    let mismatches = check(rule, block, &reading, false);
+    let suspect = Suspect { bytes: block, offset: SOME.offset, expected: None, thread: 0 };
+    (!mismatches.is_empty()).then(|| classify(rule, &suspect, &NoHistory))
+}
+
+/// Blocks of earlier versions of fathom hold a digest and zeros in the place of the checksum.
+#[test]
+fn mere_digests_are_right_too() {
+    for (method, digest) in [(Method::Sha256, 32), (Method::Sha512, 64)] {
+        let rule = rule(method);
+        let room = rule.header_room(HeaderFormat::Current);
+        let mut block = stamped(&rule, 4096, &SOME);
+        let sum = fathom_verify::checksum::checksum(method, &block[room..]);
+        assert_eq!(sum.bytes().len(), digest);
+        block[48..room].fill(0);
+        block[48..48 + digest].copy_from_slice(sum.bytes());
+        assert_eq!(by_itself(&rule, &mut block), None, "{method:?}");
+        block[3000] ^= 4;
+        let flipped = Verdict::BitFlips { bits: vec![3000 * 8 + 2] };
+        assert_eq!(by_itself(&rule, &mut block), Some(flipped), "{method:?}");
+    }
+}
+
+/// The seed of a broken header does not judge the data.
+#[test]
+fn a_broken_header_judges_no_data() {
+    let rule = rule(Method::Crc32c);
+    let spoiled = |places: &[(usize, u8)]| {
+        let mut block = stamped(&rule, 4096, &SOME);
+        for &(at, mask) in places {
+            block[at] ^= mask;
+        }
+        by_itself(&rule, &mut block)
+    };
+    let damaged = |first, last, bytes| Some(Verdict::Damaged { first, last, bytes, zeroed: false });
+    assert_eq!(spoiled(&[(8, 0x10)]), Some(Verdict::BitFlips { bits: vec![68] }));
+    assert_eq!(spoiled(&[(8, 0xff)]), Some(Verdict::BitFlips { bits: (64..72).collect() }));
+    // Beside the data, what is broken in the header is told as well as can be.
+    assert_eq!(spoiled(&[(45, 0xff), (46, 0xff)]), Some(Verdict::BitFlips { bits: (360..376).collect() }));
+    assert_eq!(spoiled(&[(8, 0xff), (9, 0xff)]), Some(Verdict::Unrecognised));
+    assert_eq!(spoiled(&[(8, 0xff), (9, 0xff), (3000, 1)]), Some(Verdict::Unrecognised));
+    let mut block = stamped(&rule, 4096, &SOME);
+    block[1000..1100].iter_mut().for_each(|byte| *byte ^= 0x55);
+    assert_eq!(by_itself(&rule, &mut block), damaged(1000, 1099, 100));
+}

@@ -11,7 +11,8 @@ use fathom_stats::samples::bump;
 use fathom_sys::Errno;
 use fathom_verify::check::{Fragment, Mismatch, check_fragment};
 use fathom_verify::header::Header;
-use fathom_verify::stamp::Write;
+use fathom_verify::rule::Rule;
+use fathom_verify::stamp::{Write, stamp};
 use fathom_verify::verdict::{self, Suspect, Verdict, classify};
 use std::fs::File;
 use std::io::Write as _;
@@ -206,14 +207,18 @@ impl<E: Engine> Worker<'_, E> {
     /// `verify_dump`: the block as it is and as it should be, in files of the directory of the miscompare file.
     fn dump(&self, verifier: &Verifier<'_>, task: &Task, data: &[u8], mismatch: &Mismatch, file: &str) {
         let found = &data[mismatch.at..mismatch.at + mismatch.length];
-        let expected = task.record.map(|record| {
-            let mut whole = vec![0; record.write_length as usize];
-            if record.state == State::Written {
-                fathom_verify::stamp::stamp(&verifier.plan.rule, &mut whole, &record.write(task.thread));
+        let rule = &verifier.plan.rule;
+        let expected = match task.record {
+            Some(record) => {
+                let mut whole = vec![0; record.write_length as usize];
+                if record.state == State::Written {
+                    stamp(rule, &mut whole, &record.write(task.thread));
+                }
+                let at = record.into_write as usize + mismatch.at;
+                Some(whole[at..(at + mismatch.length).min(whole.len())].to_vec())
             }
-            let at = record.into_write as usize + mismatch.at;
-            whole[at..(at + mismatch.length).min(whole.len())].to_vec()
-        });
+            None => expected_by_itself(rule, task, data, mismatch),
+        };
         let parts: Vec<(&str, &[u8])> = match (mismatch.is_in_header(), &expected) {
             (true, _) => vec![("hdr_fail", found)],
             (false, Some(expected)) => vec![("received", found), ("expected", expected)],
@@ -245,6 +250,20 @@ impl<E: Engine> Worker<'_, E> {
         }
         self.stopping |= verifier.plan.is_fatal;
     }
+}
+
+/// What an interval of unknown origin should hold: what its own header says, or the pattern.
+fn expected_by_itself(rule: &Rule, task: &Task, data: &[u8], mismatch: &Mismatch) -> Option<Vec<u8>> {
+    let mut whole = vec![0; data.len()];
+    let range = mismatch.at..(mismatch.at + mismatch.length).min(whole.len());
+    if !rule.method.has_header() {
+        rule.fill(&mut whole, 0, task.offset);
+        return Some(whole[range].to_vec());
+    }
+    let header = Header::decode(data[range.clone()].get(rule.header_offset as usize..)?, rule.format)?;
+    let rule = Rule { format: header.format, ..rule.clone() };
+    stamp(&rule, &mut whole, &header.write_at(task.offset));
+    Some(whole[range].to_vec())
 }
 
 /// What happened to a part of a write that has no header of its own.
