@@ -112,7 +112,9 @@ pub(crate) fn verify_plan(
     let reads_back = writes && options.do_verify;
     let goes_beyond = goes_beyond_a_pass(job);
     let once_each = targets.random && !may_overlap(job, targets);
-    let reads_back_last = goes_beyond && !once_each;
+    // A random job that may not reset zones has a pass end where all of them are full.
+    let fills_zones = targets.random && targets.follows_zones;
+    let reads_back_last = goes_beyond && !once_each && !fills_zones;
     // Beyond one pass, blocks are read back in order of their places even where none is written twice in a pass.
     let may_overlap = may_overlap(job, targets) || goes_beyond;
     let only_checks = writes && options.verify_only;
@@ -213,7 +215,10 @@ fn may_overlap(job: &JobSpec, targets: &TargetPlan) -> bool {
     };
     // A trim must have ended before the write of the same place begins.
     let trims_first = targets.directions == DirectionPlan::TrimThenWrite;
-    !each_once || trims_first || targets.stride.is_some() || targets.follows_zones || job.time.time_based
+    // A random job resets no zone that it has filled in the same pass, unless it is told to do so beyond a threshold.
+    let rewrites_zones =
+        targets.follows_zones && (!targets.random || job.file.zone_reset_threshold.is_some());
+    !each_once || trims_first || targets.stride.is_some() || rewrites_zones || job.time.time_based
 }
 
 fn method_of(option: VerifyMethod) -> Option<Method> {

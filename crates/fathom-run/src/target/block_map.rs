@@ -103,6 +103,29 @@ impl BlockMap {
         taken
     }
 
+    /// Gives blocks back.
+    pub fn release(&mut self, first: u64, count: u64) {
+        for block in first..first.saturating_add(count).min(self.blocks) {
+            if self.is_taken(block) {
+                self.clear_one(block);
+                self.free += 1;
+            }
+        }
+    }
+
+    fn clear_one(&mut self, block: u64) {
+        let mut bit = block;
+        for level in &mut self.levels {
+            let word = &mut level[(bit / 64) as usize];
+            let was_full = *word == u64::MAX;
+            *word &= !(1 << (bit % 64));
+            if !was_full {
+                break;
+            }
+            bit /= 64;
+        }
+    }
+
     fn set(&mut self, block: u64) {
         let mut bit = block;
         for level in &mut self.levels {
@@ -141,6 +164,13 @@ mod tests {
                     prop_assert!(!std::mem::replace(&mut model[block as usize], true));
                 }
                 prop_assert_eq!(map.free(), model.iter().filter(|&&t| !t).count() as u64);
+                // Some of it goes back.
+                if random % 3 == 0 {
+                    let given = random / 3 % 70;
+                    map.release(first, given);
+                    model.iter_mut().skip(first as usize).take(given as usize).for_each(|taken| *taken = false);
+                    prop_assert_eq!(map.free(), model.iter().filter(|&&t| !t).count() as u64);
+                }
             }
             map.clear();
             prop_assert_eq!(map.next_free(0), Some(0));

@@ -485,6 +485,17 @@ impl Targets {
         self.last = Some(target);
     }
 
+    /// Less of the last target is done than was drawn: the rest may be drawn again.
+    pub fn shortened(&mut self, drawn: Target, length: u32) {
+        let state = &mut self.files[drawn.file as usize];
+        let alignment = self.plan.alignment[drawn.direction as usize];
+        let units = |length: u32| u64::from(length).div_ceil(alignment);
+        let first = drawn.offset.saturating_sub(state.start) / alignment + units(length);
+        if let Some(random) = &mut state.random {
+            random.uncover(first, units(drawn.length) - units(length));
+        }
+    }
+
     /// A file has nothing left in this pass.
     pub fn finish_file(&mut self, file: u32) {
         self.files[file as usize].done = true;
@@ -566,7 +577,15 @@ impl Targets {
         let random = state.random.as_mut()?;
         let alignment = self.plan.alignment[direction as usize];
         let blocks = state.blocks[direction as usize];
-        let block = random.next(blocks, direction, &mut self.draws)?;
+        let mut block = random.next(blocks, direction, &mut self.draws);
+        if block.is_none() && self.plan.follows_zones && random.is_permuted() {
+            // Writes that the end of a zone cut short leave bytes to be made.
+            if let Some(fresh) = &state.fresh {
+                random.restart(false, fresh);
+            }
+            block = random.next(blocks, direction, &mut self.draws);
+        }
+        let block = block?;
         debug_assert!(block < blocks);
         let position = block * alignment;
         let room = state.size - position;

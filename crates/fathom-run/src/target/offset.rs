@@ -174,6 +174,18 @@ impl RandomOffsets {
         }
     }
 
+    /// True for a permutation of the blocks.
+    pub(super) fn is_permuted(&self) -> bool {
+        matches!(self, RandomOffsets::Permutation(_))
+    }
+
+    /// Of what [`cover`](RandomOffsets::cover) marked, blocks from `first` on stay free.
+    pub(super) fn uncover(&mut self, first: u64, count: u64) {
+        if let RandomOffsets::Uniform { map: Some(map) } = self {
+            map.release(first, count);
+        }
+    }
+
     /// Lets every block be given again. `again` repeats the order; otherwise a new one follows.
     pub(super) fn restart(&mut self, again: bool, fresh: &RandomOffsets) {
         match self {

@@ -8,10 +8,10 @@ use fathom_spec::value::SizeSpec;
 /// that has no end, as without a map of blocks, there is a single pass.
 #[derive(Clone, Debug)]
 pub(super) struct Budget {
-    /// Bytes still to issue in the job, all loops together.
-    pub(super) own_left: u64,
+    /// Bytes still to issue in the job, all loops together; the last I/O may go beyond.
+    pub(super) own_left: i64,
     /// What [`Budget::own_left`] was when the pass began.
-    pass_began_with: u64,
+    pass_began_with: i64,
     /// Bytes still to move towards `io_size`; what is read back counts as well, and no loop adds to them.
     counted_left: u64,
     /// I/Os still to issue (`number_ios`), if they are limited.
@@ -57,6 +57,7 @@ impl Budget {
         let loop_bytes = job_bytes.saturating_mul(factor);
         // Time alone ends such a job.
         let own_left = if time_based { u64::MAX } else { loop_bytes.saturating_mul(passes) };
+        let own_left = i64::try_from(own_left).unwrap_or(i64::MAX);
         Budget {
             own_left,
             pass_began_with: own_left,
@@ -74,24 +75,24 @@ impl Budget {
 
     /// Bytes that the whole job means to move; 0 when only time ends it.
     pub(super) fn goal_bytes(&self) -> u64 {
-        if self.time_based { 0 } else { self.own_left }
+        if self.time_based { 0 } else { self.own_left as u64 }
     }
 
     /// Takes an I/O out of the budget.
     #[inline(always)]
     pub(super) fn spend(&mut self, bytes: u64) {
-        self.own_left = self.own_left.saturating_sub(bytes);
+        self.own_left = self.own_left.wrapping_sub(bytes as i64);
     }
 
     /// Puts back what was taken out for an I/O that did not come to be, or only in part.
     pub(super) fn put_back(&mut self, bytes: u64) {
-        self.own_left = self.own_left.saturating_add(bytes);
+        self.own_left = self.own_left.wrapping_add(bytes as i64);
     }
 
     /// True when the job has issued all it should.
     #[inline(always)]
     pub(super) fn is_spent(&self) -> bool {
-        self.own_left == 0
+        self.own_left <= 0
     }
 
     /// True when the number of I/Os is limited, so that each must be [counted](Budget::count_io).
@@ -127,7 +128,7 @@ impl Budget {
 
     /// Closes a pass and says what follows.
     pub(super) fn end_pass(&mut self) -> AfterPass {
-        let issued = self.pass_began_with - self.own_left;
+        let issued = self.pass_began_with.saturating_sub(self.own_left).max(0) as u64;
         self.pass_began_with = self.own_left;
         if issued == 0 {
             return AfterPass::End;
@@ -157,8 +158,8 @@ mod tests {
 
     fn budget(job_bytes: u64, loops: u64) -> Budget {
         Budget {
-            own_left: job_bytes * loops,
-            pass_began_with: job_bytes * loops,
+            own_left: (job_bytes * loops) as i64,
+            pass_began_with: (job_bytes * loops) as i64,
             counted_left: job_bytes,
             ios_left: None,
             passes_left: loops - 1,

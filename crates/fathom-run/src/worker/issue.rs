@@ -70,6 +70,7 @@ impl<E: Engine> Worker<'_, E> {
         if let Some(verifier) = &mut self.verifier {
             verifier.begin_pass(again, &self.targets);
         }
+        self.begin_pass_of_zones();
         true
     }
 
@@ -77,6 +78,9 @@ impl<E: Engine> Worker<'_, E> {
     #[cold]
     #[inline(never)]
     fn next_pass(&mut self, direction: Option<Direction>) -> Next {
+        if let Some(target) = self.next_round_of_zones(direction.unwrap_or(Direction::Write)) {
+            return Next::Io(target);
+        }
         if self.verifier.as_mut().is_some_and(|verifier| verifier.ends_pass()) || !self.begin_next_pass() {
             return Next::End;
         }
@@ -131,10 +135,13 @@ impl<E: Engine> Worker<'_, E> {
             let Some(verifier) = self.verifier.as_mut().filter(|verifier| verifier.only_checks()) else {
                 return next;
             };
-            if let Next::Io(target) = &next {
+            let instead = verifier.instead(next, messages);
+            if let Next::Io(target) = &next
+                && !matches!(instead, Some(Next::End))
+            {
                 count_as_made(self.samples, target);
             }
-            if let Some(next) = verifier.instead(next, messages) {
+            if let Some(next) = instead {
                 return next;
             }
         }

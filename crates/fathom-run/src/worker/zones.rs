@@ -29,6 +29,8 @@ pub(super) struct ZonedWork<'a> {
     held: Option<Target>,
     /// Tick since when something has been held.
     held_since: u64,
+    /// Bytes that were left when the files were gone round last.
+    left_at_round: Option<i64>,
 }
 
 impl<'a> ZonedWork<'a> {
@@ -64,7 +66,7 @@ impl<'a> ZonedWork<'a> {
                 return None;
             }
         }
-        Some(Some(Box::new(ZonedWork { rules, held: None, held_since: 0 })))
+        Some(Some(Box::new(ZonedWork { rules, held: None, held_since: 0, left_at_round: None })))
     }
 }
 
@@ -114,12 +116,15 @@ impl<E: Engine> Worker<'_, E> {
     fn place(&mut self, zones: &mut ZonedWork, mut next: Next, now: u64) -> Next {
         loop {
             let Next::Io(target) = next else { return next };
-            let drawn_bytes = u64::from(target.length);
+            let (drawn, drawn_bytes) = (target, u64::from(target.length));
             match zones.rules.admit(target) {
                 Ok(Decision::Issue { target, behind }) => {
                     zones.held_since = 0;
                     self.budget.put_back(drawn_bytes);
                     self.budget.spend(u64::from(target.length));
+                    if target.length < drawn.length {
+                        self.targets.shortened(drawn, target.length);
+                    }
                     self.targets.moved(target, behind);
                     return Next::Io(target);
                 }
@@ -202,6 +207,27 @@ impl<E: Engine> Worker<'_, E> {
         bump(&self.samples.zone_resets, rules.take_resets());
         if let (Some((file, offset, length)), Some(verifier)) = (rules.take_emptied(), &mut self.verifier) {
             verifier.emptied(file, offset, length);
+        }
+    }
+
+    /// The first target of another round in the same pass, if the job goes round and the last one was not in vain.
+    pub(super) fn next_round_of_zones(&mut self, direction: Direction) -> Option<Target> {
+        let left = self.budget.own_left;
+        let zones = self.zones.as_mut()?;
+        if left <= 0 || zones.left_at_round == Some(left) || !zones.rules.goes_round() {
+            return None;
+        }
+        zones.left_at_round = Some(left);
+        self.targets.restart(true);
+        let target = self.targets.next_in_direction(direction)?;
+        self.budget.spend(u64::from(target.length));
+        Some(target)
+    }
+
+    /// Zones that were filled in an earlier pass may be written anew.
+    pub(super) fn begin_pass_of_zones(&mut self) {
+        if let Some(zones) = &mut self.zones {
+            zones.rules.begin_pass();
         }
     }
 

@@ -181,8 +181,9 @@ fn check_lengths(
             let text = format!("{name}: trim block size {shortest} is not the zone size {zone_size}");
             return Err(FileError::of_job("zbd_verify_bs", text));
         }
-        let room = if direction == 1 { geometry.capacity } else { zone_size };
-        if longest > zone_size || shortest > room {
+        let room = geometry.capacity;
+        // What is read either lies in a zone or does not care for them.
+        if direction == 1 && (longest > zone_size || shortest > room) {
             let text = format!(
                 "fathom: {name}: blocks of {longest} bytes do not fit zones of which {room} bytes can be used; use a smaller bs="
             );

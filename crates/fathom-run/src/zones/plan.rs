@@ -3,6 +3,7 @@
 use crate::target::TargetPlan;
 use fathom_spec::JobSpec;
 use fathom_spec::options::file::ZoneMode;
+use fathom_spec::options::verification::VerifyMethod;
 use fathom_spec::value::SizeSpec;
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +36,10 @@ pub struct ZonePlan {
     pub random: bool,
     /// Reads and writes are mixed.
     pub mixed: bool,
+    /// The job writes.
+    pub writes: bool,
+    /// What was written is read back later, so that a random write resets no zone that was filled in the same pass.
+    pub keeps_data: bool,
     /// Shortest block per direction, bytes.
     pub shortest: [u64; 3],
     /// Longest block per direction, bytes.
@@ -59,6 +64,8 @@ impl ZonePlan {
             writes_remainder: options.write_zone_remainder,
             random: targets.random,
             mixed: targets.used_directions() == [0, 1],
+            writes: targets.used_directions().contains(&1),
+            keeps_data: job.verification.verify != VerifyMethod::None,
             shortest: std::array::from_fn(|direction| targets.lengths[direction].min().max(1)),
             longest: std::array::from_fn(|direction| targets.lengths[direction].max().max(1)),
         })

@@ -39,6 +39,8 @@ pub(super) struct ZonedFile {
     pub(super) skip: u64,
     /// A reset takes the data of its zone along.
     pub(super) loses_data: bool,
+    /// The pass in which the worker wrote to each zone last; empty where nothing depends on it.
+    pub(super) written_in: Vec<u64>,
 }
 
 impl ZonedFile {
@@ -80,18 +82,33 @@ pub struct ZoneRules<'a> {
     pub(super) resets: u64,
     /// The zone reset last, if its data is gone: file, first byte, bytes.
     pub(super) emptied: Option<(u32, u64, u64)>,
+    /// Passes begun.
+    pub(super) pass: u64,
 }
 
 impl<'a> ZoneRules<'a> {
     /// Rules of a worker that has no files yet.
     pub fn new(table: &'a ZoneTable, plan: &'a ZonePlan, worker: u32) -> ZoneRules<'a> {
-        ZoneRules { table, plan, worker, files: Vec::new(), writes_beyond: 0, resets: 0, emptied: None }
+        ZoneRules {
+            table,
+            plan,
+            worker,
+            files: Vec::new(),
+            writes_beyond: 0,
+            resets: 0,
+            emptied: None,
+            pass: 1,
+        }
     }
 
     /// Adds the next file; the text says why its zones cannot be used.
     pub fn add_file(&mut self, wanted: &Wanted<'_>, mut device: Box<dyn ZonedDevice>) -> Result<(), String> {
         let slot = self.table.attach(wanted, self.plan, device.as_mut())?;
         let zone_size = wanted.geometry.zone_size;
+        let zones = match self.plan.keeps_data && self.plan.random {
+            true => ((wanted.start + wanted.size) / zone_size) as usize,
+            false => 0,
+        };
         self.files.push(ZonedFile {
             slot,
             device,
@@ -99,9 +116,15 @@ impl<'a> ZoneRules<'a> {
             start: wanted.start,
             end: wanted.start + wanted.size,
             loses_data: wanted.geometry.is_device,
+            written_in: vec![0; zones],
             skip: if self.plan.random { 0 } else { self.plan.skip_bytes(zone_size) },
         });
         Ok(())
+    }
+
+    /// Another pass: what was written before has been read back, or nobody wants to.
+    pub fn begin_pass(&mut self) {
+        self.pass += 1;
     }
 
     /// Zones reset since the last call.
@@ -240,6 +263,9 @@ impl Reads<'_> {
 
     /// In the zone that was drawn, or the nearest with data. What lies above the data is folded down into it.
     fn random(&self, target: Target) -> Option<(Target, u64)> {
+        if self.crosses_zones(target) {
+            return Some((target, target.offset + u64::from(target.length)));
+        }
         let drawn = self.file.zone_at(target.offset);
         let number = nearest(self.file, drawn, |zone| self.readable(zone) >= self.shortest)?;
         let readable = self.readable(number);
@@ -256,6 +282,9 @@ impl Reads<'_> {
 
     /// At the position that the job has come to, or at the start of the next zone with data.
     fn sequential(&self, target: Target) -> Option<(Target, u64)> {
+        if self.crosses_zones(target) {
+            return Some((target, target.offset + u64::from(target.length)));
+        }
         let mut offset = target.offset;
         for _ in self.file.zones() {
             let number = self.file.zone_at(offset);
@@ -273,6 +302,12 @@ impl Reads<'_> {
             }
         }
         None
+    }
+
+    /// Write pointers are of no interest, and blocks lie where they would without zones.
+    fn crosses_zones(&self, target: Target) -> bool {
+        let last = target.offset + u64::from(target.length.max(1)) - 1;
+        self.beyond && self.file.zone_at(target.offset) != self.file.zone_at(last) && last < self.file.end
     }
 
     /// A length that fits `room`, in units of the shortest block if it has to be cut.

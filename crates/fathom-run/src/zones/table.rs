@@ -63,7 +63,11 @@ pub struct FileZones {
     pub limit: u32,
     /// Zones that some job uses: the first, and behind the last.
     used: [u64; 2],
-    /// Bytes that these can hold, and hold.
+    /// Workers that write.
+    pub writers: u32,
+    /// What the first job that writes was given: the first byte, and behind the last.
+    written: [u64; 2],
+    /// Bytes that the zones there can hold, and hold.
     pub used_capacity: u64,
     /// See `used_capacity`.
     pub filled: u64,
@@ -138,6 +142,12 @@ pub struct Wanted<'a> {
     pub size: u64,
 }
 
+impl Wanted<'_> {
+    fn range(&self) -> [u64; 2] {
+        [self.start, self.start + self.size]
+    }
+}
+
 impl ZoneTable {
     /// Memory for the jobs of a plan; `None` when none of them has zones.
     pub fn for_plan(plan: &Plan) -> Result<Option<ZoneTable>, Errno> {
@@ -203,7 +213,7 @@ impl ZoneTable {
                 self.check_room(wanted)?;
                 locked.check_agreement(wanted, plan)?;
             }
-            locked.count_used(wanted);
+            locked.count_used(wanted, plan);
             return Ok(index);
         }
         Err(format!("{}: zones are kept for {} files at most", wanted.name, self.files))
@@ -248,6 +258,7 @@ impl Locked<'_> {
         self.file.asked_limit = plan.max_open;
         self.file.limit = limit(wanted, plan)?;
         self.file.used = [u64::MAX, 0];
+        (self.file.written, self.file.writers) = ([0, 0], 0);
         self.file.open_count = 0;
         self.read_report(wanted, device)?;
         // Last: from now on it is found.
@@ -301,16 +312,26 @@ impl Locked<'_> {
                 "Different 'max_open_zones' values\nfathom: {name}: all jobs on a file share its limit"
             ));
         }
+        let others = self.file.written;
+        if plan.writes && plan.reset_threshold.is_some() && others != [0, 0] && others != wanted.range() {
+            return Err("multi-jobs with different write ranges are not supported with zone_reset_threshold"
+                .to_owned());
+        }
         check_own_limit(plan, self.file.limit)
     }
 
     /// Counts the zones that a worker uses in.
-    fn count_used(&mut self, wanted: &Wanted<'_>) {
+    fn count_used(&mut self, wanted: &Wanted<'_>, plan: &ZonePlan) {
         let size = self.file.zone_size;
         let [first, end] = self.file.used;
+        self.file.writers += u32::from(plan.writes);
+        // The threshold goes by what is written.
+        if plan.writes && self.file.written == [0, 0] {
+            self.file.written = wanted.range();
+        }
         self.file.used = [first.min(wanted.start / size), end.max((wanted.start + wanted.size) / size)];
-        let used = self.file.used[0] as usize..self.file.used[1] as usize;
-        let sequential = || used.clone().filter(|&number| !self.zones[number].is_conventional);
+        let written = self.file.written.map(|offset| (offset / size) as usize);
+        let sequential = || (written[0]..written[1]).filter(|&number| !self.zones[number].is_conventional);
         let capacity = sequential().map(|number| self.capacity(number)).sum();
         let filled = sequential().map(|number| self.zones[number].write_pointer).sum();
         (self.file.used_capacity, self.file.filled) = (capacity, filled);

@@ -153,6 +153,8 @@ fn zone_plan(random: bool, directions: [bool; 3]) -> ZonePlan {
         writes_remainder: false,
         random,
         mixed: directions[0] && directions[1],
+        writes: directions[1],
+        keeps_data: false,
         shortest: [BLOCK; 3],
         longest: [BLOCK; 3],
     }

@@ -59,6 +59,12 @@ impl ZoneRules<'_> {
         if locked.zones[drawn].is_conventional {
             return Ok(write_anywhere(file, locked, target));
         }
+        if !self.may_write(file, locked, drawn) {
+            return Ok(match self.zone_with_room(file, locked, target.offset, drawn) {
+                Some(number) => Step::GoTo(file.start_of(number)),
+                None => Step::Done(Decision::FileDone),
+            });
+        }
         let number = match self.place(file, locked, target.offset, drawn)? {
             Some(number) => number,
             None => return Ok(Step::Done(Decision::Wait)),
@@ -67,9 +73,10 @@ impl ZoneRules<'_> {
         if zone.is_resetting {
             return Ok(Step::Done(Decision::Wait));
         }
-        let at_start = target.offset == file.start_of(number);
         let is_full = locked.is_full(number) || zone.is_finishing;
-        if is_full && !self.plan.random && !at_start {
+        let at_start = target.offset == file.start_of(number);
+        // A sequential job comes to a full zone where another one has filled it, and then begins at its start.
+        if is_full && !self.plan.random && !at_start && !self.shares_writes(locked) {
             return Ok(Step::GoTo(self.start_after(file, number)));
         }
         if is_full || self.is_reset_for_threshold(locked, number) {
@@ -84,6 +91,48 @@ impl ZoneRules<'_> {
             locked.empty(number);
         }
         self.append(file, locked, number, target)
+    }
+
+    /// True for a sequential job that writes beside others and to where they do.
+    fn shares_writes(&self, locked: &Locked<'_>) -> bool {
+        locked.file.writers > 1 && !self.plan.keeps_data
+    }
+
+    /// True when the job has to go round until it has written all of its bytes: what others write takes it along to the end.
+    pub fn goes_round(&self) -> bool {
+        let writes_alone = self.plan.writes && !self.plan.mixed && !self.plan.random;
+        writes_alone && self.files.iter().any(|file| self.shares_writes(&self.table.lock(file.slot)))
+    }
+
+    /// False for a zone that is full of what this pass has written and somebody wants to read back.
+    fn may_write(&self, file: &ZonedFile, locked: &Locked<'_>, number: usize) -> bool {
+        let is_full = locked.is_full(number) || locked.zones[number].is_finishing;
+        !is_full || file.written_in.get(number) != Some(&self.pass)
+    }
+
+    /// Where a write goes whose zone must stay as it is: to an open zone, chosen as in [`place`](ZoneRules::place), where their
+    /// number is limited; otherwise to the next one behind that takes it.
+    fn zone_with_room(
+        &self,
+        file: &ZonedFile,
+        locked: &Locked<'_>,
+        offset: u64,
+        drawn: usize,
+    ) -> Option<usize> {
+        let is_usable = |number: usize| !locked.zones[number].is_dead && self.may_write(file, locked, number);
+        let zones = file.zones();
+        if locked.file.limit > 0 {
+            let open = locked.open_zones().iter().map(|&zone| zone as usize);
+            let open: Vec<usize> = open
+                .filter(|number| zones.contains(number) && is_usable(*number) && !locked.is_full(*number))
+                .filter(|&number| self.plan.job_max_open == 0 || self.is_own(locked, number as u32))
+                .collect();
+            let part = u128::from(offset - file.start) * open.len() as u128;
+            if let Some(&number) = open.get((part / u128::from(file.end - file.start)) as usize) {
+                return Some(number);
+            }
+        }
+        zones.clone().skip_while(|&number| number <= drawn).chain(zones).find(|&number| is_usable(number))
     }
 
     /// The zone behind another. A random job goes round.
@@ -164,11 +213,13 @@ impl ZoneRules<'_> {
         self.writes_beyond += 1;
         let zone = &locked.zones[number];
         let is_due = self.writes_beyond as f64 >= 1.0 / frequency;
-        // An empty zone gains nothing, and one in use is left to a later write.
-        if !is_due || zone.write_pointer == 0 || zone.in_flight > 0 {
+        // An empty zone gains nothing.
+        if !is_due || zone.write_pointer == 0 {
             return false;
         }
-        self.writes_beyond = 0;
+        if zone.in_flight == 0 {
+            self.writes_beyond = 0;
+        }
         true
     }
 
@@ -201,6 +252,9 @@ impl ZoneRules<'_> {
             return Ok(Step::Done(Decision::Wait));
         }
         locked.set_write_pointer(number, position + length);
+        if let Some(pass) = file.written_in.get_mut(number) {
+            *pass = self.pass;
+        }
         let left = room - length;
         let zone = &mut locked.zones[number];
         zone.in_flight += 1;

@@ -351,3 +351,157 @@ fn zones_of_a_device_are_written_by_its_rules() {
         run(&format!("--direct=1 {words}")).expect_clean();
     }
 }
+
+/// The I/Os of a job in units of 256 KiB, or those given, its resets, and how it went.
+fn order_in_large_zones(unit: u64, words: &str) -> (String, u64, Finished) {
+    let directory = scratch();
+    file_of(directory.path(), "f", 8 << 20);
+    let finished = Launch::fathom(directory.path())
+        .words("--output-format=json --name=job --filename=f --ioengine=psync --zonemode=zbd --zonesize=1m --size=4m")
+        .words("--write_lat_log=order --log_offset=1")
+        .words(words)
+        .run();
+    let shown = |entry: &Entry| {
+        let blocks = match entry.length / unit {
+            1 => String::new(),
+            blocks => format!("/{blocks}"),
+        };
+        format!("{}{}{blocks}", entry.direction, entry.offset / unit)
+    };
+    let shown: Vec<String> = entries(directory.path(), 1).iter().map(shown).collect();
+    let resets = json::document(&finished.stdout)["jobs"]
+        .as_array()
+        .expect("jobs")
+        .iter()
+        .map(|job| json::integer(job, "zone_resets"))
+        .sum();
+    (shown.join(" "), resets, finished)
+}
+
+/// What was written and will be read back is not reset away: writes go where there is room. The orders are fio's.
+#[test]
+fn jobs_that_verify_fill_all_zones() {
+    for (words, writes, reads, resets) in [
+        (
+            "--norandommap",
+            "w12 w13 w8 w9 w10 w14 w0 w1 w4 w15 w11 w2 w3 w5 w6 w7",
+            "r0 r1 r2 r3 r4 r5 r6 r7 r8 r9 r10 r11 r12 r13 r14 r15",
+            0,
+        ),
+        (
+            "--norandommap --max_open_zones=2",
+            "w12 w13 w8 w9 w10 w14 w15 w0 w11 w1 w2 w3 w4 w5 w6 w7",
+            "r0 r1 r2 r3 r4 r5 r6 r7 r8 r9 r10 r11 r12 r13 r14 r15",
+            0,
+        ),
+        (
+            "--norandommap --io_size=6m",
+            "w12 w13 w8 w9 w10 w14 w0 w1 w4 w15 w11 w2 w3 w5 w6 w7",
+            "r0 r1 r2 r3 r4 r5 r6 r7 r8 r9 r10 r11 r12 r13 r14 r15",
+            0,
+        ),
+        (
+            "--size=8m --randseed=5",
+            "w4 w28 w16 w8 w20 w29 w12 w9 w17 w13 w0 w14 w18 w1 w5 w15 w2 w19 w24 w3 w21 w10 w22 w30 w23 w6 w7 w25 w26 \
+             w27 w11 w31",
+            "r4 r28 r16 r8 r20 r29 r12 r9 r17 r13 r0 r14 r18 r1 r5 r15 r2 r19 r24 r3 r21 r10 r22 r30 r23 r6 r7 r25 r26 \
+             r27 r11 r31",
+            0,
+        ),
+        (
+            "--size=8m --randseed=5 --norandommap",
+            "w4 w28 w16 w8 w17 w29 w12 w9 w18 w13 w0 w14 w19 w30 w5 w10 w31 w15 w24 w1 w20 w11 w21 w2 w22 w3 w6 w23 w25 \
+             w26 w27 w7",
+            "r0 r1 r2 r3 r4 r5 r6 r7 r8 r9 r10 r11 r12 r13 r14 r15 r16 r17 r18 r19 r20 r21 r22 r23 r24 r25 r26 r27 r28 \
+             r29 r30 r31",
+            0,
+        ),
+        ("--zonecapacity=640k", "w12 w13 w8 w9 w0 w1 w4 w5", "r12 r13 r8 r9 r0 r1 r4 r5", 0),
+        (
+            "--size=2m --norandommap --loops=2",
+            "w4 w5 w6 w7 w0 w1 w2 w3 r0 r1 r2 r3 r4 r5 r6 r7 w4 w5 w6 w7 w0 w1 w2 w3",
+            "r0 r1 r2 r3 r4 r5 r6 r7",
+            2,
+        ),
+    ] {
+        let (order, counted, finished) =
+            order_in_large_zones(256 * KIB, &format!("--rw=randwrite --bs=256k --verify=md5 {words}"));
+        assert_eq!(finished.code(), 0, "{words}: {}", finished.stderr);
+        assert_eq!((order, counted), (format!("{writes} {reads}"), resets), "{words}");
+    }
+    let words = "--rw=randwrite --bs=256k --size=8m --randseed=5 --verify=md5 --ioengine=libaio --iodepth=64 --norandommap";
+    let (_, resets, finished) = order_in_large_zones(256 * KIB, words);
+    let document = json::document(&finished.stdout);
+    let job = json::job(&document, "job");
+    assert_eq!(finished.code(), 0, "{}", finished.stderr);
+    let moved = ["read", "write"].map(|key| json::integer(job, &format!("{key}/io_bytes")));
+    assert_eq!((moved, resets), ([8 << 20; 2], 0));
+}
+
+/// What the end of a zone cuts off is written elsewhere, so that a pass has all its bytes.
+#[test]
+fn writes_that_zones_cut_short_leave_nothing_out() {
+    let words = "--rw=randwrite --bsrange=64k-256k";
+    let (order, resets, _) = order_in_large_zones(64 * KIB, words);
+    let expected = "w48 w49 w32/2 w34/3 w37/3 w50 w0/3 w3/4 w16/4 w51/2 w40/4 w44 w53/2 w20/2 w7 w55 w56 w22/2 w57 w45 w8 w46 \
+                    w24/3 w58 w27/2 w9/4 w59 w13/2 w60 w15 w0/2 w61/2 w63 w29 w30";
+    assert_eq!((order.as_str(), resets), (expected, 1));
+    let (order, resets, finished) = order_in_large_zones(64 * KIB, &format!("{words} --verify=md5"));
+    assert_eq!((finished.code(), resets), (0, 0), "{}", finished.stderr);
+    let written = "w48 w49/3 w32/4 w36/2 w38/4 w52 w0/4 w4 w16 w53 w42 w43/2 w54 w17 w5 w45/3 w55/2 w18/2 w57 w58 w6/3 w59 w20/2 \
+                   w60/2 w22/2 w9 w62 w10/2 w12/4 w24 w25/3 w28 w29 w30/2 w63";
+    assert_eq!(order, format!("{written} {}", written.replace('w', "r")));
+    // A permutation has no map of what is left.
+    let (_, _, finished) =
+        order_in_large_zones(64 * KIB, "--rw=randwrite --bs=192k --write_zone_remainder=1");
+    let document = json::document(&finished.stdout);
+    let bytes = json::integer(json::job(&document, "job"), "write/io_bytes");
+    assert!((4 << 20..=(4 << 20) + 192 * KIB).contains(&bytes), "{bytes}");
+}
+
+/// Clones that write to one zone each write all of their bytes; whoever finds it full resets it.
+#[test]
+fn clones_share_a_zone() {
+    let words = "--rw=write --bs=256k --size=1m --numjobs=2 --loops=2";
+    for (more, expected) in [("", 3), ("--zone_reset_threshold=.5 --zone_reset_frequency=1", 7)] {
+        let (_, resets, finished) = order_in_large_zones(256 * KIB, &format!("{words} {more}"));
+        assert_eq!((finished.code(), resets), (0, expected), "{more}: {}", finished.stderr);
+        for job in json::document(&finished.stdout)["jobs"].as_array().expect("jobs") {
+            assert_eq!(json::integer(job, "write/io_bytes"), 2 << 20, "{more}");
+        }
+    }
+    // The threshold goes by what is written, and all have to write the same.
+    let threshold = "--zone_reset_threshold=.5 --zone_reset_frequency=1 --bs=256k --size=1m --loops=2";
+    let reader =
+        "--name=reader --filename=f --ioengine=psync --zonemode=zbd --zonesize=1m --offset=1m --rw=read";
+    let (_, resets, finished) =
+        order_in_large_zones(256 * KIB, &format!("--rw=write {threshold} {reader} {threshold}"));
+    assert_eq!((finished.code(), resets), (0, 3), "{}", finished.stderr);
+    let (_, _, finished) = order_in_large_zones(
+        256 * KIB,
+        "--rw=write --bs=256k --size=1m --numjobs=2 --offset_increment=1m --zone_reset_threshold=.1 --zone_reset_frequency=1",
+    );
+    assert_eq!(finished.code(), 1);
+    let refused = "multi-jobs with different write ranges are not supported with zone_reset_threshold";
+    assert!(finished.stderr.contains(refused), "{}", finished.stderr);
+}
+
+/// Reads of more than a zone find no data below a write pointer, or need none.
+#[test]
+fn blocks_may_be_larger_than_a_zone_where_they_are_read() {
+    for (words, expected) in [
+        ("--rw=read", ""),
+        ("--rw=randread --time_based --runtime=60", ""),
+        ("--rw=read --read_beyond_wp=1", "r0/8 r8/8"),
+        ("--rw=randread --read_beyond_wp=1 --random_generator=tausworthe", "r8/8 r0/8"),
+        ("--rw=read --read_beyond_wp=1 --bs=768k --io_size=3m", "r0/3 r3/3 r6/3 r9/3"),
+    ] {
+        let (order, _, finished) = order_in_large_zones(256 * KIB, &format!("--bs=2m {words}"));
+        assert_eq!((finished.code(), order.as_str()), (0, expected), "{words}: {}", finished.stderr);
+    }
+    for words in ["--rw=write", "--rw=randrw"] {
+        let (_, _, finished) = order_in_large_zones(256 * KIB, &format!("--bs=2m {words}"));
+        assert_eq!(finished.code(), 1, "{words}");
+        assert!(finished.stderr.contains("I/O buflen exceeds zone size"), "{words}: {}", finished.stderr);
+    }
+}
