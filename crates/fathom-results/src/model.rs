@@ -159,7 +159,7 @@ pub struct JobResult {
     /// Depth that was asked for or found.
     #[serde(deserialize_with = "lenient::whole")]
     pub latency_depth: u64,
-    /// `latency_target` in µs; 0 when there is none.
+    /// `latency_target` in ns (µs in results of earlier versions of fathom); 0 when there is none.
     #[serde(deserialize_with = "lenient::whole")]
     pub latency_target: u64,
     /// Shares of I/Os up to a latency, by the upper bound in ns.

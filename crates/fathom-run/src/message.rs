@@ -14,6 +14,8 @@ pub enum Message {
     Output(String),
     /// A line for standard error.
     Error(String),
+    /// What ended a job: among the lines of a report for people, beside one for programs.
+    Failure(String),
     /// Files are being laid out for a job.
     LayingOut {
         /// Name of the job.
@@ -55,6 +57,7 @@ impl MessageSender {
         let (kind, text) = match message {
             Message::Output(text) => (0u8, text.as_bytes()),
             Message::Error(text) => (1, text.as_bytes()),
+            Message::Failure(text) => (4, text.as_bytes()),
             Message::StageChanged => (2, &[][..]),
             Message::LayingOut { job, files, bytes } => {
                 layout = format!("{files} {bytes} {job}");
@@ -109,6 +112,7 @@ fn decode(bytes: &[u8]) -> Option<(Option<Message>, usize)> {
         1 => Some(Message::Error(text())),
         2 => Some(Message::StageChanged),
         3 => decode_layout(&text()),
+        4 => Some(Message::Failure(text())),
         _ => None,
     };
     Some((message, end))
@@ -133,6 +137,7 @@ mod tests {
             Message::Output("a line".into()),
             Message::StageChanged,
             Message::Error("bad".into()),
+            Message::Failure("over".into()),
         ];
         sent.iter().for_each(|message| sender.send(message));
         assert_eq!(receiver.drain(), sent);

@@ -208,6 +208,8 @@ pub struct JobReport {
     pub tolerated_errors: Option<ToleratedErrors>,
     /// Depth, target and window that the `latency` line shows.
     pub latency_goal: LatencyGoal,
+    /// The job never came to its own I/O, so that there is no latency to have a goal for.
+    pub never_ran: bool,
     /// Zones that were reset, for zoned jobs.
     #[serde(default)]
     pub zone_resets: Option<u64>,
@@ -371,7 +373,7 @@ pub struct ToleratedErrors {
 /// The `latency_target` family and the depth in use.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LatencyGoal {
-    /// Depth: `iodepth`, or the one that `latency_target` found.
+    /// Depth: `iodepth` as the job has it, or the one that `latency_target` found.
     pub depth: u32,
     /// Target in ns; 0 when not set.
     pub target_ns: u64,
@@ -579,6 +581,7 @@ impl JobReport {
         add_all(&mut self.submit_map, &other.submit_map);
         add_all(&mut self.complete_map, &other.complete_map);
         add_all(&mut self.distribution, &other.distribution);
+        self.never_ran &= other.never_ran;
         if let Some(theirs) = &other.tolerated_errors {
             let own = self.tolerated_errors.get_or_insert_default();
             own.total += theirs.total;

@@ -1,8 +1,10 @@
 //! Where text goes: standard output and error, or the file of `--output`; and the status line, which always goes to the
 //! terminal.
 //!
-//! With the report for people, messages stand among its lines, in fio's order. A report for programs has its stream to
-//! itself: whatever else is said goes to standard error, so that a reader can begin at the first byte.
+//! With the report for people, messages stand among its lines, in fio's order; errors also reach standard error when that report
+//! goes to a file. A report for programs has the file of `--output` to itself, and information goes to standard output. Without a
+//! file, information stands ahead of it as with fio. What ended a job and other errors go to standard error, and nothing else does:
+//! scripts take text there for a fault.
 
 use fathom_report::eta;
 use fathom_spec::{Message, Stream};
@@ -21,13 +23,16 @@ const LOOK: Duration = Duration::from_millis(50);
 /// The streams of one run.
 pub(crate) struct Output {
     file: Option<File>,
-    /// Nothing but the report may reach the stream of the report.
+    /// The report is for programs.
     only_report: bool,
+    /// They read line by line, so that nothing else may stand between.
+    by_lines: bool,
     status_line_length: usize,
     newline_every: Option<Duration>,
     last_newline: Instant,
-    /// What is still to be written: of the report's stream, and of standard error.
+    /// What is still to be written: of the report's stream, of standard output beside it, and of standard error.
     report: Vec<u8>,
+    notes: Vec<u8>,
     errors: Vec<u8>,
     lost: Option<io::Error>,
 }
@@ -38,10 +43,12 @@ impl Output {
         Output {
             file: None,
             only_report: false,
+            by_lines: false,
             status_line_length: 0,
             newline_every: None,
             last_newline: Instant::now(),
             report: Vec::new(),
+            notes: Vec::new(),
             errors: Vec::new(),
             lost: None,
         }
@@ -66,9 +73,9 @@ impl Output {
         Ok(output)
     }
 
-    /// Keeps everything but the report out of the report's stream.
-    pub(crate) fn only_report(&mut self, wanted: bool) {
-        self.only_report = wanted;
+    /// The report is for programs, which may read it line by line.
+    pub(crate) fn only_report(&mut self, wanted: bool, by_lines: bool) {
+        (self.only_report, self.by_lines) = (wanted, by_lines);
     }
 
     /// Keeps a status line every so often by starting a new one.
@@ -86,10 +93,22 @@ impl Output {
 
     /// An informational message.
     pub(crate) fn line(&mut self, text: &str) {
-        if self.only_report {
-            return self.error_line(text.trim_start_matches('\n'));
+        match (self.only_report, self.file.is_some()) {
+            (true, true) => {
+                self.notes.extend_from_slice(format!("{}\n", harmless(text)).as_bytes());
+                self.advance(Duration::ZERO);
+            }
+            (true, false) if self.by_lines => self.error_line(text),
+            _ => self.bytes(format!("{}\n", harmless(text)).as_bytes()),
         }
-        self.bytes(format!("{}\n", harmless(text)).as_bytes());
+    }
+
+    /// What ended a job.
+    pub(crate) fn failure_line(&mut self, text: &str) {
+        match self.only_report {
+            true => self.error_line(text.trim_start_matches('\n')),
+            false => self.line(text),
+        }
     }
 
     /// Part of a report.
@@ -121,6 +140,10 @@ impl Output {
                 }
             }
         }
+        match fifo::write_some(&io::stdout(), &self.notes, wait) {
+            Ok(count) => drop(self.notes.drain(..count)),
+            Err(_) => self.notes.clear(),
+        }
         match fifo::write_some(&io::stderr(), &self.errors, wait) {
             Ok(count) => drop(self.errors.drain(..count)),
             Err(_) => self.errors.clear(),
@@ -131,18 +154,23 @@ impl Output {
     /// returned; the second gives up what has not been read.
     pub(crate) fn finish(&mut self, signals: &SignalQueue) -> Option<i32> {
         let mut asked = None;
-        while !self.report.is_empty() || !self.errors.is_empty() {
+        while self.has_more() {
             self.advance(LOOK);
             if let Some(signal) = signals.asked_to_end() {
                 if asked.is_some() {
                     self.lost.get_or_insert_with(|| io::Error::other("nobody read it"));
                     self.report.clear();
+                    self.notes.clear();
                     self.errors.clear();
                 }
                 asked = Some(signal);
             }
         }
         asked
+    }
+
+    fn has_more(&self) -> bool {
+        [&self.report, &self.notes, &self.errors].into_iter().any(|bytes| !bytes.is_empty())
     }
 
     /// Says on standard error if part of the report could not be written; true if so.
@@ -154,13 +182,13 @@ impl Output {
         true
     }
 
-    /// A message for standard error.
+    /// A message for standard error, which the report for people in a file has too.
     pub(crate) fn error_line(&mut self, text: &str) {
-        match self.file.is_some() && !self.only_report {
-            true => &mut self.report,
-            false => &mut self.errors,
+        let line = format!("{}\n", harmless(text));
+        if self.file.is_some() && !self.only_report {
+            self.report.extend_from_slice(line.as_bytes());
         }
-        .extend_from_slice(format!("{}\n", harmless(text)).as_bytes());
+        self.errors.extend_from_slice(line.as_bytes());
         self.advance(Duration::ZERO);
     }
 
@@ -183,7 +211,7 @@ impl Output {
 impl Drop for Output {
     /// Whoever made it without a run to stop waits for its reader as any program does.
     fn drop(&mut self) {
-        while !self.report.is_empty() || !self.errors.is_empty() {
+        while self.has_more() {
             self.advance(LOOK);
         }
     }

@@ -43,7 +43,7 @@ pub(crate) fn run(spec: &RunSpec, calibration: Calibration) -> ExitCode {
         },
     };
     output.keep_status_lines(spec.program.eta_newline);
-    output.only_report(!spec.program.formats.normal);
+    output.only_report(!spec.program.formats.normal, spec.program.formats.json_lines);
     // Neither engines nor logs nor the number of clones matter to whom only the text does.
     if spec.program.parse_only && !spec.program.merge_blktrace_only {
         spec.messages.iter().for_each(|message| output.say(message));
@@ -269,16 +269,17 @@ impl Console {
 
 impl Observer for Console {
     fn message(&mut self, message: &Message) {
-        let (text, is_error) = match message {
-            Message::Output(text) => (text.clone(), false),
-            Message::Error(text) => (text.clone(), true),
+        let (text, print_line): (String, fn(&mut Output, &str)) = match message {
+            Message::Output(text) => (text.clone(), Output::line),
+            Message::Error(text) => (text.clone(), Output::error_line),
+            Message::Failure(text) => (text.clone(), Output::failure_line),
             Message::LayingOut { job, files, bytes } if self.formats.normal => {
-                (layout_line(job, *files, *bytes), false)
+                (layout_line(job, *files, *bytes), Output::line)
             }
             Message::LayingOut { .. } | Message::StageChanged => return,
         };
         let output = &mut self.output;
-        let mut print = || if is_error { output.error_line(&text) } else { output.line(&text) };
+        let mut print = || print_line(output, &text);
         match &mut self.live {
             Some(live) => live.message(&text, print),
             None => print(),

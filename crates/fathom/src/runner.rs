@@ -121,7 +121,7 @@ struct Listener<'a> {
 impl Observer for Listener<'_> {
     fn message(&mut self, message: &Message) {
         match message {
-            Message::Output(text) | Message::Error(text) => self.watch.message(text),
+            Message::Output(text) | Message::Error(text) | Message::Failure(text) => self.watch.message(text),
             Message::LayingOut { .. } | Message::StageChanged => {}
         }
     }

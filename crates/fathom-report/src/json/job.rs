@@ -23,8 +23,10 @@ pub(super) fn object(job: &JobReport, groups: &[GroupReport], with_bins: bool) -
     object.add("error", job.error.as_ref().map_or(0, |error| error.code));
     object.add("eta", job.eta_seconds);
     object.add("elapsed", job.elapsed_seconds);
-    object
-        .add("job options", job.options.iter().map(|(key, value)| (key, value.as_str())).collect::<Object>());
+    if !job.options.is_empty() {
+        let options = job.options.iter().map(|(key, value)| (key, value.as_str()));
+        object.add("job options", options.collect::<Object>());
+    }
     add_directions(&mut object, job, groups, with_bins);
     add_processor(&mut object, job);
     add_distributions(&mut object, job);
@@ -32,7 +34,9 @@ pub(super) fn object(job: &JobReport, groups: &[GroupReport], with_bins: bool) -
         object.add("total_err", errors.total);
         object.add("first_error", errors.first);
     }
-    add_latency_goal(&mut object, job);
+    if !job.never_ran {
+        add_latency_goal(&mut object, job);
+    }
     if let Some(description) = &job.description {
         object.add("desc", description.as_str());
     }
@@ -176,7 +180,7 @@ fn keyed(keys: &[&str], shares: &[f64]) -> Value {
 fn add_latency_goal(object: &mut Object, job: &JobReport) {
     let goal = &job.latency_goal;
     object.add("latency_depth", goal.depth);
-    object.add("latency_target", goal.target_ns / 1000);
+    object.add("latency_target", goal.target_ns);
     object.add("latency_target_ns", goal.target_ns);
     object.add("latency_percentile", goal.percentile);
     object.add("latency_window", goal.window_ns / 1000);

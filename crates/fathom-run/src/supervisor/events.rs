@@ -105,7 +105,7 @@ impl<O: Observer> Supervisor<'_, O> {
         }
         self.signal = Some(signal);
         let text = format!("\nfio: terminating on signal {signal}");
-        self.observer.message(&Message::Output(text));
+        self.observer.message(&Message::Failure(text));
         self.stop_everything();
     }
 
@@ -131,7 +131,7 @@ impl<O: Observer> Supervisor<'_, O> {
         let job = self.plan.job_of(&self.plan.workers[index]);
         let how = match ended {
             Ended::Killed(signal) => {
-                self.observer.message(&Message::Output(format!("fio: pid={pid}, got signal={signal}")));
+                self.observer.message(&Message::Failure(format!("fio: pid={pid}, got signal={signal}")));
                 let reason = self.memory_ran_out(signal);
                 if let Some(reason) = &reason {
                     self.observer.message(&Message::Error(format!("fathom: job {}: {reason}", job.name)));

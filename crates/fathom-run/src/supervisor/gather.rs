@@ -207,7 +207,9 @@ impl<O: Observer> Supervisor<'_, O> {
             complete_map: load_all(&samples.complete_map),
             distribution: samples.distribution.each_ref().map(|counter| counter.load(Relaxed)),
             tolerated_errors: tolerated(job, block),
-            latency_goal: latency_goal(job, worker.depth, block),
+            latency_goal: latency_goal(job, block),
+            never_ran: block.begin_ns.load(Relaxed) == 0
+                || worker.verify.as_ref().is_some_and(|verify| verify.only_checks),
             zone_resets: worker.zones.is_some().then(|| samples.zone_resets.load(Relaxed)),
             steady_state: self.steady_state_of(index),
             view: view(job),
@@ -319,13 +321,13 @@ fn direction_report(samples: &DirectionSamples, runtime_ms: u64) -> DirectionRep
     }
 }
 
-/// What `latency_target` asks for, and the depth that was found or is used.
-fn latency_goal(job: &JobSpec, depth: u32, block: &WorkerBlock) -> LatencyGoal {
+/// What `latency_target` asks for, and the depth that was found or asked for.
+fn latency_goal(job: &JobSpec, block: &WorkerBlock) -> LatencyGoal {
     let options = &job.latency;
     let nanoseconds = |time: Option<Duration>| time.map_or(0, |time| time.as_nanos() as u64);
     let found = block.found_depth.load(Relaxed);
     LatencyGoal {
-        depth: if found > 0 { found } else { depth },
+        depth: if found > 0 { found } else { job.asked_iodepth },
         target_ns: nanoseconds(options.latency_target),
         percentile: options.latency_percentile,
         window_ns: nanoseconds(options.latency_window),

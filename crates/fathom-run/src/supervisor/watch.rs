@@ -228,7 +228,7 @@ impl<O: Observer> Supervisor<'_, O> {
             }
             let (errno, text) = self.region.worker(index).error().unwrap_or_default();
             let line = format!("fio: pid={}, err={errno}/{text}", worker.process);
-            self.observer.message(&Message::Output(line));
+            self.observer.message(&Message::Failure(line));
         }
     }
 }

@@ -102,7 +102,7 @@ impl<'a> WorkerContext<'a> {
         self.block().fail(errno, text);
         let line = format!("fio: pid={pid}, err={errno}/{text}");
         // Without a process the error belongs to the set-up, which fio tells on standard error.
-        self.messages.send(&if pid == 0 { Message::Error(line) } else { Message::Output(line) });
+        self.messages.send(&if pid == 0 { Message::Error(line) } else { Message::Failure(line) });
     }
 
     /// The same for a thread that could not be made.

@@ -25,6 +25,7 @@ use crate::region::Stage;
 use crate::target::{Region as TargetRegion, Targets};
 use crate::zones::geometry::in_bytes;
 use fathom_spec::JobSpec;
+use fathom_spec::options::depth::IoSubmitMode;
 use fathom_spec::options::time::ClockSource;
 use fathom_stats::samples::SHORT_NS;
 use fathom_sys::clock::Clock;
@@ -39,6 +40,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
     let locked_memory = arena::lock_memory(context)?;
     let seeds = plan::seeds(plan, job);
     let files = open_files(context)?;
+    tell_of_depth::<E>(context);
     let clock = chosen_clock(job, context.clock);
     let arena = Arena::of(context, E::TRAITS.uses_buffers)?;
     let mut payload = content(context, &seeds, &files)?;
@@ -157,9 +159,23 @@ fn budget(context: &WorkerContext<'_>, files: &OpenFiles, regions: &[TargetRegio
     Some(budget)
 }
 
+/// A depth that the engine cannot have. Told once for all clones, when the files are there.
+fn tell_of_depth<E: Engine>(context: &WorkerContext<'_>) {
+    let job = context.job();
+    let is_capped =
+        job.asked_iodepth > 1 && E::TRAITS.synchronous && job.depth.io_submit_mode == IoSubmitMode::Inline;
+    if is_capped && context.worker_plan().subjob == 0 {
+        context.messages.send(&Message::Output(
+            "note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1".to_owned(),
+        ));
+    }
+}
+
 /// `max_latency` in ns per direction.
 fn latency_limits(job: &JobSpec) -> [u64; 3] {
-    job.latency.max_latency.0.map(|limit| limit.map_or(u64::MAX, |limit| limit.as_nanos() as u64))
+    // 0 is no limit.
+    let in_ns = |limit: Duration| if limit.is_zero() { u64::MAX } else { limit.as_nanos() as u64 };
+    job.latency.max_latency.0.map(|limit| limit.map_or(u64::MAX, in_ns))
 }
 
 /// What of each file the job uses.

@@ -85,7 +85,7 @@ pub(super) struct Verifier<'a> {
     thread: u16,
     generator: Taus88,
     first_generator: Taus88,
-    /// How many writes have been issued.
+    /// How many writes have been issued; reads in a job that only reads.
     number: u64,
     /// Writes below this number are safe from a crash, and those that will be when the sync under way has ended.
     synced: (u64, u64),
@@ -285,7 +285,10 @@ impl<'a> Verifier<'a> {
                 }
                 return true;
             }
-            None if target.direction == Direction::Read && !self.plan.writes => Load::CheckItself,
+            None if target.direction == Direction::Read && !self.plan.writes => {
+                self.number += 1;
+                Load::CheckItself
+            }
             None if target.direction == Direction::Trim && self.plan.writes => {
                 let record = record_of(target, 0, self.number);
                 Load::OwnTrim(Record { state: State::Gone, ..record })
@@ -298,6 +301,11 @@ impl<'a> Verifier<'a> {
             ledger.trim_begins(slot, target);
         }
         false
+    }
+
+    /// A job that reads what an earlier run wrote has come to the end of it: what to say.
+    fn line_at_end_of_state(&self) -> Option<String> {
+        self.limit.as_ref().filter(|_| !self.plan.writes)?.stop_line(self.number)
     }
 
     /// With `verify_only`: what becomes of an I/O of the job. `None` passes it over.
@@ -508,6 +516,14 @@ impl<E: Engine> Worker<'_, E> {
     #[inline(never)]
     pub(super) fn next_to_verify(&mut self, now: u64) -> Option<Next> {
         let verifier = self.verifier.as_mut()?;
+        if let Some(line) = verifier.line_at_end_of_state() {
+            // For the block that was not written, and for the end of the job, as fio says it.
+            for _ in 0..2 {
+                self.context.messages.send(&Message::Output(line.clone()));
+            }
+            self.stopping = true;
+            return Some(Next::End);
+        }
         verifier.next(now)
     }
 

@@ -7,22 +7,29 @@ use crate::spec::JobSpec;
 /// The four phases.
 const JOBS: &str = "\
 [global]
-thread
-ioengine=sync
-direct=1
-end_fsync=1
-timeout=600
-filename=.fio.tio.1:.fio.tio.2:.fio.tio.3:.fio.tio.4
 size=4*1024*$mb_memory
+buffered=0
+timeout=600
+group_reporting
+thread
+overwrite=1
+filename=.fio.tio.1:.fio.tio.2:.fio.tio.3:.fio.tio.4
+ioengine=sync
 [seqwrite]
+name=seqwrite
 rw=write
+end_fsync=1
 [randwrite]
+name=randwrite
 stonewall
 rw=randwrite
+end_fsync=1
 [seqread]
+name=seqread
 stonewall
 rw=read
 [randread]
+name=randread
 stonewall
 rw=randread
 ";

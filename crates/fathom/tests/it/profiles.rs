@@ -18,13 +18,19 @@ fn tiobench_runs_its_four_phases() {
     let document = json::document(&finished.expect_clean().stdout);
     let jobs = document["jobs"].as_array().expect("jobs");
     let names: Vec<&str> = jobs.iter().filter_map(|job| job["jobname"].as_str()).collect();
-    assert_eq!(names, [["seqwrite"; 2], ["randwrite"; 2], ["seqread"; 2], ["randread"; 2]].concat());
+    assert_eq!(names, ["seqwrite", "randwrite", "seqread", "randread"]);
     for (index, job) in jobs.iter().enumerate() {
-        let (direction, other) = if index < 4 { ("write", "read") } else { ("read", "write") };
-        assert_eq!(json::integer(job, &format!("{direction}/io_bytes")), 512 * KIB);
-        assert_eq!(json::integer(job, &format!("{direction}/total_ios")), 32);
+        let (direction, other) = if index < 2 { ("write", "read") } else { ("read", "write") };
+        // Clones are reported together.
+        assert_eq!(json::integer(job, &format!("{direction}/io_bytes")), 1024 * KIB);
+        assert_eq!(json::integer(job, &format!("{direction}/total_ios")), 64);
         assert_eq!(json::integer(job, &format!("{other}/total_ios")), 0);
-        assert_eq!(json::integer(job, "groupid"), index as u64 / 2);
+        assert_eq!(json::integer(job, "groupid"), index as u64);
+        assert_eq!(job["job options"]["name"], names[index]);
+        assert_eq!(job["job options"].get("end_fsync").is_some(), index < 2, "{job}");
+    }
+    for (option, value) in [("overwrite", "1"), ("buffered", "0"), ("group_reporting", "")] {
+        assert_eq!(document["global options"][option], value, "{option}");
     }
     for file in 1..=4 {
         let path = directory.path().join(format!("sub/.fio.tio.{file}"));

@@ -158,3 +158,86 @@ fn among_the_lines_for_people() {
     assert!(place("fio: pid=") < place("{\n"));
     assert!(place("\n}\n") < place("full: (groupid=0, jobs=1): err=28"));
 }
+
+/// Information is no fault, and errors reach standard error whatever file the report goes to.
+#[test]
+fn information_and_errors_have_their_streams() {
+    let note = "j : Saving output of prerun in j.prerun.txt\n";
+    let job = "--name=j --ioengine=null --size=64k --rw=read --exec_prerun=true";
+    let error = "fio: io_u error on file /dev/full: No space left on device: write offset=0, buflen=4096\n";
+    let full = "--name=j --filename=/dev/full --rw=write --size=4k";
+    for (format, in_file) in
+        [("normal", false), ("normal", true), ("json", false), ("json", true), ("terse", true)]
+    {
+        let directory = scratch();
+        let run = |words: &str| {
+            let words = match in_file {
+                true => format!("--output-format={format} --output=report {words}"),
+                false => format!("--output-format={format} {words}"),
+            };
+            let finished = Launch::fathom(directory.path()).words(&words).run();
+            let report = if in_file { read(directory.path()) } else { String::new() };
+            (finished, report)
+        };
+        let (finished, report) = run(job);
+        assert_eq!((finished.code(), finished.stderr.as_str()), (0, ""), "{format}");
+        let has_note = if in_file && format == "normal" { &report } else { &finished.stdout };
+        assert!(has_note.contains(note), "{format}: {has_note}");
+        if in_file && format == "json" {
+            whole(&report);
+            assert_eq!(finished.stdout, note);
+        }
+        let (finished, report) = run(full);
+        assert_eq!(finished.code(), 1, "{format}");
+        assert!(finished.stderr.contains(error), "{format}: {}", finished.stderr);
+        assert_eq!(report.contains(error), in_file && format == "normal", "{format}: {report}");
+    }
+}
+
+/// Keys tell of what there was: options of the job itself, I/O that could meet a target.
+#[test]
+fn keys_of_what_there_was() {
+    let directory = scratch();
+    let job = |words: &str| {
+        let finished = Launch::fathom(directory.path()).words("--output-format=json").words(words).run();
+        let document = json::document(&finished.stdout);
+        document["jobs"][0].clone()
+    };
+    std::fs::write(directory.path().join("global.fio"), "[global]\nioengine=null\nsize=64k\n[j]\n")
+        .expect("a file");
+    let latency = |job: &Value| {
+        ["depth", "target", "target_ns", "percentile", "window", "window_us"]
+            .map(|key| job.get(format!("latency_{key}")).map(Value::to_string))
+            .map(Option::unwrap_or_default)
+            .join(" ")
+    };
+    let plain = job("global.fio");
+    assert_eq!(plain.get("job options"), None);
+    assert_eq!(latency(&plain), "1 0 0 100.0 0 0");
+    let file = "--name=j --ioengine=psync --filename=d --size=64k";
+    let made = job(&format!("{file} --rw=write --create_only=1"));
+    assert_eq!(latency(&made), "     ");
+    assert!(json::integer(&made, "job_start") > 1_500_000_000_000, "{made}");
+    assert_eq!(made["job options"]["create_only"], "1");
+    for words in [
+        "--rw=read --exec_prerun=false",
+        "--rw=write --verify=md5 --verify_only=1",
+        "--rw=read --filename=/proc/none",
+    ] {
+        assert_eq!(latency(&job(&format!("{file} {words}"))), "     ", "{words}");
+    }
+    assert_eq!(latency(&job(&format!("{file} --rw=read --iodepth=4"))), "4 0 0 100.0 0 0");
+    let target = "--latency_target=50ms --latency_window=1s --latency_percentile=99";
+    let with_target = job(&format!("{file} --rw=read {target}"));
+    assert_eq!(latency(&with_target), "1 50000000 50000000 99.0 1000000 1000000");
+}
+
+#[test]
+fn the_note_on_depth_comes_after_the_layout() {
+    let directory = scratch();
+    let words = "--name=j --ioengine=psync --size=1m --rw=read --iodepth=4 --numjobs=2";
+    let stdout = Launch::fathom(directory.path()).words(words).run().expect_clean().stdout;
+    let note = "note: both iodepth >= 1 and synchronous I/O engine are selected";
+    assert_eq!(stdout.matches(note).count(), 1, "{stdout}");
+    assert!(stdout.rfind("Laying out IO file") < stdout.find(note), "{stdout}");
+}

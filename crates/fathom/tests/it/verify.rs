@@ -266,6 +266,47 @@ fn wrong_blocks_are_kept_as_files_when_asked() {
     assert_eq!(kept("data.8192.hdr_fail").len(), 4096);
 }
 
+/// What a job reads that has not written it should be what its headers say, or the pattern.
+#[test]
+fn wrong_blocks_of_unknown_origin_are_kept_too() {
+    for (words, at, kept_as, differences) in [
+        ("--verify=crc32c", 9000, "8192", &[808][..]),
+        ("--verify=sha256 --verify_interval=1k", 9900, "9216", &[684]),
+        ("--verify=md5 --verify_offset=1000", 9500, "8192", &[1308]),
+        // Intervals are for headers.
+        ("--verify=pattern --verify_pattern=\"abc\"%o --verify_interval=1k", 9900, "8192", &[1708]),
+    ] {
+        let directory = scratch();
+        fathom(directory.path(), &format!("--rw=write --do_verify=0 {words}"));
+        let path = directory.path().join("data");
+        let mut data = std::fs::read(&path).expect("the file was written");
+        data[at] ^= 0x99;
+        std::fs::write(&path, data).expect("the file can be written");
+        let (finished, _) = fathom(directory.path(), &format!("--rw=read --verify_dump=1 {words}"));
+        assert_eq!(finished.code(), 1, "{words}");
+        let kept = |kind: &str| {
+            let name = format!("data.{kept_as}.{kind}");
+            assert!(
+                finished.stderr.contains(&format!("       {kind} data dumped as ")),
+                "{words}: {}",
+                finished.stderr
+            );
+            std::fs::read(directory.path().join(&name))
+                .unwrap_or_else(|error| panic!("{words}: {name}: {error}"))
+        };
+        let (received, expected) = (kept("received"), kept("expected"));
+        assert_eq!(received.len(), expected.len(), "{words}");
+        // Two bytes of a header have no meaning, and its checksum goes over them.
+        let has_meaning = |at: &usize| words.contains("pattern") || !(42..48).contains(&(at % 1000));
+        let found: Vec<usize> = (0..received.len())
+            .filter(has_meaning)
+            .filter(|&at| received[at] != expected[at])
+            .filter(|at| *at >= 128)
+            .collect();
+        assert_eq!(found, differences, "{words}");
+    }
+}
+
 #[test]
 fn blocks_are_read_back_in_the_order_of_fio() {
     let directory = scratch();
@@ -415,7 +456,8 @@ fn a_saved_state_limits_what_is_checked() {
         fathom(directory.path(), "--rw=randwrite --verify=md5 --verify_only --verify_state_load=1");
     assert_eq!(finished.code(), 0, "{}", finished.stderr);
     assert_eq!(document["fathom verify"][0]["checked_reads"].as_u64(), Some(10));
-    assert!(finished.stderr.contains("Stop verify because seq 10 >= 10"), "{}", finished.stderr);
+    assert_eq!(json::integer(json::job(&document, "job"), "write/total_ios"), 10);
+    assert!(finished.stdout.contains("Stop verify because seq 10 >= 10"), "{}", finished.stdout);
     std::fs::remove_file(directory.path().join("local-job-0-verify.state")).expect("the state was saved");
     fathom(
         directory.path(),
@@ -425,6 +467,11 @@ fn a_saved_state_limits_what_is_checked() {
     // Without the state the blocks that were never written are found.
     let (_, document) = fathom(directory.path(), "--rw=randwrite --verify=md5 --verify_only");
     assert_eq!(classes(&document), [("never_written".to_owned(), 6)]);
+    fathom(directory.path(), "--rw=write --verify=md5 --number_ios=10 --do_verify=0");
+    let (finished, document) = fathom(directory.path(), "--rw=read --verify=md5 --verify_state_load=1");
+    assert_eq!(finished.code(), 0, "{}", finished.stderr);
+    assert_eq!(json::integer(json::job(&document, "job"), "read/total_ios"), 10);
+    assert_eq!(document["fathom verify"][0]["checked_reads"].as_u64(), Some(10));
     std::fs::write(directory.path().join("local-job-0-verify.state"), "").expect("a file");
     let finished = Launch::fathom(directory.path())
         .words("--name=job --filename=data --size=64k --rw=read --verify=md5 --verify_state_load=1")
