@@ -66,7 +66,7 @@ fn a_pass_fills_a_file_once_and_ends() {
     assert_eq!(finished.code(), 0, "{}", finished.stderr);
     for option in ["loops", "time_based"] {
         let note = format!("note: job: {option} has no effect with sprandom");
-        assert!(finished.stderr.contains(&note), "{}", finished.stderr);
+        assert!(finished.stdout.contains(&note), "{}", finished.stdout);
     }
     let document = json::document(&finished.stdout);
     let job = &document["jobs"][0];
