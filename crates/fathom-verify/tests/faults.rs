@@ -360,3 +360,23 @@ fn a_broken_header_judges_no_data() {
     block[1000..1100].iter_mut().for_each(|byte| *byte ^= 0x55);
     assert_eq!(by_itself(&rule, &mut block), damaged(1000, 1099, 100));
 }
+
+/// Content of an end that is too short for a header may look like the first layout's header, which is shorter.
+#[test]
+fn ends_that_look_like_a_shorter_header_raise_no_alarm() {
+    for (method, end) in [(Method::Xxhash, 44), (Method::Crc32c, 47), (Method::Md5, 58)] {
+        let rule =
+            Rule { interval: Some(512), checks_seed: true, checks_number: true, ..rule(method) };
+        for seed in 0..3000u64 {
+            let write = Write {
+                seed: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+                offset: 0,
+                number: 1,
+                thread: 1,
+                time: (0, 0),
+            };
+            let mut block = stamped(&rule, 1024 + end, &write);
+            assert_eq!(found(&rule, &mut block, &write), [], "{method:?}, seed {}", write.seed);
+        }
+    }
+}
