@@ -24,11 +24,25 @@ fn open_files_below(pid: u32, directory: &Path) -> usize {
 fn jobs_of_a_flow_keep_the_proportion_of_their_weights() {
     let directory = scratch();
     let words = "--ioengine=null --size=1G --bs=4k --rw=randread --runtime=1 --time_based --flow_id=3 --flow_sleep=50 \
-                 --name=one --flow=1 --rate_iops=500 --name=four --flow=4";
-    let document = run(directory.path(), words);
-    let ios = |name| json::integer(json::job(&document, name), "read/total_ios");
-    let (one, four) = (ios("one"), ios("four"));
-    assert!(one > 50 && four.abs_diff(4 * one) <= 8, "{one} and {four}");
+                 --log_unix_epoch=1 --write_iops_log=log --name=one --flow=1 --rate_iops=500 --name=four --flow=4";
+    run(directory.path(), words);
+    // Whoever ends last has nobody to keep to, so that only the time of both counts.
+    let [one, four] = [1, 2].map(|number| milliseconds(directory.path(), number));
+    let ended = one.last().min(four.last()).copied().expect("both did something");
+    let until = |ios: &[u64], moment: u64| ios.iter().filter(|&&end| end <= moment).count();
+    assert!(until(&one, ended) > 50, "{} and {}", one.len(), four.len());
+    for &moment in one.iter().filter(|&&moment| moment <= ended) {
+        let (one, four) = (until(&one, moment), until(&four, moment));
+        assert!(four.abs_diff(4 * one) <= 16, "{one} and {four}");
+    }
+}
+
+/// When each I/O ended, in the log of rates of this job.
+fn milliseconds(directory: &Path, number: u32) -> Vec<u64> {
+    let text = std::fs::read_to_string(directory.join(format!("log_iops.{number}.log"))).expect("a log");
+    text.lines()
+        .map(|line| line.split(',').next().and_then(|time| time.parse().ok()).expect("a time"))
+        .collect()
 }
 
 #[test]

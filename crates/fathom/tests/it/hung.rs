@@ -10,9 +10,9 @@ const ANSWERED: u64 = 50;
 /// Run time of every job here.
 const RUNTIME: Duration = Duration::from_secs(2);
 /// When to give up waiting.
-const TIMEOUT: Duration = Duration::from_secs(20);
-/// When the report must be there: a second after the deadline, with a patience of half that, and a little for starting up.
-const LIMIT: Duration = Duration::from_millis(3_500);
+const TIMEOUT: Duration = Duration::from_secs(40);
+/// When the report must be there: long before the usual patience, and long after the deadline on a machine that is busy.
+const LIMIT: Duration = Duration::from_secs(15);
 
 fn job(fs: &HungFs, more: &str) -> String {
     let file = fs.file();
