@@ -68,8 +68,9 @@ fn figures_up_to_then() {
     let running = Launch::fathom(directory.path()).words(words).start();
     running.wait_for_sleeps(1_200);
     running.signal("INT");
-    let most = running.elapsed().as_millis() as u64 + 10;
     let finished = running.finish();
+    // On a busy machine the signal takes its time to reach the clone.
+    let most = finished.elapsed.as_millis() as u64 + 10;
     let document = json::document(&finished.stdout);
     let ios = json::integer(json::job(&document, "long"), "read/total_ios");
     assert!((1_000..most).contains(&ios), "{ios} I/Os, {most} at most at 1000 a second");

@@ -222,7 +222,9 @@ fn a_busy_machine_is_doubted() {
     let mounted = require!(Mounted::new("ext4", 128 * MIB));
     let _other_work = OtherWork::start();
     let words = "quick --size=16m --time=400ms --format=json";
-    let finished = Launch::fathom(mounted.path()).words(words).run().expect_clean();
+    // Beside other tests even that takes its time.
+    let launch = Launch::fathom(mounted.path()).timeout(Duration::from_secs(240));
+    let finished = launch.words(words).run().expect_clean();
     let grid: serde_json::Value = serde_json::from_str(&finished.stdout).expect("JSON");
     let tests = grid["tests"].as_array().expect("tests");
     let doubted = tests.iter().filter(|test| test["doubts"].to_string().contains("CPUs busy")).count();
