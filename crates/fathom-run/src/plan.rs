@@ -276,7 +276,8 @@ fn target_plan(job: &JobSpec, replay: Option<&ReplayPlan>) -> TargetPlan {
         generator: match job.io_type.random_generator {
             RandomGenerator::Lfsr => GeneratorKind::ShiftRegister,
             RandomGenerator::Tausworthe64 => GeneratorKind::Tausworthe64,
-            RandomGenerator::Tausworthe if job.needs_fio_sequence() => GeneratorKind::Tausworthe,
+            RandomGenerator::Tausworthe if job.is_set("random_generator") => GeneratorKind::Tausworthe,
+            RandomGenerator::Tausworthe if job.needs_fio_sequence() => GeneratorKind::BySize,
             RandomGenerator::Tausworthe => GeneratorKind::Free,
         },
         distribution,

@@ -155,6 +155,7 @@ pub enum SeedUse {
 #[derive(Clone, Debug)]
 pub struct Seeds {
     values: [u64; 24],
+    thread_number: u32,
 }
 
 impl Seeds {
@@ -166,19 +167,26 @@ impl Seeds {
             *value = base.wrapping_mul(u64::from(thread_number)).wrapping_add(index as u64);
             base = base.wrapping_mul(SEED_STEP);
         }
-        Seeds { values }
+        Seeds { values, thread_number }
     }
 
     /// Seeds that nobody can foresee (`randrepeat=0`).
     pub fn from_system() -> Seeds {
         use std::hash::{BuildHasher, RandomState};
         // RandomState is seeded by the operating system; one state a value keeps them independent.
-        Seeds { values: std::array::from_fn(|index| RandomState::new().hash_one(index)) }
+        Seeds { values: std::array::from_fn(|index| RandomState::new().hash_one(index)), thread_number: 1 }
     }
 
     /// One seed.
     pub fn get(&self, purpose: SeedUse) -> u64 {
         self.values[purpose as usize]
+    }
+
+    /// The seed of offsets in one file, for distributions that have a generator of their own in each.
+    pub fn of_file(&self, name: &str) -> u64 {
+        u64::from(file_hash(name.as_bytes()))
+            .wrapping_mul(u64::from(self.thread_number))
+            .wrapping_mul(self.get(SeedUse::Offset))
     }
 
     /// A taus88 generator for one purpose.
@@ -187,19 +195,20 @@ impl Seeds {
     }
 }
 
-/// Bob Jenkins' lookup3 hash of a byte string, initial value 0 (public domain, burtleburtle.net/bob/c/lookup3.c).
-/// Distributions with a private generator are seeded with the hash of the file name.
-pub fn jenkins_hash(bytes: &[u8]) -> u32 {
-    let start = 0xdead_beef_u32.wrapping_add(bytes.len() as u32);
+/// The hash of a file's name that seeds its offsets: Bob Jenkins' lookup3 (public domain, burtleburtle.net/bob/c/lookup3.c) with
+/// another start and, of all but the last twelve bytes, only every fourth. That is weaker than lookup3, and kept for
+/// compatibility of sequences.
+pub fn file_hash(bytes: &[u8]) -> u32 {
+    let start = 0x61c8_8647_u32.wrapping_add(bytes.len() as u32);
     let (mut a, mut b, mut c) = (start, start, start);
     let mut rest = bytes;
     let word = |chunk: &[u8], at: usize| {
         (0..4).fold(0u32, |all, i| all | u32::from(*chunk.get(at + i).unwrap_or(&0)) << (8 * i))
     };
     while rest.len() > 12 {
-        a = a.wrapping_add(word(rest, 0));
-        b = b.wrapping_add(word(rest, 4));
-        c = c.wrapping_add(word(rest, 8));
+        a = a.wrapping_add(u32::from(rest[0]));
+        b = b.wrapping_add(u32::from(rest[4]));
+        c = c.wrapping_add(u32::from(rest[8]));
         for (shift, step) in [(4, 0), (6, 1), (8, 2), (16, 0), (19, 1), (4, 2)] {
             match step {
                 0 => {
@@ -270,9 +279,18 @@ mod tests {
     }
 
     #[test]
-    fn jenkins_hash_of_the_author() {
-        // The self test of lookup3.c.
-        assert_eq!(jenkins_hash(b""), 0xdeadbeef);
-        assert_eq!(jenkins_hash(b"Four score and seven years ago"), 0x17770551);
+    fn golden_hashes_of_file_names() {
+        for (name, hash) in [
+            ("f", 0x6112_1e47),
+            ("g", 0xebf8_56eb),
+            ("a.0.0", 0xa027_5764),
+            ("abcdefghijkl", 0xd855_beeb),
+            ("abcdefghijklm", 0x5953_6a0b),
+            ("/dev/nvme0n1", 0x55a7_2e6e),
+            ("long-directory/some-file-name.0.0", 0x89cf_e2bc),
+        ] {
+            assert_eq!(file_hash(name.as_bytes()), hash, "{name}");
+        }
+        assert_eq!(Seeds::new(0x89, 1).of_file("f") as u32, 3_271_092_649);
     }
 }

@@ -1,7 +1,7 @@
 //! `--crctest`: how fast the checksum functions are on this machine.
 
 use crate::output::Output;
-use fathom_run::random::jenkins_hash;
+use fathom_run::random::file_hash;
 use fathom_verify::checksum::checksum;
 use fathom_verify::content::fill_random;
 use fathom_verify::method::Method;
@@ -34,7 +34,7 @@ fn mebibytes_per_second(name: &str, block: &[u8]) -> f64 {
             black_box(checksum(method, black_box(block)));
         }
         (None, "jhash") => {
-            black_box(jenkins_hash(black_box(block)));
+            black_box(file_hash(black_box(block)));
         }
         (None, "fnv") => {
             let mut hasher = fnv::FnvHasher::default();

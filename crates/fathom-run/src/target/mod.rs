@@ -86,6 +86,8 @@ impl DirectionPlan {
 pub enum GeneratorKind {
     /// The plan leaves it open: a permutation where one fits.
     Free,
+    /// fio's sequence for the size of the file: taus88, and taus258 from 2^32 blocks on.
+    BySize,
     /// taus88, fio's sequence.
     Tausworthe,
     /// taus258, fio's sequence.
@@ -182,6 +184,29 @@ impl TargetPlan {
     /// The direction whose lengths and alignment lay out random blocks.
     fn first_direction(&self) -> usize {
         self.used_directions()[0]
+    }
+
+    /// Files with more blocks than the numbers of 32 bits that were asked for, or would have been usual: their names.
+    pub fn beyond_32_bits<'a>(&'a self, regions: &'a [Region]) -> impl Iterator<Item = &'a str> {
+        let draws = matches!(
+            self.distribution,
+            DistributionRule::Uniform | DistributionRule::Zoned(_) | DistributionRule::ZonedAbsolute(_)
+        );
+        let has_32_bits =
+            !matches!(self.generator, GeneratorKind::ShiftRegister | GeneratorKind::Tausworthe64);
+        let is_drawn = self.random && draws && has_32_bits && !self.is_permuted();
+        let most = move |region: &&Region| {
+            let fewest =
+                self.used_directions().iter().map(|&direction| self.blocks_of(direction, region.size)).min();
+            is_drawn && fewest.is_some_and(|blocks| blocks > u64::from(u32::MAX))
+        };
+        regions.iter().filter(most).map(|region| region.name.as_str())
+    }
+
+    /// Blocks of a region that random offsets of a direction are drawn from.
+    fn blocks_of(&self, direction: usize, size: u64) -> u64 {
+        let (alignment, smallest) = (self.alignment[direction], self.lengths[direction].min());
+        size.saturating_sub(smallest.saturating_sub(alignment)) / alignment
     }
 
     /// True when random offsets come from a permutation.
@@ -374,13 +399,14 @@ impl Targets {
             DirectionPlan::Trim => (simple.map(|simple| (Direction::Trim, simple)), None),
             DirectionPlan::Mix(_) | DirectionPlan::TrimThenWrite => (None, simple),
         };
+        let is_wide = plan.beyond_32_bits(regions).next().is_some();
         let beginning = Beginning {
             directions: directions(&plan, &seeds),
             choice: FileChoice::new(plan.files, regions.len(), seeds.get(SeedUse::File)),
             length_generators: length_generators(&plan, &seeds),
             pattern_generators: [const { SeedUse::SequentialOrRandom }; 3]
                 .map(|purpose| seeds.generator(purpose)),
-            draws: Draws::new(&plan, &seeds),
+            draws: Draws::new(&plan, &seeds, is_wide),
         };
         let Beginning { directions, choice, length_generators, pattern_generators, draws } =
             beginning.clone();
@@ -712,10 +738,7 @@ impl FileState {
 
     /// The first bytes of a region.
     fn of_extent(plan: &TargetPlan, region: &Region, size: u64, seeds: &Seeds) -> FileState {
-        let blocks: [u64; 3] = std::array::from_fn(|direction| {
-            let (alignment, smallest) = (plan.alignment[direction], plan.lengths[direction].min());
-            size.saturating_sub(smallest.saturating_sub(alignment)) / alignment
-        });
+        let blocks: [u64; 3] = std::array::from_fn(|direction| plan.blocks_of(direction, size));
         // Directions with alignments of their own draw from one generator and share one map, each in blocks of its own; what
         // keeps a position goes by the smallest number of blocks.
         let fewest = plan.used_directions().iter().map(|&direction| blocks[direction]).min().unwrap_or(0);

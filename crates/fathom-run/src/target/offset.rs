@@ -7,7 +7,7 @@ use super::permutation::Permutation;
 use super::precondition::{Pass, Schedule};
 use super::shift_register::ShiftRegister;
 use super::{GeneratorKind, TargetPlan};
-use crate::random::{SeedUse, Seeds, Taus88, Taus258, jenkins_hash};
+use crate::random::{SeedUse, Seeds, Taus88, Taus258, file_hash};
 
 /// The generator behind random offsets of one file, in blocks of the alignment.
 #[derive(Clone, Debug)]
@@ -36,12 +36,15 @@ pub(super) struct Draws {
 }
 
 impl Draws {
-    pub(super) fn new(plan: &TargetPlan, seeds: &Seeds) -> Draws {
-        let generator = |purpose| UniformGenerator::new(plan.generator, seeds.get(purpose));
-        Draws {
-            offsets: generator(SeedUse::Offset),
-            zones: UniformGenerator::Bits32(seeds.generator(SeedUse::Zone)),
-        }
+    /// `is_wide`: a file has more blocks than numbers of 32 bits can tell apart.
+    pub(super) fn new(plan: &TargetPlan, seeds: &Seeds, is_wide: bool) -> Draws {
+        let is_named = !matches!(plan.generator, GeneratorKind::Free | GeneratorKind::BySize);
+        let seed = seeds.get(SeedUse::Offset);
+        let offsets = match plan.generator == GeneratorKind::Tausworthe64 || is_wide && !is_named {
+            true => UniformGenerator::Bits64(Taus258::new(seed)),
+            false => UniformGenerator::Bits32(Taus88::new(seed)),
+        };
+        Draws { offsets, zones: UniformGenerator::Bits32(seeds.generator(SeedUse::Zone)) }
     }
 
     /// The words of the generator of offsets, and whether they have 64 bits.
@@ -60,13 +63,6 @@ pub(super) enum UniformGenerator {
 }
 
 impl UniformGenerator {
-    fn new(kind: GeneratorKind, seed: u64) -> UniformGenerator {
-        match kind {
-            GeneratorKind::Tausworthe64 => UniformGenerator::Bits64(Taus258::new(seed)),
-            _ => UniformGenerator::Bits32(Taus88::new(seed)),
-        }
-    }
-
     #[inline]
     fn below(&mut self, end: u64) -> u64 {
         match self {
@@ -88,7 +84,7 @@ impl RandomOffsets {
         file_name: &str,
     ) -> RandomOffsets {
         let seed = seeds.get(SeedUse::Offset);
-        let private_seed = || u64::from(jenkins_hash(file_name.as_bytes())).wrapping_mul(seed);
+        let private_seed = || seeds.of_file(file_name);
         match &plan.distribution {
             DistributionRule::Uniform => RandomOffsets::uniform(plan, seed, (blocks, most), file_name),
             DistributionRule::Zipf { theta, center } => {
@@ -204,5 +200,5 @@ pub(super) fn permutation(blocks: u64, seeds: &Seeds, file_name: &str) -> Permut
 }
 
 fn permutation_of(blocks: u64, seed: u64, file_name: &str) -> Permutation {
-    Permutation::new(blocks, seed ^ u64::from(jenkins_hash(file_name.as_bytes())))
+    Permutation::new(blocks, seed ^ u64::from(file_hash(file_name.as_bytes())))
 }

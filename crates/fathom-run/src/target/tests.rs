@@ -5,6 +5,7 @@ use super::*;
 use proptest::prelude::*;
 
 mod distributions;
+mod order;
 mod precondition;
 mod strided;
 
@@ -227,7 +228,7 @@ proptest! {
     #[test]
     fn a_random_pass_covers_every_block_once(
         sizes in prop::collection::vec(1u64..200, 1..4),
-        generator in prop_oneof![Just(GeneratorKind::Free), Just(GeneratorKind::Tausworthe), Just(GeneratorKind::Tausworthe64), Just(GeneratorKind::ShiftRegister)],
+        generator in prop_oneof![Just(GeneratorKind::Free), Just(GeneratorKind::BySize), Just(GeneratorKind::Tausworthe), Just(GeneratorKind::Tausworthe64), Just(GeneratorKind::ShiftRegister)],
         order in prop_oneof![Just(FileOrder::RoundRobin), Just(FileOrder::Sequential), Just(FileOrder::Random)],
         seed in any::<u64>(), mixed in any::<bool>(),
     ) {

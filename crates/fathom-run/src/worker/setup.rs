@@ -22,7 +22,7 @@ use crate::payload::Payload;
 use crate::plan;
 use crate::random::{SeedUse, Seeds};
 use crate::region::Stage;
-use crate::target::{Region as TargetRegion, Targets};
+use crate::target::{GeneratorKind, Region as TargetRegion, Targets};
 use crate::zones::geometry::in_bytes;
 use fathom_spec::JobSpec;
 use fathom_spec::options::depth::IoSubmitMode;
@@ -50,6 +50,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
     let engine: E = engine(context, &setup_of(context, &files, &arena))?;
     let regions = regions(&files);
     let targets = Targets::new(plan.target_plan.clone(), &regions, seeds.clone());
+    tell_of_wide_files(context, &regions);
     let verifier = Verifier::of(context, &seeds, &targets, &files)?.map(Box::new);
     let budget = budget(context, &files, &regions)?;
     context.block().set_features(&engine.features());
@@ -305,6 +306,22 @@ pub(crate) fn tell_file_error(context: &WorkerContext<'_>, error: &FileError) {
 }
 
 /// What fills the buffers.
+/// Files whose blocks cannot all be reached by numbers of 32 bits.
+fn tell_of_wide_files(context: &WorkerContext<'_>, regions: &[TargetRegion]) {
+    let plan = &context.worker_plan().target_plan;
+    for name in plan.beyond_32_bits(regions) {
+        let what = match plan.generator {
+            GeneratorKind::Tausworthe => {
+                "Use the random_generator= option to switch to lfsr or tausworthe64."
+            }
+            _ => "Switching to tausworthe64. Use the random_generator= option to get rid of this warning.",
+        };
+        let lines =
+            [format!("fio: file {name} exceeds 32-bit tausworthe random generator."), format!("fio: {what}")];
+        lines.into_iter().for_each(|line| context.messages.send(&Message::Output(line)));
+    }
+}
+
 fn content(context: &WorkerContext<'_>, seeds: &Seeds, files: &OpenFiles) -> Option<Payload> {
     let bytes = files.list.iter().fold(0, |sum: u64, file| sum.saturating_add(file.size));
     match Payload::new(context.worker_plan().payload.clone(), seeds, bytes) {

@@ -165,23 +165,6 @@ fn skewed_offsets_are_spread_but_keep_their_popularity() {
 }
 
 #[test]
-fn normal_has_the_mean_and_deviation_asked_for() {
-    for (deviation, center) in [(1.0, 0.5), (5.0, 0.3), (10.0, 0.5), (12.0, 0.6)] {
-        let rule = DistributionRule::Normal { deviation, center: Some(center) };
-        let values: Vec<f64> = drawn(|plan| plan.distribution = rule, 100_000)
-            .into_iter()
-            .map(|block| block as f64 / 100_000.0)
-            .collect();
-        let mean = values.iter().sum::<f64>() / 1e5;
-        let found = (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 1e5).sqrt() * 100.0;
-        assert!((mean - center).abs() < 0.002, "normal:{deviation}:{center}: mean {mean}");
-        assert!((found / deviation - 1.0).abs() < 0.01, "normal:{deviation}:{center}: deviation {found}");
-        let within = values.iter().filter(|&&value| (value - mean).abs() * 100.0 < deviation).count();
-        assert!((67_000..70_000).contains(&within), "normal:{deviation}:{center}: {within} in one deviation");
-    }
-}
-
-#[test]
 fn percentages_of_random_offsets_are_kept_for_each_direction() {
     let percent = [20, 70, 100];
     let plan =
