@@ -15,6 +15,7 @@ use crate::target::stride::StrideRule;
 use crate::target::{DirectionPlan, GeneratorKind, TargetPlan};
 use crate::verify::{self, VerifyPlan, goes_beyond_a_pass, number_ledgers, verify_plan};
 use crate::zones::plan::ZonePlan;
+use fathom_spec::debug::{DebugClass, DebugOptions};
 use fathom_spec::options::file::ZoneMode;
 use fathom_spec::options::io_type::{RandomGenerator, RwSequencer};
 use fathom_spec::options::verification::VerifyMethod;
@@ -39,6 +40,8 @@ pub struct Plan {
     pub readonly: bool,
     /// Prefix of the files for the bandwidth of the whole run.
     pub bandwidth_log: Option<PathBuf>,
+    /// Events that a line is written about.
+    pub debug: DebugOptions,
 }
 
 /// One clone of a job.
@@ -80,6 +83,8 @@ pub struct WorkerPlan {
     pub recording: Option<PathBuf>,
     /// Where it leaves behind what it wrote when a trigger ends it.
     pub triggered_state: Option<PathBuf>,
+    /// What its random numbers begin with.
+    pub seeds: Seeds,
 }
 
 /// A command that ends the run when a file appears or a time is over.
@@ -128,6 +133,7 @@ impl Plan {
             jobs: spec.jobs.clone(),
             workers: Vec::new(),
             readonly: spec.program.readonly,
+            debug: spec.program.debug.clone(),
             bandwidth_log: spec.program.bandwidth_log.as_ref().map(|prefix| beside(spec, prefix)),
         };
         let (mut group_id, mut stage) = (0, 0);
@@ -176,12 +182,28 @@ impl Plan {
                     recording: job.replay.write_iolog.as_ref().map(PathBuf::from),
                     triggered_state: leaves_state
                         .then(|| beside(spec, verify::state_file(job, thread_number))),
+                    seeds: seeds(job, thread_number),
                 });
             }
         }
         payload::plan::share_working_sets(&mut plan)?;
         number_ledgers(&mut plan.workers);
         Ok(plan)
+    }
+
+    /// What `--debug` shows of the plan, in lines of the process with this number.
+    pub fn debug_lines(&self, pid: u32) -> Vec<String> {
+        let shown =
+            self.workers.iter().filter(|worker| self.debug.shows(DebugClass::Random, worker.thread_number));
+        let lines = shown.flat_map(|worker| {
+            let from_system =
+                (!has_own_seeds(self.job_of(worker))).then(|| "using system RNG for random seeds".to_owned());
+            let values = worker.seeds.values();
+            let count = format!("FIO_RAND_NR_OFFS={}", values.len());
+            let seeds = values.iter().enumerate().map(|(index, seed)| format!("rand_seeds[{index}]={seed}"));
+            from_system.into_iter().chain([count]).chain(seeds).collect::<Vec<String>>()
+        });
+        lines.map(|text| DebugClass::Random.line(pid, &text)).collect()
     }
 
     /// The job of a worker.
@@ -212,13 +234,17 @@ pub fn moves_no_data(job: &JobSpec) -> bool {
     fathom_spec::engines::find(&job.engine.ioengine.name).is_some_and(|engine| engine.without_data)
 }
 
-/// The seeds of a worker.
-pub fn seeds(worker: &WorkerPlan, job: &JobSpec) -> Seeds {
-    if job.io_type.randrepeat || job.is_set("randseed") {
-        Seeds::new(job.io_type.randseed, worker.thread_number)
-    } else {
-        Seeds::from_system()
+/// The seeds of the worker with this number, from 1.
+fn seeds(job: &JobSpec, thread_number: u32) -> Seeds {
+    match has_own_seeds(job) {
+        true => Seeds::new(job.io_type.randseed, thread_number),
+        false => Seeds::from_system(),
     }
+}
+
+/// Seeds that are the same in every run.
+fn has_own_seeds(job: &JobSpec) -> bool {
+    job.io_type.randrepeat || job.is_set("randseed")
 }
 
 fn waitee(spec: &RunSpec, index: usize, job: &JobSpec) -> Result<Option<usize>, String> {

@@ -14,6 +14,7 @@ const SEEDING_START: u32 = 53;
 /// Values thrown away after seeding.
 const WARM_UP: usize = 6;
 pub use fathom_verify::content::HASH_FACTOR;
+use serde::{Deserialize, Serialize};
 
 /// taus88: 32 bits a step, period 2^88.
 #[derive(Clone, Debug)]
@@ -152,7 +153,7 @@ pub enum SeedUse {
 }
 
 /// All seeds of one worker.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seeds {
     values: [u64; 24],
     thread_number: u32,
@@ -175,6 +176,11 @@ impl Seeds {
         use std::hash::{BuildHasher, RandomState};
         // RandomState is seeded by the operating system; one state a value keeps them independent.
         Seeds { values: std::array::from_fn(|index| RandomState::new().hash_one(index)), thread_number: 1 }
+    }
+
+    /// All of them, in their order.
+    pub fn values(&self) -> &[u64] {
+        &self.values
     }
 
     /// One seed.

@@ -112,6 +112,10 @@ impl Reader<'_, '_> {
     fn apply_program(&mut self, option: &ProgramOption, value: Option<&str>) -> Result<(), Stop> {
         match program_options::apply(option, value, self.program_name, &mut self.assembly.program) {
             Effect::Continue => Ok(()),
+            Effect::Say(messages) => {
+                self.assembly.messages.extend(messages);
+                Ok(())
+            }
             Effect::ShowCommand => {
                 self.assembly.show_command = true;
                 Ok(())

@@ -10,6 +10,7 @@ mod assembly;
 mod assign;
 mod command_line;
 mod compatibility;
+pub mod debug;
 pub mod definition;
 mod diagnostic;
 pub mod engines;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::debug::DebugOptions;
 use crate::diagnostic::Diagnostic;
 use crate::help;
 use crate::outcome::{Message, Reply};
@@ -61,7 +62,7 @@ use Argument::{None as NoValue, Optional, Required};
 
 /// Every option of the program, in the order of the usage text.
 pub const ALL: &[ProgramOption] = &[
-    option("debug", Required, "=classes", "Trace classes of events; help lists them").later(),
+    option("debug", Required, "=classes", "Write a line about each event of these classes; help lists them"),
     option("parse-only", NoValue, "", "Check the jobs and run nothing"),
     option("merge-blktrace-only", NoValue, "", "Merge block traces and run nothing"),
     option("output", Required, "=file", "Write the report and all messages to a file"),
@@ -122,14 +123,12 @@ pub(crate) fn find(name: &str) -> Option<&'static ProgramOption> {
     ALL.iter().find(|option| option.name == name)
 }
 
-/// Classes of events that `--debug` knows.
-const DEBUG_CLASSES: &str = "process,file,io,mem,blktrace,verify,random,parse,diskutil,job,mutex,profile,\
-                             time,net,rate,compress,steadystate,helperthread,zbd,sprandom,all";
-
 /// What an option of the program leads to.
 pub(crate) enum Effect {
     /// Go on with the next option.
     Continue,
+    /// Say this, and go on.
+    Say(Vec<Message>),
     /// Only show job files as command lines.
     ShowCommand,
     /// Print this compressed log as text.
@@ -164,8 +163,9 @@ pub(crate) fn apply(
     let text = value.unwrap_or("");
     match option.name {
         "debug" if text == "help" || text == "?" => {
-            return answer(format!("fio: dumping debug options:{DEBUG_CLASSES}"));
+            return answer(format!("fio: dumping debug options:{}", DebugOptions::names()));
         }
+        "debug" => return Effect::Say(program.debug.add(text)),
         "latency-log" => {
             let line = "fio: --latency-log is deprecated. Use per-job latency log options.".to_owned();
             return fail(&[line], option.name, value, "this option no longer exists");

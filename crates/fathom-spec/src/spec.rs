@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::debug::DebugOptions;
 use crate::options::{
     block_size::BlockSizeOptions, buffers::BufferOptions, depth::DepthOptions,
     description::JobDescriptionOptions, engine::EngineOptions, error_handling::ErrorHandlingOptions,
@@ -84,6 +85,8 @@ pub struct ProgramOptions {
     pub sections: Vec<String>,
     /// What ends the run early, and what comes then.
     pub trigger: Trigger,
+    /// Events that a line is written about.
+    pub debug: DebugOptions,
 }
 
 /// `--trigger-file`, `--trigger-timeout` and `--trigger`.
@@ -126,6 +129,7 @@ impl Default for ProgramOptions {
             profile: None,
             sections: Vec::new(),
             trigger: Trigger::default(),
+            debug: DebugOptions::default(),
         }
     }
 }

@@ -63,6 +63,9 @@ pub(crate) fn run(spec: &RunSpec, calibration: Calibration) -> ExitCode {
         output.error_line(&text);
         return ExitCode::from(exit::SETUP_FAILED);
     }
+    for line in plan.debug_lines(std::process::id()) {
+        output.say(&fathom_spec::Message::stdout(line));
+    }
     if spec.program.formats.normal {
         print_headers(&plan, &mut output);
     }

@@ -2,7 +2,7 @@
 
 use super::shaped::{DuplicateSource, Duplicates, SetPart, SetSize, ShapedRule};
 use super::{Pattern, PayloadRule};
-use crate::plan::{self, Plan, WorkerPlan};
+use crate::plan::{Plan, WorkerPlan};
 use crate::random::SeedUse;
 use fathom_spec::JobSpec;
 use fathom_spec::options::buffers::DedupeMode;
@@ -95,7 +95,7 @@ pub(crate) fn share_working_sets(plan: &mut Plan) -> Result<(), String> {
                 ));
             };
             let pages = bytes * u64::from(*percent) / 100 / (*page).max(1) / clones;
-            let seed = plan::seeds(worker, job).get(SeedUse::Buffer);
+            let seed = worker.seeds.get(SeedUse::Buffer);
             shared.push(SetPart {
                 seed: Some(seed),
                 pages: SetSize::Pages(pages),

@@ -109,6 +109,14 @@ impl<E: Engine> Worker<'_, E> {
         if self.verifier.is_some() {
             self.settle_verified(slot, unit);
         }
+        self.tell_of_end(unit);
+    }
+
+    /// `--debug=io`
+    fn tell_of_end(&self, unit: &Unit) {
+        if let Some(lines) = &self.io_lines {
+            lines.ended(unit, &self.files.list[unit.file() as usize].name);
+        }
     }
 
     /// Syncs, short transfers and errors.
@@ -118,6 +126,7 @@ impl<E: Engine> Worker<'_, E> {
         let unit = &self.units[slot as usize];
         let operation = unit.operation();
         if result < 0 {
+            self.tell_of_end(unit);
             self.forget_verified(slot);
             self.failed(slot, Errno(-result as i32));
             self.settle_admission(&self.units[slot as usize], false);
@@ -132,6 +141,7 @@ impl<E: Engine> Worker<'_, E> {
             if self.verifier.is_some() {
                 self.settle_verified(slot, unit);
             }
+            self.tell_of_end(unit);
             return After::Free;
         }
         let wanted = unit.length() - unit.done();

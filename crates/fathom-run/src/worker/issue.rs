@@ -240,6 +240,9 @@ impl<E: Engine> Worker<'_, E> {
         if let Some(log) = &mut self.issue_log {
             log.issue(target.direction as u8, target.file, target.offset, target.length);
         }
+        if let Some(lines) = &self.io_lines {
+            lines.begins(&self.units[slot as usize], &self.files.list[target.file as usize].name);
+        }
         let unit = &self.units[slot as usize];
         self.command_priority.as_mut().map_or(0, |priority| priority.choose(target, unit))
     }
@@ -281,6 +284,9 @@ impl<E: Engine> Worker<'_, E> {
             log.issue(operation as u8, file, offset, 0);
         }
         self.units[slot as usize].aim_sync(operation, file, offset, length, start);
+        if let Some(lines) = &self.io_lines {
+            lines.begins(&self.units[slot as usize], &self.files.list[file as usize].name);
+        }
         Io {
             operation,
             file,

@@ -9,6 +9,7 @@ mod budget;
 mod command_priority;
 mod commands;
 mod complete;
+mod debug;
 mod flow;
 mod issue;
 mod issue_log;
@@ -40,6 +41,7 @@ use admission::Admission;
 use arena::Arena;
 use budget::Budget;
 use command_priority::CommandPriority;
+use debug::IoLines;
 use fathom_spec::JobSpec;
 use fathom_stats::samples::WorkerSamples;
 use fathom_sys::clock::{Clock, monotonic_ns};
@@ -93,6 +95,7 @@ impl<'a> WorkerContext<'a> {
 
     pub(crate) fn set_stage(&self, stage: Stage) {
         self.block().set_stage(stage);
+        self.tell_stage(stage);
         self.messages.send(&Message::StageChanged);
     }
 
@@ -212,6 +215,8 @@ struct Worker<'a, E> {
     syncs: Option<Box<SyncRules>>,
     /// What is issued, for others to replay.
     issue_log: Option<Box<IssueLog<'a>>>,
+    /// Lines about each I/O (`--debug=io`).
+    io_lines: Option<Box<IoLines<'a>>>,
     /// A log whose entries come instead of targets.
     replay: Option<Box<Replay<'a>>>,
     /// Data that is stamped, remembered and checked.
@@ -299,6 +304,7 @@ impl<E: Engine> Worker<'_, E> {
             Some(ramp) => {
                 self.ramp = Some(ramp);
                 self.block.set_stage(Stage::Ramping);
+                self.context.tell_stage(Stage::Ramping);
             }
             None => self.begin_recording(now),
         }
@@ -324,6 +330,7 @@ impl<E: Engine> Worker<'_, E> {
             self.block.deadline_ns.store(deadline, Relaxed);
         }
         self.block.set_stage(Stage::Running);
+        self.context.tell_stage(Stage::Running);
     }
 
     /// Looks at the time: end of the ramp, end of the run time, minimum rates. Called when [`Worker::next_event`] has

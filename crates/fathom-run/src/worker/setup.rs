@@ -4,6 +4,7 @@ use super::admission::Admission;
 use super::arena::{self, Arena};
 use super::budget::Budget;
 use super::command_priority::CommandPriority;
+use super::debug::IoLines;
 use super::flow::Flow;
 use super::issue_log::IssueLog;
 use super::latency_target::LatencySearch;
@@ -19,13 +20,13 @@ use crate::files::open::OpenFiles;
 use crate::files::{self, FileEntry, FileError};
 use crate::message::Message;
 use crate::payload::Payload;
-use crate::plan;
 use crate::random::{SeedUse, Seeds};
 use crate::region::Stage;
 use crate::target::{GeneratorKind, Region as TargetRegion, Targets};
 use crate::zones::geometry::in_bytes;
 use fathom_spec::JobSpec;
 use fathom_spec::options::depth::IoSubmitMode;
+use fathom_spec::debug::DebugClass;
 use fathom_spec::options::time::ClockSource;
 use fathom_stats::samples::SHORT_NS;
 use fathom_sys::clock::Clock;
@@ -38,11 +39,12 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
     placement::apply(context)?;
     commands::before(context)?;
     let locked_memory = arena::lock_memory(context)?;
-    let seeds = plan::seeds(plan, job);
+    let seeds = plan.seeds.clone();
     let files = open_files(context)?;
     tell_of_depth::<E>(context);
     let clock = chosen_clock(job, context.clock);
     let arena = Arena::of(context, E::TRAITS.uses_buffers)?;
+    tell_of_set_up(context, &files, &arena);
     let mut payload = content(context, &seeds, &files)?;
     if E::TRAITS.uses_buffers && plan.writes_data() {
         fill_buffers(&mut payload, &arena, plan.depth as usize);
@@ -63,11 +65,13 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
     let syncs = SyncRules::of(job).filter(|_| plan.writes_data() && replay.is_none()).map(Box::new);
     let command_priority = CommandPriority::of(context, &seeds).map(Box::new);
     let refreshes_payload = E::TRAITS.uses_buffers && !payload.is_static();
+    let io_lines = IoLines::of(context).map(Box::new);
     let prepares_more = refreshes_payload
         || command_priority.is_some()
         || verifier.is_some()
         || replay.is_some()
-        || issue_log.is_some();
+        || issue_log.is_some()
+        || io_lines.is_some();
     let flow = Flow::of(context, clock).map(Box::new);
     let admission = Admission::of(context, files.list.len()).map(Box::new);
     let log = Recorder::of(context, clock).map(Box::new);
@@ -81,6 +85,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
         || log.is_some()
         || latency_search.is_some()
         || locks
+        || io_lines.is_some()
         || command_priority.is_some();
     let can_be_usual = recording.is_usual() && !has_followers;
     Some(Worker {
@@ -113,6 +118,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
         pace,
         syncs,
         issue_log,
+        io_lines,
         replay,
         verifier,
         log,
@@ -211,7 +217,7 @@ pub(super) fn start_delay(context: &WorkerContext<'_>) -> Duration {
     if high <= low {
         return low;
     }
-    let mut generator = plan::seeds(context.worker_plan(), context.job()).generator(SeedUse::StartDelay);
+    let mut generator = context.worker_plan().seeds.generator(SeedUse::StartDelay);
     low + Duration::from_micros(generator.below((high - low).as_micros() as u64 + 1))
 }
 
@@ -306,6 +312,19 @@ pub(crate) fn tell_file_error(context: &WorkerContext<'_>, error: &FileError) {
 }
 
 /// What fills the buffers.
+/// What `--debug` shows of it.
+fn tell_of_set_up(context: &WorkerContext<'_>, files: &OpenFiles, arena: &Arena) {
+    let depth = context.worker_plan().depth;
+    context.debug(DebugClass::Io, || format!("load ioengine {}", context.job().engine.ioengine.name));
+    context.debug(DebugClass::Memory, || format!("{depth} buffers of {} bytes", arena.stride));
+    for file in &files.list {
+        let how = if file.fd < 0 { "not open yet" } else { "open" };
+        context.debug(DebugClass::File, || {
+            format!("file {}: {how}, {} bytes from {:#x}", file.name, file.size, file.start)
+        });
+    }
+}
+
 /// Files whose blocks cannot all be reached by numbers of 32 bits.
 fn tell_of_wide_files(context: &WorkerContext<'_>, regions: &[TargetRegion]) {
     let plan = &context.worker_plan().target_plan;

@@ -15,6 +15,7 @@ mod clients;
 mod company;
 mod compare;
 mod crash_consistency;
+mod debug_lines;
 mod descriptors;
 mod effects_calls;
 mod effects_content;
