@@ -96,9 +96,10 @@ impl Sampler {
 
     /// A bell: the mean of twelve uniform numbers, moved by up to half of `deviation` percent of the blocks to either side.
     pub fn normal(deviation: f64, center: Option<f64>, blocks: u64, seed: u64) -> Sampler {
-        let shift = center.map_or(0.0, |center| (blocks as f64 * (center - 0.5)).trunc());
+        let shift = center.map_or(0.0, |center| (blocks as f64 * (center - 0.5)).trunc()) as i64;
         let width = ((blocks as f64 * deviation / 100.0).ceil() as u64).min(blocks / 2);
-        let shift = shift.rem_euclid(blocks as f64) as u64;
+        // To the left of the middle it is a number of 64 bits that wrapped around.
+        let shift = shift.cast_unsigned() % blocks;
         Sampler { kind: Kind::Normal { width }, blocks, shift, generator: Taus88::new(seed) }
     }
 
@@ -179,15 +180,17 @@ impl Zones {
     }
 
     fn laid_out(shares: &[ZoneShare], blocks: u64, blocks_of: impl Fn(u64) -> u64) -> Zones {
-        let (mut access, mut first) = (0, 0);
+        let (mut access, mut before) = (0, 0u64);
         let mut zones = Vec::new();
         for share in shares {
             access += share.access_percent;
+            // Parts of a block are dropped from where a zone begins and from its length, each by itself.
+            let first = blocks_of(before).min(blocks);
             let length = blocks_of(share.size).min(blocks - first);
             if share.access_percent > 0 && length > 0 {
                 zones.push((access, first, length));
             }
-            first += length;
+            before = before.saturating_add(share.size);
         }
         Zones { zones }
     }
@@ -246,6 +249,7 @@ mod tests {
         check(Sampler::normal(20.0, None, 256, OF_G), &[249, 98, 166, 153, 115, 65, 65, 254]);
         check(Sampler::normal(20.0, Some(0.3), 256, OF_F), &[173, 52, 178, 64, 89, 203, 40, 56, 69]);
         check(Sampler::normal(20.0, Some(0.8), 256, OF_F), &[44, 179, 49, 191, 216, 74, 167, 183, 196]);
+        check(Sampler::normal(5.0, Some(0.2), 5120, OF_F), &[2821, 873, 2369, 1383, 2458, 2115, 2752, 4239]);
         check(Sampler::normal(1.0, None, 10, OF_F), &[8, 4, 9, 5, 9, 9, 9, 4, 5, 9]);
         check(Sampler::normal(0.0, None, 10, OF_F), &[8, 5, 8, 5, 4, 9, 4, 9, 5, 9]);
     }
@@ -291,5 +295,12 @@ mod tests {
         let order: Vec<u64> =
             (0..16).filter_map(|_| zones.next(chooser.percent(), |end| offsets.below(end))).collect();
         assert_eq!(order, [24, 21, 16, 143, 163, 24, 28, 5, 100, 217, 180, 14, 23, 9, 27, 18]);
+        let shares = [(30, 20), (8, 30), (2, 40), (60, 10)]
+            .map(|(access_percent, size)| ZoneShare { access_percent, size });
+        let zones = Zones::by_percent(&shares, 256);
+        let (mut chooser, mut offsets) = (seeds.generator(SeedUse::Zone), seeds.generator(SeedUse::Offset));
+        let order: Vec<u64> =
+            (0..12).filter_map(|_| zones.next(chooser.percent(), |end| offsets.below(end))).collect();
+        assert_eq!(order, [49, 44, 246, 242, 245, 125, 230, 235, 238, 250, 246, 28]);
     }
 }
