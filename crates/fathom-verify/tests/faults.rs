@@ -365,8 +365,7 @@ fn a_broken_header_judges_no_data() {
 #[test]
 fn ends_that_look_like_a_shorter_header_raise_no_alarm() {
     for (method, end) in [(Method::Xxhash, 44), (Method::Crc32c, 47), (Method::Md5, 58)] {
-        let rule =
-            Rule { interval: Some(512), checks_seed: true, checks_number: true, ..rule(method) };
+        let rule = Rule { interval: Some(512), checks_seed: true, checks_number: true, ..rule(method) };
         for seed in 0..3000u64 {
             let write = Write {
                 seed: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15),

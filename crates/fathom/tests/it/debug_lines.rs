@@ -36,14 +36,22 @@ fn each_io_has_its_lines() {
         let finished = run(directory.path(), &words).expect_clean();
         assert!(finished.stdout.contains("fio: set debug option io\n"), "{engine}: {}", finished.stdout);
         let found = lines(&finished.stdout, "io");
-        let data: Vec<&str> = found.iter().copied().filter(|line| line.contains("ddir=1,file=data")).collect();
+        let data: Vec<&str> =
+            found.iter().copied().filter(|line| line.contains("ddir=1,file=data")).collect();
         for step in ["fill: ", "prep: ", "queue: ", "complete: "] {
             let mut offsets = offsets(&data, step);
             offsets.sort_unstable();
-            assert_eq!(offsets, (0..8).map(|block| block * 4096).collect::<Vec<u64>>(), "{engine}: {found:?}");
+            assert_eq!(
+                offsets,
+                (0..8).map(|block| block * 4096).collect::<Vec<u64>>(),
+                "{engine}: {found:?}"
+            );
         }
-        assert!(data[0].starts_with("fill: io_u 0x") && data[0].ends_with("off=0x0,len=0x1000,ddir=1,file=data"));
-        let syncs = found.iter().filter(|line| line.starts_with("complete:") && line.contains("ddir=3")).count();
+        assert!(
+            data[0].starts_with("fill: io_u 0x") && data[0].ends_with("off=0x0,len=0x1000,ddir=1,file=data")
+        );
+        let syncs =
+            found.iter().filter(|line| line.starts_with("complete:") && line.contains("ddir=3")).count();
         assert!(syncs >= 1, "{engine}: {found:?}");
     }
 }
@@ -85,11 +93,15 @@ fn seeds_are_those_of_fio() {
 fn lines_go_where_information_goes() {
     fathom_only!();
     let directory = scratch();
-    let words = "--debug=all --output=report --name=a --filename=data --size=8k --rw=write --numjobs=2 --thread=1";
+    let words =
+        "--debug=all --output=report --name=a --filename=data --size=8k --rw=write --numjobs=2 --thread=1";
     let finished = run(directory.path(), words).expect_clean();
     assert_eq!(finished.stdout, "");
     let report = std::fs::read_to_string(directory.path().join("report")).expect("a report");
-    assert!(report.contains("fio: set all debug options\n") && report.contains("Run status group 0"), "{report}");
+    assert!(
+        report.contains("fio: set all debug options\n") && report.contains("Run status group 0"),
+        "{report}"
+    );
     for class in ["process", "file", "io", "mem", "random"] {
         assert!(!lines(&report, class).is_empty(), "{class}: {report}");
     }

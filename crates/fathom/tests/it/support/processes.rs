@@ -79,7 +79,10 @@ impl OtherWork {
         // Sessions of their own, since kernels with CONFIG_SCHED_AUTOGROUP share processors out among sessions.
         let start = |processor: usize| {
             let mut command = Command::new("setsid");
-            command.args(["taskset", "-c", &processor.to_string(), "sh", "-c", "while :; do :; done"]);
+            // Work outlives no test, not even one that is killed.
+            let work = "while [ -d /proc/$0 ]; do i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; done";
+            let own_pid = std::process::id().to_string();
+            command.args(["taskset", "-c", &processor.to_string(), "sh", "-c", work, &own_pid]);
             command.spawn().expect("setsid(1) can be run")
         };
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
