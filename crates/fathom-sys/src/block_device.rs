@@ -2,11 +2,16 @@
 
 use crate::errno::{Errno, check};
 use std::os::fd::RawFd;
+use std::time::Duration;
 
 // From linux/fs.h: _IOR(0x12, 114, size_t), _IO(0x12, 97), _IO(0x12, 119).
 const BLKGETSIZE64: libc::c_ulong = 0x8008_1272;
 const BLKFLSBUF: libc::c_ulong = 0x1261;
 const BLKDISCARD: libc::c_ulong = 0x1277;
+
+/// How long a claim of somebody else is waited for before a discard fails: half a second in all.
+const CLAIM_TRIES: u32 = 500;
+const CLAIM_PAUSE: Duration = Duration::from_millis(1);
 
 /// Size of a block device in bytes.
 pub fn size(fd: RawFd) -> Result<u64, Errno> {
@@ -23,10 +28,18 @@ pub fn flush_buffers(fd: RawFd) -> Result<(), Errno> {
     check(i64::from(result)).map(|_| ())
 }
 
-/// Discards a range of a block device.
+/// Discards a range of a block device. The kernel claims the device for it, which fails with EBUSY while a program that looks whether
+/// the device is in use has it open with O_EXCL: an instant, which is waited for.
 pub fn discard(fd: RawFd, offset: u64, length: u64) -> Result<(), Errno> {
     let range = [offset, length];
-    // SAFETY: BLKDISCARD reads two u64 through the pointer.
-    let result = unsafe { libc::ioctl(fd, BLKDISCARD as _, range.as_ptr()) };
-    check(i64::from(result)).map(|_| ())
+    let mut tries = 0;
+    loop {
+        // SAFETY: BLKDISCARD reads two u64 through the pointer.
+        let result = unsafe { libc::ioctl(fd, BLKDISCARD as _, range.as_ptr()) };
+        match check(i64::from(result)) {
+            Err(Errno(libc::EBUSY)) if tries < CLAIM_TRIES => tries += 1,
+            result => return result.map(|_| ()),
+        }
+        std::thread::sleep(CLAIM_PAUSE);
+    }
 }

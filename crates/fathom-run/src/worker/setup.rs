@@ -44,7 +44,6 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
     tell_of_depth::<E>(context);
     let clock = chosen_clock(job, context.clock);
     let arena = Arena::of(context, E::TRAITS.uses_buffers)?;
-    tell_of_set_up(context, &files, &arena);
     let mut payload = content(context, &seeds, &files)?;
     if E::TRAITS.uses_buffers && plan.writes_data() {
         fill_buffers(&mut payload, &arena, plan.depth as usize);
@@ -52,7 +51,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
     let engine: E = engine(context, &setup_of(context, &files, &arena))?;
     let regions = regions(&files);
     let targets = Targets::new(plan.target_plan.clone(), &regions, seeds.clone());
-    tell_of_wide_files(context, &regions);
+    tell_of_set_up(context, &files, &arena, &regions);
     let verifier = Verifier::of(context, &seeds, &targets, &files)?.map(Box::new);
     let budget = budget(context, &files, &regions)?;
     context.block().set_features(&engine.features());
@@ -311,9 +310,9 @@ pub(crate) fn tell_file_error(context: &WorkerContext<'_>, error: &FileError) {
     context.fail(error.errno, &error.text);
 }
 
-/// What fills the buffers.
-/// What `--debug` shows of it.
-fn tell_of_set_up(context: &WorkerContext<'_>, files: &OpenFiles, arena: &Arena) {
+/// What there is to say of it, and what `--debug` shows.
+fn tell_of_set_up(context: &WorkerContext<'_>, files: &OpenFiles, arena: &Arena, regions: &[TargetRegion]) {
+    tell_of_wide_files(context, regions);
     let depth = context.worker_plan().depth;
     context.debug(DebugClass::Io, || format!("load ioengine {}", context.job().engine.ioengine.name));
     context.debug(DebugClass::Memory, || format!("{depth} buffers of {} bytes", arena.stride));
@@ -341,6 +340,7 @@ fn tell_of_wide_files(context: &WorkerContext<'_>, regions: &[TargetRegion]) {
     }
 }
 
+/// What fills the buffers.
 fn content(context: &WorkerContext<'_>, seeds: &Seeds, files: &OpenFiles) -> Option<Payload> {
     let bytes = files.list.iter().fold(0, |sum: u64, file| sum.saturating_add(file.size));
     match Payload::new(context.worker_plan().payload.clone(), seeds, bytes) {

@@ -50,7 +50,7 @@ fn each_cause_is_found_by_its_figures() {
     let works = blocks.replace("4000000", "9000").replace("3000000", "1000").replace("3002000", "10000");
     let works = judge(DEEP, &format!("\"usr_cpu\":5,\"sys_cpu\":60,{works}"), BUSY_DISK);
     assert_ne!(works.bottleneck, Bottleneck::Submission, "{works:?}");
-    let one_by_one = blocks.replace("\"iops\":10000", "\"iops\":143");
+    let one_by_one = blocks.replace("\"iops\":10000", "\"iops\":333");
     check(&judge(&DEEP.replace("32", "1"), &one_by_one, BUSY_DISK), Bottleneck::QueueDepth, "try iodepth=32");
     let synced = format!(r#"{READS},"sync":{{"total_ios":1000,"lat_ns":{{"mean":8000000}}}}"#);
     check(&judge(DEEP, &synced, BUSY_DISK), Bottleneck::Syncs, "80.0 %");
