@@ -47,7 +47,9 @@ impl<'a> Admission<'a> {
         let admission = Admission {
             held: None,
             overlap: OverlapRule::of(context),
-            open_files: (limit < files).then(|| ((0..limit as u32).collect(), limit)),
+            // Without a device there is nothing to open.
+            open_files: (limit < files && !context.worker_plan().diskless)
+                .then(|| ((0..limit as u32).collect(), limit)),
             locks: match job.file.lockfile {
                 LockFile::None => None,
                 LockFile::Exclusive => Some(FileLocks::new(files, false)),

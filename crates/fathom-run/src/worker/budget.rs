@@ -1,6 +1,8 @@
 //! How much a job still has to do.
 
 use crate::plan::WorkerPlan;
+use crate::target::DirectionPlan;
+use crate::target::length::LengthRule;
 use fathom_spec::JobSpec;
 use fathom_spec::value::SizeSpec;
 
@@ -46,16 +48,22 @@ impl Budget {
         };
         let job_bytes = match &job.size.io_size {
             Some(SizeSpec::Bytes(bytes)) if *bytes > 0 => *bytes,
-            Some(SizeSpec::Percent(percent)) => (u128::from(pass_bytes) * u128::from(*percent) / 100) as u64,
+            // Of the files, not of the part that `size` takes of them.
+            Some(SizeSpec::Percent(percent)) => {
+                pass_bytes.min((u128::from(available) * u128::from(*percent) / 100) as u64)
+            }
             _ => pass_bytes,
         };
         let passes = if single_pass { 1 } else { u64::from(job.job_description.loops.max(1)) };
-        // A trim and the write after it cover the same bytes: a pass moves each byte twice.
-        let factor =
-            if plan.target_plan.directions == crate::target::DirectionPlan::TrimThenWrite { 2 } else { 1 };
+        let loop_bytes = match (plan.target_plan.directions, &plan.target_plan.lengths[2]) {
+            // A trim and the write after it cover the same bytes: a pass moves each byte twice, and ends with a write.
+            (DirectionPlan::TrimThenWrite, LengthRule::Fixed(length)) if *length > 0 => {
+                job_bytes.div_ceil(*length).saturating_mul(*length).saturating_mul(2)
+            }
+            (DirectionPlan::TrimThenWrite, _) => job_bytes.saturating_mul(2),
+            _ => job_bytes,
+        };
         let time_based = job.time.time_based && !single_pass;
-        let loop_bytes = job_bytes.saturating_mul(factor);
-        // Time alone ends such a job.
         let own_left = if time_based { u64::MAX } else { loop_bytes.saturating_mul(passes) };
         let own_left = i64::try_from(own_left).unwrap_or(i64::MAX);
         Budget {
@@ -64,11 +72,14 @@ impl Budget {
             counted_left: loop_bytes,
             ios_left: match job.io_type.number_ios {
                 0 => None,
+                // Time alone ends such a job.
+                _ if time_based => None,
                 count => Some(count.saturating_mul(passes)),
             },
             passes_left: passes - 1,
             time_based,
-            repeats_for_size: job.size.io_size.is_some() && !single_pass,
+            // A percentage is at most one pass.
+            repeats_for_size: matches!(job.size.io_size, Some(SizeSpec::Bytes(_))) && !single_pass,
             largest: plan.target_plan.lengths.iter().map(|rule| rule.max()).max().unwrap_or(1),
         }
     }

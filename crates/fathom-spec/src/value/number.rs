@@ -247,7 +247,8 @@ fn parse_floats(
     context: &mut ParseContext<'_>,
 ) -> Result<Vec<f64>, ValueError> {
     let mut values = Vec::new();
-    for part in text.split(':') {
+    // fio drops a comma and what follows it without a word; whoever writes one means all of the numbers.
+    for part in text.split([':', ',']) {
         if values.len() == LIST_LENGTH {
             context.complain(format!("the list exceeding max length {LIST_LENGTH}"));
             break;
@@ -403,6 +404,7 @@ mod tests {
     fn lists_of_floating_point_numbers_are_limited() {
         let percentiles = OptionDef { bounds: Bounds::between(0.0, 100.0), ..OptionDef::BLANK };
         assert_eq!(parse_as("50:99.9", &percentiles).0, Ok(vec![50.0, 99.9]));
+        assert_eq!(parse_as("50,90:99.9", &percentiles), (Ok(vec![50.0, 90.0, 99.9]), Vec::new()));
         let (result, notes) = parse_as::<Vec<f64>>("101:1", &percentiles);
         assert_eq!(result, Ok(vec![1.0]));
         assert_eq!(notes, ["value out of range: 101.000000 (range max: 100.000000)"]);
