@@ -218,7 +218,14 @@ fn may_overlap(job: &JobSpec, targets: &TargetPlan) -> bool {
     // A random job resets no zone that it has filled in the same pass, unless it is told to do so beyond a threshold.
     let rewrites_zones =
         targets.follows_zones && (!targets.random || job.file.zone_reset_threshold.is_some());
-    !each_once || trims_first || targets.stride.is_some() || rewrites_zones || job.time.time_based
+    // Skewed files are gone through more than once.
+    let comes_again = targets.files.order.is_skewed();
+    !each_once
+        || comes_again
+        || trims_first
+        || targets.stride.is_some()
+        || rewrites_zones
+        || job.time.time_based
 }
 
 fn method_of(option: VerifyMethod) -> Option<Method> {

@@ -72,6 +72,12 @@ impl Mix {
         self.issued[direction as usize] += 1;
     }
 
+    /// A direction in place of the last one, in which there was nothing left.
+    pub fn draw_again(&mut self, direction: Direction) -> Direction {
+        self.issued[direction as usize] -= 1;
+        self.next()
+    }
+
     fn draw(&mut self) {
         let drawn =
             if self.generator.percent() <= self.read_percent { Direction::Read } else { Direction::Write };

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 /// Terms of the Zipf normaliser that are summed at most; beyond, the sum hardly changes.
 const ZIPF_TERMS: u64 = 10_000_000;
 
+/// Attempts to draw a block that is whole.
+const REDRAWS: usize = 64;
+
 /// A share of the range and the share of the I/Os that go there.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ZoneShare {
@@ -117,6 +120,23 @@ impl Sampler {
         (self.next_rank().wrapping_mul(HASH_FACTOR).wrapping_add(self.shift)) % self.blocks
     }
 
+    /// The next block of the first `end`: what lies behind them is drawn again.
+    pub(super) fn next_below(&mut self, end: u64) -> u64 {
+        let drawn = self.next();
+        if drawn < end { drawn } else { self.draw_again_below(end) }
+    }
+
+    #[cold]
+    fn draw_again_below(&mut self, end: u64) -> u64 {
+        // The favourite may be what lies behind them.
+        (0..REDRAWS).map(|_| self.next()).find(|&drawn| drawn < end).unwrap_or_else(|| self.next() % end)
+    }
+
+    /// The next draw in its own order, moved by the shift, as it is where neighbours stay together.
+    pub(super) fn next_in_order(&mut self) -> u64 {
+        self.next_rank().wrapping_add(self.shift) % self.blocks
+    }
+
     /// The next draw in its own order: the most popular first (Zipf, Pareto), or as the bell lies (normal).
     pub fn next_rank(&mut self) -> u64 {
         match self.kind {
@@ -171,23 +191,29 @@ pub struct Zones {
 impl Zones {
     /// Zones given as percent of the range.
     pub fn by_percent(shares: &[ZoneShare], blocks: u64) -> Zones {
-        Zones::laid_out(shares, blocks, |percent| (blocks as f64 * percent as f64 / 100.0) as u64)
+        // Parts of a block are dropped from where a zone begins and from its length, each by itself.
+        let blocks_of = |percent: u64| (blocks as f64 * percent as f64 / 100.0) as u64;
+        Zones::laid_out(shares, blocks, |before, size| (blocks_of(before), blocks_of(size)))
     }
 
     /// Zones given in bytes; `unit` is the size of a block.
     pub fn by_size(shares: &[ZoneShare], blocks: u64, unit: u64) -> Zones {
-        Zones::laid_out(shares, blocks, |bytes| bytes / unit)
+        Zones::laid_out(shares, blocks, |before, size| {
+            let first = before / unit;
+            (first, before.saturating_add(size) / unit - first)
+        })
     }
 
-    fn laid_out(shares: &[ZoneShare], blocks: u64, blocks_of: impl Fn(u64) -> u64) -> Zones {
+    /// `place` gives the first block and the blocks of a zone from the sizes of those before it and its own.
+    fn laid_out(shares: &[ZoneShare], blocks: u64, place: impl Fn(u64, u64) -> (u64, u64)) -> Zones {
         let (mut access, mut before) = (0, 0u64);
         let mut zones = Vec::new();
         for share in shares {
             access += share.access_percent;
-            // Parts of a block are dropped from where a zone begins and from its length, each by itself.
-            let first = blocks_of(before).min(blocks);
-            let length = blocks_of(share.size).min(blocks - first);
-            if share.access_percent > 0 && length > 0 {
+            let (first, length) = place(before, share.size);
+            let length = length.min(blocks.saturating_sub(first));
+            // A zone of less than a block is its first block.
+            if share.access_percent > 0 && first < blocks {
                 zones.push((access, first, length));
             }
             before = before.saturating_add(share.size);

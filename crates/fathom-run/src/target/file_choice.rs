@@ -32,6 +32,13 @@ pub enum FileOrder {
     Normal(f64),
 }
 
+impl FileOrder {
+    /// True when some files come up more often than others.
+    pub fn is_skewed(self) -> bool {
+        matches!(self, FileOrder::Zipf(_) | FileOrder::Pareto(_) | FileOrder::Normal(_))
+    }
+}
+
 /// Slots per file that a skewed draw spreads over, so that neighbouring files share the steps of the curve.
 const SLOTS_PER_FILE: u64 = 1024;
 
@@ -106,13 +113,21 @@ impl FileChoice {
             }
             FileOrder::Random => self.generator.below(count as u64) as usize,
             _ => match &mut self.sampler {
-                Some(sampler) => ((sampler.next_rank() / SLOTS_PER_FILE) as usize).min(count - 1),
+                Some(sampler) => ((sampler.next_in_order() / SLOTS_PER_FILE) as usize).min(count - 1),
                 None => 0,
             },
         };
         let may_open = self.may_open();
         let is_open = |file: usize| may_open || self.open.get(file).is_none_or(|open| *open);
-        let chosen = (start..count).chain(0..start).find(|&file| usable(file) && is_open(file))?;
+        let fits = |file: &usize| usable(*file) && is_open(*file);
+        let chosen = match self.rule.order {
+            FileOrder::Random if !fits(&start) => {
+                // As long as there is a file to draw.
+                (0..count).find(fits)?;
+                std::iter::repeat_with(|| self.generator.below(count as u64) as usize).find(fits)?
+            }
+            _ => (start..count).chain(0..start).find(fits)?,
+        };
         if let Some(open) = self.open.get_mut(chosen) {
             *open = true;
         }

@@ -14,6 +14,7 @@ mod offset;
 pub mod permutation;
 pub mod precondition;
 pub mod shift_register;
+mod simple;
 pub mod stride;
 
 use crate::random::{SeedUse, Seeds, Taus88};
@@ -21,10 +22,10 @@ use direction::{Direction, Directions, Mix};
 use distribution::DistributionRule;
 use file_choice::{FileChoice, FileRule};
 use length::LengthRule;
-use offset::{Draws, RandomOffsets};
-use permutation::Permutation;
+use offset::{BlockCounts, Draws, RandomOffsets};
 use precondition::Schedule;
 use serde::{Deserialize, Serialize};
+use simple::Simple;
 use stride::{Stride, StrideRule};
 
 /// What an I/O is aimed at.
@@ -257,6 +258,8 @@ struct FileState {
     blocks: [u64; 3],
     /// Position of sequential I/O per direction, relative to `start`.
     positions: [u64; 3],
+    /// What they are at the beginning of a pass.
+    first_position: u64,
     random: Option<RandomOffsets>,
     fresh: Option<RandomOffsets>,
     /// Bytes behind `size` that a sequential I/O which begins before it may still reach.
@@ -264,93 +267,6 @@ struct FileState {
     /// Set when `start` and `size` are those of one zone of many.
     stride: Option<Stride>,
     done: bool,
-}
-
-/// Targets of plans that most jobs have: one file, one length, and either a permutation or plain sequential order.
-#[derive(Clone)]
-struct Simple {
-    start: u64,
-    length: u64,
-    order: SimpleOrder,
-}
-
-/// Blocks drawn at a time.
-const DRAWN: usize = 32;
-
-// One per worker, in the loop all the time: a pointer to the larger variant would cost more than its room.
-#[allow(clippy::large_enum_variant)]
-#[derive(Clone)]
-enum SimpleOrder {
-    /// Drawn in batches: the generator's state then stays in registers.
-    Permuted { permutation: Permutation, drawn: [u64; DRAWN], used: usize, count: usize },
-    /// Next position per direction, relative to the start, and the last at which an I/O still fits; `wraps` goes on at the start.
-    Sequential { positions: [u64; 3], last: u64, wraps: bool },
-}
-
-impl Simple {
-    fn of(plan: &TargetPlan, regions: &[Region], seeds: &Seeds) -> Option<Simple> {
-        let [region] = regions else { return None };
-        let LengthRule::Fixed(length) = plan.lengths[plan.first_direction()] else { return None };
-        let partly = plan.postfix.is_some() || plan.random_percent.iter().any(|&percent| percent < 100);
-        if partly
-            || plan.stride.is_some()
-            || plan.follows_zones
-            || !plan.has_one_length()
-            || plan.directions == DirectionPlan::TrimThenWrite
-            || region.size < length
-        {
-            return None;
-        }
-        let order = if !plan.random {
-            SimpleOrder::Sequential { positions: [0; 3], last: region.size - length, wraps: plan.wraps }
-        } else if plan.is_permuted() {
-            let permutation = offset::permutation(region.size / length, seeds, &region.name);
-            SimpleOrder::Permuted { permutation, drawn: [0; DRAWN], used: 0, count: 0 }
-        } else {
-            return None;
-        };
-        Some(Simple { start: region.start, length, order })
-    }
-
-    #[inline(always)]
-    fn next(&mut self, direction: Direction) -> Option<Target> {
-        let position = match &mut self.order {
-            SimpleOrder::Permuted { permutation, drawn, used, count } => {
-                if *used == *count {
-                    *count = permutation.fill(drawn);
-                    *used = 0;
-                    if *count == 0 {
-                        return None;
-                    }
-                }
-                let block = drawn[*used & (DRAWN - 1)];
-                *used += 1;
-                block * self.length
-            }
-            SimpleOrder::Sequential { positions, last, wraps } => {
-                let mut position = positions[direction as usize];
-                if position > *last {
-                    if !*wraps {
-                        return None;
-                    }
-                    position = 0;
-                }
-                positions[direction as usize] = position + self.length;
-                position
-            }
-        };
-        Some(Target { offset: self.start + position, length: self.length as u32, file: 0, direction })
-    }
-
-    fn restart(&mut self, again: bool) {
-        match &mut self.order {
-            SimpleOrder::Permuted { permutation, used, count, .. } => {
-                permutation.restart(again);
-                (*used, *count) = (0, 0);
-            }
-            SimpleOrder::Sequential { positions, .. } => *positions = [0; 3],
-        }
-    }
 }
 
 /// What a pass begins with that repeats another.
@@ -529,23 +445,33 @@ impl Targets {
     }
 
     #[inline]
-    fn next_in(&mut self, direction: Direction) -> Option<Target> {
+    fn next_in(&mut self, mut direction: Direction) -> Option<Target> {
+        if self.files.len() == 1 {
+            if self.files[0].done {
+                return None;
+            }
+            let target = self.next_in_file(0, direction);
+            self.files[0].done = target.is_none();
+            return target;
+        }
         loop {
-            let file = if self.files.len() == 1 {
-                if self.files[0].done {
-                    return None;
+            let files = &self.files;
+            let file = self.choice.next(files.len(), |index| !files[index].done)?;
+            let mut target = self.next_in_file(file, direction);
+            if target.is_none() && self.plan.files.order.is_skewed() && self.files[file].has_begun() {
+                // Such files are not covered once: those that come up most are gone through again and again.
+                self.files[file].begin_anew();
+                if self.plan.random {
+                    target = self.next_in_file(file, direction);
                 }
-                0
-            } else {
-                let files = &self.files;
-                self.choice.next(files.len(), |index| !files[index].done)?
-            };
-            match self.next_in_file(file, direction) {
-                Some(target) => return Some(target),
-                None => {
-                    self.files[file].done = true;
-                    self.choice.is_done(file);
-                }
+            } else if target.is_none() {
+                self.finish_file(file as u32);
+            }
+            if target.is_some() {
+                return target;
+            }
+            if let Directions::Mix(mix) = &mut self.directions {
+                direction = mix.draw_again(direction);
             }
         }
     }
@@ -700,7 +626,7 @@ impl Targets {
                 random.restart(again, fresh);
             }
             if !self.plan.random {
-                state.positions = [0; 3];
+                state.positions = [state.first_position; 3];
             }
         }
         if again {
@@ -712,7 +638,7 @@ impl Targets {
             self.draws.clone_from(&self.beginning.draws);
             self.follow_ups = 0;
             for state in &mut self.files {
-                state.positions = [0; 3];
+                state.positions = [state.first_position; 3];
             }
         }
         self.last = None;
@@ -722,11 +648,29 @@ impl Targets {
 
 impl FileState {
     fn new(plan: &TargetPlan, region: &Region, seeds: &Seeds) -> FileState {
-        let Some(rule) = plan.stride else { return FileState::of_extent(plan, region, region.size, seeds) };
+        let Some(rule) = plan.stride else {
+            let mut state = FileState::of_extent(plan, region, region.size, seeds);
+            state.first_position = first_position(plan, region);
+            state.positions = [state.first_position; 3];
+            return state;
+        };
         let mut state = FileState::of_extent(plan, region, rule.length.min(region.size), seeds);
         state.stride = Some(Stride::new(rule, plan, region, seeds));
         state.restart_stride(true);
         state
+    }
+
+    /// True when anything of the file has been given since its pass began.
+    fn has_begun(&self) -> bool {
+        self.positions != [self.first_position; 3]
+    }
+
+    /// Gives everything of the file again, random offsets in a new order.
+    fn begin_anew(&mut self) {
+        if let (Some(random), Some(fresh)) = (&mut self.random, &self.fresh) {
+            random.restart(false, fresh);
+        }
+        self.positions = [self.first_position; 3];
     }
 
     /// True when a pass with holes ends with a block: one that ends where the region does, and one whose hole reaches over that end.
@@ -738,19 +682,18 @@ impl FileState {
 
     /// The first bytes of a region.
     fn of_extent(plan: &TargetPlan, region: &Region, size: u64, seeds: &Seeds) -> FileState {
-        let blocks: [u64; 3] = std::array::from_fn(|direction| plan.blocks_of(direction, size));
         // Directions with alignments of their own draw from one generator and share one map, each in blocks of its own; what
         // keeps a position goes by the smallest number of blocks.
-        let fewest = plan.used_directions().iter().map(|&direction| blocks[direction]).min().unwrap_or(0);
-        let most = plan.used_directions().iter().map(|&direction| blocks[direction]).max().unwrap_or(0);
-        let random = (plan.random && fewest > 0)
-            .then(|| RandomOffsets::new(plan, seeds, (fewest, most), &region.name));
+        let counts = BlockCounts::of(plan, size);
+        let random = (plan.random && counts.fewest > 0)
+            .then(|| RandomOffsets::new(plan, seeds, &counts, &region.name));
         FileState {
             start: region.start,
             size,
             is_whole: region.is_whole,
-            blocks,
+            blocks: counts.of_direction,
             positions: [0; 3],
+            first_position: 0,
             // Repeating an order needs the generator as it was; the map in it is still empty and cheap to copy
             // only when taken now.
             fresh: random.clone(),
@@ -763,16 +706,27 @@ impl FileState {
     }
 }
 
+/// Where sequential I/O begins, relative to the region. Steps backwards begin at the end of the region, which fio takes to be that
+/// much of the file itself: closer to its start by the offset of the region.
+fn first_position(plan: &TargetPlan, region: &Region) -> u64 {
+    match plan.postfix {
+        Some(step) if step < 0 && !plan.random && !plan.follows_zones && region.start > 0 => {
+            let end = i128::from(region.size) - i128::from(region.start);
+            if end == 0 { 0 } else { before(end + i128::from(step), step, region.size) }
+        }
+        _ => 0,
+    }
+}
+
 /// Position after a sequential block and `step` more bytes, wrapping at both ends of the file.
 fn step_position(behind: u64, step: i64, size: u64) -> u64 {
     let next = behind as i128 + i128::from(step);
-    if next < 0 {
-        (i128::from(size) + i128::from(step)).max(0) as u64
-    } else if next >= i128::from(size) {
-        0
-    } else {
-        next as u64
-    }
+    if next >= i128::from(size) { 0 } else { before(next, step, size) }
+}
+
+/// A position that steps led to: those in front of the file go on at its end.
+fn before(next: i128, step: i64, size: u64) -> u64 {
+    if next < 0 { (i128::from(size) + i128::from(step)).max(0) as u64 } else { next as u64 }
 }
 
 fn directions(plan: &TargetPlan, seeds: &Seeds) -> Directions {

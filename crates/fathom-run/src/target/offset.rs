@@ -3,6 +3,7 @@
 use super::block_map::BlockMap;
 use super::direction::Direction;
 use super::distribution::{DistributionRule, Sampler, Zones};
+use super::length::LengthRule;
 use super::permutation::Permutation;
 use super::precondition::{Pass, Schedule};
 use super::shift_register::ShiftRegister;
@@ -26,6 +27,40 @@ pub(super) enum RandomOffsets {
     Precondition(Box<Pass>),
     /// A list of block numbers.
     Sequence { blocks: Vec<u64>, stride: bool, position: usize, moved: u64 },
+}
+
+/// How many blocks a file has.
+pub(super) struct BlockCounts {
+    /// From which random offsets of a direction are drawn.
+    pub(super) of_direction: [u64; 3],
+    /// Of the direction with the fewest, so that all directions can reach them.
+    pub(super) fewest: u64,
+    /// Of the direction with the most, which need room in a map.
+    most: u64,
+    /// Those that a shift register visits.
+    registered: u64,
+    /// Those that a skewed distribution ranks.
+    in_parts: u64,
+}
+
+impl BlockCounts {
+    /// The blocks of a file of this size.
+    pub(super) fn of(plan: &TargetPlan, size: u64) -> BlockCounts {
+        let of_direction: [u64; 3] = std::array::from_fn(|direction| plan.blocks_of(direction, size));
+        let used = || plan.used_directions().iter().map(|&direction| of_direction[direction]);
+        let fewest = used().min().unwrap_or(0);
+        // Registers and skewed distributions have fio's number of blocks: in a smallest size, however blocks are aligned. Where they
+        // are aligned further apart than that, most of them would lie behind the end.
+        let widest = plan.used_directions().iter().map(|&direction| plan.alignment[direction]).max();
+        let smallest_of = |rules: &[LengthRule]| {
+            let smallest = rules.iter().map(LengthRule::min).min().unwrap_or(1).max(1);
+            widest.filter(|&widest| widest <= smallest).map(|_| smallest)
+        };
+        let registered = smallest_of(&plan.lengths).map_or(fewest, |smallest| size / smallest);
+        // These leave the size of trims out, and the last part counts.
+        let in_parts = smallest_of(&plan.lengths[..2]).map_or(fewest, |smallest| size.div_ceil(smallest));
+        BlockCounts { of_direction, fewest, most: used().max().unwrap_or(0), registered, in_parts }
+    }
 }
 
 /// What all files of a worker draw from, in the order of its I/O.
@@ -75,32 +110,33 @@ impl UniformGenerator {
 }
 
 impl RandomOffsets {
-    /// The generator that the plan asks for in the file with this name. Its blocks are as many as the longest have, which all
-    /// directions can reach, and as many as the shortest have, which need room in a map.
+    /// The generator that the plan asks for in the file with this name.
     pub(super) fn new(
         plan: &TargetPlan,
         seeds: &Seeds,
-        (blocks, most): (u64, u64),
+        counts: &BlockCounts,
         file_name: &str,
     ) -> RandomOffsets {
+        let (blocks, ranks) = (counts.fewest, counts.in_parts);
         let seed = seeds.get(SeedUse::Offset);
         let private_seed = || seeds.of_file(file_name);
         match &plan.distribution {
-            DistributionRule::Uniform => RandomOffsets::uniform(plan, seed, (blocks, most), file_name),
+            DistributionRule::Uniform => RandomOffsets::uniform(plan, seed, counts, file_name),
             DistributionRule::Zipf { theta, center } => {
-                RandomOffsets::Skewed(Sampler::zipf(*theta, *center, blocks, private_seed()))
+                RandomOffsets::Skewed(Sampler::zipf(*theta, *center, ranks, private_seed()))
             }
             DistributionRule::Pareto { h, center } => {
-                RandomOffsets::Skewed(Sampler::pareto(*h, *center, blocks, private_seed()))
+                RandomOffsets::Skewed(Sampler::pareto(*h, *center, ranks, private_seed()))
             }
             DistributionRule::Normal { deviation, center } => {
-                RandomOffsets::Skewed(Sampler::normal(*deviation, *center, blocks, private_seed()))
+                RandomOffsets::Skewed(Sampler::normal(*deviation, *center, ranks, private_seed()))
             }
-            DistributionRule::Zoned(shares) => {
-                RandomOffsets::zoned(|direction| Zones::by_percent(&shares[direction], blocks))
-            }
+            DistributionRule::Zoned(shares) => RandomOffsets::zoned(|direction| {
+                Zones::by_percent(&shares[direction], counts.of_direction[direction])
+            }),
             DistributionRule::ZonedAbsolute(shares) => RandomOffsets::zoned(|direction| {
-                Zones::by_size(&shares[direction], blocks, plan.alignment[direction].max(1))
+                let unit = plan.alignment[direction].max(1);
+                Zones::by_size(&shares[direction], counts.of_direction[direction], unit)
             }),
             DistributionRule::Precondition(rule) => {
                 let register = ShiftRegister::new(blocks, seed);
@@ -116,13 +152,18 @@ impl RandomOffsets {
         }
     }
 
-    fn uniform(plan: &TargetPlan, seed: u64, (blocks, most): (u64, u64), file_name: &str) -> RandomOffsets {
+    fn uniform(plan: &TargetPlan, seed: u64, counts: &BlockCounts, file_name: &str) -> RandomOffsets {
         match plan.generator {
-            GeneratorKind::ShiftRegister => RandomOffsets::ShiftRegister(ShiftRegister::new(blocks, seed)),
-            GeneratorKind::Free if plan.is_permuted() => {
-                RandomOffsets::Permutation(permutation_of(blocks, seed, file_name))
+            GeneratorKind::ShiftRegister => {
+                RandomOffsets::ShiftRegister(ShiftRegister::new(counts.registered, seed))
             }
-            _ => RandomOffsets::Uniform { map: plan.each_block_once.then(|| BlockMap::new(most)).flatten() },
+            GeneratorKind::Free if plan.is_permuted() => {
+                RandomOffsets::Permutation(permutation_of(counts.fewest, seed, file_name))
+            }
+            _ => {
+                let map = plan.each_block_once.then(|| BlockMap::new(counts.most)).flatten();
+                RandomOffsets::Uniform { map }
+            }
         }
     }
 
@@ -135,7 +176,9 @@ impl RandomOffsets {
     pub(super) fn next(&mut self, blocks: u64, direction: Direction, draws: &mut Draws) -> Option<u64> {
         match self {
             RandomOffsets::Permutation(permutation) => permutation.next(),
-            RandomOffsets::ShiftRegister(register) => register.next(),
+            RandomOffsets::ShiftRegister(register) => {
+                std::iter::from_fn(|| register.next()).find(|&block| block < blocks)
+            }
             RandomOffsets::Uniform { map } => {
                 let drawn = draws.offsets.below(blocks);
                 match map {
@@ -143,7 +186,7 @@ impl RandomOffsets {
                     None => Some(drawn),
                 }
             }
-            RandomOffsets::Skewed(sampler) => Some(sampler.next()),
+            RandomOffsets::Skewed(sampler) => Some(sampler.next_below(blocks)),
             RandomOffsets::Precondition(pass) => pass.next(),
             RandomOffsets::Zoned { zones } => {
                 let percent = 1 + draws.zones.below(100) as u32;
@@ -185,9 +228,9 @@ impl RandomOffsets {
     /// Lets every block be given again. `again` repeats the order; otherwise a new one follows.
     pub(super) fn restart(&mut self, again: bool, fresh: &RandomOffsets) {
         match self {
+            RandomOffsets::ShiftRegister(register) => register.rewind(),
             _ if again => self.clone_from(fresh),
             RandomOffsets::Permutation(permutation) => permutation.restart(false),
-            RandomOffsets::ShiftRegister(register) => register.rewind(),
             RandomOffsets::Uniform { map: Some(map) } => map.clear(),
             _ => {}
         }

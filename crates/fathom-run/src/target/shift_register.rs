@@ -75,25 +75,27 @@ pub struct ShiftRegister {
     feedback: u64,
     top_bit: u64,
     state: u64,
-    start: u64,
+    seed: u64,
     given: u64,
 }
 
 impl ShiftRegister {
-    /// The smallest register that covers `blocks`, started at `seed`.
+    /// The smallest register that covers `blocks`. As in fio the first step from `seed` gives nothing, so that its block comes last.
     pub fn new(blocks: u64, seed: u64) -> ShiftRegister {
         let width = (64 - blocks.leading_zeros()).clamp(3, 63);
         let feedback = TAPS[width as usize - 3].iter().fold(0, |mask, tap| mask | 1u64 << (tap - 1));
         let top_bit = 1 << (width - 1);
         let mask = (top_bit << 1) - 1;
         // All ones is the one state that an XNOR register never leaves.
-        let start = if seed & mask == mask { 0 } else { seed & mask };
-        ShiftRegister { blocks, feedback, top_bit, state: start, start, given: 0 }
+        let seed = if seed & mask == mask { 0 } else { seed & mask };
+        let mut register = ShiftRegister { blocks, feedback, top_bit, state: seed, seed, given: 0 };
+        register.step();
+        register
     }
 
-    /// Starts over in the same order.
+    /// Starts over in the same order, but with the block of the first step, as in fio: passes after the first begin with it.
     pub fn rewind(&mut self) {
-        self.state = self.start;
+        self.state = self.seed;
         self.given = 0;
     }
 
@@ -105,15 +107,20 @@ impl ShiftRegister {
         }
         self.given += 1;
         loop {
-            // The complement of a Galois register: a one enters at the top, and a zero that leaves feeds back.
-            let leaving_bit = self.state & 1;
-            self.state = (self.state >> 1) | self.top_bit;
-            if leaving_bit == 0 {
-                self.state ^= self.feedback;
-            }
+            self.step();
             if self.state < self.blocks {
                 return Some(self.state);
             }
+        }
+    }
+
+    #[inline(always)]
+    fn step(&mut self) {
+        // The complement of a Galois register: a one enters at the top, and a zero that leaves feeds back.
+        let leaving_bit = self.state & 1;
+        self.state = (self.state >> 1) | self.top_bit;
+        if leaving_bit == 0 {
+            self.state ^= self.feedback;
         }
     }
 }
@@ -139,6 +146,13 @@ mod tests {
         let mut register = ShiftRegister::new(256, 0x5e6a4773b256008f);
         let order: Vec<u64> = std::iter::from_fn(|| register.next()).take(16).collect();
         assert_eq!(order, [228, 98, 33, 152, 92, 62, 15, 224, 96, 32, 0, 16, 24, 28, 30, 31]);
+        // The block of the first step comes last, and first in all passes but the first.
+        let mut register = ShiftRegister::new(500, 0x5e6a4773b256008f);
+        let order: Vec<u64> = std::iter::from_fn(|| register.next()).collect();
+        assert_eq!((&order[..4], &order[497..]), (&[419, 465, 488, 228][..], &[318, 143, 327][..]));
+        register.rewind();
+        let order: Vec<u64> = std::iter::from_fn(|| register.next()).collect();
+        assert_eq!((&order[..4], &order[497..]), (&[327, 419, 465, 488][..], &[125, 318, 143][..]));
     }
 
     /// A linear map of bits: what each bit alone becomes.

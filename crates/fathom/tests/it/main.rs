@@ -66,6 +66,7 @@ mod same_reports;
 mod seeds_files;
 mod seeds_groups;
 mod seeds_randrw;
+mod sequences;
 mod servers;
 mod shipped_examples;
 mod show;
