@@ -247,6 +247,12 @@ fn has_own_seeds(job: &JobSpec) -> bool {
     job.io_type.randrepeat || job.is_set("randseed")
 }
 
+/// True when each pass over the files repeats the first. Whoever gives a seed, or asks for other numbers in every run, gets others in
+/// every pass.
+pub(crate) fn repeats_passes(job: &JobSpec) -> bool {
+    job.io_type.randrepeat && !job.is_set("randseed")
+}
+
 fn waitee(spec: &RunSpec, index: usize, job: &JobSpec) -> Result<Option<usize>, String> {
     let Some(name) = &job.threads.wait_for else { return Ok(None) };
     match spec.jobs[..index].iter().position(|earlier| &earlier.name == name) {

@@ -101,8 +101,9 @@ impl Sampler {
     pub fn normal(deviation: f64, center: Option<f64>, blocks: u64, seed: u64) -> Sampler {
         let shift = center.map_or(0.0, |center| (blocks as f64 * (center - 0.5)).trunc()) as i64;
         let width = ((blocks as f64 * deviation / 100.0).ceil() as u64).min(blocks / 2);
-        // To the left of the middle it is a number of 64 bits that wrapped around.
-        let shift = shift.cast_unsigned() % blocks;
+        // To the left of the middle it is a number of 32 bits that wrapped around, as long as it fits.
+        let wrapped = shift.checked_add(1 << 32).filter(|wrapped| shift < 0 && *wrapped >= 0);
+        let shift = wrapped.unwrap_or(shift).cast_unsigned() % blocks;
         Sampler { kind: Kind::Normal { width }, blocks, shift, generator: Taus88::new(seed) }
     }
 

@@ -506,8 +506,8 @@ impl Targets {
         let length = match self.plan.lengths[rule].draw(room, generator) {
             Some(length) => length,
             None if self.plan.postfix.is_some() && self.plan.stays_in_zones() || self.plan.wraps => {
-                position = 0;
-                self.plan.lengths[rule].draw(state.size, generator)?
+                position = state.first_position;
+                self.plan.lengths[rule].draw(state.size - position, generator)?
             }
             None => return None,
         };

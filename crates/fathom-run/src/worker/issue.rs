@@ -3,6 +3,7 @@
 use super::Worker;
 use super::budget::AfterPass;
 use crate::engine::{Engine, Io};
+use crate::plan::repeats_passes;
 use crate::target::Target;
 use crate::target::direction::Direction;
 use crate::unit::{Operation, Unit};
@@ -61,7 +62,7 @@ impl<E: Engine> Worker<'_, E> {
         if after == AfterPass::End {
             return false;
         }
-        let again = after != AfterPass::Continue;
+        let again = after != AfterPass::Continue && repeats_passes(self.job);
         self.targets.restart(again);
         let is_made = !self.verifier.as_ref().is_some_and(|verifier| verifier.only_checks());
         if after != AfterPass::Repeat && is_made {
