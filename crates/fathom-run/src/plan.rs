@@ -20,16 +20,15 @@ use fathom_spec::options::file::ZoneMode;
 use fathom_spec::options::io_type::{RandomGenerator, RwSequencer};
 use fathom_spec::options::verification::VerifyMethod;
 use fathom_spec::value::{Direction as OptionDirection, Distribution, FileService, Rw, SizeSpec};
-use fathom_spec::{JobSpec, RunSpec};
+use fathom_spec::{JobSpec, RunSpec, Trigger};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// A whole run: its jobs and one worker per clone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// What ends the run early and what comes then.
-    pub trigger: Option<TriggerPlan>,
+    pub trigger: Option<Trigger>,
     /// Options written before any job.
     pub global_options: Vec<(String, String)>,
     /// The jobs, in definition order.
@@ -87,17 +86,6 @@ pub struct WorkerPlan {
     pub seeds: Seeds,
 }
 
-/// A command that ends the run when a file appears or a time is over.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TriggerPlan {
-    /// The file, which is removed when it has been seen.
-    pub file: Option<PathBuf>,
-    /// The time.
-    pub timeout: Option<Duration>,
-    /// The command, for a shell.
-    pub command: Option<String>,
-}
-
 impl WorkerPlan {
     /// True when the job writes or trims.
     pub fn changes_data(&self) -> bool {
@@ -128,7 +116,7 @@ impl Plan {
     /// Plans a run. `traits` tells what the engine of that name can do.
     pub fn new(spec: &RunSpec, traits: impl Fn(&str) -> Option<Traits>) -> Result<Plan, String> {
         let mut plan = Plan {
-            trigger: trigger_plan(spec),
+            trigger: Some(spec.program.trigger.clone()).filter(Trigger::fires),
             global_options: spec.global_options.clone(),
             jobs: spec.jobs.clone(),
             workers: Vec::new(),
@@ -213,15 +201,6 @@ impl Plan {
 }
 
 /// Where a log or a state file goes: `--aux-path` is the directory of those that name none of their own.
-fn trigger_plan(spec: &RunSpec) -> Option<TriggerPlan> {
-    let trigger = &spec.program.trigger;
-    trigger.fires().then(|| TriggerPlan {
-        file: trigger.file.clone(),
-        timeout: trigger.timeout,
-        command: trigger.command.clone(),
-    })
-}
-
 fn beside(spec: &RunSpec, name: impl AsRef<Path>) -> PathBuf {
     match &spec.program.aux_path {
         Some(directory) => directory.join(name),

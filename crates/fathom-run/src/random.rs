@@ -4,6 +4,10 @@
 //! equidistributed combined LFSR generators" (1999). The seeding follows what fio documents and is seen to do, so that
 //! the same seed gives the same sequence; the golden vectors of the tests hold it in place.
 
+pub use fathom_verify::content::HASH_FACTOR;
+
+use serde::{Deserialize, Serialize};
+
 /// Multiplier that derives one seed from the one before.
 const SEED_STEP: u64 = 0x9e37_0001;
 /// Multipliers of the seeding recurrence, for words of 32 and 64 bits.
@@ -13,8 +17,6 @@ const SEEDING_FACTOR_64: u64 = 6_906_969_069;
 const SEEDING_START: u32 = 53;
 /// Values thrown away after seeding.
 const WARM_UP: usize = 6;
-pub use fathom_verify::content::HASH_FACTOR;
-use serde::{Deserialize, Serialize};
 
 /// taus88: 32 bits a step, period 2^88.
 #[derive(Clone, Debug)]

@@ -7,8 +7,8 @@ use crate::surroundings::SurroundingsBlock;
 use crate::unit::Unit;
 use crate::zones::table::ZoneTable;
 use fathom_stats::samples::{LatencySamples, WorkerSamples};
-use fathom_sys::Errno;
 use fathom_sys::memory::Mapping;
+use fathom_sys::{Errno, clock};
 use fathom_verify::verdict::CLASSES;
 use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 
@@ -192,6 +192,11 @@ impl VerificationCounters {
     }
 }
 
+/// What is recorded of an I/O that failed.
+pub(crate) fn io_error_text(errno: Errno) -> String {
+    format!("file:io_u.c:2057, func=io_u error, error={errno}")
+}
+
 impl WorkerBlock {
     /// Where the worker is.
     pub fn stage(&self) -> Stage {
@@ -235,6 +240,13 @@ impl WorkerBlock {
         }
         self.error_length.store(length as u32, Ordering::Relaxed);
         self.error.store(errno, Ordering::Release);
+    }
+
+    /// The job starts now, by the clock of this number (`job_start_clock_id`).
+    pub fn set_job_start(&self, clock_id: Option<u32>) {
+        let clock_id = clock_id.map_or(libc::CLOCK_REALTIME, |id| id as i32);
+        let now = clock::clock_ns(clock_id).unwrap_or(0);
+        self.job_start_ms.store(now / 1_000_000, Ordering::Relaxed);
     }
 
     /// Stores which kernel features the engine uses; names that find no room are left out.

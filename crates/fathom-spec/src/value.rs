@@ -14,6 +14,7 @@ mod list;
 mod memory;
 mod numa;
 mod number;
+mod number_range;
 mod pattern;
 mod per_direction;
 mod placement;

@@ -12,16 +12,11 @@ const POLL: Duration = Duration::from_millis(5);
 /// Runs a command with `sh -c`; what it prints goes to `output`. Ends it, and all that it started in its process group,
 /// when `stopped` says so.
 pub fn run(command: &str, output: &File, stopped: impl Fn() -> bool) -> std::io::Result<ExitStatus> {
-    let mut shell = Command::new("sh");
-    shell.arg("-c").arg(command).stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?);
-    shell.process_group(0);
-    // SAFETY: runs between fork and exec; it makes system calls only.
+    let mut shell = shell(command);
+    shell.stdout(output.try_clone()?).stderr(output.try_clone()?);
+    // SAFETY: runs between fork and exec; it makes a system call only.
     unsafe {
         shell.pre_exec(|| {
-            // Workers leave these to the supervisor; a command has the usual behaviour.
-            for ignored in [libc::SIGINT, libc::SIGTERM, libc::SIGUSR1, libc::SIGXFSZ] {
-                signal::restore_default(ignored);
-            }
             let _ = process::die_with_parent();
             Ok(())
         });
@@ -41,18 +36,23 @@ pub fn run(command: &str, output: &File, stopped: impl Fn() -> bool) -> std::io:
 /// Starts a command with `sh -c` as the leader of a process group; it prints where this process prints. Whoever collects ended
 /// children sees it end.
 pub fn start(command: &str) -> std::io::Result<u32> {
+    Ok(shell(command).spawn()?.id())
+}
+
+/// `sh -c` as the leader of a process group, with the signals that this program handles or ignores as a shell expects them.
+fn shell(command: &str) -> Command {
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(command).stdin(Stdio::null()).process_group(0);
     // SAFETY: runs between fork and exec; it makes system calls only.
     unsafe {
         shell.pre_exec(|| {
-            for ignored in [libc::SIGINT, libc::SIGTERM, libc::SIGUSR1, libc::SIGXFSZ] {
-                signal::restore_default(ignored);
+            for changed in [libc::SIGINT, libc::SIGTERM, libc::SIGUSR1, libc::SIGXFSZ] {
+                signal::restore_default(changed);
             }
             Ok(())
         });
     }
-    Ok(shell.spawn()?.id())
+    shell
 }
 
 fn end(child: &mut Child) -> std::io::Result<ExitStatus> {

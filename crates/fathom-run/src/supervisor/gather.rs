@@ -3,7 +3,7 @@
 use super::{Idleness, Observer, Supervisor};
 use crate::plan::moves_no_data;
 use crate::priority::{DIRECTIONS_WITH_PRIORITY, Priority};
-use crate::region::WorkerBlock;
+use crate::region::{WorkerBlock, io_error_text};
 use fathom_spec::JobSpec;
 use fathom_spec::options::description::{KbBase, UnitBase};
 use fathom_spec::options::measurement::UnifiedReporting as Unified;
@@ -14,6 +14,7 @@ use fathom_stats::report::{
     ViewOptions,
 };
 use fathom_stats::samples::DirectionSamples;
+use fathom_sys::Errno;
 use fathom_sys::clock::{monotonic_ns, wall_clock_ms};
 use fathom_verify::verdict::CLASSES;
 use std::sync::atomic::Ordering::Relaxed;
@@ -338,7 +339,7 @@ fn latency_goal(job: &JobSpec, block: &WorkerBlock) -> LatencyGoal {
 fn error_of(block: &WorkerBlock) -> Option<JobError> {
     let tolerated = || match block.samples.first_error.load(Relaxed) {
         0 => None,
-        code => Some(JobError { code: code as i32, text: String::new() }),
+        code => Some(JobError { code: code as i32, text: io_error_text(Errno(code as i32)) }),
     };
     block.error().map(|(code, text)| JobError { code, text }).or_else(tolerated)
 }

@@ -7,8 +7,7 @@ use crate::plan::moves_no_data;
 use crate::region::{Order, Stage};
 use fathom_spec::options::threads::ExitWhat;
 use fathom_stats::report::StageReport;
-use fathom_sys::{Errno, clock};
-use std::sync::atomic::Ordering::Relaxed;
+use fathom_sys::Errno;
 
 impl<O: Observer> Supervisor<'_, O> {
     /// Starts every worker whose time has come, as one batch.
@@ -57,9 +56,7 @@ impl<O: Observer> Supervisor<'_, O> {
             let only_files = job.file.create_only;
             if block.error().is_some() || block.should_stop() || only_files {
                 if only_files {
-                    let clock_id = job.time.job_start_clock_id.map_or(libc::CLOCK_REALTIME, |id| id as i32);
-                    let now = clock::clock_ns(clock_id).unwrap_or(0);
-                    block.job_start_ms.store(now / 1_000_000, Relaxed);
+                    block.set_job_start(job.time.job_start_clock_id);
                 }
                 self.mark_over(index);
                 continue;

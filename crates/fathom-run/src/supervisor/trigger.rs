@@ -7,8 +7,8 @@
 
 use super::{Observer, Supervisor};
 use crate::message::Message;
-use crate::plan::TriggerPlan;
 use crate::region::Order;
+use fathom_spec::Trigger;
 use fathom_sys::directory_watch::DirectoryWatch;
 use fathom_sys::process::{self, Ended};
 use fathom_sys::shell;
@@ -22,7 +22,7 @@ const LONGEST_END_NS: u64 = 5_000_000_000;
 
 /// Where a trigger stands.
 pub(super) struct TriggerWatch<'a> {
-    plan: &'a TriggerPlan,
+    plan: &'a Trigger,
     /// The directory of the file; `None` before the first look, and where it cannot be watched.
     directory: Option<DirectoryWatch>,
     has_looked: bool,
@@ -45,7 +45,7 @@ enum Stage {
 }
 
 impl<'a> TriggerWatch<'a> {
-    pub(super) fn new(plan: &'a TriggerPlan) -> TriggerWatch<'a> {
+    pub(super) fn new(plan: &'a Trigger) -> TriggerWatch<'a> {
         TriggerWatch { plan, directory: None, has_looked: false, looked_ns: 0, stage: Stage::Armed }
     }
 

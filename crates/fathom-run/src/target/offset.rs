@@ -73,9 +73,13 @@ pub(super) struct Draws {
 impl Draws {
     /// `is_wide`: a file has more blocks than numbers of 32 bits can tell apart.
     pub(super) fn new(plan: &TargetPlan, seeds: &Seeds, is_wide: bool) -> Draws {
-        let is_named = !matches!(plan.generator, GeneratorKind::Free | GeneratorKind::BySize);
         let seed = seeds.get(SeedUse::Offset);
-        let offsets = match plan.generator == GeneratorKind::Tausworthe64 || is_wide && !is_named {
+        let has_64_bits = match plan.generator {
+            GeneratorKind::Tausworthe64 => true,
+            GeneratorKind::Free | GeneratorKind::BySize => is_wide,
+            _ => false,
+        };
+        let offsets = match has_64_bits {
             true => UniformGenerator::Bits64(Taus258::new(seed)),
             false => UniformGenerator::Bits32(Taus88::new(seed)),
         };

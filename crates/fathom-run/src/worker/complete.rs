@@ -3,6 +3,7 @@
 use super::Worker;
 use crate::engine::Engine;
 use crate::message::Message;
+use crate::region::io_error_text;
 use crate::unit::{Operation, Unit};
 use fathom_stats::samples::bump;
 use fathom_sys::Errno;
@@ -112,13 +113,6 @@ impl<E: Engine> Worker<'_, E> {
         self.tell_of_end(unit);
     }
 
-    /// `--debug=io`
-    fn tell_of_end(&self, unit: &Unit) {
-        if let Some(lines) = &self.io_lines {
-            lines.ended(unit, &self.files.list[unit.file() as usize].name);
-        }
-    }
-
     /// Syncs, short transfers and errors.
     #[cold]
     #[inline(never)]
@@ -195,7 +189,7 @@ impl<E: Engine> Worker<'_, E> {
         self.stopping = true;
         self.count_error(errno);
         self.tell_error(slot, errno);
-        self.context.fail(errno.0, &format!("file:io_u.c:2057, func=io_u error, error={errno}"));
+        self.context.fail(errno.0, &io_error_text(errno));
     }
 
     fn tell_error(&self, slot: u32, errno: Errno) {

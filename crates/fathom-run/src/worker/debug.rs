@@ -1,6 +1,7 @@
 //! `--debug`: a line for each event of a class, for whoever looks into a run. Runs without it pay nothing.
 
-use super::WorkerContext;
+use super::{Worker, WorkerContext};
+use crate::engine::Engine;
 use crate::message::Message;
 use crate::region::Stage;
 use crate::unit::Unit;
@@ -8,9 +9,14 @@ use fathom_spec::debug::DebugClass;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl WorkerContext<'_> {
+    /// True if events of a class are shown.
+    pub(super) fn shows(&self, class: DebugClass) -> bool {
+        self.plan.debug.shows(class, self.worker_plan().thread_number)
+    }
+
     /// Tells of an event, if its class is shown.
     pub(super) fn debug(&self, class: DebugClass, text: impl FnOnce() -> String) {
-        if self.plan.debug.shows(class, self.worker_plan().thread_number) {
+        if self.shows(class) {
             let pid = self.block().pid.load(Relaxed);
             self.messages.send(&Message::Output(class.line(pid, &text())));
         }
@@ -23,30 +29,25 @@ impl WorkerContext<'_> {
     }
 }
 
-/// Lines about each I/O.
-pub(super) struct IoLines<'a> {
-    context: WorkerContext<'a>,
-}
-
-impl<'a> IoLines<'a> {
-    /// Those of a worker, if they are shown.
-    pub(super) fn of(context: &WorkerContext<'a>) -> Option<IoLines<'a>> {
-        let is_shown = context.plan.debug.shows(DebugClass::Io, context.worker_plan().thread_number);
-        is_shown.then_some(IoLines { context: *context })
+impl<E: Engine> Worker<'_, E> {
+    /// `--debug=io`: an I/O was aimed, is described to the engine, and handed over.
+    pub(super) fn tell_of_begin(&self, unit: &Unit) {
+        if self.tells_of_ios {
+            ["fill", "prep", "queue"].iter().for_each(|step| self.tell_of_io(step, unit));
+        }
     }
 
-    /// An I/O was aimed, is described to the engine, and handed over.
-    pub(super) fn begins(&self, unit: &Unit, file: &str) {
-        ["fill", "prep", "queue"].iter().for_each(|step| self.line(step, unit, file));
+    /// `--debug=io`: an I/O has ended.
+    pub(super) fn tell_of_end(&self, unit: &Unit) {
+        if self.tells_of_ios {
+            self.tell_of_io("complete", unit);
+        }
     }
 
-    /// An I/O has ended.
-    pub(super) fn ended(&self, unit: &Unit, file: &str) {
-        self.line("complete", unit, file);
-    }
-
-    fn line(&self, step: &str, unit: &Unit, file: &str) {
+    #[cold]
+    fn tell_of_io(&self, step: &str, unit: &Unit) {
         let (offset, length, direction) = (unit.offset(), unit.length(), unit.operation() as u8);
+        let file = &self.files.list[unit.file() as usize].name;
         self.context.debug(DebugClass::Io, || {
             // The address tells units apart, as it does in fio's lines.
             format!("{step}: io_u {unit:p}: off={offset:#x},len={length:#x},ddir={direction},file={file}")

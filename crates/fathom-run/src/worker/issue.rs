@@ -62,6 +62,9 @@ impl<E: Engine> Worker<'_, E> {
         if after == AfterPass::End {
             return false;
         }
+        if let Some(log) = &mut self.issue_log {
+            log.end_pass(&self.files);
+        }
         let again = after != AfterPass::Continue && repeats_passes(self.job);
         self.targets.restart(again);
         let is_made = !self.verifier.as_ref().is_some_and(|verifier| verifier.only_checks());
@@ -241,10 +244,8 @@ impl<E: Engine> Worker<'_, E> {
         if let Some(log) = &mut self.issue_log {
             log.issue(target.direction as u8, target.file, target.offset, target.length);
         }
-        if let Some(lines) = &self.io_lines {
-            lines.begins(&self.units[slot as usize], &self.files.list[target.file as usize].name);
-        }
         let unit = &self.units[slot as usize];
+        self.tell_of_begin(unit);
         self.command_priority.as_mut().map_or(0, |priority| priority.choose(target, unit))
     }
 
@@ -285,9 +286,7 @@ impl<E: Engine> Worker<'_, E> {
             log.issue(operation as u8, file, offset, 0);
         }
         self.units[slot as usize].aim_sync(operation, file, offset, length, start);
-        if let Some(lines) = &self.io_lines {
-            lines.begins(&self.units[slot as usize], &self.files.list[file as usize].name);
-        }
+        self.tell_of_begin(&self.units[slot as usize]);
         Io {
             operation,
             file,

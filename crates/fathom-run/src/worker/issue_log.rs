@@ -65,6 +65,14 @@ impl<'a> IssueLog<'a> {
         self.issue(event as u8, file, 0, 0);
     }
 
+    /// Another pass over the files begins, for which fio opens them anew.
+    pub(super) fn end_pass(&mut self, files: &OpenFiles) {
+        for event in [Event::Close, Event::Open] {
+            let open = (0..files.list.len()).filter(|file| files.is_open(*file));
+            open.for_each(|file| self.note(event, file as u32));
+        }
+    }
+
     /// The job is over.
     pub(super) fn end(&mut self, files: &OpenFiles) {
         self.anchor(monotonic_ns());

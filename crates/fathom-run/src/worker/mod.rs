@@ -41,13 +41,12 @@ use admission::Admission;
 use arena::Arena;
 use budget::Budget;
 use command_priority::CommandPriority;
-use debug::IoLines;
 use fathom_spec::JobSpec;
 use fathom_stats::samples::WorkerSamples;
 use fathom_sys::clock::{Clock, monotonic_ns};
 use fathom_sys::memory::Mapping;
 use fathom_sys::usage::Usage;
-use fathom_sys::{Errno, clock, futex};
+use fathom_sys::{Errno, futex};
 use fathom_verify::ledger::SyncKind;
 use flow::Flow;
 use issue::Next;
@@ -215,8 +214,8 @@ struct Worker<'a, E> {
     syncs: Option<Box<SyncRules>>,
     /// What is issued, for others to replay.
     issue_log: Option<Box<IssueLog<'a>>>,
-    /// Lines about each I/O (`--debug=io`).
-    io_lines: Option<Box<IoLines<'a>>>,
+    /// There is a line about each I/O (`--debug=io`).
+    tells_of_ios: bool,
     /// A log whose entries come instead of targets.
     replay: Option<Box<Replay<'a>>>,
     /// Data that is stamped, remembered and checked.
@@ -294,9 +293,7 @@ impl<E: Engine> Worker<'_, E> {
     fn begin(&mut self) {
         let now = monotonic_ns();
         self.block.begin_ns.store(now, Relaxed);
-        let clock_id = self.job.time.job_start_clock_id.map_or(libc::CLOCK_REALTIME, |id| id as i32);
-        let start_ms = clock::clock_ns(clock_id).unwrap_or(0) / 1_000_000;
-        self.block.job_start_ms.store(start_ms, Relaxed);
+        self.block.set_job_start(self.job.time.job_start_clock_id);
         if let Some(log) = &mut self.issue_log {
             log.begin(now, &self.files);
         }

@@ -274,7 +274,7 @@ impl<E: Engine> Worker<'_, E> {
 
     /// Nothing more can be handed over: what is queued never will be.
     fn give_up(&mut self, errno: Errno, pending: &mut Pending) {
-        self.engine_failed("commit", errno);
+        self.engine_failed("io commit", errno);
         for &slot in &pending.slots {
             self.units[slot as usize].set_in_flight(false);
         }

@@ -4,7 +4,6 @@ use super::admission::Admission;
 use super::arena::{self, Arena};
 use super::budget::Budget;
 use super::command_priority::CommandPriority;
-use super::debug::IoLines;
 use super::flow::Flow;
 use super::issue_log::IssueLog;
 use super::latency_target::LatencySearch;
@@ -64,13 +63,13 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
     let syncs = SyncRules::of(job).filter(|_| plan.writes_data() && replay.is_none()).map(Box::new);
     let command_priority = CommandPriority::of(context, &seeds).map(Box::new);
     let refreshes_payload = E::TRAITS.uses_buffers && !payload.is_static();
-    let io_lines = IoLines::of(context).map(Box::new);
+    let tells_of_ios = context.shows(DebugClass::Io);
     let prepares_more = refreshes_payload
         || command_priority.is_some()
         || verifier.is_some()
         || replay.is_some()
         || issue_log.is_some()
-        || io_lines.is_some();
+        || tells_of_ios;
     let flow = Flow::of(context, clock).map(Box::new);
     let admission = Admission::of(context, files.list.len()).map(Box::new);
     let log = Recorder::of(context, clock).map(Box::new);
@@ -84,7 +83,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
         || log.is_some()
         || latency_search.is_some()
         || locks
-        || io_lines.is_some()
+        || tells_of_ios
         || command_priority.is_some();
     let can_be_usual = recording.is_usual() && !has_followers;
     Some(Worker {
@@ -117,7 +116,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
         pace,
         syncs,
         issue_log,
-        io_lines,
+        tells_of_ios,
         replay,
         verifier,
         log,

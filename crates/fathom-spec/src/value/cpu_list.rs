@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::number_range::number_range;
 use super::{OptionValue, ParseContext, ValueError, parse_whole};
 use crate::definition::OptionDef;
 
@@ -36,18 +37,13 @@ impl OptionValue for CpuList {
         let last = context.source.configured_cpus().saturating_sub(1);
         let mut cpus = Vec::new();
         for part in text.split([',', ':']).map(str::trim).filter(|part| !part.is_empty()) {
-            let (low, high) = part.split_once('-').unwrap_or((part, part));
-            let low: u32 = low.trim().parse().map_err(|_| expected())?;
-            let high: u32 = high.trim().parse().map_err(|_| expected())?;
-            if low > high {
-                return Err(expected());
-            }
-            if high > last {
-                context
-                    .complain(format!("fio: CPU {} too large (max={last})", low.max(last.saturating_add(1))));
+            let range = number_range(part).ok_or_else(expected)?;
+            if *range.end() > last {
+                let first = (*range.start()).max(last.saturating_add(1));
+                context.complain(format!("fio: CPU {first} too large (max={last})"));
                 return Err(ValueError::new(format!("CPU numbers up to {last}")));
             }
-            cpus.extend(low..=high);
+            cpus.extend(range);
         }
         if cpus.is_empty() {
             return Err(expected());
@@ -82,6 +78,9 @@ pub(crate) fn check_cpu_number(text: &str, context: &mut ParseContext<'_>) -> Re
 pub(crate) fn check_cpu_mask(text: &str, context: &mut ParseContext<'_>) -> Result<(), ValueError> {
     let last = context.source.configured_cpus().saturating_sub(1);
     let mask = parse_whole(text, context.kb_base).and_then(|whole| u64::try_from(whole.value).ok());
+    if mask == Some(0) {
+        return Err(ValueError::new("bits for the CPUs that the job may use, at least one"));
+    }
     let CpuList(cpus) = CpuList::from_mask(mask.unwrap_or(0));
     match cpus.into_iter().find(|cpu| *cpu > last) {
         None => Ok(()),
@@ -119,6 +118,7 @@ mod tests {
         assert_eq!(CpuList::from_mask(0b1011), CpuList(vec![0, 1, 3]));
         let mut context = ParseContext::new(&super::super::NoSource);
         assert!(check_cpu_mask("0xff", &mut context).is_ok());
+        assert!(check_cpu_mask("0", &mut context).is_err());
     }
 
     proptest! {

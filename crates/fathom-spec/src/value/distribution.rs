@@ -234,9 +234,12 @@ fn check_access(sum: u64, context: &mut ParseContext<'_>) -> Result<(), ValueErr
     if sum == 100 {
         return Ok(());
     }
-    context.complain(format!(
-        "fio: access percentage don't add up to 100 for zoned random distribution (got={sum})"
-    ));
+    context.complain(match sum > 100 {
+        true => "fio: zone_split percentages add to more than 100%".to_owned(),
+        false => {
+            format!("fio: access percentage don't add up to 100 for zoned random distribution (got={sum})")
+        }
+    });
     Err(ValueError::new("access percentages that add up to 100"))
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::number_range::number_range;
 use super::{OptionValue, ParseContext, ValueError};
 use crate::definition::OptionDef;
 
@@ -65,13 +66,8 @@ fn parse_nodes(text: &str) -> Result<NumaNodes, ValueError> {
     }
     let mut nodes = Vec::new();
     for part in text.split(',').map(str::trim) {
-        let (low, high) = part.split_once('-').unwrap_or((part, part));
-        let low: u32 = low.trim().parse().map_err(|_| expected())?;
-        let high: u32 = high.trim().parse().map_err(|_| expected())?;
-        if low > high || high > LAST_NODE {
-            return Err(expected());
-        }
-        nodes.extend(low..=high);
+        let range = number_range(part).filter(|range| *range.end() <= LAST_NODE).ok_or_else(expected)?;
+        nodes.extend(range);
     }
     nodes.sort_unstable();
     nodes.dedup();

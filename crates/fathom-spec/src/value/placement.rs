@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::number_range::number_range;
 use super::{OptionValue, ParseContext, ValueError};
 use crate::definition::OptionDef;
 
@@ -35,17 +36,15 @@ impl OptionValue for PlacementIds {
         let expected = || ValueError::new("placement identifiers and ranges such as 0,2-5");
         let mut ids = Vec::new();
         for part in text.split(',').map(str::trim) {
-            let (low, high) = part.split_once('-').unwrap_or((part, part));
-            let low: u32 = low.trim().parse().map_err(|_| expected())?;
-            let high: u32 = high.trim().parse().map_err(|_| expected())?;
-            if low > high || (high - low) as usize >= MOST - ids.len() {
+            let range = number_range(part).ok_or_else(expected)?;
+            if (range.end() - range.start()) as usize >= MOST - ids.len() {
                 return Err(expected());
             }
-            if high > 0xffff {
+            if *range.end() > 0xffff {
                 context.complain("Placement IDs cannot exceed 0xFFFF");
                 return Err(ValueError::new("identifiers of at most 65535"));
             }
-            ids.extend(low..=high);
+            ids.extend(range);
         }
         *self = PlacementIds(ids);
         Ok(())
