@@ -201,10 +201,12 @@ impl Reader<'_, '_> {
     fn unrecognized(&mut self, argument: &str, typed: &str) -> Stop {
         let line = format!("{}: unrecognized option '{argument}'", self.program_name);
         let nearest = registry::nearest(typed, known_names());
+        // fio takes the value for a part of the name.
+        let fios_nearest = registry::nearest(argument.trim_start_matches('-'), known_names());
         let messages = &mut self.assembly.messages;
         messages.push(Message::stderr(line.clone()));
         messages.push(Message::stderr(line));
-        messages.extend(nearest.map(|name| Message::stderr(format!("Did you mean {name}?"))));
+        messages.extend(fios_nearest.map(|name| Message::stderr(format!("Did you mean {name}?"))));
         let value = argument.split_once('=').map(|(_, value)| value.to_owned());
         let raw = RawOption { name: typed.to_owned(), value, origin: Origin::CommandLine };
         let job = self.job.as_ref().unwrap_or(&self.assembly.defaults);

@@ -16,6 +16,7 @@ use fathom_spec::options::description::KbBase;
 use fathom_spec::{Eta, IdleProfile, JobSpec, OutputFormats, RunSpec};
 use fathom_stats::live::{LiveDetails, LiveTick};
 use fathom_stats::report::RunReport;
+use fathom_sys::Errno;
 use fathom_sys::clock::Calibration;
 use fathom_sys::signal::{self, SignalQueue};
 use std::io::IsTerminal;
@@ -36,8 +37,11 @@ pub(crate) fn run(spec: &RunSpec, calibration: Calibration) -> ExitCode {
         Some(path) => match Output::file(path) {
             Ok(output) => output,
             Err(error) => {
-                let text = format!("fathom: cannot write to --output={}: {error}", path.display());
-                Output::terminal().error_line(&text);
+                let mut terminal = Output::terminal();
+                let reason =
+                    error.raw_os_error().map_or_else(|| error.to_string(), |code| Errno(code).to_string());
+                terminal.error_line(&format!("fio: output file open error: {reason}"));
+                terminal.error_line(&format!("fathom: cannot write to --output={}: {error}", path.display()));
                 return ExitCode::from(exit::SETUP_FAILED);
             }
         },

@@ -44,9 +44,9 @@ pub fn prepare_unless(
     if plan.replay.is_some() {
         return Ok(());
     }
-    check_growth(job, entries)?;
+    check_growth(plan, job, entries)?;
     // What is appended must begin where the file ends now.
-    if job.file.create_on_open || job.size.fill_device || job.size.file_append {
+    if job.file.create_on_open || job.size.fill_device || appends(plan, job) {
         return Ok(());
     }
     let short: Vec<&FileEntry> = entries.iter().filter(|entry| entry.is_short()).collect();
@@ -88,10 +88,15 @@ fn check_target(job: &JobSpec, entry: &FileEntry) -> Result<(), FileError> {
     Ok(())
 }
 
+/// Whether the job's writes begin where its files end.
+pub(super) fn appends(plan: &WorkerPlan, job: &JobSpec) -> bool {
+    job.size.file_append && plan.writes_data()
+}
+
 /// With `allow_file_create=0` no file gets a length that it does not have, except where the job says that it appends or opens
 /// files as they are.
-fn check_growth(job: &JobSpec, entries: &[FileEntry]) -> Result<(), FileError> {
-    if job.file.allow_file_create || job.file.create_on_open || job.size.file_append {
+fn check_growth(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result<(), FileError> {
+    if job.file.allow_file_create || job.file.create_on_open || appends(plan, job) {
         return Ok(());
     }
     let Some(entry) = entries.iter().find(|entry| entry.is_short()) else { return Ok(()) };

@@ -374,7 +374,7 @@ fn place(plan: &WorkerPlan, job: &JobSpec, entry: &mut FileEntry, wanted: Wanted
     let bytes_of = |spec: &SizeSpec| bytes_of(spec, reference, job, smallest);
     entry.start = bytes_of(&job.io_type.offset)
         .saturating_add(bytes_of(&job.io_type.offset_increment).saturating_mul(u64::from(plan.subjob)));
-    if job.size.file_append && entry.kind == FileKind::Regular && plan.writes_data() {
+    if layout::appends(plan, job) && entry.kind == FileKind::Regular {
         entry.start = entry.start.saturating_add(present);
     }
     check_start(job, entry, wanted)?;

@@ -17,10 +17,15 @@ fn writes(job: &JobSpec) -> bool {
     !matches!(job.io_type.rw.rw, Rw::Read | Rw::RandRead | Rw::Trim | Rw::RandTrim)
 }
 
-/// A check against a pattern needs one.
+/// A check against a pattern needs one, and a pattern asks for a check.
 pub(super) fn check_pattern(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let has_pattern = job.verification.verify_pattern.as_ref().is_some_and(|pattern| !pattern.0.is_empty());
+    if has_pattern && !verifies(job) {
+        // Whoever says what the data is wants it checked.
+        job.verification.verify = VerifyMethod::PatternHdr;
+    }
     let needs = matches!(job.verification.verify, VerifyMethod::Pattern | VerifyMethod::PatternHdr);
-    if !needs || job.verification.verify_pattern.as_ref().is_some_and(|pattern| !pattern.0.is_empty()) {
+    if !needs || has_pattern {
         return Ok(());
     }
     let word = if job.verification.verify == VerifyMethod::Pattern { "pattern" } else { "pattern_hdr" };
@@ -235,6 +240,7 @@ mod tests {
         assert!(lines("--bs=4k --verify=md5 --verify_offset=4090").contains("beyond the verify interval"));
         assert!(lines("--bs=4k --verify=md5 --verify_offset=50").contains("inside the verify header"));
         assert!(lines("--bs=4k --verify=pattern").contains("needs verify_pattern"));
+        assert!(lines("--bs=16 --verify_pattern=0xaa").contains("too small"));
         assert!(lines("--bs=4k --verify=md5 --time_based --runtime=5").contains("will never start"));
     }
 
