@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 const JOBS: &str = "[global]\nfilename=data\nsize=4m\nioengine=libaio\niodepth=4\ntime_based=1\nruntime=1\n\
                     [reader]\nrw=randread\nbs=4k\nnumjobs=2\n\
-                    [writer]\nrw=write\nbs=64k\nrate=4m\n";
+                    [writer]\nrw=write\nbs=64k\nrate=1m\n";
 
 /// A server in `directory`, and where it listens.
 fn server(fio: &Path, directory: &Path) -> (Running, String) {
