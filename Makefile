@@ -2,10 +2,10 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench deny fuzz soak
+.PHONY: help run test lint bench deny fuzz soak compare-fio
 
 help: ## List the entry points
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 run: ## Build the release, measure this disk for half a minute, and make a page of it: target/quick.html
 	@scripts/run.sh
@@ -27,3 +27,6 @@ fuzz: ## Fuzz every target of fuzz/, FUZZ_TIME seconds each (default 60); findin
 
 soak: ## Random runs for SOAK_TIME seconds (default 600): verification, kills, limits; SOAK_SEED repeats them
 	@scripts/soak.sh --time=$(or $(SOAK_TIME),600) $(if $(SOAK_SEED),--seed=$(SOAK_SEED)) $(SOAK)
+
+compare-fio: ## Do what fio does? Tables of cases, then SECONDS of random jobs; SEED repeats them
+	@scripts/compare-fio.sh "$(SECONDS)" "$(SEED)"

@@ -38,6 +38,7 @@ announce() {
         echo "Not installed, and left so without root and apt-get: $missing"
     fi
     [ "$1" = checks ] || echo "For this run alone, into a temporary directory: fio-plot, numpy and scipy (pip), fio-examples (apt-get)."
+    [ "$1" = checks ] || echo "Into the target directory: the fio to compare with (140 MB, Debian's unstable suite)."
 }
 
 install_missing_packages() {
@@ -112,4 +113,20 @@ fetch_fio_examples() {
     else
         echo "note: fio-examples could not be fetched; the tests that need it will be skipped"
     fi
+}
+
+# The fio that the tests compare with, kept in the target directory. Tests find it by FATHOM_TEST_FIO, and take the installed one
+# where it cannot be had.
+use_reference_fio() {
+    [ -z "${FATHOM_TEST_FIO:-}" ] || return 0
+    local directory=$1 log
+    log=$(mktemp "${TMPDIR:-/tmp}/fathom-fio.XXXXXX")
+    if timeout 600 scripts/reference-fio.sh "$directory" >"$log" 2>&1 </dev/null; then
+        FATHOM_TEST_FIO=$(tail -n 1 "$log")
+        export FATHOM_TEST_FIO
+    else
+        echo "note: the fio to compare with could not be fetched; the installed one is used where it will do"
+        tail -3 "$log"
+    fi
+    rm -f "$log"
 }

@@ -85,6 +85,7 @@ if [ "$what" = tests ]; then
     install_fio_plot "$scratch/fio-plot"
     install_scipy "$scratch/scipy"
     fetch_fio_examples "$scratch/examples"
+    use_reference_fio "$target_directory/tools/reference-fio"
 fi
 : >"$scratch/tests"
 step_with fmt formatting cargo fmt --all -- --check

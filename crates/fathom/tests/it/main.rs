@@ -62,6 +62,7 @@ mod replay;
 mod replay_traces;
 mod report_page;
 mod report_stream;
+mod same;
 mod same_reports;
 mod seeds_files;
 mod seeds_groups;

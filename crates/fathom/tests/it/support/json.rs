@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Keys that fio 3.42 has and the installed release may not, so they are left out of comparisons.
-const ADDED_LATER: [&str; 11] = [
+const ADDED_LATER: [&str; 13] = [
     "job_start",
     "latency_target_ns",
     "latency_window_us",
@@ -13,6 +13,8 @@ const ADDED_LATER: [&str; 11] = [
     "aggr_read_sectors",
     "aggr_write_sectors",
     "fathom jobs",
+    "fathom notes",
+    "fathom stages",
     "fathom verify",
     "fathom host",
     "fathom timeline",

@@ -24,9 +24,12 @@ pub(crate) fn is_another() -> bool {
     std::env::var_os("FATHOM_TEST_PROGRAM").is_some()
 }
 
-/// The installed fio to compare with.
+/// The fio to compare with: the one that `FATHOM_TEST_FIO` names, or the installed one.
 pub(crate) fn reference() -> Result<PathBuf, String> {
-    super::skip::tool("fio").map(|()| "fio".into())
+    match std::env::var_os("FATHOM_TEST_FIO") {
+        Some(path) => Ok(path.into()),
+        None => super::skip::tool("fio").map(|()| "fio".into()),
+    }
 }
 
 /// `Ok` unless the program under test calls one of the options known but not built.
@@ -205,6 +208,14 @@ impl Running {
     /// Waits until the program has ended and its output is closed.
     #[track_caller]
     pub(crate) fn finish(mut self) -> Finished {
+        self.finish_in_time().unwrap_or_else(|state| {
+            self.check_time(&state);
+            unreachable!("the time was over")
+        })
+    }
+
+    /// The same for a program that need not end. The error says how far it came; dropped, it is killed.
+    pub(crate) fn finish_in_time(&mut self) -> Result<Finished, String> {
         let mut ended = None;
         loop {
             if ended.is_none() {
@@ -214,9 +225,11 @@ impl Running {
             let closed = (self.stdout.closed(), self.stderr.closed());
             if let (Some((status, elapsed)), (Some(stdout_closed), Some(_))) = (ended, closed) {
                 let (stdout, stderr) = (self.stdout.text(), self.stderr.text());
-                return Finished { stdout, stderr, status, elapsed, stdout_closed };
+                return Ok(Finished { stdout, stderr, status, elapsed, stdout_closed });
             }
-            self.check_time(&format!("ended: {ended:?}, output closed: {closed:?}"));
+            if self.elapsed() >= self.timeout {
+                return Err(format!("ended: {ended:?}, output closed: {closed:?}"));
+            }
             sleep(POLL);
         }
     }

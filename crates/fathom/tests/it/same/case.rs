@@ -1,0 +1,89 @@
+//! One row of a table: a command line for both programs, each in a directory of its own with the same files in it.
+
+use super::difference::{Difference, differences};
+use super::observed::Observed;
+use crate::support::program::{self, Launch};
+use crate::support::{KIB, file_of, scratch};
+use std::path::Path;
+use std::time::Duration;
+
+/// A run takes no longer, however loaded the machine is; then it is killed, and that is what is compared.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What both programs are asked to do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row {
+    /// Words of the command line, which follow those of the family.
+    pub(super) words: &'static str,
+    /// The content of `job.fio` in the directory.
+    pub(super) job_file: &'static str,
+    /// Where the two may differ: starts of the places that a difference names.
+    pub(super) differs_at: &'static [&'static str],
+    /// Why they may.
+    pub(super) reason: &'static str,
+}
+
+/// Both must do the same.
+pub(super) const fn same(words: &'static str) -> Row {
+    Row { words, job_file: "", differs_at: &[], reason: "" }
+}
+
+/// Both must do the same with this as `job.fio`.
+pub(super) const fn job_file(job_file: &'static str) -> Row {
+    Row { words: "job.fio", job_file, differs_at: &[], reason: "" }
+}
+
+impl Row {
+    /// But for some places, where fathom differs with intent.
+    pub(super) const fn differs(self, at: &'static [&'static str], reason: &'static str) -> Row {
+        Row { differs_at: at, reason, ..self }
+    }
+}
+
+/// A command line, ready to be run.
+pub(super) struct Case<'a> {
+    pub(super) words: &'a str,
+    pub(super) job_file: &'a str,
+}
+
+impl Case<'_> {
+    /// What the two programs did differently. A run can go this way or that, so what counts is what differs twice.
+    pub(super) fn compare(&self, reference: &Path) -> Vec<Difference> {
+        let found = self.compare_once(reference);
+        if found.is_empty() {
+            return found;
+        }
+        let again = self.compare_once(reference);
+        found.into_iter().filter(|one| again.iter().any(|other| other.place == one.place)).collect()
+    }
+
+    fn compare_once(&self, reference: &Path) -> Vec<Difference> {
+        differences(self.words, &self.observe(reference), &self.observe(&program::path()))
+    }
+
+    /// Runs a program and looks at what is left.
+    fn observe(&self, program: &Path) -> Observed {
+        let directory = scratch();
+        file_of(directory.path(), "present", 256 * KIB);
+        if !self.job_file.is_empty() {
+            std::fs::write(directory.path().join("job.fio"), self.job_file).expect("a file can be written");
+        }
+        // Both are called fio, by a path of the same length, and say no more about it than fio does.
+        let names = scratch();
+        let called = names.path().join("fio");
+        std::os::unix::fs::symlink(program, &called).expect("a link can be made");
+        let reports = if self.names_its_reports() { "" } else { "--output-format=normal,terse,json" };
+        let launch = Launch::of(&called, directory.path()).words(reports).words(self.words).timeout(PATIENCE);
+        let mut running = launch.start();
+        let finished = running.finish_in_time();
+        drop(running);
+        Observed::new(finished, &called, directory.path())
+    }
+
+    /// True if the words say themselves what is printed, and where.
+    fn names_its_reports(&self) -> bool {
+        let words =
+            ["--output", "--minimal", "--parse-only", "--showcmd", "--version", "-v", "--append-terse"];
+        self.words.split_whitespace().any(|word| words.iter().any(|start| word.starts_with(start)))
+    }
+}

@@ -1,0 +1,126 @@
+//! One program checks what the other has written, by the same words.
+//!
+//! A separate check goes through the order of the writes again, so this shows that both programs make the same I/O and stamp it
+//! alike. Jobs whose own data the reference calls wrong say nothing, and are not counted.
+
+use super::chance::Chance;
+use crate::support::program::{self, Launch};
+use crate::support::scratch;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// No run takes longer.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Jobs of a run that is given no time.
+const JOBS: usize = 30;
+
+const KINDS: [&str; 12] = [
+    "md5", "crc64", "crc32c", "crc32", "crc16", "crc7", "xxhash", "sha1", "sha256", "sha512", "sha3-256",
+    "sha3-512",
+];
+const SIZES: [&str; 9] = [
+    "--bs=4k",
+    "--bs=4k",
+    "--bs=512",
+    "--bs=16k",
+    "--bs=3k",
+    "--bsrange=4k-16k",
+    "--bsrange=512-8k",
+    "--bssplit=4k/50:8k/50",
+    "--bs=8k --verify_interval=1k",
+];
+const MODES: [&str; 8] =
+    ["write", "randwrite", "randwrite", "rw", "randrw", "write:8k", "randwrite:4", "randtrimwrite"];
+/// Each is there in a part of the jobs.
+const SOMETIMES: [&[&str]; 10] = [
+    &["--norandommap"],
+    &["--loops=2", "--loops=3"],
+    &["--io_size=100k", "--io_size=512k", "--io_size=1m"],
+    &["--number_ios=20", "--number_ios=100"],
+    &[
+        "--random_distribution=zipf:1.1",
+        "--random_distribution=pareto:0.3",
+        "--random_distribution=normal:20",
+        "--random_distribution=zoned:60/20:40/80",
+    ],
+    &["--random_generator=lfsr", "--random_generator=tausworthe64", "--percentage_random=50"],
+    &["--offset=64k", "--filesize=512k"],
+    &["--ioengine=libaio --iodepth=8", "--ioengine=io_uring --iodepth=16", "--ioengine=pvsync2"],
+    &["--randseed=7", "--randseed=123456"],
+    &["--fsync=8", "--verify_offset=64", "--verify_async=2", "--direct=1"],
+];
+
+/// A random verify job.
+fn job(chance: &mut Chance) -> String {
+    let files = chance.one(&[
+        "--filename=data",
+        "--filename=data",
+        "--filename=data",
+        "--filename=x:y",
+        "--nrfiles=3",
+    ]);
+    let size = chance.one(&["256k", "128k", "100k", "1m"]);
+    let mut words = vec![format!(
+        "--name=a {files} --size={size} --rw={} --verify={} {}",
+        chance.one(&MODES),
+        chance.one(&KINDS),
+        chance.one(&SIZES)
+    )];
+    for choices in SOMETIMES {
+        if chance.percent(15) {
+            words.push(chance.one(choices).to_owned());
+        }
+    }
+    words.join(" ")
+}
+
+/// Has one program write and the other check; what the check said if it was not content.
+fn complaint(writer: &Path, checker: &Path, words: &str) -> Option<String> {
+    let directory = scratch();
+    let run = |program: &Path, more: &str| {
+        let launch = Launch::of(program, directory.path()).words(&format!("{words} {more}"));
+        launch.timeout(PATIENCE).start().finish_in_time()
+    };
+    let written = match run(writer, "--do_verify=0") {
+        Ok(written) => written,
+        Err(_) => return Some("the writer does not end".to_owned()),
+    };
+    if written.code() != 0 {
+        return Some(format!("the writer ended with {}: {}", written.code(), written.stderr));
+    }
+    let Ok(checked) = run(checker, "--verify_only=1") else {
+        return Some("the check does not end".to_owned());
+    };
+    let is_content = checked.code() == 0 && !checked.stderr.contains("verify");
+    (!is_content).then(|| format!("the check ended with {}: {}", checked.code(), checked.stderr))
+}
+
+#[test]
+fn data_goes_both_ways() {
+    let reference = require!(super::reference());
+    let ours = program::path();
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let (seed, seconds) = (number("COMPARE_SEED").unwrap_or(1), number("COMPARE_SECONDS"));
+    let (begun, mut jobs, mut told_nothing, mut findings) = (Instant::now(), 0, 0, Vec::new());
+    while seconds.map_or(jobs < JOBS, |seconds| begun.elapsed() < Duration::from_secs(seconds)) {
+        let words = job(&mut Chance::new(seed.wrapping_add(jobs as u64)));
+        jobs += 1;
+        let theirs = complaint(&reference, &ours, &words).map(|text| ("fathom of fio's data", text));
+        let own = complaint(&ours, &reference, &words).map(|text| ("fio of fathom's data", text));
+        let Some((who, text)) = theirs.or(own) else { continue };
+        if complaint(&reference, &reference, &words).is_some() {
+            told_nothing += 1;
+            continue;
+        }
+        let lines: Vec<&str> = text.lines().take(2).collect();
+        let finding = format!(
+            "  COMPARE_SEED={}: {words}\n    {who}: {}",
+            seed + jobs as u64 - 1,
+            lines.join("\n    ")
+        );
+        println!("{finding}");
+        findings.push(finding);
+    }
+    println!("{jobs} random verify jobs from seed {seed}, {told_nothing} of which fio itself calls wrong");
+    assert!(findings.is_empty(), "{} of {jobs} random verify jobs:\n{}", findings.len(), findings.join("\n"));
+}

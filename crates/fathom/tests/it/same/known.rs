@@ -1,0 +1,56 @@
+//! Differences of random jobs that are meant to be, with their reasons. A row of a table declares its own.
+
+/// Jobs that contain all of these words may differ at these places.
+struct Known {
+    words: &'static [&'static str],
+    /// But for those that contain this one.
+    unless: &'static str,
+    at: &'static [&'static str],
+    #[allow(dead_code, reason = "it is there for whoever reads the table")]
+    reason: &'static str,
+}
+
+/// Everything but the exit status.
+const ALL_BUT_EXIT: &[&str] = &["stderr", "normal", "terse", "json", "file"];
+const ALL: &[&str] = &["exit", "stderr", "normal", "terse", "json", "file"];
+
+const fn known(words: &'static [&'static str], at: &'static [&'static str], reason: &'static str) -> Known {
+    Known { words, unless: "\n", at, reason }
+}
+
+const KNOWN: &[Known] = &[
+    known(&["=-1"], ALL, "negative numbers are refused"),
+    known(&["=1.5"], ALL, "fractions mean what they say"),
+    known(&["--nrfiles=0"], ALL_BUT_EXIT, "fio does nothing and calls it a success"),
+    known(&["--bs=4k,8k"], ALL_BUT_EXIT, "fio ends early with blocks of several sizes"),
+    known(&["--stats=0"], &["json", "terse"], "fio has an empty entry"),
+    known(&["--create_only=1"], &["normal", "terse"], "no disk is counted when no job runs"),
+    known(&["--file_append=1"], ALL_BUT_EXIT, "nothing is laid out before what is appended"),
+    known(&["--fdatasync="], &["json"], "fio counts fsync alone, and the others as short I/O"),
+    known(&["--sync_file_range="], &["json"], "fio counts fsync alone, and the others as short I/O"),
+    known(&["--verify=", "--rw=read"], ALL_BUT_EXIT, "fio ends at the first wrong block; all are told"),
+    known(&["--verify=", "--rw=randread"], ALL_BUT_EXIT, "fio ends at the first wrong block; all are told"),
+    known(&["--verify_only", "--verify="], ALL_BUT_EXIT, "fio ends at the first wrong block; all are told"),
+    known(
+        &["--verify_only"],
+        ALL_BUT_EXIT,
+        "nothing is written, and a direction without I/O is not shown by fio",
+    ),
+    known(&["--filename=present", "--size=130k"], ALL_BUT_EXIT, "no block goes beyond size"),
+    known(&["--filename=present", "--size=100k"], ALL_BUT_EXIT, "no block goes beyond size"),
+    known(
+        &["--write_hist_log="],
+        &["file"],
+        "fio writes nothing without log_hist_msec, and leaves the last window out",
+    ),
+    known(&["--log_avg_msec="], &["file"], "fio leaves the last window out"),
+    known(&["--dp_scheme="], ALL_BUT_EXIT, "the file is named in words of our own"),
+    known(&["--file_service_type=zipf"], &["file"], "fio opens files again that are done"),
+];
+
+/// True if a difference at this place is meant to be.
+pub(super) fn is_declared(words: &str, place: &str) -> bool {
+    let applies =
+        |known: &&Known| known.words.iter().all(|word| words.contains(word)) && !words.contains(known.unless);
+    KNOWN.iter().filter(applies).any(|known| known.at.iter().any(|start| place.starts_with(start)))
+}

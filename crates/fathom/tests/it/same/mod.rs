@@ -1,0 +1,90 @@
+//! The same words for fathom and for fio, each in a directory of its own: they must end alike, say the same, print the same
+//! reports and leave the same files behind.
+//!
+//! `rows/` holds the tables, a file for each family; adding a case is adding a line. Where fathom differs with intent, the
+//! row says where and why. [`random`] makes further jobs of the table of options, and [`exchange`] has one program check
+//! what the other has written. `make compare-fio` runs all of it, the random parts for as long as it is told to.
+
+mod case;
+mod chance;
+mod difference;
+mod exchange;
+mod known;
+mod observed;
+mod random;
+mod rows;
+
+use crate::support::program;
+use case::{Case, Row};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Releases whose behaviour is the one that fathom follows. The tables are made with the first.
+const REFERENCES: [(u32, u32); 2] = [(3, 41), (3, 42)];
+
+/// Rows that have words in common.
+pub(super) struct Family {
+    /// Words before those of each row.
+    base: &'static str,
+    rows: &'static [Row],
+}
+
+/// The fio to compare with; the error says why there is none.
+fn reference() -> Result<PathBuf, String> {
+    let reference = program::reference()?;
+    let version = version(&reference).ok_or("the fio to compare with does not tell its version")?;
+    match REFERENCES.contains(&version) {
+        true => Ok(reference),
+        false => Err(format!(
+            "fathom follows fio {}.{}, and this is {}.{}: scripts/reference-fio.sh gets the right one",
+            REFERENCES[1].0, REFERENCES[1].1, version.0, version.1
+        )),
+    }
+}
+
+fn version(program: &Path) -> Option<(u32, u32)> {
+    let output = Command::new(program).arg("--version").output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let (major, minor) = text.trim().strip_prefix("fio-")?.split_once('.')?;
+    let minor = minor.split(|c: char| !c.is_ascii_digit()).next()?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// Compares every row, and fails with all that differ.
+#[track_caller]
+fn check(family: &Family) {
+    let reference = match reference() {
+        Ok(reference) => reference,
+        Err(reason) => skip!("{reason}"),
+    };
+    let failures: Vec<String> =
+        family.rows.iter().filter_map(|row| failure(family, row, &reference)).collect();
+    assert!(
+        failures.is_empty(),
+        "{} of {} rows:\n{}",
+        failures.len(),
+        family.rows.len(),
+        failures.join("\n")
+    );
+}
+
+/// What is wrong with a row: a difference that is not declared, or a declared one that is gone.
+fn failure(family: &Family, row: &Row, reference: &Path) -> Option<String> {
+    let words = format!("{} {}", family.base, row.words);
+    let case = Case { words: &words, job_file: row.job_file };
+    let found = case.compare(reference);
+    let is_declared = |place: &str| row.differs_at.iter().any(|start| place.starts_with(start));
+    let mut lines: Vec<String> = found
+        .iter()
+        .filter(|one| !is_declared(&one.place))
+        .map(|one| format!("    {}: {}", one.place, one.text))
+        .collect();
+    let is_table_fio = version(reference) == Some(REFERENCES[0]);
+    for start in row.differs_at.iter().filter(|_| is_table_fio) {
+        if !found.iter().any(|one| one.place.starts_with(start)) {
+            lines.push(format!("    {start}: no difference any more, though declared: {}", row.reason));
+        }
+    }
+    let file = if row.job_file.is_empty() { String::new() } else { format!("\n{}", row.job_file) };
+    (!lines.is_empty()).then(|| format!("  {words}{file}\n{}", lines.join("\n")))
+}

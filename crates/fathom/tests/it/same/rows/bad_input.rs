@@ -1,0 +1,172 @@
+//! Input that is wrong, or nearly so.
+
+use super::super::Family;
+use super::super::case::{job_file, same};
+
+const VALUES: Family = Family {
+    base: "--name=a --filename=data --size=64k",
+    rows: &[
+        same("--rw=foo"),
+        same("--rw"),
+        same("--rw="),
+        same("--bs=0"),
+        same("--bs=abc"),
+        same("--bs=4x"),
+        same("--bs="),
+        same("--iodepth=0"),
+        same("--iodepth=x"),
+        same("--numjobs=0").differs(&["normal"], "fio tells of a job before it knows that there is none"),
+        same("--size=x"),
+        same("--nosuch=1"),
+        same("--nosuch"),
+        same("--iodpth=4"),
+        same("--rwmixread=101"),
+        same("--rwmixread=-1")
+            .differs(&["exit", "stderr", "normal", "terse", "json", "files"], "fio takes a negative share"),
+        same("--bsrange=8k-4k"),
+        same("--bsrange=4k"),
+        same("--bsrange=abc"),
+        same("--bssplit=4k/60:8k/50"),
+        same("--bssplit=abc"),
+        same("--percentile_list=abc"),
+        same("--ioengine="),
+        same("--direct=2"),
+        same("--direct=x"),
+        same("--thinktime=x"),
+        same("--runtime=x"),
+        same("--runtime=-1").differs(
+            &["exit", "stderr", "normal", "terse", "json", "files"],
+            "fio takes a negative time for an endless one",
+        ),
+        same("--offset=x"),
+        same("--nrfiles=0").differs(
+            &["normal", "terse", "json", "files"],
+            "fio does nothing and calls it a success; no number of files means one",
+        ),
+        same("--nrfiles=-1").differs(
+            &["exit", "stderr", "normal", "terse", "json", "files"],
+            "fio takes a negative number of files",
+        ),
+        same("--verify=nosuch"),
+        same("--verify="),
+        same("--file_service_type=nosuch"),
+        same("--fallocate=nosuch"),
+        same("--mem=nosuch"),
+        same("--random_distribution=nosuch"),
+        same("--random_distribution=zipf:1"),
+        same("--random_distribution=zipf:x"),
+        same("--random_distribution=pareto:2"),
+        same("--random_distribution=normal:200"),
+        same("--random_distribution=zoned:60/10:50/50"),
+        same("--random_generator=nosuch"),
+        same("--rate=x"),
+        same("--rate_iops=x"),
+        same("--rate_process=nosuch"),
+        same("--unified_rw_reporting=7"),
+        same("--loops=x"),
+        same("--sync=nosuch"),
+        same("--clocksource=nosuch"),
+        same("--kb_base=5"),
+        same("--unit_base=3"),
+        same("--ba=3k --bs=4k"),
+        same("--verify_interval=x --verify=md5"),
+        same("--steadystate=nosuch"),
+        same("--steadystate=iops:x"),
+        same("--ignore_error=x"),
+        same("--write_lat_log=l --log_avg_msec=x"),
+        same("--cpus_allowed=999"),
+        same("--cpumask=0").differs(
+            &["normal", "terse", "json", "stderr", "files"],
+            "refused before the run rather than by the job",
+        ),
+        same("--nice=100"),
+        same("--prio=9"),
+        same("--prioclass=9"),
+        same("--zonemode=nosuch"),
+        same("--rw=read:x"),
+        same("--rw=randread:x"),
+        same("--bs=4k:8k"),
+        same("--description"),
+        same("--lockfile=nosuch"),
+        same("--time_based --size=64k"),
+        same("--runtime=10 --time_based=x"),
+        same("--group_reporting=x"),
+        same("--stonewall=2"),
+        same("--thread=7"),
+        same("--fsync=-1").differs(
+            &["exit", "stderr", "normal", "terse", "json", "files"],
+            "fio takes a negative number of writes",
+        ),
+        same("--fsync=x"),
+        same("--buffer_compress_percentage=x"),
+        same("--dedupe_percentage=x"),
+        same("--rw=write --filesize=x"),
+        same("--size=-1").differs(&["stderr"], "negative sizes are refused in other words"),
+        same("--size=200%").differs(
+            &["stderr", "normal", "terse", "json", "files"],
+            "3.41 lays out a file of 2^64 bytes; later releases refuse",
+        ),
+        same("--io_size=x"),
+        same("--rw_sequencer=nosuch"),
+        same("--iodepth_low=x"),
+        same("--ioscheduler=nosuch --filename=present")
+            .differs(&["normal", "terse"], "no disk is counted when no job runs"),
+        same("--output-format=json --rw=foo"),
+    ],
+};
+
+#[test]
+fn values() {
+    super::super::check(&VALUES);
+}
+
+const WRONG_JOB_FILES: Family = Family {
+    base: "",
+    rows: &[
+        job_file(""),
+        job_file("[a]"),
+        job_file("[a]\n"),
+        job_file("rw=read\n"),
+        job_file("[a\nrw=read\n"),
+        job_file("[a]\nrw=foo\n"),
+        job_file("[a]\nnosuch=1\nsize=4k\n"),
+        job_file("[a]\nrw=read\nsize=64k\n[a]\nrw=write\nsize=64k\n"),
+        job_file("[global]\nrw=read\n"),
+        job_file("[global]\nsize=64k\n[a]\nrw=read\n[b]\nrw=foo\n")
+            .differs(&["normal"], "fio tells of a job before it has read the next"),
+        job_file("# nothing\n"),
+        job_file("; nothing\n[a]\nsize=4k ; what follows\n"),
+        job_file("[a]\nsize=4k # what follows\n"),
+        job_file("[a]\nsize = 4k\nrw = write\n").differs(
+            &["exit", "stderr", "normal", "terse", "json", "files"],
+            "blanks behind = are no part of the value",
+        ),
+        job_file("[a]\n  size=4k\n\trw=write\n"),
+        job_file("[a]\r\nsize=4k\r\nrw=write\r\n"),
+        job_file("include nosuch.fio\n[a]\nsize=4k\n"),
+        job_file("[a]\nsize=${NOSUCH}\n"),
+        job_file("[a]\nsize=4k\nbs=${pagesize}\n"),
+        job_file("[a]\nsize=4k*4\nbs=(2+2)*512\n").differs(
+            &["exit", "stderr", "normal", "terse", "json", "files"],
+            "expressions are always understood",
+        ),
+        job_file("[a]\nsize=4k\nwait_for=nosuch\n"),
+        job_file("[a b]\nsize=4k\n"),
+        job_file("[]\nsize=4k\n"),
+        job_file("[a]\n=4k\n"),
+        job_file("[a]\nsize\n"),
+        job_file("[a]\nsize=4k\ndirect\n"),
+        job_file("[a]\nsize=4k\nthread=\n"),
+        job_file("[global]\n[global]\nsize=4k\n[a]\n"),
+        job_file("text\n[a]\nsize=4k\n"),
+        job_file("[a]\nsize=4k\n[a:b]\nsize=8k\n"),
+        job_file("[a]\nsize=\"4k\"\n"),
+        job_file("[a]\nsize=4k extra=1\n"),
+        job_file("[a]\nsize=4k\nfilename='x'\n"),
+    ],
+};
+
+#[test]
+fn wrong_job_files() {
+    super::super::check(&WRONG_JOB_FILES);
+}

@@ -1,0 +1,55 @@
+//! Runs that meet errors.
+
+use super::super::Family;
+use super::super::case::same;
+
+const ERRORS: Family = Family {
+    base: "--name=a --size=64k --bs=4k",
+    rows: &[
+        same("--filename=/dev/full --rw=write")
+            .differs(&["normal"], "a job that ended within its first millisecond has a rate"),
+        same("--filename=/dev/full --rw=write --continue_on_error=all")
+            .differs(&["normal"], "a job that ended within its first millisecond has a rate"),
+        same("--filename=/dev/full --rw=write --continue_on_error=write --error_dump=1")
+            .differs(&["normal"], "a job that ended within its first millisecond has a rate"),
+        same("--filename=/dev/full --rw=write --continue_on_error=read")
+            .differs(&["normal"], "a job that ended within its first millisecond has a rate"),
+        same("--filename=/dev/full --rw=write --ignore_error=,ENOSPC")
+            .differs(&["normal"], "the engine is no part of the message"),
+        same("--filename=/dev/full --rw=randrw --random_generator=tausworthe --continue_on_error=all")
+            .differs(&["normal"], "a job that ended within its first millisecond has a rate"),
+        same("--filename=/dev/full --rw=write --ioengine=libaio --iodepth=4")
+            .differs(&["normal", "json"], "what the kernel refused was not issued"),
+        same("--filename=/dev/full --rw=write --ignore_error=ENOSPC")
+            .differs(&["normal"], "a job that ended within its first millisecond has a rate"),
+        same("--filename=/dev/full --rw=write --exitall_on_error --name=b --rw=read --filename=/dev/zero")
+            .differs(&["normal"], "a job that ended within its first millisecond has a rate"),
+        same("--filename=missing/deep/x --rw=read"),
+        same("--filename=missing/deep/x --rw=write"),
+        same("--filename=/dev/full --rw=write --stonewall --name=b --filename=x --rw=write")
+            .differs(&["normal"], "a job that ended within its first millisecond has a rate"),
+        same("--filename=/dev/full --rw=write --continue_on_error=nosuch"),
+        same("--filename=x --rw=write --size=1m --name=b --filename=/dev/full --rw=write"),
+        same("--filename=x --rw=read --ignore_error=EIO"),
+        same("--filename=x --rw=read --ignore_error=EIO:ENOSPC,EILSEQ").differs(
+            &["exit", "stderr", "normal", "terse", "json", "files"],
+            "all names of errors are known",
+        ),
+        same("--filename=x --rw=read --ignore_error=NOSUCH"),
+        same("--filename=present/x --rw=read").differs(&["stderr"], "the message names the file"),
+        same("--filename=/dev/full --rw=write --loops=2 --continue_on_error=all")
+            .differs(&["normal"], "a job that ended within its first millisecond has a rate"),
+        same("--filename=/dev/full --rw=write --fsync=4 --continue_on_error=all")
+            .differs(&["normal"], "a job that ended within its first millisecond has a rate"),
+        same("--filename=/dev/full --rw=write --number_ios=4 --continue_on_error=all")
+            .differs(&["normal"], "a job that ended within its first millisecond has a rate"),
+        same("--filename=/dev/full --rw=write --max_latency=1us --continue_on_error=all")
+            .differs(&["normal"], "a job that ended within its first millisecond has a rate"),
+        same("--filename=x --rw=write --ioengine=io_uring --iodepth=4 --continue_on_error=io"),
+    ],
+};
+
+#[test]
+fn errors() {
+    super::super::check(&ERRORS);
+}
