@@ -3,8 +3,8 @@
 /// Jobs that contain all of these words may differ at these places.
 struct Known {
     words: &'static [&'static str],
-    /// But for those that contain this one.
-    unless: &'static str,
+    /// But for those that contain one of these.
+    unless: &'static [&'static str],
     at: &'static [&'static str],
     #[allow(dead_code, reason = "it is there for whoever reads the table")]
     reason: &'static str,
@@ -14,8 +14,11 @@ struct Known {
 const ALL_BUT_EXIT: &[&str] = &["stderr", "normal", "terse", "json", "file"];
 const ALL: &[&str] = &["exit", "stderr", "normal", "terse", "json", "file"];
 
+/// Directions that write.
+const WRITES: &[&str] = &["--rw=write", "--rw=randwrite", "--rw=rw", "--rw=randrw", "trimwrite"];
+
 const fn known(words: &'static [&'static str], at: &'static [&'static str], reason: &'static str) -> Known {
-    Known { words, unless: "\n", at, reason }
+    Known { words, unless: &[], at, reason }
 }
 
 const KNOWN: &[Known] = &[
@@ -28,8 +31,12 @@ const KNOWN: &[Known] = &[
     known(&["--file_append=1"], ALL_BUT_EXIT, "nothing is laid out before what is appended"),
     known(&["--fdatasync="], &["json"], "fio counts fsync alone, and the others as short I/O"),
     known(&["--sync_file_range="], &["json"], "fio counts fsync alone, and the others as short I/O"),
-    known(&["--verify=", "--rw=read"], ALL_BUT_EXIT, "fio ends at the first wrong block; all are told"),
-    known(&["--verify=", "--rw=randread"], ALL_BUT_EXIT, "fio ends at the first wrong block; all are told"),
+    Known {
+        words: &["--verify"],
+        unless: WRITES,
+        at: ALL_BUT_EXIT,
+        reason: "fio ends at the first wrong block; all are told",
+    },
     known(&["--verify_only", "--verify="], ALL_BUT_EXIT, "fio ends at the first wrong block; all are told"),
     known(
         &["--verify_only"],
@@ -50,7 +57,9 @@ const KNOWN: &[Known] = &[
 
 /// True if a difference at this place is meant to be.
 pub(super) fn is_declared(words: &str, place: &str) -> bool {
-    let applies =
-        |known: &&Known| known.words.iter().all(|word| words.contains(word)) && !words.contains(known.unless);
+    let applies = |known: &&Known| {
+        known.words.iter().all(|word| words.contains(word))
+            && !known.unless.iter().any(|word| words.contains(word))
+    };
     KNOWN.iter().filter(applies).any(|known| known.at.iter().any(|start| place.starts_with(start)))
 }
