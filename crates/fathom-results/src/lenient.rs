@@ -1,7 +1,8 @@
 //! How values are read whose form differs between programs and versions: numbers with and without decimals, objects whose
 //! keys are numbers.
 
-use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, de};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -105,6 +106,36 @@ pub(crate) fn options<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<(String
         other => other.to_string(),
     };
     Ok(list.into_iter().map(|(key, value)| (key, text(value))).collect())
+}
+
+/// Global options; a client of several servers tells them for each, and kept are those that all were given alike.
+pub(crate) fn global_options<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<(String, String)>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(transparent)]
+    struct OfServer(#[serde(deserialize_with = "options")] Vec<(String, String)>);
+
+    struct OneOrMore;
+    impl<'de> Visitor<'de> for OneOrMore {
+        type Value = Vec<(String, String)>;
+
+        fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            formatter.write_str("an object of options, or one for each server")
+        }
+
+        fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<Self::Value, M::Error> {
+            options(MapAccessDeserializer::new(map))
+        }
+
+        fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<Self::Value, S::Error> {
+            let Some(OfServer(mut common)) = list.next_element()? else { return Ok(Vec::new()) };
+            common.retain(|(key, _)| key != "hostname" && key != "port");
+            while let Some(OfServer(other)) = list.next_element()? {
+                common.retain(|option| other.contains(option));
+            }
+            Ok(common)
+        }
+    }
+    input.deserialize_any(OneOrMore)
 }
 
 /// Shares in percent by their keys, in the order of the document.

@@ -27,7 +27,7 @@ pub struct RunResult {
     /// The same as text.
     pub time: String,
     /// Options given before any job.
-    #[serde(rename = "global options", deserialize_with = "lenient::options")]
+    #[serde(rename = "global options", deserialize_with = "lenient::global_options")]
     pub global_options: Vec<(String, String)>,
     /// One entry per clone, or per group of merged ones; of all servers, where a client asked several for them.
     pub jobs: Vec<JobResult>,

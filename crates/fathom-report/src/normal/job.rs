@@ -66,7 +66,7 @@ fn append_directions(text: &mut String, job: &JobReport, report: &RunReport) {
     let (group_rates, group_mixed_rate) = shares::group_rates(&report.groups, job.group_id);
     if job.view.unified != UnifiedReporting::Mixed {
         for (index, label) in ["read", "write", "trim"].into_iter().enumerate() {
-            let resets = job.zone_resets.filter(|_| label == "write");
+            let resets = job.zone_resets.filter(|_| label != "read");
             append_direction(text, label, job, &job.directions[index], group_rates[index], resets);
         }
     }

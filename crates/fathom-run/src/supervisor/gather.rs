@@ -339,7 +339,12 @@ fn latency_goal(job: &JobSpec, block: &WorkerBlock) -> LatencyGoal {
 fn error_of(block: &WorkerBlock) -> Option<JobError> {
     let tolerated = || match block.samples.first_error.load(Relaxed) {
         0 => None,
-        code => Some(JobError { code: code as i32, text: io_error_text(Errno(code as i32)) }),
+        code => {
+            let errno = Errno(code as i32);
+            // Wrong data is no failure of a call.
+            let text = if errno == Errno(libc::EILSEQ) { String::new() } else { io_error_text(errno) };
+            Some(JobError { code: errno.0, text })
+        }
     };
     block.error().map(|(code, text)| JobError { code, text }).or_else(tolerated)
 }

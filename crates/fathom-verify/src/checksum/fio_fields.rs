@@ -66,8 +66,10 @@ fn sha256(data: &[u8], room: &mut [u8]) {
 fn end_of_data(data: &[u8], room: &mut [u8]) {
     const BLOCK: usize = 128;
     let rest = data.len() % BLOCK;
-    if data.len() >= BLOCK {
-        room[rest..BLOCK].copy_from_slice(&data[rest..BLOCK]);
+    match data.get(rest..BLOCK) {
+        Some(behind) => room[rest..BLOCK].copy_from_slice(behind),
+        // There was no first block.
+        None => room[rest..BLOCK].fill(0),
     }
     room[..rest].copy_from_slice(&data[data.len() - rest..]);
 }
@@ -158,6 +160,18 @@ mod tests {
             }
             padded.extend((length as u128 * 8).to_be_bytes());
             assert_eq!(room[64..], padded[padded.len() - 64..], "{length}");
+        }
+    }
+
+    /// What stood in the place before must not show: a check begins with zeros, a write with the block's content.
+    #[test]
+    fn short_data_fills_the_whole_field() {
+        for length in 0..300 {
+            let data = vec![7; length];
+            let (mut on_zeros, mut on_others) = (vec![0; 128], vec![0xee; 128]);
+            assert!(store(Method::Sha512, HeaderFormat::First, &data, &mut on_zeros));
+            assert!(store(Method::Sha512, HeaderFormat::First, &data, &mut on_others));
+            assert_eq!(on_zeros, on_others, "{length} bytes");
         }
     }
 

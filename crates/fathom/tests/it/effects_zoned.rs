@@ -82,7 +82,6 @@ fn orders_and_resets_are_those_of_fio() {
         "--rw=randwrite --zone_reset_threshold=0.5 --zone_reset_frequency=0.5",
         "--rw=randwrite --zone_reset_threshold=0.5 --zone_reset_frequency=1",
         "--rw=write --zone_reset_threshold=0.5 --zone_reset_frequency=1",
-        "--rw=randwrite --bs=12k",
         "--rw=read",
         "--rw=randread",
         "--rw=read --read_beyond_wp=1",
@@ -98,7 +97,10 @@ fn orders_and_resets_are_those_of_fio() {
         let launch = Launch::fathom(of_fathom.path());
         let fathom = zoned(launch, of_fathom.path(), &format!("{FATHOM_SEED} {words}"));
         assert_eq!(entries(of_fathom.path(), 1), entries(of_fio.path(), 1), "{words}");
-        assert_eq!(sayings(&fathom), sayings(&fio), "{words}");
+        // Releases before 3.41 do not tell of resets in the line of trims.
+        if !words.contains("trim") || program::version(&reference) >= Some((3, 41)) {
+            assert_eq!(sayings(&fathom), sayings(&fio), "{words}");
+        }
     }
 }
 

@@ -95,8 +95,8 @@ fn data_goes_both_ways_between_fathom_and_fio() {
             assert_eq!(written.code(), 0, "{words}: fio writes: {}", written.stderr);
             let read = fio(&program::path(), directory, &format!("--rw=read {words}"));
             assert_eq!((read.code(), read.stderr.as_str()), (0, ""), "{words}: fathom reads what fio wrote");
-            let words_first = format!("--rw=randwrite {words} --verify_header_format=first");
-            let written = fio(&program::path(), directory, &words_first);
+            let words_for_fio = format!("--rw=randwrite {words} {}", program::header_format_of(&reference));
+            let written = fio(&program::path(), directory, &words_for_fio);
             assert_eq!((written.code(), written.stderr.as_str()), (0, ""), "{words}: fathom writes");
             let read = fio(&reference, directory, &format!("--rw=read {words}"));
             assert_eq!((read.code(), read.stderr.as_str()), (0, ""), "{words}: fio reads what fathom wrote");
@@ -510,7 +510,8 @@ fn fio_finds_the_same_blocks_wrong() {
     let reference = require!(program::reference());
     let directory = scratch();
     let words = "--size=64k --bs=4k --verify=md5 --rw=read --continue_on_error=verify";
-    fathom(directory.path(), "--rw=write --verify=md5 --verify_header_format=first --do_verify=0");
+    let format = program::header_format_of(&reference);
+    fathom(directory.path(), &format!("--rw=write --verify=md5 {format} --do_verify=0"));
     let path = directory.path().join("data");
     let mut data = std::fs::read(&path).expect("a file");
     data[5000] ^= 1;

@@ -17,7 +17,6 @@ mod rows;
 use crate::support::program;
 use case::{Case, Row};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Releases whose behaviour is the one that fathom follows. The tables are made with the first.
 const REFERENCES: [(u32, u32); 2] = [(3, 41), (3, 42)];
@@ -32,7 +31,7 @@ pub(super) struct Family {
 /// The fio to compare with; the error says why there is none.
 fn reference() -> Result<PathBuf, String> {
     let reference = program::reference()?;
-    let version = version(&reference).ok_or("the fio to compare with does not tell its version")?;
+    let version = program::version(&reference).ok_or("the fio to compare with does not tell its version")?;
     match REFERENCES.contains(&version) {
         true => Ok(reference),
         false => Err(format!(
@@ -40,14 +39,6 @@ fn reference() -> Result<PathBuf, String> {
             REFERENCES[1].0, REFERENCES[1].1, version.0, version.1
         )),
     }
-}
-
-fn version(program: &Path) -> Option<(u32, u32)> {
-    let output = Command::new(program).arg("--version").output().ok()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let (major, minor) = text.trim().strip_prefix("fio-")?.split_once('.')?;
-    let minor = minor.split(|c: char| !c.is_ascii_digit()).next()?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 /// Compares every row, and fails with all that differ.
@@ -79,7 +70,7 @@ fn failure(family: &Family, row: &Row, reference: &Path) -> Option<String> {
         .filter(|one| !is_declared(&one.place))
         .map(|one| format!("    {}: {}", one.place, one.text))
         .collect();
-    let is_table_fio = version(reference) == Some(REFERENCES[0]);
+    let is_table_fio = program::version(reference) == Some(REFERENCES[0]);
     for start in row.differs_at.iter().filter(|_| is_table_fio) {
         if !found.iter().any(|one| one.place.starts_with(start)) {
             lines.push(format!("    {start}: no difference any more, though declared: {}", row.reason));

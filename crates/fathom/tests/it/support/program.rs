@@ -32,6 +32,23 @@ pub(crate) fn reference() -> Result<PathBuf, String> {
     }
 }
 
+/// The release of a fio, such as (3, 41).
+pub(crate) fn version(fio: &Path) -> Option<(u32, u32)> {
+    let output = Command::new(fio).arg("--version").output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let (major, minor) = text.trim().strip_prefix("fio-")?.split_once('.')?;
+    let minor = minor.split(|c: char| !c.is_ascii_digit()).next()?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// The option that makes block headers as this fio reads them.
+pub(crate) fn header_format_of(fio: &Path) -> &'static str {
+    match version(fio) {
+        Some(version) if version < (3, 41) => "--verify_header_format=first",
+        _ => "",
+    }
+}
+
 /// `Ok` unless the program under test calls one of the options known but not built.
 pub(crate) fn knows(words: &str) -> Result<(), String> {
     let finished = Launch::fathom(Path::new("/")).words("--parse-only").words(words).run();

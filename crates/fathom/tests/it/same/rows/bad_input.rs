@@ -131,10 +131,10 @@ const WRONG_JOB_FILES: Family = Family {
         job_file("[a]\nrw=foo\n"),
         job_file("[a]\nnosuch=1\nsize=4k\n"),
         job_file("[a]\nrw=read\nsize=64k\n[a]\nrw=write\nsize=64k\n"),
-        job_file("[global]\nrw=read\n"),
+        job_file("[global]\nrw=read\n").differs(&["normal"], "the help is in words of our own"),
         job_file("[global]\nsize=64k\n[a]\nrw=read\n[b]\nrw=foo\n")
             .differs(&["normal"], "fio tells of a job before it has read the next"),
-        job_file("# nothing\n"),
+        job_file("# nothing\n").differs(&["normal"], "the help is in words of our own"),
         job_file("; nothing\n[a]\nsize=4k ; what follows\n"),
         job_file("[a]\nsize=4k # what follows\n"),
         job_file("[a]\nsize = 4k\nrw = write\n").differs(

@@ -33,12 +33,9 @@ const SEVERAL_FILES: Family = Family {
         same("--rw=write --file_service_type=random"),
         same("--rw=write --file_service_type=roundrobin:4"),
         same("--rw=write --file_service_type=sequential:2"),
-        same("--rw=write --file_service_type=zipf:1.2")
-            .differs(&["file"], "fio opens files again that are done, and leaves others unwritten"),
-        same("--rw=randwrite --file_service_type=pareto:0.3")
-            .differs(&["file"], "fio opens files again that are done, and leaves others unwritten"),
-        same("--rw=randwrite --file_service_type=normal:20")
-            .differs(&["file"], "fio opens files again that are done, and leaves others unwritten"),
+        same("--rw=write --file_service_type=zipf:1.2"),
+        same("--rw=randwrite --random_generator=tausworthe --file_service_type=pareto:0.3"),
+        same("--rw=randwrite --random_generator=tausworthe --file_service_type=normal:20"),
         same("--rw=write --openfiles=1"),
         same("--rw=write --openfiles=2"),
         same("--rw=read --openfiles=1 --file_service_type=sequential"),

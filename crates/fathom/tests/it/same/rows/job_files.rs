@@ -20,7 +20,7 @@ const JOB_FILES: Family = Family {
         job_file("[global]\nsize=64k\nbs=4k\nfilename=data\n[a]\nrw=read\nexec_prerun=true\n"),
         job_file("[global]\nsize=64k\nbs=4k\nfilename=data\n[a]\nrw=read\nexec_prerun=false\n").differs(&["normal", "terse"], "no disk is counted when no job runs"),
         job_file("[global]\nsize=64k\nbs=4k\nfilename=data\n[a]\nrw=read\nexec_postrun=echo done\n"),
-        job_file("[global]\nsize=64k\nbs=4k\nfilename=data\n[a]\nrw=write\nunlink=1\n[b]\nrw=write\nfilename=other\n"),
+        job_file("[a]\nsize=64k\nfilename=x\nrw=write\nunlink=1\n"),
         job_file("[global]\nsize=64k\nbs=4k\nfilename=data\n[a]\nrw=write\nnumjobs=4\nstonewall\n[b]\nrw=read\nnumjobs=2\nstonewall\n"),
         job_file("[global]\nsize=64k\nbs=4k\nfilename=data\n[a]\nrw=read\nstartdelay=100ms\n[b]\nrw=read\n"),
         job_file("[global]\nsize=64k\nbs=4k\nfilename=data\nexitall\n[a]\nrw=read\n[b]\nrw=read\nrate_iops=100\n"),
