@@ -79,6 +79,7 @@ const KNOWN: &[Known] = &[
     },
     known(&["--allow_file_create=0"], ALL_BUT_EXIT, "fio says nothing"),
     Known { words: &["trim"], unless: &["--ioengine=null"], at: ALL, reason: "fio cannot trim files" },
+    known(&["trimwrite", "--verify"], ALL_BUT_EXIT, "nothing can be read back"),
     known(&["--dp_scheme="], ALL_BUT_EXIT, "the file is named in words of our own"),
     known(&["--bs=64k"], ALL, "fio does nothing with blocks larger than a file"),
     known(&["--bs=16k", "--nrfiles=5"], ALL, "fio does nothing with blocks larger than a file"),

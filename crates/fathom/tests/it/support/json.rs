@@ -67,6 +67,10 @@ fn collect(value: &Value, path: &str, lines: &mut BTreeSet<String>) {
                     "global options" | "job options" => {
                         lines.insert(format!("{path}/{key} : object"));
                     }
+                    // Which bins were hit is a matter of time.
+                    "bins" => {
+                        lines.insert(format!("{path}/{key} : object"));
+                    }
                     // Which devices hold the files is the machine's affair.
                     "disk_util" => {}
                     _ => collect(member, &format!("{path}/{key}"), lines),
