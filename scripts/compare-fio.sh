@@ -7,8 +7,11 @@ cd "$(dirname "$0")/.."
 . scripts/set-up.sh
 use_reference_fio "$target_directory/tools/reference-fio"
 if [ -n "${1:-}" ]; then
-    export COMPARE_SECONDS=$1 COMPARE_SEED=${2:-$RANDOM$RANDOM}
-    echo "compare-fio: $COMPARE_SECONDS s of random jobs from seed $COMPARE_SEED"
+    export COMPARE_SECONDS=$1 COMPARE_SEED=$RANDOM$RANDOM
 fi
+if [ -n "${2:-}" ]; then
+    export COMPARE_SEED=$2
+fi
+echo "compare-fio: random jobs from seed ${COMPARE_SEED:-1}"
 # Each of the random tests prints what it finds, and how many jobs it made.
-exec cargo test --locked -p fathom --test it -- --nocapture same::
+exec cargo test --locked --workspace --test it -- --nocapture same::

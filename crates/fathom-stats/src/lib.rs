@@ -16,6 +16,7 @@ pub mod report;
 pub mod samples;
 pub mod series;
 pub mod slices;
+pub mod split_mix;
 pub mod steady_state;
 pub mod timeline;
 

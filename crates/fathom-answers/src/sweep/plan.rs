@@ -2,6 +2,7 @@
 
 use super::labels::Label;
 use fathom_spec::registry::find_job_option;
+use fathom_stats::split_mix::split_mix;
 use fathom_tools::Failure;
 use serde::{Deserialize, Serialize};
 
@@ -195,16 +196,12 @@ pub(super) fn cells(vary: &[Variation]) -> Result<usize, Failure> {
 /// The cells in the order of each round: every round has all of them, shuffled anew.
 ///
 /// Source: the shuffle of R. A. Fisher and F. Yates as in D. E. Knuth, "The Art of Computer Programming", algorithm 3.4.2P; the
-/// numbers are those of SplitMix64 (G. Steele, D. Lea, C. Flood, 2014). More repeats of the same seed begin with the same rounds.
+/// numbers are those of SplitMix64. More repeats of the same seed begin with the same rounds.
 pub(super) fn order(cells: usize, repeats: u32, seed: u64) -> Vec<Vec<usize>> {
     let mut state = seed;
     let mut below = |limit: usize| {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = state;
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         // Rounding a share down favours no cell by more than one in 2^50.
-        ((u128::from(word ^ (word >> 31)) * limit as u128) >> 64) as usize
+        ((u128::from(split_mix(&mut state)) * limit as u128) >> 64) as usize
     };
     let mut round = || {
         let mut order: Vec<usize> = (0..cells).collect();

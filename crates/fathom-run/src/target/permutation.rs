@@ -9,7 +9,7 @@
 //! block. Sources: R. Rivest, "Permutation polynomials modulo 2^w" (2001), for the product, which the cipher RC6 is built on;
 //! J. Black and P. Rogaway, "Ciphers with arbitrary finite domains" (2002), for the walk along the cycle.
 
-use crate::random::HASH_FACTOR;
+use fathom_stats::split_mix::split_mix;
 
 /// Rounds of mixing. Three cannot be told from a shuffled list by the tests of order below, two can: some distances between
 /// one block and the next are too frequent.
@@ -133,15 +133,6 @@ impl Permutation {
         }
         value
     }
-}
-
-/// Steele, Lea, Flood: "Fast splittable pseudorandom number generators" (2014).
-fn split_mix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(HASH_FACTOR.wrapping_neg());
-    let mut value = *state;
-    value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ (value >> 31)
 }
 
 #[cfg(test)]

@@ -31,9 +31,7 @@ impl<'a> IssueLog<'a> {
         self.start_ns = now_ns;
         self.anchor(now_ns);
         (0..files.list.len()).for_each(|file| self.note(Event::Add, file as u32));
-        (0..files.list.len())
-            .filter(|file| files.is_open(*file))
-            .for_each(|file| self.note(Event::Open, file as u32));
+        self.note_open_files(Event::Open, files);
     }
 
     /// Takes the system's time as the truth again.
@@ -65,20 +63,22 @@ impl<'a> IssueLog<'a> {
         self.issue(event as u8, file, 0, 0);
     }
 
+    /// The same was done to every file that is open.
+    fn note_open_files(&mut self, event: Event, files: &OpenFiles) {
+        let open = (0..files.list.len()).filter(|file| files.is_open(*file));
+        open.for_each(|file| self.note(event, file as u32));
+    }
+
     /// Another pass over the files begins, for which fio opens them anew.
     pub(super) fn end_pass(&mut self, files: &OpenFiles) {
-        for event in [Event::Close, Event::Open] {
-            let open = (0..files.list.len()).filter(|file| files.is_open(*file));
-            open.for_each(|file| self.note(event, file as u32));
-        }
+        self.note_open_files(Event::Close, files);
+        self.note_open_files(Event::Open, files);
     }
 
     /// The job is over.
     pub(super) fn end(&mut self, files: &OpenFiles) {
         self.anchor(monotonic_ns());
-        (0..files.list.len())
-            .filter(|file| files.is_open(*file))
-            .for_each(|file| self.note(Event::Close, file as u32));
+        self.note_open_files(Event::Close, files);
         self.queue.close(0);
     }
 }

@@ -1,5 +1,7 @@
 //! Made-up measurements whose truth is known, for tests of intervals.
 
+use crate::split_mix::split_mix;
+
 /// Numbers that look random, the same on every run.
 pub(super) struct Noise(u64);
 
@@ -8,13 +10,9 @@ impl Noise {
         Noise(seed)
     }
 
-    /// Between 0 and 1. Source: G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators" (2014).
+    /// Between 0 and 1.
     fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = self.0;
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((word ^ (word >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+        (split_mix(&mut self.0) >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// Of the standard normal distribution, by the method of Box and Muller.

@@ -86,6 +86,7 @@ fn variants(kind: &str) -> Vec<String> {
 fn data_goes_both_ways_between_fathom_and_fio() {
     fathom_only!();
     let reference = require!(program::reference());
+    let format = program::header_format_of(&reference);
     let directory = scratch();
     let directory = directory.path();
     for kind in KINDS {
@@ -95,7 +96,7 @@ fn data_goes_both_ways_between_fathom_and_fio() {
             assert_eq!(written.code(), 0, "{words}: fio writes: {}", written.stderr);
             let read = fio(&program::path(), directory, &format!("--rw=read {words}"));
             assert_eq!((read.code(), read.stderr.as_str()), (0, ""), "{words}: fathom reads what fio wrote");
-            let words_for_fio = format!("--rw=randwrite {words} {}", program::header_format_of(&reference));
+            let words_for_fio = format!("--rw=randwrite {words} {format}");
             let written = fio(&program::path(), directory, &words_for_fio);
             assert_eq!((written.code(), written.stderr.as_str()), (0, ""), "{words}: fathom writes");
             let read = fio(&reference, directory, &format!("--rw=read {words}"));

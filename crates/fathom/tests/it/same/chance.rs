@@ -1,6 +1,9 @@
 //! Random choices that a seed gives again.
 
-/// A generator (splitmix64).
+use fathom_stats::split_mix::split_mix;
+use std::time::{Duration, Instant};
+
+/// A generator.
 pub(super) struct Chance(u64);
 
 impl Chance {
@@ -8,17 +11,9 @@ impl Chance {
         Chance(seed)
     }
 
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
     /// A number below `end`.
     pub(super) fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
+        (split_mix(&mut self.0) % end.max(1) as u64) as usize
     }
 
     /// True in so many of a hundred cases.
@@ -30,4 +25,16 @@ impl Chance {
     pub(super) fn one<'a>(&mut self, list: &[&'a str]) -> &'a str {
         list[self.below(list.len())]
     }
+}
+
+/// The seeds of random jobs: from `COMPARE_SEED` on, or from 1, for `COMPARE_SECONDS`, or so many jobs.
+pub(super) fn seeds(jobs: u64) -> impl Iterator<Item = u64> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let (first, seconds) = (number("COMPARE_SEED").unwrap_or(1), number("COMPARE_SECONDS"));
+    let begun = Instant::now();
+    let goes_on = move |done: &u64| match seconds {
+        Some(seconds) => begun.elapsed() < Duration::from_secs(seconds),
+        None => *done < jobs,
+    };
+    (0..).take_while(goes_on).map(move |done| first.wrapping_add(done))
 }

@@ -1,7 +1,7 @@
 //! What differs between two runs of the same words.
 
 use super::observed::Observed;
-use crate::support::{json, shape};
+use crate::support::{FILLING, json, shape};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,6 +35,9 @@ const TIMED: [&str; 12] = [
 
 /// Words of jobs whose content is determined.
 const DETERMINED: [&str; 3] = ["buffer_pattern", "zero_buffers", "verify=pattern"];
+
+/// Files of which the name is all that can be compared: states of other versions, compressed times, and what was given.
+const NAMES_ALONE: [&str; 3] = [".state", ".fz", "job.fio"];
 
 /// Everything that differs between the reference's run and ours.
 pub(super) fn differences(words: &str, reference: &Observed, ours: &Observed) -> Vec<Difference> {
@@ -182,19 +185,25 @@ fn files(words: &str, reference: &Observed, ours: &Observed, is_timed: bool, fou
     for (name, theirs) in &reference.files {
         let Some(own) = ours.files.get(name) else { continue };
         let place = format!("file/{name}");
+        if NAMES_ALONE.iter().any(|end| name.ends_with(end)) {
+            continue;
+        }
         if name.ends_with(".log") || name.starts_with("trace") {
             lines(&place, &columns(name, theirs, is_timed), &columns(name, own, is_timed), found);
-        } else if [".state", ".fz", "job.fio"].iter().any(|end| name.ends_with(end)) {
         } else if theirs.len() != own.len() {
             let lengths = (format!("{} bytes", theirs.len()), format!("{} bytes", own.len()));
             found.push(difference(place, lengths.0, lengths.1));
-        } else if !is_timed && is_determined && theirs != own {
-            let at = theirs.iter().zip(own).position(|(one, other)| one != other).unwrap_or(0);
-            found.push(difference(place, format!("byte {at} {:#x}", theirs[at]), format!("{:#x}", own[at])));
-        } else if !is_timed && touched(theirs) != touched(own) {
+        } else if is_timed {
+            continue;
+        } else if is_determined {
+            let first = theirs.iter().zip(own).position(|(one, other)| one != other);
+            found.extend(first.map(|at| {
+                difference(place, format!("byte {at} {:#x}", theirs[at]), format!("{:#x}", own[at]))
+            }));
+        } else {
             let (theirs, own) = (touched(theirs), touched(own));
-            let at = theirs.iter().zip(&own).position(|(one, other)| one != other).unwrap_or(0);
-            found.push(difference(place, format!("sector {at} {}", theirs[at]), own[at]));
+            let first = theirs.iter().zip(&own).position(|(one, other)| one != other);
+            found.extend(first.map(|at| difference(place, format!("sector {at} {}", theirs[at]), own[at])));
         }
     }
 }
@@ -203,7 +212,7 @@ fn files(words: &str, reference: &Observed, ours: &Observed, is_timed: bool, fou
 fn touched(content: &[u8]) -> Vec<&'static str> {
     let sector = |bytes: &[u8]| match bytes.first() {
         Some(0) if bytes.iter().all(|&byte| byte == 0) => "empty",
-        Some(0x5a) if bytes.iter().all(|&byte| byte == 0x5a) => "untouched",
+        Some(&FILLING) if bytes.iter().all(|&byte| byte == FILLING) => "untouched",
         _ => "written",
     };
     content.chunks(SECTOR).map(sector).collect()

@@ -48,8 +48,10 @@ fn check(family: &Family) {
         Ok(reference) => reference,
         Err(reason) => skip!("{reason}"),
     };
-    let failures: Vec<String> =
-        family.rows.iter().filter_map(|row| failure(family, row, &reference)).collect();
+    // With a later release a declared difference may be gone.
+    let made_the_tables = program::version(&reference) == Some(REFERENCES[0]);
+    let wrong = |row: &Row| failure(family, row, &reference, made_the_tables);
+    let failures: Vec<String> = family.rows.iter().filter_map(wrong).collect();
     assert!(
         failures.is_empty(),
         "{} of {} rows:\n{}",
@@ -60,7 +62,7 @@ fn check(family: &Family) {
 }
 
 /// What is wrong with a row: a difference that is not declared, or a declared one that is gone.
-fn failure(family: &Family, row: &Row, reference: &Path) -> Option<String> {
+fn failure(family: &Family, row: &Row, reference: &Path, made_the_tables: bool) -> Option<String> {
     let words = format!("{} {}", family.base, row.words);
     let case = Case { words: &words, job_file: row.job_file };
     let found = case.compare(reference);
@@ -70,8 +72,7 @@ fn failure(family: &Family, row: &Row, reference: &Path) -> Option<String> {
         .filter(|one| !is_declared(&one.place))
         .map(|one| format!("    {}: {}", one.place, one.text))
         .collect();
-    let is_table_fio = program::version(reference) == Some(REFERENCES[0]);
-    for start in row.differs_at.iter().filter(|_| is_table_fio) {
+    for start in row.differs_at.iter().filter(|_| made_the_tables) {
         if !found.iter().any(|one| one.place.starts_with(start)) {
             lines.push(format!("    {start}: no difference any more, though declared: {}", row.reason));
         }

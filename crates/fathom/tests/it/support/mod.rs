@@ -21,6 +21,9 @@ pub(crate) const KIB: u64 = 1 << 10;
 /// Bytes of a mebibyte.
 pub(crate) const MIB: u64 = 1 << 20;
 
+/// What files are made of that a test finds in place.
+pub(crate) const FILLING: u8 = 0x5a;
+
 /// A directory for one test, removed with all that is in it.
 pub(crate) fn scratch() -> tempfile::TempDir {
     tempfile::Builder::new().prefix("fathom-it-").tempdir().expect("a temporary directory can be made")
@@ -29,6 +32,6 @@ pub(crate) fn scratch() -> tempfile::TempDir {
 /// A file of `bytes` bytes that are not zero.
 pub(crate) fn file_of(directory: &std::path::Path, name: &str, bytes: u64) -> std::path::PathBuf {
     let path = directory.join(name);
-    std::fs::write(&path, vec![0x5a; bytes as usize]).expect("a file can be written");
+    std::fs::write(&path, vec![FILLING; bytes as usize]).expect("a file can be written");
     path
 }

@@ -225,10 +225,7 @@ impl Running {
     /// Waits until the program has ended and its output is closed.
     #[track_caller]
     pub(crate) fn finish(mut self) -> Finished {
-        self.finish_in_time().unwrap_or_else(|state| {
-            self.check_time(&state);
-            unreachable!("the time was over")
-        })
+        self.finish_in_time().unwrap_or_else(|state| panic!("{}", self.told_late(&state)))
     }
 
     /// The same for a program that need not end. The error says how far it came; dropped, it is killed.
@@ -253,13 +250,16 @@ impl Running {
 
     #[track_caller]
     fn check_time(&self, state: &str) {
-        assert!(
-            self.elapsed() < self.timeout,
+        assert!(self.elapsed() < self.timeout, "{}", self.told_late(state));
+    }
+
+    fn told_late(&self, state: &str) -> String {
+        format!(
             "no end after {:?}\nstate: {state}\nstdout: {}\nstderr: {}",
             self.timeout,
             self.stdout.text(),
             self.stderr.text()
-        );
+        )
     }
 }
 
