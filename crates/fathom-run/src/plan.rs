@@ -208,6 +208,36 @@ fn beside(spec: &RunSpec, name: impl AsRef<Path>) -> PathBuf {
     }
 }
 
+/// True when sequential I/O beyond the end of a file goes on at its start, rather than in another pass.
+fn passes_wrap(job: &JobSpec, directions: DirectionPlan) -> bool {
+    let verifies_writes = job.verification.verify != VerifyMethod::None;
+    let has_no_holes = job.io_type.rw.postfix.is_none();
+    match directions {
+        // Passes of a mix differ from what a wrap gives, and so do those that are read back one by one.
+        DirectionPlan::Mix(_) => !verifies_writes || has_no_holes,
+        // Whoever goes through file after file has to come to the end of one.
+        _ => verifies_writes && has_no_holes && !goes_file_by_file(job),
+    }
+}
+
+/// True when a sequential step of random I/O goes from the end of a file to its start.
+fn steps_wrap(job: &JobSpec, directions: DirectionPlan) -> bool {
+    let is_mix = matches!(directions, DirectionPlan::Mix(_));
+    goes_beyond_a_pass(job) && is_mix || job.time.time_based && !has_several_files(job)
+}
+
+/// True when random I/O that has covered a file goes on in it at once. Where passes cannot be told apart, their ends do not matter:
+/// one file, and nothing but random steps.
+fn begins_files_anew(job: &JobSpec) -> bool {
+    let has_steps = job.io_type.rw.postfix.is_some()
+        || job.io_type.percentage_random.0.iter().any(|&percent| percent < 100);
+    job.time.time_based
+        && (has_several_files(job) || has_steps)
+        && job.verification.verify == VerifyMethod::None
+        && job.io_type.random_generator != RandomGenerator::Lfsr
+        && job.file.zonemode == ZoneMode::None
+}
+
 /// True for jobs that are mere company for others: they count stretches of work, not bytes.
 pub fn moves_no_data(job: &JobSpec) -> bool {
     fathom_spec::engines::find(&job.engine.ioengine.name).is_some_and(|engine| engine.without_data)
@@ -272,16 +302,12 @@ fn target_plan(job: &JobSpec, replay: Option<&ReplayPlan>) -> TargetPlan {
         lengths,
         length_by_pattern: job.block_size.bs_is_seq_rand,
         writes_drawn_as_reads: verifies_writes,
-        // Passes of a mix differ from what a wrap gives, and so do those that are read back one by one.
-        wraps: !random
-            && goes_beyond_a_pass(job)
-            && match directions {
-                DirectionPlan::Mix(_) if !verifies_writes => true,
-                DirectionPlan::Mix(_) => mode.postfix.is_none(),
-                // Whoever goes through file after file has to come to the end of one.
-                _ => verifies_writes && mode.postfix.is_none() && !goes_file_by_file(job),
-            }
-            && job.file.zonemode == ZoneMode::None,
+        wraps: job.file.zonemode == ZoneMode::None
+            && match random {
+                true => steps_wrap(job, directions),
+                false => goes_beyond_a_pass(job) && passes_wrap(job, directions),
+            },
+        begins_files_anew: random && begins_files_anew(job),
         alignment,
         each_block_once: !job.io_type.norandommap && distribution == DistributionRule::Uniform && aligned,
         generator: match job.io_type.random_generator {
@@ -298,10 +324,13 @@ fn target_plan(job: &JobSpec, replay: Option<&ReplayPlan>) -> TargetPlan {
     }
 }
 
-fn goes_file_by_file(job: &JobSpec) -> bool {
+fn has_several_files(job: &JobSpec) -> bool {
     let names = job.file.filename.as_ref().map_or(0, |names| names.0.len());
-    let several = names > 1 || job.file.nrfiles > 1 || job.file.opendir.is_some();
-    several && file_rule(job).order == FileOrder::Sequential
+    names > 1 || job.file.nrfiles > 1 || job.file.opendir.is_some()
+}
+
+fn goes_file_by_file(job: &JobSpec) -> bool {
+    has_several_files(job) && file_rule(job).order == FileOrder::Sequential
 }
 
 fn directions(job: &JobSpec) -> DirectionPlan {

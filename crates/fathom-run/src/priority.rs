@@ -31,13 +31,13 @@ impl Priority {
 
     /// The priority of a job's clones; none leaves the one they inherit.
     pub fn of_job(job: &JobSpec) -> Priority {
-        // A level without a class means best effort, as the kernel's own default does.
+        // No class means best effort, as it does to the kernel, which refuses a level without a class.
         const BEST_EFFORT: u32 = 2;
         let options = &job.threads;
         if options.prio.is_none() && options.prioclass.is_none() && options.priohint.is_none() {
             return Priority::default();
         }
-        let class = options.prioclass.unwrap_or(BEST_EFFORT);
+        let class = options.prioclass.filter(|&class| class != 0).unwrap_or(BEST_EFFORT);
         Priority::new(class, options.prio.unwrap_or(0), options.priohint.unwrap_or(0))
     }
 }

@@ -115,6 +115,57 @@ impl Taus258 {
     }
 }
 
+/// Either, for what `random_generator` chooses between.
+#[derive(Clone, Debug)]
+pub enum Generator {
+    /// 32 bits a step.
+    Bits32(Taus88),
+    /// 64 bits a step.
+    Bits64(Taus258),
+}
+
+impl Generator {
+    /// A generator seeded with all 64 bits of `seed`.
+    pub fn new(seed: u64, has_64_bits: bool) -> Generator {
+        match has_64_bits {
+            true => Generator::Bits64(Taus258::new(seed)),
+            false => Generator::Bits32(Taus88::new(seed)),
+        }
+    }
+
+    /// A uniform number below `end`.
+    #[inline]
+    pub fn below(&mut self, end: u64) -> u64 {
+        match self {
+            Generator::Bits32(generator) => generator.below(end),
+            Generator::Bits64(generator) => {
+                ((u128::from(end) * u128::from(generator.next_u64())) >> 64) as u64
+            }
+        }
+    }
+
+    /// The smallest whole percentage of all numbers, 0..=100, that includes the next one.
+    #[inline]
+    pub fn percent_that_includes(&mut self) -> u64 {
+        match self {
+            Generator::Bits32(generator) => {
+                (u64::from(generator.next_u32()) * 100).div_ceil(u64::from(u32::MAX))
+            }
+            Generator::Bits64(generator) => {
+                (u128::from(generator.next_u64()) * 100).div_ceil(u128::from(u64::MAX)) as u64
+            }
+        }
+    }
+
+    /// The words of its state, and whether they have 64 bits.
+    pub fn state(&self) -> (Vec<u64>, bool) {
+        match self {
+            Generator::Bits32(generator) => (generator.state().map(u64::from).to_vec(), false),
+            Generator::Bits64(generator) => (generator.state().to_vec(), true),
+        }
+    }
+}
+
 /// What a seed is for; the number is its place in the sequence of seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SeedUse {

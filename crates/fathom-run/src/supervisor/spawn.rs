@@ -25,7 +25,10 @@ impl<O: Observer> Supervisor<'_, O> {
             .filter(|&index| {
                 let worker = &self.plan.workers[index];
                 let job = self.plan.job_of(worker);
-                !worker.diskless && (job.file.create_serialize || job.file.create_only)
+                // Without a size, a job without files ends where the others do.
+                let is_looked_at =
+                    !worker.diskless || (job.size.size.is_none() && job.size.filesize.is_none());
+                is_looked_at && (job.file.create_serialize || job.file.create_only)
             })
             .collect();
         if wants_files.is_empty() {

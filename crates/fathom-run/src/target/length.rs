@@ -1,6 +1,6 @@
 //! How long each I/O is.
 
-use crate::random::Taus88;
+use crate::random::Generator;
 use serde::{Deserialize, Serialize};
 
 /// One entry of a weighted list of block sizes.
@@ -58,7 +58,7 @@ impl LengthRule {
 
     /// Draws a length of at most `room` bytes; `None` when even the smallest does not fit.
     #[inline]
-    pub fn draw(&self, room: u64, generator: &mut Taus88) -> Option<u64> {
+    pub fn draw(&self, room: u64, generator: &mut Generator) -> Option<u64> {
         match self {
             LengthRule::Fixed(size) => (*size <= room).then_some(*size),
             LengthRule::Range { min, max, unaligned } => draw_range(*min, *max, *unaligned, room, generator),
@@ -67,9 +67,9 @@ impl LengthRule {
     }
 }
 
-/// `min + max * r / 2^32`, cut to a multiple of `min` and limited to `max`: the largest length comes up more often than
+/// `min + max * r`, `r` from 0 to 1, cut to a multiple of `min` and limited to `max`: the largest length comes up more often than
 /// the others. That is what fio gives, and sequences of the same seed must agree.
-fn draw_range(min: u64, max: u64, unaligned: bool, room: u64, generator: &mut Taus88) -> Option<u64> {
+fn draw_range(min: u64, max: u64, unaligned: bool, room: u64, generator: &mut Generator) -> Option<u64> {
     if min > room {
         return None;
     }
@@ -84,17 +84,16 @@ fn draw_range(min: u64, max: u64, unaligned: bool, room: u64, generator: &mut Ta
     }
 }
 
-fn draw_split(list: &[WeightedSize], room: u64, generator: &mut Taus88) -> Option<u64> {
+fn draw_split(list: &[WeightedSize], room: u64, generator: &mut Generator) -> Option<u64> {
     if !list.iter().any(|entry| entry.size <= room && entry.percent > 0) {
         return None;
     }
     loop {
-        let random = u64::from(generator.next_u32());
+        let percent = generator.percent_that_includes();
         let mut cumulative = 0;
         for entry in list {
             cumulative += u64::from(entry.percent);
-            let chosen = random * 100 <= u64::from(u32::MAX) * cumulative;
-            if chosen && entry.size <= room && entry.percent > 0 {
+            if percent <= cumulative && entry.size <= room && entry.percent > 0 {
                 return Some(entry.size);
             }
         }
@@ -108,7 +107,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn golden(rule: &LengthRule) -> Vec<u64> {
-        let mut generator = Seeds::new(0x89, 1).generator(SeedUse::BlockSizeRead);
+        let mut generator = Generator::new(Seeds::new(0x89, 1).get(SeedUse::BlockSizeRead), false);
         (0..8).map(|_| rule.draw(4 << 20, &mut generator).expect("fits") / 4096).collect()
     }
 
@@ -123,9 +122,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_length_fits_and_obeys_the_rule(min in 1u64..10_000, span in 0u64..100_000, room in 1u64..200_000, seed in any::<u64>()) {
+        fn a_length_fits_and_obeys_the_rule(min in 1u64..10_000, span in 0u64..100_000, room in 1u64..200_000, seed in any::<u64>(), has_64_bits in any::<bool>()) {
             let rule = LengthRule::Range { min, max: min + span, unaligned: false };
-            let length = rule.draw(room, &mut Taus88::new(seed));
+            let length = rule.draw(room, &mut Generator::new(seed, has_64_bits));
             prop_assert_eq!(length.is_some(), min <= room);
             if let Some(length) = length {
                 prop_assert!(length <= room && length >= min && length <= min + span && length % min == 0);

@@ -17,7 +17,7 @@ pub mod shift_register;
 mod simple;
 pub mod stride;
 
-use crate::random::{SeedUse, Seeds, Taus88};
+use crate::random::{Generator, SeedUse, Seeds, Taus88};
 use direction::{Direction, Directions, Mix};
 use distribution::DistributionRule;
 use file_choice::{FileChoice, FileRule};
@@ -116,8 +116,11 @@ pub struct TargetPlan {
     pub length_by_pattern: bool,
     /// Lengths of writes are drawn as those of reads are: what a job that verifies wrote must come up again when it is checked.
     pub writes_drawn_as_reads: bool,
-    /// Sequential I/O that comes to the end of a file goes on at its start within the pass, each direction by itself.
+    /// Sequential I/O, or a sequential step of random I/O, that comes to the very end of a file goes on at its start within
+    /// the pass, each direction by itself. Before a rest too short for a block the pass ends.
     pub wraps: bool,
+    /// A file that is covered by random I/O is covered anew at once, and the pass does not end.
+    pub begins_files_anew: bool,
     /// Alignment of random offsets per direction, bytes.
     pub alignment: [u64; 3],
     /// Cover each block once before any comes again.
@@ -197,9 +200,7 @@ impl TargetPlan {
             !matches!(self.generator, GeneratorKind::ShiftRegister | GeneratorKind::Tausworthe64);
         let is_drawn = self.random && draws && has_32_bits && !self.is_permuted();
         let most = move |region: &&Region| {
-            let fewest =
-                self.used_directions().iter().map(|&direction| self.blocks_of(direction, region.size)).min();
-            is_drawn && fewest.is_some_and(|blocks| blocks > u64::from(u32::MAX))
+            is_drawn && BlockCounts::of(self, region.size).fewest > u64::from(u32::MAX)
         };
         regions.iter().filter(most).map(|region| region.name.as_str())
     }
@@ -274,7 +275,7 @@ struct FileState {
 struct Beginning {
     directions: Directions,
     choice: FileChoice,
-    length_generators: [Taus88; 3],
+    length_generators: [Generator; 3],
     pattern_generators: [Taus88; 3],
     draws: Draws,
 }
@@ -290,7 +291,7 @@ pub struct Targets {
     directions: Directions,
     files: Vec<FileState>,
     choice: FileChoice,
-    length_generators: [Taus88; 3],
+    length_generators: [Generator; 3],
     pattern_generators: [Taus88; 3],
     draws: Draws,
     /// All these as they were before the first target.
@@ -498,6 +499,7 @@ impl Targets {
 
     #[inline]
     fn next_sequential(&mut self, file: usize, direction: Direction) -> Option<Target> {
+        let stays_in_zones = self.plan.postfix.is_some() && self.plan.stays_in_zones();
         let rule = self.length_rule(direction, true);
         let state = &mut self.files[file];
         let mut position = state.positions[direction as usize];
@@ -505,7 +507,7 @@ impl Targets {
         let room = if position < state.size { state.size - position + state.overhang } else { 0 };
         let length = match self.plan.lengths[rule].draw(room, generator) {
             Some(length) => length,
-            None if self.plan.postfix.is_some() && self.plan.stays_in_zones() || self.plan.wraps => {
+            None if stays_in_zones || self.plan.wraps && position >= state.size => {
                 position = state.first_position;
                 self.plan.lengths[rule].draw(state.size - position, generator)?
             }
@@ -530,8 +532,9 @@ impl Targets {
         let alignment = self.plan.alignment[direction as usize];
         let blocks = state.blocks[direction as usize];
         let mut block = random.next(blocks, direction, &mut self.draws);
-        if block.is_none() && self.plan.follows_zones && random.is_permuted() {
-            // Writes that the end of a zone cut short leave bytes to be made.
+        // Writes that the end of a zone cut short leave bytes to be made.
+        let is_cut_short = self.plan.follows_zones && random.is_permuted();
+        if block.is_none() && (is_cut_short || self.plan.begins_files_anew) {
             if let Some(fresh) = &state.fresh {
                 random.restart(false, fresh);
             }
@@ -575,11 +578,13 @@ impl Targets {
                     .or_else(|| self.next_random(file, direction, false));
             }
             self.follow_ups = (count.max(1) - 1) as u64;
+        }
+        let random_percent = self.plan.random_percent[direction as usize];
+        if random_percent >= 100 || self.pattern_generators[direction as usize].percent() <= random_percent {
             return self.next_random(file, direction, true);
         }
-        let percent = self.pattern_generators[direction as usize].percent();
-        if percent <= self.plan.random_percent[direction as usize] {
-            return self.next_random(file, direction, true);
+        if random_percent == 0 {
+            return self.next_behind_last(file, direction);
         }
         self.next_behind_last(file, direction).or_else(|| self.next_random(file, direction, false))
     }
@@ -587,9 +592,16 @@ impl Targets {
     fn next_behind_last(&mut self, file: usize, direction: Direction) -> Option<Target> {
         let rule = self.length_rule(direction, true);
         let state = &mut self.files[file];
-        let position = state.positions[direction as usize];
-        let room = state.size.saturating_sub(position);
-        let length = self.plan.lengths[rule].draw(room, &mut self.length_generators[rule])?;
+        let mut position = state.positions[direction as usize];
+        let generator = &mut self.length_generators[rule];
+        let length = match self.plan.lengths[rule].draw(state.size.saturating_sub(position), generator) {
+            Some(length) => length,
+            None if self.plan.wraps && position >= state.size => {
+                position = state.first_position;
+                self.plan.lengths[rule].draw(state.size - position, generator)?
+            }
+            None => return None,
+        };
         state.positions[direction as usize] = position + length;
         Some(Target { offset: state.start + position, length: length as u32, file: file as u32, direction })
     }
@@ -622,12 +634,8 @@ impl Targets {
                 continue;
             }
             state.done = false;
-            if let (Some(random), Some(fresh)) = (&mut state.random, &state.fresh) {
-                random.restart(again, fresh);
-            }
-            if !self.plan.random {
-                state.positions = [state.first_position; 3];
-            }
+            state.restart_random(again);
+            state.positions = [state.first_position; 3];
         }
         if again {
             // Everything repeats: directions, files, lengths and offsets.
@@ -637,9 +645,6 @@ impl Targets {
             self.pattern_generators.clone_from(&self.beginning.pattern_generators);
             self.draws.clone_from(&self.beginning.draws);
             self.follow_ups = 0;
-            for state in &mut self.files {
-                state.positions = [state.first_position; 3];
-            }
         }
         self.last = None;
         self.pass_is_over = false;
@@ -667,10 +672,15 @@ impl FileState {
 
     /// Gives everything of the file again, random offsets in a new order.
     fn begin_anew(&mut self) {
-        if let (Some(random), Some(fresh)) = (&mut self.random, &self.fresh) {
-            random.restart(false, fresh);
-        }
+        self.restart_random(false);
         self.positions = [self.first_position; 3];
+    }
+
+    /// Lets every random offset be given again, in the same order or in a new one.
+    fn restart_random(&mut self, again: bool) {
+        if let (Some(random), Some(fresh)) = (&mut self.random, &self.fresh) {
+            random.restart(again, fresh);
+        }
     }
 
     /// True when a pass with holes ends with a block: one that ends where the region does, and one whose hole reaches over that end.
@@ -741,11 +751,12 @@ fn directions(plan: &TargetPlan, seeds: &Seeds) -> Directions {
     }
 }
 
-fn length_generators(plan: &TargetPlan, seeds: &Seeds) -> [Taus88; 3] {
+fn length_generators(plan: &TargetPlan, seeds: &Seeds) -> [Generator; 3] {
     let write = if plan.writes_drawn_as_reads { SeedUse::BlockSizeRead } else { SeedUse::BlockSizeWrite };
     // A trim and its write must draw the same lengths.
     let trim = if plan.directions == DirectionPlan::TrimThenWrite { write } else { SeedUse::BlockSizeTrim };
-    [SeedUse::BlockSizeRead, write, trim].map(|purpose| seeds.generator(purpose))
+    let has_64_bits = plan.generator == GeneratorKind::Tausworthe64;
+    [SeedUse::BlockSizeRead, write, trim].map(|purpose| Generator::new(seeds.get(purpose), has_64_bits))
 }
 
 #[cfg(test)]

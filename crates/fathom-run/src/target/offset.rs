@@ -8,7 +8,7 @@ use super::permutation::Permutation;
 use super::precondition::{Pass, Schedule};
 use super::shift_register::ShiftRegister;
 use super::{GeneratorKind, TargetPlan};
-use crate::random::{SeedUse, Seeds, Taus88, Taus258, file_hash};
+use crate::random::{Generator, SeedUse, Seeds, file_hash};
 
 /// The generator behind random offsets of one file, in blocks of the alignment.
 #[derive(Clone, Debug)]
@@ -66,8 +66,8 @@ impl BlockCounts {
 /// What all files of a worker draw from, in the order of its I/O.
 #[derive(Clone, Debug)]
 pub(super) struct Draws {
-    offsets: UniformGenerator,
-    zones: UniformGenerator,
+    offsets: Generator,
+    zones: Generator,
 }
 
 impl Draws {
@@ -79,37 +79,15 @@ impl Draws {
             GeneratorKind::Free | GeneratorKind::BySize => is_wide,
             _ => false,
         };
-        let offsets = match has_64_bits {
-            true => UniformGenerator::Bits64(Taus258::new(seed)),
-            false => UniformGenerator::Bits32(Taus88::new(seed)),
-        };
-        Draws { offsets, zones: UniformGenerator::Bits32(seeds.generator(SeedUse::Zone)) }
+        Draws {
+            offsets: Generator::new(seed, has_64_bits),
+            zones: Generator::new(seeds.get(SeedUse::Zone), false),
+        }
     }
 
     /// The words of the generator of offsets, and whether they have 64 bits.
     pub(super) fn state(&self) -> (Vec<u64>, bool) {
-        match &self.offsets {
-            UniformGenerator::Bits32(generator) => (generator.state().map(u64::from).to_vec(), false),
-            UniformGenerator::Bits64(generator) => (generator.state().to_vec(), true),
-        }
-    }
-}
-
-#[derive(Clone, Debug)]
-pub(super) enum UniformGenerator {
-    Bits32(Taus88),
-    Bits64(Taus258),
-}
-
-impl UniformGenerator {
-    #[inline]
-    fn below(&mut self, end: u64) -> u64 {
-        match self {
-            UniformGenerator::Bits32(generator) => generator.below(end),
-            UniformGenerator::Bits64(generator) => {
-                ((u128::from(end) * u128::from(generator.next_u64())) >> 64) as u64
-            }
-        }
+        self.offsets.state()
     }
 }
 

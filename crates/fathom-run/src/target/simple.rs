@@ -43,7 +43,8 @@ impl Simple {
             return None;
         }
         let order = if !plan.random {
-            SimpleOrder::Sequential { positions: [0; 3], last: region.size - length, wraps: plan.wraps }
+            let wraps = plan.wraps && region.size.is_multiple_of(length);
+            SimpleOrder::Sequential { positions: [0; 3], last: region.size - length, wraps }
         } else if plan.is_permuted() {
             let permutation = offset::permutation(region.size / length, seeds, &region.name);
             SimpleOrder::Permuted { permutation, drawn: [0; DRAWN], used: 0, count: 0 }

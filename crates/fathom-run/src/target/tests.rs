@@ -22,6 +22,7 @@ fn plan(directions: DirectionPlan, random: bool) -> TargetPlan {
         length_by_pattern: false,
         writes_drawn_as_reads: false,
         wraps: false,
+        begins_files_anew: false,
         alignment: [BLOCK; 3],
         each_block_once: true,
         generator: GeneratorKind::Tausworthe,
@@ -157,6 +158,34 @@ fn a_trim_is_followed_by_its_write() {
         assert_eq!((trim.direction, write.direction), (Direction::Trim, Direction::Write));
         assert_eq!((trim.offset, trim.length), (write.offset, write.length));
     }
+}
+
+/// Orders of fio's `time_based` jobs.
+#[test]
+fn golden_orders_without_an_end() {
+    let endless = TargetPlan { wraps: true, begins_files_anew: true, ..plan(DirectionPlan::Read, true) };
+    let four_each = TargetPlan { postfix: Some(4), ..endless.clone() };
+    let expected = [
+        15, 0, 1, 2, 13, 14, 15, 0, 10, 11, 12, 13, 8, 9, 10, 11, 9, 10, 11, 12, 0, 1, 2, 3, 1, 2, 3, 4, 3,
+        4, 5, 6, 5, 6, 7, 8, 14, 15, 0, 1, 11, 12, 13, 14,
+    ];
+    assert_eq!(blocks(four_each, 65536, 44), expected);
+    let half = TargetPlan { random_percent: [50; 3], ..endless.clone() };
+    let expected = [
+        15, 0, 1, 13, 14, 10, 11, 8, 9, 0, 1, 2, 3, 3, 4, 5, 5, 14, 15, 0, 11, 12, 13, 2, 3, 4, 6, 4, 5, 6,
+        7, 8, 9, 10, 7, 7, 12, 13, 9, 2, 8, 5, 6, 7,
+    ];
+    assert_eq!(blocks(half, 65536, 44), expected);
+    let region = |name: &str| Region { name: name.into(), start: 0, size: 4 * BLOCK, is_whole: true };
+    let mut of_two = Targets::new(endless, &[region("f"), region("g")], Seeds::new(0x89, 1));
+    let given: Vec<(u32, u64)> =
+        std::iter::from_fn(|| of_two.next()).take(24).map(|t| (t.file, t.offset / BLOCK)).collect();
+    let expected = [
+        [(0, 3), (1, 3), (0, 2), (1, 2), (0, 0), (1, 0), (0, 1), (1, 1)],
+        [(0, 3), (1, 2), (0, 0), (1, 1), (0, 1), (1, 3), (0, 2), (1, 0)],
+        [(0, 2), (1, 1), (0, 1), (1, 2), (0, 3), (1, 0), (0, 0), (1, 3)],
+    ];
+    assert_eq!(given, expected.concat());
 }
 
 #[test]

@@ -47,10 +47,11 @@ impl<'a> Admission<'a> {
         let admission = Admission {
             held: None,
             overlap: OverlapRule::of(context),
-            // Without a device there is nothing to open.
+            // Without a device there is nothing to open, and nothing to lock.
             open_files: (limit < files && !context.worker_plan().diskless)
                 .then(|| ((0..limit as u32).collect(), limit)),
             locks: match job.file.lockfile {
+                _ if context.worker_plan().diskless => None,
                 LockFile::None => None,
                 LockFile::Exclusive => Some(FileLocks::new(files, false)),
                 LockFile::ReadWrite => Some(FileLocks::new(files, true)),

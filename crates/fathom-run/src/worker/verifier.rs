@@ -544,6 +544,9 @@ impl<E: Engine> Worker<'_, E> {
             // What is read back should come from the device, not from the memory it was written to.
             self.final_sync();
             self.drop_cached_data();
+            if let Some(log) = &mut self.issue_log {
+                log.end_pass(&self.files);
+            }
             self.context.set_stage(Stage::Verifying);
             self.block.verification.set_reading_back(true, monotonic_ns());
             for phase in [Phase::Trimming, Phase::ReadingBack] {

@@ -49,7 +49,7 @@ options! {
 
     /// Class of I/O priority
     ///
-    /// 0 none, 1 realtime, 2 best effort, 3 idle.
+    /// 1 realtime, 2 best effort, 3 idle; 0 is best effort, too.
     Built Int prioclass: Option<u32>, { bounds: Bounds::between(0.0, 3.0) };
 
     /// Hint that goes with the I/O priority

@@ -55,6 +55,13 @@ const DIRECTIONS: Family = Family {
         same("--rw=randrw --percentage_random=50,20"),
         same("--rw=randwrite --percentage_random=0"),
         same("--rw=randread --percentage_random=100"),
+        same("--rw=randwrite --percentage_random=0 --size=130k"),
+        same("--rw=randwrite --percentage_random=50 --io_size=1m --randseed=2"),
+        same("--rw=randrw --percentage_random=50 --io_size=1m --randseed=3"),
+        same("--rw=randwrite:4 --percentage_random=50"),
+        same("--rw=randrw:4 --io_size=1m --randseed=1"),
+        same("--rw=rw --io_size=512k --size=130k"),
+        same("--rw=randwrite --verify=md5"),
     ],
 };
 
@@ -78,6 +85,8 @@ const ORDERS: Family = Family {
         same("--rw=randwrite --loops=3"),
         same("--rw=randread --softrandommap=1"),
         same("--rw=randread --random_generator=tausworthe64"),
+        same("--rw=randread --random_generator=tausworthe64 --bssplit=4k/50:8k/50"),
+        same("--rw=randread --random_generator=tausworthe64 --bsrange=4k-16k"),
         same("--rw=randread --random_generator=lfsr"),
         same("--rw=randwrite --random_generator=lfsr --norandommap"),
         same("--rw=randread --random_generator=lfsr --size=1m"),

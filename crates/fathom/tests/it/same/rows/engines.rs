@@ -38,6 +38,8 @@ const ENGINES: Family = Family {
             .differs(&["exit", "normal", "terse", "json", "files"], "the engine is not built yet"),
         same("--filename=data --ioengine=null --rw=read"),
         same("--filename=data --ioengine=null --rw=randwrite"),
+        same("--filename=data --ioengine=null --rw=read --lockfile=readwrite"),
+        same("--filename=data --ioengine=null --rw=read --prioclass=0 --prio=7"),
         same("--filename=data --ioengine=sync --iodepth=4 --rw=read"),
         same("--filename=data --ioengine=sync --iodepth=4 --rw=randwrite"),
         same("--filename=data --ioengine=libaio --direct=1 --rw=read"),
