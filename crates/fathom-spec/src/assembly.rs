@@ -283,13 +283,14 @@ pub(crate) fn unknown_option(job: &JobSpec, raw: &RawOption, nearest: Option<&st
     Diagnostic::option(&raw.origin, &raw.name, value, problem)
 }
 
-/// The report lists options in the order of the file, however they were read.
+/// The report lists options in the order of the file, however they were read, but names of files last, as fio does.
 fn order_as_written(job: &mut JobSpec, section: &Section) {
     let engine = job.engine.ioengine.name.clone();
     let place = |name: &str| {
-        section.options.iter().position(|raw| {
+        let position = section.options.iter().position(|raw| {
             registry::find_option(&engine, &raw.name).is_some_and(|definition| definition.name == name)
-        })
+        });
+        (position.is_some() && matches!(name, "filename" | "filename_format"), position)
     };
     job.written.sort_by_key(|(name, _)| place(name));
 }

@@ -63,18 +63,21 @@ impl Budget {
             (DirectionPlan::TrimThenWrite, _) => job_bytes.saturating_mul(2),
             _ => job_bytes,
         };
+        // A trim and its write are one.
+        let ios_of_one = if plan.target_plan.directions == DirectionPlan::TrimThenWrite { 2 } else { 1 };
         let time_based = job.time.time_based && !single_pass;
         let own_left = if time_based { u64::MAX } else { loop_bytes.saturating_mul(passes) };
         let own_left = i64::try_from(own_left).unwrap_or(i64::MAX);
         Budget {
             own_left,
             pass_began_with: own_left,
-            counted_left: loop_bytes,
+            // Trims count as the writes do, so that a job of both is sooner done with its passes.
+            counted_left: job_bytes,
             ios_left: match job.io_type.number_ios {
                 0 => None,
                 // Time alone ends such a job.
                 _ if time_based => None,
-                count => Some(count.saturating_mul(passes)),
+                count => Some(count.saturating_mul(passes).saturating_mul(ios_of_one)),
             },
             passes_left: passes - 1,
             time_based,

@@ -88,6 +88,16 @@ const KNOWN: &[Known] = &[
     known(&["--pre_read=1"], &["file"], "a file that is read first is filled first"),
     known(&["--percentage_random=", "--size=130k"], ALL_BUT_EXIT, "fio ends at the part of a block"),
     known(&["--percentage_random=", "--size=100k"], ALL_BUT_EXIT, "fio ends at the part of a block"),
+    known(
+        &["--ioengine=mmap", "--size=100k"],
+        ALL,
+        "fio ends with signal 6 where the last block is cut short",
+    ),
+    known(
+        &["--gtod_reduce=1", "--disable_lat=0"],
+        ALL_BUT_EXIT,
+        "fio has latencies from times it never took",
+    ),
     known(&["--exitall", "--numjobs="], ALL, "how far the other clones come is a matter of time"),
     known(&["--stats=0", "--write_"], &["file"], "fio writes empty logs"),
     Known {

@@ -62,6 +62,9 @@ const DIRECTIONS: Family = Family {
         same("--rw=randrw:4 --io_size=1m --randseed=1"),
         same("--rw=rw --io_size=512k --size=130k"),
         same("--rw=randwrite --verify=md5"),
+        same("--rw=randtrimwrite --ioengine=null --io_size=600k"),
+        same("--rw=trimwrite --ioengine=null --io_size=400k"),
+        same("--rw=trimwrite --ioengine=null --number_ios=10"),
     ],
 };
 
