@@ -3,13 +3,17 @@
 //! Probed once, when the engine is set up: the best legal set of ring features is used, and [`Engine::features`] says
 //! which. Two calls a round (submit, then wait), so that submission and completion latency mean what they say.
 
-use crate::shared::{Immediate, rwf};
+use crate::shared::{Immediate, rwf, timespec};
 use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError, Traits};
 use fathom_run::exhausted;
 use fathom_run::unit::Operation;
 use fathom_sys::Errno;
 use io_uring::{Probe, opcode, squeue, types};
 use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+/// A kernel whose waits have no limit is asked again after so long.
+const LONGEST_SLEEP: Duration = Duration::from_micros(100);
 
 pub(crate) struct IoUring {
     ring: io_uring::IoUring,
@@ -27,6 +31,15 @@ pub(crate) struct IoUring {
 struct Handle {
     fd: i32,
     flags: u32,
+}
+
+/// `struct io_uring_getevents_arg` of linux/io_uring.h.
+#[repr(C)]
+struct WaitArgument {
+    signals: u64,
+    signals_size: u32,
+    least_us: u32,
+    limit: *const libc::timespec,
 }
 
 /// Choices made once, looked at for every I/O.
@@ -127,6 +140,15 @@ impl Engine for IoUring {
         while out.len() < min as usize && out.room() > 0 {
             let wanted = min as usize - out.len();
             self.wait(wanted)?;
+            self.collect(out);
+        }
+        Ok(())
+    }
+
+    fn reap_within(&mut self, span: Duration, out: &mut Completions) -> Result<(), Errno> {
+        self.collect(out);
+        if out.is_empty() {
+            self.wait_within(span)?;
             self.collect(out);
         }
         Ok(())
@@ -233,6 +255,35 @@ impl IoUring {
             )
         };
         if taken < 0 { Err(Errno::last()) } else { Ok(taken as u32) }
+    }
+
+    /// Waits until a completion is there, or for so long.
+    fn wait_within(&self, span: Duration) -> Result<(), Errno> {
+        const GET_EVENTS: u32 = 1;
+        const EXTENDED_ARGUMENT: u32 = 1 << 3;
+        if !self.ring.params().is_feature_ext_arg() {
+            // Linux 5.10 and earlier: nothing ends a wait but a completion.
+            std::thread::sleep(span.min(LONGEST_SLEEP));
+            return self.enter(0, 0).map(|_| ());
+        }
+        let limit = timespec(span);
+        let argument = WaitArgument { signals: 0, signals_size: 0, least_us: 0, limit: &raw const limit };
+        // SAFETY: argument and limit live through the call, and the size is that of the argument.
+        let taken = unsafe {
+            libc::syscall(
+                libc::SYS_io_uring_enter,
+                self.handle.fd,
+                0,
+                1,
+                GET_EVENTS | EXTENDED_ARGUMENT | self.handle.flags,
+                &raw const argument,
+                size_of::<WaitArgument>(),
+            )
+        };
+        match if taken < 0 { Errno::last() } else { Errno(0) } {
+            Errno(0 | libc::ETIME | libc::EINTR) => Ok(()),
+            errno => Err(errno),
+        }
     }
 
     /// With a kernel thread the entries are taken as soon as they lie in the ring; it may have to be woken.

@@ -1,12 +1,13 @@
 //! `libaio`: the kernel's own asynchronous I/O, by its system calls: `io_setup`, `io_submit`, `io_getevents`,
 //! `io_destroy`.
 
-use crate::shared::{Immediate, rwf};
+use crate::shared::{Immediate, rwf, timespec};
 use fathom_run::engine::{Completions, Engine, Io, Queued, REAP_BATCH, Setup, SetupError, Traits};
 use fathom_run::exhausted;
 use fathom_run::unit::Operation;
 use fathom_sys::Errno;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 // Commands and structures of linux/aio_abi.h.
 const CMD_PREAD: u16 = 0;
@@ -163,8 +164,32 @@ impl Engine for Libaio {
             self.reap_from_ring(out);
             return Ok(());
         }
+        self.get_events(min, if min == 0 { &raw const NO_WAIT } else { std::ptr::null() }, out)
+    }
+
+    fn reap_within(&mut self, span: Duration, out: &mut Completions) -> Result<(), Errno> {
+        let limit = timespec(span);
+        self.get_events(1, &raw const limit, out)
+    }
+
+    fn features(&self) -> Vec<&'static str> {
+        if self.reaps_in_user_space { vec!["userspace_reap"] } else { Vec::new() }
+    }
+}
+
+static NO_WAIT: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+
+impl Libaio {
+    /// `io_getevents`: waits for `min` events, or until the limit, if one is given.
+    #[inline(always)]
+    fn get_events(
+        &mut self,
+        min: u32,
+        limit: *const libc::timespec,
+        out: &mut Completions,
+    ) -> Result<(), Errno> {
         let room = out.room();
-        // SAFETY: the array has room for at least `room` events; no time limit is given.
+        // SAFETY: the array has room for at least `room` events; the limit, if there is one, lives through the call.
         let found = unsafe {
             libc::syscall(
                 libc::SYS_io_getevents,
@@ -172,7 +197,7 @@ impl Engine for Libaio {
                 i64::from(min).min(room as i64),
                 room,
                 self.events.as_mut_ptr(),
-                if min == 0 { &raw const NO_WAIT } else { std::ptr::null::<libc::timespec>() },
+                limit,
             )
         };
         if found < 0 {
@@ -184,14 +209,6 @@ impl Engine for Libaio {
         Ok(())
     }
 
-    fn features(&self) -> Vec<&'static str> {
-        if self.reaps_in_user_space { vec!["userspace_reap"] } else { Vec::new() }
-    }
-}
-
-static NO_WAIT: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-
-impl Libaio {
     /// Reads completions where the kernel puts them, without a system call.
     fn reap_from_ring(&mut self, out: &mut Completions) {
         // SAFETY: the context is the address of the ring, mapped until io_destroy; head and tail are shared with the

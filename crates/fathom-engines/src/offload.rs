@@ -8,6 +8,7 @@ use fathom_sys::Errno;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// Does one I/O from beginning to end.
 pub(crate) trait Perform {
@@ -149,15 +150,28 @@ impl Engine for Offload {
         while (done.len() as u32) < min {
             done = self.shared.ended.wait(done).unwrap_or_else(PoisonError::into_inner);
         }
-        let count = done.len().min(out.room());
-        for (slot, result) in done.drain(..count) {
-            out.push(slot, result);
-        }
+        list(&mut done, out);
+        Ok(())
+    }
+
+    fn reap_within(&mut self, span: Duration, out: &mut Completions) -> Result<(), Errno> {
+        let done = lock(&self.shared.done);
+        let waited = self.shared.ended.wait_timeout_while(done, span, |done| done.is_empty());
+        let (mut done, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        list(&mut done, out);
         Ok(())
     }
 
     fn features(&self) -> Vec<&'static str> {
         vec!["offloaded submission"]
+    }
+}
+
+/// Lists what has ended, as far as there is room.
+fn list(done: &mut Vec<(u32, i64)>, out: &mut Completions) {
+    let count = done.len().min(out.room());
+    for (slot, result) in done.drain(..count) {
+        out.push(slot, result);
     }
 }
 

@@ -1,6 +1,6 @@
 //! `posixaio`: the C library's `aio_read`, `aio_write`, `aio_fsync` and `aio_suspend`.
 
-use crate::shared::Immediate;
+use crate::shared::{Immediate, timespec};
 use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError, Traits};
 use fathom_run::unit::Operation;
 use fathom_sys::Errno;
@@ -111,8 +111,17 @@ impl Engine for Posixaio {
                 self.pace.reaped(out.len());
                 return Ok(());
             }
-            self.suspend()?;
+            self.suspend(None)?;
         }
+    }
+
+    fn reap_within(&mut self, span: Duration, out: &mut Completions) -> Result<(), Errno> {
+        self.reap(0, out)?;
+        if out.is_empty() && !self.in_flight.is_empty() {
+            self.suspend(Some(span))?;
+            self.reap(0, out)?;
+        }
+        Ok(())
     }
 }
 
@@ -137,18 +146,18 @@ impl Posixaio {
         self.in_flight.truncate(kept);
     }
 
-    /// Sleeps until a request has ended: one of the oldest, or, while they end fast, one half the queue behind
-    /// them, so that several can be taken at once.
-    fn suspend(&self) -> Result<(), Errno> {
-        let skipped = if self.pace.is_fast() { self.in_flight.len() / 2 } else { 0 };
+    /// Sleeps until a request has ended, or for so long: one of the oldest, or, while they end fast and no time is given, one half
+    /// the queue behind them, so that several can be taken at once.
+    fn suspend(&self, span: Option<Duration>) -> Result<(), Errno> {
+        let skipped = if self.pace.is_fast() && span.is_none() { self.in_flight.len() / 2 } else { 0 };
         let mut list = [std::ptr::null::<libc::aiocb>(); SUSPEND_LIST];
         let waited_for = &self.in_flight[skipped..];
         let count = waited_for.len().min(SUSPEND_LIST);
         for (place, &slot) in list.iter_mut().zip(waited_for) {
             *place = &raw const self.control_blocks[slot as usize];
         }
-        let limit = libc::timespec { tv_sec: 0, tv_nsec: LONGEST_WAIT.subsec_nanos().into() };
-        let limit = if skipped > 0 { &raw const limit } else { std::ptr::null() };
+        let limit = timespec(span.unwrap_or(LONGEST_WAIT));
+        let limit = if skipped > 0 || span.is_some() { &raw const limit } else { std::ptr::null() };
         // SAFETY: the first `count` pointers are to live control blocks; the time limit lives through the call.
         let result = unsafe { libc::aio_suspend(list.as_ptr(), count as libc::c_int, limit) };
         match result {

@@ -7,6 +7,7 @@ use crate::unit::Operation;
 use fathom_spec::JobSpec;
 use fathom_sys::Errno;
 use std::os::fd::RawFd;
+use std::time::Duration;
 
 /// What an engine can do; the plan is checked against it before anything runs.
 #[derive(Clone, Copy, Debug)]
@@ -196,6 +197,12 @@ pub trait Engine: Sized {
     /// Waits until at least `min` units have ended (0: looks only), and lists all that fit.
     fn reap(&mut self, _min: u32, _out: &mut Completions) -> Result<(), Errno> {
         Ok(())
+    }
+
+    /// Waits until a unit has ended, but no longer than `span`, and lists all that fit. Engines that keep nothing in flight need not
+    /// implement it.
+    fn reap_within(&mut self, _span: Duration, out: &mut Completions) -> Result<(), Errno> {
+        self.reap(0, out)
     }
 
     /// The file with this index has a new descriptor: it was closed and opened again, with nothing of it in flight.

@@ -93,16 +93,16 @@ impl<E: Engine> Worker<'_, E> {
         let wait = self.reason_to_wait(&mut admission, target, now);
         admission.held = wait.is_some().then_some(target);
         self.admission = Some(admission);
-        wait.map_or(next, Next::Wait)
+        wait.unwrap_or(next)
     }
 
-    /// The tick until which this I/O waits, if it has to.
-    fn reason_to_wait(&mut self, admission: &mut Admission, target: Target, now: u64) -> Option<u64> {
+    /// What this I/O waits for, if it has to.
+    fn reason_to_wait(&mut self, admission: &mut Admission, target: Target, now: u64) -> Option<Next> {
         let busy = self.units.iter().any(Unit::is_in_flight);
         let must_be_alone =
             admission.renewal_is_due || admission.behind_barrier || admission.is_next_barrier(target);
         if busy && must_be_alone {
-            return Some(now);
+            return Some(Next::WaitForEnd);
         }
         if std::mem::take(&mut admission.renewal_is_due) {
             self.renew_files();
@@ -110,21 +110,22 @@ impl<E: Engine> Worker<'_, E> {
         if let Some(overlap) = &admission.overlap
             && !overlap.lets_through(target)
         {
-            let pause = if overlap.spans_jobs() { self.clock.ticks_of_ns(OVERLAP_PAUSE_NS) } else { 0 };
-            return Some(now + pause);
+            let pause = self.clock.ticks_of_ns(OVERLAP_PAUSE_NS);
+            return Some(if overlap.spans_jobs() { Next::Wait(now + pause) } else { Next::WaitForEnd });
         }
         if let Some((open, limit)) = &mut admission.open_files
             && !self.open_in_turn(open, *limit, target.file)
         {
-            return Some(now);
+            return Some(Next::WaitForEnd);
         }
         if let Some(locks) = &mut admission.locks {
             let path = &self.files.list[target.file as usize].name;
             match locks.try_lock(target.file as usize, path, target.direction == Direction::Read) {
                 Ok(Attempt::Locked) => {}
-                // The wait ends when the I/O in flight does.
-                Ok(Attempt::HeldByThisJob) => return Some(now),
-                Ok(Attempt::HeldByAnother) => return Some(now + self.clock.ticks_of_ns(LOCK_PAUSE_NS)),
+                Ok(Attempt::HeldByThisJob) => return Some(Next::WaitForEnd),
+                Ok(Attempt::HeldByAnother) => {
+                    return Some(Next::Wait(now + self.clock.ticks_of_ns(LOCK_PAUSE_NS)));
+                }
                 Err(errno) => self.engine_failed("lockfile", errno),
             }
         }

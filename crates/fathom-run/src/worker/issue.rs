@@ -20,6 +20,8 @@ pub(super) enum Next {
     Sync(Operation, u32),
     /// Nothing before this tick.
     Wait(u64),
+    /// Nothing before an I/O in flight has ended.
+    WaitForEnd,
     /// Nothing any more.
     End,
 }
@@ -112,7 +114,7 @@ impl<E: Engine> Worker<'_, E> {
             return self.admit(next, now);
         }
         if self.verifier.is_some()
-            && let Some(next) = self.next_to_verify(now)
+            && let Some(next) = self.next_to_verify()
         {
             self.enter_zone(&next);
             return self.admit(next, now);
@@ -162,7 +164,7 @@ impl<E: Engine> Worker<'_, E> {
         if let Some(flow) = &self.flow
             && let Some(until) = flow.is_ahead(now)
         {
-            return Next::Wait(until);
+            return if until > now { Next::Wait(until) } else { Next::WaitForEnd };
         }
         let Some(mut pace) = self.pace.take() else {
             let next = if self.budget.count_io() { self.next_plain() } else { return Next::End };

@@ -259,20 +259,25 @@ impl<E: Engine> Worker<'_, E> {
     /// Sleeps until a tick, an order of the supervisor, or the next event; returns the tick after it.
     #[cold]
     pub(super) fn wait_until(&mut self, until: u64) -> u64 {
-        let now = self.clock.ticks();
-        let end = until.min(self.next_event);
-        let left = self.clock.span_ns(end.saturating_sub(now));
-        if left > SPIN_NS {
+        if let Some(span) = self.span_to_sleep(until) {
             let order = self.block.order.load(Relaxed);
             if !self.block.should_stop() {
-                futex::wait_while(&self.block.order, order, Some(Duration::from_nanos(left - SPIN_NS / 2)));
+                futex::wait_while(&self.block.order, order, Some(span));
             }
         } else {
+            let end = until.min(self.next_event);
             while self.clock.ticks() < end {
                 std::hint::spin_loop();
             }
         }
         self.clock.ticks()
+    }
+
+    /// For how long to sleep before a tick or the next event; `None` when so little is left that a sleep would last longer.
+    pub(super) fn span_to_sleep(&self, until: u64) -> Option<Duration> {
+        let left = until.min(self.next_event).saturating_sub(self.clock.ticks());
+        let left = self.clock.span_ns(left);
+        (left > SPIN_NS).then(|| Duration::from_nanos(left - SPIN_NS / 2))
     }
 
     /// `rate_min` and `rate_iops_min`: a job that is slower than asked fails.

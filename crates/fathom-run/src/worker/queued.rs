@@ -18,6 +18,15 @@ struct Pending {
     slots: Vec<u32>,
 }
 
+/// For what a reap waits.
+#[derive(Clone, Copy)]
+enum Wait {
+    /// So many ends.
+    For(u32),
+    /// One, but no longer than this.
+    Within(Duration),
+}
+
 /// The parts of the plan that steer the loop.
 #[derive(Clone, Copy)]
 struct Batching {
@@ -51,7 +60,7 @@ impl<E: Engine> Worker<'_, E> {
             // As many as there is room for now: an I/O that ends at once makes room only for the next round, so that time
             // and orders are looked at in between.
             let room = batching.limit.saturating_sub(self.in_flight + pending.slots.len() as u32);
-            let mut wait_until = None;
+            let mut wait = None;
             for _ in 0..room {
                 match self.next_in_pass() {
                     Some(target) => now = self.queue_io(target, &mut pending, now, alone),
@@ -61,8 +70,8 @@ impl<E: Engine> Worker<'_, E> {
                         Next::Sync(operation, file) => {
                             now = self.queue_sync(operation, file, &mut pending, now)
                         }
-                        Next::Wait(until) => {
-                            wait_until = Some(until);
+                        next @ (Next::Wait(_) | Next::WaitForEnd) => {
+                            wait = Some(next);
                             break;
                         }
                         Next::End => {
@@ -76,8 +85,9 @@ impl<E: Engine> Worker<'_, E> {
                 }
             }
             now = self.commit(&mut pending, now);
-            now = match wait_until {
-                Some(until) => self.reap_or_wait(until, &batching, &mut pending),
+            now = match wait {
+                Some(Next::Wait(until)) => self.reap_or_wait(until, &batching, &mut pending),
+                Some(_) => self.reap_one(&batching, &mut pending),
                 None => self.reap_down(&batching, &mut pending, now),
             };
         }
@@ -256,7 +266,7 @@ impl<E: Engine> Worker<'_, E> {
                 return now;
             }
             if self.in_flight > 0 {
-                self.reap(1, self.plan.depth, false, pending);
+                self.reap(Wait::For(1), self.plan.depth, false, pending);
             } else {
                 let since = *refused_since.get_or_insert(now);
                 if self.clock.span_ns(now - since) > STALLED.as_nanos() as u64 || self.block.should_stop() {
@@ -290,7 +300,7 @@ impl<E: Engine> Worker<'_, E> {
         loop {
             let before = self.in_flight;
             let min = batching.complete_min.min(self.in_flight);
-            now = self.reap(min, batching.complete_max, batching.tops_up, pending);
+            now = self.reap(Wait::For(min), batching.complete_max, batching.tops_up, pending);
             let enough = batching.low == batching.depth || self.in_flight <= batching.low;
             let nothing = self.in_flight == before;
             if batching.tops_up || enough || nothing || self.stopping || self.in_flight == 0 {
@@ -299,27 +309,41 @@ impl<E: Engine> Worker<'_, E> {
         }
     }
 
-    /// Nothing may be issued before `until`: takes what ends meanwhile, or sleeps.
+    /// Nothing may be issued before `until`: takes what ends meanwhile, or sleeps. However long the I/O in flight takes, what is due
+    /// then is not late.
     #[cold]
     fn reap_or_wait(&mut self, until: u64, batching: &Batching, pending: &mut Pending) -> u64 {
-        if self.in_flight > 0 {
-            // The times of a log are kept however long the I/O in flight takes.
-            let min = if self.has_to_be_on_time(until) { 0 } else { 1 };
-            self.reap(min, batching.complete_max, false, pending)
-        } else {
-            self.wait_until(until)
+        if self.in_flight == 0 {
+            return self.wait_until(until);
+        }
+        let wait = match self.span_to_sleep(until) {
+            Some(span) => Wait::Within(span),
+            None => Wait::For(0),
+        };
+        self.reap(wait, batching.complete_max, false, pending)
+    }
+
+    /// Nothing may be issued before something has ended.
+    #[cold]
+    fn reap_one(&mut self, batching: &Batching, pending: &mut Pending) -> u64 {
+        match self.in_flight {
+            0 => self.clock.ticks(),
+            _ => self.reap(Wait::For(1), batching.complete_max, false, pending),
         }
     }
 
     /// Lists what has ended and settles it. All units of one reap share its time.
     #[inline(always)]
-    fn reap(&mut self, min: u32, max: u32, tops_up: bool, pending: &mut Pending) -> u64 {
+    fn reap(&mut self, wait: Wait, max: u32, tops_up: bool, pending: &mut Pending) -> u64 {
         // Taken out for the time of the reap, so that the rest of the worker can be used meanwhile.
         let mut completions = self.completions.take().unwrap_or_default();
         completions.begin(max);
-        let result = self.engine.reap(min, &mut completions);
+        let result = match wait {
+            Wait::For(min) => self.engine.reap(min, &mut completions),
+            Wait::Within(span) => self.engine.reap_within(span, &mut completions),
+        };
         let now = self.clock.ticks();
-        if self.recording.batches {
+        if self.recording.batches && !(completions.is_empty() && matches!(wait, Wait::Within(_))) {
             bump(&self.samples.complete_map[batch_bucket(completions.list().len() as u32)], 1);
         }
         let mut last = now;
@@ -359,7 +383,7 @@ impl<E: Engine> Worker<'_, E> {
                 self.commit(pending, now)
             }
             // Both come again when the loop asks the next time.
-            Next::Wait(_) | Next::End => now,
+            Next::Wait(_) | Next::WaitForEnd | Next::End => now,
         }
     }
 
@@ -391,7 +415,7 @@ impl<E: Engine> Worker<'_, E> {
         self.commit(pending, now);
         while self.in_flight > 0 || !pending.slots.is_empty() {
             if self.in_flight > 0 {
-                self.reap(1, batching.depth, false, pending);
+                self.reap(Wait::For(1), batching.depth, false, pending);
             }
             let now = self.clock.ticks();
             self.commit(pending, now);

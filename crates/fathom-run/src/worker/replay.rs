@@ -54,8 +54,6 @@ pub(super) struct Replay<'a> {
     drawn_due: u64,
     /// Per slot the tick at which its entry was due.
     due: Box<[u64]>,
-    /// Tick at which the log was looked at last.
-    last_look: u64,
     /// Nothing is issued before the syncs in flight have ended.
     behind_sync: bool,
     lateness: &'a LatencySamples,
@@ -100,7 +98,6 @@ impl<'a> Replay<'a> {
             start: None,
             drawn_due: AT_ONCE,
             due: vec![AT_ONCE; plan.depth as usize].into_boxed_slice(),
-            last_look: 0,
             behind_sync: false,
             lateness: &context.block().lateness,
         }))
@@ -157,13 +154,11 @@ impl<E: Engine> Worker<'_, E> {
         let Some(replay) = &mut self.replay else { return Next::End };
         if replay.behind_sync {
             if self.units.iter().any(|unit| unit.is_in_flight() && unit.operation().is_sync()) {
-                replay.last_look = recent;
-                return Next::Wait(recent);
+                return Next::WaitForEnd;
             }
             replay.behind_sync = false;
         }
         let now = if replay.keeps_time { self.clock.ticks() } else { recent };
-        replay.last_look = now;
         let entry = match replay.look(now) {
             Step::Entry(entry) => entry,
             Step::Wait(until) => return Next::Wait(until),
@@ -177,9 +172,9 @@ impl<E: Engine> Worker<'_, E> {
             Action::Read => Direction::Read,
             Action::Write => Direction::Write,
             Action::Trim => Direction::Trim,
-            Action::Sync => return self.sync_to_replay(Operation::Sync, entry.file, now),
-            Action::DataSync => return self.sync_to_replay(Operation::DataSync, entry.file, now),
-            Action::RangeSync => return self.sync_to_replay(Operation::RangeSync, entry.file, now),
+            Action::Sync => return self.sync_to_replay(Operation::Sync, entry.file),
+            Action::DataSync => return self.sync_to_replay(Operation::DataSync, entry.file),
+            Action::RangeSync => return self.sync_to_replay(Operation::RangeSync, entry.file),
         };
         replay.position += 1;
         Next::Io(Target { offset: entry.offset, length: entry.length, file: entry.file, direction })
@@ -187,21 +182,16 @@ impl<E: Engine> Worker<'_, E> {
 
     /// A sync makes safe what has ended before it, so it waits for everything in flight on its file, and the log goes on when
     /// it has ended.
-    fn sync_to_replay(&mut self, operation: Operation, file: u32, now: u64) -> Next {
+    fn sync_to_replay(&mut self, operation: Operation, file: u32) -> Next {
         let blocks = |unit: &Unit| unit.is_in_flight() && unit.file() == file;
         if self.units.iter().any(blocks) {
-            return Next::Wait(now);
+            return Next::WaitForEnd;
         }
         if let Some(replay) = &mut self.replay {
             replay.position += 1;
             replay.behind_sync = true;
         }
         Next::Sync(operation, file)
-    }
-
-    /// True while the next entry waits for its time: then waiting for I/O in flight could make it late.
-    pub(super) fn has_to_be_on_time(&self, until: u64) -> bool {
-        self.replay.as_ref().is_some_and(|replay| until > replay.last_look)
     }
 
     #[cold]

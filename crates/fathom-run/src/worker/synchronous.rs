@@ -30,6 +30,7 @@ impl<E: Engine> Worker<'_, E> {
                     now = self.issue_and_wait(&io);
                 }
                 Next::Wait(until) => now = self.wait_until(until),
+                Next::WaitForEnd => now = self.clock.ticks(),
                 Next::End => return,
             }
         }

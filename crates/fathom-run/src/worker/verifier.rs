@@ -195,7 +195,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// An I/O of the verifier's own, if one is due. `Some(Next::End)` ends the loop.
-    fn next(&mut self, now: u64) -> Option<Next> {
+    fn next(&mut self) -> Option<Next> {
         match self.phase {
             Phase::Working => self.next_of_backlog(),
             Phase::Trimming => {
@@ -207,7 +207,7 @@ impl<'a> Verifier<'a> {
             Phase::ReadingBack => match self.next_check() {
                 Some(target) => Some(Next::Io(target)),
                 // Records of trims and writes that are still on their way come later.
-                None if self.is_waiting() => Some(Next::Wait(now)),
+                None if self.is_waiting() => Some(Next::WaitForEnd),
                 None => Some(Next::End),
             },
         }
@@ -514,7 +514,7 @@ fn target_of(record: &Record, direction: Direction) -> Target {
 impl<E: Engine> Worker<'_, E> {
     /// An I/O that verification asks for.
     #[inline(never)]
-    pub(super) fn next_to_verify(&mut self, now: u64) -> Option<Next> {
+    pub(super) fn next_to_verify(&mut self) -> Option<Next> {
         let verifier = self.verifier.as_mut()?;
         if let Some(line) = verifier.line_at_end_of_state() {
             // For the block that was not written, and for the end of the job, as fio says it.
@@ -524,7 +524,7 @@ impl<E: Engine> Worker<'_, E> {
             self.stopping = true;
             return Some(Next::End);
         }
-        verifier.next(now)
+        verifier.next()
     }
 
     /// Runs the job, and after each pass whatever verification has to do behind it. True when everything written is synced as

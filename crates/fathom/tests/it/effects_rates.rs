@@ -2,6 +2,7 @@
 //!
 //! A rate is kept against a schedule, and what is late is made up for; so the number of I/Os holds on a busy machine too.
 
+use crate::support::devices::{LoopDevice, Throttle};
 use crate::support::program::Launch;
 use crate::support::{MIB, file_of, json, scratch};
 use serde_json::Value;
@@ -94,4 +95,29 @@ fn minimum_rates_are_looked_at_once_a_cycle() {
     assert_eq!(often.code(), 1, "{}", often.stderr);
     assert!(often.stderr.contains("a: rate_iops_min=100 not met, got 0 IOPS"), "{}", often.stderr);
     assert_eq!(seldom.code(), 0, "{}", seldom.stderr);
+}
+
+/// A read takes a second, and one is due every 10 ms: all begin before the first has ended.
+#[test]
+fn what_is_due_does_not_wait_for_what_is_in_flight() {
+    let device = require!(LoopDevice::new(MIB));
+    for engine in ["libaio", "io_uring", "posixaio", "psync --io_submit_mode=offload"] {
+        let throttle = require!(Throttle::new(device.path(), 1));
+        let directory = scratch();
+        let words = format!(
+            "--name=a --filename={} --direct=1 --rw=randread --bs=4k --ioengine={engine} --iodepth=8 --rate_iops=100 \
+             --number_ios=4 --write_iolog=trace --cgroup={} --cgroup_nodelete=1",
+            device.path().display(),
+            throttle.name()
+        );
+        Launch::fathom(directory.path()).words(&words).run().expect_clean();
+        let trace = std::fs::read_to_string(directory.path().join("trace")).expect("a trace");
+        let starts: Vec<u64> = trace
+            .lines()
+            .filter(|line| line.contains(" read "))
+            .filter_map(|line| line.split(' ').next()?.parse().ok())
+            .collect();
+        assert_eq!(starts.len(), 4, "{trace}");
+        assert!(starts[3] - starts[0] < 900_000, "{engine}: {starts:?} us");
+    }
 }

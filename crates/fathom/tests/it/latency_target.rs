@@ -88,7 +88,7 @@ fn the_depth_follows_a_device_that_slows_down() {
     let directory = scratch();
     let words = format!(
         "--output-format=json --name=a --filename={} --direct=1 --rw=randread --bs=4k --ioengine=libaio --iodepth=16 \
-         --time_based --runtime=60 --latency_target=400ms --latency_window=1s --cgroup={} --cgroup_nodelete=1",
+         --time_based --runtime=60 --latency_target=425ms --latency_window=1s --cgroup={} --cgroup_nodelete=1",
         device.path().display(),
         throttle.name()
     );
@@ -97,7 +97,7 @@ fn the_depth_follows_a_device_that_slows_down() {
     let job = json::job(&document, "a");
     let depth = json::integer(job, "latency_depth");
     assert!((1..16).contains(&depth), "depth {depth}");
-    // The report is of the last window, at the depth found.
-    assert!(json::integer(job, "read/lat_ns/max") <= 400_000_000, "{}", job["read"]["lat_ns"]);
+    // The report is of the last window, at the depth found; at sixteen it would be 800 ms. Half a read is for a busy machine.
+    assert!(json::integer(job, "read/lat_ns/max") <= 450_000_000, "{}", job["read"]["lat_ns"]);
     assert!(json::integer(job, "read/runtime") < 59_000, "the search came to an end");
 }
