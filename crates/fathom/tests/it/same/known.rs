@@ -108,6 +108,7 @@ const KNOWN: &[Known] = &[
     ),
     known(&["--filename=present", "--bssplit="], ALL_BUT_EXIT, "no block goes beyond size"),
     known(&["--percentage_random=", "--verify="], ALL, "fio calls its own data wrong"),
+    known(&["--rate_min=", "--rate_iops_min="], ALL, "both minima may be asked for"),
     known(&["--exitall", "--numjobs="], ALL, "how far the other clones come is a matter of time"),
     known(&["--stats=0", "--write_"], &["file"], "fio writes empty logs"),
     Known {
