@@ -88,6 +88,15 @@ fn map(job: &JobSpec, file: &OpenFile, reads: bool, writes: bool) -> Result<Mapp
         SetupError::new(errno, "mmap")
             .with_advice(format!("cannot map {length} bytes of {} ({errno})", file.name))
     };
+    // Beyond the last page of a file there is nothing that could be touched without a signal.
+    let reaches_beyond = !file.is_block_device
+        && std::fs::metadata(format!("/proc/thread-self/fd/{}", file.fd))
+            .is_ok_and(|found| found.is_file() && found.len() < file.start + file.size);
+    if reaches_beyond {
+        let advice =
+            format!("{} is shorter than the job wants: lay it out first (create_on_open=0)", file.name);
+        return Err(SetupError::new(Errno(libc::EINVAL), "mmap").with_advice(advice));
+    }
     let length_here = usize::try_from(length).map_err(|_| error(Errno(libc::EFBIG)))?;
     let mapping =
         Mapping::file(file.fd, first, length_here, reads || !writes, writes, huge_pages).map_err(error)?;

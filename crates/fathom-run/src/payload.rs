@@ -31,6 +31,8 @@ pub enum PayloadRule {
 #[derive(Clone, Debug)]
 pub struct Payload {
     content: Content,
+    /// Data is read into the same buffers, so nothing of what they held before can be relied on.
+    beside_reads: bool,
     generator: Taus88,
 }
 
@@ -53,7 +55,12 @@ impl Payload {
             PayloadRule::Pattern(pattern) => Content::Pattern(pattern),
             PayloadRule::Shaped(rule) => Content::Shaped(Box::new(Shaper::new(rule, seeds, bytes)?)),
         };
-        Ok(Payload { content, generator: seeds.generator(SeedUse::Buffer) })
+        Ok(Payload { content, beside_reads: false, generator: seeds.generator(SeedUse::Buffer) })
+    }
+
+    /// For buffers that reads use as well.
+    pub fn beside_reads(self, beside_reads: bool) -> Payload {
+        Payload { beside_reads, ..self }
     }
 
     /// Content that a buffer has before the first I/O.
@@ -66,19 +73,20 @@ impl Payload {
         }
     }
 
-    /// True when a write needs no work: the content stays as prepared.
+    /// True when a write needs no work: the content stays as prepared, or any content will do.
     pub fn is_static(&self) -> bool {
         match &self.content {
-            Content::Zero => true,
+            Content::Zero => !self.beside_reads,
             Content::Random { refill, scramble } => !refill && !scramble,
-            Content::Pattern(pattern) => pattern.offset_places.is_empty(),
-            Content::Shaped(shaper) => shaper.is_static(),
+            Content::Pattern(pattern) => pattern.offset_places.is_empty() && !self.beside_reads,
+            Content::Shaped(shaper) => shaper.is_static() && !self.beside_reads,
         }
     }
 
     /// Content for one write at this file offset; `now_ns` is its start time.
     pub fn refresh(&mut self, buffer: &mut [u8], offset: u64, now_ns: u64) {
         match &mut self.content {
+            Content::Zero if self.beside_reads => buffer.fill(0),
             Content::Zero => {}
             Content::Random { refill: true, .. } => fill_random(buffer, self.generator.buffer_seed()),
             Content::Random { scramble, .. } => {
@@ -86,7 +94,12 @@ impl Payload {
                     scramble_blocks(buffer, offset, now_ns);
                 }
             }
-            Content::Pattern(pattern) => pattern.place_offsets(buffer, |at| offset + at),
+            Content::Pattern(pattern) => {
+                if self.beside_reads {
+                    pattern.repeat(buffer);
+                }
+                pattern.place_offsets(buffer, |at| offset + at);
+            }
             Content::Shaped(shaper) => shaper.fill(buffer, offset),
         }
     }

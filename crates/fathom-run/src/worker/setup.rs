@@ -21,6 +21,7 @@ use crate::message::Message;
 use crate::payload::Payload;
 use crate::random::{SeedUse, Seeds};
 use crate::region::Stage;
+use crate::target::direction::Direction;
 use crate::target::{GeneratorKind, Region as TargetRegion, Targets};
 use crate::zones::geometry::in_bytes;
 use fathom_spec::JobSpec;
@@ -342,8 +343,12 @@ fn tell_of_wide_files(context: &WorkerContext<'_>, regions: &[TargetRegion]) {
 /// What fills the buffers.
 fn content(context: &WorkerContext<'_>, seeds: &Seeds, files: &OpenFiles) -> Option<Payload> {
     let bytes = files.list.iter().fold(0, |sum: u64, file| sum.saturating_add(file.size));
-    match Payload::new(context.worker_plan().payload.clone(), seeds, bytes) {
-        Ok(payload) => Some(payload),
+    let plan = context.worker_plan();
+    let reads_and_writes = [Direction::Read, Direction::Write]
+        .iter()
+        .all(|&direction| plan.target_plan.used_directions().contains(&(direction as usize)));
+    match Payload::new(plan.payload.clone(), seeds, bytes) {
+        Ok(payload) => Some(payload.beside_reads(reads_and_writes)),
         Err(reason) => {
             context.messages.send(&Message::Error(format!("fathom: job {}: {reason}", context.job().name)));
             context.fail(libc::ENOMEM, "file:memory.c, func=buffer content, error=Cannot allocate memory");

@@ -1,7 +1,7 @@
 //! What the data that is written looks like: how far it compresses, and how much of it is there twice.
 
 use crate::support::program::Launch;
-use crate::support::{json, program, scratch};
+use crate::support::{FILLING, KIB, file_of, json, program, scratch};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use std::collections::HashSet;
@@ -137,4 +137,36 @@ fn files_laid_out_for_reading_have_the_content_too() {
     Launch::fathom(directory.path()).words(words).run().expect_clean();
     let data = std::fs::read(directory.path().join("data")).expect("laid out");
     assert_close(saved_percent(&data), 60.0, words);
+}
+
+/// Reads use the same buffers, and leave in them what they have read.
+#[test]
+fn what_was_read_is_not_written_back() {
+    let words = "--name=a --filename=data --rw=randrw --bs=4k --size=256k --write_iolog=trace";
+    for (content, byte) in [
+        ("--zero_buffers", 0),
+        ("--buffer_pattern=0xab", 0xab),
+        ("--buffer_pattern=0xab --iodepth=4 --ioengine=libaio", 0xab),
+    ] {
+        let directory = scratch();
+        file_of(directory.path(), "data", 256 * KIB);
+        Launch::fathom(directory.path()).words(&format!("{words} {content}")).run().expect_clean();
+        let data = std::fs::read(directory.path().join("data")).expect("the file");
+        let trace = std::fs::read_to_string(directory.path().join("trace")).expect("a trace");
+        let writes = trace.lines().filter(|line| line.contains(" write ")).count();
+        let blocks =
+            |byte: u8| data.chunks(4096).filter(|block| block.iter().all(|&one| one == byte)).count();
+        assert!(writes > 0 && blocks(byte) == writes, "{content}: {} of {writes}", blocks(byte));
+        assert_eq!(blocks(FILLING), 64 - writes, "{content}");
+    }
+}
+
+/// There is nothing behind the end of a file that a write through a mapping could reach.
+#[test]
+fn a_file_too_short_to_be_mapped_is_an_error() {
+    let directory = scratch();
+    let words = "--name=a --filename=new --rw=write --size=64k --bs=4k --ioengine=mmap --create_on_open=1";
+    let finished = Launch::fathom(directory.path()).words(words).run();
+    assert_eq!(finished.code(), 1, "{}", finished.stderr);
+    assert!(finished.stderr.contains("new is shorter than the job wants"), "{}", finished.stderr);
 }

@@ -109,6 +109,10 @@ const KNOWN: &[Known] = &[
     known(&["--filename=present", "--bssplit="], ALL_BUT_EXIT, "no block goes beyond size"),
     known(&["--percentage_random=", "--verify="], ALL, "fio calls its own data wrong"),
     known(&["--rate_min=", "--rate_iops_min="], ALL, "both minima may be asked for"),
+    known(&["--ioengine=mmap", "--create_on_open"], ALL, "fio ends with signal 7"),
+    known(&["--rw=randtrim", "--bssplit="], ALL_BUT_EXIT, "fio ends with the map of the smallest blocks"),
+    known(&["--random_distribution=", "--size=130k"], ALL_BUT_EXIT, "fio ends at the part of a block"),
+    known(&["--random_distribution=", "--size=100k"], ALL_BUT_EXIT, "fio ends at the part of a block"),
     known(&["--exitall", "--numjobs="], ALL, "how far the other clones come is a matter of time"),
     known(&["--stats=0", "--write_"], &["file"], "fio writes empty logs"),
     Known {
