@@ -144,19 +144,6 @@ impl Generator {
         }
     }
 
-    /// The smallest whole percentage of all numbers, 0..=100, that includes the next one.
-    #[inline]
-    pub fn percent_that_includes(&mut self) -> u64 {
-        match self {
-            Generator::Bits32(generator) => {
-                (u64::from(generator.next_u32()) * 100).div_ceil(u64::from(u32::MAX))
-            }
-            Generator::Bits64(generator) => {
-                (u128::from(generator.next_u64()) * 100).div_ceil(u128::from(u64::MAX)) as u64
-            }
-        }
-    }
-
     /// The words of its state, and whether they have 64 bits.
     pub fn state(&self) -> (Vec<u64>, bool) {
         match self {

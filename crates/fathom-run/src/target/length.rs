@@ -85,15 +85,38 @@ fn draw_range(min: u64, max: u64, unaligned: bool, room: u64, generator: &mut Ge
 }
 
 fn draw_split(list: &[WeightedSize], room: u64, generator: &mut Generator) -> Option<u64> {
+    // A product in place of a quotient: that would cost more than all the rest of a draw.
+    match generator {
+        Generator::Bits32(generator) => {
+            let max = u64::from(u32::MAX);
+            let is_within = |random: u64, percent: u64| random * 100 <= max * percent;
+            choose(list, room, || u64::from(generator.next_u32()), is_within)
+        }
+        Generator::Bits64(generator) => {
+            let max = u128::from(u64::MAX);
+            let is_within = |random: u64, percent: u64| u128::from(random) * 100 <= max * u128::from(percent);
+            choose(list, room, || generator.next_u64(), is_within)
+        }
+    }
+}
+
+/// Draws until a size fits: that of the first entry whose share, and those before it, a random number is within.
+#[inline(always)]
+fn choose(
+    list: &[WeightedSize],
+    room: u64,
+    mut draw: impl FnMut() -> u64,
+    is_within: impl Fn(u64, u64) -> bool,
+) -> Option<u64> {
     if !list.iter().any(|entry| entry.size <= room && entry.percent > 0) {
         return None;
     }
     loop {
-        let percent = generator.percent_that_includes();
+        let random = draw();
         let mut cumulative = 0;
         for entry in list {
             cumulative += u64::from(entry.percent);
-            if percent <= cumulative && entry.size <= room && entry.percent > 0 {
+            if is_within(random, cumulative) && entry.size <= room && entry.percent > 0 {
                 return Some(entry.size);
             }
         }

@@ -113,6 +113,8 @@ const KNOWN: &[Known] = &[
     known(&["--rw=randtrim", "--bssplit="], ALL_BUT_EXIT, "fio ends with the map of the smallest blocks"),
     known(&["--random_distribution=", "--size=130k"], ALL_BUT_EXIT, "fio ends at the part of a block"),
     known(&["--random_distribution=", "--size=100k"], ALL_BUT_EXIT, "fio ends at the part of a block"),
+    known(&["trimwrite", "--bsrange="], ALL_BUT_EXIT, "trims and writes of different sizes are paired"),
+    known(&["--time_based", "--write_iolog="], &["file/trace"], "how far a pass comes is a matter of time"),
     known(&["--exitall", "--numjobs="], ALL, "how far the other clones come is a matter of time"),
     known(&["--stats=0", "--write_"], &["file"], "fio writes empty logs"),
     Known {
