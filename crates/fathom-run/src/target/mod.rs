@@ -583,10 +583,13 @@ impl Targets {
         if random_percent >= 100 || self.pattern_generators[direction as usize].percent() <= random_percent {
             return self.next_random(file, direction, true);
         }
-        if random_percent == 0 {
-            return self.next_behind_last(file, direction);
+        let behind_last = self.next_behind_last(file, direction);
+        let state = &self.files[file];
+        // Without any random share, a rest too short for a block ends the pass.
+        if random_percent == 0 && state.positions[direction as usize] < state.size {
+            return behind_last;
         }
-        self.next_behind_last(file, direction).or_else(|| self.next_random(file, direction, false))
+        behind_last.or_else(|| self.next_random(file, direction, false))
     }
 
     fn next_behind_last(&mut self, file: usize, direction: Direction) -> Option<Target> {
