@@ -241,17 +241,25 @@ impl IoUring {
     /// `io_uring_enter`: hands over `submit` entries and waits until `wanted` completions are there.
     #[inline(always)]
     fn enter(&self, submit: u32, wanted: u32) -> Result<u32, Errno> {
+        self.enter_with(submit, wanted, None)
+    }
+
+    #[inline(always)]
+    fn enter_with(&self, submit: u32, wanted: u32, argument: Option<&WaitArgument>) -> Result<u32, Errno> {
         const GET_EVENTS: u32 = 1;
-        // SAFETY: no signal mask is given; the entries that the kernel reads were pushed by `queue`.
+        const EXTENDED_ARGUMENT: u32 = 1 << 3;
+        let (flag, size) = argument.map_or((0, 0), |_| (EXTENDED_ARGUMENT, size_of::<WaitArgument>()));
+        // SAFETY: no signal mask is given; the entries that the kernel reads were pushed by `queue`; the argument, if there is
+        // one, lives through the call and has the size that is given.
         let taken = unsafe {
             libc::syscall(
                 libc::SYS_io_uring_enter,
                 self.handle.fd,
                 submit,
                 wanted,
-                GET_EVENTS | self.handle.flags,
-                std::ptr::null::<libc::sigset_t>(),
-                0,
+                GET_EVENTS | flag | self.handle.flags,
+                argument.map_or(std::ptr::null(), |argument| argument as *const WaitArgument),
+                size,
             )
         };
         if taken < 0 { Err(Errno::last()) } else { Ok(taken as u32) }
@@ -259,8 +267,6 @@ impl IoUring {
 
     /// Waits until a completion is there, or for so long.
     fn wait_within(&self, span: Duration) -> Result<(), Errno> {
-        const GET_EVENTS: u32 = 1;
-        const EXTENDED_ARGUMENT: u32 = 1 << 3;
         if !self.ring.params().is_feature_ext_arg() {
             // Linux 5.10 and earlier: nothing ends a wait but a completion.
             std::thread::sleep(span.min(LONGEST_SLEEP));
@@ -268,21 +274,9 @@ impl IoUring {
         }
         let limit = timespec(span);
         let argument = WaitArgument { signals: 0, signals_size: 0, least_us: 0, limit: &raw const limit };
-        // SAFETY: argument and limit live through the call, and the size is that of the argument.
-        let taken = unsafe {
-            libc::syscall(
-                libc::SYS_io_uring_enter,
-                self.handle.fd,
-                0,
-                1,
-                GET_EVENTS | EXTENDED_ARGUMENT | self.handle.flags,
-                &raw const argument,
-                size_of::<WaitArgument>(),
-            )
-        };
-        match if taken < 0 { Errno::last() } else { Errno(0) } {
-            Errno(0 | libc::ETIME | libc::EINTR) => Ok(()),
-            errno => Err(errno),
+        match self.enter_with(0, 1, Some(&argument)) {
+            Ok(_) | Err(Errno(libc::ETIME | libc::EINTR)) => Ok(()),
+            Err(errno) => Err(errno),
         }
     }
 

@@ -226,8 +226,8 @@ fn steps_wrap(job: &JobSpec, directions: DirectionPlan) -> bool {
     goes_beyond_a_pass(job) && is_mix || job.time.time_based && !has_several_files(job)
 }
 
-/// True when random I/O that has covered a file goes on in it at once. Where passes cannot be told apart, their ends do not matter:
-/// one file, and nothing but random steps.
+/// True when random I/O that has covered a file goes on in it at once. In one file, and without sequential steps, that would be no
+/// other than the next pass.
 fn begins_files_anew(job: &JobSpec) -> bool {
     let has_steps = job.io_type.rw.postfix.is_some()
         || job.io_type.percentage_random.0.iter().any(|&percent| percent < 100);

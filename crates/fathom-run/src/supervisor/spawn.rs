@@ -25,7 +25,7 @@ impl<O: Observer> Supervisor<'_, O> {
             .filter(|&index| {
                 let worker = &self.plan.workers[index];
                 let job = self.plan.job_of(worker);
-                // Without a size, a job without files ends where the others do.
+                // A job without files has nothing to lay out, but that it lacks a size is told here as of any other.
                 let is_looked_at =
                     !worker.diskless || (job.size.size.is_none() && job.size.filesize.is_none());
                 is_looked_at && (job.file.create_serialize || job.file.create_only)

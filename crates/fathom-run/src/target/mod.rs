@@ -502,17 +502,11 @@ impl Targets {
         let stays_in_zones = self.plan.postfix.is_some() && self.plan.stays_in_zones();
         let rule = self.length_rule(direction, true);
         let state = &mut self.files[file];
-        let mut position = state.positions[direction as usize];
-        let generator = &mut self.length_generators[rule];
+        let position = state.positions[direction as usize];
         let room = if position < state.size { state.size - position + state.overhang } else { 0 };
-        let length = match self.plan.lengths[rule].draw(room, generator) {
-            Some(length) => length,
-            None if stays_in_zones || self.plan.wraps && position >= state.size => {
-                position = state.first_position;
-                self.plan.lengths[rule].draw(state.size - position, generator)?
-            }
-            None => return None,
-        };
+        let wraps = stays_in_zones || self.plan.wraps && position >= state.size;
+        let generator = &mut self.length_generators[rule];
+        let (position, length) = state.draw_at(position, room, wraps, &self.plan.lengths[rule], generator)?;
         let behind = position + length;
         state.positions[direction as usize] = match self.plan.postfix {
             None => behind,
@@ -595,16 +589,11 @@ impl Targets {
     fn next_behind_last(&mut self, file: usize, direction: Direction) -> Option<Target> {
         let rule = self.length_rule(direction, true);
         let state = &mut self.files[file];
-        let mut position = state.positions[direction as usize];
+        let position = state.positions[direction as usize];
+        let room = state.size.saturating_sub(position);
+        let wraps = self.plan.wraps && position >= state.size;
         let generator = &mut self.length_generators[rule];
-        let length = match self.plan.lengths[rule].draw(state.size.saturating_sub(position), generator) {
-            Some(length) => length,
-            None if self.plan.wraps && position >= state.size => {
-                position = state.first_position;
-                self.plan.lengths[rule].draw(state.size - position, generator)?
-            }
-            None => return None,
-        };
+        let (position, length) = state.draw_at(position, room, wraps, &self.plan.lengths[rule], generator)?;
         state.positions[direction as usize] = position + length;
         Some(Target { offset: state.start + position, length: length as u32, file: file as u32, direction })
     }
@@ -671,6 +660,26 @@ impl FileState {
     /// True when anything of the file has been given since its pass began.
     fn has_begun(&self) -> bool {
         self.positions != [self.first_position; 3]
+    }
+
+    /// A length for this position, or for the first one where there is no room and it `wraps`; and which of the two it is for.
+    #[inline]
+    fn draw_at(
+        &self,
+        position: u64,
+        room: u64,
+        wraps: bool,
+        rule: &LengthRule,
+        generator: &mut Generator,
+    ) -> Option<(u64, u64)> {
+        match rule.draw(room, generator) {
+            Some(length) => Some((position, length)),
+            None if wraps => {
+                let first = self.first_position;
+                rule.draw(self.size - first, generator).map(|length| (first, length))
+            }
+            None => None,
+        }
     }
 
     /// Gives everything of the file again, random offsets in a new order.

@@ -55,16 +55,17 @@ impl Budget {
             _ => pass_bytes,
         };
         let passes = if single_pass { 1 } else { u64::from(job.job_description.loops.max(1)) };
-        let loop_bytes = match (plan.target_plan.directions, &plan.target_plan.lengths[2]) {
-            // A trim and the write after it cover the same bytes: a pass moves each byte twice, and ends with a write.
-            (DirectionPlan::TrimThenWrite, LengthRule::Fixed(length)) if *length > 0 => {
-                job_bytes.div_ceil(*length).saturating_mul(*length).saturating_mul(2)
+        // A trim and the write after it cover the same bytes and count as one I/O: a pass moves each byte twice, and ends with a
+        // write.
+        let trims = plan.target_plan.directions == DirectionPlan::TrimThenWrite;
+        let times = if trims { 2 } else { 1 };
+        let whole_bytes = match plan.target_plan.lengths[2] {
+            LengthRule::Fixed(length) if trims && length > 0 => {
+                job_bytes.div_ceil(length).saturating_mul(length)
             }
-            (DirectionPlan::TrimThenWrite, _) => job_bytes.saturating_mul(2),
             _ => job_bytes,
         };
-        // A trim and its write are one.
-        let ios_of_one = if plan.target_plan.directions == DirectionPlan::TrimThenWrite { 2 } else { 1 };
+        let loop_bytes = whole_bytes.saturating_mul(times);
         let time_based = job.time.time_based && !single_pass;
         let own_left = if time_based { u64::MAX } else { loop_bytes.saturating_mul(passes) };
         let own_left = i64::try_from(own_left).unwrap_or(i64::MAX);
@@ -77,7 +78,7 @@ impl Budget {
                 0 => None,
                 // Time alone ends such a job.
                 _ if time_based => None,
-                count => Some(count.saturating_mul(passes).saturating_mul(ios_of_one)),
+                count => Some(count.saturating_mul(passes).saturating_mul(times)),
             },
             passes_left: passes - 1,
             time_based,

@@ -316,11 +316,8 @@ impl<E: Engine> Worker<'_, E> {
         if self.in_flight == 0 {
             return self.wait_until(until);
         }
-        let wait = match self.span_to_sleep(until) {
-            Some(span) => Wait::Within(span),
-            None => Wait::For(0),
-        };
-        self.reap(wait, batching.complete_max, false, pending)
+        let span = self.span_to_sleep(until).unwrap_or_default();
+        self.reap(Wait::Within(span), batching.complete_max, false, pending)
     }
 
     /// Nothing may be issued before something has ended.
@@ -343,7 +340,9 @@ impl<E: Engine> Worker<'_, E> {
             Wait::Within(span) => self.engine.reap_within(span, &mut completions),
         };
         let now = self.clock.ticks();
-        if self.recording.batches && !(completions.is_empty() && matches!(wait, Wait::Within(_))) {
+        // A wait for a time that came first has fetched no batch.
+        let is_batch = matches!(wait, Wait::For(_)) || !completions.is_empty();
+        if self.recording.batches && is_batch {
             bump(&self.samples.complete_map[batch_bucket(completions.list().len() as u32)], 1);
         }
         let mut last = now;
@@ -382,7 +381,7 @@ impl<E: Engine> Worker<'_, E> {
                 let now = self.queue_sync(operation, file, pending, now);
                 self.commit(pending, now)
             }
-            // Both come again when the loop asks the next time.
+            // All of these come again when the loop asks the next time.
             Next::Wait(_) | Next::WaitForEnd | Next::End => now,
         }
     }

@@ -97,7 +97,7 @@ fn the_depth_follows_a_device_that_slows_down() {
     let job = json::job(&document, "a");
     let depth = json::integer(job, "latency_depth");
     assert!((1..16).contains(&depth), "depth {depth}");
-    // The report is of the last window, at the depth found; at sixteen it would be 800 ms. Half a read is for a busy machine.
-    assert!(json::integer(job, "read/lat_ns/max") <= 450_000_000, "{}", job["read"]["lat_ns"]);
+    // The report is of the last window, at the depth found: eight, whose 400 ms leave a busy machine some time.
+    assert!(json::integer(job, "read/lat_ns/max") <= 425_000_000, "{}", job["read"]["lat_ns"]);
     assert!(json::integer(job, "read/runtime") < 59_000, "the search came to an end");
 }
