@@ -1,6 +1,6 @@
 //! Differences of random jobs that are meant to be, with their reasons. A row of a table declares its own.
 
-/// Jobs that contain all of these words may differ at these places.
+/// Jobs that contain all of these words, or one of those with `|` between them, may differ at these places.
 struct Known {
     words: &'static [&'static str],
     /// But for those that contain one of these.
@@ -13,6 +13,10 @@ struct Known {
 /// Everything but the exit status.
 const ALL_BUT_EXIT: &[&str] = &["stderr", "normal", "terse", "json", "file"];
 const ALL: &[&str] = &["exit", "stderr", "normal", "terse", "json", "file"];
+
+/// Sizes of random jobs that are no multiple of most block sizes.
+const ODD_SIZES: &str = "--size=100k|--size=130k";
+const SEVERAL_FILES: &str = "x:y|--nrfiles=";
 
 /// Directions that write.
 const WRITES: &[&str] = &["--rw=write", "--rw=randwrite", "--rw=rw", "--rw=randrw", "trimwrite"];
@@ -36,8 +40,11 @@ const KNOWN: &[Known] = &[
         at: ALL,
         reason: "fio makes an empty file and reads nothing from it",
     },
-    known(&["--fdatasync="], &["json"], "fio counts fsync alone, and the others as short I/O"),
-    known(&["--sync_file_range="], &["json"], "fio counts fsync alone, and the others as short I/O"),
+    known(
+        &["--fdatasync=|--sync_file_range="],
+        &["json"],
+        "fio counts fsync alone, and the others as short I/O",
+    ),
     Known {
         words: &["--verify"],
         unless: WRITES,
@@ -50,28 +57,26 @@ const KNOWN: &[Known] = &[
         ALL_BUT_EXIT,
         "nothing is written, and a direction without I/O is not shown by fio",
     ),
-    known(&["--filename=present", "--size=130k"], ALL_BUT_EXIT, "no block goes beyond size"),
-    known(&["--filename=present", "--size=100k"], ALL_BUT_EXIT, "no block goes beyond size"),
+    known(&["--filename=present", ODD_SIZES], ALL_BUT_EXIT, "no block goes beyond size"),
     known(
         &["--write_hist_log="],
         &["file"],
         "fio writes nothing without log_hist_msec, and leaves the last window out",
     ),
     known(&["--log_avg_msec="], &["file"], "fio leaves the last window out"),
-    known(&["--rw=randread:"], ALL_BUT_EXIT, "fio ends where a stretch leads beyond the last whole block"),
-    known(&["--rw=randwrite:"], ALL_BUT_EXIT, "fio ends where a stretch leads beyond the last whole block"),
+    known(
+        &["--rw=randread:|--rw=randwrite:"],
+        ALL_BUT_EXIT,
+        "fio ends where a stretch leads beyond the last whole block",
+    ),
     known(&["=99999"], ALL, "such a number is refused in words of its own"),
-    known(&["--write_iolog=", "x:y"], &["file/trace"], "files are opened before the first I/O"),
-    known(&["--write_iolog=", "--nrfiles="], &["file/trace"], "files are opened before the first I/O"),
-    known(&["--dataplacement="], ALL, "the engine is looked at first"),
-    known(&["--fdp="], ALL, "the engine is looked at first"),
+    known(&["--write_iolog=", SEVERAL_FILES], &["file/trace"], "files are opened before the first I/O"),
+    known(&["--dataplacement=|--fdp="], ALL, "the engine is looked at first"),
     known(&["--atomic=1"], ALL, "an I/O that the kernel refuses is none"),
     known(&["--ramp_time="], &["normal", "json"], "a job that ends in its ramp has latencies"),
-    known(&["--offset=25%"], ALL, "fio takes the share of a size of 0"),
-    known(&["--offset=50%"], ALL, "fio takes the share of a size of 0"),
+    known(&["--offset=25%|--offset=50%"], ALL, "fio takes the share of a size of 0"),
     known(&["--ioengine=mmap"], &["file"], "fio lays the file out with data"),
-    known(&["--ioengine=mmap", "--bs=1k"], ALL, "fio maps no blocks smaller than a page"),
-    known(&["--ioengine=mmap", "--bs=512"], ALL, "fio maps no blocks smaller than a page"),
+    known(&["--ioengine=mmap", "--bs=1k|--bs=512"], ALL, "fio maps no blocks smaller than a page"),
     known(
         &["--io_submit_mode=offload"],
         &["normal", "json"],
@@ -82,22 +87,12 @@ const KNOWN: &[Known] = &[
     known(&["--sync_file_range=", "--ioengine=io_uring"], ALL, "fio asks for what the kernel refuses"),
     known(&["--unlink=1", "--ioengine=null", "--filename=present"], &["files"], "null touches no file"),
     known(&["--pre_read=1"], &["file"], "a file that is read first is filled first"),
-    known(&["--percentage_random=", "--size=130k"], ALL_BUT_EXIT, "fio ends at the part of a block"),
-    known(&["--percentage_random=", "--size=100k"], ALL_BUT_EXIT, "fio ends at the part of a block"),
-    known(
-        &["--ioengine=mmap", "--size=100k"],
-        ALL,
-        "fio ends with signal 6 where the last block is cut short",
-    ),
+    known(&["--percentage_random=", ODD_SIZES], ALL_BUT_EXIT, "fio ends at the part of a block"),
+    known(&["--ioengine=mmap", ODD_SIZES], ALL, "fio ends with signal 6 where the last block is cut short"),
     known(
         &["--gtod_reduce=1", "--disable_lat=0"],
         ALL_BUT_EXIT,
         "fio has latencies from times it never took",
-    ),
-    known(
-        &["--ioengine=mmap", "--size=130k"],
-        ALL,
-        "fio ends with signal 6 where the last block is cut short",
     ),
     known(&["--write_iolog=", "--numjobs="], &["file/trace"], "the clones of fio write over each other's"),
     known(&["--gtod_reduce=1", "--write_"], &["file"], "fio leaves such logs empty"),
@@ -111,9 +106,12 @@ const KNOWN: &[Known] = &[
     known(&["--rate_min=", "--rate_iops_min="], ALL, "both minima may be asked for"),
     known(&["--ioengine=mmap", "--create_on_open"], ALL, "fio ends with signal 7"),
     known(&["--rw=randtrim", "--bssplit="], ALL_BUT_EXIT, "fio ends with the map of the smallest blocks"),
-    known(&["--random_distribution=", "--size=130k"], ALL_BUT_EXIT, "fio ends at the part of a block"),
-    known(&["--random_distribution=", "--size=100k"], ALL_BUT_EXIT, "fio ends at the part of a block"),
-    known(&["trimwrite", "--bsrange="], ALL_BUT_EXIT, "trims and writes of different sizes are paired"),
+    known(&["--random_distribution=", ODD_SIZES], ALL_BUT_EXIT, "fio ends at the part of a block"),
+    known(
+        &["trimwrite", "--bsrange=|--bssplit="],
+        ALL_BUT_EXIT,
+        "trims and writes of different sizes are paired",
+    ),
     known(&["--time_based", "--write_iolog="], &["file/trace"], "how far a pass comes is a matter of time"),
     known(&["--exitall", "--numjobs="], ALL, "how far the other clones come is a matter of time"),
     known(&["--stats=0", "--write_"], &["file"], "fio writes empty logs"),
@@ -130,17 +128,15 @@ const KNOWN: &[Known] = &[
     known(&["--bs=64k"], ALL, "fio does nothing with blocks larger than a file"),
     known(&["--bs=16k", "--nrfiles=5"], ALL, "fio does nothing with blocks larger than a file"),
     known(&["--unified_rw_reporting="], &["normal"], "fio prints a line of a group without I/O"),
-    known(&["trimwrite", "x:y"], ALL_BUT_EXIT, "trims and writes are paired file by file"),
-    known(&["trimwrite", "--nrfiles="], ALL_BUT_EXIT, "trims and writes are paired file by file"),
-    known(&["trimwrite", "--bssplit="], ALL_BUT_EXIT, "trims and writes of different sizes are paired"),
+    known(&["trimwrite", SEVERAL_FILES], ALL_BUT_EXIT, "trims and writes are paired file by file"),
     known(&["--file_service_type=zipf"], &["file"], "fio opens files again that are done"),
 ];
 
 /// True if a difference at this place is meant to be.
 pub(super) fn is_declared(words: &str, place: &str) -> bool {
     let applies = |known: &&Known| {
-        known.words.iter().all(|word| words.contains(word))
-            && !known.unless.iter().any(|word| words.contains(word))
+        let has_one_of = |alternatives: &&str| alternatives.split('|').any(|word| words.contains(word));
+        known.words.iter().all(has_one_of) && !known.unless.iter().any(|word| words.contains(word))
     };
     KNOWN.iter().filter(applies).any(|known| known.at.iter().any(|start| place.starts_with(start)))
 }
