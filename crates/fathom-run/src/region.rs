@@ -242,11 +242,11 @@ impl WorkerBlock {
         self.error.store(errno, Ordering::Release);
     }
 
-    /// The job starts now, by the clock of this number (`job_start_clock_id`).
-    pub fn set_job_start(&self, clock_id: Option<u32>) {
+    /// The job starts now, at this monotonic time: told by the clock of this number (`job_start_clock_id`).
+    pub fn set_job_start(&self, now_ns: u64, clock_id: Option<u32>) {
         let clock_id = clock_id.map_or(libc::CLOCK_REALTIME, |id| id as i32);
-        let now = clock::clock_ns(clock_id).unwrap_or(0);
-        self.job_start_ms.store(now / 1_000_000, Ordering::Relaxed);
+        let start = clock::clock_at(clock_id, now_ns).unwrap_or(0);
+        self.job_start_ms.store(start / 1_000_000, Ordering::Relaxed);
     }
 
     /// Stores which kernel features the engine uses; names that find no room are left out.

@@ -23,7 +23,22 @@ pub struct Clock {
     to_ns: Ratio,
 }
 
+/// The same moment by two clocks.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// By a [`Clock`].
+    pub ticks: u64,
+    /// By `CLOCK_MONOTONIC`.
+    pub ns: u64,
+}
+
 impl Clock {
+    /// This moment by this clock and by the system's, however busy the machine is.
+    pub fn moment(&self) -> Moment {
+        let (ticks, ns) = read_together(|| self.ticks(), monotonic_ns, self.ticks_of_ns(CLOSE_NS));
+        Moment { ticks, ns }
+    }
+
     /// The current tick, read when everything before it has been done: comparable with that of another processor.
     pub fn ordered_ticks(&self) -> u64 {
         wait_for_earlier();
@@ -86,7 +101,7 @@ const CALIBRATION_NS: u64 = 2_000_000;
 impl Calibration {
     /// Reads both clocks. The counter is trusted only if the kernel uses it for its own time.
     pub fn start() -> Calibration {
-        let (counter, ns) = read_both();
+        let (counter, ns) = read_together(cpu_counter, monotonic_ns, 0);
         Calibration { counter, ns, trusted: counter_is_trusted() }
     }
 
@@ -96,7 +111,7 @@ impl Calibration {
             return Clock::monotonic();
         }
         loop {
-            let (counter, ns) = read_both();
+            let (counter, ns) = read_together(cpu_counter, monotonic_ns, 0);
             let (counter_span, ns_span) = (counter.wrapping_sub(self.counter), ns - self.ns);
             if ns_span < CALIBRATION_NS {
                 std::hint::spin_loop();
@@ -110,22 +125,29 @@ impl Calibration {
     }
 }
 
-/// Both clocks as close together as possible: the best of a few tries, so that an interrupt between the two reads
-/// does not spoil the calibration.
-fn read_both() -> (u64, u64) {
-    let mut best = (0, 0);
-    let mut best_gap = u64::MAX;
-    for _ in 0..8 {
-        let before = cpu_counter();
-        let ns = monotonic_ns();
-        let after = cpu_counter();
-        let gap = after.wrapping_sub(before);
-        if gap < best_gap {
-            best_gap = gap;
-            best = (before.wrapping_add(gap / 2), ns);
+/// Readings of two clocks that lie this close together are as good as one.
+const CLOSE_NS: u64 = 500;
+
+/// Two clocks as close together as possible: the best of a few tries, or the first within `close` of the first clock, so that
+/// an interrupt or another program between the two reads does not move one clock against the other.
+fn read_together<T>(clock: impl Fn() -> u64, other: impl Fn() -> T, close: u64) -> (u64, T) {
+    let read = || {
+        let before = clock();
+        let value = other();
+        let gap = clock().wrapping_sub(before);
+        (gap, before.wrapping_add(gap / 2), value)
+    };
+    let mut best = read();
+    for _ in 1..8 {
+        if best.0 <= close {
+            break;
+        }
+        let again = read();
+        if again.0 < best.0 {
+            best = again;
         }
     }
-    best
+    (best.1, best.2)
 }
 
 /// The kernel checks the counter across processors and power states; it says `tsc` (or `arch_sys_counter`) here
@@ -186,7 +208,7 @@ pub fn monotonic_ns() -> u64 {
 }
 
 /// Any system clock by its number, in nanoseconds; `None` when the kernel does not know it.
-pub fn clock_ns(clock: i32) -> Option<u64> {
+pub(crate) fn clock_ns(clock: i32) -> Option<u64> {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `now` is a valid timespec for the whole call.
     let result = unsafe { libc::clock_gettime(clock, &mut now) };
@@ -198,6 +220,13 @@ fn time_of_day_ns() -> u64 {
     // SAFETY: `now` is a valid timeval; the time zone pointer may be null.
     unsafe { libc::gettimeofday(&mut now, std::ptr::null_mut()) };
     now.tv_sec as u64 * 1_000_000_000 + now.tv_usec as u64 * 1000
+}
+
+/// What another clock showed, or will show, at a moment of [`monotonic_ns`], in nanoseconds; `None` when the kernel does not
+/// know it.
+pub fn clock_at(clock: i32, monotonic: u64) -> Option<u64> {
+    let (now, other) = read_together(monotonic_ns, || clock_ns(clock), CLOSE_NS);
+    Some((other? + monotonic).saturating_sub(now))
 }
 
 /// Milliseconds since the epoch.
@@ -231,15 +260,45 @@ impl Ratio {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
 
     #[test]
     fn ticks_follow_the_monotonic_clock() {
         let clock = Calibration::start().finish();
-        let (ticks, ns) = (clock.ticks(), monotonic_ns());
+        let begin = clock.moment();
         std::thread::sleep(Duration::from_millis(20));
-        let (ticks_span, ns_span) = (clock.span_ns(clock.ticks() - ticks), monotonic_ns() - ns);
+        let end = clock.moment();
+        let (ticks_span, ns_span) = (clock.span_ns(end.ticks - begin.ticks), end.ns - begin.ns);
         // Not a timing assertion: both clocks measured the same sleep, however long it took.
         assert!(ticks_span.abs_diff(ns_span) < ns_span / 100 + 200_000, "{ticks_span} against {ns_span}");
+    }
+
+    #[test]
+    fn a_program_in_between_does_not_move_clocks_against_each_other() {
+        // Others have the processor in the first tries.
+        let (time, tries) = (Cell::new(0), Cell::new(0));
+        let clock = || {
+            time.set(time.get() + 1);
+            time.get()
+        };
+        let other = || {
+            tries.set(tries.get() + 1);
+            time.set(time.get() + if tries.get() < 5 { 1000 } else { 0 });
+            time.get()
+        };
+        let (own, others) = read_together(clock, other, 2);
+        assert!(others.abs_diff(own) <= 1, "{own} and {others}");
+        assert_eq!(tries.get(), 5, "no further try when they are close");
+    }
+
+    #[test]
+    fn another_clock_at_a_moment_that_is_past() {
+        let moment = monotonic_ns();
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(
+            clock_at(libc::CLOCK_MONOTONIC, moment).is_some_and(|same| same.abs_diff(moment) < 5_000_000)
+        );
+        assert_eq!(clock_at(-77, moment), None);
     }
 
     #[test]

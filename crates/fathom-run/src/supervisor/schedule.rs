@@ -8,6 +8,7 @@ use crate::region::{Order, Stage};
 use fathom_spec::options::threads::ExitWhat;
 use fathom_stats::report::StageReport;
 use fathom_sys::Errno;
+use fathom_sys::clock::monotonic_ns;
 
 impl<O: Observer> Supervisor<'_, O> {
     /// Starts every worker whose time has come, as one batch.
@@ -56,7 +57,7 @@ impl<O: Observer> Supervisor<'_, O> {
             let only_files = job.file.create_only;
             if block.error().is_some() || block.should_stop() || only_files {
                 if only_files {
-                    block.set_job_start(job.time.job_start_clock_id);
+                    block.set_job_start(monotonic_ns(), job.time.job_start_clock_id);
                 }
                 self.mark_over(index);
                 continue;

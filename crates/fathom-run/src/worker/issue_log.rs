@@ -5,7 +5,7 @@ use super::logging::RecordQueue;
 use crate::files::open::OpenFiles;
 use crate::logs::{Event, Ring};
 use fathom_logs::IoRecord;
-use fathom_sys::clock::{Clock, monotonic_ns};
+use fathom_sys::clock::{Clock, Moment};
 
 /// The recording of a worker.
 pub(super) struct IssueLog<'a> {
@@ -29,14 +29,14 @@ impl<'a> IssueLog<'a> {
     /// The job begins.
     pub(super) fn begin(&mut self, now_ns: u64, files: &OpenFiles) {
         self.start_ns = now_ns;
-        self.anchor(now_ns);
+        self.anchor(self.clock.moment());
         (0..files.list.len()).for_each(|file| self.note(Event::Add, file as u32));
         self.note_open_files(Event::Open, files);
     }
 
     /// Takes the system's time as the truth again.
-    pub(super) fn anchor(&mut self, now_ns: u64) {
-        self.anchor = (self.clock.ticks(), now_ns.saturating_sub(self.start_ns));
+    pub(super) fn anchor(&mut self, now: Moment) {
+        self.anchor = (now.ticks, now.ns.saturating_sub(self.start_ns));
     }
 
     /// An operation (by its number in units) is issued now.
@@ -77,7 +77,7 @@ impl<'a> IssueLog<'a> {
 
     /// The job is over.
     pub(super) fn end(&mut self, files: &OpenFiles) {
-        self.anchor(monotonic_ns());
+        self.anchor(self.clock.moment());
         self.note_open_files(Event::Close, files);
         self.queue.close(0);
     }

@@ -6,7 +6,7 @@ use crate::region::WorkerBlock;
 use crate::unit::Unit;
 use fathom_logs::IoRecord;
 use fathom_logs::ring::{Producer, RingHeader};
-use fathom_sys::clock::{Clock, clock_ns, monotonic_ns};
+use fathom_sys::clock::{Clock, Moment, clock_at, monotonic_ns};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -55,16 +55,16 @@ impl<'a> Recorder<'a> {
     /// From now on I/Os are recorded.
     pub(super) fn begin(&mut self, now_ns: u64) {
         self.start_ns = Some(now_ns);
-        if let Some(epoch) = self.epoch_clock.and_then(clock_ns) {
+        if let Some(epoch) = self.epoch_clock.and_then(|clock| clock_at(clock, now_ns)) {
             self.queue.header.set_epoch_ms(epoch / 1_000_000);
         }
-        self.anchor(now_ns);
+        self.anchor(self.clock.moment());
     }
 
     /// Takes the system's time as the truth again.
-    pub(super) fn anchor(&mut self, now_ns: u64) {
+    pub(super) fn anchor(&mut self, now: Moment) {
         if let Some(start_ns) = self.start_ns {
-            self.anchor = (self.clock.ticks(), now_ns.saturating_sub(start_ns));
+            self.anchor = (now.ticks, now.ns.saturating_sub(start_ns));
         }
     }
 

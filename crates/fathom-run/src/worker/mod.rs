@@ -291,9 +291,13 @@ impl<E: Engine> Worker<'_, E> {
 
     /// Starts the job's clock.
     fn begin(&mut self) {
-        let now = monotonic_ns();
+        let moment = self.clock.moment();
+        let now = moment.ns;
+        if let Some(pace) = &mut self.pace {
+            pace.start(moment.ticks);
+        }
         self.block.begin_ns.store(now, Relaxed);
-        self.block.set_job_start(self.job.time.job_start_clock_id);
+        self.block.set_job_start(now, self.job.time.job_start_clock_id);
         if let Some(log) = &mut self.issue_log {
             log.begin(now, &self.files);
         }
@@ -335,15 +339,16 @@ impl<E: Engine> Worker<'_, E> {
     #[cold]
     fn handle_event(&mut self, tick: u64) {
         const LONGEST_PAUSE_NS: u64 = 10_000_000;
-        let now = monotonic_ns();
+        let moment = self.clock.moment();
+        let now = moment.ns;
         if self.ramp.as_ref().is_some_and(|ramp| ramp.is_over(now, &self.context)) {
             self.begin_recording(now);
         }
         if let Some(log) = &mut self.log {
-            log.anchor(now);
+            log.anchor(moment);
         }
         if let Some(log) = &mut self.issue_log {
-            log.anchor(now);
+            log.anchor(moment);
         }
         let deadline = self.block.deadline_ns.load(Relaxed);
         if deadline != 0 && now >= deadline {

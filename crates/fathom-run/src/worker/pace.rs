@@ -31,7 +31,6 @@ pub(super) struct Pace {
     think: Option<Think>,
     /// Cycles of the processor spent after each I/O.
     think_cycles: u64,
-    started: bool,
     shifts_for_think: bool,
     minimum: Option<MinimumRates>,
 }
@@ -88,24 +87,11 @@ impl Pace {
         }
         let shifts_for_think = job.rate.rate_ignore_thinktime;
         let is_mix = matches!(plan.target_plan.directions, DirectionPlan::Mix(_));
-        Some(Pace {
-            clock,
-            rates,
-            is_mix,
-            drawn: None,
-            think,
-            think_cycles,
-            started: false,
-            shifts_for_think,
-            minimum,
-        })
+        Some(Pace { clock, rates, is_mix, drawn: None, think, think_cycles, shifts_for_think, minimum })
     }
 
     /// The direction of the next I/O if one may start now, or the tick to wait for.
     pub(super) fn admit(&mut self, now: u64, targets: &mut Targets) -> Result<Direction, u64> {
-        if !self.started {
-            self.start(now);
-        }
         self.pause(now)?;
         let drawn = self.drawn.take().unwrap_or_else(|| targets.draw_direction());
         let Some(due) = self.due(drawn).filter(|&due| due > now) else { return Ok(drawn) };
@@ -125,8 +111,8 @@ impl Pace {
         self.rates[direction as usize].as_ref().map(|rate| rate.due as u64)
     }
 
-    fn start(&mut self, now: u64) {
-        self.started = true;
+    /// The job begins at this tick, and so do its schedules.
+    pub(super) fn start(&mut self, now: u64) {
         for rate in self.rates.iter_mut().flatten() {
             rate.due = now as f64;
             if rate.arrivals.is_some() {

@@ -268,11 +268,15 @@ fn sweeps_and_comparisons_have_pages() {
     let cells = "document.querySelectorAll('.heat-map td[class*=shade]').length";
     // Four cells of four figures.
     assert_eq!(browser.value(cells), 16);
-    // What is more is darker.
+    // What is more is darker: the least has no shade, and the most the deepest.
     let iops = "[...document.querySelector('#figure-1').nextElementSibling.querySelectorAll('td[class*=shade]')].map(cell => \
-                cell.textContent + ' ' + cell.className.split('-')[1]).join()";
-    let iops = browser.value(iops);
-    assert!(iops.as_str().is_some_and(|text| text.contains("500 0") && text.contains("2.00k 7")), "{iops}");
+                [parseFloat(cell.textContent) * (cell.textContent.includes('k') ? 1000 : 1), Number(cell.className.split('-')[1])])";
+    let iops: Vec<(f64, u8)> =
+        serde_json::from_value(browser.value(iops)).expect("figures with their shades");
+    let least = iops.iter().min_by(|one, other| one.0.total_cmp(&other.0)).expect("figures");
+    let most = iops.iter().max_by(|one, other| one.0.total_cmp(&other.0)).expect("figures");
+    assert!(least.0 <= 505.0 && most.0 > 505.0 && most.0 <= 2020.0, "{iops:?}");
+    assert_eq!((least.1, most.1), (0, 7), "{iops:?}");
     for name in ["one", "two"] {
         let words = format!(
             "--name=a --ioengine=null --size=1g --rw=read --rate_iops=2000 --time_based --runtime=2 --output-format=json+ --output={name}.json"

@@ -14,7 +14,7 @@ use crate::verify::history::Record as Written;
 use fathom_spec::options::io_type::SyncMode;
 use fathom_spec::value::LedgerPlace;
 use fathom_sys::Errno;
-use fathom_sys::clock::{clock_ns, monotonic_ns};
+use fathom_sys::clock::{clock_at, monotonic_ns};
 use fathom_verify::ledger::record::{Issued, Record, Start, SyncKind};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -67,6 +67,7 @@ impl Ledger {
         files: &OpenFiles,
     ) -> Result<Ledger, String> {
         let (worker, job) = (context.worker_plan(), context.job());
+        let time_ns = monotonic_ns();
         let start = Start {
             job: job.name.clone(),
             clone: worker.thread_number as u16,
@@ -75,8 +76,8 @@ impl Ledger {
             // What is written to a mapping is not durable before it is synced, however the file is open.
             durable_at_once: job.io_type.sync != SyncMode::None && job.engine.ioengine.name != "mmap",
             boot_id: boot_id()?,
-            time_ns: monotonic_ns(),
-            time_of_day_ms: clock_ns(libc::CLOCK_REALTIME).unwrap_or(0) / 1_000_000,
+            time_ns,
+            time_of_day_ms: clock_at(libc::CLOCK_REALTIME, time_ns).unwrap_or(0) / 1_000_000,
         };
         let mut ledger = Ledger {
             sink: sink(place, files.entries())?,

@@ -23,6 +23,15 @@ impl Recorded {
     }
 }
 
+/// When each I/O of a job ended, in milliseconds: the times in `log_iops.N.log`, which `--write_iops_log=log` leaves behind.
+#[track_caller]
+pub(crate) fn ends_of_ios(directory: &Path, job: u32) -> Vec<u64> {
+    let text = std::fs::read_to_string(directory.join(format!("log_iops.{job}.log"))).expect("a log");
+    text.lines()
+        .map(|line| line.split(',').next().and_then(|time| time.parse().ok()).expect("a time"))
+        .collect()
+}
+
 /// Runs one job without a device; its I/Os in the order of their issue.
 #[track_caller]
 pub(crate) fn of_null(words: &str) -> Vec<Recorded> {

@@ -23,7 +23,7 @@ const JOB_FILES: Family = Family {
         job_file("[a]\nsize=64k\nfilename=x\nrw=write\nunlink=1\n"),
         job_file("[global]\nsize=64k\nbs=4k\nfilename=data\n[a]\nrw=write\nnumjobs=4\nstonewall\n[b]\nrw=read\nnumjobs=2\nstonewall\n"),
         job_file("[global]\nsize=64k\nbs=4k\nfilename=data\n[a]\nrw=read\nstartdelay=100ms\n[b]\nrw=read\n"),
-        job_file("[global]\nsize=64k\nbs=4k\nfilename=data\nexitall\n[a]\nrw=read\n[b]\nrw=read\nrate_iops=100\n"),
+        job_file("[global]\nsize=64k\nbs=4k\nfilename=data\nexitall\n[a]\nrw=read\nrate_iops=32\n[b]\nrw=read\nrate_iops=1\n"),
         job_file("[global]\nsize=64k\nbs=4k\nfilename=data\nthread\n[a]\nrw=write\n[b]\nrw=read\n"),
         job_file("[global]\nsize=64k\nbs=4k\nfilename=data\n[a]\nrw=write\n[b]\nrw=read\nstonewall\nnew_group\n[c]\nrw=randread\nstonewall\n"),
         job_file("[a]\nfilename=x:y\nsize=128k\nrw=write\nbs=8k\n"),
