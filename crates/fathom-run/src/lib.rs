@@ -19,7 +19,7 @@ pub mod region;
 pub mod replay;
 pub mod supervisor;
 mod surroundings;
-pub mod target;
+pub mod targets;
 pub mod unit;
 pub mod verify;
 pub mod worker;

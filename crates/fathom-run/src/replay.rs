@@ -7,8 +7,8 @@
 mod merge;
 pub(crate) mod source;
 
-use crate::target::DirectionPlan;
-use crate::target::length::LengthRule;
+use crate::targets::DirectionPlan;
+use crate::targets::length::LengthRule;
 use fathom_spec::JobSpec;
 use fathom_spec::value::split_file_names;
 use fathom_sys::Errno;

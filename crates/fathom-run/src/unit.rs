@@ -3,8 +3,8 @@
 //! Units lie in memory that the supervisor can read too: when a device hangs, that is how it names the I/Os that are
 //! stuck. Every field is an atomic that only the worker writes, with `Relaxed` stores, which cost what plain ones do.
 
-use crate::target::Target;
-use crate::target::direction::Direction;
+use crate::targets::Target;
+use crate::targets::direction::Direction;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// What a unit does.

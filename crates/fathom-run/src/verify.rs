@@ -6,7 +6,7 @@ pub mod history;
 
 use crate::payload::plan::assembled;
 use crate::plan::WorkerPlan;
-use crate::target::{DirectionPlan, GeneratorKind, TargetPlan};
+use crate::targets::{DirectionPlan, GeneratorKind, TargetPlan};
 use fathom_spec::JobSpec;
 use fathom_spec::options::verification::{VerifyHeaderFormat, VerifyMethod, VerifyPolicy};
 use fathom_spec::value::{LedgerPlace, SizeSpec};

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::{FioProgram, Streams, Tool, arguments};
 use arguments::Format;
-use fathom_run::target::distribution::Sampler;
+use fathom_run::targets::distribution::Sampler;
 use lexopt::Arg::{Long, Short, Value};
 use serde_json::json;
 use std::ffi::OsString;

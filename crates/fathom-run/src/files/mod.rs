@@ -13,7 +13,7 @@ use crate::exhausted;
 use crate::plan::WorkerPlan;
 use crate::random::{SeedUse, Seeds};
 use crate::replay::ReplayPlan;
-use crate::target::distribution::DistributionRule;
+use crate::targets::distribution::DistributionRule;
 use crate::zones::geometry::{self, Geometry};
 use crate::zones::plan::ZonePlan;
 use fathom_spec::JobSpec;

@@ -2,7 +2,7 @@
 
 use super::{Observer, Standing, Supervisor};
 use crate::region::Stage;
-use crate::target::DirectionPlan;
+use crate::targets::DirectionPlan;
 use fathom_stats::live::{LiveTick, RunState};
 use fathom_stats::report::DIRECTIONS;
 use std::sync::atomic::Ordering::Relaxed;

@@ -1,8 +1,8 @@
 //! How much a job still has to do.
 
 use crate::plan::WorkerPlan;
-use crate::target::DirectionPlan;
-use crate::target::length::LengthRule;
+use crate::targets::DirectionPlan;
+use crate::targets::length::LengthRule;
 use fathom_spec::JobSpec;
 use fathom_spec::value::SizeSpec;
 

@@ -3,7 +3,7 @@
 use super::WorkerContext;
 use crate::priority::{CommandPriorities, DIRECTIONS_WITH_PRIORITY};
 use crate::random::{SeedUse, Seeds, Taus88};
-use crate::target::Target;
+use crate::targets::Target;
 use crate::unit::Unit;
 use fathom_stats::samples::LatencySamples;
 

@@ -4,8 +4,8 @@ use super::Worker;
 use super::budget::AfterPass;
 use crate::engine::{Engine, Io};
 use crate::plan::repeats_passes;
-use crate::target::Target;
-use crate::target::direction::Direction;
+use crate::targets::Target;
+use crate::targets::direction::Direction;
 use crate::unit::{Operation, Unit};
 use fathom_stats::samples::{WorkerSamples, bump, depth_bucket};
 

@@ -35,7 +35,7 @@ use crate::payload::Payload;
 use crate::plan::{Plan, WorkerPlan};
 use crate::region::{Order, Region, Stage, WorkerBlock};
 use crate::surroundings::Surroundings;
-use crate::target::Targets;
+use crate::targets::Targets;
 use crate::unit::{Operation, Unit};
 use admission::Admission;
 use arena::Arena;

@@ -4,7 +4,7 @@
 use super::WorkerContext;
 use crate::files::names;
 use crate::region::{Region, Reservation};
-use crate::target::Target;
+use crate::targets::Target;
 use crate::unit::Unit;
 use fathom_spec::JobSpec;
 use fathom_spec::options::depth::IoSubmitMode;

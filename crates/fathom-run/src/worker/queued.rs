@@ -4,7 +4,7 @@ use super::Worker;
 use super::complete::After;
 use super::issue::Next;
 use crate::engine::{Engine, Io, Queued};
-use crate::target::Target;
+use crate::targets::Target;
 use crate::unit::{Operation, Unit};
 use fathom_stats::samples::{batch_bucket, bump};
 use fathom_sys::Errno;

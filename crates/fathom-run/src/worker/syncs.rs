@@ -1,7 +1,7 @@
 //! Syncs between writes: `fsync`, `fdatasync` and `sync_file_range` every so many writes.
 
-use crate::target::Target;
-use crate::target::direction::Direction;
+use crate::targets::Target;
+use crate::targets::direction::Direction;
 use crate::unit::Operation;
 use fathom_spec::JobSpec;
 

@@ -1,6 +1,6 @@
 //! What a job says about zones.
 
-use crate::target::TargetPlan;
+use crate::targets::TargetPlan;
 use fathom_spec::JobSpec;
 use fathom_spec::options::file::ZoneMode;
 use fathom_spec::options::verification::VerifyMethod;

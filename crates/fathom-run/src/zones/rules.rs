@@ -3,8 +3,8 @@
 use super::device::ZonedDevice;
 use super::plan::ZonePlan;
 use super::table::{Locked, Wanted, ZoneTable};
-use crate::target::Target;
-use crate::target::direction::Direction;
+use crate::targets::Target;
+use crate::targets::direction::Direction;
 use fathom_sys::Errno;
 
 /// What to do with a drawn target.

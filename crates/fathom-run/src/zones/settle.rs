@@ -3,8 +3,8 @@
 use super::rules::{ZoneRules, ZonedFile};
 use super::table::Locked;
 use super::write::finish;
-use crate::target::Target;
-use crate::target::direction::Direction;
+use crate::targets::Target;
+use crate::targets::direction::Direction;
 use fathom_sys::Errno;
 
 impl ZoneRules<'_> {

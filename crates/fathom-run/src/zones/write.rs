@@ -2,8 +2,8 @@
 
 use super::rules::{Decision, ZoneRules, ZonedFile};
 use super::table::Locked;
-use crate::target::Target;
-use crate::target::direction::Direction;
+use crate::targets::Target;
+use crate::targets::direction::Direction;
 use fathom_sys::Errno;
 
 /// What came of one zone.

@@ -7,7 +7,7 @@ use crate::engine::Engine;
 use crate::files::open::OpenFiles;
 use crate::files::{FileEntry, FileKind};
 use crate::message::Message;
-use crate::target::Target;
+use crate::targets::Target;
 use crate::unit::Operation;
 use crate::verify::VerifyPlan;
 use crate::verify::history::Record as Written;

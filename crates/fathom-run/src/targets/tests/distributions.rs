@@ -1,7 +1,7 @@
 //! The shapes of random offsets: what was asked for is what comes out. Seeds are fixed, so no test fails by chance.
 
 use super::*;
-use crate::target::distribution::Sampler;
+use crate::targets::distribution::Sampler;
 
 /// Chi-square of counts against what was expected of each; divided by the degrees of freedom, about 1 for a fit.
 fn chi_square_per_degree(counts: &[u64], expected: &[f64]) -> f64 {
