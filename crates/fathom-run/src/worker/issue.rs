@@ -170,8 +170,8 @@ impl<E: Engine> Worker<'_, E> {
             let next = if self.budget.count_io() { self.next_plain() } else { return Next::End };
             return self.count_drawn(next);
         };
-        let next = match pace.admit(now, &mut self.targets) {
-            Err(wait_until) => Next::Wait(wait_until),
+        let next = match pace.admit(now, &mut self.targets, self.units) {
+            Err(wait) => wait,
             Ok(_) if !self.budget.count_io() => {
                 self.pace = Some(pace);
                 return Next::End;

@@ -1,6 +1,7 @@
 //! Rates, minimum rates and think times: what holds I/O back.
 
 use super::Worker;
+use super::issue::Next;
 use crate::engine::Engine;
 use crate::message::Message;
 use crate::plan::WorkerPlan;
@@ -8,6 +9,7 @@ use crate::random::{SeedUse, Seeds, Taus88};
 use crate::targets::direction::Direction;
 use crate::targets::length::LengthRule;
 use crate::targets::{DirectionPlan, Target, Targets};
+use crate::unit::Unit;
 use fathom_spec::JobSpec;
 use fathom_spec::options::rate::{RateProcess, ThinktimeBlocksType};
 use fathom_sys::clock::Clock;
@@ -57,6 +59,8 @@ struct Think {
     /// Pause after so much time of I/O; 0: never.
     io_time_ns: u64,
     io_since: u64,
+    /// A pause is due, and begins when nothing is in flight any more.
+    is_due: bool,
     /// End of the pause in progress, and of its spinning part.
     until: Option<(u64, u64)>,
 }
@@ -90,9 +94,14 @@ impl Pace {
         Some(Pace { clock, rates, is_mix, drawn: None, think, think_cycles, shifts_for_think, minimum })
     }
 
-    /// The direction of the next I/O if one may start now, or the tick to wait for.
-    pub(super) fn admit(&mut self, now: u64, targets: &mut Targets) -> Result<Direction, u64> {
-        self.pause(now)?;
+    /// The direction of the next I/O if one may start now, or what to wait for. `units` are those of the worker.
+    pub(super) fn admit(
+        &mut self,
+        now: u64,
+        targets: &mut Targets,
+        units: &[Unit],
+    ) -> Result<Direction, Next> {
+        self.pause(now, units)?;
         let drawn = self.drawn.take().unwrap_or_else(|| targets.draw_direction());
         let Some(due) = self.due(drawn).filter(|&due| due > now) else { return Ok(drawn) };
         // In a mix, a direction that is behind goes before one that is ahead of its rate.
@@ -104,7 +113,7 @@ impl Pace {
             return Ok(other);
         }
         self.drawn = Some(drawn);
-        Err(due.min(other_due))
+        Err(Next::Wait(due.min(other_due)))
     }
 
     fn due(&self, direction: Direction) -> Option<u64> {
@@ -125,12 +134,12 @@ impl Pace {
     }
 
     /// Thinks, if it is time to.
-    fn pause(&mut self, now: u64) -> Result<(), u64> {
+    fn pause(&mut self, now: u64, units: &[Unit]) -> Result<(), Next> {
         let Some(think) = &mut self.think else { return Ok(()) };
         if let Some((until, spin_until)) = think.until {
             if now < until {
                 // Spinning shows as processor time, which is its purpose.
-                return Err(if now < spin_until { now } else { until });
+                return Err(Next::Wait(if now < spin_until { now } else { until }));
             }
             think.until = None;
             think.io_since = now;
@@ -138,10 +147,18 @@ impl Pace {
         }
         let by_count = think.blocks > 0 && think.count >= think.blocks;
         let by_time = think.io_time_ns > 0 && self.clock.span_ns(now - think.io_since) >= think.io_time_ns;
-        if !by_count && !by_time {
-            return Ok(());
+        if !think.is_due {
+            if !by_count && !by_time {
+                return Ok(());
+            }
+            // What ends before the pause counts for the next one.
+            think.count = 0;
+            think.is_due = true;
         }
-        think.count = 0;
+        if units.iter().any(Unit::is_in_flight) {
+            return Err(Next::WaitForEnd);
+        }
+        think.is_due = false;
         let until = now + self.clock.ticks_of_ns(think.pause_ns);
         let spin_until = now + self.clock.ticks_of_ns(think.spin_ns.min(think.pause_ns));
         think.until = Some((until, spin_until));
@@ -150,7 +167,7 @@ impl Pace {
                 rate.due += (until - now) as f64;
             }
         }
-        Err(if spin_until > now { now } else { until })
+        Err(Next::Wait(if spin_until > now { now } else { until }))
     }
 
     /// Counts an I/O that is being issued.
@@ -218,6 +235,7 @@ impl Think {
             counts_issues: options.thinktime_blocks_type == ThinktimeBlocksType::Issue,
             io_time_ns: options.thinktime_iotime.as_nanos() as u64,
             io_since: 0,
+            is_due: false,
             until: None,
         })
     }

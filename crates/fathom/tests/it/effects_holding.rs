@@ -1,5 +1,6 @@
 //! What holds I/O back, and which files are open or locked meanwhile.
 
+use crate::support::devices::{LoopDevice, Throttle};
 use crate::support::program::Launch;
 use crate::support::recorded::ends_of_ios;
 use crate::support::trace::Trace;
@@ -100,6 +101,32 @@ fn overlapping_writes_are_never_in_flight_together() {
         for other in later {
             assert!(other.end <= io.start || io.end <= other.start, "{io:?} and {other:?}");
         }
+    }
+}
+
+/// Ten reads a second end. Four in flight have to end before a pause begins, and what ends meanwhile counts for the next pause.
+#[test]
+fn a_pause_begins_when_nothing_is_in_flight() {
+    const PAUSE_NS: u64 = 50_000_000;
+    let device = require!(LoopDevice::new(MIB));
+    for engine in ["libaio", "io_uring", "posixaio", "psync --io_submit_mode=offload"] {
+        let throttle = require!(Throttle::new(device.path(), 10));
+        let directory = scratch();
+        let words = format!(
+            "--name=a --filename={} --direct=1 --rw=read --bs=4k --ioengine={engine} --iodepth=4 --number_ios=12 \
+             --thinktime={}us --thinktime_blocks=4 --cgroup={} --cgroup_nodelete=1",
+            device.path().display(),
+            PAUSE_NS / 1000,
+            throttle.name()
+        );
+        let ios = logged(directory.path(), &words);
+        assert_eq!(ios.len(), 12, "{engine}");
+        let is_after_a_pause = |issued: usize| {
+            let ended = ios[..issued].iter().map(|io| io.ended_ns).max();
+            ios[issued].issued_ns >= ended.unwrap_or_default() + PAUSE_NS
+        };
+        let pauses: Vec<usize> = (1..ios.len()).filter(|&issued| is_after_a_pause(issued)).collect();
+        assert_eq!(pauses, [7, 11], "{engine}: {ios:?}");
     }
 }
 
