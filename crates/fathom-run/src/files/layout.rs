@@ -257,6 +257,9 @@ fn tolerate_unsupported(result: Result<(), Errno>) -> Result<(), Errno> {
     }
 }
 
+/// Bytes that a file is filled with at once, unless the job's blocks are larger.
+const HANDED_OVER: usize = 1 << 20;
+
 fn fill(
     plan: &WorkerPlan,
     job: &JobSpec,
@@ -270,12 +273,16 @@ fn fill(
         other => other.clone(),
     };
     let seeds = Seeds::new(job.io_type.randseed, plan.thread_number);
-    let no_memory = |_| Errno(libc::ENOMEM);
-    let mut payload = Payload::new(rule.clone(), &seeds, present + missing).map_err(no_memory)?;
-    let block = plan.target_plan.lengths[1].max().clamp(4096, 1 << 20) as usize;
-    let mut buffer = vec![0; block];
+    let no_memory = Errno(libc::ENOMEM);
+    let mut payload = Payload::new(rule.clone(), &seeds, present + missing).map_err(|_| no_memory)?;
+    // As if written by the job: each of its blocks has content of its own. Small ones are handed over together.
+    let block = plan.target_plan.lengths[1].max().max(1) as usize;
+    let at_once = block * (HANDED_OVER / block).max(1);
+    let mut buffer = Vec::new();
+    buffer.try_reserve_exact(at_once).map_err(|_| no_memory)?;
+    buffer.resize(at_once, 0);
     if matches!(rule, PayloadRule::Pattern(_)) {
-        payload.prepare(&mut buffer);
+        buffer.chunks_mut(block).for_each(|block| payload.prepare(block));
     }
     let mut left = missing;
     let mut offset = present;
@@ -283,11 +290,13 @@ fn fill(
         if stopped() {
             return Err(Errno(libc::EINTR));
         }
-        let length = left.min(block as u64) as usize;
-        payload.refresh(&mut buffer[..length], offset, 0);
+        let length = left.min(at_once as u64) as usize;
+        for block in buffer[..length].chunks_mut(block) {
+            payload.refresh(block, offset, 0);
+            offset += block.len() as u64;
+        }
         file.write_all(&buffer[..length]).map_err(Errno::from)?;
         left -= length as u64;
-        offset += length as u64;
     }
     Ok(())
 }

@@ -35,6 +35,12 @@ const BUFFERS: Family = Family {
         same("--rw=write --buffer_pattern=0x12345678 --bs=6k"),
         same("--rw=write --buffer_pattern=0xabcd --iodepth=8 --ioengine=libaio"),
         same("--rw=write --buffer_pattern=\"0123456789\" --bs=1k"),
+        // Files that are laid out.
+        same("--rw=read --buffer_pattern=\"abcdefg\" --bs=512"),
+        same("--rw=read --buffer_pattern=\"abcdefg\" --bs=1k,3k"),
+        same("--rw=read --buffer_pattern=\"abcdefg\" --bs=2m --size=5m"),
+        same("--rw=read --bs=1k"),
+        same("--rw=read --bsrange=1k-6k --size=100k"),
         same("--rw=write --zero_buffers --rw=randrw"),
         same("--rw=write --buffer_pattern="),
         same("--rw=write --buffer_pattern=0xzz"),
