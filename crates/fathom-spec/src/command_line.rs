@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::assembly::{Assembly, known_names, unknown_option};
 use crate::assign::{RawOption, Rejected};
-use crate::definition::OptionDef;
+use crate::definition::{Kind, OptionDef};
 use crate::diagnostic::Diagnostic;
 use crate::job_file::is_global_name;
 use crate::options::private;
@@ -135,7 +135,11 @@ impl Reader<'_, '_> {
         value: Option<&str>,
     ) -> Result<(), Stop> {
         if value == Some("") {
-            self.assembly.messages.push(Message::stderr(format!("fio: option {name} requires an argument")));
+            let told = match definition.kind {
+                Kind::Flag => format!("fio: failed parsing {name}="),
+                _ => format!("fio: option {name} requires an argument"),
+            };
+            self.assembly.messages.push(Message::stderr(told));
             let line = Diagnostic::option(&Origin::CommandLine, name, Some(""), "this option needs a value");
             self.assembly.messages.push(line.message());
             return Err(Stop::Mistake);

@@ -13,6 +13,7 @@ const VALUES: Family = Family {
         same("--bs=abc"),
         same("--bs=4x"),
         same("--bs="),
+        same("--zero_buffers="),
         same("--iodepth=0"),
         same("--iodepth=x"),
         same("--numjobs=0").differs(&["normal"], "fio tells of a job before it knows that there is none"),
