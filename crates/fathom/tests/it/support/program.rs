@@ -10,7 +10,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// How long a run may take unless a test says otherwise; generous, because machines that test are often busy.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(180);
 /// How often the state of a run is looked at.
 const POLL: Duration = Duration::from_millis(5);
 

@@ -13,7 +13,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// How long anything may take; generous, because machines that test are often busy.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(180);
 /// How often the screen is looked at.
 const POLL: Duration = Duration::from_millis(10);
 
