@@ -4,7 +4,7 @@
 
 use crate::support::devices::{LoopDevice, Throttle};
 use crate::support::program::Launch;
-use crate::support::recorded::ends_of_ios;
+use crate::support::recorded::{check_rate, ends_of_ios};
 use crate::support::{MIB, file_of, json, scratch};
 use serde_json::Value;
 
@@ -59,26 +59,14 @@ fn with_every_engine(words: &str, check: impl Fn(&Job)) {
     }
 }
 
-/// No I/O comes before its time, and what is late is made up for: at the best moment of the second half, when the job has just
-/// had a processor, as much has been done as should have been, within a hundredth.
-fn check_rate(job: &Job, ios_per_second: u64) {
-    let Job { name, ends, .. } = job;
-    let due_ms = |number: usize| number as u64 * 1000 / ios_per_second;
-    let early = (0..ends.len()).find(|&number| ends[number] + 1 < due_ms(number));
-    assert_eq!(early.map(|number| (number, ends[number])), None, "{name}: before its time");
-    let half = ends.partition_point(|&end| end < SECONDS * 500);
-    let is_kept = |number: usize| ends[number] - due_ms(number).min(ends[number]) <= ends[number] / 100;
-    assert!((half..ends.len()).any(is_kept), "{name}: {} I/Os in {SECONDS} s, always late", ends.len());
-}
-
 #[test]
 fn a_fixed_rate_is_kept_within_a_hundredth() {
-    with_every_engine(&format!("--rate_iops={RATE}"), |job| check_rate(job, RATE));
+    with_every_engine(&format!("--rate_iops={RATE}"), |job| check_rate(&job.name, &job.ends, RATE, SECONDS));
 }
 
 #[test]
 fn a_rate_in_bytes_is_kept_within_a_hundredth() {
-    with_every_engine("--rate=8m", |job| check_rate(job, 8 * MIB / BLOCK));
+    with_every_engine("--rate=8m", |job| check_rate(&job.name, &job.ends, 8 * MIB / BLOCK, SECONDS));
 }
 
 #[test]

@@ -32,6 +32,19 @@ pub(crate) fn ends_of_ios(directory: &Path, job: u32) -> Vec<u64> {
         .collect()
 }
 
+/// A job that ran for so many seconds kept to its rate: no I/O came before its time, and what was late was made up for. At the
+/// best moment of the second half, when the job had just had a processor, as much was done as should have been, within a
+/// hundredth.
+#[track_caller]
+pub(crate) fn check_rate(name: &str, ends: &[u64], ios_per_second: u64, seconds: u64) {
+    let due_ms = |number: usize| number as u64 * 1000 / ios_per_second;
+    let early = (0..ends.len()).find(|&number| ends[number] + 1 < due_ms(number));
+    assert_eq!(early.map(|number| (number, ends[number])), None, "{name}: before its time");
+    let half = ends.partition_point(|&end| end < seconds * 500);
+    let is_kept = |number: usize| ends[number].saturating_sub(due_ms(number)) <= ends[number] / 100;
+    assert!((half..ends.len()).any(is_kept), "{name}: {} I/Os in {seconds} s, always late", ends.len());
+}
+
 /// Runs one job without a device; its I/Os in the order of their issue.
 #[track_caller]
 pub(crate) fn of_null(words: &str) -> Vec<Recorded> {
