@@ -16,10 +16,11 @@ fn check_deep_queues(name: &str, workload: &str, direction: &str) {
     assert!(ios > 4 * 1024, "{ios} I/Os are less than one round");
     assert_eq!(json::integer(job, &format!("{direction}/io_bytes")), ios * 4096);
     assert_eq!(json::integer(job, &format!("{direction}/clat_ns/N")), ios);
+    // Longer only where the machine is busy; the group has the longest time of its clones.
     let runtime = json::integer(job, &format!("{direction}/runtime"));
-    assert!((2000..2500).contains(&runtime), "{runtime} ms");
+    assert!(runtime >= 2000, "{runtime} ms");
     let all = json::integer(job, "job_runtime");
-    assert!((8000..10_000).contains(&all), "{all} ms in all clones");
+    assert!((8000..=4 * runtime).contains(&all), "{all} ms in all clones, {runtime} in one");
     // Half-second samples of four clones.
     assert!(json::integer(job, &format!("{direction}/bw_samples")) >= 8, "{job}");
     assert!(job["iodepth_level"][">=64"].as_f64() > Some(90.0), "{}", job["iodepth_level"]);

@@ -60,7 +60,8 @@ impl Case<'_> {
         found
     }
 
-    fn compare_once(&self, reference: &Path) -> Vec<Difference> {
+    /// What they did differently in one run of each.
+    pub(super) fn compare_once(&self, reference: &Path) -> Vec<Difference> {
         differences(self.words, &self.observe(reference), &self.observe(&program::path()))
     }
 
