@@ -62,8 +62,10 @@ pub fn scaled(value: u128, figures: u32, base: Base, unit: &str) -> String {
     }
     // Three digits say all there is to say about a remainder of 1024.
     let decimals = decimals.min(3) as usize;
-    let exact = integer as f64 + remainder as f64 / factor as f64;
-    format!("{exact:.decimals$}{prefix}{unit}")
+    // The fraction is rounded alone, as readers know it: 0.95 lies below its half in binary, 1105.95 above it.
+    let fraction = format!("{:.decimals$}", remainder as f64 / factor as f64);
+    let carried = integer + u128::from(fraction.starts_with('1'));
+    format!("{carried}{}{prefix}{unit}", &fraction[1..])
 }
 
 fn digits(value: u128) -> u32 {
@@ -183,6 +185,20 @@ mod tests {
         assert_eq!(at(5).size(105_381_000), "100.5MiB");
         assert_eq!(at(6).rate(1_073_000_000_000), "999.31GiB/s");
         assert_eq!(at(6).other_rate(1_073_000_000_000), "1073.0GB/s");
+        // Halves, as fio 3.41 writes them with kb_base=1000.
+        for (bytes, shown) in [
+            (1_105_050, "1105.1kB"),
+            (1_105_150, "1105.1kB"),
+            (1_105_250, "1105.2kB"),
+            (1_105_450, "1105.5kB"),
+            (1_105_550, "1105.6kB"),
+            (1_105_850, "1105.8kB"),
+            (1_105_950, "1105.9kB"),
+            (1_105_960, "1106.0kB"),
+            (2_047_950, "2047.9kB"),
+        ] {
+            assert_eq!(Scale::new(1000, 8, 6).size(bytes), shown);
+        }
     }
 
     #[test]
