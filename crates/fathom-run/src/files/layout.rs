@@ -278,6 +278,7 @@ fn fill(
     // As if written by the job: each of its blocks has content of its own. Small ones are handed over together.
     let block = plan.target_plan.lengths[1].max().max(1) as usize;
     let at_once = block * (HANDED_OVER / block).max(1);
+    let at_once = usize::try_from(missing).map_or(at_once, |missing| missing.min(at_once));
     let mut buffer = Vec::new();
     buffer.try_reserve_exact(at_once).map_err(|_| no_memory)?;
     buffer.resize(at_once, 0);
