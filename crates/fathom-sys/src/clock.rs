@@ -39,6 +39,15 @@ impl Clock {
         Moment { ticks, ns }
     }
 
+    /// Monotonic nanoseconds at this tick, counted from a moment that may lie before or behind it.
+    #[inline]
+    pub fn ns_at(&self, tick: u64, from: Moment) -> u64 {
+        match tick.checked_sub(from.ticks) {
+            Some(ticks) => from.ns + self.span_ns(ticks),
+            None => from.ns.saturating_sub(self.span_ns(from.ticks - tick)),
+        }
+    }
+
     /// The current tick, read when everything before it has been done: comparable with that of another processor.
     pub fn ordered_ticks(&self) -> u64 {
         wait_for_earlier();
@@ -269,6 +278,8 @@ mod tests {
         std::thread::sleep(Duration::from_millis(20));
         let end = clock.moment();
         let (ticks_span, ns_span) = (clock.span_ns(end.ticks - begin.ticks), end.ns - begin.ns);
+        assert!(clock.ns_at(end.ticks, begin).abs_diff(end.ns) < ns_span / 100 + 200_000);
+        assert!(clock.ns_at(begin.ticks, end).abs_diff(begin.ns) < ns_span / 100 + 200_000);
         // Not a timing assertion: both clocks measured the same sleep, however long it took.
         assert!(ticks_span.abs_diff(ns_span) < ns_span / 100 + 200_000, "{ticks_span} against {ns_span}");
     }

@@ -12,7 +12,7 @@ pub(super) struct IssueLog<'a> {
     queue: RecordQueue<'a>,
     clock: Clock,
     /// A tick, and the time since the start of the job at that tick in ns; taken anew with every look at the system's clock.
-    anchor: (u64, u64),
+    anchor: Moment,
     start_ns: u64,
     /// A sync has that of the I/O before it.
     last_offset: u64,
@@ -23,20 +23,20 @@ impl<'a> IssueLog<'a> {
     pub(super) fn of(context: &WorkerContext<'a>, clock: Clock) -> Option<IssueLog<'a>> {
         let logs = context.region.logs()?;
         let queue = RecordQueue::of(context, logs, Ring::Recording)?;
-        Some(IssueLog { queue, clock, anchor: (0, 0), start_ns: 0, last_offset: 0 })
+        Some(IssueLog { queue, clock, anchor: Moment { ticks: 0, ns: 0 }, start_ns: 0, last_offset: 0 })
     }
 
     /// The job begins.
-    pub(super) fn begin(&mut self, now_ns: u64, files: &OpenFiles) {
-        self.start_ns = now_ns;
-        self.anchor(self.clock.moment());
+    pub(super) fn begin(&mut self, now: Moment, files: &OpenFiles) {
+        self.start_ns = now.ns;
+        self.anchor(now);
         (0..files.list.len()).for_each(|file| self.note(Event::Add, file as u32));
         self.note_open_files(Event::Open, files);
     }
 
     /// Takes the system's time as the truth again.
     pub(super) fn anchor(&mut self, now: Moment) {
-        self.anchor = (now.ticks, now.ns.saturating_sub(self.start_ns));
+        self.anchor = now;
     }
 
     /// An operation (by its number in units) is issued now.
@@ -45,10 +45,9 @@ impl<'a> IssueLog<'a> {
         if length > 0 {
             self.last_offset = offset;
         }
-        let (anchor_tick, anchor_ns) = self.anchor;
-        let since = self.clock.ticks().saturating_sub(anchor_tick);
+        let now_ns = self.clock.ns_at(self.clock.ticks(), self.anchor);
         self.queue.push(&IoRecord {
-            end_ns: anchor_ns + self.clock.span_ns(since),
+            end_ns: now_ns.saturating_sub(self.start_ns),
             slat_ns: None,
             clat_ns: u64::from(file),
             offset: self.last_offset,

@@ -32,9 +32,9 @@ pub(super) struct Recorder<'a> {
     epoch_clock: Option<i32>,
     /// Monotonic ns at which recording began; `None` before, as during a ramp.
     start_ns: Option<u64>,
-    /// A tick, and the time since the start of the recording at that tick. Taken anew with every look at the system's
-    /// clock, so that the times of a long run do not drift with the calibration of the counter.
-    anchor: (u64, u64),
+    /// Taken anew with every look at the system's clock, so that the times of a long run do not drift with the calibration of
+    /// the counter.
+    anchor: Moment,
 }
 
 impl<'a> Recorder<'a> {
@@ -48,24 +48,22 @@ impl<'a> Recorder<'a> {
             priority: plan.priority,
             epoch_clock: plan.epoch_clock,
             start_ns: None,
-            anchor: (0, 0),
+            anchor: Moment { ticks: 0, ns: 0 },
         })
     }
 
     /// From now on I/Os are recorded.
-    pub(super) fn begin(&mut self, now_ns: u64) {
-        self.start_ns = Some(now_ns);
-        if let Some(epoch) = self.epoch_clock.and_then(|clock| clock_at(clock, now_ns)) {
+    pub(super) fn begin(&mut self, now: Moment) {
+        self.start_ns = Some(now.ns);
+        if let Some(epoch) = self.epoch_clock.and_then(|clock| clock_at(clock, now.ns)) {
             self.queue.header.set_epoch_ms(epoch / 1_000_000);
         }
-        self.anchor(self.clock.moment());
+        self.anchor(now);
     }
 
     /// Takes the system's time as the truth again.
     pub(super) fn anchor(&mut self, now: Moment) {
-        if let Some(start_ns) = self.start_ns {
-            self.anchor = (now.ticks, now.ns.saturating_sub(start_ns));
-        }
+        self.anchor = now;
     }
 
     /// Records an I/O that ended at this tick. `priority` is its own; without, it has the job's.
@@ -79,17 +77,10 @@ impl<'a> Recorder<'a> {
         priority: Option<u16>,
         tick: u64,
     ) {
-        if self.start_ns.is_none() {
-            return;
-        }
-        let (anchor_tick, anchor_ns) = self.anchor;
-        // A reap's tick may be older than the anchor that was taken since.
-        let end_ns = match tick.checked_sub(anchor_tick) {
-            Some(ticks) => anchor_ns + self.clock.span_ns(ticks),
-            None => anchor_ns.saturating_sub(self.clock.span_ns(anchor_tick - tick)),
-        };
+        let Some(start_ns) = self.start_ns else { return };
         let record = IoRecord {
-            end_ns,
+            // A reap's tick may be older than the anchor that was taken since.
+            end_ns: self.clock.ns_at(tick, self.anchor).saturating_sub(start_ns),
             slat_ns,
             clat_ns,
             offset: unit.offset(),

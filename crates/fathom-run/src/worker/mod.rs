@@ -43,7 +43,7 @@ use budget::Budget;
 use command_priority::CommandPriority;
 use fathom_spec::JobSpec;
 use fathom_stats::samples::WorkerSamples;
-use fathom_sys::clock::{Clock, monotonic_ns};
+use fathom_sys::clock::{Clock, Moment, monotonic_ns};
 use fathom_sys::memory::Mapping;
 use fathom_sys::usage::Usage;
 use fathom_sys::{Errno, futex};
@@ -291,17 +291,16 @@ impl<E: Engine> Worker<'_, E> {
 
     /// Starts the job's clock.
     fn begin(&mut self) {
-        let moment = self.clock.moment();
-        let now = moment.ns;
+        let now = self.clock.moment();
         if let Some(pace) = &mut self.pace {
-            pace.start(moment.ticks);
+            pace.start(now.ticks);
         }
-        self.block.begin_ns.store(now, Relaxed);
-        self.block.set_job_start(now, self.job.time.job_start_clock_id);
+        self.block.begin_ns.store(now.ns, Relaxed);
+        self.block.set_job_start(now.ns, self.job.time.job_start_clock_id);
         if let Some(log) = &mut self.issue_log {
             log.begin(now, &self.files);
         }
-        match Ramp::of(self.job, now) {
+        match Ramp::of(self.job, now.ns) {
             Some(ramp) => {
                 self.ramp = Some(ramp);
                 self.block.set_stage(Stage::Ramping);
@@ -313,7 +312,7 @@ impl<E: Engine> Worker<'_, E> {
     }
 
     /// From now on everything counts.
-    fn begin_recording(&mut self, now_ns: u64) {
+    fn begin_recording(&mut self, now: Moment) {
         self.samples.reset();
         if let Some(priority) = &self.command_priority {
             priority.reset();
@@ -323,11 +322,11 @@ impl<E: Engine> Worker<'_, E> {
         }
         self.ramp = None;
         if let Some(log) = &mut self.log {
-            log.begin(now_ns);
+            log.begin(now);
         }
-        self.block.start_ns.store(now_ns, Relaxed);
+        self.block.start_ns.store(now.ns, Relaxed);
         if !self.job.time.runtime.is_zero() {
-            let deadline = now_ns + self.job.time.runtime.as_nanos() as u64;
+            let deadline = now.ns + self.job.time.runtime.as_nanos() as u64;
             self.block.deadline_ns.store(deadline, Relaxed);
         }
         self.block.set_stage(Stage::Running);
@@ -342,7 +341,7 @@ impl<E: Engine> Worker<'_, E> {
         let moment = self.clock.moment();
         let now = moment.ns;
         if self.ramp.as_ref().is_some_and(|ramp| ramp.is_over(now, &self.context)) {
-            self.begin_recording(now);
+            self.begin_recording(moment);
         }
         if let Some(log) = &mut self.log {
             log.anchor(moment);

@@ -145,9 +145,10 @@ impl Pace {
             think.io_since = now;
             return Ok(());
         }
-        let by_count = think.blocks > 0 && think.count >= think.blocks;
-        let by_time = think.io_time_ns > 0 && self.clock.span_ns(now - think.io_since) >= think.io_time_ns;
         if !think.is_due {
+            let by_count = think.blocks > 0 && think.count >= think.blocks;
+            let by_time =
+                think.io_time_ns > 0 && self.clock.span_ns(now - think.io_since) >= think.io_time_ns;
             if !by_count && !by_time {
                 return Ok(());
             }
