@@ -1,15 +1,12 @@
 //! A headless Chromium, driven through its debugging pipe: messages of the DevTools protocol, each ended by a zero byte.
 
-use super::skip;
+use super::{PATIENCE, skip};
 use serde_json::{Value, json};
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
-/// How long a page may take for anything.
-const PATIENCE: Duration = Duration::from_secs(180);
+use std::time::Instant;
 
 /// A browser with one page.
 pub(crate) struct Browser {

@@ -16,6 +16,9 @@ pub(crate) mod shape;
 pub(crate) mod terminal;
 pub(crate) mod trace;
 
+/// How long anything may take unless a test says otherwise; generous, because machines that test are often busy.
+pub(crate) const PATIENCE: std::time::Duration = std::time::Duration::from_secs(180);
+
 /// Bytes of a kibibyte.
 pub(crate) const KIB: u64 = 1 << 10;
 /// Bytes of a mebibyte.

@@ -1,6 +1,6 @@
 //! Running a program to its end, with a limit on how long that may take.
 
-use super::processes;
+use super::{PATIENCE, processes};
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,6 @@ use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long a run may take unless a test says otherwise; generous, because machines that test are often busy.
-const TIMEOUT: Duration = Duration::from_secs(180);
 /// How often the state of a run is looked at.
 const POLL: Duration = Duration::from_millis(5);
 
@@ -103,7 +101,7 @@ impl Launch {
     pub(crate) fn of(program: &Path, directory: &Path) -> Launch {
         let mut command = Command::new(program);
         command.current_dir(directory).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Launch { command, timeout: TIMEOUT }
+        Launch { command, timeout: PATIENCE }
     }
 
     /// fathom in a control group, whose `members` is the file to join it by.

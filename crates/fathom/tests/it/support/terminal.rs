@@ -1,6 +1,6 @@
 //! A program on a terminal of its own: what it writes is put on a screen, keys and sizes are sent to it.
 
-use super::processes;
+use super::{PATIENCE, processes};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use std::fs::File;
@@ -12,8 +12,6 @@ use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long anything may take; generous, because machines that test are often busy.
-const TIMEOUT: Duration = Duration::from_secs(180);
 /// How often the screen is looked at.
 const POLL: Duration = Duration::from_millis(10);
 
@@ -145,7 +143,7 @@ impl OnTerminal {
             if condition(&picture) {
                 return picture;
             }
-            assert!(started.elapsed() < TIMEOUT, "{what} does not come; the screen is\n{}", picture.text());
+            assert!(started.elapsed() < PATIENCE, "{what} does not come; the screen is\n{}", picture.text());
             sleep(POLL);
         }
     }
@@ -160,7 +158,7 @@ impl OnTerminal {
             if let Some((code, _)) = told {
                 return code.parse().expect("a code");
             }
-            assert!(started.elapsed() < TIMEOUT, "no end; the screen is\n{}", self.picture().text());
+            assert!(started.elapsed() < PATIENCE, "no end; the screen is\n{}", self.picture().text());
             sleep(POLL);
         }
     }
