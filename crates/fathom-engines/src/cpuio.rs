@@ -20,7 +20,8 @@ pub(crate) struct Cpuio {
 
 impl Engine for Cpuio {
     const NAME: &'static str = "cpuio";
-    const TRAITS: Traits = Traits { synchronous: true, diskless: true, uses_buffers: false };
+    const TRAITS: Traits =
+        Traits { synchronous: true, diskless: true, uses_buffers: false, queues_from: u32::MAX };
 
     fn new(setup: &Setup<'_>) -> Result<Cpuio, SetupError> {
         let options = &setup.job.private.cpuio;

@@ -59,7 +59,7 @@ struct Options {
 
 impl Engine for IoUring {
     const NAME: &'static str = "io_uring";
-    const TRAITS: Traits = Traits { synchronous: false, diskless: false, uses_buffers: true };
+    const TRAITS: Traits = Traits { synchronous: false, diskless: false, uses_buffers: true, queues_from: 1 };
 
     fn new(setup: &Setup<'_>) -> Result<IoUring, SetupError> {
         let private = &setup.job.private.io_uring;

@@ -84,7 +84,7 @@ pub(crate) struct Libaio {
 
 impl Engine for Libaio {
     const NAME: &'static str = "libaio";
-    const TRAITS: Traits = Traits { synchronous: false, diskless: false, uses_buffers: true };
+    const TRAITS: Traits = Traits { synchronous: false, diskless: false, uses_buffers: true, queues_from: 1 };
 
     fn new(setup: &Setup<'_>) -> Result<Libaio, SetupError> {
         let depth = setup.depth as usize;

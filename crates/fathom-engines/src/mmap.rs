@@ -24,7 +24,8 @@ pub(crate) struct Mmap {
 
 impl Engine for Mmap {
     const NAME: &'static str = "mmap";
-    const TRAITS: Traits = Traits { synchronous: true, diskless: false, uses_buffers: true };
+    const TRAITS: Traits =
+        Traits { synchronous: true, diskless: false, uses_buffers: true, queues_from: u32::MAX };
 
     fn new(setup: &Setup<'_>) -> Result<Mmap, SetupError> {
         let files = setup

@@ -13,7 +13,7 @@ pub(crate) struct Null {
 
 impl Engine for Null {
     const NAME: &'static str = "null";
-    const TRAITS: Traits = Traits { synchronous: false, diskless: true, uses_buffers: false };
+    const TRAITS: Traits = Traits { synchronous: false, diskless: true, uses_buffers: false, queues_from: 2 };
 
     fn new(setup: &Setup<'_>) -> Result<Null, SetupError> {
         let deep = setup.depth > 1;

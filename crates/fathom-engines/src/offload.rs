@@ -100,7 +100,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Engine for Offload {
     const NAME: &'static str = "offload";
-    const TRAITS: Traits = Traits { synchronous: false, diskless: false, uses_buffers: true };
+    const TRAITS: Traits =
+        Traits { synchronous: false, diskless: false, uses_buffers: true, queues_from: u32::MAX };
 
     fn new(setup: &Setup<'_>) -> Result<Offload, SetupError> {
         let name = setup.job.engine.ioengine.name.as_str();

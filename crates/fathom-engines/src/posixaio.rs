@@ -50,7 +50,7 @@ pub(crate) struct Posixaio {
 
 impl Engine for Posixaio {
     const NAME: &'static str = "posixaio";
-    const TRAITS: Traits = Traits { synchronous: false, diskless: false, uses_buffers: true };
+    const TRAITS: Traits = Traits { synchronous: false, diskless: false, uses_buffers: true, queues_from: 1 };
 
     fn new(setup: &Setup<'_>) -> Result<Posixaio, SetupError> {
         let depth = setup.depth as usize;

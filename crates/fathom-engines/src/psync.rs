@@ -10,7 +10,8 @@ pub(crate) struct Psync {
 
 impl Engine for Psync {
     const NAME: &'static str = "psync";
-    const TRAITS: Traits = Traits { synchronous: true, diskless: false, uses_buffers: true };
+    const TRAITS: Traits =
+        Traits { synchronous: true, diskless: false, uses_buffers: true, queues_from: u32::MAX };
 
     fn new(setup: &Setup<'_>) -> Result<Psync, SetupError> {
         Ok(Psync { immediate: Immediate::new(setup) })

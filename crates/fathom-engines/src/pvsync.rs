@@ -10,7 +10,8 @@ pub(crate) struct Pvsync {
 
 impl Engine for Pvsync {
     const NAME: &'static str = "pvsync";
-    const TRAITS: Traits = Traits { synchronous: true, diskless: false, uses_buffers: true };
+    const TRAITS: Traits =
+        Traits { synchronous: true, diskless: false, uses_buffers: true, queues_from: u32::MAX };
 
     fn new(setup: &Setup<'_>) -> Result<Pvsync, SetupError> {
         Ok(Pvsync { immediate: Immediate::new(setup) })

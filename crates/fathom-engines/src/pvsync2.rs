@@ -16,7 +16,8 @@ pub(crate) struct Pvsync2 {
 
 impl Engine for Pvsync2 {
     const NAME: &'static str = "pvsync2";
-    const TRAITS: Traits = Traits { synchronous: true, diskless: false, uses_buffers: true };
+    const TRAITS: Traits =
+        Traits { synchronous: true, diskless: false, uses_buffers: true, queues_from: u32::MAX };
 
     fn new(setup: &Setup<'_>) -> Result<Pvsync2, SetupError> {
         let options = &setup.job.private.pvsync2;

@@ -11,7 +11,8 @@ pub(crate) struct Sync {
 
 impl Engine for Sync {
     const NAME: &'static str = "sync";
-    const TRAITS: Traits = Traits { synchronous: true, diskless: false, uses_buffers: true };
+    const TRAITS: Traits =
+        Traits { synchronous: true, diskless: false, uses_buffers: true, queues_from: u32::MAX };
 
     fn new(setup: &Setup<'_>) -> Result<Sync, SetupError> {
         Ok(Sync { immediate: Immediate::new(setup), positions: Positions::new(setup) })

@@ -23,7 +23,7 @@ pub(crate) struct Vsync {
 
 impl Engine for Vsync {
     const NAME: &'static str = "vsync";
-    const TRAITS: Traits = Traits { synchronous: true, diskless: false, uses_buffers: true };
+    const TRAITS: Traits = Traits { synchronous: true, diskless: false, uses_buffers: true, queues_from: 1 };
 
     fn new(setup: &Setup<'_>) -> Result<Vsync, SetupError> {
         let depth = setup.depth as usize;

@@ -18,6 +18,9 @@ pub struct Traits {
     pub diskless: bool,
     /// Buffers are touched, so writes need content.
     pub uses_buffers: bool,
+    /// Smallest depth at which fio's engine of that name hands an I/O over and fetches its end later: what ends a pass over the
+    /// files depends on it. `u32::MAX` for those that never do.
+    pub queues_from: u32,
 }
 
 /// One I/O as an engine sees it.

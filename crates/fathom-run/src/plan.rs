@@ -16,6 +16,7 @@ use crate::targets::{DirectionPlan, GeneratorKind, TargetPlan};
 use crate::verify::{self, VerifyPlan, goes_beyond_a_pass, number_ledgers, verify_plan};
 use crate::zones::plan::ZonePlan;
 use fathom_spec::debug::{DebugClass, DebugOptions};
+use fathom_spec::options::depth::IoSubmitMode;
 use fathom_spec::options::file::ZoneMode;
 use fathom_spec::options::io_type::{RandomGenerator, RwSequencer};
 use fathom_spec::options::verification::VerifyMethod;
@@ -64,6 +65,8 @@ pub struct WorkerPlan {
     pub depth: u32,
     /// Sequence of targets.
     pub target_plan: TargetPlan,
+    /// A pass over the files ends with the bytes of `size`, or those of a larger `io_size`, wherever the targets are then.
+    pub passes_end_by_size: bool,
     /// Content of writes.
     pub payload: PayloadRule,
     /// Files must hold data before the run, not merely have a size.
@@ -139,8 +142,9 @@ impl Plan {
                 let thread_number = plan.workers.len() as u32 + 1;
                 let replay = replays.get(subjob as usize % replays.len().max(1)).cloned();
                 let readable = replay.as_ref().filter(|replay| replay.failure.is_none());
-                let target_plan = target_plan(job, readable);
+                let target_plan = target_plan(job, engine_traits, readable);
                 let directions = directions_used(&target_plan, readable);
+                let passes_end_by_size = readable.is_none() && passes_end_by_size(job, engine_traits);
                 // Whoever only checks leaves the state alone that tells what there is to check.
                 let leaves_state = spec.program.trigger.fires() && !job.verification.verify_only;
                 plan.workers.push(WorkerPlan {
@@ -153,6 +157,7 @@ impl Plan {
                     diskless: engine_traits.diskless,
                     depth: job.depth.iodepth.max(1),
                     target_plan: target_plan.clone(),
+                    passes_end_by_size,
                     payload: payload::plan::payload_rule(job, target_plan.lengths[1].min())?,
                     content_needed: job.io_type.overwrite
                         || job.file.pre_read
@@ -162,7 +167,9 @@ impl Plan {
                     logs: plan_logs(job, thread_number, directions)
                         .map(|logs| logs.moved(|path| beside(spec, path))),
                     verify: match engine_traits.uses_buffers {
-                        true => verify_plan(job, &target_plan, thread_number, |name| beside(spec, name))?,
+                        true => verify_plan(job, &target_plan, passes_end_by_size, thread_number, |name| {
+                            beside(spec, name)
+                        })?,
                         // Where no data is moved there is none to check.
                         false => None,
                     },
@@ -208,16 +215,40 @@ fn beside(spec: &RunSpec, name: impl AsRef<Path>) -> PathBuf {
     }
 }
 
+/// True when a pass over the files ends with its bytes, and everything begins anew then. So it is with engines that queue; those
+/// that end each I/O at once go on to the end of the targets, and so does what time alone ends and nobody reads back. A trim is
+/// never parted from its write.
+fn passes_end_by_size(job: &JobSpec, traits: Traits) -> bool {
+    let trims_first = matches!(job.io_type.rw.rw, Rw::TrimWrite | Rw::RandTrimWrite);
+    queues(job, traits) && !trims_first && (verifies(job) || !job.time.time_based)
+}
+
+/// True when a job goes round and round until its time is over. Whoever only checks goes once.
+fn goes_round(job: &JobSpec) -> bool {
+    job.time.time_based && !(verifies(job) && job.verification.verify_only)
+}
+
+/// True when I/Os are handed over and their ends fetched later.
+fn queues(job: &JobSpec, traits: Traits) -> bool {
+    job.depth.iodepth >= traits.queues_from && job.depth.io_submit_mode == IoSubmitMode::Inline
+}
+
+fn verifies(job: &JobSpec) -> bool {
+    job.verification.verify != VerifyMethod::None
+}
+
 /// True when sequential I/O beyond the end of a file goes on at its start, rather than in another pass.
-fn passes_wrap(job: &JobSpec, directions: DirectionPlan) -> bool {
-    let verifies_writes = job.verification.verify != VerifyMethod::None;
+fn passes_wrap(job: &JobSpec, directions: DirectionPlan, traits: Traits) -> bool {
     let has_no_holes = job.io_type.rw.postfix.is_none();
-    match directions {
-        // Passes of a mix differ from what a wrap gives, and so do those that are read back one by one.
-        DirectionPlan::Mix(_) => !verifies_writes || has_no_holes,
-        // Whoever goes through file after file has to come to the end of one.
-        _ => verifies_writes && has_no_holes && !goes_file_by_file(job),
-    }
+    let goes_beyond = goes_beyond_a_pass(job) || goes_round(job);
+    goes_beyond
+        && match (directions, verifies(job)) {
+            (DirectionPlan::Mix(_), false) => true,
+            (_, false) => false,
+            (DirectionPlan::Mix(_), true) => goes_round(job) || has_no_holes && !queues(job, traits),
+            // Whoever goes through file after file has to come to the end of one.
+            (_, true) => has_no_holes && !queues(job, traits) && !goes_file_by_file(job),
+        }
 }
 
 /// True when a sequential step of random I/O goes from the end of a file to its start.
@@ -226,14 +257,16 @@ fn steps_wrap(job: &JobSpec, directions: DirectionPlan) -> bool {
     goes_beyond_a_pass(job) && is_mix || job.time.time_based && !has_several_files(job)
 }
 
-/// True when random I/O that has covered a file goes on in it at once. In one file, and without sequential steps, that would be no
-/// other than the next pass.
-fn begins_files_anew(job: &JobSpec) -> bool {
+/// True when random I/O that has covered a file goes on in it at once. In one file, in one direction and without sequential steps,
+/// that would be no other than the next pass.
+fn begins_files_anew(job: &JobSpec, directions: DirectionPlan, traits: Traits) -> bool {
     let has_steps = job.io_type.rw.postfix.is_some()
         || job.io_type.percentage_random.0.iter().any(|&percent| percent < 100);
-    job.time.time_based
-        && (has_several_files(job) || has_steps)
-        && job.verification.verify == VerifyMethod::None
+    let is_mix = matches!(directions, DirectionPlan::Mix(_));
+    // A pass that ends with its bytes covers each file once.
+    goes_round(job)
+        && !passes_end_by_size(job, traits)
+        && (has_several_files(job) || has_steps || is_mix)
         && job.io_type.random_generator != RandomGenerator::Lfsr
         && job.file.zonemode == ZoneMode::None
 }
@@ -279,7 +312,7 @@ fn directions_used(targets: &TargetPlan, replay: Option<&ReplayPlan>) -> [bool; 
 }
 
 /// The log of a replay goes before what the job says.
-fn target_plan(job: &JobSpec, replay: Option<&ReplayPlan>) -> TargetPlan {
+fn target_plan(job: &JobSpec, traits: Traits, replay: Option<&ReplayPlan>) -> TargetPlan {
     let mode = &job.io_type.rw;
     let lengths = replay.map_or_else(|| lengths(job), ReplayPlan::lengths);
     let directions = replay.map_or_else(|| directions(job), ReplayPlan::directions);
@@ -292,7 +325,6 @@ fn target_plan(job: &JobSpec, replay: Option<&ReplayPlan>) -> TargetPlan {
         && matches!(mode.rw, Rw::RandRead | Rw::RandWrite | Rw::RandTrim | Rw::RandRw | Rw::RandTrimWrite);
     // The rules across options have turned the map off where this is not so; a map could not be kept.
     let aligned = directions.used().iter().all(|&direction| alignment[direction] == smallest(direction));
-    let verifies_writes = job.verification.verify != VerifyMethod::None;
     TargetPlan {
         directions,
         random,
@@ -301,13 +333,13 @@ fn target_plan(job: &JobSpec, replay: Option<&ReplayPlan>) -> TargetPlan {
         repeat_offset: job.io_type.rw_sequencer == RwSequencer::Identical,
         lengths,
         length_by_pattern: job.block_size.bs_is_seq_rand,
-        writes_drawn_as_reads: verifies_writes,
+        writes_drawn_as_reads: verifies(job),
         wraps: job.file.zonemode == ZoneMode::None
             && match random {
                 true => steps_wrap(job, directions),
-                false => goes_beyond_a_pass(job) && passes_wrap(job, directions),
+                false => passes_wrap(job, directions, traits),
             },
-        begins_files_anew: random && begins_files_anew(job),
+        begins_files_anew: random && begins_files_anew(job, directions, traits),
         alignment,
         each_block_once: !job.io_type.norandommap && distribution == DistributionRule::Uniform && aligned,
         generator: match job.io_type.random_generator {
@@ -445,7 +477,7 @@ mod tests {
         let Outcome::Run(spec) = parse("fathom", &words, &SystemSource::new(4096)) else {
             panic!("{words:?}")
         };
-        let traits = Traits { synchronous: true, diskless: true, uses_buffers: false };
+        let traits = Traits { synchronous: true, diskless: true, uses_buffers: false, queues_from: u32::MAX };
         Plan::new(&spec, |_| Some(traits)).expect("a plan")
     }
 

@@ -35,6 +35,8 @@ pub struct VerifyPlan {
     pub reads_back_last: bool,
     /// What was written is read back: after each pass, or as a backlog allows.
     pub reads_back: bool,
+    /// What counts against `io_size` for being read back by this run or another.
+    pub counted_reads: CountedReads,
     /// A write may go where an earlier one went: the latest counts, and blocks are read back in order of their places.
     pub may_overlap: bool,
     /// Writes are not remembered but worked out again.
@@ -65,6 +67,17 @@ pub struct VerifyPlan {
     pub miscompare_file: PathBuf,
 }
 
+/// What a job that verifies counts against `io_size` beside its own I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CountedReads {
+    /// Nothing: all passes come before what was written is read back, or nothing is.
+    None,
+    /// Each write of a pass.
+    Writes,
+    /// Each place that a pass wrote to, however often.
+    Places,
+}
+
 /// `trim_percentage` and its companions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrimPlan {
@@ -82,6 +95,7 @@ pub struct TrimPlan {
 pub(crate) fn verify_plan(
     job: &JobSpec,
     targets: &TargetPlan,
+    passes_end_by_size: bool,
     thread_number: u32,
     beside: impl Fn(&str) -> PathBuf,
 ) -> Result<Option<VerifyPlan>, String> {
@@ -109,14 +123,17 @@ pub(crate) fn verify_plan(
     let name = job.name.replace('/', ".");
     let index = thread_number - 1;
     let state = beside(&state_file(job, thread_number));
-    let reads_back = writes && options.do_verify;
+    // A run that only its time ends may have no end of a pass to read back at.
+    let has_passes = passes_end_by_size || !job.time.time_based;
+    let reads_back = writes && options.do_verify && (backlog > 0 || has_passes);
     let goes_beyond = goes_beyond_a_pass(job);
-    let once_each = targets.random && !may_overlap(job, targets);
+    let once_each = targets.random && !may_overlap(job, targets, passes_end_by_size);
     // A random job that may not reset zones has a pass end where all of them are full.
     let fills_zones = targets.random && targets.follows_zones;
-    let reads_back_last = goes_beyond && !once_each && !fills_zones;
+    let reads_back_last = goes_beyond && !once_each && !fills_zones && !passes_end_by_size;
+    let goes_over_itself = may_overlap(job, targets, passes_end_by_size);
     // Beyond one pass, blocks are read back in order of their places even where none is written twice in a pass.
-    let may_overlap = may_overlap(job, targets) || goes_beyond;
+    let may_overlap = goes_over_itself || goes_beyond;
     let only_checks = writes && options.verify_only;
     let is_repeated = goes_beyond || job.job_description.loops > 1;
     Ok(Some(VerifyPlan {
@@ -125,8 +142,14 @@ pub(crate) fn verify_plan(
         only_checks,
         rehearses: only_checks && (may_overlap || is_repeated || options.trim_percentage > 0),
         reads_back_last,
-        // A run that only its time ends has no end of a pass to read back at.
-        reads_back: reads_back && (backlog > 0 || !job.time.time_based),
+        reads_back,
+        counted_reads: match passes_end_by_size {
+            // Engines that queue go on to `io_size` where nothing is read back.
+            true if !options.do_verify => CountedReads::None,
+            true if goes_over_itself => CountedReads::Places,
+            _ if reads_back_last => CountedReads::None,
+            _ => CountedReads::Writes,
+        },
         may_overlap: may_overlap || only_checks && is_repeated,
         // What later writes may have gone over has to be remembered.
         regenerates: options.experimental_verify
@@ -203,7 +226,7 @@ pub(crate) fn goes_beyond_a_pass(job: &JobSpec) -> bool {
 }
 
 /// True when one pass may write a place twice, or one pass may meet the backlog of another.
-fn may_overlap(job: &JobSpec, targets: &TargetPlan) -> bool {
+fn may_overlap(job: &JobSpec, targets: &TargetPlan, passes_end_by_size: bool) -> bool {
     let each_once = match targets.random {
         true => {
             let everywhere = targets.random_percent.iter().all(|&percent| percent >= 100);
@@ -225,7 +248,7 @@ fn may_overlap(job: &JobSpec, targets: &TargetPlan) -> bool {
         || trims_first
         || targets.stride.is_some()
         || rewrites_zones
-        || job.time.time_based
+        || job.time.time_based && !(passes_end_by_size && targets.random)
 }
 
 fn method_of(option: VerifyMethod) -> Option<Method> {

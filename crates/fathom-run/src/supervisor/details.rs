@@ -136,7 +136,7 @@ mod tests {
         let Outcome::Run(spec) = parse("fathom", &words, &SystemSource::new(4096)) else {
             panic!("{words:?}")
         };
-        let traits = Traits { synchronous: true, diskless: true, uses_buffers: false };
+        let traits = Traits { synchronous: true, diskless: true, uses_buffers: false, queues_from: u32::MAX };
         let plan = Plan::new(&spec, |_| Some(traits)).expect("a plan");
         Region::for_plan(&plan).expect("memory")
     }

@@ -77,6 +77,8 @@ pub struct History {
     interval: u32,
     /// What is left of a cut interval is given out too.
     keeps_fragments: bool,
+    /// Records left when it was condensed last.
+    condensed: usize,
 }
 
 impl History {
@@ -91,9 +93,18 @@ impl History {
         self
     }
 
-    /// Keeps what counts of each place, so that memory goes with the number of places and not with that of the writes.
+    /// Keeps what counts of each place.
     pub fn condense(&mut self) {
         self.put_in_order();
+    }
+
+    /// Condenses what has doubled since the last time, but not below so many records: memory then goes with the number of places and
+    /// not with that of the writes.
+    pub fn condense_when_doubled(&mut self, fewest: usize) {
+        if self.may_overlap && self.len() > 2 * self.condensed.max(fewest) {
+            self.condense();
+            self.condensed = self.len();
+        }
     }
 
     /// Keeps the records that begin where `is_wanted` says.
@@ -128,7 +139,7 @@ impl History {
     pub fn clear(&mut self) {
         self.records.clear();
         self.added.clear();
-        self.to_trim = 0;
+        (self.to_trim, self.condensed) = (0, 0);
     }
 
     /// Records not yet given out.

@@ -6,12 +6,19 @@ use crate::targets::length::LengthRule;
 use fathom_spec::JobSpec;
 use fathom_spec::value::SizeSpec;
 
-/// What is left of the job. A pass over the files ends when its sequence of targets does, and not at a number of bytes: where
-/// that has no end, as without a map of blocks, there is a single pass.
+/// Bytes of a job that has no end.
+const MOST_BYTES: u64 = i64::MAX as u64;
+
+/// What is left of the job. A pass over the files ends when its sequence of targets does, or with its bytes where the plan says so
+/// (`passes_end_by_size`). Where neither has an end, as without a map of blocks, there is a single pass.
 #[derive(Clone, Debug)]
 pub(super) struct Budget {
-    /// Bytes still to issue in the job, all loops together; the last I/O may go beyond.
+    /// Bytes still to issue, all loops together, or those of the pass where they end it; the last I/O may go beyond.
     pub(super) own_left: i64,
+    /// Bytes still to issue behind them.
+    later: u64,
+    /// Bytes that end a pass.
+    pass_limit: u64,
     /// What [`Budget::own_left`] was when the pass began.
     pass_began_with: i64,
     /// Bytes still to move towards `io_size`; what is read back counts as well, and no loop adds to them.
@@ -67,11 +74,19 @@ impl Budget {
         };
         let loop_bytes = whole_bytes.saturating_mul(times);
         let time_based = job.time.time_based && !single_pass;
-        let own_left = if time_based { u64::MAX } else { loop_bytes.saturating_mul(passes) };
-        let own_left = i64::try_from(own_left).unwrap_or(i64::MAX);
-        Budget {
-            own_left,
-            pass_began_with: own_left,
+        let all_bytes = if time_based { u64::MAX } else { loop_bytes.saturating_mul(passes) };
+        let is_read_back_in_order = plan.verify.is_some() && !plan.target_plan.random;
+        let pass_limit = match plan.passes_end_by_size {
+            // What was written in order is read back before it is written again.
+            true if is_read_back_in_order => pass_bytes,
+            true => loop_bytes.max(pass_bytes),
+            false => u64::MAX,
+        };
+        let mut budget = Budget {
+            own_left: 0,
+            later: all_bytes.min(MOST_BYTES),
+            pass_limit,
+            pass_began_with: 0,
             // Trims count as the writes do, so that a job of both is sooner done with its passes.
             counted_left: job_bytes,
             ios_left: match job.io_type.number_ios {
@@ -85,12 +100,22 @@ impl Budget {
             // A percentage is at most one pass.
             repeats_for_size: matches!(job.size.io_size, Some(SizeSpec::Bytes(_))) && !single_pass,
             largest: plan.target_plan.lengths.iter().map(|rule| rule.max()).max().unwrap_or(1),
-        }
+        };
+        budget.begin_pass();
+        budget
     }
 
     /// Bytes that the whole job means to move; 0 when only time ends it.
     pub(super) fn goal_bytes(&self) -> u64 {
-        if self.time_based { 0 } else { self.own_left as u64 }
+        if self.time_based { 0 } else { self.own_left as u64 + self.later }
+    }
+
+    /// Takes the bytes of the next pass out of what is left. What the last I/O of a pass went beyond it is lost to the job.
+    fn begin_pass(&mut self) {
+        let left = self.later.saturating_add_signed(self.own_left);
+        self.own_left = left.min(self.pass_limit) as i64;
+        self.later = left - self.own_left as u64;
+        self.pass_began_with = self.own_left;
     }
 
     /// Takes an I/O out of the budget.
@@ -144,15 +169,24 @@ impl Budget {
     /// Closes a pass and says what follows.
     pub(super) fn end_pass(&mut self) -> AfterPass {
         let issued = self.pass_began_with.saturating_sub(self.own_left).max(0) as u64;
-        self.pass_began_with = self.own_left;
+        let after = self.after_pass(issued);
+        if after == AfterPass::End {
+            (self.own_left, self.later) = (0, 0);
+        } else {
+            self.begin_pass();
+        }
+        after
+    }
+
+    fn after_pass(&mut self, issued: u64) -> AfterPass {
         if issued == 0 {
             return AfterPass::End;
         }
         self.counted_left = self.counted_left.saturating_sub(issued);
         if self.time_based {
-            return AfterPass::Continue;
+            return if self.is_spent() { AfterPass::Repeat } else { AfterPass::Continue };
         }
-        if self.is_spent() {
+        if self.later.saturating_add_signed(self.own_left) == 0 {
             return AfterPass::End;
         }
         if self.passes_left > 0 {
@@ -174,6 +208,8 @@ mod tests {
     fn budget(job_bytes: u64, loops: u64) -> Budget {
         Budget {
             own_left: (job_bytes * loops) as i64,
+            later: 0,
+            pass_limit: u64::MAX,
             pass_began_with: (job_bytes * loops) as i64,
             counted_left: job_bytes,
             ios_left: None,

@@ -19,8 +19,8 @@ use crate::region::Stage;
 use crate::targets::direction::Direction;
 use crate::targets::{Target, Targets};
 use crate::unit::{Operation, Unit};
-use crate::verify::VerifyPlan;
 use crate::verify::history::{History, Record, State};
+use crate::verify::{CountedReads, VerifyPlan};
 use fathom_sys::clock::monotonic_ns;
 use fathom_verify::check::{Fragment, Mismatch, Problem, Reading, check, check_fragment, check_zeros};
 use fathom_verify::ledger::SyncKind;
@@ -103,8 +103,8 @@ pub(super) struct Verifier<'a> {
     pass_is_over: bool,
     /// Bytes read back since the pass began. Where the job leaves that to another, what it would have read.
     bytes_read_back: u64,
-    /// Records kept when the history was condensed last.
-    condensed: usize,
+    /// What the pass that is rehearsed wrote, where its places count.
+    rehearsed_pass: Option<History>,
     limit: Option<Limit>,
     findings: Findings<'a>,
     /// With `verify_ledger`.
@@ -179,7 +179,8 @@ impl<'a> Verifier<'a> {
             phase: Phase::Working,
             pass_is_over: false,
             bytes_read_back: 0,
-            condensed: 0,
+            rehearsed_pass: (plan.rehearses && plan.counted_reads == CountedReads::Places)
+                .then(|| History::new(true, interval, 0)),
             limit,
             findings: Findings::new(context, plan),
             ledger,
@@ -389,10 +390,7 @@ impl<'a> Verifier<'a> {
         if self.plan.trims.is_some() || is_looked_at_again {
             self.history.add(record);
             // Writes that go over each other again and again take no more memory than their places.
-            if self.plan.may_overlap && self.history.len() > 2 * self.condensed.max(FEWEST_CONDENSED) {
-                self.history.condense();
-                self.condensed = self.history.len();
-            }
+            self.history.condense_when_doubled(FEWEST_CONDENSED);
         }
     }
 
@@ -404,10 +402,10 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// What was read back in the pass that ends now counts against `io_size`, unless all passes come before it.
+    /// What of the pass that ends now counts against `io_size` for being read back.
     pub(super) fn take_bytes_read_back(&mut self) -> u64 {
         let bytes = std::mem::take(&mut self.bytes_read_back);
-        if self.plan.reads_back_last { 0 } else { bytes }
+        if self.plan.counted_reads == CountedReads::None { 0 } else { bytes + self.take_rehearsed_places() }
     }
 
     /// With `verify_policy=fsynced`, what came after the last sync is not looked at.

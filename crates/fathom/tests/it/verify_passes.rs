@@ -150,6 +150,85 @@ fn passes_without_verification_are_those_of_fio() {
     expect(&rows, "--random_generator=tausworthe");
 }
 
+/// Engines that queue end a pass with its bytes, read back what it wrote, and begin everything anew.
+#[test]
+fn engines_that_queue_end_a_pass_with_its_bytes() {
+    let rows = [
+        ("--rw=rw --loops=2", "r0 r1 r2 w0 r3 r4 w1 w2 r0 r1 r2 w0 r3 r4 w1 w2"),
+        ("--rw=rw --loops=2 --number_ios=6", "r0 r1 r2 w0 r3 r4 w1 w2 r0 r1 r2 w0"),
+        // Never before the bytes of `size`, however few a loop has to move; and once where there are no loops.
+        ("--rw=rw --io_size=20k --loops=3", "r0 r1 r2 w0 r3 r4 w1 w2 r0 r1 r2 w0 r3 r4 w1"),
+        ("--rw=rw --io_size=64k", "r0 r1 r2 w0 r3 r4 w1 w2 w3 r5 w4 r6 w5 r7 r0 r1"),
+        ("--rw=randread --percentage_random=30 --loops=2", "r7 r6 r7 r5 r6 r4 r5 r6 r7 r6 r7 r5 r6 r4 r5 r6"),
+        (
+            "--rw=randrw --norandommap --io_size=40k --loops=2",
+            "r7 r6 r5 w4 r4 r7 w0 w1 w2 r6 r7 r6 r5 w4 r4 r7 w0 w1 w2 r6",
+        ),
+        (
+            "--rw=rw --loops=2 --verify=md5",
+            "r0 r1 r2 w0 r3 r4 w1 w2 r0 r1 r2 r0 r1 r2 w0 r3 r4 w1 w2 r0 r1 r2",
+        ),
+        (
+            "--rw=randwrite --norandommap --loops=2 --verify=md5",
+            "w7 w6 w5 w4 w4 w7 w0 w1 r0 r1 r4 r5 r6 r7 w7 w6 w5 w4 w4 w7 w0 w1 r0 r1 r4 r5 r6 r7",
+        ),
+        ("--rw=write --io_size=64k --verify=md5", "w0 w1 w2 w3 w4 w5 w6 w7 r0 r1 r2 r3 r4 r5 r6 r7"),
+        (
+            "--rw=write --io_size=75k --verify=md5",
+            "w0 w1 w2 w3 w4 w5 w6 w7 r0 r1 r2 r3 r4 r5 r6 r7 w0 w1 w2 w3 w4 w5 w6 w7 r0 r1 r2 r3 r4 r5 r6 r7",
+        ),
+        (
+            "--rw=write:4k --loops=2 --verify=md5",
+            "w0 w2 w4 w6 w0 w2 w4 w6 r0 r2 r4 r6 w0 w2 w4 w6 w0 w2 w4 w6 r0 r2 r4 r6",
+        ),
+    ];
+    expect(&rows, "--random_generator=tausworthe --ioengine=libaio");
+}
+
+/// A job that only time ends goes round and round, each direction by itself. What an engine that queues wrote is read back after
+/// each pass.
+#[test]
+fn until_the_time_is_over() {
+    let rows = [
+        ("--rw=rw", "r0 r1 r2 w0 r3 r4 w1 w2 w3 r5 w4 r6 w5 r7 r0 r1 w6 w7 r2 r3 w0 w1 w2 w3"),
+        (
+            "--rw=rw --ioengine=libaio",
+            "r0 r1 r2 w0 r3 r4 w1 w2 w3 r5 w4 r6 w5 r7 r0 r1 w6 w7 r2 r3 w0 w1 w2 w3",
+        ),
+        ("--rw=randrw", "r7 r6 r5 w4 r0 r1 w2 w3 w6 r5 w4 r7 w3 r0 r1 r2 w6 w4 r1 r3 w2 w5 w7 w0"),
+        (
+            "--rw=write --verify=md5",
+            "w0 w1 w2 w3 w4 w5 w6 w7 w0 w1 w2 w3 w4 w5 w6 w7 w0 w1 w2 w3 w4 w5 w6 w7",
+        ),
+        (
+            "--rw=randwrite --verify=md5",
+            "w7 w6 w5 w4 w0 w1 w2 w3 w6 w5 w4 w7 w3 w0 w1 w2 w6 w4 w1 w3 w2 w5 w7 w0",
+        ),
+        (
+            "--rw=write --verify=md5 --ioengine=libaio",
+            "w0 w1 w2 w3 w4 w5 w6 w7 r0 r1 r2 r3 r4 r5 r6 r7 w0 w1 w2 w3 w4 w5 w6 w7",
+        ),
+        (
+            "--rw=randwrite --verify=md5 --ioengine=libaio",
+            "w7 w6 w5 w4 w0 w1 w2 w3 r7 r6 r5 r4 r0 r1 r2 r3 w7 w6 w5 w4 w0 w1 w2 w3",
+        ),
+        (
+            "--rw=randwrite --norandommap --verify=md5 --ioengine=libaio",
+            "w7 w6 w5 w4 w4 w7 w0 w1 r0 r1 r4 r5 r6 r7 w7 w6 w5 w4 w4 w7 w0 w1 r0 r1",
+        ),
+        (
+            "--rw=randrw --verify=md5 --ioengine=libaio",
+            "r7 r6 r5 w4 r0 r1 w2 w3 r4 r2 r3 r7 r6 r5 w4 r0 r1 w2 w3 r4 r2 r3 r7 r6",
+        ),
+    ];
+    for (words, expected) in rows {
+        let shown =
+            order(&format!("--random_generator=tausworthe --time_based --runtime=1 --thinktime=500 {words}"));
+        let first = shown.split(' ').take(24).collect::<Vec<&str>>().join(" ");
+        assert_eq!(first, expected, "{words}");
+    }
+}
+
 /// The lengths of writes are those of reads, so that one program finds what the other wrote.
 #[test]
 fn jobs_that_verify_draw_the_lengths_of_fio() {

@@ -70,10 +70,11 @@ fn orders() -> impl Strategy<Value = String> {
             &["--random_distribution=zipf:1.1", "--random_generator=lfsr", "--random_generator=tausworthe64"],
         ),
         sometimes(0.15, &["--experimental_verify=1", "--fsync=8", "--rate=40m"]),
+        sometimes(0.1, &["--time_based --runtime=300ms"]),
         sometimes(0.15, &["--filename=one:two:three"]),
     );
-    (modes, more).prop_map(|(mode, (map, backlog, loops, amount, trims, offsets, other, files))| {
-        format!("--rw={mode} {map} {backlog} {loops} {amount} {trims} {offsets} {other} {files}")
+    (modes, more).prop_map(|(mode, (map, backlog, loops, amount, trims, offsets, other, time, files))| {
+        format!("--rw={mode} {map} {backlog} {loops} {amount} {trims} {offsets} {other} {time} {files}")
     })
 }
 

@@ -72,6 +72,7 @@ impl<E: Engine> Worker<'_, E> {
         (self.targets, self.budget) = (beginning.targets, beginning.budget);
         if let Some(verifier) = &mut self.verifier {
             verifier.history.clear();
+            verifier.take_rehearsed_places();
             (verifier.generator, verifier.number) = (beginning.generator, 0);
             (verifier.trim_generator, verifier.phase) = (beginning.trim_generator, Phase::Working);
         }
@@ -89,7 +90,7 @@ impl<E: Engine> Worker<'_, E> {
                 at < window.end.saturating_add(longest) && window.start < at + u64::from(target.length)
             })
         };
-        let (mut step, mut kept) = (0, 0);
+        let mut step = 0;
         while let Some(target) = self.next_rehearsed() {
             step += 1;
             if step % STEPS == 0 {
@@ -111,10 +112,7 @@ impl<E: Engine> Worker<'_, E> {
                     break;
                 }
             }
-            if verifier.history.len() as u64 > 2 * MOST_PLACES.max(kept) {
-                verifier.history.condense();
-                kept = verifier.history.len() as u64;
-            }
+            verifier.history.condense_when_doubled(MOST_PLACES as usize);
         }
         if let (Some(verifier), Some(window)) = (&mut self.verifier, window) {
             verifier
@@ -174,11 +172,32 @@ impl Verifier<'_> {
         if self.limit.as_ref().is_some_and(|limit| limit.was_in_flight(number)) {
             record.state = State::Gone;
         }
-        self.count_as_read_back(&record);
+        match &mut self.rehearsed_pass {
+            Some(pass) => {
+                pass.add(record);
+                pass.condense_when_doubled(MOST_PLACES as usize);
+            }
+            None => self.count_as_read_back(&record),
+        }
         if is_near {
             self.history.add(record);
         }
         Rehearsed::GoneOver
+    }
+}
+
+impl Verifier<'_> {
+    /// Bytes of the places that the pass gone through wrote to.
+    pub(super) fn take_rehearsed_places(&mut self) -> u64 {
+        let Some(mut pass) = self.rehearsed_pass.take() else { return 0 };
+        let before = self.bytes_read_back;
+        pass.condense();
+        for record in pass.all() {
+            self.count_as_read_back(record);
+        }
+        pass.clear();
+        self.rehearsed_pass = Some(pass);
+        std::mem::replace(&mut self.bytes_read_back, before) - before
     }
 }
 
