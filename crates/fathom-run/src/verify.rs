@@ -123,8 +123,10 @@ pub(crate) fn verify_plan(
     let name = job.name.replace('/', ".");
     let index = thread_number - 1;
     let state = beside(&state_file(job, thread_number));
-    // A run that only its time ends may have no end of a pass to read back at.
-    let has_passes = passes_end_by_size || !job.time.time_based;
+    // What only time ends may go round and round without the end of a pass to read back at. In order, that is so unless a rest is too
+    // short for a block.
+    let goes_through_files = !targets.random && targets.stride.is_none();
+    let has_passes = passes_end_by_size || goes_through_files || !job.time.time_based;
     let reads_back = writes && options.do_verify && (backlog > 0 || has_passes);
     let goes_beyond = goes_beyond_a_pass(job);
     let once_each = targets.random && !may_overlap(job, targets, passes_end_by_size);

@@ -400,6 +400,9 @@ pub struct ViewOptions {
     pub clat_percentiles: bool,
     /// Show percentiles of total latency.
     pub lat_percentiles: bool,
+    /// Leave out how long syncs took, as for a job without completion latencies.
+    #[serde(default)]
+    pub hides_sync_latency: bool,
     /// Whether the directions are shown apart, together, or both.
     #[serde(default)]
     pub unified: UnifiedReporting,
@@ -427,6 +430,7 @@ impl Default for ViewOptions {
             slat_percentiles: false,
             clat_percentiles: true,
             lat_percentiles: false,
+            hides_sync_latency: false,
             unified: UnifiedReporting::Apart,
         }
     }

@@ -121,7 +121,9 @@ fn sync(job: &JobReport, with_bins: bool) -> Object {
     let mut object = Object::default();
     object.add("total_ios", job.sync.count);
     let shown = job.view.clat_percentiles || job.view.lat_percentiles;
-    object.add("lat_ns", latency(&job.sync, &job.view, shown, with_bins));
+    let nothing = LatencyStats::default();
+    let latencies = if job.view.hides_sync_latency { &nothing } else { &job.sync };
+    object.add("lat_ns", latency(latencies, &job.view, shown, with_bins));
     object
 }
 

@@ -210,7 +210,7 @@ fn append_distribution(text: &mut String, job: &JobReport) {
 }
 
 fn append_syncs(text: &mut String, job: &JobReport) {
-    if job.sync.count == 0 {
+    if job.sync.count == 0 || job.view.hides_sync_latency {
         return;
     }
     *text += "  fsync/fdatasync/sync_file_range/syncfs:\n";

@@ -387,6 +387,7 @@ fn view(job: &JobSpec) -> ViewOptions {
         slat_percentiles: options.slat_percentiles,
         clat_percentiles: options.clat_percentiles,
         lat_percentiles: options.lat_percentiles,
+        hides_sync_latency: options.disable_clat,
         unified: match options.unified_rw_reporting {
             Unified::None => UnifiedReporting::Apart,
             Unified::Mixed => UnifiedReporting::Mixed,

@@ -181,7 +181,7 @@ impl TargetPlan {
     }
 
     /// The largest I/O that can come.
-    fn longest_length(&self) -> u64 {
+    pub(crate) fn longest_length(&self) -> u64 {
         self.used_directions().iter().map(|&direction| self.lengths[direction].max()).max().unwrap_or(0)
     }
 

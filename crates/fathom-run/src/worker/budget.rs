@@ -38,7 +38,7 @@ pub(super) enum AfterPass {
     NextLoop,
     /// Another pass with the same order of offsets.
     Repeat,
-    /// Another pass with a new order.
+    /// Another pass until time is over, with a new order if it is random.
     Continue,
     /// Nothing.
     End,

@@ -67,7 +67,8 @@ impl<E: Engine> Worker<'_, E> {
         if let Some(log) = &mut self.issue_log {
             log.end_pass(&self.files);
         }
-        let again = after != AfterPass::Continue && repeats_passes(self.job);
+        let has_new_order = after == AfterPass::Continue && self.plan.target_plan.random;
+        let again = !has_new_order && repeats_passes(self.job);
         self.targets.restart(again);
         let is_made = !self.verifier.as_ref().is_some_and(|verifier| verifier.only_checks());
         if after != AfterPass::Repeat && is_made {

@@ -40,8 +40,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
     commands::before(context)?;
     let locked_memory = arena::lock_memory(context)?;
     let seeds = plan.seeds.clone();
-    let files = open_files(context)?;
-    tell_of_depth::<E>(context);
+    let files = files_of::<E>(context)?;
     let clock = chosen_clock(job, context.clock);
     let arena = Arena::of(context, E::TRAITS.uses_buffers)?;
     let mut payload = content(context, &seeds, &files)?;
@@ -165,7 +164,20 @@ fn budget(context: &WorkerContext<'_>, files: &OpenFiles, regions: &[TargetRegio
     Some(budget)
 }
 
-/// A depth that the engine cannot have. Told once for all clones, when the files are there.
+/// The files, and a word on the depth: when they are there, but before a job lays them out itself.
+fn files_of<E: Engine>(context: &WorkerContext<'_>) -> Option<OpenFiles> {
+    let lays_out = !context.job().file.create_serialize;
+    if lays_out {
+        tell_of_depth::<E>(context);
+    }
+    let files = open_files(context)?;
+    if !lays_out {
+        tell_of_depth::<E>(context);
+    }
+    Some(files)
+}
+
+/// A depth that the engine cannot have. Told once for all clones.
 fn tell_of_depth<E: Engine>(context: &WorkerContext<'_>) {
     let job = context.job();
     let is_capped =

@@ -101,6 +101,8 @@ pub(super) struct Verifier<'a> {
     phase: Phase,
     /// The loop ended because a pass was over.
     pass_is_over: bool,
+    /// No pass comes to an end, so that nothing of it needs to be remembered.
+    is_endless: bool,
     /// Bytes read back since the pass began. Where the job leaves that to another, what it would have read.
     bytes_read_back: u64,
     /// What the pass that is rehearsed wrote, where its places count.
@@ -178,6 +180,7 @@ impl<'a> Verifier<'a> {
             trim_generator: seeds.generator(SeedUse::Trim),
             phase: Phase::Working,
             pass_is_over: false,
+            is_endless: plan.backlog == 0 && is_endless(context, files),
             bytes_read_back: 0,
             rehearsed_pass: (plan.rehearses && plan.counted_reads == CountedReads::Places)
                 .then(|| History::new(true, interval, 0)),
@@ -386,7 +389,7 @@ impl<'a> Verifier<'a> {
 
     /// A write has ended well.
     fn written(&mut self, record: Record) {
-        let is_looked_at_again = self.start_of_pass.is_none() && self.plan.reads_back;
+        let is_looked_at_again = self.start_of_pass.is_none() && self.plan.reads_back && !self.is_endless;
         if self.plan.trims.is_some() || is_looked_at_again {
             self.history.add(record);
             // Writes that go over each other again and again take no more memory than their places.
@@ -434,6 +437,19 @@ impl<'a> Verifier<'a> {
             **pass = StartOfPass::new(targets, &self.generator, self.number);
         }
     }
+}
+
+/// True for a job that goes round and round until its time is over: in files of whole blocks no rest ends a pass.
+fn is_endless(context: &WorkerContext<'_>, files: &OpenFiles) -> bool {
+    let plan = context.worker_plan();
+    let targets = &plan.target_plan;
+    let length = targets.longest_length();
+    context.job().time.time_based
+        && !plan.passes_end_by_size
+        && targets.wraps
+        && targets.postfix.is_none()
+        && targets.has_one_length()
+        && files.list.iter().all(|file| file.size % length.max(1) == 0)
 }
 
 impl StartOfPass {

@@ -186,7 +186,7 @@ fn engines_that_queue_end_a_pass_with_its_bytes() {
 }
 
 /// A job that only time ends goes round and round, each direction by itself. What an engine that queues wrote is read back after
-/// each pass.
+/// each pass. So is every pass that ends before a rest too short for a block.
 #[test]
 fn until_the_time_is_over() {
     let rows = [

@@ -57,6 +57,11 @@ const KNOWN: &[Known] = &[
         ALL_BUT_EXIT,
         "nothing is written, and a direction without I/O is not shown by fio",
     ),
+    known(
+        &["--filename=present", "--offset="],
+        &["file/present"],
+        "a file that is too short is extended and not made anew",
+    ),
     known(&["--filename=present", ODD_SIZES], ALL_BUT_EXIT, "no block goes beyond size"),
     known(
         &["--write_hist_log="],
@@ -85,6 +90,12 @@ const KNOWN: &[Known] = &[
     known(&["--io_submit_mode=offload", "--ioengine=io_uring"], ALL, "refused before files are looked at"),
     known(&["--buffer_pattern=%o"], ALL, "only verify_pattern knows it"),
     known(&["--sync_file_range=", "--ioengine=io_uring"], ALL, "fio asks for what the kernel refuses"),
+    known(
+        &["--rw=write:", "--verify", "--bsrange=|--bssplit="],
+        ALL_BUT_EXIT,
+        "what later writes left of an earlier one is checked too",
+    ),
+    known(&["--verify", "--ioengine=null"], ALL, "where no data is moved none is read back"),
     known(&["--unlink=1", "--ioengine=null", "--filename=present"], &["files"], "null touches no file"),
     known(&["--pre_read=1"], &["file"], "a file that is read first is filled first"),
     known(&["--percentage_random=", ODD_SIZES], ALL_BUT_EXIT, "fio ends at the part of a block"),
@@ -103,8 +114,19 @@ const KNOWN: &[Known] = &[
     ),
     known(&["--filename=present", "--bssplit="], ALL_BUT_EXIT, "no block goes beyond size"),
     known(&["--percentage_random=", "--verify="], ALL, "fio calls its own data wrong"),
+    known(
+        &["--rate_process=poisson", "--rate_min=|--rate_iops_min="],
+        ALL,
+        "fio ends with signal 8 where there is no rate",
+    ),
+    known(
+        &["--rw=write:|--rw=read:", "--zonemode=strided"],
+        ALL_BUT_EXIT,
+        "fio goes beyond the zone, and ends before its size",
+    ),
     known(&["--rate_min=", "--rate_iops_min="], ALL, "both minima may be asked for"),
     known(&["--ioengine=mmap", "--create_on_open"], ALL, "fio ends with signal 7"),
+    known(&["--rw=rand", "70,16k/100"], ALL_BUT_EXIT, "fio ends with the map of the smallest blocks"),
     known(&["--rw=randtrim", "--bssplit="], ALL_BUT_EXIT, "fio ends with the map of the smallest blocks"),
     known(&["--random_distribution=", ODD_SIZES], ALL_BUT_EXIT, "fio ends at the part of a block"),
     known(
@@ -113,6 +135,11 @@ const KNOWN: &[Known] = &[
         "trims and writes of different sizes are paired",
     ),
     known(&["--time_based", "--write_iolog="], &["file/trace"], "how far a pass comes is a matter of time"),
+    known(
+        &["--verify", "--numjobs="],
+        ALL,
+        "which of the clones' writes to a file came last is a matter of time",
+    ),
     known(&["--exitall", "--numjobs="], ALL, "how far the other clones come is a matter of time"),
     known(&["--stats=0", "--write_"], &["file"], "fio writes empty logs"),
     Known {

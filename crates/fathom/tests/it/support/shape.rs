@@ -55,7 +55,12 @@ fn shape_of_line(line: &str) -> Option<String> {
     text = figures_out(&text);
     if text.starts_with("     latency   : target=") {
         // Bare numbers before 3.42.
-        text = text.replace("N.NN", "N").replace("Nns", "N").replace("Nus", "N").replace("Nms", "N");
+        text = text
+            .replace("N.NN", "N")
+            .replace("Nns", "N")
+            .replace("Nus", "N")
+            .replace("Nms", "N")
+            .replace("Ns", "N");
     }
     let (sectors, nothing) = RELEASES[3];
     text = text.replace(sectors, nothing);

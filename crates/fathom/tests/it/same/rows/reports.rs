@@ -38,6 +38,8 @@ const REPORTS: Family = Family {
         same("--output-format=json --gtod_reduce=1 --rw=read"),
         same("--output-format=normal --disable_lat=1 --rw=read"),
         same("--output-format=normal --disable_slat=1 --disable_clat=1 --rw=read"),
+        same("--output-format=normal --disable_clat=1 --rw=write --fsync=3"),
+        same("--output-format=json --gtod_reduce=1 --rw=write --fsync=3"),
         same("--output-format=json --disable_bw_measurement=1 --rw=read"),
         same("--output-format=json --unified_rw_reporting=mixed --rw=read"),
         same("--output-format=normal --unified_rw_reporting=both --rw=read")
