@@ -89,19 +89,26 @@ impl<O: Observer> Supervisor<'_, O> {
         }
     }
 
-    /// Waits until the logs have been written. A second signal, or a log disk that does not answer, ends the wait.
+    /// Waits until the logs have been written. A second signal, be the first one that ended the run or one that came meanwhile, ends
+    /// the wait, and so does a log disk that does not answer.
     pub(super) fn finish_logs(&mut self) {
         (0..self.tracked.len()).for_each(|index| self.close_logs_of(index));
         let Some(logs) = self.region.logs() else { return };
         logs.finish();
         let patience = self.options.patience.unwrap_or(PATIENCE).as_nanos();
         let (mut progress, mut since) = (logs.progress(), monotonic_ns());
+        let mut was_asked_to_end = self.signal.is_some();
         while let LogWriter::Running(pid) = self.log_writer {
             signal::wait_readable(&[self.receiver.descriptor(), self.signals.descriptor()], LOOK);
             self.pass_messages_on();
             let mut interrupted = false;
             while let Some(signal) = self.signals.next() {
-                interrupted |= matches!(signal, libc::SIGINT | libc::SIGTERM);
+                let asks_to_end = matches!(signal, libc::SIGINT | libc::SIGTERM);
+                interrupted |= asks_to_end && was_asked_to_end;
+                if asks_to_end && !std::mem::replace(&mut was_asked_to_end, true) {
+                    let text = "fathom: all jobs have ended and their logs are still being written; a second signal gives them up";
+                    self.observer.message(&Message::Error(text.to_owned()));
+                }
             }
             while let Some((ended_pid, ended, _)) = process::reap_one() {
                 self.pass_messages_on();

@@ -4,7 +4,7 @@
 use crate::recording_disk::{Event, Image, RecordingDisk};
 use crate::support::devices::{LoopDevice, Mounted};
 use crate::support::program::{Finished, Launch};
-use crate::support::{json, processes, scratch, skip};
+use crate::support::{PATIENCE, json, processes, scratch, skip};
 use fathom_sys::clock::monotonic_ns;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ fn kill_after(directory: &Path, words: &str, pause: Duration, ledger: &Path) -> 
     // However slow the machine is, some writes have to be on their way.
     while std::fs::metadata(ledger).map_or(0, |metadata| metadata.len()) < 4096 {
         std::thread::sleep(Duration::from_millis(1));
-        assert!(running.elapsed() < Duration::from_secs(30), "the ledger does not grow");
+        assert!(running.elapsed() < PATIENCE, "the ledger does not grow");
     }
     std::thread::sleep(pause);
     processes::kill_tree(running.pid());

@@ -2,7 +2,7 @@
 
 use crate::support::program::Launch;
 use crate::support::trace::Trace;
-use crate::support::{KIB, file_of, processes, scratch};
+use crate::support::{KIB, PATIENCE, file_of, processes, scratch};
 use std::time::Duration;
 
 /// Traces a job that reads 16 blocks of a file in the page cache.
@@ -131,7 +131,7 @@ fn the_kernel_hands_over_what_it_is_forced_to() {
     }
     let running = Launch::fathom(directory.path()).words(&format!("{job} --force_async=1")).start();
     while kernel_workers(running.pid()) == 0 {
-        assert!(running.elapsed() < Duration::from_secs(30), "no worker of the kernel");
+        assert!(running.elapsed() < PATIENCE, "no worker of the kernel");
         std::thread::sleep(Duration::from_millis(10));
     }
     running.signal("INT");

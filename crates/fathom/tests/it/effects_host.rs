@@ -1,7 +1,7 @@
 //! What a job changes around it: commands, users, memory.
 
 use crate::support::program::{self, Launch, Running};
-use crate::support::{processes, scratch, skip};
+use crate::support::{PATIENCE, processes, scratch, skip};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::time::Duration;
@@ -27,7 +27,7 @@ impl Watched {
             if let Some(worker) = found {
                 return Watched { running, worker };
             }
-            assert!(running.elapsed() < Duration::from_secs(30), "{words}: no worker at work");
+            assert!(running.elapsed() < PATIENCE, "{words}: no worker at work");
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -109,7 +109,7 @@ fn a_command_that_hangs_ends_with_the_run() {
         if let Some(pid) = sleeps() {
             break pid;
         }
-        assert!(running.elapsed() < Duration::from_secs(30), "no command");
+        assert!(running.elapsed() < PATIENCE, "no command");
     };
     running.signal("INT");
     assert_eq!(running.finish().code(), 128);
@@ -333,7 +333,7 @@ fn control_groups_of_version_2_are_used_where_there_is_no_other() {
         Launch::of(Path::new("unshare"), directory.path()).words("-m sh -c").argument(script).start();
     let members = root.join(&group).join("cgroup.procs");
     while std::fs::read_to_string(&members).unwrap_or_default().is_empty() {
-        assert!(running.elapsed() < Duration::from_secs(30), "nobody is in {}", members.display());
+        assert!(running.elapsed() < PATIENCE, "nobody is in {}", members.display());
         std::thread::sleep(Duration::from_millis(10));
     }
     running.signal("INT");

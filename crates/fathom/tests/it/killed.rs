@@ -2,7 +2,7 @@
 
 use crate::support::processes;
 use crate::support::program::{self, Launch};
-use crate::support::{json, scratch, shape, skip};
+use crate::support::{PATIENCE, json, scratch, shape, skip};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -30,11 +30,7 @@ fn one_of_three() {
         below
     };
     while workers().len() < 3 {
-        assert!(
-            running.elapsed() < Duration::from_secs(30),
-            "jobs are processes of their own: {:?}",
-            workers()
-        );
+        assert!(running.elapsed() < PATIENCE, "jobs are processes of their own: {:?}", workers());
         std::thread::sleep(Duration::from_millis(5));
     }
     let victim = workers()[2];
@@ -137,7 +133,7 @@ fn the_program_itself_while_it_starts() {
             break started;
         }
         std::thread::sleep(Duration::from_millis(1));
-        assert!(running.elapsed() < Duration::from_secs(30), "no worker starts");
+        assert!(running.elapsed() < PATIENCE, "no worker starts");
     };
     processes::signal(started, "KILL");
     // strace ends with the last of them.

@@ -1,7 +1,7 @@
 //! Results that `fio --client` gathered from servers: every command that reads results takes them.
 
 use crate::support::program::{self, Finished, Launch, Running};
-use crate::support::{MIB, file_of, json, scratch};
+use crate::support::{MIB, PATIENCE, file_of, json, scratch};
 use serde_json::Value;
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
@@ -19,7 +19,7 @@ fn server(fio: &Path, directory: &Path) -> (Running, String) {
     let running = Launch::of(fio, directory).words(&format!("--server=127.0.0.1,{port}")).start();
     let begun = Instant::now();
     while TcpStream::connect(("127.0.0.1", port)).is_err() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "the server does not listen");
+        assert!(begun.elapsed() < PATIENCE, "the server does not listen");
         std::thread::sleep(Duration::from_millis(20));
     }
     (running, format!("127.0.0.1,{port}"))

@@ -4,7 +4,7 @@
 use crate::hung_fs::{Faults, HungFs};
 use crate::support::devices::{Mounted, Throttle};
 use crate::support::program::{Finished, Launch, Running};
-use crate::support::{MIB, json, processes, scratch};
+use crate::support::{MIB, PATIENCE, json, processes, scratch};
 use std::time::Duration;
 
 /// Bytes a second of a slow device.
@@ -32,7 +32,7 @@ fn check_healthy(finished: &Finished, name: &str, waited_for: &str) {
 
 fn wait_for_stage_line(running: &Running, condition: impl Fn() -> bool) {
     while !condition() {
-        assert!(running.elapsed() < Duration::from_secs(30), "it does not come to that");
+        assert!(running.elapsed() < PATIENCE, "it does not come to that");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

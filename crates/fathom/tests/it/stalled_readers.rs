@@ -1,7 +1,7 @@
 //! Logs and reports that nobody reads: a run can be stopped all the same, and what is read later is whole.
 
-use crate::support::program::{self, Launch};
-use crate::support::{json, processes, scratch};
+use crate::support::program::{self, Launch, Running};
+use crate::support::{PATIENCE, json, processes, scratch};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -16,7 +16,7 @@ fn named_pipe(directory: &Path, name: &str) -> PathBuf {
 fn wait_until(what: &str, condition: impl Fn() -> bool) {
     let begun = Instant::now();
     while !condition() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+        assert!(begun.elapsed() < PATIENCE, "{what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -109,4 +109,41 @@ fn a_second_ctrl_c_gives_up_a_report_that_nobody_reads() {
     }
     wait_until("it ends", || child.id() > 0 && !processes::runs(child.id()));
     assert_ne!(child.wait().expect("it ends").code(), Some(0));
+}
+
+/// The job has ended when the signal comes, and more of its log is left than fits into a pipe.
+fn interrupted_at_its_log(directory: &Path) -> (Running, std::fs::File) {
+    let log = named_pipe(directory, "l_clat.1.log");
+    let running = Launch::fathom(directory)
+        .words("--patience=600 --name=a --ioengine=null --rw=read --size=40M --bs=4k --write_lat_log=l")
+        .start();
+    let mut reader = std::fs::File::open(log).expect("the log is opened");
+    reader.read_exact(&mut [0]).expect("the log begins");
+    wait_until("its job ends", || processes::descendants(running.pid()).len() == 1);
+    running.signal("INT");
+    running.wait_for_message("a second signal gives them up");
+    (running, reader)
+}
+
+#[test]
+fn a_first_ctrl_c_waits_for_logs_that_are_still_written() {
+    fathom_only!();
+    let directory = scratch();
+    let (running, mut reader) = interrupted_at_its_log(directory.path());
+    let mut text = String::new();
+    reader.read_to_string(&mut text).expect("it can be read");
+    let finished = running.finish();
+    assert_eq!(finished.code(), 0, "{}", finished.stderr);
+    assert_eq!(text.lines().count(), 10_240);
+}
+
+#[test]
+fn a_second_ctrl_c_gives_up_a_log_that_nobody_reads() {
+    fathom_only!();
+    let directory = scratch();
+    let (running, _reader) = interrupted_at_its_log(directory.path());
+    running.signal("INT");
+    let finished = running.finish();
+    assert_ne!(finished.code(), 0, "logs were lost");
+    assert!(finished.stderr.contains("the logs are incomplete"), "{}", finished.stderr);
 }

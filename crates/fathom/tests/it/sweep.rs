@@ -2,7 +2,7 @@
 
 use crate::support::devices::{LoopDevice, Mounted};
 use crate::support::program::{Finished, Launch, Running};
-use crate::support::{KIB, MIB, file_of, processes, scratch};
+use crate::support::{KIB, MIB, PATIENCE, file_of, processes, scratch};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -343,7 +343,7 @@ fn killed_after_the_repeats_were_raised_it_goes_on() {
         // So many more lines are in the file when it is killed: the change, if there is one, and runs.
         let more = before.len() + wanted;
         let running = start(directory.path(), &with(repeats));
-        let limit = std::time::Instant::now() + Duration::from_secs(60);
+        let limit = std::time::Instant::now() + PATIENCE;
         while lines(&file).len() < more {
             assert!(std::time::Instant::now() < limit, "no run after a minute");
             std::thread::sleep(Duration::from_millis(1));
@@ -387,7 +387,7 @@ fn ctrl_c_keeps_what_is_finished() {
         }
         let running = start(directory.path(), &words);
         let wanted = if pause == "60s" { 1 } else { at_least };
-        let limit = std::time::Instant::now() + Duration::from_secs(60);
+        let limit = std::time::Instant::now() + PATIENCE;
         while runs(&file).len() < wanted {
             assert!(std::time::Instant::now() < limit, "no run after a minute");
             std::thread::sleep(Duration::from_millis(5));

@@ -1,7 +1,7 @@
 //! Triggers: a file or a time ends the jobs, what they wrote can be checked later, and a command runs then.
 
 use crate::support::program::{Finished, Launch};
-use crate::support::{json, scratch};
+use crate::support::{PATIENCE, json, scratch};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -77,7 +77,7 @@ fn a_file_ends_the_jobs() {
     let running = Launch::fathom(directory.path()).words(words).timeout(Duration::from_secs(50)).start();
     let start = Instant::now();
     while !std::fs::metadata(&data).is_ok_and(|metadata| metadata.len() > 0) {
-        assert!(start.elapsed() < Duration::from_secs(30), "the job does not begin");
+        assert!(start.elapsed() < PATIENCE, "the job does not begin");
         std::thread::sleep(Duration::from_millis(20));
     }
     std::fs::write(directory.path().join("now"), "").expect("a file can be written");
