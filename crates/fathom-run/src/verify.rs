@@ -39,6 +39,9 @@ pub struct VerifyPlan {
     pub counted_reads: CountedReads,
     /// A write may go where an earlier one went: the latest counts, and blocks are read back in order of their places.
     pub may_overlap: bool,
+    /// A write may go where another one still is: it waits for it. Of two at a time nobody knows which is the latest, and on some
+    /// devices neither is whole.
+    pub serializes_writes: bool,
     /// Writes are not remembered but worked out again.
     pub regenerates: bool,
     /// Writes after which a batch is read back; 0 for the end of the pass.
@@ -153,6 +156,8 @@ pub(crate) fn verify_plan(
             _ => CountedReads::Writes,
         },
         may_overlap: may_overlap || only_checks && is_repeated,
+        // What is read back between two passes keeps them apart.
+        serializes_writes: may_overlap || !reads_back && (is_repeated || job.time.time_based),
         // What later writes may have gone over has to be remembered.
         regenerates: options.experimental_verify
             && !may_overlap

@@ -27,9 +27,8 @@ impl<'a> OverlapRule<'a> {
     pub(super) fn of(context: &WorkerContext<'a>) -> Option<OverlapRule<'a>> {
         let asks = |job: &JobSpec| job.depth.serialize_overlap;
         let offloads = |job: &JobSpec| job.depth.io_submit_mode == IoSubmitMode::Offload;
-        // Of two writes to one place at a time nobody knows which is the latest.
-        let verifies = context.worker_plan().verify.as_ref().is_some_and(|verify| verify.may_overlap);
-        if !asks(context.job()) && !verifies {
+        let verifies = context.worker_plan().verify.as_ref();
+        if !asks(context.job()) && !verifies.is_some_and(|verify| verify.serializes_writes) {
             return None;
         }
         let plan = context.plan;
