@@ -151,10 +151,21 @@ mod tests {
         }
     }
 
+    prop_compose! {
+        /// A group has one limit of processor time, and one of I/O for each device.
+        fn limits()(
+            mut processors in prop::collection::vec(processor(), 0..3),
+            mut io in prop::collection::vec(io(), 0..3),
+        ) -> GroupLimits {
+            processors.dedup_by(|one, other| one.group == other.group);
+            io.dedup_by(|one, other| (&one.group, &one.device) == (&other.group, &other.device));
+            GroupLimits { processors, io }
+        }
+    }
+
     proptest! {
         #[test]
-        fn lines_say_it_all(processors in prop::collection::vec(processor(), 0..3), io in prop::collection::vec(io(), 0..3)) {
-            let limits = GroupLimits { processors, io };
+        fn lines_say_it_all(limits in limits()) {
             let text = limits.to_lines(usize::MAX);
             prop_assert_eq!(&GroupLimits::from_lines(&text), &limits);
             // Whole lines only.

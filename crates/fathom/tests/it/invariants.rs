@@ -1,5 +1,6 @@
 //! What must hold in every report: the figures of one run agree with each other.
 
+use crate::support::devices::{LoopDevice, Throttle};
 use crate::support::program::Launch;
 use crate::support::{MIB, file_of, json, scratch};
 use serde_json::Value;
@@ -99,10 +100,22 @@ fn both_directions() {
 }
 
 /// Little's law: the depth is the rate times the time that each I/O takes.
+///
+/// The device is the slow part: whatever holds the program up while an I/O is in flight counts as part of its time.
 #[test]
 fn depth_is_rate_times_latency() {
-    let job = run("--rw=randread --direct=1 --iodepth=8 --ioengine=io_uring --time_based --runtime=2");
-    let depth = float(&job, "read/iops") * float(&job, "read/lat_ns/mean") / 1e9;
+    let device = require!(LoopDevice::new(MIB));
+    let throttle = require!(Throttle::new(device.path(), 400));
+    let directory = scratch();
+    let words = format!(
+        "--output-format=json+ --name=job --filename={} --rw=randread --bs=4k --direct=1 --iodepth=8 --ioengine=io_uring \
+         --time_based --runtime=2",
+        device.path().display()
+    );
+    let finished = Launch::in_group(directory.path(), &throttle.members()).words(&words).run().expect_clean();
+    let document = json::document(&finished.stdout);
+    let job = json::job(&document, "job");
+    let depth = float(job, "read/iops") * float(job, "read/lat_ns/mean") / 1e9;
     assert!((6.0..8.5).contains(&depth), "a depth of {depth}");
     let levels = &job["iodepth_level"];
     assert!(float(levels, "8") > 90.0, "{levels}");
