@@ -142,9 +142,9 @@ impl Plan {
                 let thread_number = plan.workers.len() as u32 + 1;
                 let replay = replays.get(subjob as usize % replays.len().max(1)).cloned();
                 let readable = replay.as_ref().filter(|replay| replay.failure.is_none());
-                let target_plan = target_plan(job, engine_traits, readable);
-                let directions = directions_used(&target_plan, readable);
                 let passes_end_by_size = readable.is_none() && passes_end_by_size(job, engine_traits);
+                let target_plan = target_plan(job, passes_end_by_size, readable);
+                let directions = directions_used(&target_plan, readable);
                 // Whoever only checks leaves the state alone that tells what there is to check.
                 let leaves_state = spec.program.trigger.fires() && !job.verification.verify_only;
                 plan.workers.push(WorkerPlan {
@@ -219,8 +219,9 @@ fn beside(spec: &RunSpec, name: impl AsRef<Path>) -> PathBuf {
 /// that end each I/O at once go on to the end of the targets, and so does what time alone ends and nobody reads back. A trim is
 /// never parted from its write.
 fn passes_end_by_size(job: &JobSpec, traits: Traits) -> bool {
+    let queues = job.depth.iodepth >= traits.queues_from && job.depth.io_submit_mode == IoSubmitMode::Inline;
     let trims_first = matches!(job.io_type.rw.rw, Rw::TrimWrite | Rw::RandTrimWrite);
-    queues(job, traits) && !trims_first && (verifies(job) || !job.time.time_based)
+    queues && !trims_first && (verifies(job) || !job.time.time_based)
 }
 
 /// True when a job goes round and round until its time is over. Whoever only checks goes once.
@@ -228,26 +229,21 @@ fn goes_round(job: &JobSpec) -> bool {
     job.time.time_based && !(verifies(job) && job.verification.verify_only)
 }
 
-/// True when I/Os are handed over and their ends fetched later.
-fn queues(job: &JobSpec, traits: Traits) -> bool {
-    job.depth.iodepth >= traits.queues_from && job.depth.io_submit_mode == IoSubmitMode::Inline
-}
-
 fn verifies(job: &JobSpec) -> bool {
     job.verification.verify != VerifyMethod::None
 }
 
 /// True when sequential I/O beyond the end of a file goes on at its start, rather than in another pass.
-fn passes_wrap(job: &JobSpec, directions: DirectionPlan, traits: Traits) -> bool {
+fn passes_wrap(job: &JobSpec, directions: DirectionPlan, passes_end_by_size: bool) -> bool {
     let has_no_holes = job.io_type.rw.postfix.is_none();
     let goes_beyond = goes_beyond_a_pass(job) || goes_round(job);
     goes_beyond
         && match (directions, verifies(job)) {
             (DirectionPlan::Mix(_), false) => true,
             (_, false) => false,
-            (DirectionPlan::Mix(_), true) => goes_round(job) || has_no_holes && !queues(job, traits),
+            (DirectionPlan::Mix(_), true) => goes_round(job) || has_no_holes && !passes_end_by_size,
             // Whoever goes through file after file has to come to the end of one.
-            (_, true) => has_no_holes && !queues(job, traits) && !goes_file_by_file(job),
+            (_, true) => has_no_holes && !passes_end_by_size && !goes_file_by_file(job),
         }
 }
 
@@ -259,13 +255,13 @@ fn steps_wrap(job: &JobSpec, directions: DirectionPlan) -> bool {
 
 /// True when random I/O that has covered a file goes on in it at once. In one file, in one direction and without sequential steps,
 /// that would be no other than the next pass.
-fn begins_files_anew(job: &JobSpec, directions: DirectionPlan, traits: Traits) -> bool {
+fn begins_files_anew(job: &JobSpec, directions: DirectionPlan, passes_end_by_size: bool) -> bool {
     let has_steps = job.io_type.rw.postfix.is_some()
         || job.io_type.percentage_random.0.iter().any(|&percent| percent < 100);
     let is_mix = matches!(directions, DirectionPlan::Mix(_));
     // A pass that ends with its bytes covers each file once.
     goes_round(job)
-        && !passes_end_by_size(job, traits)
+        && !passes_end_by_size
         && (has_several_files(job) || has_steps || is_mix)
         && job.io_type.random_generator != RandomGenerator::Lfsr
         && job.file.zonemode == ZoneMode::None
@@ -312,7 +308,7 @@ fn directions_used(targets: &TargetPlan, replay: Option<&ReplayPlan>) -> [bool; 
 }
 
 /// The log of a replay goes before what the job says.
-fn target_plan(job: &JobSpec, traits: Traits, replay: Option<&ReplayPlan>) -> TargetPlan {
+fn target_plan(job: &JobSpec, passes_end_by_size: bool, replay: Option<&ReplayPlan>) -> TargetPlan {
     let mode = &job.io_type.rw;
     let lengths = replay.map_or_else(|| lengths(job), ReplayPlan::lengths);
     let directions = replay.map_or_else(|| directions(job), ReplayPlan::directions);
@@ -337,9 +333,9 @@ fn target_plan(job: &JobSpec, traits: Traits, replay: Option<&ReplayPlan>) -> Ta
         wraps: job.file.zonemode == ZoneMode::None
             && match random {
                 true => steps_wrap(job, directions),
-                false => passes_wrap(job, directions, traits),
+                false => passes_wrap(job, directions, passes_end_by_size),
             },
-        begins_files_anew: random && begins_files_anew(job, directions, traits),
+        begins_files_anew: random && begins_files_anew(job, directions, passes_end_by_size),
         alignment,
         each_block_once: !job.io_type.norandommap && distribution == DistributionRule::Uniform && aligned,
         generator: match job.io_type.random_generator {

@@ -132,11 +132,11 @@ pub(crate) fn verify_plan(
     let has_passes = passes_end_by_size || goes_through_files || !job.time.time_based;
     let reads_back = writes && options.do_verify && (backlog > 0 || has_passes);
     let goes_beyond = goes_beyond_a_pass(job);
-    let once_each = targets.random && !may_overlap(job, targets, passes_end_by_size);
+    let goes_over_itself = may_overlap(job, targets, passes_end_by_size);
+    let once_each = targets.random && !goes_over_itself;
     // A random job that may not reset zones has a pass end where all of them are full.
     let fills_zones = targets.random && targets.follows_zones;
     let reads_back_last = goes_beyond && !once_each && !fills_zones && !passes_end_by_size;
-    let goes_over_itself = may_overlap(job, targets, passes_end_by_size);
     // Beyond one pass, blocks are read back in order of their places even where none is written twice in a pass.
     let may_overlap = goes_over_itself || goes_beyond;
     let only_checks = writes && options.verify_only;

@@ -107,12 +107,16 @@ impl Budget {
 
     /// Bytes that the whole job means to move; 0 when only time ends it.
     pub(super) fn goal_bytes(&self) -> u64 {
-        if self.time_based { 0 } else { self.own_left as u64 + self.later }
+        if self.time_based { 0 } else { self.left() }
+    }
+
+    fn left(&self) -> u64 {
+        self.later.saturating_add_signed(self.own_left)
     }
 
     /// Takes the bytes of the next pass out of what is left. What the last I/O of a pass went beyond it is lost to the job.
     fn begin_pass(&mut self) {
-        let left = self.later.saturating_add_signed(self.own_left);
+        let left = self.left();
         self.own_left = left.min(self.pass_limit) as i64;
         self.later = left - self.own_left as u64;
         self.pass_began_with = self.own_left;
@@ -186,7 +190,7 @@ impl Budget {
         if self.time_based {
             return if self.is_spent() { AfterPass::Repeat } else { AfterPass::Continue };
         }
-        if self.later.saturating_add_signed(self.own_left) == 0 {
+        if self.left() == 0 {
             return AfterPass::End;
         }
         if self.passes_left > 0 {

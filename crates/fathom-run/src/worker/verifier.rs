@@ -282,7 +282,7 @@ impl<'a> Verifier<'a> {
                 stamp(&self.plan.rule, buffer, &record.write(self.thread));
                 *load = Load::Write(record);
                 if !self.plan.reads_back {
-                    self.count_as_read_back(&record);
+                    self.bytes_read_back += bytes_to_read_back(self.plan, &record);
                 }
                 if let Some(ledger) = &mut self.ledger {
                     ledger.write_begins(slot, &record);
@@ -397,14 +397,6 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// A write that is read back later, by this run or another.
-    fn count_as_read_back(&mut self, record: &Record) {
-        let reads_zero = self.plan.trims.as_ref().is_some_and(|trims| trims.reads_zero);
-        if !record.to_trim || reads_zero {
-            self.bytes_read_back += u64::from(record.length);
-        }
-    }
-
     /// What of the pass that ends now counts against `io_size` for being read back.
     pub(super) fn take_bytes_read_back(&mut self) -> u64 {
         let bytes = std::mem::take(&mut self.bytes_read_back);
@@ -437,6 +429,12 @@ impl<'a> Verifier<'a> {
             **pass = StartOfPass::new(targets, &self.generator, self.number);
         }
     }
+}
+
+/// Bytes of a write that are read back later, by this run or another.
+fn bytes_to_read_back(plan: &VerifyPlan, record: &Record) -> u64 {
+    let reads_zero = plan.trims.as_ref().is_some_and(|trims| trims.reads_zero);
+    if !record.to_trim || reads_zero { u64::from(record.length) } else { 0 }
 }
 
 /// True for a job that goes round and round until its time is over: in files of whole blocks no rest ends a pass.

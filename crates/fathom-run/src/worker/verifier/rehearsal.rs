@@ -3,7 +3,7 @@
 //!
 //! A sequence that covers more places than are kept in memory is gone through once per window of the files.
 
-use super::{Phase, Verifier, Worker, is_to_trim, new_record, record_of};
+use super::{Phase, Verifier, Worker, bytes_to_read_back, is_to_trim, new_record, record_of};
 use crate::engine::Engine;
 use crate::message::Message;
 use crate::random::Taus88;
@@ -72,7 +72,7 @@ impl<E: Engine> Worker<'_, E> {
         (self.targets, self.budget) = (beginning.targets, beginning.budget);
         if let Some(verifier) = &mut self.verifier {
             verifier.history.clear();
-            verifier.take_rehearsed_places();
+            verifier.take_bytes_read_back();
             (verifier.generator, verifier.number) = (beginning.generator, 0);
             (verifier.trim_generator, verifier.phase) = (beginning.trim_generator, Phase::Working);
         }
@@ -177,27 +177,21 @@ impl Verifier<'_> {
                 pass.add(record);
                 pass.condense_when_doubled(MOST_PLACES as usize);
             }
-            None => self.count_as_read_back(&record),
+            None => self.bytes_read_back += bytes_to_read_back(self.plan, &record),
         }
         if is_near {
             self.history.add(record);
         }
         Rehearsed::GoneOver
     }
-}
 
-impl Verifier<'_> {
     /// Bytes of the places that the pass gone through wrote to.
     pub(super) fn take_rehearsed_places(&mut self) -> u64 {
-        let Some(mut pass) = self.rehearsed_pass.take() else { return 0 };
-        let before = self.bytes_read_back;
+        let Some(pass) = &mut self.rehearsed_pass else { return 0 };
         pass.condense();
-        for record in pass.all() {
-            self.count_as_read_back(record);
-        }
+        let bytes = pass.all().map(|record| bytes_to_read_back(self.plan, record)).sum();
         pass.clear();
-        self.rehearsed_pass = Some(pass);
-        std::mem::replace(&mut self.bytes_read_back, before) - before
+        bytes
     }
 }
 
