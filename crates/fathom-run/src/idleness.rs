@@ -46,7 +46,8 @@ pub(crate) struct IdleProcess {
 
 impl IdleProcess {
     /// Starts it and waits until it is calibrated, or until `interrupted` says that nobody wants to know any more
-    /// (`EINTR`). `in_child` arranges what every process of a run needs.
+    /// (`EINTR`). `in_child` arranges what every process of a run needs. The process gets a session of its own, whose share of
+    /// the processors is lowered once it is calibrated: before, a busy machine would keep it waiting.
     ///
     /// # Safety
     /// The calling process must have one thread only.
@@ -60,7 +61,7 @@ impl IdleProcess {
         let pid = match unsafe { process::fork() }? {
             Fork::Child => {
                 in_child();
-                scheduling::lower_own_session();
+                process::new_session();
                 std::thread::scope(|scope| {
                     for (index, &cpu) in cpus.iter().enumerate() {
                         let block = blocks.get(index);
@@ -77,6 +78,7 @@ impl IdleProcess {
         };
         let mut idle = IdleProcess { pid, units_before: vec![0; cpus.len()], blocks, since_ns: 0 };
         idle.wait_for_calibration(interrupted)?;
+        scheduling::lower_session_of(pid);
         idle.restart();
         Ok(idle)
     }

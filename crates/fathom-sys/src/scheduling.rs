@@ -3,11 +3,11 @@
 use crate::clock::clock_ns;
 use crate::errno::{Errno, check};
 
-/// Gives the session of the calling process the least share of processors. Where the kernel schedules sessions as
-/// groups, the class of a thread counts within its session only.
-pub fn lower_own_session() {
+/// Gives the session of a process the least share of processors: all of it, so it had better have one of its own. Where the
+/// kernel schedules sessions as groups, the class of a thread counts within its session only.
+pub fn lower_session_of(pid: u32) {
     // Without such groups there is no such file, and nothing to do.
-    let _ = std::fs::write("/proc/self/autogroup", "19");
+    let _ = std::fs::write(format!("/proc/{pid}/autogroup"), "19");
 }
 
 /// Lets the calling thread run only where a processor has nothing else to do.

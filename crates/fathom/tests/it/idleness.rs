@@ -1,9 +1,9 @@
 //! `--idle-prof`: an idle processor is told from a busy one, and nothing stays behind.
 
 use crate::support::program::{self, Launch};
-use crate::support::{json, processes, scratch, shape};
+use crate::support::{PATIENCE, json, processes, scratch, shape};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const SLOW: &str =
     "--name=a --ioengine=null --size=1G --bs=4k --rw=read --rate_iops=100 --time_based --runtime=1";
@@ -55,6 +55,41 @@ fn calibration_alone() {
     assert!(finished.stderr.starts_with("fio: incorrect idle-prof option: x\n"), "{}", finished.stderr);
 }
 
+/// The share of processors that the session of a process gets, as the kernel writes it: `/autogroup-7 nice 0`.
+fn share_of_session(pid: &str) -> Option<String> {
+    std::fs::read_to_string(format!("/proc/{pid}/autogroup")).ok()
+}
+
+/// The kernel shares processors out among sessions: lowering that of the user would slow down all that is started in it later.
+#[test]
+fn only_the_measuring_process_gets_less_of_the_processors() {
+    fathom_only!();
+    let Some(own) = share_of_session("self") else {
+        skip!("the kernel does not schedule sessions as groups")
+    };
+    let directory = scratch();
+    // The session is one of its own, so that a failure of this test harms no other.
+    let in_session = |words: &str| {
+        let script = format!("\"$0\" {words}; cat /proc/self/autogroup");
+        Launch::of(Path::new("setsid"), directory.path())
+            .words("--wait sh -c")
+            .argument(script)
+            .argument(program::path())
+    };
+    let finished = in_session("--idle-prof=calibrate").run().expect_clean();
+    assert!(finished.stdout.ends_with(" nice 0\n"), "{}", finished.stdout);
+    let running = in_session(&format!("--idle-prof=system {SLOW} --runtime=60")).start();
+    let shares = || -> Vec<String> {
+        let pids = processes::descendants(running.pid());
+        pids.iter().filter_map(|pid| share_of_session(&pid.to_string())).collect()
+    };
+    let lowered =
+        |shares: &Vec<String>| shares.iter().filter(|share| share.ends_with(" nice 19\n")).count() == 1;
+    let seen = wait_until(shares, lowered);
+    assert!(lowered(&seen), "the measuring process alone: {seen:?}");
+    assert_eq!(share_of_session("self"), Some(own));
+}
+
 #[test]
 fn the_measuring_process_ends_with_the_run() {
     fathom_only!();
@@ -72,9 +107,10 @@ fn the_measuring_process_ends_with_the_run() {
     }
 }
 
-/// Looks until what is seen is what is wanted, for ten seconds at most; what was seen last.
+/// Looks until what is seen is what is wanted, for as long as patience lasts; what was seen last.
 fn wait_until<T>(look: impl Fn() -> T, wanted: impl Fn(&T) -> bool) -> T {
-    for _ in 0..200 {
+    let began = Instant::now();
+    while began.elapsed() < PATIENCE {
         let seen = look();
         if wanted(&seen) {
             return seen;

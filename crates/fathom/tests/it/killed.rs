@@ -102,7 +102,7 @@ fn the_program_itself() {
     assert_eq!(finished.code(), 128 + 9);
     fathom_only!();
     assert!(workers.len() >= 3, "{workers:?}");
-    let limit = Instant::now() + Duration::from_secs(10);
+    let limit = Instant::now() + PATIENCE;
     for worker in workers {
         while processes::runs(worker) {
             assert!(Instant::now() < limit, "process {worker} is still there");
@@ -122,7 +122,7 @@ fn the_program_itself_while_it_starts() {
         .words("-f -o /dev/null --trace=prctl --inject=prctl:delay_enter=500000")
         .argument(program::path())
         .words(WORDS)
-        .timeout(Duration::from_secs(20))
+        .timeout(PATIENCE)
         .start();
     let is_program = |pid: &u32| {
         let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Log files: what is in them, against the report of the same run, and against fio's.
 
 use crate::support::program::{Finished, Launch, reference};
-use crate::support::{json, scratch};
+use crate::support::{PATIENCE, json, scratch};
 use serde_json::Value;
 use std::path::Path;
 
@@ -87,10 +87,7 @@ fn names_and_columns_are_fios() {
         Launch::fathom(own.path()).words(&words).run().expect_clean();
         // fio 3.41 hangs now and then when it keeps logs.
         let ends = || {
-            let mut running = Launch::of(&fio, theirs.path())
-                .words(&words)
-                .timeout(std::time::Duration::from_secs(20))
-                .start();
+            let mut running = Launch::of(&fio, theirs.path()).words(&words).timeout(PATIENCE / 3).start();
             running.finish_in_time().is_ok()
         };
         assert!((0..3).any(|_| ends()), "{case}: fio does not end");
