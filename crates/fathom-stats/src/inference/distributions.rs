@@ -29,17 +29,17 @@ pub(crate) fn ln_gamma(x: f64) -> f64 {
     0.5 * (2.0 * PI).ln() + (x + 0.5) * base.ln() - base + sum.ln()
 }
 
-/// Regularised incomplete beta function. Source: NIST Digital Library of Mathematical Functions, 8.17.22 (a continued
-/// fraction), evaluated by Lentz's method.
-fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
-    if x <= 0.0 || x >= 1.0 {
+/// Regularised incomplete beta function of `x`, given with `rest`, which is 1 - x without the digits that a subtraction loses.
+/// Source: NIST Digital Library of Mathematical Functions, 8.17.22 (a continued fraction), evaluated by Lentz's method.
+fn incomplete_beta(a: f64, b: f64, x: f64, rest: f64) -> f64 {
+    if x <= 0.0 || rest <= 0.0 {
         return x.clamp(0.0, 1.0);
     }
     // The fraction converges fast below this point; above, the function of the complement is taken.
     if x > (a + 1.0) / (a + b + 2.0) {
-        return 1.0 - incomplete_beta(b, a, 1.0 - x);
+        return 1.0 - incomplete_beta(b, a, rest, x);
     }
-    let front = (ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * x.ln() + b * (1.0 - x).ln()).exp() / a;
+    let front = (ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * x.ln() + b * rest.ln()).exp() / a;
     const TINY: f64 = 1e-300;
     let away_from_zero = |value: f64| if value.abs() < TINY { TINY } else { value };
     let (mut fraction, mut c, mut d) = (1.0, 1.0, 0.0);
@@ -63,7 +63,9 @@ fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
 
 /// Share of Student's t distribution below `t`.
 pub(crate) fn student_cdf(t: f64, degrees: f64) -> f64 {
-    let tail = 0.5 * incomplete_beta(degrees / 2.0, 0.5, degrees / (degrees + t * t));
+    let square = t * t;
+    let whole = degrees + square;
+    let tail = 0.5 * incomplete_beta(degrees / 2.0, 0.5, degrees / whole, square / whole);
     if t < 0.0 { tail } else { 1.0 - tail }
 }
 
