@@ -40,7 +40,8 @@ pub(crate) struct Review<'a> {
 /// One rule: may change the job, and may refuse it.
 type Rule = fn(&mut JobSpec, &mut Review<'_>) -> Result<(), Rejected>;
 
-/// All rules, in the order they run.
+/// Rules for what each job says, in the order they run. One that refuses a job does not keep the others from speaking: all that is
+/// wrong is told at once.
 const RULES: &[Rule] = &[
     wait::check_waitee,
     rate::check_exclusive,
@@ -79,12 +80,16 @@ const RULES: &[Rule] = &[
     verification::warn_of_trouble,
     measurement::expand_gtod_reduce,
     measurement::ignore_error_continues,
+    steady_state::check_window,
+];
+
+/// Those for what jobs that are right ask of the run, in the order they run.
+const RULES_OF_THE_RUN: &[Rule] = &[
     logs::check_issue_time,
     logs::check_epoch_clock,
     logs::note_idle_options,
     groups::check_latency_percentiles,
     latency::check_window,
-    steady_state::check_window,
     steady_state::check_group,
     groups::check_job_count,
     groups::check_amounts,
@@ -98,7 +103,11 @@ pub(crate) fn review(
     messages: &mut Vec<Message>,
 ) -> Result<(), Rejected> {
     let mut review = Review { earlier, warnings_fatal, messages, warned: false };
-    for rule in RULES {
+    let refused = RULES.iter().filter(|rule| rule(job, &mut review).is_err()).count();
+    if refused > 0 {
+        return Err(Rejected);
+    }
+    for rule in RULES_OF_THE_RUN {
         rule(job, &mut review)?;
     }
     if review.warned && review.warnings_fatal {

@@ -64,9 +64,9 @@ impl FileEntry {
         self.start.saturating_add(self.size)
     }
 
-    /// True when the part to work on is all there is of the file.
-    pub fn is_whole(&self) -> bool {
-        self.start == 0 && self.present_size.is_none_or(|present| present <= self.size)
+    /// Size of the file during the run.
+    pub fn whole_size(&self) -> u64 {
+        self.wanted_size().max(self.present_size.unwrap_or(0))
     }
 
     /// True when a log reaches behind what can be mapped of the file.

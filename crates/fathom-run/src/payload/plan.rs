@@ -13,9 +13,8 @@ pub(crate) fn payload_rule(job: &JobSpec, shortest_write: u64) -> Result<Payload
     let buffers = &job.buffers;
     let pattern = pattern(job)?;
     let compress_percent = buffers.buffer_compress_percentage.unwrap_or(0);
-    // A pattern alone is the same for every write already, so duplicates of it need no choice.
-    let duplicates = duplicates(job, shortest_write).filter(|_| pattern.is_none() || compress_percent > 0);
-    Ok(match (compress_percent, duplicates, pattern) {
+    // A share of duplicates wants content that differs: only what compresses of it holds the pattern.
+    Ok(match (compress_percent, duplicates(job, shortest_write), pattern) {
         (0, None, Some(pattern)) | (100, _, Some(pattern)) => PayloadRule::Pattern(pattern),
         (100, _, None) => PayloadRule::Zero,
         (0, None, None) if buffers.buffer_compress_percentage.is_some() => {
@@ -44,7 +43,7 @@ fn segment(job: &JobSpec, shortest_write: u64) -> usize {
 
 fn duplicates(job: &JobSpec, shortest_write: u64) -> Option<Duplicates> {
     let buffers = &job.buffers;
-    let percent = buffers.dedupe_percentage?;
+    let percent = buffers.dedupe_percentage.filter(|&percent| percent > 0)?;
     let source = match buffers.dedupe_mode {
         DedupeMode::Repeat => DuplicateSource::Neighbour,
         DedupeMode::WorkingSet => DuplicateSource::WorkingSet(vec![SetPart {

@@ -50,8 +50,8 @@ pub struct Region {
     pub start: u64,
     /// Bytes.
     pub size: u64,
-    /// Nothing of the file lies in front of it or behind.
-    pub is_whole: bool,
+    /// Bytes of the whole file.
+    pub file_size: u64,
 }
 
 /// How directions follow each other.
@@ -254,7 +254,8 @@ impl TargetPlan {
 struct FileState {
     start: u64,
     size: u64,
-    is_whole: bool,
+    /// Bytes of the whole file.
+    file_size: u64,
     /// Blocks of the alignment that random offsets are drawn from, per direction.
     blocks: [u64; 3],
     /// Position of sequential I/O per direction, relative to `start`.
@@ -510,8 +511,8 @@ impl Targets {
         let behind = position + length;
         state.positions[direction as usize] = match self.plan.postfix {
             None => behind,
-            Some(step) if !self.plan.stays_in_zones() && state.ends_with_hole(behind, step) => state.size,
-            Some(step) => step_position(behind, step, state.size),
+            Some(step) if self.plan.stays_in_zones() => step_position(behind, step, state.size),
+            Some(step) => state.position_behind_hole(behind, step),
         };
         Some(Target { offset: state.start + position, length: length as u32, file: file as u32, direction })
     }
@@ -695,11 +696,15 @@ impl FileState {
         }
     }
 
-    /// True when a pass with holes ends with a block: one that ends where the region does, and one whose hole reaches over that end.
-    /// Such a hole leads back to the start only where the region is the whole file.
-    fn ends_with_hole(&self, behind: u64, step: i64) -> bool {
-        behind == self.size
-            || !self.is_whole && i128::from(behind) + i128::from(step) >= i128::from(self.size)
+    /// Position after a block and a hole. A block that ends where the file does ends the pass, and so does a hole that leads out
+    /// of the region. A hole longer than the whole file leads back: to the offset of the region, which fio takes to be a
+    /// position in it.
+    fn position_behind_hole(&self, behind: u64, step: i64) -> u64 {
+        let next = i128::from(behind) + i128::from(step);
+        if self.start + behind >= self.file_size {
+            return self.size;
+        }
+        if next >= i128::from(self.file_size) { self.start } else { before(next, step, self.size) }
     }
 
     /// The first bytes of a region.
@@ -712,7 +717,7 @@ impl FileState {
         FileState {
             start: region.start,
             size,
-            is_whole: region.is_whole,
+            file_size: region.file_size,
             blocks: counts.of_direction,
             positions: [0; 3],
             first_position: 0,

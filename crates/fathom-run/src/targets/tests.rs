@@ -34,7 +34,7 @@ fn plan(directions: DirectionPlan, random: bool) -> TargetPlan {
 }
 
 fn targets(plan: TargetPlan, size: u64) -> Targets {
-    Targets::new(plan, &[Region { name: "f".into(), start: 0, size, is_whole: true }], Seeds::new(0x89, 1))
+    Targets::new(plan, &[Region { name: "f".into(), start: 0, size, file_size: size }], Seeds::new(0x89, 1))
 }
 
 fn blocks(plan: TargetPlan, size: u64, count: usize) -> Vec<u64> {
@@ -78,12 +78,15 @@ fn golden_orders_with_postfix() {
         ..plan(DirectionPlan::Read, false)
     };
     assert_eq!(blocks(holes, 126_976, 99), [0, 3, 6, 9, 12, 15, 18, 21, 24, 27]);
-    // In a part of a file no hole leads back to the start.
+    // In a part of a file a hole leads back to the offset, counted twice, and only where it is longer than the file.
     let holes = TargetPlan { postfix: Some(8192), ..plan(DirectionPlan::Write, false) };
-    let part = Region { name: "f".into(), start: 4096, size: 61_440, is_whole: false };
-    let mut targets = Targets::new(holes, &[part], Seeds::new(0x89, 1));
+    let part = Region { name: "f".into(), start: 4096, size: 57_344, file_size: 61_440 };
+    let mut targets = Targets::new(holes.clone(), std::slice::from_ref(&part), Seeds::new(0x89, 1));
     let pass: Vec<u64> = std::iter::from_fn(|| targets.next()).map(|t| t.offset / BLOCK).collect();
-    assert_eq!(pass, [1, 4, 7, 10, 13]);
+    assert_eq!(pass, [1, 4, 7, 10, 13, 2, 5, 8, 11, 14]);
+    let longer = Region { file_size: 65_536, ..part };
+    let mut targets = Targets::new(holes, &[longer], Seeds::new(0x89, 1));
+    assert_eq!(std::iter::from_fn(|| targets.next()).count(), 5);
     let backwards = TargetPlan { postfix: Some(-8192), ..plan(DirectionPlan::Read, false) };
     assert_eq!(blocks(backwards, 65536, 5), [0, 14, 13, 12, 11]);
 }
@@ -176,7 +179,7 @@ fn golden_orders_without_an_end() {
         7, 8, 9, 10, 7, 7, 12, 13, 9, 2, 8, 5, 6, 7,
     ];
     assert_eq!(blocks(half, 65536, 44), expected);
-    let region = |name: &str| Region { name: name.into(), start: 0, size: 4 * BLOCK, is_whole: true };
+    let region = |name: &str| Region { name: name.into(), start: 0, size: 4 * BLOCK, file_size: 4 * BLOCK };
     let mut of_two = Targets::new(endless, &[region("f"), region("g")], Seeds::new(0x89, 1));
     let given: Vec<(u32, u64)> =
         std::iter::from_fn(|| of_two.next()).take(24).map(|t| (t.file, t.offset / BLOCK)).collect();
@@ -263,8 +266,11 @@ proptest! {
     ) {
         let directions = if mixed { DirectionPlan::Mix(30) } else { DirectionPlan::Write };
         let plan = TargetPlan { generator, files: FileRule { order, hold: 1, most_open: None }, ..plan(directions, true) };
-        let regions: Vec<Region> = sizes.iter().enumerate()
-            .map(|(i, &blocks)| Region { name: format!("file{i}"), start: 8192, size: blocks * BLOCK + 100, is_whole: false }).collect();
+        let region = |(i, &blocks): (usize, &u64)| {
+            let size = blocks * BLOCK + 100;
+            Region { name: format!("file{i}"), start: 8192, size, file_size: 8192 + size }
+        };
+        let regions: Vec<Region> = sizes.iter().enumerate().map(region).collect();
         let mut targets = Targets::new(plan, &regions, Seeds::new(seed, 3));
         let mut seen: Vec<Vec<bool>> = sizes.iter().map(|&blocks| vec![false; blocks as usize]).collect();
         while let Some(target) = targets.next() {
@@ -278,13 +284,15 @@ proptest! {
     fn targets_stay_inside_their_region(
         min in 1u64..5000, span in 0u64..20_000, size in 1u64..100_000, start in 0u64..10_000,
         random in any::<bool>(), once in any::<bool>(), percent in 0u32..=100, seed in any::<u64>(),
+        behind in 0u64..30_000, postfix in prop::option::of(-10_000i64..10_000),
     ) {
         let rule = LengthRule::Range { min, max: min + span, unaligned: false };
         let plan = TargetPlan {
             lengths: std::array::from_fn(|_| rule.clone()), alignment: [min; 3], each_block_once: once,
-            random_percent: [percent; 3], ..plan(DirectionPlan::Read, random)
+            random_percent: [percent; 3], postfix, ..plan(DirectionPlan::Read, random)
         };
-        let mut targets = Targets::new(plan, &[Region { name: "f".into(), start, size, is_whole: true }], Seeds::new(seed, 1));
+        let region = Region { name: "f".into(), start, size, file_size: start + size + behind };
+        let mut targets = Targets::new(plan, &[region], Seeds::new(seed, 1));
         for _ in 0..300 {
             let Some(target) = targets.next() else { break };
             prop_assert!(target.offset >= start && target.offset + u64::from(target.length) <= start + size);

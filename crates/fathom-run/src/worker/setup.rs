@@ -202,7 +202,7 @@ fn regions(files: &OpenFiles) -> Vec<TargetRegion> {
         name: file.name.clone(),
         start: file.start,
         size: file.size,
-        is_whole: entry.is_whole(),
+        file_size: entry.whole_size(),
     };
     files.list.iter().zip(files.entries()).map(region).collect()
 }

@@ -29,7 +29,7 @@ pub(super) fn check_working_set(job: &mut JobSpec, review: &mut Review<'_>) -> R
 pub(super) fn note_overruled(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let buffers = &job.buffers;
     let compresses = buffers.buffer_compress_percentage.is_some();
-    let repeats = buffers.dedupe_percentage.is_some();
+    let repeats = buffers.dedupe_percentage.is_some_and(|percent| percent > 0);
     let mut idle: Vec<(&str, &str)> = Vec::new();
     if compresses || repeats {
         let ruler = if compresses { "with buffer_compress_percentage" } else { "with dedupe_percentage" };
@@ -44,7 +44,7 @@ pub(super) fn note_overruled(job: &mut JobSpec, review: &mut Review<'_>) -> Resu
         );
     }
     if repeats && buffers.buffer_pattern.is_some() && buffers.buffer_compress_percentage.unwrap_or(0) == 0 {
-        idle.push(("dedupe_percentage", "with buffer_pattern: all writes are alike"));
+        idle.push(("buffer_pattern", "with dedupe_percentage: the content is random"));
     }
     if !repeats {
         let refining = ["dedupe_mode", "dedupe_global", "dedupe_working_set_percentage"];

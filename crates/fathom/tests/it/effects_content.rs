@@ -119,6 +119,10 @@ fn the_content_is_that_of_fio() {
         "--dedupe_percentage=40 --dedupe_mode=working_set --bs=4k --buffer_compress_percentage=20",
         "--dedupe_percentage=70 --bsrange=4k-16k --buffer_compress_chunk=4k",
         "--dedupe_percentage=40 --bs=4k --ioengine=libaio --iodepth=4",
+        // Duplicates want content that differs, not the pattern; none of them leaves the content as it is.
+        "--buffer_pattern=0xabcd --dedupe_percentage=40 --bs=4k",
+        "--dedupe_percentage=0 --buffer_pattern=0xabcd --bs=4k",
+        "--dedupe_percentage=0 --zero_buffers --bs=4k",
     ] {
         let words = format!("--name=a --filename=data --rw=write --size=1m {words}");
         Launch::of(&reference, directory.path()).words(&words).run().expect_clean();

@@ -55,8 +55,12 @@ fn a_pass_again_begins_with_the_first_zone() {
 #[test]
 fn each_file_has_zones_of_its_own() {
     let plan = TargetPlan { stride: zones(8, 8, 8), ..plan(DirectionPlan::Read, false) };
-    let regions =
-        [0, 1].map(|start| Region { name: "f".into(), start: start * MIB, size: 64 << 10, is_whole: true });
+    let regions = [0, 1].map(|start| Region {
+        name: "f".into(),
+        start: start * MIB,
+        size: 64 << 10,
+        file_size: 2 * MIB,
+    });
     let mut targets = Targets::new(plan, &regions, Seeds::new(0x89, 1));
     let order: Vec<(u32, u64)> =
         (0..12).filter_map(|_| targets.next()).map(|t| (t.file, t.offset % MIB / BLOCK)).collect();
@@ -77,7 +81,8 @@ proptest! {
         let distance = zone_blocks + skip_blocks;
         let stride = zones(work_blocks * 4, zone_blocks * 4, skip_blocks * 4);
         let plan = TargetPlan { generator, stride, ..plan(DirectionPlan::Write, true) };
-        let region = Region { name: "f".into(), start: 8192, size: region_blocks * BLOCK + 100, is_whole: true };
+        let size = region_blocks * BLOCK + 100;
+        let region = Region { name: "f".into(), start: 8192, size, file_size: 8192 + size };
         let mut targets = Targets::new(plan, &[region], Seeds::new(seed, 1));
         let mut zone = 0;
         for _ in 0..20 {

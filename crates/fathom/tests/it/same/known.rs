@@ -63,6 +63,7 @@ const KNOWN: &[Known] = &[
         "a file that is too short is extended and not made anew",
     ),
     known(&["--filename=present", ODD_SIZES], ALL_BUT_EXIT, "no block goes beyond size"),
+    known(&["--filename=present", "--rw=write:|--rw=read:"], ALL_BUT_EXIT, "no block goes beyond size"),
     known(
         &["--write_hist_log="],
         &["file"],
@@ -99,6 +100,7 @@ const KNOWN: &[Known] = &[
     known(&["--unlink=1", "--ioengine=null", "--filename=present"], &["files"], "null touches no file"),
     known(&["--pre_read=1"], &["file"], "a file that is read first is filled first"),
     known(&["--percentage_random=", ODD_SIZES], ALL_BUT_EXIT, "fio ends at the part of a block"),
+    known(&["--percentage_random=", "--bs=3k"], ALL_BUT_EXIT, "fio ends at the part of a block"),
     known(&["--ioengine=mmap", ODD_SIZES], ALL, "fio ends with signal 6 where the last block is cut short"),
     known(
         &["--gtod_reduce=1", "--disable_lat=0"],
@@ -127,7 +129,11 @@ const KNOWN: &[Known] = &[
     known(&["--rate_min=", "--rate_iops_min="], ALL, "both minima may be asked for"),
     known(&["--ioengine=mmap", "--create_on_open"], ALL, "fio ends with signal 7"),
     known(&["--rw=rand", "70,16k/100"], ALL_BUT_EXIT, "fio ends with the map of the smallest blocks"),
-    known(&["--rw=randtrim", "--bssplit="], ALL_BUT_EXIT, "fio ends with the map of the smallest blocks"),
+    known(
+        &["--rw=randtrim", "--bssplit=|--bsrange=4k-8k,8k-16k"],
+        ALL_BUT_EXIT,
+        "fio ends with the map of the smallest blocks",
+    ),
     known(&["--random_distribution=", ODD_SIZES], ALL_BUT_EXIT, "fio ends at the part of a block"),
     known(
         &["trimwrite", "--bsrange=|--bssplit="],
