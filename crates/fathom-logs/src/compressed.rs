@@ -119,7 +119,9 @@ fn read_record(stream: &mut dyn Read) -> io::Result<Option<(Entry, Columns)>> {
     if number > 2 {
         return Err(invalid("a record has no known direction: not a log of this version"));
     }
+    let maximum = (direction & HAS_MAXIMUM != 0).then(|| word(16));
     let columns = Columns {
+        maximum: maximum.is_some(),
         offset: offset.is_some(),
         whole_priority: direction & WHOLE_PRIORITY != 0,
         issue_time: issue_ns.is_some(),
@@ -127,7 +129,7 @@ fn read_record(stream: &mut dyn Read) -> io::Result<Option<(Entry, Columns)>> {
     let entry = Entry {
         time_ms: word(0),
         value: word(8),
-        maximum: (direction & HAS_MAXIMUM != 0).then(|| word(16)),
+        maximum,
         direction: number as u8,
         block_size: word(32),
         offset,
@@ -166,7 +168,7 @@ mod tests {
             entries in prop::collection::vec((any::<u64>(), any::<u64>(), 0u8..3, any::<u64>(), any::<u16>()), 0..200),
             both: bool, offset: bool, whole_priority: bool, issue_time: bool, chunk in 1usize..5000,
         ) {
-            let columns = Columns { offset, whole_priority, issue_time };
+            let columns = Columns { maximum: both, offset, whole_priority, issue_time };
             let (mut packer, mut packed, mut expected) = (Packer::new(chunk), Vec::new(), Vec::new());
             for (time_ms, value, direction, number, priority) in entries {
                 let entry = Entry {

@@ -12,7 +12,7 @@ pub struct Entry {
     pub time_ms: u64,
     /// KiB/s, IOPS or ns.
     pub value: u64,
-    /// The largest value beside the mean (`log_window_value=both`).
+    /// The largest value beside the mean (`log_window_value=both`); 0 beside that of a single I/O.
     pub maximum: Option<u64>,
     /// 0 read, 1 write, 2 trim.
     pub direction: u8,
@@ -29,6 +29,8 @@ pub struct Entry {
 /// Which columns a log has beyond the usual ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Columns {
+    /// Second value.
+    pub maximum: bool,
     /// Offset of the I/O.
     pub offset: bool,
     /// The whole priority in hexadecimal instead of a flag for the real-time class.
@@ -86,14 +88,14 @@ impl Entry {
         text.push(b'\n');
     }
 
-    /// Reads a line that has these columns (and a maximum, if `with_maximum`); `None` when it is no such line. A flag
-    /// becomes the highest priority of the real-time class.
-    pub fn parse(line: &str, columns: Columns, with_maximum: bool) -> Option<Entry> {
+    /// Reads a line that has these columns; `None` when it is no such line. A flag becomes the highest priority of the real-time
+    /// class.
+    pub fn parse(line: &str, columns: Columns) -> Option<Entry> {
         let mut fields = line.trim_end().split(", ");
         let mut number = || fields.next()?.trim().parse::<u64>().ok();
         let time_ms = number()?;
         let value = number()?;
-        let maximum = if with_maximum { Some(number()?) } else { None };
+        let maximum = if columns.maximum { Some(number()?) } else { None };
         let direction = u8::try_from(number()?).ok().filter(|direction| *direction < 3)?;
         let block_size = number()?;
         let offset = if columns.offset { Some(number()?) } else { None };
@@ -131,7 +133,7 @@ mod tests {
 
     #[test]
     fn lines_have_fios_columns() {
-        let all = Columns { offset: true, whole_priority: true, issue_time: true };
+        let all = Columns { maximum: false, offset: true, whole_priority: true, issue_time: true };
         let mut entry = Entry { value: 153_105, block_size: 4096, ..Entry::default() };
         assert_eq!(line(entry, Columns::default()), "0, 153105, 0, 4096, 0\n");
         entry.offset = Some(28_672);
@@ -150,7 +152,7 @@ mod tests {
 
     #[test]
     fn old_and_broken_lines() {
-        let read = |text: &str| Entry::parse(text, Columns::default(), false);
+        let read = |text: &str| Entry::parse(text, Columns::default());
         assert_eq!(
             read("10, 5, 1, 4096"),
             Some(Entry { time_ms: 10, value: 5, direction: 1, block_size: 4096, ..Entry::default() })
@@ -169,9 +171,10 @@ mod tests {
             offset in any::<Option<u64>>(), priority: u16, issue_ns in any::<Option<u64>>(),
         ) {
             let entry = Entry { time_ms, value, maximum, direction, block_size, offset, priority, issue_ns };
-            let columns =
-                Columns { offset: offset.is_some(), whole_priority: true, issue_time: issue_ns.is_some() };
-            prop_assert_eq!(Entry::parse(&line(entry, columns), columns, maximum.is_some()), Some(entry));
+            let columns = Columns {
+                maximum: maximum.is_some(), offset: offset.is_some(), whole_priority: true, issue_time: issue_ns.is_some(),
+            };
+            prop_assert_eq!(Entry::parse(&line(entry, columns), columns), Some(entry));
         }
     }
 }

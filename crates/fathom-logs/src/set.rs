@@ -124,6 +124,7 @@ impl LineEnds {
         }
         let entry = Entry {
             time_ms,
+            maximum: columns.maximum.then_some(0),
             direction: record.direction,
             block_size: u64::from(record.length),
             priority: record.priority,
@@ -211,7 +212,7 @@ fn put_single(
         let entry = Entry {
             time_ms,
             value,
-            maximum: None,
+            maximum: columns.maximum.then_some(0),
             direction: record.direction,
             block_size: u64::from(record.length),
             offset: columns.offset.then_some(record.offset),

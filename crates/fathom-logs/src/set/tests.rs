@@ -48,6 +48,16 @@ fn every_io_has_a_line_in_every_log() {
 }
 
 #[test]
+fn a_single_io_has_no_second_value() {
+    let mut rules = rules(&[LogKind::Iops, LogKind::Latency]);
+    rules.columns.maximum = true;
+    let io = IoRecord { offset: 512, ..record(7 * MS, 4096, 1) };
+    assert_eq!(texts(&rules, &[io], 8 * MS), ["7, 1, 0, 1, 4096, 0\n", "7, 1010, 0, 1, 4096, 0\n"]);
+    rules.columns.offset = true;
+    assert_eq!(texts(&rules, &[io], 8 * MS), ["7, 1, 0, 1, 4096, 512, 0\n", "7, 1010, 0, 1, 4096, 512, 0\n"]);
+}
+
+#[test]
 fn windows_without_io_are_zeros_and_have_no_latency() {
     let mut rules = rules(&[LogKind::Bandwidth, LogKind::Iops, LogKind::Latency]);
     rules.window_ns = 100 * MS;
@@ -144,7 +154,7 @@ proptest! {
             let totals = [of_direction().map(|record| u64::from(record.length)).sum::<u64>(), of_direction().count() as u64];
             for (text, (total, unit)) in texts.iter().zip(totals.into_iter().zip([1024, 1])) {
                 let entries: Vec<Entry> =
-                    text.lines().filter_map(|line| Entry::parse(line, Columns::default(), false)).collect();
+                    text.lines().filter_map(|line| Entry::parse(line, Columns::default())).collect();
                 prop_assert!(entries.windows(2).all(|pair| pair[0].time_ms <= pair[1].time_ms));
                 prop_assert!(entries.iter().all(|entry| entry.time_ms % width_ms == 0));
                 let sum: u64 = entries.iter().filter(|entry| entry.direction == direction).map(|entry| entry.value).sum();

@@ -92,6 +92,7 @@ fn rules(job: &JobSpec, kinds: Vec<LogKind>, directions: [bool; 3]) -> LogRules 
         histogram_window_ns: u64::from(options.log_hist_msec) * NS_PER_MS,
         coarseness: options.log_hist_coarseness,
         columns: Columns {
+            maximum: options.log_window_value == LogWindowValue::Both,
             offset: options.log_offset,
             whole_priority: options.log_prio,
             issue_time: options.log_issue_time,

@@ -31,8 +31,8 @@ pub(crate) struct Series {
 struct Line {
     time_ms: f64,
     value: f64,
-    /// Direction and block size, or second value and direction (`log_window_value=both`).
-    rest: [u64; 2],
+    /// Direction and block size, or second value, direction and block size (`log_window_value=both`).
+    rest: [u64; 3],
 }
 
 /// The series of all files; a file has one for each direction in it. Compressed logs are read as they are.
@@ -79,12 +79,15 @@ fn parse(line: &str) -> Option<Line> {
     let time_ms = fields.next()?.parse::<u64>().ok()? as f64;
     let value = fields.next()?.parse::<u64>().ok()? as f64;
     let rest = [fields.next()?.parse().ok()?, fields.next()?.parse().ok()?];
-    Some(Line { time_ms, value, rest })
+    let next = fields.next().and_then(|field| field.parse().ok()).unwrap_or(0);
+    Some(Line { time_ms, value, rest: [rest[0], rest[1], next] })
 }
 
 fn series_of(file: &Path, lines: &[Line]) -> Vec<Series> {
-    // A third field beyond 2 is no direction, so it is the largest value of a window.
-    let with_maximum = lines.iter().any(|line| line.rest[0] > 2);
+    // A third field beyond 2 is no direction, so it is the largest value of a window; a fourth below 3 is no block size, so what
+    // follows it is that of a single I/O.
+    let is_single = |line: &Line| line.rest[0] == 0 && line.rest[1] <= 2 && line.rest[2] > 2;
+    let with_maximum = lines.iter().any(|line| line.rest[0] > 2 || is_single(line));
     let direction_of = |line: &Line| if with_maximum { line.rest[1] } else { line.rest[0] };
     (0..3u8)
         .filter_map(|direction| {
@@ -105,7 +108,7 @@ fn series_of(file: &Path, lines: &[Line]) -> Vec<Series> {
                 })
                 .collect();
             // Only single I/Os have a block size.
-            let single_ios = !with_maximum && own.iter().any(|line| line.rest[1] != 0);
+            let single_ios = own.iter().any(|line| line.rest[1 + usize::from(with_maximum)] != 0);
             Some(Series { file: file.to_owned(), direction, samples, single_ios })
         })
         .collect()
@@ -133,6 +136,8 @@ mod tests {
     fn columns_are_told_apart() {
         assert_eq!(series("500, 256, 300, 1, 0, 0\n")[0].direction, 1);
         assert!(series("3, 256, 0, 4096, 0\n")[0].single_ios);
+        let single = &series("3, 256, 0, 1, 4096, 0\n3, 256, 0, 1, 4096, 4096, 0\n")[0];
+        assert!(single.single_ios && single.direction == 1 && single.samples.len() == 2);
         assert!(parse("500, x, 0, 0").is_none() && parse("500, 1").is_none());
     }
 }

@@ -146,6 +146,8 @@ const KNOWN: &[Known] = &[
         ALL,
         "which of the clones' writes to a file came last is a matter of time",
     ),
+    known(&["--randrepeat=0", "--rw=rw|--rw=randrw"], ALL_BUT_EXIT, "the share of the reads is drawn anew"),
+    known(&["--random_distribution=", "--verify=", SEVERAL_FILES], ALL, "fio calls its own data wrong"),
     known(&["--exitall", "--numjobs="], ALL, "how far the other clones come is a matter of time"),
     known(&["--stats=0", "--write_"], &["file"], "fio writes empty logs"),
     Known {

@@ -40,6 +40,7 @@ const LOGS: Family = Family {
         same("--rw=read --write_lat_log=l --write_bw_log=m --write_iops_log=n"),
         same("--rw=read --write_iolog=trace --write_lat_log=l"),
         same("--rw=write --write_lat_log=l --log_window_value=both --log_avg_msec=50 --rate_iops=200"),
+        same("--rw=write --write_lat_log=l --write_iops_log=l --log_window_value=both --log_offset=1"),
         same("--rw=read --write_bw_log=l --bwavgtime=100 --rate_iops=100"),
         same("--rw=read --numjobs=2 --write_lat_log=l"),
         same("--rw=read --write_lat_log=l.log"),
