@@ -140,7 +140,7 @@ pub(crate) fn verify_plan(
     // Beyond one pass, blocks are read back in order of their places even where none is written twice in a pass.
     let may_overlap = goes_over_itself || goes_beyond;
     let only_checks = writes && options.verify_only;
-    let is_repeated = goes_beyond || job.job_description.loops > 1;
+    let is_repeated = goes_beyond || job.job_description.loops > 1 || goes_again_through_holes(job, targets);
     Ok(Some(VerifyPlan {
         rule,
         writes,
@@ -151,6 +151,8 @@ pub(crate) fn verify_plan(
         counted_reads: match passes_end_by_size {
             // Engines that queue go on to `io_size` where nothing is read back.
             true if !options.do_verify => CountedReads::None,
+            // What a job that only reads checks are its own reads.
+            _ if !writes => CountedReads::None,
             true if goes_over_itself => CountedReads::Places,
             _ if reads_back_last => CountedReads::None,
             _ => CountedReads::Writes,
@@ -230,6 +232,13 @@ pub(crate) fn goes_beyond_a_pass(job: &JobSpec) -> bool {
         (Some(SizeSpec::Zones(_)), _) => true,
         (None, _) => false,
     }
+}
+
+/// True for a job that verifies what lies between holes: what it moved and read back counts against `size`, and where that is not
+/// enough it goes through the file again.
+pub(crate) fn goes_again_through_holes(job: &JobSpec, targets: &TargetPlan) -> bool {
+    let has_holes = targets.postfix.is_some() && !targets.random && !targets.follows_zones;
+    job.verification.verify != VerifyMethod::None && job.verification.do_verify && has_holes
 }
 
 /// True when one pass may write a place twice, or one pass may meet the backlog of another.

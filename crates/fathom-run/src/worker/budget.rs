@@ -3,6 +3,7 @@
 use crate::plan::WorkerPlan;
 use crate::targets::DirectionPlan;
 use crate::targets::length::LengthRule;
+use crate::verify::goes_again_through_holes;
 use fathom_spec::JobSpec;
 use fathom_spec::value::SizeSpec;
 
@@ -97,8 +98,12 @@ impl Budget {
             },
             passes_left: passes - 1,
             time_based,
-            // A percentage is at most one pass.
-            repeats_for_size: matches!(job.size.io_size, Some(SizeSpec::Bytes(_))) && !single_pass,
+            // A percentage is at most one pass over files without holes.
+            repeats_for_size: !single_pass
+                && match &job.size.io_size {
+                    Some(SizeSpec::Bytes(bytes)) if *bytes > 0 => true,
+                    _ => goes_again_through_holes(job, &plan.target_plan),
+                },
             largest: plan.target_plan.lengths.iter().map(|rule| rule.max()).max().unwrap_or(1),
         };
         budget.begin_pass();

@@ -177,12 +177,12 @@ fn files_of<E: Engine>(context: &WorkerContext<'_>) -> Option<OpenFiles> {
     Some(files)
 }
 
-/// A depth that the engine cannot have. Told once for all clones.
+/// A depth that the engine cannot have.
 fn tell_of_depth<E: Engine>(context: &WorkerContext<'_>) {
     let job = context.job();
     let is_capped =
         job.asked_iodepth > 1 && E::TRAITS.synchronous && job.depth.io_submit_mode == IoSubmitMode::Inline;
-    if is_capped && context.worker_plan().subjob == 0 {
+    if is_capped {
         context.messages.send(&Message::Output(
             "note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1".to_owned(),
         ));

@@ -148,6 +148,9 @@ const KNOWN: &[Known] = &[
     ),
     known(&["--randrepeat=0", "--rw=rw|--rw=randrw"], ALL_BUT_EXIT, "the share of the reads is drawn anew"),
     known(&["--random_distribution=", "--verify=", SEVERAL_FILES], ALL, "fio calls its own data wrong"),
+    known(&["--gtod_reduce=1 --gtod_reduce=0"], ALL_BUT_EXIT, "what is given last counts"),
+    known(&["--iomem_align=16", "--direct=1"], ALL, "fio reads to memory that is not aligned for it"),
+    known(&["--create_only=1", "--verify="], &["files"], "nothing is saved of a job that does not run"),
     known(&["--exitall", "--numjobs="], ALL, "how far the other clones come is a matter of time"),
     known(&["--stats=0", "--write_"], &["file"], "fio writes empty logs"),
     Known {

@@ -26,6 +26,7 @@ const DEPTHS: Family = Family {
         same("--rw=randrw --ioengine=io_uring --iodepth=8 --thread"),
         same("--rw=randrw --ioengine=posixaio --iodepth=4"),
         same("--rw=randrw --ioengine=libaio --iodepth=4 --numjobs=2 --new_group"),
+        same("--rw=read --iodepth=4 --numjobs=3"),
         same("--rw=randrw --ioengine=libaio --iodepth=4 --unified_rw_reporting=1"),
         same("--rw=randrw --ioengine=libaio --iodepth=4 --unified_rw_reporting=both")
             .differs(&["normal"], "fio leaves the units of the mixed rate out"),

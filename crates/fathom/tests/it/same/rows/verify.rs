@@ -95,8 +95,10 @@ const VERIFICATION: Family = Family {
         ),
         same("--verify=crc32c --filename=data --rw=randwrite --random_generator=lfsr"),
         same("--verify=crc32c --filename=data --rw=write --fsync=8"),
-        same("--verify=crc32c --filename=data --rw=write:8k")
-            .differs(&["terse", "json"], "fio writes and checks the same blocks once more"),
+        same("--verify=crc32c --filename=data --rw=write:8k"),
+        same("--rw=write:64k --verify=md5 --size=128k"),
+        same("--rw=write:9k --verify=md5 --offset=12k --size=120k"),
+        same("--rw=read:64k --verify=null --size=128k"),
         same("--verify=crc32c --filename=data --rw=randwrite:4"),
         same("--verify=crc32c --filename=data --rw=write --direct=1"),
         same("--verify=crc32c --filename=data --rw=write --thread"),
