@@ -696,9 +696,9 @@ impl FileState {
         }
     }
 
-    /// Position after a block and a hole. A block that ends where the file does ends the pass, and so does a hole that leads out
-    /// of the region. A hole longer than the whole file leads back: to the offset of the region, which fio takes to be a
-    /// position in it.
+    /// Position behind a block and a hole. A block that ends where the file does ends the pass, and so does a hole that leads out
+    /// of the region. One that leads as far from the region's start as the file is long leads back to the offset of the region, which
+    /// fio takes to be a position in it.
     fn position_behind_hole(&self, behind: u64, step: i64) -> u64 {
         let next = i128::from(behind) + i128::from(step);
         if self.start + behind >= self.file_size {

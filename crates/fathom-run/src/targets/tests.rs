@@ -78,7 +78,7 @@ fn golden_orders_with_postfix() {
         ..plan(DirectionPlan::Read, false)
     };
     assert_eq!(blocks(holes, 126_976, 99), [0, 3, 6, 9, 12, 15, 18, 21, 24, 27]);
-    // In a part of a file a hole leads back to the offset, counted twice, and only where it is longer than the file.
+    // In a part of a file a hole leads back to the offset, counted twice, and only from far enough behind.
     let holes = TargetPlan { postfix: Some(8192), ..plan(DirectionPlan::Write, false) };
     let part = Region { name: "f".into(), start: 4096, size: 57_344, file_size: 61_440 };
     let mut targets = Targets::new(holes.clone(), std::slice::from_ref(&part), Seeds::new(0x89, 1));
