@@ -13,7 +13,9 @@ use crate::targets::length::{LengthRule, WeightedSize};
 use crate::targets::precondition::PreconditionRule;
 use crate::targets::stride::StrideRule;
 use crate::targets::{DirectionPlan, GeneratorKind, TargetPlan};
-use crate::verify::{self, VerifyPlan, goes_beyond_a_pass, number_ledgers, verify_plan};
+use crate::verify::{
+    self, VerifyPlan, goes_again_through_holes, goes_beyond_a_pass, number_ledgers, verify_plan,
+};
 use crate::zones::plan::ZonePlan;
 use fathom_spec::debug::{DebugClass, DebugOptions};
 use fathom_spec::options::depth::IoSubmitMode;
@@ -67,6 +69,8 @@ pub struct WorkerPlan {
     pub target_plan: TargetPlan,
     /// A pass over the files ends with the bytes of `size`, or those of a larger `io_size`, wherever the targets are then.
     pub passes_end_by_size: bool,
+    /// What lies between holes is gone through again until what was moved and read back is as much as `size`.
+    pub goes_again_through_holes: bool,
     /// Content of writes.
     pub payload: PayloadRule,
     /// Files must hold data before the run, not merely have a size.
@@ -144,6 +148,7 @@ impl Plan {
                 let readable = replay.as_ref().filter(|replay| replay.failure.is_none());
                 let passes_end_by_size = readable.is_none() && passes_end_by_size(job, engine_traits);
                 let target_plan = target_plan(job, passes_end_by_size, readable);
+                let goes_again = goes_again_through_holes(job, &target_plan);
                 let directions = directions_used(&target_plan, readable);
                 // Whoever only checks leaves the state alone that tells what there is to check.
                 let leaves_state = spec.program.trigger.fires() && !job.verification.verify_only;
@@ -158,6 +163,7 @@ impl Plan {
                     depth: job.depth.iodepth.max(1),
                     target_plan: target_plan.clone(),
                     passes_end_by_size,
+                    goes_again_through_holes: goes_again,
                     payload: payload::plan::payload_rule(job, target_plan.lengths[1].min())?,
                     content_needed: job.io_type.overwrite
                         || job.file.pre_read
@@ -167,9 +173,17 @@ impl Plan {
                     logs: plan_logs(job, thread_number, directions)
                         .map(|logs| logs.moved(|path| beside(spec, path))),
                     verify: match engine_traits.uses_buffers {
-                        true => verify_plan(job, &target_plan, passes_end_by_size, thread_number, |name| {
-                            beside(spec, name)
-                        })?,
+                        true => {
+                            let beside = |name: &str| beside(spec, name);
+                            verify_plan(
+                                job,
+                                &target_plan,
+                                passes_end_by_size,
+                                goes_again,
+                                thread_number,
+                                beside,
+                            )?
+                        }
                         // Where no data is moved there is none to check.
                         false => None,
                     },
@@ -229,7 +243,8 @@ fn goes_round(job: &JobSpec) -> bool {
     job.time.time_based && !(verifies(job) && job.verification.verify_only)
 }
 
-fn verifies(job: &JobSpec) -> bool {
+/// True when a job writes what it can check, or checks what it reads.
+pub(crate) fn verifies(job: &JobSpec) -> bool {
     job.verification.verify != VerifyMethod::None
 }
 

@@ -5,7 +5,7 @@
 pub mod history;
 
 use crate::payload::plan::assembled;
-use crate::plan::WorkerPlan;
+use crate::plan::{WorkerPlan, verifies};
 use crate::targets::{DirectionPlan, GeneratorKind, TargetPlan};
 use fathom_spec::JobSpec;
 use fathom_spec::options::verification::{VerifyHeaderFormat, VerifyMethod, VerifyPolicy};
@@ -99,6 +99,7 @@ pub(crate) fn verify_plan(
     job: &JobSpec,
     targets: &TargetPlan,
     passes_end_by_size: bool,
+    goes_again_through_holes: bool,
     thread_number: u32,
     beside: impl Fn(&str) -> PathBuf,
 ) -> Result<Option<VerifyPlan>, String> {
@@ -140,7 +141,7 @@ pub(crate) fn verify_plan(
     // Beyond one pass, blocks are read back in order of their places even where none is written twice in a pass.
     let may_overlap = goes_over_itself || goes_beyond;
     let only_checks = writes && options.verify_only;
-    let is_repeated = goes_beyond || job.job_description.loops > 1 || goes_again_through_holes(job, targets);
+    let is_repeated = goes_beyond || job.job_description.loops > 1 || goes_again_through_holes;
     Ok(Some(VerifyPlan {
         rule,
         writes,
@@ -238,7 +239,7 @@ pub(crate) fn goes_beyond_a_pass(job: &JobSpec) -> bool {
 /// enough it goes through the file again.
 pub(crate) fn goes_again_through_holes(job: &JobSpec, targets: &TargetPlan) -> bool {
     let has_holes = targets.postfix.is_some() && !targets.random && !targets.follows_zones;
-    job.verification.verify != VerifyMethod::None && job.verification.do_verify && has_holes
+    has_holes && verifies(job) && job.verification.do_verify
 }
 
 /// True when one pass may write a place twice, or one pass may meet the backlog of another.

@@ -103,10 +103,12 @@ pub(crate) fn review(
     messages: &mut Vec<Message>,
 ) -> Result<(), Rejected> {
     let mut review = Review { earlier, warnings_fatal, messages, warned: false };
-    let refused = RULES.iter().filter(|rule| rule(job, &mut review).is_err()).count();
-    if refused > 0 {
-        return Err(Rejected);
+    let mut verdict = Ok(());
+    for rule in RULES {
+        // Whoever is refused learns of all that is wrong at once.
+        verdict = rule(job, &mut review).and(verdict);
     }
+    verdict?;
     for rule in RULES_OF_THE_RUN {
         rule(job, &mut review)?;
     }

@@ -87,8 +87,8 @@ impl FileEntry {
 pub struct FileError {
     /// errno.
     pub errno: i32,
-    /// Text in the form of fio's error line, after `err=N/`.
-    pub text: String,
+    /// Text in the form of fio's error line, after `err=N/`; `None` where fio leaves it at the message.
+    pub text: Option<String>,
     /// A message for standard error, if there is more to say.
     pub message: Option<String>,
 }
@@ -99,14 +99,19 @@ impl FileError {
         let text = format!("file:filesetup.c, func={call}({}), error={errno}", path.display());
         let message =
             exhausted::open_files(errno).map(|limit| format!("fathom: {}: {errno}: {limit}", path.display()));
-        FileError { errno: errno.0, text, message }
+        FileError { errno: errno.0, text: Some(text), message }
     }
 
     /// A mistake in the job.
     pub fn of_job(function: &str, message: String) -> FileError {
         let errno = Errno(libc::EINVAL);
         let text = format!("file:filesetup.c, func={function}, error={errno}");
-        FileError { errno: errno.0, text, message: Some(message) }
+        FileError { errno: errno.0, text: Some(text), message: Some(message) }
+    }
+
+    /// A mistake in the job of which fio says nothing but the message.
+    fn without_line(message: String) -> FileError {
+        FileError { errno: libc::EINVAL, text: None, message: Some(message) }
     }
 
     /// Adds a message.
@@ -164,7 +169,11 @@ fn resolve_replay(
 ) -> Result<Vec<FileEntry>, FileError> {
     if let Some(failure) = &replay.failure {
         let text = format!("file:iolog.c, func={}, error={}", failure.step, Errno(failure.errno));
-        return Err(FileError { errno: failure.errno, text, message: Some(failure.message.clone()) });
+        return Err(FileError {
+            errno: failure.errno,
+            text: Some(text),
+            message: Some(failure.message.clone()),
+        });
     }
     let mut entries = Vec::new();
     for (path, scanned) in names::planned_paths(plan, job).into_iter().zip(&replay.scan.files) {
@@ -426,8 +435,7 @@ fn check_start(job: &JobSpec, entry: &FileEntry, wanted: Wanted) -> Result<(), F
         }
     };
     if is_behind {
-        let message = format!("{}: you need to specify valid offset=", job.name);
-        return Err(FileError::of_job("setup_files", message));
+        return Err(FileError::without_line(format!("{}: you need to specify valid offset=", job.name)));
     }
     Ok(())
 }

@@ -43,7 +43,7 @@ fn segment(job: &JobSpec, shortest_write: u64) -> usize {
 
 fn duplicates(job: &JobSpec, shortest_write: u64) -> Option<Duplicates> {
     let buffers = &job.buffers;
-    let percent = buffers.dedupe_percentage.filter(|&percent| percent > 0)?;
+    let percent = buffers.repeated_percentage()?;
     let source = match buffers.dedupe_mode {
         DedupeMode::Repeat => DuplicateSource::Neighbour,
         DedupeMode::WorkingSet => DuplicateSource::WorkingSet(vec![SetPart {

@@ -166,7 +166,7 @@ impl<E: Engine> Worker<'_, E> {
             }
             Err(error) => {
                 self.stopping = true;
-                self.context.fail(error.errno, &error.text);
+                self.context.fail_with_files(&error);
             }
         }
         true
@@ -194,7 +194,7 @@ impl<E: Engine> Worker<'_, E> {
             }
             Err(error) => {
                 self.stopping = true;
-                self.context.fail(error.errno, &error.text);
+                self.context.fail_with_files(&error);
             }
         }
     }

@@ -3,7 +3,6 @@
 use crate::plan::WorkerPlan;
 use crate::targets::DirectionPlan;
 use crate::targets::length::LengthRule;
-use crate::verify::goes_again_through_holes;
 use fathom_spec::JobSpec;
 use fathom_spec::value::SizeSpec;
 
@@ -102,7 +101,7 @@ impl Budget {
             repeats_for_size: !single_pass
                 && match &job.size.io_size {
                     Some(SizeSpec::Bytes(bytes)) if *bytes > 0 => true,
-                    _ => goes_again_through_holes(job, &plan.target_plan),
+                    _ => plan.goes_again_through_holes,
                 },
             largest: plan.target_plan.lengths.iter().map(|rule| rule.max()).max().unwrap_or(1),
         };

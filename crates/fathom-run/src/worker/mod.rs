@@ -29,6 +29,7 @@ mod zones;
 
 use crate::engine::{Completions, Engine};
 use crate::exhausted;
+use crate::files::FileError;
 use crate::files::open::OpenFiles;
 use crate::message::{Message, MessageSender};
 use crate::payload::Payload;
@@ -105,6 +106,14 @@ impl<'a> WorkerContext<'a> {
         let line = format!("fio: pid={pid}, err={errno}/{text}");
         // Without a process the error belongs to the set-up, which fio tells on standard error.
         self.messages.send(&if pid == 0 { Message::Error(line) } else { Message::Failure(line) });
+    }
+
+    /// The same for files that cannot be used.
+    pub(crate) fn fail_with_files(&self, error: &FileError) {
+        match &error.text {
+            Some(text) => self.fail(error.errno, text),
+            None => self.block().fail(error.errno, ""),
+        }
     }
 
     /// The same for a thread that could not be made.

@@ -319,7 +319,7 @@ pub(crate) fn tell_file_error(context: &WorkerContext<'_>, error: &FileError) {
     if let Some(message) = &error.message {
         context.messages.send(&Message::Error(message.clone()));
     }
-    context.fail(error.errno, &error.text);
+    context.fail_with_files(error);
 }
 
 /// What there is to say of it, and what `--debug` shows.

@@ -81,3 +81,10 @@ options! {
     /// Size of a huge page
     Built Int hugepage_size as "hugepage-size": u32 = "2097152";
 }
+
+impl BufferOptions {
+    /// Percent of the buffers that are duplicates; `dedupe_percentage=0` is as good as none.
+    pub fn repeated_percentage(&self) -> Option<u32> {
+        self.dedupe_percentage.filter(|&percent| percent > 0)
+    }
+}

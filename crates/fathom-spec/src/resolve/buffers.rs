@@ -29,7 +29,7 @@ pub(super) fn check_working_set(job: &mut JobSpec, review: &mut Review<'_>) -> R
 pub(super) fn note_overruled(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let buffers = &job.buffers;
     let compresses = buffers.buffer_compress_percentage.is_some();
-    let repeats = buffers.dedupe_percentage.is_some_and(|percent| percent > 0);
+    let repeats = buffers.repeated_percentage().is_some();
     let mut idle: Vec<(&str, &str)> = Vec::new();
     if compresses || repeats {
         let ruler = if compresses { "with buffer_compress_percentage" } else { "with dedupe_percentage" };

@@ -36,6 +36,9 @@ const TIMED: [&str; 12] = [
 /// Words of jobs whose content is determined.
 const DETERMINED: [&str; 3] = ["buffer_pattern", "zero_buffers", "verify=pattern"];
 
+/// A word that looks like one of those and says the opposite.
+const UNDETERMINED: &str = "zero_buffers=0";
+
 /// Files of which the name is all that can be compared: states of other versions, compressed times, and what was given.
 const NAMES_ALONE: [&str; 3] = [".state", ".fz", "job.fio"];
 
@@ -183,7 +186,8 @@ fn files(words: &str, reference: &Observed, ours: &Observed, is_timed: bool, fou
     lines("files", &names(reference), &names(ours), found);
     // Headers of blocks have the time in them.
     let has_headers = words.contains("verify=") && !words.contains("verify=pattern");
-    let is_determined = DETERMINED.iter().any(|word| words.contains(word)) && !has_headers;
+    let content = words.replace(UNDETERMINED, "");
+    let is_determined = DETERMINED.iter().any(|word| content.contains(word)) && !has_headers;
     for (name, theirs) in &reference.files {
         let Some(own) = ours.files.get(name) else { continue };
         let place = format!("file/{name}");

@@ -7,6 +7,7 @@ const BUFFERS: Family = Family {
     base: "--name=a --filename=data --size=256k --bs=4k",
     rows: &[
         same("--rw=write --zero_buffers"),
+        same("--filename=present --rw=rw --zero_buffers=0"),
         same("--rw=write --buffer_pattern=0xdeadbeef"),
         same("--rw=write --buffer_pattern=\"abcd\""),
         same("--rw=write --buffer_pattern='present'"),

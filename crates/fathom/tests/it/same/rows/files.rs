@@ -80,6 +80,8 @@ const NAMES_AND_SIZES: Family = Family {
         same(
             "--filename=x --offset=64k --size=128k --rw=randread --random_generator=tausworthe --write_iolog=trace",
         ),
+        same("--filename=x --filesize=16k --offset=64k --rw=write")
+            .differs(&["terse", "json"], "fio fails without an error"),
         same("--filename=x --offset=25% --rw=write").differs(&["file"], "fio takes the share of a size of 0"),
         same("--filename=present --offset=25% --size=50% --rw=read --write_iolog=trace"),
         same("--filename=x --offset_increment=64k --numjobs=3 --size=64k --rw=write")
