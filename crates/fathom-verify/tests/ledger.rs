@@ -229,6 +229,16 @@ impl Model {
         self.disk(choices, |version| version.ended.is_some() && !version.is_garbage)
     }
 
+    /// Two disks word by word, one up to a word of each sector and the other from there on: copies in memory were under way.
+    fn torn([first, second]: [Vec<u8>; 2], choices: &[usize]) -> Vec<u8> {
+        let mut torn = first;
+        for (index, (sector, other)) in torn.chunks_mut(SECTOR).zip(second.chunks(SECTOR)).enumerate() {
+            let at = choices[index % choices.len()] / 3 % (SECTOR / 8 + 1) * 8;
+            sector[at..].copy_from_slice(&other[at..]);
+        }
+        torn
+    }
+
     fn disk(&self, choices: &[usize], is_kept: impl Fn(&Version) -> bool) -> Vec<u8> {
         let mut disk = vec![BEFORE; BLOCKS * BLOCK];
         for (index, sector) in disk.chunks_mut(SECTOR).enumerate() {
@@ -306,12 +316,19 @@ proptest! {
         steps in steps(true),
         crash in any::<prop::sample::Index>(),
         choices in prop::collection::vec(any::<usize>(), 24),
+        others in prop::collection::vec(any::<usize>(), 24),
     ) {
         let crash = crash.index(steps.len() + 1);
         let (model, whole) = run(&rule, durable_at_once, &steps, crash);
-        for (after, disk) in
-            [(After::PowerCut, model.after_power_cut(&choices)), (After::Kill, model.after_kill(&choices))]
-        {
+        let of_both = [&choices, &others];
+        let cut = of_both.map(|choices| model.after_power_cut(choices));
+        let killed = of_both.map(|choices| model.after_kill(choices));
+        for (after, disk) in [
+            (After::PowerCut, cut[0].clone()),
+            (After::PowerCut, Model::torn(cut, &choices)),
+            (After::Kill, killed[0].clone()),
+            (After::Kill, Model::torn(killed, &choices)),
+        ] {
             let outcome = judged(&model.ledgers, &disk, after, None);
             prop_assert_eq!(outcome.broken_count, 0, "{:?}: {:#?}", after, outcome.broken);
             let outcome = judged(&whole, &disk, after, Some(model.now));

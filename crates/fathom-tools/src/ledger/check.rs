@@ -250,7 +250,7 @@ fn write_text(
         let mixed = outcome.places_mixed;
         writeln!(
             out,
-            "{mixed} places hold sectors of several writes, none older than the last promised: allowed."
+            "{mixed} places hold parts of several writes, none older than the last promised: allowed."
         )?;
     }
     if outcome.places_newer > 0 {

@@ -50,7 +50,7 @@ pub struct Outcome {
     pub bytes_not_promised: u64,
     /// Runs of bytes of the same writes that were checked.
     pub places_checked: u64,
-    /// Of these, places that hold sectors of several writes, as they may.
+    /// Of these, places that hold parts of several writes, as they may.
     pub places_mixed: u64,
     /// Of these, places that hold data that is newer than the ledger and right as far as it can be known.
     pub places_newer: u64,

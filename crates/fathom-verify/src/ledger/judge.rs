@@ -12,8 +12,11 @@ use crate::stamp::Write;
 use crate::verdict::{History, Suspect, Verdict, classify};
 use std::ops::Range;
 
-/// What storage moves at a time: a write that was not promised may be there in part.
+/// What storage moves at a time: of a write that was not promised, some may be there.
 const SECTOR: u64 = 512;
+/// What is copied in memory is there word by word: the copy stops anywhere when whoever makes it is killed, and goes on while the
+/// page is on its way to the device.
+const WORD: usize = 8;
 /// Broken promises that are told one by one.
 const MOST_TOLD: usize = 10_000;
 
@@ -91,10 +94,10 @@ impl Judge<'_> {
         let (mut wrong, mut is_newer, mut newer) = (Vec::new(), false, None);
         for (index, sector) in grid.iter().enumerate() {
             let is_missing = sector.end > present;
-            if is_there[index] && !is_missing {
-                continue;
-            }
             if !is_missing {
+                if is_there[index] || self.is_of_several(place, sector, candidates, held) {
+                    continue;
+                }
                 if newer.is_none() {
                     newer = Some(self.newer_sectors(place, promised, &grid, held)?);
                 }
@@ -130,6 +133,25 @@ impl Judge<'_> {
             }
         }
         found
+    }
+
+    /// Whether each word of a sector is what one of these writes put there.
+    fn is_of_several(
+        &mut self,
+        place: &Place<'_>,
+        sector: &Range<u64>,
+        claims: &[&Claim],
+        held: &Held,
+    ) -> bool {
+        let bytes = held.part(place, sector);
+        let mut found = vec![false; bytes.len().div_ceil(WORD)];
+        for claim in claims {
+            let from = (sector.start - claim.start) as usize;
+            let content = &self.contents.of(claim)[from..from + bytes.len()];
+            let words = content.chunks(WORD).zip(bytes.chunks(WORD));
+            found.iter_mut().zip(words).for_each(|(found, (written, held))| *found |= written == held);
+        }
+        found.iter().all(|found| *found)
     }
 
     /// Which sectors belong to a write after the last record.
