@@ -119,16 +119,17 @@ fn best_line(results: &Results, figure: usize, own: &str, limit: Option<usize>) 
         1 => (String::new(), String::new()),
         _ => (format!(" of {own}"), format!("{own}: ")),
     };
-    match results.best(figure, own) {
+    let line = match results.best(figure, own) {
         Best::Found { row, second, ratio } => {
             let is_rate = results.figures[figure].0.figure.more_is_better();
-            format!("  best{of_job}: {}, {}\n", name(row), ahead(&ratio, is_rate, &name(second)))
+            format!("  best{of_job}: {}, {}", name(row), ahead(&ratio, is_rate, &name(second)))
         }
         Best::Undecided { row, second } => {
-            format!("  {job}{} and {} are not distinguishable\n", name(row), name(second))
+            format!("  {job}{} and {} are not distinguishable", name(row), name(second))
         }
-        Best::None => String::new(),
-    }
+        Best::None => return String::new(),
+    };
+    columns::wrapped(&line, limit.unwrap_or(usize::MAX))
 }
 
 /// `9.70× the rate of 1 (95 % CI 2.60–36.0×)`, or in percent where that is no large number: `12.3 % above 1 (95 % CI 10.1–14.5 %)`.

@@ -197,6 +197,9 @@ fn usual_figures(workloads: &[&Workload]) -> Vec<FigureOf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bars::Ink;
+    use crate::columns;
+    use crate::sweep::output;
     use crate::sweep::plan::{FORM, Plan, Variation};
     use crate::sweep::record::RecordedRun;
 
@@ -232,6 +235,20 @@ mod tests {
             runs.iter().enumerate().map(move |(round, &iops)| run(cell, round, iops))
         });
         Recorded { plan, runs: runs.collect() }
+    }
+
+    #[test]
+    fn what_is_best_stays_on_the_screen() {
+        let mut recorded = recorded(&[&[1000.0, 1010.0, 1005.0], &[1150.0, 1180.0, 1160.0]]);
+        let values = ["a", "b"].map(|name| format!("/mnt/{}/{name}", "y".repeat(99)));
+        recorded.plan.vary = vec![Variation { name: "filename".into(), values: values.to_vec() }];
+        let figures = [FigureOf::parse("iops").expect("a figure")];
+        let results = Results::new(&recorded, &figures, &[]).expect("a table");
+        for limit in [60, 80, 100] {
+            let text = output::text(&results, Ink::Blocks, Some(limit));
+            assert!(text.contains("  best: /mnt/"), "{text}");
+            assert!(text.lines().all(|line| columns::width(line) <= limit), "{limit}: {text}");
+        }
     }
 
     fn best_of(iops: &[&[f64]], name: &str) -> Option<(usize, usize, bool)> {
