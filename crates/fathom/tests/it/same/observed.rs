@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Exit status of what had to be killed.
-const KILLED: i32 = 137;
+pub(super) const KILLED: i32 = 137;
 
 /// All that a comparison looks at.
 pub(super) struct Observed {

@@ -5,7 +5,9 @@
 
 use super::case::Case;
 use super::chance::{Chance, seeds};
+use super::difference::Difference;
 use super::known;
+use super::observed::KILLED;
 use fathom_spec::definition::{Kind, OptionDef, Status};
 use fathom_spec::registry;
 use std::path::Path;
@@ -258,11 +260,16 @@ fn options() -> Vec<&'static OptionDef> {
         .collect()
 }
 
-/// What is new about a job: differences that are not declared.
-fn news(words: &[String], reference: &Path) -> Vec<super::difference::Difference> {
+/// What is new about a job: differences that are not declared. `None` where the reference does not end, as its 3.41 at times with
+/// `posixaio`: that says nothing about anybody else.
+fn news(words: &[String], reference: &Path) -> Option<Vec<Difference>> {
     let text = words.join(" ");
     let found = Case { words: &text, job_file: "" }.compare(reference);
-    found.into_iter().filter(|one| !known::is_declared(&text, &one.place)).collect()
+    let never_ends = format!("fio: {KILLED}, ");
+    if found.iter().any(|one| one.place == "exit" && one.text.starts_with(&never_ends)) {
+        return None;
+    }
+    Some(found.into_iter().filter(|one| !known::is_declared(&text, &one.place)).collect())
 }
 
 /// Leaves out every word without which the same place still differs.
@@ -272,7 +279,7 @@ fn smaller(mut words: Vec<String>, place: &str, reference: &Path) -> Vec<String>
         at -= 1;
         let mut fewer = words.clone();
         fewer.remove(at);
-        if news(&fewer, reference).iter().any(|one| one.place == place) {
+        if news(&fewer, reference).iter().flatten().any(|one| one.place == place) {
             words = fewer;
         }
     }
@@ -283,13 +290,15 @@ fn smaller(mut words: Vec<String>, place: &str, reference: &Path) -> Vec<String>
 fn random_jobs() {
     let reference = require!(super::reference());
     let options = options();
-    let (begun, mut jobs, mut findings) = (Instant::now(), 0, Vec::new());
+    let (begun, mut jobs, mut unended, mut findings) = (Instant::now(), 0, 0, Vec::new());
     for seed in seeds(JOBS) {
         let words = job(&mut Chance::new(seed), &options);
         jobs += 1;
-        if let Some(one) = news(&words, &reference).first() {
+        let found = news(&words, &reference);
+        unended += u32::from(found.is_none());
+        if let Some(one) = found.unwrap_or_default().first() {
             let small = smaller(words, &one.place, &reference);
-            let told = news(&small, &reference);
+            let told = news(&small, &reference).unwrap_or_default();
             let one = told.iter().find(|other| other.place == one.place).unwrap_or(one);
             let finding =
                 format!("  COMPARE_SEED={seed}: {}\n    {}: {}", small.join(" "), one.place, one.text);
@@ -300,7 +309,10 @@ fn random_jobs() {
             break;
         }
     }
-    println!("{jobs} random jobs in {} s", begun.elapsed().as_secs());
+    println!(
+        "{jobs} random jobs in {} s, of which the reference did not end {unended}",
+        begun.elapsed().as_secs()
+    );
     assert!(findings.is_empty(), "{} of {jobs} random jobs:\n{}", findings.len(), findings.join("\n"));
 }
 
