@@ -16,12 +16,11 @@ mod shared;
 mod sync;
 mod vsync;
 
-use fathom_run::engine::{Engine, Setup, SetupError, Traits};
+use fathom_run::engine::{AnyEngine, Engine, Setup, SetupError, Traits, open_any};
 use fathom_run::supervisor::RunWorker;
 use fathom_run::worker;
 use fathom_spec::JobSpec;
 use fathom_spec::options::depth::IoSubmitMode;
-use offload::Perform;
 
 /// What the rest of the program knows of an engine.
 pub struct EngineEntry {
@@ -30,7 +29,7 @@ pub struct EngineEntry {
     /// What it can do.
     pub traits: Traits,
     run: RunWorker,
-    performer: fn(&Setup<'_>) -> Result<Box<dyn Perform>, SetupError>,
+    open: fn(&Setup<'_>) -> Result<Box<dyn AnyEngine>, SetupError>,
 }
 
 impl EngineEntry {
@@ -41,15 +40,18 @@ impl EngineEntry {
             IoSubmitMode::Offload => worker::run::<offload::Offload>,
         }
     }
+
+    /// The engine by itself, set up as a worker of the job would set it up.
+    pub fn open(&self, setup: &Setup<'_>) -> Result<Box<dyn AnyEngine>, SetupError> {
+        match setup.job.depth.io_submit_mode {
+            IoSubmitMode::Inline => (self.open)(setup),
+            IoSubmitMode::Offload => open_any::<offload::Offload>(setup),
+        }
+    }
 }
 
 const fn entry<E: Engine + 'static>() -> EngineEntry {
-    EngineEntry {
-        name: E::NAME,
-        traits: E::TRAITS,
-        run: worker::run::<E>,
-        performer: offload::performer::<E>,
-    }
+    EngineEntry { name: E::NAME, traits: E::TRAITS, run: worker::run::<E>, open: open_any::<E> }
 }
 
 /// All engines, in the order of the documentation.

@@ -2,7 +2,7 @@
 //! synchronous engines reach a depth.
 
 use crate::find;
-use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError, Traits};
+use fathom_run::engine::{AnyEngine, Completions, Engine, Io, Queued, Setup, SetupError, Traits};
 use fathom_run::exhausted;
 use fathom_sys::Errno;
 use std::collections::VecDeque;
@@ -10,49 +10,34 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Does one I/O from beginning to end.
-pub(crate) trait Perform {
-    /// Bytes moved, or `-errno`.
-    fn perform(&mut self, io: &Io) -> i64;
-}
-
-/// Any engine, one I/O at a time.
-struct OneByOne<E>(E);
-
-impl<E: Engine> Perform for OneByOne<E> {
-    fn perform(&mut self, io: &Io) -> i64 {
-        if let Queued::Done(result) = self.0.queue(0, io) {
-            return result;
+/// Does one I/O from beginning to end: bytes moved, or `-errno`.
+fn perform(engine: &mut dyn AnyEngine, io: &Io) -> i64 {
+    if let Queued::Done(result) = engine.queue(0, io) {
+        return result;
+    }
+    let mut completions = Completions::default();
+    loop {
+        match engine.commit() {
+            Ok(0) | Err(Errno(libc::EAGAIN | libc::EINTR | libc::EBUSY)) => std::thread::yield_now(),
+            Ok(_) => break,
+            Err(errno) => return -i64::from(errno.0),
         }
-        let mut completions = Completions::default();
-        loop {
-            match self.0.commit() {
-                Ok(0) | Err(Errno(libc::EAGAIN | libc::EINTR | libc::EBUSY)) => std::thread::yield_now(),
-                Ok(_) => break,
-                Err(errno) => return -i64::from(errno.0),
-            }
+    }
+    loop {
+        completions.begin(1);
+        match engine.reap(1, &mut completions) {
+            Ok(()) | Err(Errno(libc::EINTR)) => {}
+            Err(errno) => return -i64::from(errno.0),
         }
-        loop {
-            completions.begin(1);
-            match self.0.reap(1, &mut completions) {
-                Ok(()) | Err(Errno(libc::EINTR)) => {}
-                Err(errno) => return -i64::from(errno.0),
-            }
-            if let Some(completion) = completions.list().first() {
-                return completion.result;
-            }
+        if let Some(completion) = completions.list().first() {
+            return completion.result;
         }
     }
 }
 
-/// Sets an engine up for one thread.
-pub(crate) fn performer<E: Engine + 'static>(setup: &Setup<'_>) -> Result<Box<dyn Perform>, SetupError> {
-    Ok(Box::new(OneByOne(E::new(setup)?)))
-}
-
 /// What a thread takes along.
 struct Hand {
-    engine: Box<dyn Perform>,
+    engine: Box<dyn AnyEngine>,
     shared: Arc<Shared>,
 }
 
@@ -117,7 +102,7 @@ impl Engine for Offload {
         let mut offload = Offload { shared, threads: Vec::new(), queued: Vec::new() };
         for _ in 0..setup.depth {
             let hand = Hand {
-                engine: (entry.performer)(&Setup { depth: 1, shares_descriptors: true, ..*setup })?,
+                engine: (entry.open)(&Setup { depth: 1, shares_descriptors: true, ..*setup })?,
                 shared: Arc::clone(&offload.shared),
             };
             let thread = std::thread::Builder::new().name("fathom-offload".to_owned());
@@ -191,7 +176,7 @@ impl Hand {
             };
             drop(todo);
             let alone = self.shared.position.as_ref().map(lock);
-            let result = self.engine.perform(&errand.io);
+            let result = perform(&mut *self.engine, &errand.io);
             drop(alone);
             lock(&self.shared.done).push((errand.slot, result));
             self.shared.ended.notify_one();

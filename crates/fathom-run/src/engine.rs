@@ -226,3 +226,51 @@ pub trait Engine: Sized {
         Vec::new()
     }
 }
+
+/// Any engine behind a pointer, for those who choose it at run time and can afford an indirect call for each I/O. The methods are
+/// those of [`Engine`].
+pub trait AnyEngine {
+    /// See [`Engine::queue`].
+    fn queue(&mut self, slot: u32, io: &Io) -> Queued;
+    /// See [`Engine::commit`].
+    fn commit(&mut self) -> Result<u32, Errno>;
+    /// See [`Engine::reap`].
+    fn reap(&mut self, min: u32, out: &mut Completions) -> Result<(), Errno>;
+    /// See [`Engine::reap_within`].
+    fn reap_within(&mut self, span: Duration, out: &mut Completions) -> Result<(), Errno>;
+    /// See [`Engine::reopened`].
+    fn reopened(&mut self, index: usize);
+    /// See [`Engine::ends_at_once`].
+    fn ends_at_once(&self) -> bool;
+}
+
+impl<E: Engine> AnyEngine for E {
+    fn queue(&mut self, slot: u32, io: &Io) -> Queued {
+        Engine::queue(self, slot, io)
+    }
+
+    fn commit(&mut self) -> Result<u32, Errno> {
+        Engine::commit(self)
+    }
+
+    fn reap(&mut self, min: u32, out: &mut Completions) -> Result<(), Errno> {
+        Engine::reap(self, min, out)
+    }
+
+    fn reap_within(&mut self, span: Duration, out: &mut Completions) -> Result<(), Errno> {
+        Engine::reap_within(self, span, out)
+    }
+
+    fn reopened(&mut self, index: usize) {
+        Engine::reopened(self, index);
+    }
+
+    fn ends_at_once(&self) -> bool {
+        Engine::ends_at_once(self)
+    }
+}
+
+/// Sets an engine up behind a pointer.
+pub fn open_any<E: Engine + 'static>(setup: &Setup<'_>) -> Result<Box<dyn AnyEngine>, SetupError> {
+    Ok(Box::new(E::new(setup)?))
+}

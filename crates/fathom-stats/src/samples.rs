@@ -196,14 +196,12 @@ pub struct WorkerSamples {
 }
 
 impl WorkerSamples {
-    /// Forgets everything counted so far (start of a run, end of a ramp).
+    /// Forgets everything counted so far (start of a run, end of a ramp), but not the errors: what fails in a ramp has failed.
     pub fn reset(&self) {
         for map in [&self.depth_map, &self.submit_map, &self.complete_map] {
             map.iter().for_each(|counter| counter.store(0, Relaxed));
         }
         self.distribution.iter().for_each(|counter| counter.store(0, Relaxed));
-        self.tolerated_errors.store(0, Relaxed);
-        self.first_error.store(0, Relaxed);
         self.zone_resets.store(0, Relaxed);
         for direction in &self.directions {
             for counter in [

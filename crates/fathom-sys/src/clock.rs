@@ -3,6 +3,8 @@
 //!
 //! Inside a worker all times are *ticks* of this clock; they become nanoseconds when a latency is recorded.
 
+use crate::futex;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Which clock counts the ticks.
@@ -14,6 +16,48 @@ pub enum Source {
     Monotonic,
     /// `gettimeofday`; ticks are nanoseconds with microsecond steps.
     TimeOfDay,
+    /// A time that passes only for those who ask for it or wait, for runs on a simulated device; a tick is a nanosecond.
+    Virtual(VirtualTime),
+}
+
+/// The time of a [`Source::Virtual`]: one thread looks at it and moves it on.
+#[derive(Clone, Copy, Debug)]
+pub struct VirtualTime(&'static AtomicU64);
+
+impl PartialEq for VirtualTime {
+    fn eq(&self, other: &VirtualTime) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for VirtualTime {}
+
+/// What a look at the virtual time takes, in ns; whoever looks again and again gets on.
+const LOOK_NS: u64 = 20;
+
+impl VirtualTime {
+    /// Begins at this nanosecond. It lives as long as the process.
+    pub fn starting_at(ns: u64) -> VirtualTime {
+        VirtualTime(Box::leak(Box::new(AtomicU64::new(ns))))
+    }
+
+    /// The nanosecond; nothing passes.
+    pub fn ns(self) -> u64 {
+        self.0.load(Relaxed)
+    }
+
+    /// Moves on to a nanosecond, never back.
+    pub fn advance_to(self, ns: u64) {
+        self.0.fetch_max(ns, Relaxed);
+    }
+
+    fn look(self) -> u64 {
+        self.0.fetch_add(LOOK_NS, Relaxed)
+    }
+
+    fn pass(self, span: Duration) {
+        self.0.fetch_add(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX), Relaxed);
+    }
 }
 
 /// A calibrated clock; copied into every worker.
@@ -35,6 +79,10 @@ pub struct Moment {
 impl Clock {
     /// This moment by this clock and by the system's, however busy the machine is.
     pub fn moment(&self) -> Moment {
+        if let Source::Virtual(time) = self.source {
+            let now = time.look();
+            return Moment { ticks: now, ns: now };
+        }
         let (ticks, ns) = read_together(|| self.ticks(), monotonic_ns, self.ticks_of_ns(CLOSE_NS));
         Moment { ticks, ns }
     }
@@ -61,6 +109,31 @@ impl Clock {
             Source::Cpu => cpu_counter(),
             Source::Monotonic => monotonic_ns(),
             Source::TimeOfDay => time_of_day_ns(),
+            Source::Virtual(time) => time.look(),
+        }
+    }
+
+    /// Monotonic nanoseconds, whatever counts the ticks.
+    pub fn monotonic_ns(&self) -> u64 {
+        match self.source {
+            Source::Virtual(time) => time.look(),
+            _ => monotonic_ns(),
+        }
+    }
+
+    /// Sleeps while `word` holds `value`, at most `span`; see [`futex::wait_while`].
+    pub fn wait_while(&self, word: &AtomicU32, value: u32, span: Duration) {
+        match self.source {
+            Source::Virtual(time) => time.pass(span),
+            _ => futex::wait_while(word, value, Some(span)),
+        }
+    }
+
+    /// Sleeps.
+    pub fn sleep(&self, span: Duration) {
+        match self.source {
+            Source::Virtual(time) => time.pass(span),
+            _ => std::thread::sleep(span),
         }
     }
 
@@ -93,6 +166,11 @@ impl Clock {
     /// A clock that steps in microseconds, as `gettimeofday` does.
     pub fn time_of_day() -> Clock {
         Clock { source: Source::TimeOfDay, to_ns: Ratio::ONE }
+    }
+
+    /// A clock that shows a virtual time.
+    pub fn of_virtual_time(time: VirtualTime) -> Clock {
+        Clock { source: Source::Virtual(time), to_ns: Ratio::ONE }
     }
 }
 
@@ -310,6 +388,21 @@ mod tests {
             clock_at(libc::CLOCK_MONOTONIC, moment).is_some_and(|same| same.abs_diff(moment) < 5_000_000)
         );
         assert_eq!(clock_at(-77, moment), None);
+    }
+
+    #[test]
+    fn virtual_time_passes_for_those_who_wait() {
+        let time = VirtualTime::starting_at(1000);
+        let clock = Clock::of_virtual_time(time);
+        assert_eq!((clock.ticks(), clock.monotonic_ns()), (1000, 1020));
+        clock.sleep(Duration::from_secs(3600));
+        clock.wait_while(&AtomicU32::new(0), 0, Duration::from_nanos(60));
+        assert_eq!(time.ns(), 3_600_000_001_100);
+        time.advance_to(7);
+        let moment = clock.moment();
+        assert_eq!((moment.ticks, moment.ns), (3_600_000_001_100, 3_600_000_001_100));
+        assert_eq!(clock.span_ns(clock.ticks_of_ns(12_345)), 12_345);
+        assert_ne!(Source::Virtual(time), Source::Virtual(VirtualTime::starting_at(1000)));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::metadata::Metadata;
 
 /// Each crate and the crates of the workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 15] = [
+const MAY_USE: [(&str, &[&str]); 16] = [
     (
         "fathom",
         &[
@@ -36,6 +36,7 @@ const MAY_USE: [(&str, &[&str]); 15] = [
     ("fathom-spec", &[]),
     ("fathom-stats", &[]),
     ("fathom-sys", &[]),
+    ("fathom-testing", &["fathom-run", "fathom-spec", "fathom-stats", "fathom-sys"]),
     (
         "fathom-tools",
         &["fathom-logs", "fathom-run", "fathom-spec", "fathom-stats", "fathom-trace", "fathom-verify"],

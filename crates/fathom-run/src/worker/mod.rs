@@ -44,7 +44,7 @@ use budget::Budget;
 use command_priority::CommandPriority;
 use fathom_spec::JobSpec;
 use fathom_stats::samples::WorkerSamples;
-use fathom_sys::clock::{Clock, Moment, monotonic_ns};
+use fathom_sys::clock::{Clock, Moment};
 use fathom_sys::memory::Mapping;
 use fathom_sys::usage::Usage;
 use fathom_sys::{Errno, futex};
@@ -157,13 +157,13 @@ fn wait_for_start(context: &WorkerContext<'_>) -> bool {
     while order.load(Relaxed) == Order::Wait as u32 {
         futex::wait_while(order, Order::Wait as u32, None);
     }
-    let end = monotonic_ns() + setup::start_delay(context).as_nanos() as u64;
+    let end = context.clock.monotonic_ns() + setup::start_delay(context).as_nanos() as u64;
     while order.load(Relaxed) == Order::Go as u32 {
-        let now = monotonic_ns();
+        let now = context.clock.monotonic_ns();
         if now >= end {
             return true;
         }
-        futex::wait_while(order, Order::Go as u32, Some(Duration::from_nanos(end - now)));
+        context.clock.wait_while(order, Order::Go as u32, Duration::from_nanos(end - now));
     }
     false
 }
@@ -277,7 +277,7 @@ impl<E: Engine> Worker<'_, E> {
             self.final_sync();
         }
         self.close_ledger();
-        let end_ns = monotonic_ns();
+        let end_ns = self.clock.monotonic_ns();
         self.block.end_ns.store(end_ns, Relaxed);
         if let Some(log) = &self.log {
             log.close(end_ns);

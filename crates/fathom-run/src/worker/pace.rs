@@ -12,8 +12,8 @@ use crate::targets::{DirectionPlan, Target, Targets};
 use crate::unit::Unit;
 use fathom_spec::JobSpec;
 use fathom_spec::options::rate::{RateProcess, ThinktimeBlocksType};
+use fathom_sys::Errno;
 use fathom_sys::clock::Clock;
-use fathom_sys::{Errno, futex};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -267,7 +267,7 @@ impl<E: Engine> Worker<'_, E> {
         if let Some(span) = self.span_to_sleep(until) {
             let order = self.block.order.load(Relaxed);
             if !self.block.should_stop() {
-                futex::wait_while(&self.block.order, order, Some(span));
+                self.clock.wait_while(&self.block.order, order, span);
             }
         } else {
             let end = until.min(self.next_event);

@@ -83,6 +83,10 @@ impl<E: Engine> Worker<'_, E> {
                 if pending.slots.len() as u32 >= batching.submit {
                     now = self.commit(&mut pending, now);
                 }
+                // An I/O that ends at once, or a kernel that takes none, may keep the loop beyond the end of the run.
+                if now >= self.next_event {
+                    break;
+                }
             }
             now = self.commit(&mut pending, now);
             now = match wait {
@@ -223,6 +227,20 @@ impl<E: Engine> Worker<'_, E> {
         }
     }
 
+    /// Hands over what the kernel takes now, and leaves the rest to the next commit of the loop, which meets an error again: in the
+    /// middle of a reap, what is in flight may be all listed already, and waiting for more would last for ever.
+    fn commit_what_is_taken(&mut self, pending: &mut Pending, now: u64) -> u64 {
+        if pending.slots.is_empty() {
+            return now;
+        }
+        let Ok(taken @ 1..) = self.engine.commit() else { return now };
+        let now = self.clock.ticks();
+        let taken = (taken as usize).min(pending.slots.len());
+        self.mark_batch_issued(&pending.slots[..taken], now);
+        pending.slots.drain(..taken);
+        now
+    }
+
     #[inline(always)]
     fn mark_issued(&mut self, unit: &Unit, now: u64) {
         self.in_flight += 1;
@@ -276,7 +294,7 @@ impl<E: Engine> Worker<'_, E> {
                     self.give_up(Errno(libc::EAGAIN), pending);
                     return now;
                 }
-                std::thread::sleep(Duration::from_micros(100));
+                self.clock.sleep(Duration::from_micros(100));
             }
             result = self.engine.commit();
         }
@@ -346,10 +364,12 @@ impl<E: Engine> Worker<'_, E> {
             bump(&self.samples.complete_map[batch_bucket(completions.list().len() as u32)], 1);
         }
         let mut last = now;
+        // The wait may have gone on beyond the end of the run.
+        let tops_up = tops_up && now < self.next_event;
         for completion in completions.list() {
             self.in_flight -= 1;
-            self.settle(completion.slot, completion.result, now, pending);
-            if tops_up && !self.stopping {
+            let is_free = self.settle(completion.slot, completion.result, now, pending);
+            if tops_up && is_free && !self.stopping {
                 last = self.top_up(pending, last);
             }
         }
@@ -379,18 +399,25 @@ impl<E: Engine> Worker<'_, E> {
             Next::ZoneReset(target) => self.queue_zone_reset(target, pending),
             Next::Sync(operation, file) => {
                 let now = self.queue_sync(operation, file, pending, now);
-                self.commit(pending, now)
+                self.commit_what_is_taken(pending, now)
             }
             // All of these come again when the loop asks the next time.
             Next::Wait(_) | Next::WaitForEnd | Next::End => now,
         }
     }
 
+    /// Takes a result; true when the slot is free.
     #[inline(always)]
-    fn settle(&mut self, slot: u32, result: i64, now: u64, pending: &mut Pending) {
+    fn settle(&mut self, slot: u32, result: i64, now: u64, pending: &mut Pending) -> bool {
         match self.complete(slot, result, now) {
-            After::Free => self.free.push(slot),
-            After::GoOn => self.queue_rest(slot, pending),
+            After::Free => {
+                self.free.push(slot);
+                true
+            }
+            After::GoOn => {
+                self.queue_rest(slot, pending);
+                false
+            }
         }
     }
 

@@ -21,7 +21,7 @@ use crate::targets::{Target, Targets};
 use crate::unit::{Operation, Unit};
 use crate::verify::history::{History, Record, State};
 use crate::verify::{CountedReads, VerifyPlan};
-use fathom_sys::clock::monotonic_ns;
+use fathom_sys::clock::Clock;
 use fathom_verify::check::{Fragment, Mismatch, Problem, Reading, check, check_fragment, check_zeros};
 use fathom_verify::ledger::SyncKind;
 use fathom_verify::stamp::{Write, stamp};
@@ -82,6 +82,7 @@ enum Phase {
 /// The verifier of one worker.
 pub(super) struct Verifier<'a> {
     plan: &'a VerifyPlan,
+    clock: Clock,
     thread: u16,
     generator: Taus88,
     first_generator: Taus88,
@@ -164,6 +165,7 @@ impl<'a> Verifier<'a> {
         let origin = start(plan.writes && targets.file_count() > 1);
         Some(Some(Verifier {
             plan,
+            clock: context.clock,
             thread: worker_plan.thread_number as u16,
             first_generator: generator.clone(),
             generator,
@@ -277,6 +279,7 @@ impl<'a> Verifier<'a> {
             Some(drawn) => drawn,
             None if target.direction == Direction::Write => {
                 let mut record = new_record(&mut self.generator, &mut self.number, target);
+                record.time_ns = self.clock.monotonic_ns();
                 // Drawn now, and not when the write has ended: the order is then that of the writes, which can be gone through again.
                 record.to_trim = is_to_trim(self.plan, &mut self.trim_generator);
                 stamp(&self.plan.rule, buffer, &record.write(self.thread));
@@ -294,8 +297,9 @@ impl<'a> Verifier<'a> {
                 Load::CheckItself
             }
             None if target.direction == Direction::Trim && self.plan.writes => {
+                let time_ns = self.clock.monotonic_ns();
                 let record = record_of(target, 0, self.number);
-                Load::OwnTrim(Record { state: State::Gone, ..record })
+                Load::OwnTrim(Record { state: State::Gone, time_ns, ..record })
             }
             None => Load::Other,
         };
@@ -504,11 +508,12 @@ fn is_to_trim(plan: &VerifyPlan, generator: &mut Taus88) -> bool {
     plan.trims.as_ref().is_some_and(|trims| generator.percent() <= trims.percent)
 }
 
+/// A record of what is not issued now, if at all.
 fn record_of(target: Target, seed: u64, number: u64) -> Record {
     Record {
         seed,
         number,
-        time_ns: monotonic_ns(),
+        time_ns: 0,
         offset: target.offset,
         length: target.length,
         into_write: 0,
@@ -560,7 +565,7 @@ impl<E: Engine> Worker<'_, E> {
                 log.end_pass(&self.files);
             }
             self.context.set_stage(Stage::Verifying);
-            self.block.verification.set_reading_back(true, monotonic_ns());
+            self.block.verification.set_reading_back(true, self.clock.monotonic_ns());
             for phase in [Phase::Trimming, Phase::ReadingBack] {
                 let Some(verifier) = &mut self.verifier else { continue };
                 verifier.phase = phase;
@@ -576,7 +581,7 @@ impl<E: Engine> Worker<'_, E> {
                 }
             }
             self.finish_checks();
-            self.block.verification.set_reading_back(false, monotonic_ns());
+            self.block.verification.set_reading_back(false, self.clock.monotonic_ns());
             if self.is_over() || !self.begin_another_pass() {
                 break;
             }
@@ -611,7 +616,7 @@ impl<E: Engine> Worker<'_, E> {
             return;
         }
         self.context.set_stage(Stage::FinalSync);
-        let begin_ns = monotonic_ns();
+        let begin_ns = self.clock.monotonic_ns();
         for index in 0..self.files.list.len() {
             let OpenFile { fd, is_block_device, start, size, .. } = self.files.list[index];
             if fd < 0 || is_block_device {
@@ -624,7 +629,7 @@ impl<E: Engine> Worker<'_, E> {
         }
         let deadline = self.block.deadline_ns.load(Relaxed);
         if deadline != 0 {
-            let taken = monotonic_ns().saturating_sub(begin_ns);
+            let taken = self.clock.monotonic_ns().saturating_sub(begin_ns);
             self.block.deadline_ns.store(deadline.saturating_add(taken), Relaxed);
         }
     }

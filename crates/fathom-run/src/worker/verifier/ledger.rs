@@ -14,7 +14,7 @@ use crate::verify::history::Record as Written;
 use fathom_spec::options::io_type::SyncMode;
 use fathom_spec::value::LedgerPlace;
 use fathom_sys::Errno;
-use fathom_sys::clock::{clock_at, monotonic_ns};
+use fathom_sys::clock::{Clock, clock_at};
 use fathom_verify::ledger::record::{Issued, Record, Start, SyncKind};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -27,6 +27,7 @@ const BUFFER: usize = 4096;
 
 /// The ledger of one worker.
 pub(super) struct Ledger {
+    clock: Clock,
     sink: Box<dyn Write>,
     place: String,
     buffer: Vec<u8>,
@@ -67,7 +68,7 @@ impl Ledger {
         files: &OpenFiles,
     ) -> Result<Ledger, String> {
         let (worker, job) = (context.worker_plan(), context.job());
-        let time_ns = monotonic_ns();
+        let time_ns = context.clock.monotonic_ns();
         let start = Start {
             job: job.name.clone(),
             clone: worker.thread_number as u16,
@@ -80,6 +81,7 @@ impl Ledger {
             time_of_day_ms: clock_at(libc::CLOCK_REALTIME, time_ns).unwrap_or(0) / 1_000_000,
         };
         let mut ledger = Ledger {
+            clock: context.clock,
             sink: sink(place, files.entries())?,
             place: place.to_string(),
             buffer: Vec::with_capacity(BUFFER),
@@ -119,11 +121,11 @@ impl Ledger {
     pub(super) fn emptied(&mut self, file: u32, offset: u64, length: u64) {
         let id = self.new_id();
         self.discard(id, file, offset, length);
-        self.add(&Record::Ended { id, time_ns: monotonic_ns(), is_well: true });
+        self.add(&Record::Ended { id, time_ns: self.clock.monotonic_ns(), is_well: true });
     }
 
     fn discard(&mut self, id: u64, file: u32, offset: u64, length: u64) {
-        let time_ns = monotonic_ns();
+        let time_ns = self.clock.monotonic_ns();
         let (number, seed, discards) = (0, 0, true);
         self.add(&Record::Issued(Issued { id, number, seed, file, offset, length, time_ns, discards }));
     }
@@ -136,7 +138,7 @@ impl Ledger {
             Operation::DataSync => SyncKind::DataSync,
             _ => SyncKind::Range,
         };
-        self.add(&Record::SyncBegun { id, kind, file, time_ns: monotonic_ns() });
+        self.add(&Record::SyncBegun { id, kind, file, time_ns: self.clock.monotonic_ns() });
     }
 
     /// Does a sync outside the loop.
@@ -147,22 +149,22 @@ impl Ledger {
         sync: impl FnOnce() -> Result<T, Errno>,
     ) -> Result<T, Errno> {
         let id = self.new_id();
-        self.add(&Record::SyncBegun { id, kind, file, time_ns: monotonic_ns() });
+        self.add(&Record::SyncBegun { id, kind, file, time_ns: self.clock.monotonic_ns() });
         let result = sync();
-        self.add(&Record::Ended { id, time_ns: monotonic_ns(), is_well: result.is_ok() });
+        self.add(&Record::Ended { id, time_ns: self.clock.monotonic_ns(), is_well: result.is_ok() });
         result
     }
 
     /// What a slot carries has ended, well or not. Reads are not recorded.
     pub(super) fn ended(&mut self, slot: u32, is_well: bool) {
         if let Some(id) = self.open[slot as usize].take() {
-            self.add(&Record::Ended { id, time_ns: monotonic_ns(), is_well });
+            self.add(&Record::Ended { id, time_ns: self.clock.monotonic_ns(), is_well });
         }
     }
 
     /// The job has ended.
     fn close(&mut self) {
-        self.add(&Record::JobEnded { time_ns: monotonic_ns() });
+        self.add(&Record::JobEnded { time_ns: self.clock.monotonic_ns() });
     }
 
     fn new_id(&mut self) -> u64 {

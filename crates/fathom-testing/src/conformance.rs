@@ -1,0 +1,482 @@
+//! What holds for every engine, tried on real files: a new one only has to be handed to [`check`].
+
+use fathom_run::engine::{AnyEngine, Completions, Io, OpenFile, Queued, Setup, SetupError, Traits};
+use fathom_run::unit::Operation;
+use fathom_spec::{JobSpec, Outcome, SystemSource, parse};
+use fathom_sys::Errno;
+use std::fs::{File, OpenOptions};
+use std::os::fd::{IntoRawFd, RawFd};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Sets an engine up.
+pub type Open<'a> = dyn Fn(&Setup<'_>) -> Result<Box<dyn AnyEngine>, SetupError> + 'a;
+
+/// An engine, and how a job asks for it.
+pub struct Subject<'a> {
+    /// Words of the command line: the engine and its options.
+    pub words: String,
+    /// What it says it can do.
+    pub traits: Traits,
+    /// Sets it up.
+    pub open: &'a Open<'a>,
+    /// It reaches files through memory, so that there is nothing beyond their end, and descriptors do not matter.
+    pub maps_files: bool,
+    /// It refuses jobs whose files come and go.
+    pub keeps_files_open: bool,
+}
+
+/// Words of jobs whose files come and go.
+const RENEWS_FILES: &str = "--unlink_each_loop=1 --loops=2";
+
+/// Bytes of a block, and blocks of a file.
+const BLOCK: usize = 4096;
+const BLOCKS: usize = 16;
+const DEPTH: usize = 8;
+/// What lies beside a buffer, and has to stay as it is.
+const CANARY: u8 = 0xc3;
+
+/// Goes through all that the engine must do; the error says why this machine has no such engine.
+///
+/// # Panics
+/// Where it does not.
+pub fn check(subject: &Subject<'_>) -> Result<(), String> {
+    if let Err(error) = Bench::set_up(subject, "")
+        && matches!(error.errno, Errno(libc::ENOSYS | libc::EPERM))
+    {
+        return Err(format!("{}: {}: {}", subject.words, error.call, error.errno));
+    }
+    each_io_ends_once(subject);
+    a_reap_lists_no_more_than_it_may(subject);
+    a_wait_has_an_end(subject);
+    in_flight_at_the_end_is_no_harm(subject);
+    if subject.traits.diskless {
+        return Ok(());
+    }
+    data_written_is_data_read(subject);
+    odd_places_are_hit(subject);
+    files_are_told_apart(subject);
+    a_file_that_was_reopened_is_the_same(subject);
+    trims_and_syncs_do_what_they_say(subject);
+    the_end_of_a_file_is_the_end(subject);
+    errors_come_back(subject);
+    Ok(())
+}
+
+/// Two files, buffers, and the engine over them.
+struct Bench {
+    name: String,
+    _directory: tempfile::TempDir,
+    paths: [PathBuf; 2],
+    files: Vec<OpenFile>,
+    /// One buffer for each slot, [`STRIDE`] apart.
+    arena: Vec<u8>,
+    engine: Box<dyn AnyEngine>,
+    depth: usize,
+    /// Descriptors that are to be closed at the end.
+    has_descriptors: bool,
+}
+
+/// Bytes from one buffer to the next: a block, and what must not be touched.
+const STRIDE: usize = 2 * BLOCK;
+
+impl Bench {
+    fn new(subject: &Subject<'_>) -> Bench {
+        Bench::of_job(subject, "")
+    }
+
+    fn of_job(subject: &Subject<'_>, words: &str) -> Bench {
+        Bench::set_up(subject, words)
+            .unwrap_or_else(|error| panic!("{}: {} says {}", subject.words, error.call, error.errno))
+    }
+
+    fn set_up(subject: &Subject<'_>, words: &str) -> Result<Bench, SetupError> {
+        let directory = tempfile::tempdir().unwrap_or_else(|error| panic!("a directory: {error}"));
+        let paths = ["first", "second"].map(|name| directory.path().join(name));
+        let has_descriptors = !subject.traits.diskless;
+        for (index, path) in paths.iter().enumerate() {
+            let content: Vec<u8> = (0..BLOCK * BLOCKS).map(|at| old_byte(index, at)).collect();
+            std::fs::write(path, content).unwrap_or_else(|error| panic!("a file: {error}"));
+        }
+        let files: Vec<OpenFile> = paths
+            .iter()
+            .map(|path| OpenFile {
+                name: path.display().to_string(),
+                fd: if has_descriptors { open(path).into_raw_fd() } else { -1 },
+                is_block_device: false,
+                start: 0,
+                size: (BLOCK * BLOCKS) as u64,
+            })
+            .collect();
+        let depth = if subject.traits.synchronous && !subject.words.contains("offload") { 1 } else { DEPTH };
+        let job = job(&format!("{} --iodepth={depth} --size=64k --rw=randrw --bs=4k {words}", subject.words));
+        // The first buffer lies on a page.
+        let mut arena = vec![CANARY; (DEPTH + 1) * STRIDE];
+        let misaligned = arena.as_ptr() as usize % BLOCK;
+        let setup = Setup {
+            job: &job,
+            files: &files,
+            reads: true,
+            writes: true,
+            depth: depth as u32,
+            arena: arena.as_mut_ptr().wrapping_add((BLOCK - misaligned) % BLOCK),
+            buffer_stride: STRIDE,
+            buffer_length: BLOCK,
+            shares_descriptors: false,
+        };
+        let engine = (subject.open)(&setup)?;
+        Ok(Bench {
+            name: subject.words.clone(),
+            _directory: directory,
+            paths,
+            files,
+            arena,
+            engine,
+            depth,
+            has_descriptors,
+        })
+    }
+
+    /// Where the buffer of a slot begins in the arena.
+    fn place(&self, slot: usize) -> usize {
+        let misaligned = self.arena.as_ptr() as usize % BLOCK;
+        (BLOCK - misaligned) % BLOCK + slot * STRIDE
+    }
+
+    fn buffer(&mut self, slot: usize) -> &mut [u8] {
+        let place = self.place(slot);
+        &mut self.arena[place..place + BLOCK]
+    }
+
+    fn io(&mut self, slot: usize, operation: Operation, file: usize, offset: usize, length: usize) -> Io {
+        let place = self.place(slot);
+        Io {
+            operation,
+            file: file as u32,
+            fd: self.files[file].fd,
+            buffer: self.arena[place..].as_mut_ptr(),
+            length: length as u32,
+            offset: offset as u64,
+            priority: 0,
+        }
+    }
+
+    /// Queues and hands over all of these, one slot each; results of those that ended at once.
+    fn begin(&mut self, ios: &[Io]) -> Vec<Option<i64>> {
+        assert!(ios.len() <= self.depth);
+        let mut results = vec![None; ios.len()];
+        let mut left = 0;
+        for (slot, io) in ios.iter().enumerate() {
+            match self.engine.queue(slot as u32, io) {
+                Queued::Done(result) => results[slot] = Some(result),
+                Queued::Pending => left += 1,
+            }
+        }
+        while left > 0 {
+            match self.engine.commit() {
+                Ok(taken) => left -= taken,
+                Err(Errno(libc::EAGAIN | libc::EINTR | libc::EBUSY)) => std::thread::yield_now(),
+                Err(errno) => panic!("{}: commit: {errno}", self.name),
+            }
+        }
+        results
+    }
+
+    /// Waits for all that [`begin`](Bench::begin) left.
+    fn finish(&mut self, results: Vec<Option<i64>>) -> Vec<i64> {
+        let mut results = results;
+        let mut completions = Completions::default();
+        while results.iter().any(Option::is_none) {
+            completions.begin(DEPTH as u32);
+            match self.engine.reap(1, &mut completions) {
+                Ok(()) | Err(Errno(libc::EINTR)) => {}
+                Err(errno) => panic!("{}: reap: {errno}", self.name),
+            }
+            self.take(&completions, &mut results);
+        }
+        results.into_iter().flatten().collect()
+    }
+
+    fn take(&self, completions: &Completions, results: &mut [Option<i64>]) {
+        for completion in completions.list() {
+            let place = &mut results[completion.slot as usize];
+            assert_eq!(*place, None, "{}: slot {} has ended twice", self.name, completion.slot);
+            *place = Some(completion.result);
+        }
+    }
+
+    /// Does these, as many at a time as the engine can.
+    fn perform(&mut self, ios: &[Io]) -> Vec<i64> {
+        let mut results = Vec::new();
+        for part in ios.chunks(self.depth) {
+            let begun = self.begin(part);
+            results.extend(self.finish(begun));
+        }
+        results
+    }
+
+    fn one(&mut self, operation: Operation, file: usize, offset: usize, length: usize) -> i64 {
+        let io = self.io(0, operation, file, offset, length);
+        self.perform(&[io])[0]
+    }
+
+    fn content(&self, file: usize) -> Vec<u8> {
+        std::fs::read(&self.paths[file]).unwrap_or_else(|error| panic!("{}: {error}", self.name))
+    }
+
+    /// Nothing beside the buffers was written to.
+    fn check_canaries(&self) {
+        for slot in 0..self.depth {
+            let place = self.place(slot) + BLOCK;
+            let beside = &self.arena[place..place + STRIDE - BLOCK];
+            assert!(beside.iter().all(|byte| *byte == CANARY), "{}: beside buffer {slot}", self.name);
+        }
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        for file in self.files.iter().filter(|_| self.has_descriptors) {
+            close(file.fd);
+        }
+        // What is in flight may still reach its buffer.
+        std::mem::forget(std::mem::take(&mut self.arena));
+    }
+}
+
+fn open(path: &PathBuf) -> File {
+    let options = OpenOptions::new().read(true).write(true).open(path);
+    options.unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn close(fd: RawFd) {
+    // SAFETY: the bench opened it, and uses it no more.
+    unsafe { libc::close(fd) };
+}
+
+fn job(words: &str) -> JobSpec {
+    let words: Vec<String> =
+        format!("--name=conformance {words}").split_whitespace().map(str::to_owned).collect();
+    match parse("fathom", &words, &SystemSource::new(4096)) {
+        Outcome::Run(spec) => spec.jobs[0].clone(),
+        _ => panic!("no job: {words:?}"),
+    }
+}
+
+/// What a file holds before anybody writes to it.
+fn old_byte(file: usize, at: usize) -> u8 {
+    (at / 7 + at / BLOCK * 31 + file * 101) as u8
+}
+
+fn new_byte(seed: usize, at: usize) -> u8 {
+    (at * 13 + at / 251 + seed * 59 + 1) as u8
+}
+
+fn each_io_ends_once(subject: &Subject<'_>) {
+    let mut bench = Bench::new(subject);
+    for round in 0..20 {
+        let count = 1 + round % bench.depth;
+        let ios: Vec<Io> =
+            (0..count).map(|slot| bench.io(slot, Operation::Read, slot % 2, slot * BLOCK, BLOCK)).collect();
+        assert_eq!(bench.perform(&ios), vec![BLOCK as i64; count], "{}", bench.name);
+        let mut none = Completions::default();
+        none.begin(DEPTH as u32);
+        assert!(bench.engine.reap(0, &mut none).is_ok() && none.is_empty(), "{}: more ends", bench.name);
+    }
+    bench.check_canaries();
+}
+
+fn a_reap_lists_no_more_than_it_may(subject: &Subject<'_>) {
+    let mut bench = Bench::new(subject);
+    if bench.engine.ends_at_once() {
+        return;
+    }
+    let ios: Vec<Io> =
+        (0..bench.depth).map(|slot| bench.io(slot, Operation::Read, 0, slot * BLOCK, BLOCK)).collect();
+    let mut results = bench.begin(&ios);
+    let mut completions = Completions::default();
+    while results.iter().any(Option::is_none) {
+        completions.begin(3);
+        assert!(bench.engine.reap(1, &mut completions).is_ok(), "{}", bench.name);
+        assert!((1..=3).contains(&completions.len()), "{}: {}", bench.name, completions.len());
+        bench.take(&completions, &mut results);
+    }
+}
+
+fn a_wait_has_an_end(subject: &Subject<'_>) {
+    let mut bench = Bench::new(subject);
+    let io = bench.io(0, Operation::Read, 0, 0, BLOCK);
+    let mut results = bench.begin(&[io]);
+    let mut completions = Completions::default();
+    // However slow the machine is: a wait that ended early is repeated.
+    for _ in 0..6000 {
+        if results[0].is_some() {
+            break;
+        }
+        completions.begin(1);
+        assert!(
+            bench.engine.reap_within(Duration::from_millis(10), &mut completions).is_ok(),
+            "{}",
+            bench.name
+        );
+        bench.take(&completions, &mut results);
+    }
+    assert_eq!(results, [Some(BLOCK as i64)], "{}", bench.name);
+    if !bench.engine.ends_at_once() {
+        completions.begin(1);
+        let waited = bench.engine.reap_within(Duration::from_millis(1), &mut completions);
+        assert!(waited.is_ok() && completions.is_empty(), "{}: with nothing in flight", bench.name);
+    }
+}
+
+fn in_flight_at_the_end_is_no_harm(subject: &Subject<'_>) {
+    for round in 0..10 {
+        let mut bench = Bench::new(subject);
+        let operation = if round % 2 == 0 { Operation::Read } else { Operation::Write };
+        let ios: Vec<Io> =
+            (0..bench.depth).map(|slot| bench.io(slot, operation, slot % 2, slot * BLOCK, BLOCK)).collect();
+        bench.begin(&ios);
+        // As in a worker that gives up: what is in flight would reach whoever gets the number of the descriptor next.
+        bench.has_descriptors = false;
+    }
+}
+
+fn data_written_is_data_read(subject: &Subject<'_>) {
+    let mut bench = Bench::new(subject);
+    // Neither forward nor backward: engines that keep a position have to move it.
+    let order: Vec<usize> = (0..BLOCKS).map(|index| index * 7 % BLOCKS).collect();
+    for part in order.chunks(bench.depth) {
+        for (slot, block) in part.iter().enumerate() {
+            let bytes = bench.buffer(slot).iter_mut().enumerate();
+            bytes.for_each(|(at, byte)| *byte = new_byte(*block, at));
+        }
+        let ios: Vec<Io> = part
+            .iter()
+            .enumerate()
+            .map(|(slot, block)| bench.io(slot, Operation::Write, 0, block * BLOCK, BLOCK))
+            .collect();
+        assert!(bench.perform(&ios).iter().all(|result| *result == BLOCK as i64), "{}", bench.name);
+    }
+    let content = bench.content(0);
+    for (at, byte) in content.iter().enumerate() {
+        assert_eq!(*byte, new_byte(at / BLOCK, at % BLOCK), "{}: byte {at}", bench.name);
+    }
+    for part in order.chunks(bench.depth) {
+        (0..part.len()).for_each(|slot| bench.buffer(slot).fill(0));
+        let ios: Vec<Io> = part
+            .iter()
+            .enumerate()
+            .map(|(slot, block)| bench.io(slot, Operation::Read, 0, block * BLOCK, BLOCK))
+            .collect();
+        assert!(bench.perform(&ios).iter().all(|result| *result == BLOCK as i64), "{}", bench.name);
+        for (slot, block) in part.iter().enumerate() {
+            let buffer = bench.buffer(slot).to_vec();
+            assert!(buffer == content[block * BLOCK..][..BLOCK], "{}: block {block}", bench.name);
+        }
+    }
+    bench.check_canaries();
+}
+
+fn odd_places_are_hit(subject: &Subject<'_>) {
+    let mut bench = Bench::new(subject);
+    let mut expected = bench.content(0);
+    for (seed, (offset, length)) in
+        [(1, 1), (4095, 2), (517, 3000), (12_289, 4096), (65_535, 1)].into_iter().enumerate()
+    {
+        bench.buffer(0).iter_mut().enumerate().for_each(|(at, byte)| *byte = new_byte(seed, at));
+        assert_eq!(bench.one(Operation::Write, 0, offset, length), length as i64, "{}", bench.name);
+        (0..length).for_each(|at| expected[offset + at] = new_byte(seed, at));
+        bench.buffer(0).fill(CANARY);
+        assert_eq!(bench.one(Operation::Read, 0, offset, length), length as i64, "{}", bench.name);
+        let buffer = bench.buffer(0).to_vec();
+        assert!(buffer[..length] == expected[offset..offset + length], "{}: at {offset}", bench.name);
+        assert!(buffer[length..].iter().all(|byte| *byte == CANARY), "{}: beyond the length", bench.name);
+    }
+    assert!(bench.content(0) == expected, "{}", bench.name);
+    bench.check_canaries();
+}
+
+fn files_are_told_apart(subject: &Subject<'_>) {
+    let mut bench = Bench::new(subject);
+    for (file, seed) in [(0, 3), (1, 5)] {
+        bench.buffer(0).iter_mut().enumerate().for_each(|(at, byte)| *byte = new_byte(seed, at));
+        assert_eq!(bench.one(Operation::Write, file, 2 * BLOCK, BLOCK), BLOCK as i64, "{}", bench.name);
+    }
+    for (file, seed) in [(0, 3), (1, 5)] {
+        let content = bench.content(file);
+        for (at, byte) in content.iter().enumerate() {
+            let is_new = at / BLOCK == 2;
+            let expected = if is_new { new_byte(seed, at % BLOCK) } else { old_byte(file, at) };
+            assert_eq!(*byte, expected, "{}: file {file}, byte {at}", bench.name);
+        }
+    }
+}
+
+fn a_file_that_was_reopened_is_the_same(subject: &Subject<'_>) {
+    if subject.keeps_files_open {
+        return;
+    }
+    let mut bench = Bench::of_job(subject, RENEWS_FILES);
+    assert_eq!(bench.one(Operation::Read, 0, BLOCK, BLOCK), BLOCK as i64, "{}", bench.name);
+    let fresh = open(&bench.paths[0]);
+    close(bench.files[0].fd);
+    bench.files[0].fd = fresh.into_raw_fd();
+    bench.engine.reopened(0);
+    // Where the old descriptor stood, the new one does not.
+    assert_eq!(bench.one(Operation::Read, 0, 2 * BLOCK, BLOCK), BLOCK as i64, "{}", bench.name);
+    let expected: Vec<u8> = (2 * BLOCK..3 * BLOCK).map(|at| old_byte(0, at)).collect();
+    assert!(bench.buffer(0) == expected, "{}", bench.name);
+}
+
+fn trims_and_syncs_do_what_they_say(subject: &Subject<'_>) {
+    let mut bench = Bench::new(subject);
+    for operation in [Operation::Sync, Operation::DataSync, Operation::RangeSync] {
+        let length = if operation == Operation::RangeSync { BLOCK } else { 0 };
+        assert_eq!(bench.one(operation, 0, 0, length), 0, "{}: {operation:?}", bench.name);
+    }
+    // A hole that was made in a file counts as nothing moved, or as its length.
+    let result = bench.one(Operation::Trim, 0, 3 * BLOCK, BLOCK);
+    assert!(result == 0 || result == BLOCK as i64, "{}: {result}", bench.name);
+    for (at, byte) in bench.content(0).iter().enumerate() {
+        let expected = if at / BLOCK == 3 { 0 } else { old_byte(0, at) };
+        assert_eq!(*byte, expected, "{}: byte {at} after a trim", bench.name);
+    }
+}
+
+fn the_end_of_a_file_is_the_end(subject: &Subject<'_>) {
+    let mut bench = Bench::new(subject);
+    let end = BLOCK * BLOCKS;
+    let across = bench.one(Operation::Read, 0, end - 1000, BLOCK);
+    let beyond = bench.one(Operation::Read, 0, end + BLOCK, BLOCK);
+    match subject.maps_files {
+        true => assert!(across < 0 && beyond < 0, "{}: {across}, {beyond}", bench.name),
+        false => assert_eq!((across, beyond), (1000, 0), "{}", bench.name),
+    }
+    assert_eq!(bench.content(0).len(), end, "{}", bench.name);
+}
+
+fn errors_come_back(subject: &Subject<'_>) {
+    if subject.keeps_files_open {
+        return;
+    }
+    let mut bench = Bench::of_job(subject, RENEWS_FILES);
+    // A file that can only be written to.
+    let fresh = OpenOptions::new().write(true).open(&bench.paths[0]);
+    let fresh = fresh.unwrap_or_else(|error| panic!("{}: {error}", bench.name));
+    close(bench.files[0].fd);
+    bench.files[0].fd = fresh.into_raw_fd();
+    bench.engine.reopened(0);
+    let io = bench.io(0, Operation::Read, 0, 0, BLOCK);
+    let expected = -i64::from(libc::EBADF);
+    let result = match bench.engine.queue(0, &io) {
+        Queued::Done(result) => result,
+        Queued::Pending => match bench.engine.commit() {
+            // What cannot even be handed over ends the job.
+            Err(errno) => return assert_eq!(-i64::from(errno.0), expected, "{}", bench.name),
+            Ok(_) => bench.finish(vec![None])[0],
+        },
+    };
+    assert_eq!(result, expected, "{}", bench.name);
+    // And the next one is none the worse for it.
+    assert_eq!(bench.one(Operation::Write, 0, 0, BLOCK), BLOCK as i64, "{}", bench.name);
+}

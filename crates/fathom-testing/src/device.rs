@@ -1,0 +1,320 @@
+//! The engine that the run loop sees: a device which [`Behaviour`] describes, in virtual time.
+
+use crate::behaviour::{Behaviour, Service};
+use crate::store::Store;
+use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError, Traits};
+use fathom_run::random::Taus88;
+use fathom_run::unit::Operation;
+use fathom_sys::Errno;
+use fathom_sys::clock::VirtualTime;
+use std::cell::RefCell;
+use std::panic::resume_unwind;
+use std::rc::Rc;
+use std::time::Duration;
+
+thread_local! {
+    /// What the next device of this thread is: an engine is set up from the job, which knows nothing of simulations.
+    static NEXT: RefCell<Option<Start>> = const { RefCell::new(None) };
+}
+
+/// What a device begins with.
+pub(crate) struct Start {
+    pub(crate) behaviour: Behaviour,
+    pub(crate) time: VirtualTime,
+    pub(crate) record: Rc<RefCell<Record>>,
+}
+
+impl Start {
+    /// The next device that this thread sets up begins with it.
+    pub(crate) fn lay_ready(self) {
+        NEXT.set(Some(self));
+    }
+}
+
+/// What the loop did with a device.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Record {
+    /// What was served, in the order in which it ended.
+    pub served: Vec<Served>,
+    /// Most I/Os that were in flight together.
+    pub most_in_flight: usize,
+    /// I/Os that were handed over and have not ended.
+    pub unended: usize,
+    /// Most I/Os that one reap listed.
+    pub longest_reap: usize,
+}
+
+/// One I/O that has ended. An I/O that moved only a part and was gone on with is several of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// Number in the order in which they were handed over, from 0.
+    pub number: u64,
+    /// The slot it came with.
+    pub slot: u32,
+    /// What it did.
+    pub operation: Operation,
+    /// Index of its file.
+    pub file: u32,
+    /// First byte in the file.
+    pub offset: u64,
+    /// Bytes wanted.
+    pub length: u32,
+    /// Virtual ns at which the loop queued it.
+    pub queued_ns: u64,
+    /// Virtual ns at which the device took it.
+    pub taken_ns: u64,
+    /// Virtual ns at which it ended.
+    pub ended_ns: u64,
+    /// Bytes moved, or `-errno`.
+    pub result: i64,
+}
+
+/// The loop waits for I/Os that never end; a panic with it ends the run, as a signal would.
+pub(crate) struct Hung;
+
+/// An I/O between its queueing and its end.
+struct Flight {
+    slot: u32,
+    io: Io,
+    queued_ns: u64,
+    taken_ns: u64,
+    number: u64,
+    /// `None` for one that never ends.
+    ends_ns: Option<u64>,
+}
+
+/// A simulated device.
+pub struct Device {
+    behaviour: Behaviour,
+    time: VirtualTime,
+    random: Taus88,
+    store: Store,
+    /// Queued, but not handed over.
+    queued: Vec<Flight>,
+    flights: Vec<Flight>,
+    /// When each channel is free, in ns.
+    channels: Vec<u64>,
+    /// Handed over so far.
+    taken: u64,
+    /// Writes that have ended.
+    written: u64,
+    /// How often in a row nothing will be taken.
+    refusals: u32,
+    record: Rc<RefCell<Record>>,
+}
+
+impl Device {
+    /// What the plan of a job on this device is held against.
+    pub(crate) fn traits(behaviour: &Behaviour) -> Traits {
+        let queues_from = if behaviour.ends_at_once { u32::MAX } else { Self::TRAITS.queues_from };
+        Traits { synchronous: behaviour.ends_at_once, queues_from, ..Self::TRAITS }
+    }
+
+    fn is_chosen(&mut self, permille: u32) -> bool {
+        permille > 0 && self.random.below(1000) < u64::from(permille)
+    }
+
+    fn service_ns(&mut self) -> u64 {
+        match self.behaviour.service.clone() {
+            Service::Fixed(ns) => ns,
+            Service::Uniform(range) => range.start + self.random.below((range.end - range.start).max(1)),
+            Service::Exponential(mean) => {
+                let uniform = f64::from(self.random.next_u32()) / 4_294_967_296.0;
+                (-(1.0 - uniform).ln() * mean as f64) as u64
+            }
+        }
+    }
+
+    /// The device begins with an I/O, as soon as it has a channel free.
+    fn take(&mut self, mut flight: Flight) -> Flight {
+        let now = self.time.ns();
+        let service = self.service_ns();
+        let free = self.channels.iter_mut().min();
+        let begins = free.as_deref().map_or(now, |&free| free.max(now));
+        let mut ends = begins + service;
+        for stall in &self.behaviour.stalls {
+            if stall.contains(&ends) {
+                ends = stall.end;
+            }
+        }
+        if let Some(free) = free {
+            *free = ends;
+        }
+        flight.number = self.taken;
+        flight.taken_ns = now;
+        flight.ends_ns = Some(ends).filter(|_| !self.behaviour.lost.contains(&flight.number));
+        self.taken += 1;
+        flight
+    }
+
+    /// Ends an I/O: moves its data and says with what result.
+    fn end(&mut self, flight: &Flight) -> i64 {
+        let result = self.result(flight);
+        let is_write = flight.io.operation == Operation::Write;
+        if let Ok(moved) = u32::try_from(result)
+            && flight.io.length > 0
+        {
+            let damaged = self.behaviour.damaged.iter().find(|(number, _)| *number == self.written);
+            let damage = damaged.map(|(_, damage)| *damage).filter(|_| is_write);
+            self.store.perform(&flight.io, moved, damage);
+        }
+        self.written += u64::from(is_write);
+        let Flight { slot, io, queued_ns, taken_ns, number, .. } = *flight;
+        let Io { operation, file, offset, length, .. } = io;
+        let ended_ns = flight.ends_ns.unwrap_or(taken_ns);
+        self.record.borrow_mut().served.push(Served {
+            number,
+            slot,
+            operation,
+            file,
+            offset,
+            length,
+            queued_ns,
+            taken_ns,
+            ended_ns,
+            result,
+        });
+        result
+    }
+
+    fn result(&mut self, flight: &Flight) -> i64 {
+        let failing = self.behaviour.failing.iter().find(|(number, _)| *number == flight.number);
+        if let Some((_, errno)) = failing {
+            return -i64::from(*errno);
+        }
+        if self.is_chosen(self.behaviour.failing_permille) {
+            return -i64::from(libc::EIO);
+        }
+        if flight.io.operation.is_sync() {
+            return 0;
+        }
+        let whole = self.store.room(&flight.io);
+        let can_be_short = flight.io.operation != Operation::Trim && whole > 1;
+        if can_be_short && self.is_chosen(self.behaviour.short_permille) {
+            return 1 + self.random.below(u64::from(whole) - 1) as i64;
+        }
+        i64::from(whole)
+    }
+
+    /// When the I/O ends that is the `count`th to end from now, counted from 1.
+    fn end_of(&self, count: usize) -> Option<u64> {
+        let mut ends: Vec<u64> = self.flights.iter().filter_map(|flight| flight.ends_ns).collect();
+        ends.sort_unstable();
+        ends.get(count - 1).copied()
+    }
+
+    /// Lists what has ended by now, in that order.
+    fn list(&mut self, out: &mut Completions) {
+        let now = self.time.ns();
+        let mut ended: Vec<(u64, u64)> = self
+            .flights
+            .iter()
+            .filter_map(|flight| Some((flight.ends_ns.filter(|&ends| ends <= now)?, flight.number)))
+            .collect();
+        ended.sort_unstable();
+        ended.truncate(out.room());
+        for (_, number) in &ended {
+            let Some(index) = self.flights.iter().position(|flight| flight.number == *number) else {
+                continue;
+            };
+            let flight = self.flights.swap_remove(index);
+            let result = self.end(&flight);
+            out.push(flight.slot, result);
+        }
+        let mut record = self.record.borrow_mut();
+        record.longest_reap = record.longest_reap.max(ended.len());
+        record.unended = self.flights.len();
+    }
+
+    fn count_in_flight(&self, also: usize) {
+        let mut record = self.record.borrow_mut();
+        let count = self.flights.len() + also;
+        record.most_in_flight = record.most_in_flight.max(count);
+        record.unended = count;
+    }
+
+    fn is_at_once(&self, io: &Io) -> bool {
+        let is_rare = !matches!(io.operation, Operation::Read | Operation::Write);
+        self.behaviour.ends_at_once || is_rare && self.behaviour.ends_rare_ones_at_once
+    }
+}
+
+impl Engine for Device {
+    const NAME: &'static str = "simulated";
+    const TRAITS: Traits = Traits { synchronous: false, diskless: true, uses_buffers: true, queues_from: 2 };
+
+    fn new(setup: &Setup<'_>) -> Result<Device, SetupError> {
+        let start = NEXT.take().ok_or_else(|| SetupError::new(Errno(libc::ENODEV), "a device laid ready"))?;
+        let mut random = Taus88::new(start.behaviour.seed);
+        Ok(Device {
+            store: Store::new(setup.files, &mut random),
+            random,
+            queued: Vec::new(),
+            flights: Vec::new(),
+            channels: vec![0; start.behaviour.channels as usize],
+            taken: 0,
+            written: 0,
+            refusals: 0,
+            behaviour: start.behaviour,
+            time: start.time,
+            record: start.record,
+        })
+    }
+
+    fn queue(&mut self, slot: u32, io: &Io) -> Queued {
+        let queued_ns = self.time.ns();
+        let flight = Flight { slot, io: *io, queued_ns, taken_ns: 0, number: 0, ends_ns: None };
+        if !self.is_at_once(io) {
+            self.queued.push(flight);
+            return Queued::Pending;
+        }
+        let flight = self.take(flight);
+        self.count_in_flight(1);
+        let Some(ends) = flight.ends_ns else { resume_unwind(Box::new(Hung)) };
+        self.time.advance_to(ends);
+        let result = self.end(&flight);
+        self.count_in_flight(0);
+        Queued::Done(result)
+    }
+
+    fn commit(&mut self) -> Result<u32, Errno> {
+        if self.refusals > 0 {
+            self.refusals -= 1;
+            return Err(Errno(libc::EAGAIN));
+        }
+        let mut count = self.queued.len();
+        if self.is_chosen(self.behaviour.refused_permille) {
+            self.refusals = self.random.below(u64::from(self.behaviour.longest_refusal) + 1) as u32;
+            count = self.random.below(count as u64 + 1) as usize;
+        }
+        for flight in self.queued.drain(..count).collect::<Vec<Flight>>() {
+            let taken = self.take(flight);
+            self.flights.push(taken);
+        }
+        self.count_in_flight(0);
+        Ok(count as u32)
+    }
+
+    fn reap(&mut self, min: u32, out: &mut Completions) -> Result<(), Errno> {
+        let min = (min as usize).min(out.room());
+        if min > 0 {
+            match self.end_of(min) {
+                Some(ends) => self.time.advance_to(ends),
+                None => resume_unwind(Box::new(Hung)),
+            }
+        }
+        self.list(out);
+        Ok(())
+    }
+
+    fn reap_within(&mut self, span: Duration, out: &mut Completions) -> Result<(), Errno> {
+        let latest = self.time.ns() + span.as_nanos() as u64;
+        self.time.advance_to(self.end_of(1).map_or(latest, |ends| ends.min(latest)));
+        self.list(out);
+        Ok(())
+    }
+
+    fn ends_at_once(&self) -> bool {
+        self.behaviour.ends_at_once
+    }
+}

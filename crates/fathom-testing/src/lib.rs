@@ -1,0 +1,9 @@
+//! For tests only: a simulated device on which the real run loop runs in virtual time, thousands of I/Os in
+//! milliseconds and the same ones for the same seed; and what holds for every engine.
+
+pub mod behaviour;
+pub mod conformance;
+pub mod device;
+pub mod run;
+pub mod skip;
+mod store;

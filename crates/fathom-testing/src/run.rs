@@ -1,0 +1,107 @@
+//! Runs a job on a simulated device: the plan, the worker and its loop are those of every run, only the engine and the
+//! clock are not.
+
+use crate::behaviour::Behaviour;
+use crate::device::{Device, Hung, Record, Start};
+use fathom_run::message::{self, Message};
+use fathom_run::plan::Plan;
+use fathom_run::region::{Order, Region, Stage, WorkerBlock};
+use fathom_run::unit::Unit;
+use fathom_run::worker::{self, WorkerContext};
+use fathom_spec::{Outcome, SystemSource, parse};
+use fathom_stats::samples::WorkerSamples;
+use fathom_sys::clock::{Clock, VirtualTime};
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::rc::Rc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Virtual ns at which every run begins.
+pub const BEGIN_NS: u64 = 1_000_000_000;
+
+/// A job that has run on a simulated device.
+pub struct Simulated {
+    /// The plan it followed; its worker is the first.
+    pub plan: Plan,
+    /// What the device saw.
+    pub record: Record,
+    /// What the worker said.
+    pub messages: Vec<Message>,
+    /// The loop waited for I/Os that never end.
+    pub hung: bool,
+    region: Region,
+}
+
+impl Simulated {
+    /// What the supervisor would see of the worker.
+    pub fn block(&self) -> &WorkerBlock {
+        self.region.worker(0)
+    }
+
+    /// What the worker counted.
+    pub fn samples(&self) -> &WorkerSamples {
+        &self.block().samples
+    }
+
+    /// I/Os that the supervisor would name as stuck.
+    pub fn stuck(&self) -> Vec<&Unit> {
+        self.region.units(0).iter().filter(|unit| unit.is_in_flight()).collect()
+    }
+
+    /// What the worker said on standard error, in lines.
+    pub fn errors(&self) -> Vec<&str> {
+        let messages = self.messages.iter();
+        messages
+            .filter_map(|message| match message {
+                Message::Error(text) | Message::Failure(text) => Some(text.as_str()),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Virtual ns from the start of the job to its end.
+    pub fn span_ns(&self) -> u64 {
+        self.block().end_ns.load(Relaxed).saturating_sub(self.block().start_ns.load(Relaxed))
+    }
+}
+
+/// Runs the one job of a command line.
+///
+/// # Panics
+/// When the words are no job, or the worker panics.
+pub fn run(words: &str, behaviour: Behaviour) -> Simulated {
+    let engine = if behaviour.ends_at_once { "psync" } else { "libaio" };
+    // For what the worker leaves behind, such as its list of miscompares.
+    let beside = tempfile::tempdir().unwrap_or_else(|error| panic!("a directory: {error}"));
+    let frame = format!("--aux-path={} --name=simulated --ioengine={engine}", beside.path().display());
+    let words: Vec<String> =
+        format!("{frame} --verify_state_save=0 {words}").split_whitespace().map(str::to_owned).collect();
+    let Outcome::Run(spec) = parse("fathom", &words, &SystemSource::new(4096)) else {
+        panic!("no job: {words:?}")
+    };
+    let traits = Device::traits(&behaviour);
+    let plan = Plan::new(&spec, |_| Some(traits)).unwrap_or_else(|problem| panic!("{words:?}: {problem}"));
+    let region = Region::for_plan(&plan).unwrap_or_else(|errno| panic!("{words:?}: {errno}"));
+    let (sender, mut receiver) = message::channel().unwrap_or_else(|errno| panic!("{words:?}: {errno}"));
+    let time = VirtualTime::starting_at(BEGIN_NS);
+    let record = Rc::new(RefCell::new(Record::default()));
+    Start { behaviour, time, record: Rc::clone(&record) }.lay_ready();
+    region.worker(0).send(Order::Go);
+    let context = WorkerContext {
+        plan: &plan,
+        index: 0,
+        region: &region,
+        clock: Clock::of_virtual_time(time),
+        messages: &sender,
+    };
+    let ended = catch_unwind(AssertUnwindSafe(|| worker::run::<Device>(&context)));
+    let hung = match ended {
+        Ok(()) => false,
+        Err(reason) if reason.is::<Hung>() => true,
+        Err(reason) => resume_unwind(reason),
+    };
+    assert!(hung || region.worker(0).stage() == Stage::Ended, "{words:?}");
+    let messages = receiver.drain();
+    let record = record.borrow().clone();
+    Simulated { plan, record, messages, hung, region }
+}

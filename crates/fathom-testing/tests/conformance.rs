@@ -1,0 +1,56 @@
+//! Every engine of the program does what an engine has to do.
+
+use fathom_engines::{ENGINES, EngineEntry};
+use fathom_testing::conformance::{Open, Subject, check};
+use fathom_testing::skip;
+
+fn subject<'a>(engine: &EngineEntry, words: &str, open: &'a Open<'a>) -> Subject<'a> {
+    let maps_files = engine.name == "mmap";
+    Subject {
+        words: format!("--ioengine={} {words}", engine.name),
+        traits: engine.traits,
+        open,
+        maps_files,
+        keeps_files_open: maps_files || words.contains("registerfiles=1"),
+    }
+}
+
+/// The engine with these words of the command line does all it must, or is not to be had here, which is said under the test's name.
+fn try_engine(test: &str, engine: &EngineEntry, words: &str) {
+    if let Err(reason) = check(&subject(engine, words, &|setup| engine.open(setup))) {
+        skip::record(test, &reason);
+    }
+}
+
+#[test]
+fn engines() {
+    for engine in ENGINES.iter().filter(|engine| engine.name != "io_uring") {
+        let words = if engine.name == "cpuio" { "--cpuload=50 --cpuchunks=10us" } else { "" };
+        try_engine("engines", engine, words);
+    }
+    for (name, words) in [("libaio", "--userspace_reap"), ("pvsync2", "--nowait=0")] {
+        try_engine("engines", fathom_engines::find(name).expect("an engine"), words);
+    }
+}
+
+#[test]
+fn engines_with_threads_that_submit() {
+    // The ring of io_uring belongs to one thread.
+    for engine in ENGINES.iter().filter(|engine| !engine.traits.diskless && engine.name != "io_uring") {
+        try_engine("engines_with_threads_that_submit", engine, "--io_submit_mode=offload");
+    }
+}
+
+#[test]
+fn rings() {
+    let engine = fathom_engines::find("io_uring").expect("an engine");
+    let options = [
+        "",
+        "--registerfiles=1",
+        "--registerfiles=0",
+        "--nonvectored=0",
+        "--sqthread_poll=1",
+        "--force_async=2",
+    ];
+    options.into_iter().for_each(|words| try_engine("rings", engine, words));
+}

@@ -1,0 +1,81 @@
+//! The verifier raises no false alarm, and misses nothing.
+
+use crate::drawn::awkward_device;
+use fathom_testing::behaviour::{Behaviour, Damage};
+use fathom_testing::run::run;
+use proptest::prelude::*;
+
+fn choice(choices: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
+    prop::sample::select(choices)
+}
+
+/// Jobs that check what they wrote, over themselves as well.
+fn verifying_job() -> impl Strategy<Value = String> {
+    let direction = choice(&["write", "randwrite", "randrw", "rw", "trimwrite", "write:8k"]);
+    let method = choice(&[
+        "crc32c",
+        "md5",
+        "pattern --verify_pattern=%o",
+        "xxhash",
+        "sha256",
+        "meta",
+        "pattern_hdr --verify_pattern=0xabcdef",
+    ]);
+    let lengths =
+        choice(&["--bs=4k", "--bs=8k --verify_interval=4k", "--bsrange=4k-16k", "--bssplit=4k/60:12k/40"]);
+    let depth = choice(&["--iodepth=1", "--iodepth=4", "--iodepth=16", "--iodepth=16 --iodepth_batch=4"]);
+    let amount = choice(&[
+        "--size=256k",
+        "--size=128k --loops=2",
+        "--size=128k --io_size=300k",
+        "--size=128k --time_based --runtime=8ms",
+        "--size=240k --nrfiles=3",
+        "--size=256k --norandommap",
+    ]);
+    let more = choice(&[
+        "",
+        "",
+        "--verify_backlog=8",
+        "--verify_backlog=5 --verify_backlog_batch=3",
+        "--trim_percentage=30 --trim_verify_zero=1 --trim_backlog=6",
+        "--experimental_verify=1",
+        "--verify_async=2",
+        "--fdatasync=9",
+        "--serialize_overlap=1",
+    ]);
+    (direction, method, lengths, depth, amount, more).prop_map(
+        |(direction, method, lengths, depth, amount, more)| {
+            format!("--rw={direction} --verify={method} {lengths} {depth} {amount} {more}")
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(250))]
+
+    #[test]
+    fn no_false_alarm(words in verifying_job(), device in awkward_device()) {
+        let run = run(&words, device);
+        prop_assert!(!run.hung);
+        prop_assert_eq!(run.block().error(), None, "{:?}", run.messages);
+        prop_assert!(run.stuck().is_empty());
+    }
+
+    #[test]
+    fn nothing_is_missed(
+        device in awkward_device(),
+        depth in 1u32..17,
+        method in choice(&["crc32c", "md5", "xxhash", "sha3-256", "pattern --verify_pattern=%o"]),
+        direction in choice(&["write", "randwrite"]),
+        number in 0u64..63,
+        damage in prop::sample::select(vec![Damage::Dropped, Damage::BitFlipped, Damage::Torn, Damage::Misplaced]),
+    ) {
+        // A part of a write that is gone on with is a write of its own.
+        let device = Behaviour { damaged: vec![(number, damage)], short_permille: 0, ..device };
+        let words = format!("--rw={direction} --verify={method} --bs=4k --size=256k --iodepth={depth}");
+        let run = run(&words, device);
+        prop_assert!(!run.hung);
+        let code = run.block().error().map(|(code, _)| code);
+        prop_assert_eq!(code, Some(libc::EILSEQ), "{:?}", run.messages);
+    }
+}
