@@ -157,6 +157,10 @@ impl Device {
             let damaged = self.behaviour.damaged.iter().find(|(number, _)| *number == self.written);
             let damage = damaged.map(|(_, damage)| *damage).filter(|_| is_write);
             self.store.perform(&flight.io, moved, damage);
+        } else if is_write && self.random.below(2) == 0 {
+            // A write that failed may have arrived all the same, or some of it.
+            let arrived = self.random.below(u64::from(self.store.room(&flight.io)) + 1) as u32;
+            self.store.perform(&flight.io, arrived, None);
         }
         self.written += u64::from(is_write);
         let Flight { slot, io, queued_ns, taken_ns, number, .. } = *flight;

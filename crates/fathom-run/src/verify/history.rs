@@ -152,12 +152,28 @@ impl History {
         self.records.is_empty() && self.added.is_empty()
     }
 
-    /// Nobody knows any more what is in this place: a write of it failed.
-    pub fn forget(&mut self, file: u16, offset: u64, length: u32) {
-        let end = offset + u64::from(length);
-        let stays = |record: &Record| record.file != file || record.end() <= offset || end <= record.offset;
+    /// Nobody knows any more what is in this place, as when a write of it failed, until a write with this number or a later one.
+    pub fn forget(&mut self, file: u16, offset: u64, length: u32, number: u64) {
+        if self.may_overlap {
+            // What is left of a write beside the place still hides the earlier writes below it.
+            self.added.push(Record {
+                seed: 0,
+                number,
+                time_ns: 0,
+                offset,
+                length,
+                into_write: 0,
+                write_length: length,
+                file,
+                state: State::Gone,
+                to_trim: false,
+            });
+            return;
+        }
+        let stays = |record: &Record| !record.meets((file, offset, length));
         self.records.retain(stays);
         self.added.retain(stays);
+        self.to_trim = self.all().filter(|record| record.to_trim).count();
     }
 
     /// The next record to check. `in_flight` are writes on their way: what they go over is left alone for now, and so is what is
@@ -408,6 +424,19 @@ mod tests {
         assert_eq!(all(&mut history), [(2, 0, 4)]);
     }
 
+    #[test]
+    fn what_is_forgotten_in_part_hides_what_came_before_it() {
+        let mut history = History::new(true, 4, 0);
+        history.add(record(0, 8, 16));
+        history.add(record(1, 0, 12));
+        history.forget(0, 0, 4, 2);
+        assert_eq!(all(&mut history), [(1, 4, 8), (0, 12, 12)]);
+        let mut history = History::new(false, 4, 0);
+        history.add(Record { to_trim: true, ..record(0, 0, 4) });
+        history.forget(0, 2, 1, 1);
+        assert_eq!((history.len(), history.to_trim()), (0, 0));
+    }
+
     proptest! {
         /// With fragments, every byte is given out with the number of its latest write, however it is condensed on the way.
         #[test]
@@ -445,12 +474,19 @@ mod tests {
 
         /// What is given out is, block by block, the latest write of each block.
         #[test]
-        fn a_model_agrees(writes in prop::collection::vec((0u64..24, 1u32..8), 1..60)) {
+        fn a_model_agrees(
+            writes in prop::collection::vec((0u64..24, 1u32..8, prop::bool::weighted(0.2)), 1..60),
+        ) {
             let mut history = History::new(true, 1, 0);
             let mut model = [None; 32];
-            for (number, &(offset, length)) in writes.iter().enumerate() {
-                history.add(record(number as u64, offset, length));
-                model[offset as usize..offset as usize + length as usize].fill(Some(number as u64));
+            for (number, &(offset, length, fails)) in writes.iter().enumerate() {
+                let number = number as u64;
+                match fails {
+                    true => history.forget(0, offset, length, number + 1),
+                    false => history.add(record(number, offset, length)),
+                }
+                let place = offset as usize..offset as usize + length as usize;
+                model[place].fill(Some(number).filter(|_| !fails));
             }
             let mut given = [None; 32];
             let mut last = 0;

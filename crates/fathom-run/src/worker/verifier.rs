@@ -372,7 +372,8 @@ impl<'a> Verifier<'a> {
             ledger.ended(slot, false);
         }
         if let Some((file, offset, length)) = std::mem::take(&mut self.loads[slot as usize]).changes() {
-            self.history.forget(file, offset, length);
+            self.history.forget(file, offset, length, self.number);
+            self.history.condense_when_doubled(FEWEST_CONDENSED);
             if let Some(pass) = &mut self.start_of_pass {
                 pass.unknown.push((file, offset, length));
             }
@@ -387,7 +388,7 @@ impl<'a> Verifier<'a> {
         }
         for start in (offset..offset + length).step_by(PART as usize) {
             let part = PART.min(offset + length - start) as u32;
-            self.history.forget(file as u16, start, part);
+            self.history.forget(file as u16, start, part, self.number);
         }
     }
 
