@@ -63,6 +63,12 @@ const KNOWN: &[Known] = &[
         "a file that is too short is extended and not made anew",
     ),
     known(&["--filename=present", ODD_SIZES], ALL_BUT_EXIT, "no block goes beyond size"),
+    known(&["--file_service_type=zipf", ODD_SIZES], ALL_BUT_EXIT, "no block goes beyond size"),
+    known(
+        &["--io_size=50%|--io_size=200%", "--io_size=64k|--io_size=100k|--io_size=512k"],
+        ALL_BUT_EXIT,
+        "fio takes both of an option that is given twice, in percent and in bytes",
+    ),
     known(&["--filename=present", "--rw=write:|--rw=read:"], ALL_BUT_EXIT, "no block goes beyond size"),
     known(
         &["--write_hist_log="],
