@@ -62,6 +62,12 @@ const KNOWN: &[Known] = &[
         &["file/present"],
         "a file that is too short is extended and not made anew",
     ),
+    Known {
+        words: &["--unlink_each_loop", "--loops="],
+        unless: WRITES,
+        at: ALL,
+        reason: "fio fails where a job that reads has removed its own files",
+    },
     known(&["--filename=present", ODD_SIZES], ALL_BUT_EXIT, "no block goes beyond size"),
     known(&["--file_service_type=zipf", ODD_SIZES], ALL_BUT_EXIT, "no block goes beyond size"),
     known(
