@@ -5,6 +5,7 @@ use crate::engine::OpenFile;
 use crate::plan::WorkerPlan;
 use fathom_spec::JobSpec;
 use fathom_spec::options::io_type::{FadviseHint, SyncMode};
+use fathom_sys::memory::{Mapping, page_size};
 use fathom_sys::{Errno, block_device, file};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
@@ -131,19 +132,21 @@ impl OpenFiles {
 
     /// Reads all files once, so that they are cached, unless it is stopped.
     pub fn read_into_cache(&self, stopped: impl Fn() -> bool) -> Result<(), Errno> {
-        let mut buffer = vec![0u8; 1 << 20];
+        // On a page, and in whole pages: the descriptor may be one for direct I/O.
+        let buffer = Mapping::private(1 << 20)?;
         for open in &self.list {
             let mut offset = open.start;
             let end = open.start + open.size;
             while offset < end && !stopped() {
-                let length = buffer.len().min((end - offset) as usize);
+                let wanted = (end - offset).min(buffer.len() as u64) as usize;
+                let length = wanted.next_multiple_of(page_size()).min(buffer.len());
                 // SAFETY: the buffer has room for `length` bytes.
-                let read = unsafe {
-                    libc::pread(open.fd, buffer.as_mut_ptr().cast(), length, offset as libc::off_t)
-                };
+                let read =
+                    unsafe { libc::pread(open.fd, buffer.address().cast(), length, offset as libc::off_t) };
                 match read {
                     ..0 => return Err(Errno::last()),
-                    0 => break,
+                    // The file ends here.
+                    _ if (read as usize) < length => break,
                     _ => offset += read as u64,
                 }
             }

@@ -2,5 +2,6 @@
 
 mod drawn;
 mod pacing;
+mod replay;
 mod run_loop;
 mod verification;

@@ -43,6 +43,17 @@ fn verifying_job() -> impl Strategy<Value = String> {
         "--verify_async=2",
         "--fdatasync=9",
         "--serialize_overlap=1",
+        "--percentage_random=40",
+        "--random_distribution=zipf:1.3",
+        "--verify_backlog=6 --trim_percentage=20",
+        "--offset=16k --offset_align=4k",
+        "--rate_iops=30000 --rate_process=poisson",
+        "--do_verify=0",
+        "--verify_policy=fsynced --fdatasync=7",
+        "--verify_header_seed=0 --verify_write_sequence=0",
+        "--bs_unaligned=1",
+        "--file_service_type=zipf:1.3 --nrfiles=2",
+        "--iodepth_batch_complete_min=4 --iodepth_low=2",
     ]);
     (direction, method, lengths, depth, amount, more).prop_map(
         |(direction, method, lengths, depth, amount, more)| {

@@ -61,6 +61,17 @@ fn the_scheduler_of_the_device_is_switched() {
 }
 
 #[test]
+fn files_are_read_beforehand_for_direct_io_too() {
+    fathom_only!();
+    let directory = scratch();
+    file_of(directory.path(), "f", 130 * KIB + 100);
+    for words in ["--size=130k", "--size=100k --offset=8k", "--size=128k --bs=1k"] {
+        let words = format!("--name=a --filename=f --rw=read --bs=4k --pre_read=1 --direct=1 {words}");
+        Launch::fathom(directory.path()).words(&words).run().expect_clean();
+    }
+}
+
+#[test]
 fn laid_out_files_have_their_size() {
     let directory = scratch();
     run(directory.path(), "--name=job --rw=read --bs=4k --size=48k --nrfiles=3 --numjobs=2");

@@ -34,6 +34,11 @@ const KNOWN: &[Known] = &[
     known(&["--create_only=1"], &["normal", "terse"], "no disk is counted when no job runs"),
     known(&["--file_append=1"], ALL, "nothing is laid out before what is appended"),
     known(&["--pre_read=1", "--ioengine=null"], ALL, "fio ends with signal 11"),
+    known(
+        &["--pre_read=1", "--direct=1|--buffered=0"],
+        ALL,
+        "fio reads to memory that is not aligned for it",
+    ),
     Known {
         words: &["--create_on_open"],
         unless: &["--rw=write", "--rw=randwrite"],
@@ -179,6 +184,17 @@ const KNOWN: &[Known] = &[
     known(&["--bs=16k", "--nrfiles=5"], ALL, "fio does nothing with blocks larger than a file"),
     known(&["--unified_rw_reporting="], &["normal"], "fio prints a line of a group without I/O"),
     known(&["trimwrite", SEVERAL_FILES], ALL_BUT_EXIT, "trims and writes are paired file by file"),
+    known(&["trimwrite", ODD_SIZES, "--ba="], ALL_BUT_EXIT, "no block goes beyond size"),
+    known(
+        &["--filename=", "--nrfiles=", "--file_service_type=zipf"],
+        ALL,
+        "fio looks for files that there are not, and ends with signal 11",
+    ),
+    known(
+        &["--fsync=|--fdatasync=", SEVERAL_FILES],
+        &["file"],
+        "fio takes another file for the sync, and goes on after that one",
+    ),
     known(&["--file_service_type=zipf"], &["file"], "fio opens files again that are done"),
 ];
 

@@ -65,6 +65,7 @@ const NAMES_AND_SIZES: Family = Family {
         same("--filename=present --rw=write --size=128k"),
         same("--filename=present --rw=read --size=1m").differs(&["file"], "fio makes the file anew"),
         same("--filename=present --rw=read --size=100%"),
+        same("--filename=present --rw=read --pre_read=1"),
         same("--filename=present --rw=read --size=50%"),
         same("--filename=present --rw=write --allow_file_create=0"),
         same("--filename=missing --rw=read --allow_file_create=0")
