@@ -9,6 +9,8 @@ pub struct Behaviour {
     pub seed: u64,
     /// How long an I/O is served.
     pub service: Service,
+    /// How long the call takes that hands I/Os over, in ns.
+    pub submission_ns: u64,
     /// I/Os that are served side by side; the others wait for their turn. 0 for as many as come.
     pub channels: u32,
     /// Every I/O ends inside the call that queues it, as with synchronous engines.
@@ -62,6 +64,7 @@ impl Default for Behaviour {
         Behaviour {
             seed: 1,
             service: Service::Fixed(100_000),
+            submission_ns: 0,
             channels: 0,
             ends_at_once: false,
             ends_rare_ones_at_once: false,

@@ -282,6 +282,7 @@ impl Engine for Device {
     }
 
     fn commit(&mut self) -> Result<u32, Errno> {
+        self.time.advance_to(self.time.ns() + self.behaviour.submission_ns);
         if self.refusals > 0 {
             self.refusals -= 1;
             return Err(Errno(libc::EAGAIN));

@@ -60,7 +60,7 @@ impl<E: Engine> Worker<'_, E> {
             // As many as there is room for now: an I/O that ends at once makes room only for the next round, so that time
             // and orders are looked at in between.
             let room = batching.limit.saturating_sub(self.in_flight + pending.slots.len() as u32);
-            let mut wait = None;
+            let (mut wait, mut looks_again) = (None, false);
             for _ in 0..room {
                 match self.next_in_pass() {
                     Some(target) => now = self.queue_io(target, &mut pending, now, alone),
@@ -85,10 +85,15 @@ impl<E: Engine> Worker<'_, E> {
                 }
                 // An I/O that ends at once, or a kernel that takes none, may keep the loop beyond the end of the run.
                 if now >= self.next_event {
+                    looks_again = true;
                     break;
                 }
             }
             now = self.commit(&mut pending, now);
+            // What comes next may be due before anything ends.
+            if looks_again {
+                continue;
+            }
             now = match wait {
                 Some(Next::Wait(until)) => self.reap_or_wait(until, &batching, &mut pending),
                 Some(_) => self.reap_one(&batching, &mut pending),

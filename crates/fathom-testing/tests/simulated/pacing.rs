@@ -28,6 +28,18 @@ fn what_is_due_starts_though_nothing_has_ended() {
 }
 
 #[test]
+fn a_look_at_the_time_keeps_nothing_from_starting() {
+    // The loop looks at the time every 10 ms, at some rate right while an I/O is being handed over.
+    for rate in 80..140 {
+        let service = Service::Fixed(5_000 * MS);
+        let device = Behaviour { service, submission_ns: 400_000, ..Behaviour::default() };
+        let words = format!("--rw=randread --bs=4k --size=200k --iodepth=64 --rate_iops={rate}");
+        let gaps = gaps(&run(&words, device));
+        assert!(gaps.iter().all(|gap| gap.abs_diff(1000 * MS / rate) < MS), "{rate}: {gaps:?}");
+    }
+}
+
+#[test]
 fn a_rate_below_the_devices_is_kept() {
     let device = Behaviour { service: Service::Exponential(MS), channels: 0, ..Behaviour::default() };
     let run = run("--rw=randread --bs=4k --size=4m --iodepth=32 --rate_iops=500", device);
