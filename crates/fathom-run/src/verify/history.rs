@@ -43,6 +43,22 @@ pub enum State {
 }
 
 impl Record {
+    /// Nothing is known of a place from before the write with this number.
+    pub fn gone(file: u16, offset: u64, length: u32, number: u64) -> Record {
+        Record {
+            seed: 0,
+            number,
+            time_ns: 0,
+            offset,
+            length,
+            into_write: 0,
+            write_length: length,
+            file,
+            state: State::Gone,
+            to_trim: false,
+        }
+    }
+
     /// The whole write, as the checks want it.
     pub fn write(&self, thread: u16) -> Write {
         Write {
@@ -156,18 +172,10 @@ impl History {
     pub fn forget(&mut self, file: u16, offset: u64, length: u32, number: u64) {
         if self.may_overlap {
             // What is left of a write beside the place still hides the earlier writes below it.
-            self.added.push(Record {
-                seed: 0,
-                number,
-                time_ns: 0,
-                offset,
-                length,
-                into_write: 0,
-                write_length: length,
-                file,
-                state: State::Gone,
-                to_trim: false,
-            });
+            // Where there is none, as in a job that only time ends, nothing has to be hidden.
+            if !self.is_empty() {
+                self.added.push(Record::gone(file, offset, length, number));
+            }
             return;
         }
         let stays = |record: &Record| !record.meets((file, offset, length));
@@ -341,18 +349,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn record(number: u64, offset: u64, length: u32) -> Record {
-        Record {
-            seed: 0,
-            number,
-            time_ns: 0,
-            offset,
-            length,
-            into_write: 0,
-            write_length: length,
-            file: 0,
-            state: State::Written,
-            to_trim: false,
-        }
+        Record { state: State::Written, ..Record::gone(0, offset, length, number) }
     }
 
     fn all(history: &mut History) -> Vec<(u64, u64, u32)> {
@@ -431,6 +428,8 @@ mod tests {
         history.add(record(1, 0, 12));
         history.forget(0, 0, 4, 2);
         assert_eq!(all(&mut history), [(1, 4, 8), (0, 12, 12)]);
+        history.forget(0, 0, 4, 3);
+        assert!(history.is_empty(), "nothing is kept to hide nothing");
         let mut history = History::new(false, 4, 0);
         history.add(Record { to_trim: true, ..record(0, 0, 4) });
         history.forget(0, 2, 1, 1);

@@ -240,10 +240,15 @@ impl<E: Engine> Worker<'_, E> {
         }
         let Ok(taken @ 1..) = self.engine.commit() else { return now };
         let now = self.clock.ticks();
+        self.mark_first_issued(taken, pending, now);
+        now
+    }
+
+    /// The kernel took the first of what is queued.
+    fn mark_first_issued(&mut self, taken: u32, pending: &mut Pending, now: u64) {
         let taken = (taken as usize).min(pending.slots.len());
         self.mark_batch_issued(&pending.slots[..taken], now);
         pending.slots.drain(..taken);
-        now
     }
 
     #[inline(always)]
@@ -272,9 +277,7 @@ impl<E: Engine> Worker<'_, E> {
             let now = self.clock.ticks();
             match result {
                 Ok(taken) => {
-                    let taken = (taken as usize).min(pending.slots.len());
-                    let issued: Vec<u32> = pending.slots.drain(..taken).collect();
-                    self.mark_batch_issued(&issued, now);
+                    self.mark_first_issued(taken, pending, now);
                     if taken > 0 {
                         refused_since = None;
                     }
@@ -369,12 +372,11 @@ impl<E: Engine> Worker<'_, E> {
             bump(&self.samples.complete_map[batch_bucket(completions.list().len() as u32)], 1);
         }
         let mut last = now;
-        // The wait may have gone on beyond the end of the run.
-        let tops_up = tops_up && now < self.next_event;
         for completion in completions.list() {
             self.in_flight -= 1;
             let is_free = self.settle(completion.slot, completion.result, now, pending);
-            if tops_up && is_free && !self.stopping {
+            // The wait may have gone on beyond the end of the run, and so may what ends while it is issued.
+            if tops_up && is_free && last < self.next_event && !self.stopping {
                 last = self.top_up(pending, last);
             }
         }

@@ -298,8 +298,7 @@ impl<'a> Verifier<'a> {
             }
             None if target.direction == Direction::Trim && self.plan.writes => {
                 let time_ns = self.clock.monotonic_ns();
-                let record = record_of(target, 0, self.number);
-                Load::OwnTrim(Record { state: State::Gone, time_ns, ..record })
+                Load::OwnTrim(Record { time_ns, ..gone(target, self.number) })
             }
             None => Load::Other,
         };
@@ -498,31 +497,21 @@ impl StartOfPass {
     }
 }
 
+/// The record of the next write, without the time of its issue.
 fn new_record(generator: &mut Taus88, number: &mut u64, target: Target) -> Record {
-    let record = record_of(target, generator.buffer_seed(), *number);
+    let record = Record { seed: generator.buffer_seed(), state: State::Written, ..gone(target, *number) };
     *number += 1;
     record
+}
+
+/// A place of which nothing is known from before the write with this number.
+fn gone(target: Target, number: u64) -> Record {
+    Record::gone(target.file as u16, target.offset, target.length, number)
 }
 
 /// Whether a write is one of those that `trim_percentage` takes back.
 fn is_to_trim(plan: &VerifyPlan, generator: &mut Taus88) -> bool {
     plan.trims.as_ref().is_some_and(|trims| generator.percent() <= trims.percent)
-}
-
-/// A record of what is not issued now, if at all.
-fn record_of(target: Target, seed: u64, number: u64) -> Record {
-    Record {
-        seed,
-        number,
-        time_ns: 0,
-        offset: target.offset,
-        length: target.length,
-        into_write: 0,
-        write_length: target.length,
-        file: target.file as u16,
-        state: State::Written,
-        to_trim: false,
-    }
 }
 
 fn target_of(record: &Record, direction: Direction) -> Target {

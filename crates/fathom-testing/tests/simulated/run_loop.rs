@@ -210,6 +210,19 @@ fn a_stall_over_the_end_of_the_run_is_the_end() {
 }
 
 #[test]
+fn trims_that_end_inside_the_call_do_not_run_on_beyond_the_end() {
+    let device = Behaviour { ends_rare_ones_at_once: true, ..Behaviour::default() };
+    for runtime in 1..40 {
+        let words =
+            format!("--rw=trimwrite --bs=4k --size=256k --iodepth=32 --time_based --runtime={runtime}ms");
+        let run = run(&words, device.clone());
+        let deadline = run.block().deadline_ns.load(Relaxed);
+        let last = run.record.served.iter().map(|io| io.queued_ns).max();
+        assert!(last.is_some_and(|last| last <= deadline + SLACK_NS), "{words}: {last:?}, {deadline}");
+    }
+}
+
+#[test]
 fn a_kernel_that_takes_nothing_does_not_keep_the_run_from_ending() {
     let device = Behaviour { refused_permille: 1000, longest_refusal: 30, ..Behaviour::default() };
     let run = run("--rw=randread --bs=4k --size=1m --iodepth=8 --time_based --runtime=20ms", device);

@@ -3,13 +3,13 @@
 //!
 //! A sequence that covers more places than are kept in memory is gone through once per window of the files.
 
-use super::{Phase, Verifier, Worker, bytes_to_read_back, is_to_trim, new_record, record_of};
+use super::{Phase, Verifier, Worker, bytes_to_read_back, gone, is_to_trim, new_record};
 use crate::engine::Engine;
 use crate::message::Message;
 use crate::random::Taus88;
 use crate::targets::direction::Direction;
 use crate::targets::{Target, Targets};
-use crate::verify::history::{Record, State};
+use crate::verify::history::State;
 use crate::worker::budget::Budget;
 use crate::worker::issue::count_as_made;
 use std::ops::Range;
@@ -155,8 +155,7 @@ impl Verifier<'_> {
         match target.direction {
             Direction::Read => return Rehearsed::GoneOver,
             Direction::Trim if is_near => {
-                let record = record_of(target, 0, self.number);
-                self.history.add(Record { state: State::Gone, ..record });
+                self.history.add(gone(target, self.number));
                 return Rehearsed::GoneOver;
             }
             Direction::Trim => return Rehearsed::GoneOver,
