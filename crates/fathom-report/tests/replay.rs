@@ -214,7 +214,7 @@ fn fio(formats: &str, arguments: &str) -> Option<String> {
     match output {
         Ok(output) => Some(String::from_utf8(output.stdout).expect("fio prints text")),
         Err(error) => {
-            support::record_skip("replay", &format!("fio cannot be run: {error}"));
+            fathom_skip::record(&format!("fio cannot be run: {error}"));
             None
         }
     }

@@ -65,7 +65,7 @@ fn same_keys_and_types_as_the_installed_fio() {
         Ok(output) if output.status.success() => output,
         Ok(output) => panic!("fio: {}", String::from_utf8_lossy(&output.stderr)),
         Err(error) => {
-            record_skip("same_keys_and_types_as_the_installed_fio", &format!("fio cannot be run: {error}"));
+            fathom_skip::record(&format!("fio cannot be run: {error}"));
             return;
         }
     };

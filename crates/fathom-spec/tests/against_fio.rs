@@ -32,22 +32,9 @@ impl Answer {
 fn installed() -> bool {
     let found = Command::new("fio").arg("--version").stdout(Stdio::null()).status().is_ok();
     if !found {
-        record_skip("against_fio", "no fio is installed");
+        fathom_skip::record("no fio is installed");
     }
     found
-}
-
-/// Says past the test runner's capture, and in the file named by `FATHOM_SKIP_LOG`, that a test was skipped.
-fn record_skip(test: &str, reason: &str) {
-    use std::io::Write;
-    let line = format!("SKIP {test}: {reason}\n");
-    let log = std::env::var_os("FATHOM_SKIP_LOG")
-        .and_then(|path| std::fs::OpenOptions::new().create(true).append(true).open(path).ok());
-    if let Some(mut log) = log {
-        log.write_all(line.as_bytes()).expect("the skip log can be written");
-    }
-    // A closed standard error must not turn a skip into a failure.
-    let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
 fn ask_fio(arguments: &[String], directory: &Path) -> Answer {
@@ -396,7 +383,7 @@ fn shipped_examples_are_understood() {
     let fetched = std::env::var_os("FATHOM_TEST_FIO_EXAMPLES").map(std::path::PathBuf::from);
     let examples = fetched.unwrap_or_else(|| "/usr/share/doc/fio/examples".into());
     let Ok(entries) = std::fs::read_dir(&examples) else {
-        record_skip("shipped_examples_are_understood", &format!("{} does not exist", examples.display()));
+        fathom_skip::record(&format!("{} does not exist", examples.display()));
         return;
     };
     for entry in entries {

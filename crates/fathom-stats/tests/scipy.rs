@@ -22,18 +22,6 @@ const RECORDED: [(&str, &[f64], &[f64]); 6] = [
 
 const SCRIPT: &str = include_str!("scipy/figures.py");
 
-/// Says past the test runner's capture, and in the file named by `FATHOM_SKIP_LOG`, that a test was skipped.
-fn skipped(test: &str, reason: &str) {
-    let line = format!("SKIP {test}: {reason}\n");
-    let log = std::env::var_os("FATHOM_SKIP_LOG")
-        .and_then(|path| std::fs::OpenOptions::new().create(true).append(true).open(path).ok());
-    if let Some(mut file) = log {
-        file.write_all(line.as_bytes()).expect("the skip log can be written");
-    }
-    // A closed standard error must not turn a skip into a failure.
-    let _ = std::io::stderr().write_all(line.as_bytes());
-}
-
 /// What SciPy makes of the recorded figures: an object per pair.
 fn figures_of_scipy(python: &PathBuf) -> Vec<Value> {
     let mut child = Command::new(python)
@@ -81,7 +69,7 @@ fn figures_are_those_of_scipy() {
     let python = std::env::var_os("FATHOM_TEST_SCIPY").map(|bin| PathBuf::from(bin).join("python3"));
     let Some(python) = python.filter(|python| python.exists()) else {
         let reason = "NumPy and SciPy are not installed (scripts/set-up.sh does it)";
-        return skipped("figures_are_those_of_scipy", reason);
+        return fathom_skip::record(reason);
     };
     let theirs = figures_of_scipy(&python);
     assert_eq!(theirs.len(), RECORDED.len());

@@ -1,8 +1,8 @@
 //! What holds for every engine, tried on real files: a new one only has to be handed to [`check`].
 
+use crate::words::spec;
 use fathom_run::engine::{AnyEngine, Completions, Io, OpenFile, Queued, Setup, SetupError, Traits};
 use fathom_run::unit::Operation;
-use fathom_spec::{JobSpec, Outcome, SystemSource, parse};
 use fathom_sys::Errno;
 use std::fs::{File, OpenOptions};
 use std::os::fd::{IntoRawFd, RawFd};
@@ -109,17 +109,18 @@ impl Bench {
             })
             .collect();
         let depth = if subject.traits.synchronous && !subject.words.contains("offload") { 1 } else { DEPTH };
-        let job = job(&format!("{} --iodepth={depth} --size=64k --rw=randrw --bs=4k {words}", subject.words));
+        let frame = format!("--name=conformance {} --iodepth={depth}", subject.words);
+        let job = spec(&format!("{frame} --size=64k --rw=randrw --bs=4k {words}")).jobs.remove(0);
         // The first buffer lies on a page.
         let mut arena = vec![CANARY; (DEPTH + 1) * STRIDE];
-        let misaligned = arena.as_ptr() as usize % BLOCK;
+        let first = to_page(&arena);
         let setup = Setup {
             job: &job,
             files: &files,
             reads: true,
             writes: true,
             depth: depth as u32,
-            arena: arena.as_mut_ptr().wrapping_add((BLOCK - misaligned) % BLOCK),
+            arena: arena[first..].as_mut_ptr(),
             buffer_stride: STRIDE,
             buffer_length: BLOCK,
             shares_descriptors: false,
@@ -139,8 +140,7 @@ impl Bench {
 
     /// Where the buffer of a slot begins in the arena.
     fn place(&self, slot: usize) -> usize {
-        let misaligned = self.arena.as_ptr() as usize % BLOCK;
-        (BLOCK - misaligned) % BLOCK + slot * STRIDE
+        to_page(&self.arena) + slot * STRIDE
     }
 
     fn buffer(&mut self, slot: usize) -> &mut [u8] {
@@ -159,6 +159,25 @@ impl Bench {
             offset: offset as u64,
             priority: 0,
         }
+    }
+
+    /// I/Os of whole blocks, each given as its file and its number there, in slots from the first on.
+    fn blocks(&mut self, operation: Operation, blocks: impl Iterator<Item = (usize, usize)>) -> Vec<Io> {
+        let slots = blocks.enumerate();
+        slots.map(|(slot, (file, block))| self.io(slot, operation, file, block * BLOCK, BLOCK)).collect()
+    }
+
+    /// The buffer of a slot holds what no file held before.
+    fn renew(&mut self, slot: usize, seed: usize) {
+        let bytes = self.buffer(slot).iter_mut().enumerate();
+        bytes.for_each(|(at, byte)| *byte = new_byte(seed, at));
+    }
+
+    /// The first file has another descriptor from now on.
+    fn reopen(&mut self, fresh: File) {
+        close(self.files[0].fd);
+        self.files[0].fd = fresh.into_raw_fd();
+        self.engine.reopened(0);
     }
 
     /// Queues and hands over all of these, one slot each; results of those that ended at once.
@@ -183,8 +202,7 @@ impl Bench {
     }
 
     /// Waits for all that [`begin`](Bench::begin) left.
-    fn finish(&mut self, results: Vec<Option<i64>>) -> Vec<i64> {
-        let mut results = results;
+    fn finish(&mut self, mut results: Vec<Option<i64>>) -> Vec<i64> {
         let mut completions = Completions::default();
         while results.iter().any(Option::is_none) {
             completions.begin(DEPTH as u32);
@@ -244,6 +262,11 @@ impl Drop for Bench {
     }
 }
 
+/// Bytes to the first page in there.
+fn to_page(arena: &[u8]) -> usize {
+    (BLOCK - arena.as_ptr() as usize % BLOCK) % BLOCK
+}
+
 fn open(path: &PathBuf) -> File {
     let options = OpenOptions::new().read(true).write(true).open(path);
     options.unwrap_or_else(|error| panic!("{}: {error}", path.display()))
@@ -252,15 +275,6 @@ fn open(path: &PathBuf) -> File {
 fn close(fd: RawFd) {
     // SAFETY: the bench opened it, and uses it no more.
     unsafe { libc::close(fd) };
-}
-
-fn job(words: &str) -> JobSpec {
-    let words: Vec<String> =
-        format!("--name=conformance {words}").split_whitespace().map(str::to_owned).collect();
-    match parse("fathom", &words, &SystemSource::new(4096)) {
-        Outcome::Run(spec) => spec.jobs[0].clone(),
-        _ => panic!("no job: {words:?}"),
-    }
 }
 
 /// What a file holds before anybody writes to it.
@@ -276,8 +290,7 @@ fn each_io_ends_once(subject: &Subject<'_>) {
     let mut bench = Bench::new(subject);
     for round in 0..20 {
         let count = 1 + round % bench.depth;
-        let ios: Vec<Io> =
-            (0..count).map(|slot| bench.io(slot, Operation::Read, slot % 2, slot * BLOCK, BLOCK)).collect();
+        let ios = bench.blocks(Operation::Read, (0..count).map(|block| (block % 2, block)));
         assert_eq!(bench.perform(&ios), vec![BLOCK as i64; count], "{}", bench.name);
         let mut none = Completions::default();
         none.begin(DEPTH as u32);
@@ -291,8 +304,7 @@ fn a_reap_lists_no_more_than_it_may(subject: &Subject<'_>) {
     if bench.engine.ends_at_once() {
         return;
     }
-    let ios: Vec<Io> =
-        (0..bench.depth).map(|slot| bench.io(slot, Operation::Read, 0, slot * BLOCK, BLOCK)).collect();
+    let ios = bench.blocks(Operation::Read, (0..bench.depth).map(|block| (0, block)));
     let mut results = bench.begin(&ios);
     let mut completions = Completions::default();
     while results.iter().any(Option::is_none) {
@@ -333,8 +345,7 @@ fn in_flight_at_the_end_is_no_harm(subject: &Subject<'_>) {
     for round in 0..10 {
         let mut bench = Bench::new(subject);
         let operation = if round % 2 == 0 { Operation::Read } else { Operation::Write };
-        let ios: Vec<Io> =
-            (0..bench.depth).map(|slot| bench.io(slot, operation, slot % 2, slot * BLOCK, BLOCK)).collect();
+        let ios = bench.blocks(operation, (0..bench.depth).map(|block| (block % 2, block)));
         bench.begin(&ios);
         // As in a worker that gives up: what is in flight would reach whoever gets the number of the descriptor next.
         bench.has_descriptors = false;
@@ -346,15 +357,8 @@ fn data_written_is_data_read(subject: &Subject<'_>) {
     // Neither forward nor backward: engines that keep a position have to move it.
     let order: Vec<usize> = (0..BLOCKS).map(|index| index * 7 % BLOCKS).collect();
     for part in order.chunks(bench.depth) {
-        for (slot, block) in part.iter().enumerate() {
-            let bytes = bench.buffer(slot).iter_mut().enumerate();
-            bytes.for_each(|(at, byte)| *byte = new_byte(*block, at));
-        }
-        let ios: Vec<Io> = part
-            .iter()
-            .enumerate()
-            .map(|(slot, block)| bench.io(slot, Operation::Write, 0, block * BLOCK, BLOCK))
-            .collect();
+        part.iter().enumerate().for_each(|(slot, block)| bench.renew(slot, *block));
+        let ios = bench.blocks(Operation::Write, part.iter().map(|block| (0, *block)));
         assert!(bench.perform(&ios).iter().all(|result| *result == BLOCK as i64), "{}", bench.name);
     }
     let content = bench.content(0);
@@ -363,11 +367,7 @@ fn data_written_is_data_read(subject: &Subject<'_>) {
     }
     for part in order.chunks(bench.depth) {
         (0..part.len()).for_each(|slot| bench.buffer(slot).fill(0));
-        let ios: Vec<Io> = part
-            .iter()
-            .enumerate()
-            .map(|(slot, block)| bench.io(slot, Operation::Read, 0, block * BLOCK, BLOCK))
-            .collect();
+        let ios = bench.blocks(Operation::Read, part.iter().map(|block| (0, *block)));
         assert!(bench.perform(&ios).iter().all(|result| *result == BLOCK as i64), "{}", bench.name);
         for (slot, block) in part.iter().enumerate() {
             let buffer = bench.buffer(slot).to_vec();
@@ -383,7 +383,7 @@ fn odd_places_are_hit(subject: &Subject<'_>) {
     for (seed, (offset, length)) in
         [(1, 1), (4095, 2), (517, 3000), (12_289, 4096), (65_535, 1)].into_iter().enumerate()
     {
-        bench.buffer(0).iter_mut().enumerate().for_each(|(at, byte)| *byte = new_byte(seed, at));
+        bench.renew(0, seed);
         assert_eq!(bench.one(Operation::Write, 0, offset, length), length as i64, "{}", bench.name);
         (0..length).for_each(|at| expected[offset + at] = new_byte(seed, at));
         bench.buffer(0).fill(CANARY);
@@ -399,7 +399,7 @@ fn odd_places_are_hit(subject: &Subject<'_>) {
 fn files_are_told_apart(subject: &Subject<'_>) {
     let mut bench = Bench::new(subject);
     for (file, seed) in [(0, 3), (1, 5)] {
-        bench.buffer(0).iter_mut().enumerate().for_each(|(at, byte)| *byte = new_byte(seed, at));
+        bench.renew(0, seed);
         assert_eq!(bench.one(Operation::Write, file, 2 * BLOCK, BLOCK), BLOCK as i64, "{}", bench.name);
     }
     for (file, seed) in [(0, 3), (1, 5)] {
@@ -418,10 +418,7 @@ fn a_file_that_was_reopened_is_the_same(subject: &Subject<'_>) {
     }
     let mut bench = Bench::of_job(subject, RENEWS_FILES);
     assert_eq!(bench.one(Operation::Read, 0, BLOCK, BLOCK), BLOCK as i64, "{}", bench.name);
-    let fresh = open(&bench.paths[0]);
-    close(bench.files[0].fd);
-    bench.files[0].fd = fresh.into_raw_fd();
-    bench.engine.reopened(0);
+    bench.reopen(open(&bench.paths[0]));
     // Where the old descriptor stood, the new one does not.
     assert_eq!(bench.one(Operation::Read, 0, 2 * BLOCK, BLOCK), BLOCK as i64, "{}", bench.name);
     let expected: Vec<u8> = (2 * BLOCK..3 * BLOCK).map(|at| old_byte(0, at)).collect();
@@ -462,10 +459,7 @@ fn errors_come_back(subject: &Subject<'_>) {
     let mut bench = Bench::of_job(subject, RENEWS_FILES);
     // A file that can only be written to.
     let fresh = OpenOptions::new().write(true).open(&bench.paths[0]);
-    let fresh = fresh.unwrap_or_else(|error| panic!("{}: {error}", bench.name));
-    close(bench.files[0].fd);
-    bench.files[0].fd = fresh.into_raw_fd();
-    bench.engine.reopened(0);
+    bench.reopen(fresh.unwrap_or_else(|error| panic!("{}: {error}", bench.name)));
     let io = bench.io(0, Operation::Read, 0, 0, BLOCK);
     let expected = -i64::from(libc::EBADF);
     let result = match bench.engine.queue(0, &io) {

@@ -8,6 +8,7 @@ use fathom_run::unit::Operation;
 use fathom_sys::Errno;
 use fathom_sys::clock::VirtualTime;
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::panic::resume_unwind;
 use std::rc::Rc;
 use std::time::Duration;
@@ -40,8 +41,6 @@ pub struct Record {
     pub most_in_flight: usize,
     /// I/Os that were handed over and have not ended.
     pub unended: usize,
-    /// Most I/Os that one reap listed.
-    pub longest_reap: usize,
 }
 
 /// One I/O that has ended. An I/O that moved only a part and was gone on with is several of them.
@@ -67,6 +66,38 @@ pub struct Served {
     pub ended_ns: u64,
     /// Bytes moved, or `-errno`.
     pub result: i64,
+}
+
+impl Record {
+    /// The I/Os of the job, in the order in which they were handed over: an I/O that moved only a part, and what was asked for
+    /// the rest of it, are one, from the first part's start to the last one's end.
+    pub fn ios(&self) -> Vec<Served> {
+        let mut parts = self.served.clone();
+        parts.sort_unstable_by_key(|part| part.number);
+        let mut ios: Vec<Served> = Vec::new();
+        let mut last_of_slot: HashMap<u32, usize> = HashMap::new();
+        for part in parts {
+            if let Some(&index) = last_of_slot.get(&part.slot)
+                && ios[index].is_continued_by(&part)
+            {
+                ios[index].ended_ns = part.ended_ns;
+                ios[index].result =
+                    if part.result < 0 { part.result } else { ios[index].result + part.result };
+            } else {
+                last_of_slot.insert(part.slot, ios.len());
+                ios.push(part);
+            }
+        }
+        ios
+    }
+}
+
+impl Served {
+    fn is_continued_by(&self, next: &Served) -> bool {
+        self.operation == next.operation
+            && (1..i64::from(self.length)).contains(&self.result)
+            && self.offset + self.result as u64 == next.offset
+    }
 }
 
 /// The loop waits for I/Os that never end; a panic with it ends the run, as a signal would.
@@ -225,9 +256,7 @@ impl Device {
             let result = self.end(&flight);
             out.push(flight.slot, result);
         }
-        let mut record = self.record.borrow_mut();
-        record.longest_reap = record.longest_reap.max(ended.len());
-        record.unended = self.flights.len();
+        self.record.borrow_mut().unended = self.flights.len();
     }
 
     fn count_in_flight(&self, also: usize) {

@@ -5,5 +5,5 @@ pub mod behaviour;
 pub mod conformance;
 pub mod device;
 pub mod run;
-pub mod skip;
 mod store;
+mod words;

@@ -3,12 +3,12 @@
 
 use crate::behaviour::Behaviour;
 use crate::device::{Device, Hung, Record, Start};
+use crate::words::spec;
 use fathom_run::message::{self, Message};
 use fathom_run::plan::Plan;
 use fathom_run::region::{Order, Region, Stage, WorkerBlock};
 use fathom_run::unit::Unit;
 use fathom_run::worker::{self, WorkerContext};
-use fathom_spec::{Outcome, SystemSource, parse};
 use fathom_stats::samples::WorkerSamples;
 use fathom_sys::clock::{Clock, VirtualTime};
 use std::cell::RefCell;
@@ -74,15 +74,11 @@ pub fn run(words: &str, behaviour: Behaviour) -> Simulated {
     // For what the worker leaves behind, such as its list of miscompares.
     let beside = tempfile::tempdir().unwrap_or_else(|error| panic!("a directory: {error}"));
     let frame = format!("--aux-path={} --name=simulated --ioengine={engine}", beside.path().display());
-    let words: Vec<String> =
-        format!("{frame} --verify_state_save=0 {words}").split_whitespace().map(str::to_owned).collect();
-    let Outcome::Run(spec) = parse("fathom", &words, &SystemSource::new(4096)) else {
-        panic!("no job: {words:?}")
-    };
+    let spec = spec(&format!("{frame} --verify_state_save=0 {words}"));
     let traits = Device::traits(&behaviour);
-    let plan = Plan::new(&spec, |_| Some(traits)).unwrap_or_else(|problem| panic!("{words:?}: {problem}"));
-    let region = Region::for_plan(&plan).unwrap_or_else(|errno| panic!("{words:?}: {errno}"));
-    let (sender, mut receiver) = message::channel().unwrap_or_else(|errno| panic!("{words:?}: {errno}"));
+    let plan = Plan::new(&spec, |_| Some(traits)).unwrap_or_else(|problem| panic!("{words}: {problem}"));
+    let region = Region::for_plan(&plan).unwrap_or_else(|errno| panic!("{words}: {errno}"));
+    let (sender, mut receiver) = message::channel().unwrap_or_else(|errno| panic!("{words}: {errno}"));
     let time = VirtualTime::starting_at(BEGIN_NS);
     let record = Rc::new(RefCell::new(Record::default()));
     Start { behaviour, time, record: Rc::clone(&record) }.lay_ready();
@@ -100,7 +96,7 @@ pub fn run(words: &str, behaviour: Behaviour) -> Simulated {
         Err(reason) if reason.is::<Hung>() => true,
         Err(reason) => resume_unwind(reason),
     };
-    assert!(hung || region.worker(0).stage() == Stage::Ended, "{words:?}");
+    assert!(hung || region.worker(0).stage() == Stage::Ended, "{words}");
     let messages = receiver.drain();
     let record = record.borrow().clone();
     Simulated { plan, record, messages, hung, region }

@@ -2,7 +2,6 @@
 
 use fathom_engines::{ENGINES, EngineEntry};
 use fathom_testing::conformance::{Open, Subject, check};
-use fathom_testing::skip;
 
 fn subject<'a>(engine: &EngineEntry, words: &str, open: &'a Open<'a>) -> Subject<'a> {
     let maps_files = engine.name == "mmap";
@@ -15,10 +14,10 @@ fn subject<'a>(engine: &EngineEntry, words: &str, open: &'a Open<'a>) -> Subject
     }
 }
 
-/// The engine with these words of the command line does all it must, or is not to be had here, which is said under the test's name.
-fn try_engine(test: &str, engine: &EngineEntry, words: &str) {
+/// The engine with these words of the command line does all it must, or is not to be had here, which is said.
+fn try_engine(engine: &EngineEntry, words: &str) {
     if let Err(reason) = check(&subject(engine, words, &|setup| engine.open(setup))) {
-        skip::record(test, &reason);
+        fathom_skip::record(&reason);
     }
 }
 
@@ -26,10 +25,10 @@ fn try_engine(test: &str, engine: &EngineEntry, words: &str) {
 fn engines() {
     for engine in ENGINES.iter().filter(|engine| engine.name != "io_uring") {
         let words = if engine.name == "cpuio" { "--cpuload=50 --cpuchunks=10us" } else { "" };
-        try_engine("engines", engine, words);
+        try_engine(engine, words);
     }
     for (name, words) in [("libaio", "--userspace_reap"), ("pvsync2", "--nowait=0")] {
-        try_engine("engines", fathom_engines::find(name).expect("an engine"), words);
+        try_engine(fathom_engines::find(name).expect("an engine"), words);
     }
 }
 
@@ -37,7 +36,7 @@ fn engines() {
 fn engines_with_threads_that_submit() {
     // The ring of io_uring belongs to one thread.
     for engine in ENGINES.iter().filter(|engine| !engine.traits.diskless && engine.name != "io_uring") {
-        try_engine("engines_with_threads_that_submit", engine, "--io_submit_mode=offload");
+        try_engine(engine, "--io_submit_mode=offload");
     }
 }
 
@@ -52,5 +51,5 @@ fn rings() {
         "--sqthread_poll=1",
         "--force_async=2",
     ];
-    options.into_iter().for_each(|words| try_engine("rings", engine, words));
+    options.into_iter().for_each(|words| try_engine(engine, words));
 }

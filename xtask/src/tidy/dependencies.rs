@@ -3,7 +3,7 @@
 use super::metadata::Metadata;
 
 /// Each crate and the crates of the workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 16] = [
+const MAY_USE: [(&str, &[&str]); 17] = [
     (
         "fathom",
         &[
@@ -33,6 +33,7 @@ const MAY_USE: [(&str, &[&str]); 16] = [
         "fathom-run",
         &["fathom-logs", "fathom-spec", "fathom-stats", "fathom-sys", "fathom-trace", "fathom-verify"],
     ),
+    ("fathom-skip", &[]),
     ("fathom-spec", &[]),
     ("fathom-stats", &[]),
     ("fathom-sys", &[]),

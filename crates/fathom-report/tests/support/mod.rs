@@ -7,19 +7,6 @@ use fathom_stats::LatencyStats;
 use fathom_stats::report::*;
 use fathom_stats::series::SampleStats;
 
-/// Says past the test runner's capture, and in the file named by `FATHOM_SKIP_LOG`, that a test was skipped.
-pub(crate) fn record_skip(test: &str, reason: &str) {
-    use std::io::Write;
-    let line = format!("SKIP {test}: {reason}\n");
-    let log = std::env::var_os("FATHOM_SKIP_LOG")
-        .and_then(|path| std::fs::OpenOptions::new().create(true).append(true).open(path).ok());
-    if let Some(mut log) = log {
-        log.write_all(line.as_bytes()).expect("the skip log can be written");
-    }
-    // A closed standard error must not turn a skip into a failure.
-    let _ = std::io::stderr().write_all(line.as_bytes());
-}
-
 /// The moment of every report made here: 2026-11-21 00:31:16 UTC.
 pub(crate) const TIMESTAMP_MS: u64 = 1_795_221_076_578;
 

@@ -122,6 +122,7 @@ pub(crate) fn job() -> impl Strategy<Value = String> {
     })
 }
 
-fn words(choices: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
+/// One of these.
+pub(crate) fn words(choices: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
     prop::sample::select(choices)
 }

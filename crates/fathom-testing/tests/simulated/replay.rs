@@ -2,8 +2,7 @@
 
 use crate::drawn::awkward_device;
 use fathom_run::unit::Operation;
-use fathom_testing::device::Served;
-use fathom_testing::run::{BEGIN_NS, Simulated, run};
+use fathom_testing::run::{BEGIN_NS, run};
 use proptest::prelude::*;
 use std::fmt::Write;
 
@@ -45,28 +44,6 @@ fn is_sync(entry: &Entry) -> bool {
     entry.word == "sync"
 }
 
-/// What the device saw, without the rests of what moved only a part, in the order in which it was queued.
-fn begun(run: &Simulated) -> Vec<Served> {
-    let mut begun: Vec<Served> = Vec::new();
-    let mut served = run.record.served.clone();
-    served.sort_by_key(|io| io.number);
-    for io in served {
-        let whole = begun.iter_mut().rev().find(|other| other.slot == io.slot && !io.operation.is_sync());
-        match whole {
-            Some(whole)
-                if whole.operation == io.operation
-                    && whole.result < i64::from(whole.length)
-                    && whole.offset + whole.result as u64 == io.offset =>
-            {
-                whole.result += io.result;
-                whole.ended_ns = io.ended_ns;
-            }
-            _ => begun.push(io),
-        }
-    }
-    begun
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
@@ -82,7 +59,7 @@ proptest! {
         let run = run(&format!("--read_iolog={} --iodepth={depth}", log.display()), device);
         prop_assert!(!run.hung);
         prop_assert_eq!(run.block().error(), None, "{:?}", run.messages);
-        let begun = begun(&run);
+        let begun = run.record.ios();
         let expected: Vec<(u32, u64, u64)> = entries.iter().map(|entry| match entry.word {
             "sync" => (Operation::Sync as u32, 0, 0),
             "read" => (Operation::Read as u32, entry.block * BLOCK, entry.blocks * BLOCK),

@@ -1,19 +1,15 @@
 //! The verifier raises no false alarm, and misses nothing.
 
-use crate::drawn::{awkward_device, failing_device};
+use crate::drawn::{awkward_device, failing_device, words};
 use fathom_run::unit::Operation;
 use fathom_testing::behaviour::{Behaviour, Damage};
 use fathom_testing::run::run;
 use proptest::prelude::*;
 
-fn choice(choices: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
-    prop::sample::select(choices)
-}
-
 /// Jobs that check what they wrote, over themselves as well.
 fn verifying_job() -> impl Strategy<Value = String> {
-    let direction = choice(&["write", "randwrite", "randrw", "rw", "trimwrite", "write:8k"]);
-    let method = choice(&[
+    let direction = words(&["write", "randwrite", "randrw", "rw", "trimwrite", "write:8k"]);
+    let method = words(&[
         "crc32c",
         "md5",
         "pattern --verify_pattern=%o",
@@ -23,9 +19,9 @@ fn verifying_job() -> impl Strategy<Value = String> {
         "pattern_hdr --verify_pattern=0xabcdef",
     ]);
     let lengths =
-        choice(&["--bs=4k", "--bs=8k --verify_interval=4k", "--bsrange=4k-16k", "--bssplit=4k/60:12k/40"]);
-    let depth = choice(&["--iodepth=1", "--iodepth=4", "--iodepth=16", "--iodepth=16 --iodepth_batch=4"]);
-    let amount = choice(&[
+        words(&["--bs=4k", "--bs=8k --verify_interval=4k", "--bsrange=4k-16k", "--bssplit=4k/60:12k/40"]);
+    let depth = words(&["--iodepth=1", "--iodepth=4", "--iodepth=16", "--iodepth=16 --iodepth_batch=4"]);
+    let amount = words(&[
         "--size=256k",
         "--size=128k --loops=2",
         "--size=128k --io_size=300k",
@@ -33,7 +29,7 @@ fn verifying_job() -> impl Strategy<Value = String> {
         "--size=240k --nrfiles=3",
         "--size=256k --norandommap",
     ]);
-    let more = choice(&[
+    let more = words(&[
         "",
         "",
         "--verify_backlog=8",
@@ -90,10 +86,10 @@ proptest! {
     fn nothing_is_missed(
         device in awkward_device(),
         depth in 1u32..17,
-        method in choice(&["crc32c", "md5", "xxhash", "sha3-256", "pattern --verify_pattern=%o"]),
-        direction in choice(&["write", "randwrite", "randrw", "rw"]),
-        lengths in choice(&["--bs=4k", "--bs=8k --verify_interval=4k", "--bsrange=4k-16k", "--bs=1k"]),
-        more in choice(&[
+        method in words(&["crc32c", "md5", "xxhash", "sha3-256", "pattern --verify_pattern=%o"]),
+        direction in words(&["write", "randwrite", "randrw", "rw"]),
+        lengths in words(&["--bs=4k", "--bs=8k --verify_interval=4k", "--bsrange=4k-16k", "--bs=1k"]),
+        more in words(&[
             "",
             "--verify_backlog=4",
             "--verify_backlog=9 --verify_backlog_batch=2",

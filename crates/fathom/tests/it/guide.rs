@@ -2,8 +2,8 @@
 
 use crate::support::page::{self, Command, Commands, Step};
 use crate::support::program::{self, Launch};
-use crate::support::terminal::OnTerminal;
 use crate::support::{scratch, skip};
+use crate::support::terminal::OnTerminal;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -150,7 +150,7 @@ macro_rules! pages {
                     }
                     Step::Commands(block) => {
                         if let Some(Err(reason)) = block.needs.as_deref().map(skip::tool) {
-                            skip::record(&format!("{}:{}: {reason}", $path, block.line));
+                            fathom_skip::record(&format!("{}:{}: {reason}", $path, block.line));
                             continue;
                         }
                         reader.follow_all(&block);

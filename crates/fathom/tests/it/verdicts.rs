@@ -40,7 +40,7 @@ fn is_told(directory: &Path, group: Option<&Path>, job: &str, verdict: &str, wor
     // A machine that is busy all the time is told, too, and rightly so.
     let is_disturbed = last.contains(&format!("Verdict: {DISTURBED}"));
     assert!(is_disturbed && verdict != DISTURBED, "{job}: never {verdict} with {words:?}, but {last}");
-    skip::record(&format!("the machine was too busy for {job}"));
+    fathom_skip::record(&format!("the machine was too busy for {job}"));
     last
 }
 

@@ -99,7 +99,11 @@ const KNOWN: &[Known] = &[
     known(&["--ramp_time="], &["normal", "json"], "a job that ends in its ramp has latencies"),
     known(&["--offset=25%|--offset=50%"], ALL, "fio takes the share of a size of 0"),
     known(&["--ioengine=mmap"], &["file"], "fio lays the file out with data"),
-    known(&["--ioengine=mmap", "--bs=1k|--bs=512"], ALL, "fio maps no blocks smaller than a page"),
+    known(
+        &["--ioengine=mmap", "--bs=1k|--bs=512|--bsrange=512|--bsrange=1k"],
+        ALL,
+        "fio maps no blocks smaller than a page",
+    ),
     known(
         &["--io_submit_mode=offload"],
         &["normal", "json"],

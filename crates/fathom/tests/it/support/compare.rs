@@ -32,7 +32,7 @@ impl<'a> Case<'a> {
         let document = json::document(&self.run(&program::path(), "json").expect_clean().stdout);
         match program::reference() {
             Ok(reference) => self.compare(&reference, &normal, &document),
-            Err(reason) => super::skip::record(&format!("comparison: {reason}")),
+            Err(reason) => fathom_skip::record(&format!("comparison: {reason}")),
         }
         document
     }

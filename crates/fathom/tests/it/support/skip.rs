@@ -1,11 +1,9 @@
 //! Skipping a test where the machine cannot run it, visibly.
 
-use std::io::Write;
-
 /// Ends the test with a line `SKIP test: reason`.
 macro_rules! skip {
     ($($reason:tt)*) => {{
-        $crate::support::skip::record(&format!($($reason)*));
+        fathom_skip::record(&format!($($reason)*));
         return;
     }};
 }
@@ -36,22 +34,6 @@ macro_rules! built {
             skip!("{reason}");
         }
     };
-}
-
-/// Writes the line to standard error past the capture of the test runner, and to the file named by
-/// `FATHOM_SKIP_LOG`.
-pub(crate) fn record(reason: &str) {
-    let thread = std::thread::current();
-    // Tools say things on several lines, and each line counts as one skip.
-    let reason = reason.split_whitespace().collect::<Vec<&str>>().join(" ");
-    let line = format!("SKIP {}: {reason}\n", thread.name().unwrap_or("a test"));
-    let mut log = std::env::var_os("FATHOM_SKIP_LOG")
-        .and_then(|path| std::fs::OpenOptions::new().create(true).append(true).open(path).ok());
-    if let Some(file) = &mut log {
-        file.write_all(line.as_bytes()).expect("the skip log can be written");
-    }
-    // A closed standard error must not turn a skip into a failure.
-    let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
 /// `Ok` when the test runs as root.
