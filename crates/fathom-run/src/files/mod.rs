@@ -317,12 +317,20 @@ fn file_sizes(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result
             Some(SizeSpec::Percent(percent)) => Some(percent),
             _ => None,
         };
+        // Where there are no files whose lengths could differ, `size` is shared out among them if it fits the range.
+        let shared_size = match job.size.size {
+            Some(SizeSpec::Bytes(total)) => Some(total / count),
+            _ => None,
+        };
         return Ok(entries
             .iter()
-            .map(|_| {
+            .map(|entry| {
                 let drawn = range.min + generator.below((range.max - range.min).saturating_add(1));
-                let length =
-                    if range.min == range.max { drawn } else { (drawn / unit * unit).max(range.min) };
+                let length = match shared_size {
+                    _ if range.min == range.max => drawn,
+                    Some(each) if entry.kind == FileKind::None && each <= range.max => each.max(range.min),
+                    _ => (drawn / unit * unit).max(range.min),
+                };
                 Wanted::Within { length, share }
             })
             .collect());

@@ -2,6 +2,7 @@
 
 use super::Worker;
 use super::budget::AfterPass;
+use super::pace::Pace;
 use crate::engine::{Engine, Io};
 use crate::plan::repeats_passes;
 use crate::targets::Target;
@@ -88,7 +89,7 @@ impl<E: Engine> Worker<'_, E> {
         if let Some(target) = self.next_round_of_zones(direction.unwrap_or(Direction::Write)) {
             return Next::Io(target);
         }
-        if self.verifier.as_mut().is_some_and(|verifier| verifier.ends_pass()) || !self.begin_next_pass() {
+        if self.is_last_pass() {
             return Next::End;
         }
         let target = match direction {
@@ -168,25 +169,62 @@ impl<E: Engine> Worker<'_, E> {
             return if until > now { Next::Wait(until) } else { Next::WaitForEnd };
         }
         let Some(mut pace) = self.pace.take() else {
-            let next = if self.budget.count_io() { self.next_plain() } else { return Next::End };
-            return self.count_drawn(next);
-        };
-        let next = match pace.admit(now, &mut self.targets, self.units) {
-            Err(wait) => wait,
-            Ok(_) if !self.budget.count_io() => {
-                self.pace = Some(pace);
+            if !self.budget.count_io() {
                 return Next::End;
             }
-            Ok(direction) => {
-                let next = self.next_in_direction(direction);
-                if let Next::Io(target) = &next {
-                    pace.issued(target);
-                }
-                next
+            let next = self.next_plain();
+            // A pass that is over gave no I/O.
+            if matches!(next, Next::End) {
+                self.budget.put_back_io();
             }
+            return self.count_for_syncs(next);
         };
+        let next = self.next_at_its_pace(&mut pace, now);
         self.pace = Some(pace);
-        self.count_drawn(next)
+        self.count_for_syncs(next)
+    }
+
+    fn next_at_its_pace(&mut self, pace: &mut Pace, now: u64) -> Next {
+        if let Err(wait) = pace.pause(now, self.units) {
+            return wait;
+        }
+        let mut pass_has_begun = false;
+        loop {
+            // Directions are drawn when they are without a pace: none for a pass whose bytes are spent, and anew for the
+            // next one where a pass had no target left.
+            if !self.budget.is_spent() {
+                let direction = match pace.draw(now, &mut self.targets) {
+                    Err(wait) => return wait,
+                    Ok(_) if !self.budget.count_io() => return Next::End,
+                    Ok(direction) => direction,
+                };
+                if let Some(target) = self.take_in_pass(direction) {
+                    pace.issued(&target);
+                    return Next::Io(target);
+                }
+                self.budget.put_back_io();
+            }
+            if pass_has_begun || self.is_last_pass() {
+                return Next::End;
+            }
+            pass_has_begun = true;
+        }
+    }
+
+    /// The next target of a direction, as long as there is one without another pass.
+    fn take_in_pass(&mut self, direction: Direction) -> Option<Target> {
+        match self.targets.next_in_direction(direction) {
+            None => self.next_round_of_zones(direction),
+            Some(target) => {
+                self.budget.spend(u64::from(target.length));
+                Some(target)
+            }
+        }
+    }
+
+    /// Closes the pass; true when no other one follows, or not yet, because what was written is read back first.
+    fn is_last_pass(&mut self) -> bool {
+        self.verifier.as_mut().is_some_and(|verifier| verifier.ends_pass()) || !self.begin_next_pass()
     }
 
     /// `unlink_each_loop`: before the next I/O, the files are made anew.
@@ -206,11 +244,7 @@ impl<E: Engine> Worker<'_, E> {
         self.next_pass(Some(direction))
     }
 
-    fn count_drawn(&mut self, next: Next) -> Next {
-        // A pass that is over gave no I/O.
-        if matches!(next, Next::End) {
-            self.budget.put_back_io();
-        }
+    fn count_for_syncs(&mut self, next: Next) -> Next {
         if let (Some(rules), Next::Io(target)) = (&mut self.syncs, &next) {
             rules.issued(target);
         }

@@ -94,14 +94,8 @@ impl Pace {
         Some(Pace { clock, rates, is_mix, drawn: None, think, think_cycles, shifts_for_think, minimum })
     }
 
-    /// The direction of the next I/O if one may start now, or what to wait for. `units` are those of the worker.
-    pub(super) fn admit(
-        &mut self,
-        now: u64,
-        targets: &mut Targets,
-        units: &[Unit],
-    ) -> Result<Direction, Next> {
-        self.pause(now, units)?;
+    /// The direction of the next I/O if its rate lets it start now, or what to wait for.
+    pub(super) fn draw(&mut self, now: u64, targets: &mut Targets) -> Result<Direction, Next> {
         let drawn = self.drawn.take().unwrap_or_else(|| targets.draw_direction());
         let Some(due) = self.due(drawn).filter(|&due| due > now) else { return Ok(drawn) };
         // In a mix, a direction that is behind goes before one that is ahead of its rate.
@@ -133,8 +127,8 @@ impl Pace {
         }
     }
 
-    /// Thinks, if it is time to.
-    fn pause(&mut self, now: u64, units: &[Unit]) -> Result<(), Next> {
+    /// Thinks, if it is time to: what to wait for before the next I/O. `units` are those of the worker.
+    pub(super) fn pause(&mut self, now: u64, units: &[Unit]) -> Result<(), Next> {
         let Some(think) = &mut self.think else { return Ok(()) };
         if let Some((until, spin_until)) = think.until {
             if now < until {

@@ -60,9 +60,9 @@ pub(super) fn note_unique_filename(job: &mut JobSpec, review: &mut Review<'_>) -
     Ok(())
 }
 
-/// A mapped file cannot be replaced under its mapping.
+/// A mapped file cannot be replaced under its mapping, as it would be between two loops.
 pub(super) fn check_unlink_each_loop(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
-    if job.file.unlink_each_loop && job.engine.ioengine.name == "mmap" {
+    if job.file.unlink_each_loop && job.job_description.loops > 1 && job.engine.ioengine.name == "mmap" {
         return Err(review.refuse(
             &job.origin,
             format!("{}: unlink_each_loop does not work with ioengine mmap", job.name),

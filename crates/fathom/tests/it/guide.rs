@@ -2,8 +2,8 @@
 
 use crate::support::page::{self, Command, Commands, Step};
 use crate::support::program::{self, Launch};
-use crate::support::{scratch, skip};
 use crate::support::terminal::OnTerminal;
+use crate::support::{scratch, skip};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

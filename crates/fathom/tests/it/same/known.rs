@@ -148,6 +148,17 @@ const KNOWN: &[Known] = &[
         "fio goes beyond the zone, and ends before its size",
     ),
     known(&["--rate_min=", "--rate_iops_min="], ALL, "both minima may be asked for"),
+    known(&["--ioengine=mmap", "--unlink_each_loop", "--loops="], ALL, "fio ends with signal 7"),
+    known(
+        &["--ioengine=null", "--unlink_each_loop"],
+        ALL,
+        "fio fails where it removes files that this engine does not make",
+    ),
+    known(
+        &["--ioengine=null", "--iodepth=", "--write_iolog="],
+        &["file/trace"],
+        "fio writes each line twice",
+    ),
     known(&["--ioengine=mmap", "--create_on_open"], ALL, "fio ends with signal 7"),
     known(&["--rw=rand", "70,16k/100"], ALL_BUT_EXIT, "fio ends with the map of the smallest blocks"),
     known(
@@ -170,7 +181,14 @@ const KNOWN: &[Known] = &[
     known(&["--randrepeat=0", "--rw=rw|--rw=randrw"], ALL_BUT_EXIT, "the share of the reads is drawn anew"),
     known(&["--random_distribution=", "--verify=", SEVERAL_FILES], ALL, "fio calls its own data wrong"),
     known(&["--gtod_reduce=1 --gtod_reduce=0"], ALL_BUT_EXIT, "what is given last counts"),
-    known(&["--iomem_align=16", "--direct=1"], ALL, "fio reads to memory that is not aligned for it"),
+    known(
+        &[
+            "--iomem_align=1|--iomem_align=2|--iomem_align=3|--iomem_align=4|--iomem_align=8|--iomem_align=50",
+            "--direct=1",
+        ],
+        ALL,
+        "fio reads to memory that is not aligned for it",
+    ),
     known(&["--create_only=1", "--verify="], &["files"], "nothing is saved of a job that does not run"),
     known(&["--exitall", "--numjobs="], ALL, "how far the other clones come is a matter of time"),
     known(&["--stats=0", "--write_"], &["file"], "fio writes empty logs"),
@@ -195,9 +213,14 @@ const KNOWN: &[Known] = &[
         "fio looks for files that there are not, and ends with signal 11",
     ),
     known(
-        &["--fsync=|--fdatasync=", SEVERAL_FILES],
+        &["--fsync=|--fdatasync=|--sync_file_range=", SEVERAL_FILES],
         &["file"],
         "fio takes another file for the sync, and goes on after that one",
+    ),
+    known(
+        &["--fsync=|--fdatasync=|--sync_file_range=", SEVERAL_FILES, "--rw=rw|--rw=randrw"],
+        ALL_BUT_EXIT,
+        "fio takes another file for the sync, and draws directions anew where a file is done",
     ),
     known(&["--file_service_type=zipf"], &["file"], "fio opens files again that are done"),
 ];

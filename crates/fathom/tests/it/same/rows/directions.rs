@@ -96,6 +96,10 @@ const ORDERS: Family = Family {
         same("--rw=randread --randseed=5 --random_generator=tausworthe64 --norandommap"),
         same("--rw=randread --norandommap --loops=2"),
         same("--rw=randwrite --norandommap --io_size=1m"),
+        same("--rw=rw --loops=3 --thinkcycles=4"),
+        same("--rw=rw --loops=3 --rwmixread=70 --rate_iops=1000000"),
+        same("--rw=randrw --loops=2 --randseed=3 --thinktime=1"),
+        same("--rw=randrw --io_size=1m --rate=1000m"),
     ],
 };
 

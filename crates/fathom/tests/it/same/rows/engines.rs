@@ -60,6 +60,7 @@ const ENGINES: Family = Family {
         same("--filename=data --ioengine=io_uring --sqthread_poll=0 --rw=randwrite"),
         same("--filename=data --ioengine=libaio --nowait=0 --rw=read"),
         same("--filename=data --ioengine=libaio --nowait=0 --rw=randwrite"),
+        same("--ioengine=mmap --rw=write --unlink_each_loop=1"),
         same("--filename=data --ioengine=mmap --thp=0 --rw=read"),
         same("--filename=data --ioengine=mmap --thp=0 --rw=randwrite"),
         same("--ioengine=filecreate --nrfiles=10 --filesize=4k --rw=read")

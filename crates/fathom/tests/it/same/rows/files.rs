@@ -77,6 +77,9 @@ const NAMES_AND_SIZES: Family = Family {
         same("--nrfiles=4 --filesize=16k-64k --rw=write"),
         same("--nrfiles=3 --filesize=32k --rw=randwrite"),
         same("--nrfiles=2 --filesize=50k --rw=read"),
+        same("--ioengine=null --filesize=16k-64k --size=64k --rw=randread"),
+        same("--ioengine=null --filesize=16k-64k --size=200k --rw=randread"),
+        same("--ioengine=null --filesize=16k-32k --size=64k --nrfiles=6 --rw=write"),
         same("--filename=x --offset=64k --rw=write"),
         same(
             "--filename=x --offset=64k --size=128k --rw=randread --random_generator=tausworthe --write_iolog=trace",
