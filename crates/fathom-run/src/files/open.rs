@@ -7,7 +7,7 @@ use fathom_spec::JobSpec;
 use fathom_spec::options::io_type::{FadviseHint, SyncMode};
 use fathom_sys::memory::{Mapping, page_size};
 use fathom_sys::{Errno, block_device, file};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 
 /// The opened files of a clone; closed on drop.
@@ -130,29 +130,45 @@ impl OpenFiles {
         }
     }
 
-    /// Reads all files once, so that they are cached, unless it is stopped.
-    pub fn read_into_cache(&self, stopped: impl Fn() -> bool) -> Result<(), Errno> {
+    /// Reads all files once, so that they are cached, unless it is stopped. Those beyond `openfiles` are open meanwhile.
+    pub(crate) fn read_into_cache(
+        &self,
+        plan: &WorkerPlan,
+        job: &JobSpec,
+        stopped: impl Fn() -> bool,
+    ) -> Result<(), FileError> {
+        let failed = |errno: Errno| FileError {
+            errno: errno.0,
+            text: Some(format!("file:filesetup.c, func=pre_read, error={errno}")),
+            message: None,
+        };
         // On a page, and in whole pages: the descriptor may be one for direct I/O.
-        let buffer = Mapping::private(1 << 20)?;
-        for open in &self.list {
-            let mut offset = open.start;
-            let end = open.start + open.size;
-            while offset < end && !stopped() {
-                let wanted = (end - offset).min(buffer.len() as u64) as usize;
-                let length = wanted.next_multiple_of(page_size()).min(buffer.len());
-                // SAFETY: the buffer has room for `length` bytes.
-                let read =
-                    unsafe { libc::pread(open.fd, buffer.address().cast(), length, offset as libc::off_t) };
-                match read {
-                    ..0 => return Err(Errno::last()),
-                    // The file ends here.
-                    _ if (read as usize) < length => break,
-                    _ => offset += read as u64,
-                }
-            }
+        let buffer = Mapping::private(1 << 20).map_err(failed)?;
+        for (open, entry) in self.list.iter().zip(&self.entries) {
+            let opened = if open.fd < 0 { Some(open_one(plan, job, entry)?) } else { None };
+            let fd = opened.as_ref().map_or(open.fd, |opened| opened.as_raw_fd());
+            read_all(fd, open, &buffer, &stopped).map_err(failed)?;
         }
         Ok(())
     }
+}
+
+fn read_all(fd: RawFd, file: &OpenFile, buffer: &Mapping, stopped: &impl Fn() -> bool) -> Result<(), Errno> {
+    let mut offset = file.start;
+    let end = file.start + file.size;
+    while offset < end && !stopped() {
+        let wanted = (end - offset).min(buffer.len() as u64) as usize;
+        let length = wanted.next_multiple_of(page_size()).min(buffer.len());
+        // SAFETY: the buffer has room for `length` bytes.
+        let read = unsafe { libc::pread(fd, buffer.address().cast(), length, offset as libc::off_t) };
+        match read {
+            ..0 => return Err(Errno::last()),
+            // The file ends here.
+            _ if (read as usize) < length => break,
+            _ => offset += read as u64,
+        }
+    }
+    Ok(())
 }
 
 /// How many files a job keeps open at once (`openfiles`). A mapped file stays mapped, so there it says nothing.

@@ -261,8 +261,8 @@ fn open_files(context: &WorkerContext<'_>) -> Option<OpenFiles> {
     switch_scheduler(context, &files)?;
     if job.file.pre_read {
         context.set_stage(Stage::PreReading);
-        if let Err(errno) = files.read_into_cache(|| context.block().should_stop()) {
-            context.fail(errno.0, &format!("file:filesetup.c, func=pre_read, error={errno}"));
+        if let Err(error) = files.read_into_cache(plan, job, || context.block().should_stop()) {
+            tell_file_error(context, &error);
             return None;
         }
     }

@@ -33,6 +33,7 @@ const KNOWN: &[Known] = &[
     known(&["--stats=0"], &["json", "terse"], "fio has an empty entry"),
     known(&["--create_only=1"], &["normal", "terse"], "no disk is counted when no job runs"),
     known(&["--file_append=1"], ALL, "nothing is laid out before what is appended"),
+    known(&["--pre_read=1", "--create_on_open"], ALL, "fio fails where there is nothing to read yet"),
     known(&["--pre_read=1", "--ioengine=null"], ALL, "fio ends with signal 11"),
     known(
         &["--pre_read=1", "--direct=1|--buffered=0"],

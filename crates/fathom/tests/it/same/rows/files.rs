@@ -28,6 +28,7 @@ const SEVERAL_FILES: Family = Family {
         same("--rw=write --create_only=1")
             .differs(&["normal", "terse"], "no disk is counted when no job runs"),
         same("--rw=read --pre_read=1"),
+        same("--rw=randread --pre_read=1 --openfiles=1"),
         same("--rw=write --file_service_type=sequential"),
         same("--rw=write --file_service_type=roundrobin"),
         same("--rw=write --file_service_type=random"),
