@@ -39,17 +39,19 @@ pub struct Message {
     pub stream: Stream,
     /// The text, without the newline that ends it.
     pub text: String,
+    /// Index of the job whose options gave rise to it, where these are complete: it comes before the job's line.
+    pub job: Option<usize>,
 }
 
 impl Message {
     /// A message for standard output.
     pub fn stdout(text: impl Into<String>) -> Self {
-        Message { stream: Stream::Stdout, text: text.into() }
+        Message { stream: Stream::Stdout, text: text.into(), job: None }
     }
 
     /// A message for standard error.
     pub fn stderr(text: impl Into<String>) -> Self {
-        Message { stream: Stream::Stderr, text: text.into() }
+        Message { stream: Stream::Stderr, text: text.into(), job: None }
     }
 }
 

@@ -102,6 +102,7 @@ pub(crate) fn review(
     warnings_fatal: bool,
     messages: &mut Vec<Message>,
 ) -> Result<(), Rejected> {
+    let first = messages.len();
     let mut review = Review { earlier, warnings_fatal, messages, warned: false };
     let mut verdict = Ok(());
     for rule in RULES {
@@ -117,6 +118,7 @@ pub(crate) fn review(
         review.messages.push(Diagnostic::general(&job.origin, problem).message());
         return Err(Rejected);
     }
+    messages[first..].iter_mut().for_each(|message| message.job = Some(earlier.len()));
     Ok(())
 }
 

@@ -70,10 +70,10 @@ pub(crate) fn run(spec: &RunSpec, calibration: Calibration) -> ExitCode {
     for line in plan.debug_lines(std::process::id()) {
         output.say(&fathom_spec::Message::stdout(line));
     }
-    if spec.program.formats.normal {
-        print_headers(&plan, &mut output);
+    match spec.program.formats.normal {
+        true => print_headers(&plan, &spec.messages, &mut output),
+        false => spec.messages.iter().for_each(|message| output.say(message)),
     }
-    spec.messages.iter().for_each(|message| output.say(message));
     supervise(spec, &plan, calibration, output)
 }
 
@@ -202,8 +202,11 @@ fn shows_status(spec: &RunSpec) -> bool {
     wanted && (spec.program.formats.normal || spec.program.output.is_some())
 }
 
-fn print_headers(plan: &Plan, output: &mut Output) {
+/// What is there before a run, with the messages of the parser among it: those on a job before the job's line.
+fn print_headers(plan: &Plan, messages: &[fathom_spec::Message], output: &mut Output) {
+    let of_job = |job| messages.iter().filter(move |message| message.job == job);
     for (index, job) in plan.jobs.iter().enumerate() {
+        of_job(Some(index)).for_each(|message| output.say(message));
         if let Some(worker) = plan.workers.iter().find(|worker| worker.job == index && !moves_no_data(job)) {
             output.bytes(header(job, worker).lines().as_bytes());
         }
@@ -219,6 +222,7 @@ fn print_headers(plan: &Plan, output: &mut Output) {
             job.name, burn.cpumode
         ));
     }
+    of_job(None).for_each(|message| output.say(message));
 }
 
 fn header(job: &JobSpec, worker: &WorkerPlan) -> JobHeader {

@@ -4,7 +4,7 @@
 //! first; fathom never throws away data that a job did not ask it to overwrite.)
 
 use super::in_use::{Machine, Search, Tables};
-use super::{FileEntry, FileError, FileKind};
+use super::{FileEntry, FileError, FileKind, maps_files};
 use crate::payload::{Payload, PayloadRule};
 use crate::plan::WorkerPlan;
 use crate::random::Seeds;
@@ -246,7 +246,9 @@ fn preallocate(job: &JobSpec, file: &File, present: u64, missing: u64) -> Result
             tolerate_unsupported(file::fallocate(fd, libc::FALLOC_FL_KEEP_SIZE, present, missing))
         }
         Fallocate::Native => tolerate_unsupported(file::fallocate(fd, 0, present, missing)),
-    }
+    }?;
+    // Writes through a mapping make no file longer.
+    if maps_files(job) { file::truncate(fd, present + missing) } else { Ok(()) }
 }
 
 /// Preallocation is a help, not a need: file systems without it get along.

@@ -71,9 +71,7 @@ impl FileEntry {
 
     /// True when a log reaches behind what can be mapped of the file.
     fn is_too_short_to_map(&self, job: &JobSpec, end: u64) -> bool {
-        job.engine.ioengine.name == "mmap"
-            && self.kind == FileKind::Regular
-            && self.present_size.unwrap_or(0) < end
+        maps_files(job) && self.kind == FileKind::Regular && self.present_size.unwrap_or(0) < end
     }
 
     /// True when bytes are missing that the run needs.
@@ -293,6 +291,11 @@ fn device_size(path: &Path) -> Result<u64, FileError> {
     let fd = fathom_sys::file::open(path, libc::O_RDONLY, 0)
         .map_err(|errno| FileError::of_call(errno, "open", path))?;
     fathom_sys::block_device::size(fd.as_raw_fd()).map_err(|errno| FileError::of_call(errno, "ioctl", path))
+}
+
+/// True when data is reached through mappings, which have the length of their files.
+fn maps_files(job: &JobSpec) -> bool {
+    job.engine.ioengine.name == "mmap"
 }
 
 /// What a job says about the size of one file's part.

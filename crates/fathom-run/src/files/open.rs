@@ -1,6 +1,6 @@
 //! Opens the files of a clone for the run.
 
-use super::{FileEntry, FileError, FileKind, layout};
+use super::{FileEntry, FileError, FileKind, layout, maps_files};
 use crate::engine::OpenFile;
 use crate::plan::WorkerPlan;
 use fathom_spec::JobSpec;
@@ -174,7 +174,7 @@ fn read_all(fd: RawFd, file: &OpenFile, buffer: &Mapping, stopped: &impl Fn() ->
 /// How many files a job keeps open at once (`openfiles`). A mapped file stays mapped, so there it says nothing.
 pub(crate) fn open_limit(job: &JobSpec) -> usize {
     match job.file.openfiles {
-        Some(limit) if job.engine.ioengine.name != "mmap" => limit.max(1) as usize,
+        Some(limit) if !maps_files(job) => limit.max(1) as usize,
         _ => usize::MAX,
     }
 }

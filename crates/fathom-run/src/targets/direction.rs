@@ -28,10 +28,10 @@ pub enum Directions {
     Only(Direction),
     /// Reads and writes by chance.
     Mix(Mix),
-    /// Each block is trimmed, then written.
+    /// Each block is trimmed, then written, file by file.
     TrimThenWrite {
-        /// The write that goes with the last trim is still to come.
-        write_is_due: bool,
+        /// The file of the next target: it says whether a write is due.
+        file: Option<usize>,
     },
 }
 

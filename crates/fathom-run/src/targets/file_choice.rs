@@ -89,8 +89,14 @@ impl FileChoice {
         self.open.is_empty() || self.rule.most_open.is_none_or(|most| open < most)
     }
 
-    /// A file has nothing left: another may be taken up in its place.
+    /// A file has nothing left: another may be taken up in its place, and it is the turn of the next one, in the next pass as well.
     pub(super) fn is_done(&mut self, file: usize) {
+        if file == self.current {
+            self.left = 0;
+            if self.rule.order == FileOrder::Sequential {
+                self.current += 1;
+            }
+        }
         if let Some(open) = self.open.get_mut(file) {
             *open = false;
         }

@@ -16,6 +16,7 @@ pub mod precondition;
 pub mod shift_register;
 mod simple;
 pub mod stride;
+mod trim_write;
 
 use crate::random::{Generator, SeedUse, Seeds, Taus88};
 use direction::{Direction, Directions, Mix};
@@ -268,6 +269,8 @@ struct FileState {
     overhang: u64,
     /// Set when `start` and `size` are those of one zone of many.
     stride: Option<Stride>,
+    /// The trim whose block is to be written next.
+    trimmed: Option<Target>,
     done: bool,
 }
 
@@ -373,13 +376,7 @@ impl Targets {
         match &mut self.directions {
             Directions::Only(direction) => *direction,
             Directions::Mix(mix) => mix.next(),
-            Directions::TrimThenWrite { write_is_due } => {
-                if std::mem::replace(write_is_due, !*write_is_due) {
-                    Direction::Write
-                } else {
-                    Direction::Trim
-                }
-            }
+            Directions::TrimThenWrite { .. } => self.choose_trim_or_write(),
         }
     }
 
@@ -401,17 +398,12 @@ impl Targets {
 
     #[inline(never)]
     fn next_general(&mut self, direction: Direction) -> Option<Target> {
-        if let (Directions::TrimThenWrite { .. }, Direction::Write, Some(last)) =
-            (&self.directions, direction, self.last)
-        {
-            return Some(Target { direction, ..last });
-        }
-        let target = self.next_in(direction);
-        match (target, &mut self.directions) {
-            (Some(_), _) => self.last = target,
-            // No trim, no write behind it, however often one asks.
-            (None, Directions::TrimThenWrite { write_is_due }) => *write_is_due = false,
-            (None, _) => {}
+        let target = match self.directions {
+            Directions::TrimThenWrite { .. } => self.next_trim_or_write(),
+            _ => self.next_in(direction),
+        };
+        if target.is_some() {
+            self.last = target;
         }
         target
     }
@@ -426,6 +418,10 @@ impl Targets {
             }
             _ => behind.saturating_sub(state.start),
         };
+        // What was trimmed elsewhere is written there.
+        if state.trimmed.is_some() && target.direction == Direction::Trim {
+            state.trimmed = Some(target);
+        }
         self.last = Some(target);
     }
 
@@ -471,6 +467,10 @@ impl Targets {
             }
             if target.is_some() {
                 return target;
+            }
+            // The pass is over: the next one draws anew.
+            if self.files.iter().all(|file| file.done) {
+                return None;
             }
             if let Directions::Mix(mix) = &mut self.directions {
                 direction = mix.draw_again(direction);
@@ -530,11 +530,14 @@ impl Targets {
         // Writes that the end of a zone cut short leave bytes to be made.
         let is_cut_short = self.plan.follows_zones && random.is_permuted();
         if block.is_none() && (is_cut_short || self.plan.begins_files_anew) {
-            if let Some(fresh) = &state.fresh {
-                random.restart(false, fresh);
+            match is_cut_short {
+                true => state.restart_random(false),
+                // Sequential steps begin at the start again, in the other direction as well.
+                false => state.begin_anew(),
             }
-            block = random.next(blocks, direction, &mut self.draws);
+            block = state.random.as_mut()?.next(blocks, direction, &mut self.draws);
         }
+        let random = state.random.as_mut()?;
         let block = block?;
         debug_assert!(block < blocks);
         let position = block * alignment;
@@ -622,6 +625,7 @@ impl Targets {
             simple.restart(again);
         }
         for state in &mut self.files {
+            state.trimmed = None;
             if state.stride.is_some() {
                 state.restart_stride(again);
                 continue;
@@ -638,6 +642,9 @@ impl Targets {
             self.pattern_generators.clone_from(&self.beginning.pattern_generators);
             self.draws.clone_from(&self.beginning.draws);
             self.follow_ups = 0;
+        }
+        if let Directions::TrimThenWrite { file } = &mut self.directions {
+            *file = None;
         }
         self.last = None;
         self.pass_is_over = false;
@@ -728,6 +735,7 @@ impl FileState {
             // What is left of the last zone decides there, not the end of the file.
             overhang: if plan.follows_zones { plan.longest_length() } else { 0 },
             stride: None,
+            trimmed: None,
             done: size == 0,
         }
     }
@@ -764,7 +772,7 @@ fn directions(plan: &TargetPlan, seeds: &Seeds) -> Directions {
         DirectionPlan::Mix(read_percent) => {
             Directions::Mix(Mix::new(read_percent, seeds.generator(SeedUse::Mix)))
         }
-        DirectionPlan::TrimThenWrite => Directions::TrimThenWrite { write_is_due: false },
+        DirectionPlan::TrimThenWrite => Directions::TrimThenWrite { file: None },
     }
 }
 

@@ -1,6 +1,7 @@
 //! The run loop on a simulated device.
 
 mod drawn;
+mod orders;
 mod pacing;
 mod replay;
 mod run_loop;

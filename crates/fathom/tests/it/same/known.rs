@@ -29,7 +29,11 @@ const KNOWN: &[Known] = &[
     known(&["=-1"], ALL, "negative numbers are refused"),
     known(&["=1.5"], ALL, "fractions mean what they say"),
     known(&["--nrfiles=0"], ALL_BUT_EXIT, "fio does nothing and calls it a success"),
-    known(&["--bs=4k,8k"], ALL_BUT_EXIT, "fio ends early with blocks of several sizes"),
+    known(
+        &["--bs=4k,8k|--bsrange=4k-8k,8k-16k"],
+        ALL_BUT_EXIT,
+        "fio ends early with blocks of several sizes",
+    ),
     known(&["--stats=0"], &["json", "terse"], "fio has an empty entry"),
     known(&["--create_only=1"], &["normal", "terse"], "no disk is counted when no job runs"),
     known(&["--file_append=1"], ALL, "nothing is laid out before what is appended"),
@@ -75,6 +79,11 @@ const KNOWN: &[Known] = &[
         reason: "fio fails where a job that reads has removed its own files",
     },
     known(&["--filename=present", ODD_SIZES], ALL_BUT_EXIT, "no block goes beyond size"),
+    known(
+        &["--filesize=100k", "--bs=3k|--bs=8k|--bs=16k|--bs=64k|--bsrange=|--bssplit="],
+        ALL_BUT_EXIT,
+        "no block goes beyond filesize",
+    ),
     known(&["--file_service_type=zipf", ODD_SIZES], ALL_BUT_EXIT, "no block goes beyond size"),
     known(
         &["--io_size=50%|--io_size=200%", "--io_size=64k|--io_size=100k|--io_size=512k"],
@@ -180,7 +189,11 @@ const KNOWN: &[Known] = &[
         "which of the clones' writes to a file came last is a matter of time",
     ),
     known(&["--randrepeat=0", "--rw=rw|--rw=randrw"], ALL_BUT_EXIT, "the share of the reads is drawn anew"),
-    known(&["--random_distribution=", "--verify=", SEVERAL_FILES], ALL, "fio calls its own data wrong"),
+    known(
+        &["--random_distribution=", "--verify=", "--rw=randrw|--nrfiles=|x:y"],
+        ALL,
+        "fio calls its own data wrong",
+    ),
     known(&["--gtod_reduce=1 --gtod_reduce=0"], ALL_BUT_EXIT, "what is given last counts"),
     known(
         &[
@@ -190,7 +203,11 @@ const KNOWN: &[Known] = &[
         ALL,
         "fio reads to memory that is not aligned for it",
     ),
-    known(&["--create_only=1", "--verify="], &["files"], "nothing is saved of a job that does not run"),
+    known(
+        &["--create_only=1", "--verify=|--verify_pattern="],
+        &["files"],
+        "nothing is saved of a job that does not run",
+    ),
     known(&["--exitall", "--numjobs="], ALL, "how far the other clones come is a matter of time"),
     known(&["--stats=0", "--write_"], &["file"], "fio writes empty logs"),
     Known {
@@ -206,7 +223,6 @@ const KNOWN: &[Known] = &[
     known(&["--bs=64k"], ALL, "fio does nothing with blocks larger than a file"),
     known(&["--bs=16k", "--nrfiles=5"], ALL, "fio does nothing with blocks larger than a file"),
     known(&["--unified_rw_reporting="], &["normal"], "fio prints a line of a group without I/O"),
-    known(&["trimwrite", SEVERAL_FILES], ALL_BUT_EXIT, "trims and writes are paired file by file"),
     known(&["trimwrite", ODD_SIZES, "--ba="], ALL_BUT_EXIT, "no block goes beyond size"),
     known(
         &["--filename=", "--nrfiles=", "--file_service_type=zipf"],

@@ -100,6 +100,7 @@ const ORDERS: Family = Family {
         same("--rw=rw --loops=3 --rwmixread=70 --rate_iops=1000000"),
         same("--rw=randrw --loops=2 --randseed=3 --thinktime=1"),
         same("--rw=randrw --io_size=1m --rate=1000m"),
+        same("--rw=rw --loops=2 --randseed=5"),
     ],
 };
 

@@ -61,6 +61,8 @@ const ENGINES: Family = Family {
         same("--filename=data --ioengine=libaio --nowait=0 --rw=read"),
         same("--filename=data --ioengine=libaio --nowait=0 --rw=randwrite"),
         same("--ioengine=mmap --rw=write --unlink_each_loop=1"),
+        same("--ioengine=mmap --rw=write --fallocate=keep"),
+        same("--ioengine=mmap --rw=write --fallocate=none"),
         same("--filename=data --ioengine=mmap --thp=0 --rw=read"),
         same("--filename=data --ioengine=mmap --thp=0 --rw=randwrite"),
         same("--ioengine=filecreate --nrfiles=10 --filesize=4k --rw=read")
