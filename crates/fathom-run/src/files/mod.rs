@@ -150,11 +150,14 @@ pub fn resolve(plan: &WorkerPlan, job: &JobSpec) -> Result<Vec<FileEntry>, FileE
         return Err(missing_size(job));
     }
     let smallest = plan.target_plan.smallest_length();
-    if entries.iter().all(|entry| entry.size < smallest) {
-        return Err(FileError::of_job(
-            "init_io_u",
-            "fio: blocksize is larger than data set range".to_owned(),
-        ));
+    // Bytes, even fewer than a block has, are a wish for the first one.
+    let available = entries.iter().map(|entry| entry.size).fold(0, u64::saturating_add);
+    let share_is_empty = matches!(
+        job.size.io_size,
+        Some(SizeSpec::Percent(percent)) if percent > 0 && share_of(available, percent) < smallest
+    );
+    if share_is_empty || entries.iter().all(|entry| entry.size < smallest) {
+        return Err(FileError::without_line("fio: blocksize is larger than data set range".to_owned()));
     }
     Ok(entries)
 }

@@ -56,7 +56,7 @@ impl Budget {
         let job_bytes = match &job.size.io_size {
             Some(SizeSpec::Bytes(bytes)) if *bytes > 0 => *bytes,
             // Of the files, not of the part that `size` takes of them.
-            Some(SizeSpec::Percent(percent)) => {
+            Some(SizeSpec::Percent(percent)) if *percent > 0 => {
                 pass_bytes.min((u128::from(available) * u128::from(*percent) / 100) as u64)
             }
             _ => pass_bytes,
@@ -157,6 +157,13 @@ impl Budget {
                 true
             }
             None => true,
+        }
+    }
+
+    /// Takes I/Os that are made in any case from `number_ios`.
+    pub(super) fn count_ios(&mut self, count: u64) {
+        if let Some(left) = &mut self.ios_left {
+            *left = left.saturating_sub(count);
         }
     }
 

@@ -148,6 +148,7 @@ impl<E: Engine> Worker<'_, E> {
                 && !matches!(instead, Some(Next::End))
             {
                 count_as_made(self.samples, target);
+                self.budget.count_ios(verifier.reads_of_backlog(target.direction));
             }
             if let Some(next) = instead {
                 return next;

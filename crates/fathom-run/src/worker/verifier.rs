@@ -3,12 +3,14 @@
 //! The run loop knows three moments: an I/O is about to be drawn ([`Verifier::next`]), a slot is being filled
 //! ([`Verifier::begin`]), an I/O has ended ([`Worker::settle_verified`]). Everything else happens here.
 
+mod backlog;
 mod findings;
 mod ledger;
 mod rehearsal;
 mod saved;
 mod threads;
 
+use self::backlog::{Backlog, BacklogGoneOver};
 use super::issue::Next;
 use super::{Worker, WorkerContext};
 use crate::engine::{Engine, OpenFile};
@@ -94,8 +96,8 @@ pub(super) struct Verifier<'a> {
     loads: Box<[Load]>,
     /// What the I/O drawn last is, if it is not the job's own.
     drawn: Option<Load>,
-    /// I/Os of the batch under way.
-    batch_left: u64,
+    backlog: Backlog,
+    backlog_gone_over: BacklogGoneOver,
     /// The batch to be trimmed now.
     to_trim: VecDeque<Record>,
     trim_generator: Taus88,
@@ -177,7 +179,8 @@ impl<'a> Verifier<'a> {
             },
             loads: vec![Load::Other; worker_plan.depth as usize].into_boxed_slice(),
             drawn: None,
-            batch_left: 0,
+            backlog: Backlog::new(plan),
+            backlog_gone_over: BacklogGoneOver::new(plan),
             to_trim: VecDeque::new(),
             trim_generator: seeds.generator(SeedUse::Trim),
             phase: Phase::Working,
@@ -228,17 +231,12 @@ impl<'a> Verifier<'a> {
                 return Some(Next::Io(target));
             }
         }
-        if self.batch_left == 0 && self.plan.backlog > 0 && self.history.len() as u64 >= self.plan.backlog {
-            self.batch_left = self.plan.backlog_batch;
+        if !self.backlog.is_due(self.history.len() as u64) {
+            return None;
         }
-        if self.batch_left > 0 {
-            self.batch_left -= 1;
-            if let Some(target) = self.next_check() {
-                return Some(Next::Io(target));
-            }
-            self.batch_left = 0;
-        }
-        None
+        let target = self.next_check()?;
+        self.backlog.has_read();
+        Some(Next::Io(target))
     }
 
     /// Takes a batch of records that are to be trimmed.
@@ -432,6 +430,13 @@ impl<'a> Verifier<'a> {
         for pass in self.start_of_pass.iter_mut().chain(&mut self.origin) {
             **pass = StartOfPass::new(targets, &self.generator, self.number);
         }
+        self.backlog_gone_over.end_pass();
+    }
+
+    /// A job is only gone over: the reads of its backlog that it would have made after this I/O, which count towards
+    /// `number_ios`.
+    pub(super) fn reads_of_backlog(&mut self, after: Direction) -> u64 {
+        if after == Direction::Write { self.backlog_gone_over.written() } else { 0 }
     }
 }
 
@@ -531,7 +536,13 @@ impl<E: Engine> Worker<'_, E> {
             self.stopping = true;
             return Some(Next::End);
         }
-        verifier.next()
+        let is_working = verifier.phase == Phase::Working;
+        let next = verifier.next();
+        // What is read in between counts as the job's I/O.
+        if is_working && matches!(&next, Some(Next::Io(target)) if target.direction == Direction::Read) {
+            self.budget.count_ios(1);
+        }
+        next
     }
 
     /// Runs the job, and after each pass whatever verification has to do behind it. True when everything written is synced as

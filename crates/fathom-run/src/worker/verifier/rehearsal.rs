@@ -3,6 +3,7 @@
 //!
 //! A sequence that covers more places than are kept in memory is gone through once per window of the files.
 
+use super::backlog::BacklogGoneOver;
 use super::{Phase, Verifier, Worker, bytes_to_read_back, gone, is_to_trim, new_record};
 use crate::engine::Engine;
 use crate::message::Message;
@@ -75,6 +76,7 @@ impl<E: Engine> Worker<'_, E> {
             verifier.take_bytes_read_back();
             (verifier.generator, verifier.number) = (beginning.generator, 0);
             (verifier.trim_generator, verifier.phase) = (beginning.trim_generator, Phase::Working);
+            verifier.backlog_gone_over = BacklogGoneOver::new(verifier.plan);
         }
     }
 
@@ -104,7 +106,7 @@ impl<E: Engine> Worker<'_, E> {
             }
             let Some(verifier) = &mut self.verifier else { return };
             match verifier.rehearse(target, is_near(&target)) {
-                Rehearsed::GoneOver => {}
+                Rehearsed::GoneOver => self.budget.count_ios(verifier.reads_of_backlog(target.direction)),
                 Rehearsed::Stop(line) => {
                     if counts {
                         self.context.messages.send(&Message::Output(line));

@@ -32,11 +32,16 @@ const SIZES: [&str; 9] = [
 const MODES: [&str; 8] =
     ["write", "randwrite", "randwrite", "rw", "randrw", "write:8k", "randwrite:4", "randtrimwrite"];
 /// Each is there in a part of the jobs.
-const SOMETIMES: [&[&str]; 10] = [
+const SOMETIMES: [&[&str]; 11] = [
     &["--norandommap"],
     &["--loops=2", "--loops=3"],
     &["--io_size=100k", "--io_size=512k", "--io_size=1m"],
     &["--number_ios=20", "--number_ios=100"],
+    &[
+        "--verify_backlog=4",
+        "--verify_backlog=8 --verify_backlog_batch=3",
+        "--verify_backlog=3 --verify_backlog_batch=8",
+    ],
     &[
         "--random_distribution=zipf:1.1",
         "--random_distribution=pareto:0.3",

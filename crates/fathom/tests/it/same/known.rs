@@ -146,6 +146,16 @@ const KNOWN: &[Known] = &[
         "nothing is recorded of a job that does not run",
     ),
     known(&["--filename=present", "--bssplit="], ALL_BUT_EXIT, "no block goes beyond size"),
+    known(
+        &["--verify", "--rw=rw|--rw=randrw", "--io_size="],
+        ALL,
+        "fio reads back what was written over since, and calls blocks of one size wrong",
+    ),
+    known(
+        &["--percentage_random=", "--filename=present"],
+        ALL_BUT_EXIT,
+        "fio ends where a sequential step leads out of size",
+    ),
     known(&["--percentage_random=", "--verify="], ALL, "fio calls its own data wrong"),
     known(
         &["--rate_process=poisson", "--rate_min=|--rate_iops_min="],

@@ -94,6 +94,9 @@ const NAMES_AND_SIZES: Family = Family {
         same("--filename=x --offset=10k --offset_align=4k --rw=write --write_iolog=trace"),
         same("--filename=x --offset=10k --rw=write"),
         same("--filename=x --size=1m --io_size=256k --rw=write"),
+        same("--filename=x --size=64k --io_size=0% --rw=write"),
+        same("--filename=x --size=64k --io_size=5% --rw=write")
+            .differs(&["terse", "json"], "fio fails without an error"),
         same("--filename=x --size=256k --io_size=1m --rw=write --write_iolog=trace"),
         same(
             "--filename=x --size=256k --io_size=50% --rw=randwrite --random_generator=tausworthe --write_iolog=trace",

@@ -31,6 +31,13 @@ const VERIFICATION: Family = Family {
         same("--verify=crc32c --filename=data --rw=write --verify_interval=1k --bs=8k"),
         same("--verify=crc32c --filename=data --rw=randwrite --verify_offset=64"),
         same("--verify=crc32c --filename=data --rw=write --verify_backlog=8"),
+        same(
+            "--verify=crc32c --filename=data --rw=write --verify_backlog=4 --verify_backlog_batch=6 --loops=2",
+        ),
+        same("--verify=crc32c --filename=data --rw=write --verify_backlog=4 --number_ios=10"),
+        same(
+            "--verify=crc32c --filename=data --rw=randrw --verify_backlog=4 --verify_backlog_batch=9 --number_ios=20",
+        ),
         same("--verify=crc32c --filename=data --rw=randwrite --verify_backlog=8 --verify_backlog_batch=4"),
         same("--verify=crc32c --filename=data --rw=write --verify_async=2"),
         same("--verify=crc32c --filename=data --rw=randrw"),
@@ -79,8 +86,7 @@ const VERIFICATION: Family = Family {
         same("--verify=crc32c --filename=data --rw=write --verify_header_seed=0"),
         same("--verify=crc32c --filename=data --rw=write --verify_write_sequence=0"),
         same("--verify=crc32c --rw=randwrite --nrfiles=3"),
-        same("--verify=crc32c --rw=write --numjobs=2 --filename_format=f.$jobnum")
-            .differs(&["normal"], "the clones write to files of their own"),
+        same("--verify=crc32c --rw=write --numjobs=2 --filename_format=f.$jobnum"),
         same("--verify=crc32c --filename=data --rw=write --verify_interval=3k --bs=4k"),
         same("--verify=crc32c --filename=data --rw=write --bs=4k --verify_interval=8k"),
         same("--verify=crc32c --filename=data --rw=trimwrite --ioengine=null")
