@@ -6,6 +6,7 @@
 //! memory and costs the same at the end of a pass as at its start.
 
 pub mod block_map;
+mod corrections;
 pub mod direction;
 pub mod distribution;
 pub mod file_choice;
@@ -364,9 +365,19 @@ impl Targets {
             return None;
         }
         let direction = self.draw_direction();
+        self.next_or_end(direction)
+    }
+
+    /// The next target of a direction that was drawn now; where there is none, the pass is over.
+    pub fn next_or_end(&mut self, direction: Direction) -> Option<Target> {
         let target = self.next_in_direction(direction);
         self.pass_is_over = target.is_none();
         target
+    }
+
+    /// True when nothing more is to be drawn in this pass.
+    pub fn pass_is_over(&self) -> bool {
+        self.pass_is_over
     }
 
     /// Decides on the direction of the next target alone; give it to
@@ -408,40 +419,6 @@ impl Targets {
         target
     }
 
-    /// The last target went elsewhere: what follows goes on from there. `behind` is the byte of the file at which a sequential
-    /// job goes on.
-    pub fn moved(&mut self, target: Target, behind: u64) {
-        let state = &mut self.files[target.file as usize];
-        state.positions[target.direction as usize] = match self.plan.postfix {
-            Some(step) if !self.plan.random => {
-                step_position(target.offset + u64::from(target.length) - state.start, step, state.size)
-            }
-            _ => behind.saturating_sub(state.start),
-        };
-        // What was trimmed elsewhere is written there.
-        if state.trimmed.is_some() && target.direction == Direction::Trim {
-            state.trimmed = Some(target);
-        }
-        self.last = Some(target);
-    }
-
-    /// Less of the last target is done than was drawn: the rest may be drawn again.
-    pub fn shortened(&mut self, drawn: Target, length: u32) {
-        let state = &mut self.files[drawn.file as usize];
-        let alignment = self.plan.alignment[drawn.direction as usize];
-        let units = |length: u32| u64::from(length).div_ceil(alignment);
-        let first = drawn.offset.saturating_sub(state.start) / alignment + units(length);
-        if let Some(random) = &mut state.random {
-            random.uncover(first, units(drawn.length) - units(length));
-        }
-    }
-
-    /// A file has nothing left in this pass.
-    pub fn finish_file(&mut self, file: u32) {
-        self.files[file as usize].done = true;
-        self.choice.is_done(file as usize);
-    }
-
     #[inline]
     fn next_in(&mut self, mut direction: Direction) -> Option<Target> {
         if self.files.len() == 1 {
@@ -453,8 +430,7 @@ impl Targets {
             return target;
         }
         loop {
-            let files = &self.files;
-            let file = self.choice.next(files.len(), |index| !files[index].done)?;
+            let file = self.choose_file()?;
             let mut target = self.next_in_file(file, direction);
             if target.is_none() && self.plan.files.order.is_skewed() && self.files[file].has_begun() {
                 // Such files are not covered once: those that come up most are gone through again and again.
@@ -468,14 +444,20 @@ impl Targets {
             if target.is_some() {
                 return target;
             }
-            // The pass is over: the next one draws anew.
-            if self.files.iter().all(|file| file.done) {
+            // The pass is over: the next one draws its files and directions. Files are mostly done from the first on.
+            if self.files.iter().rev().all(|file| file.done) {
                 return None;
             }
             if let Directions::Mix(mix) = &mut self.directions {
                 direction = mix.draw_again(direction);
             }
         }
+    }
+
+    /// The file whose turn it is, of those that have anything left.
+    fn choose_file(&mut self) -> Option<usize> {
+        let files = &self.files;
+        self.choice.next(files.len(), |index| !files[index].done)
     }
 
     #[inline]

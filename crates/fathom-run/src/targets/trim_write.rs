@@ -15,11 +15,6 @@ impl Targets {
         }
     }
 
-    fn choose_file(&mut self) -> Option<usize> {
-        let files = &self.files;
-        self.choice.next(files.len(), |index| !files[index].done)
-    }
-
     /// The next target of the file that was chosen, or of the next one that has any.
     pub(super) fn next_trim_or_write(&mut self) -> Option<Target> {
         loop {

@@ -193,7 +193,7 @@ impl<E: Engine> Worker<'_, E> {
         loop {
             // Directions are drawn when they are without a pace: none for a pass whose bytes are spent, and anew for the
             // next one where a pass had no target left.
-            if !self.budget.is_spent() {
+            if !self.budget.is_spent() && !self.targets.pass_is_over() {
                 let direction = match pace.draw(now, &mut self.targets) {
                     Err(wait) => return wait,
                     Ok(_) if !self.budget.count_io() => return Next::End,
@@ -214,7 +214,7 @@ impl<E: Engine> Worker<'_, E> {
 
     /// The next target of a direction, as long as there is one without another pass.
     fn take_in_pass(&mut self, direction: Direction) -> Option<Target> {
-        match self.targets.next_in_direction(direction) {
+        match self.targets.next_or_end(direction) {
             None => self.next_round_of_zones(direction),
             Some(target) => {
                 self.budget.spend(u64::from(target.length));

@@ -1,6 +1,7 @@
 //! The order of I/Os is fio's, over passes, files and directions: what is recorded here is what fio 3.41 did with the same words.
 
-use fathom_testing::behaviour::Behaviour;
+use fathom_run::unit::Operation;
+use fathom_testing::behaviour::{Behaviour, Service};
 use fathom_testing::run::{Simulated, run};
 
 /// Words, and what fio did: direction, file, and block of 4 KiB.
@@ -64,6 +65,27 @@ fn orders_are_those_of_fio() {
         match words.contains("time_based") {
             true => assert!(order.starts_with(expected), "{words}\n{order}"),
             false => assert_eq!(order, *expected, "{words}"),
+        }
+    }
+}
+
+/// How often a loop asks whether there is more to do depends on how long it waits for what is in flight.
+#[test]
+fn orders_are_no_matter_of_time() {
+    let mix = "--rw=rw --size=40k --randseed=5 --verify=crc32c --loops=4 --iodepth=8";
+    let trims = "--rw=trimwrite --nrfiles=3 --file_service_type=random --size=48k --randseed=5 --verify=crc32c \
+                 --loops=4 --iodepth=8";
+    let paces = ["", "--thinkcycles=1", "--rate_iops=1000000"];
+    for words in [mix, trims].iter().flat_map(|words| paces.map(|pace| format!("{words} {pace}"))) {
+        let writes = |device: Behaviour| {
+            let mut ios = run(&words, device).record.ios();
+            ios.retain(|io| io.operation == Operation::Write);
+            ios.iter().map(|io| (io.file, io.offset / 4096)).collect::<Vec<(u32, u64)>>()
+        };
+        let expected = writes(Behaviour::default());
+        for seed in 0..20 {
+            let service = Service::Uniform(10_000..1_000_000);
+            assert_eq!(writes(Behaviour { seed, service, ..Behaviour::default() }), expected, "{words}");
         }
     }
 }

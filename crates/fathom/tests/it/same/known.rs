@@ -73,7 +73,7 @@ const KNOWN: &[Known] = &[
         "a file that is too short is extended and not made anew",
     ),
     Known {
-        words: &["--unlink_each_loop", "--loops="],
+        words: &["--unlink_each_loop", "--loops=|--io_size="],
         unless: WRITES,
         at: ALL,
         reason: "fio fails where a job that reads has removed its own files",
@@ -140,6 +140,11 @@ const KNOWN: &[Known] = &[
     ),
     known(&["--write_iolog=", "--numjobs="], &["file/trace"], "the clones of fio write over each other's"),
     known(&["--gtod_reduce=1", "--write_"], &["file"], "fio leaves such logs empty"),
+    known(
+        &["--io_submit_mode=offload", "--write_lat_log="],
+        &["file"],
+        "fio leaves the log of submission latencies empty",
+    ),
     known(
         &["--create_only=1", "--write_iolog="],
         &["file/trace"],
@@ -228,6 +233,17 @@ const KNOWN: &[Known] = &[
     },
     known(&["--allow_file_create=0"], ALL_BUT_EXIT, "fio says nothing"),
     Known { words: &["trim"], unless: &["--ioengine=null"], at: ALL, reason: "fio cannot trim files" },
+    known(
+        &["trimwrite", SEVERAL_FILES, "--io_size="],
+        ALL_BUT_EXIT,
+        "fio ends with the last write of io_size, however many trims that takes",
+    ),
+    known(
+        &["--rw=randrw", ODD_SIZES, "--loops="],
+        ALL_BUT_EXIT,
+        "fio draws a direction for the part of a block at the end, and leaves it out",
+    ),
+    known(&["--plids=x"], ALL, "fio takes what is no number"),
     known(&["trimwrite", "--verify"], ALL_BUT_EXIT, "nothing can be read back"),
     known(&["--dp_scheme="], ALL_BUT_EXIT, "the file is named in words of our own"),
     known(&["--bs=64k"], ALL, "fio does nothing with blocks larger than a file"),

@@ -1,0 +1,40 @@
+//! What became of a target otherwise than it was drawn: zones move it, cut it short or have no room for it.
+
+use super::direction::Direction;
+use super::{Target, Targets, step_position};
+
+impl Targets {
+    /// The last target went elsewhere: what follows goes on from there. `behind` is the byte of the file at which a sequential
+    /// job goes on.
+    pub fn moved(&mut self, target: Target, behind: u64) {
+        let state = &mut self.files[target.file as usize];
+        state.positions[target.direction as usize] = match self.plan.postfix {
+            Some(step) if !self.plan.random => {
+                step_position(target.offset + u64::from(target.length) - state.start, step, state.size)
+            }
+            _ => behind.saturating_sub(state.start),
+        };
+        // What was trimmed elsewhere is written there.
+        if state.trimmed.is_some() && target.direction == Direction::Trim {
+            state.trimmed = Some(target);
+        }
+        self.last = Some(target);
+    }
+
+    /// Less of the last target is done than was drawn: the rest may be drawn again.
+    pub fn shortened(&mut self, drawn: Target, length: u32) {
+        let state = &mut self.files[drawn.file as usize];
+        let alignment = self.plan.alignment[drawn.direction as usize];
+        let units = |length: u32| u64::from(length).div_ceil(alignment);
+        let first = drawn.offset.saturating_sub(state.start) / alignment + units(length);
+        if let Some(random) = &mut state.random {
+            random.uncover(first, units(drawn.length) - units(length));
+        }
+    }
+
+    /// A file has nothing left in this pass.
+    pub fn finish_file(&mut self, file: u32) {
+        self.files[file as usize].done = true;
+        self.choice.is_done(file as usize);
+    }
+}
