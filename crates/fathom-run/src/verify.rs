@@ -156,6 +156,7 @@ pub(crate) fn verify_plan(
             _ if !writes => CountedReads::None,
             true if goes_over_itself => CountedReads::Places,
             _ if reads_back_last => CountedReads::None,
+            _ if goes_over_itself => CountedReads::Places,
             _ => CountedReads::Writes,
         },
         may_overlap: may_overlap || only_checks && is_repeated,

@@ -377,6 +377,10 @@ fn a_separate_check_reads_each_place_once() {
         "--rw=randwrite --random_distribution=zipf:1.1 --bs=4k --io_size=2m",
         "--rw=randwrite --percentage_random=50 --bs=4k",
         "--rw=write --time_based --runtime=1 --bs=64k",
+        // Steps backwards overlap, and how much is read back decides on another pass.
+        "--rw=write:-32k --bs=64k --size=256k --offset=64k",
+        "--rw=write:-4k --bs=8k --size=256k --offset=36k",
+        "--rw=write:-4k --bs=8k --size=256k --offset=64k --loops=2",
     ] {
         let directory = scratch();
         let words = format!("--size=512k --verify=md5 {words}");
