@@ -154,7 +154,6 @@ pub(crate) fn verify_plan(
             true if !options.do_verify => CountedReads::None,
             // What a job that only reads checks are its own reads.
             _ if !writes => CountedReads::None,
-            true if goes_over_itself => CountedReads::Places,
             _ if reads_back_last => CountedReads::None,
             _ if goes_over_itself => CountedReads::Places,
             _ => CountedReads::Writes,

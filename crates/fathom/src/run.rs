@@ -202,7 +202,7 @@ fn shows_status(spec: &RunSpec) -> bool {
     wanted && (spec.program.formats.normal || spec.program.output.is_some())
 }
 
-/// What is there before a run, with the messages of the parser among it: those on a job before the job's line.
+/// The lines before a run. What the parser has to say of a job comes before the job's line.
 fn print_headers(plan: &Plan, messages: &[fathom_spec::Message], output: &mut Output) {
     let of_job = |job| messages.iter().filter(move |message| message.job == job);
     for (index, job) in plan.jobs.iter().enumerate() {

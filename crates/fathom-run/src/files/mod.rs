@@ -386,7 +386,7 @@ fn bytes_of(spec: &SizeSpec, reference: u64, job: &JobSpec, smallest: u64) -> u6
     }
 }
 
-fn share_of(bytes: u64, percent: u32) -> u64 {
+pub(crate) fn share_of(bytes: u64, percent: u32) -> u64 {
     (u128::from(bytes) * u128::from(percent) / 100) as u64
 }
 

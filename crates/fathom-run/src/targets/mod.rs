@@ -512,14 +512,15 @@ impl Targets {
         // Writes that the end of a zone cut short leave bytes to be made.
         let is_cut_short = self.plan.follows_zones && random.is_permuted();
         if block.is_none() && (is_cut_short || self.plan.begins_files_anew) {
-            match is_cut_short {
-                true => state.restart_random(false),
-                // Sequential steps begin at the start again, in the other direction as well.
-                false => state.begin_anew(),
+            if let Some(fresh) = &state.fresh {
+                random.restart(false, fresh);
             }
-            block = state.random.as_mut()?.next(blocks, direction, &mut self.draws);
+            // Sequential steps begin at the start again, in the other direction as well.
+            if !is_cut_short {
+                state.positions = [state.first_position; 3];
+            }
+            block = random.next(blocks, direction, &mut self.draws);
         }
-        let random = state.random.as_mut()?;
         let block = block?;
         debug_assert!(block < blocks);
         let position = block * alignment;

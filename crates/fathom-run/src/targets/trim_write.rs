@@ -1,8 +1,7 @@
 //! `rw=trimwrite` and `randtrimwrite`: each block is trimmed, then written, in each file for itself.
 
-use super::Target;
-use super::Targets;
 use super::direction::{Direction, Directions};
+use super::{Target, Targets};
 
 impl Targets {
     /// The direction of the next target, which is that of the file whose turn it is.

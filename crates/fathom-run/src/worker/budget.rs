@@ -1,5 +1,6 @@
 //! How much a job still has to do.
 
+use crate::files::share_of;
 use crate::plan::WorkerPlan;
 use crate::targets::DirectionPlan;
 use crate::targets::length::LengthRule;
@@ -56,9 +57,7 @@ impl Budget {
         let job_bytes = match &job.size.io_size {
             Some(SizeSpec::Bytes(bytes)) if *bytes > 0 => *bytes,
             // Of the files, not of the part that `size` takes of them.
-            Some(SizeSpec::Percent(percent)) if *percent > 0 => {
-                pass_bytes.min((u128::from(available) * u128::from(*percent) / 100) as u64)
-            }
+            Some(SizeSpec::Percent(percent)) if *percent > 0 => pass_bytes.min(share_of(available, *percent)),
             _ => pass_bytes,
         };
         let passes = if single_pass { 1 } else { u64::from(job.job_description.loops.max(1)) };

@@ -96,7 +96,9 @@ pub(super) struct Verifier<'a> {
     loads: Box<[Load]>,
     /// What the I/O drawn last is, if it is not the job's own.
     drawn: Option<Load>,
+    /// When this run reads back while it works.
     backlog: Backlog,
+    /// When the job that this run only goes over did.
     backlog_gone_over: BacklogGoneOver,
     /// The batch to be trimmed now.
     to_trim: VecDeque<Record>,
