@@ -148,7 +148,7 @@ impl<E: Engine> Worker<'_, E> {
                 && !matches!(instead, Some(Next::End))
             {
                 count_as_made(self.samples, target);
-                self.budget.count_ios(verifier.reads_of_backlog(target.direction));
+                self.budget.count_ios(verifier.take_reads_of_backlog());
             }
             if let Some(next) = instead {
                 return next;

@@ -10,7 +10,7 @@ mod rehearsal;
 mod saved;
 mod threads;
 
-use self::backlog::{Backlog, BacklogGoneOver};
+use self::backlog::Backlog;
 use super::issue::Next;
 use super::{Worker, WorkerContext};
 use crate::engine::{Engine, OpenFile};
@@ -96,10 +96,8 @@ pub(super) struct Verifier<'a> {
     loads: Box<[Load]>,
     /// What the I/O drawn last is, if it is not the job's own.
     drawn: Option<Load>,
-    /// When this run reads back while it works.
+    /// When this run, or the one that it only goes over, reads back while it works.
     backlog: Backlog,
-    /// When the job that this run only goes over did.
-    backlog_gone_over: BacklogGoneOver,
     /// The batch to be trimmed now.
     to_trim: VecDeque<Record>,
     trim_generator: Taus88,
@@ -108,10 +106,8 @@ pub(super) struct Verifier<'a> {
     pass_is_over: bool,
     /// No pass comes to an end, so that nothing of it needs to be remembered.
     is_endless: bool,
-    /// Bytes read back since the pass began. Where the job leaves that to another, what it would have read.
-    bytes_read_back: u64,
-    /// What the pass that is rehearsed wrote, where its places count.
-    rehearsed_pass: Option<History>,
+    /// Bytes written since the pass began that this run reads back or another.
+    bytes_to_read_back: u64,
     limit: Option<Limit>,
     findings: Findings<'a>,
     /// With `verify_ledger`.
@@ -182,15 +178,12 @@ impl<'a> Verifier<'a> {
             loads: vec![Load::Other; worker_plan.depth as usize].into_boxed_slice(),
             drawn: None,
             backlog: Backlog::new(plan),
-            backlog_gone_over: BacklogGoneOver::new(plan),
             to_trim: VecDeque::new(),
             trim_generator: seeds.generator(SeedUse::Trim),
             phase: Phase::Working,
             pass_is_over: false,
             is_endless: plan.backlog == 0 && is_endless(context, files),
-            bytes_read_back: 0,
-            rehearsed_pass: (plan.rehearses && plan.counted_reads == CountedReads::Places)
-                .then(|| History::new(true, interval, 0)),
+            bytes_to_read_back: 0,
             limit,
             findings: Findings::new(context, plan),
             ledger,
@@ -233,12 +226,12 @@ impl<'a> Verifier<'a> {
                 return Some(Next::Io(target));
             }
         }
-        if !self.backlog.is_due(self.history.len() as u64) {
+        if !self.backlog.is_due() {
             return None;
         }
-        let target = self.next_check()?;
-        self.backlog.has_read();
-        Some(Next::Io(target))
+        let target = self.next_check();
+        self.backlog.has_read(target.is_some());
+        target.map(Next::Io)
     }
 
     /// Takes a batch of records that are to be trimmed.
@@ -284,9 +277,7 @@ impl<'a> Verifier<'a> {
                 record.to_trim = is_to_trim(self.plan, &mut self.trim_generator);
                 stamp(&self.plan.rule, buffer, &record.write(self.thread));
                 *load = Load::Write(record);
-                if !self.plan.reads_back {
-                    self.bytes_read_back += bytes_to_read_back(self.plan, &record);
-                }
+                self.will_be_read_back(&record);
                 if let Some(ledger) = &mut self.ledger {
                     ledger.write_begins(slot, &record);
                 }
@@ -327,11 +318,13 @@ impl<'a> Verifier<'a> {
                 return Some(Next::End);
             }
             if limit.was_in_flight(self.number) {
-                new_record(&mut self.generator, &mut self.number, target);
+                let record = new_record(&mut self.generator, &mut self.number, target);
+                self.will_be_read_back(&record);
                 return None;
             }
         }
         let record = new_record(&mut self.generator, &mut self.number, target);
+        self.will_be_read_back(&record);
         self.drawn = Some(Load::Check(record));
         Some(Next::Io(Target { direction: Direction::Read, ..target }))
     }
@@ -370,7 +363,11 @@ impl<'a> Verifier<'a> {
         if let Some(ledger) = &mut self.ledger {
             ledger.ended(slot, false);
         }
-        if let Some((file, offset, length)) = std::mem::take(&mut self.loads[slot as usize]).changes() {
+        let load = std::mem::take(&mut self.loads[slot as usize]);
+        if let Load::Write(record) = &load {
+            self.backlog.failed(record.file, record.offset, record.length);
+        }
+        if let Some((file, offset, length)) = load.changes() {
             self.history.forget(file, offset, length, self.number);
             self.history.condense_when_doubled(FEWEST_CONDENSED);
             if let Some(pass) = &mut self.start_of_pass {
@@ -401,10 +398,29 @@ impl<'a> Verifier<'a> {
         }
     }
 
+    /// A write of this run, or of the one that it goes over, begins.
+    fn will_be_read_back(&mut self, record: &Record) {
+        let plan = self.plan;
+        if plan.backlog > 0 || plan.counted_reads == CountedReads::Places {
+            self.backlog.written(record);
+        }
+        let reads_zero = plan.trims.as_ref().is_some_and(|trims| trims.reads_zero);
+        if !record.to_trim || reads_zero {
+            self.bytes_to_read_back += u64::from(record.length);
+        }
+    }
+
     /// What of the pass that ends now counts against `io_size` for being read back.
     pub(super) fn take_bytes_read_back(&mut self) -> u64 {
-        let bytes = std::mem::take(&mut self.bytes_read_back);
-        if self.plan.counted_reads == CountedReads::None { 0 } else { bytes + self.take_rehearsed_places() }
+        if !self.plan.reads_back_last {
+            self.backlog.end_pass();
+        }
+        let (bytes, places) = (std::mem::take(&mut self.bytes_to_read_back), self.backlog.take_bytes());
+        match self.plan.counted_reads {
+            CountedReads::None => 0,
+            CountedReads::Writes => bytes,
+            CountedReads::Places => places,
+        }
     }
 
     /// With `verify_policy=fsynced`, what came after the last sync is not looked at.
@@ -432,20 +448,13 @@ impl<'a> Verifier<'a> {
         for pass in self.start_of_pass.iter_mut().chain(&mut self.origin) {
             **pass = StartOfPass::new(targets, &self.generator, self.number);
         }
-        self.backlog_gone_over.end_pass();
     }
 
-    /// A job is only gone over: the reads of its backlog that it would have made after this I/O, which count towards
-    /// `number_ios`.
-    pub(super) fn reads_of_backlog(&mut self, after: Direction) -> u64 {
-        if after == Direction::Write { self.backlog_gone_over.written() } else { 0 }
+    /// Reads of the backlog that the writes so far have led to and that were not asked for yet: they count towards `number_ios`,
+    /// be it in this run or in the one that it only goes over.
+    pub(super) fn take_reads_of_backlog(&mut self) -> u64 {
+        self.backlog.take_ios()
     }
-}
-
-/// Bytes of a write that are read back later, by this run or another.
-fn bytes_to_read_back(plan: &VerifyPlan, record: &Record) -> u64 {
-    let reads_zero = plan.trims.as_ref().is_some_and(|trims| trims.reads_zero);
-    if !record.to_trim || reads_zero { u64::from(record.length) } else { 0 }
 }
 
 /// True for a job that goes round and round until its time is over: in files of whole blocks no rest ends a pass.
@@ -538,13 +547,9 @@ impl<E: Engine> Worker<'_, E> {
             self.stopping = true;
             return Some(Next::End);
         }
-        let is_working = verifier.phase == Phase::Working;
-        let next = verifier.next();
         // What is read in between counts as the job's I/O.
-        if is_working && matches!(&next, Some(Next::Io(target)) if target.direction == Direction::Read) {
-            self.budget.count_ios(1);
-        }
-        next
+        self.budget.count_ios(verifier.take_reads_of_backlog());
+        verifier.next()
     }
 
     /// Runs the job, and after each pass whatever verification has to do behind it. True when everything written is synced as
@@ -661,7 +666,6 @@ impl<E: Engine> Worker<'_, E> {
 
     fn check_read(&mut self, verifier: &mut Verifier<'_>, slot: u32, unit: &Unit, record: Option<Record>) {
         let length = unit.length() as usize;
-        verifier.bytes_read_back += length as u64;
         // SAFETY: the buffer of a slot whose I/O has ended belongs to this worker alone and holds its length.
         let data = unsafe { std::slice::from_raw_parts_mut(self.buffer(slot), length) };
         let task = Task { offset: unit.offset(), file: unit.file(), record, thread: verifier.thread };

@@ -336,6 +336,11 @@ fn blocks_are_read_back_in_the_order_of_fio() {
     // With places written twice, each is read once, in order.
     let twice = order("--rw=write:4k");
     assert_eq!(twice, [(w, 0), (w, 2), (w, 0), (w, 2), (r, 0), (r, 2)]);
+    // A write takes the place of the one that it goes over, and so this backlog never fills.
+    assert_eq!(
+        order("--rw=write:-4k --bs=8k --size=32k --verify_backlog=2"),
+        [(w, 0), (w, 1), (w, 2), (w, 3), (r, 3)]
+    );
 }
 
 /// A separate check reads each place once, against the last write of it, and counts the writes as if it had made them.
@@ -381,6 +386,11 @@ fn a_separate_check_reads_each_place_once() {
         "--rw=write:-32k --bs=64k --size=256k --offset=64k",
         "--rw=write:-4k --bs=8k --size=256k --offset=36k",
         "--rw=write:-4k --bs=8k --size=256k --offset=64k --loops=2",
+        "--rw=write:-4k --bs=8k --size=256k --offset=36k --verify_backlog=3",
+        "--rw=write:-4k --bs=8k --size=256k --offset=36k --verify_backlog=3 --verify_interval=4k",
+        "--rw=write:-4k --bs=4k --size=128k --offset=36k --verify_backlog=8 --number_ios=45",
+        // What a backlog reads counts the same, however many I/Os are on their way.
+        "--rw=write --bs=4k --io_size=2m --verify_backlog=5 --number_ios=200 --ioengine=libaio --iodepth=16",
     ] {
         let directory = scratch();
         let words = format!("--size=512k --verify=md5 {words}");

@@ -1,8 +1,14 @@
 //! `verify_backlog`: what was written is read back in batches while the job goes on.
+//!
+//! When a batch is due follows from the writes alone and not from when they end. A check that goes over the sequence of an
+//! earlier run counts the same reads as that run did, at any depth.
 
 use crate::verify::VerifyPlan;
+use crate::verify::history::Record;
+use std::collections::BTreeMap;
+use std::ops::AddAssign;
 
-/// When to read.
+/// Writes that have begun and are not yet read back, and when they are to be.
 #[derive(Clone, Debug)]
 pub(super) struct Backlog {
     /// Writes not yet read back at which a batch begins; 0 for none.
@@ -10,52 +16,173 @@ pub(super) struct Backlog {
     batch: u64,
     /// Reads that the batch under way still has. Where nothing is left to read, they wait for the next write.
     left: u64,
+    unread: Unread,
+    /// Reads that are due and not yet made.
+    due: u64,
+    /// The batch takes all there is, with the parts that are left of writes that others went over.
+    drains: bool,
+    /// What the writes have led to since it was last asked for.
+    counted: Reads,
+}
+
+/// Reads that writes lead to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Reads {
+    /// I/Os of backlogs.
+    pub(super) ios: u64,
+    /// Bytes of backlogs and of the ends of passes, where places count.
+    pub(super) bytes: u64,
+}
+
+impl AddAssign for Reads {
+    fn add_assign(&mut self, other: Reads) {
+        self.ios += other.ios;
+        self.bytes += other.bytes;
+    }
+}
+
+/// Writes that are not yet read back.
+#[derive(Clone, Debug)]
+enum Unread {
+    /// Each place is written once.
+    Writes(u64),
+    /// Bytes by file and offset. A write takes the place of those that it goes over, be it in part.
+    Places(BTreeMap<(u16, u64), u32>),
+}
+
+impl Unread {
+    fn add(&mut self, record: &Record) {
+        match self {
+            Unread::Writes(count) => *count += 1,
+            Unread::Places(places) => {
+                forget(places, record.file, record.offset, record.length);
+                places.insert((record.file, record.offset), record.length);
+            }
+        }
+    }
+
+    fn len(&self) -> u64 {
+        match self {
+            Unread::Writes(count) => *count,
+            Unread::Places(places) => places.len() as u64,
+        }
+    }
+
+    /// Takes out the next one: its bytes, where places count.
+    fn take(&mut self) -> u64 {
+        match self {
+            Unread::Writes(count) => {
+                *count = count.saturating_sub(1);
+                0
+            }
+            Unread::Places(places) => places.pop_first().map_or(0, |(_, length)| u64::from(length)),
+        }
+    }
+
+    /// Takes out all of them: their bytes, where places count.
+    fn take_all(&mut self) -> u64 {
+        match self {
+            Unread::Writes(count) => {
+                *count = 0;
+                0
+            }
+            Unread::Places(places) => std::mem::take(places).into_values().map(u64::from).sum(),
+        }
+    }
+}
+
+/// Takes out the places that meet this one; true when there were any.
+fn forget(places: &mut BTreeMap<(u16, u64), u32>, file: u16, offset: u64, length: u32) -> bool {
+    let end = (file, offset.saturating_add(u64::from(length)));
+    let mut any = false;
+    while let Some((&key, &bytes)) = places.range(..end).next_back() {
+        if key.0 != file || key.1.saturating_add(u64::from(bytes)) <= offset {
+            break;
+        }
+        places.remove(&key);
+        any = true;
+    }
+    any
 }
 
 impl Backlog {
     pub(super) fn new(plan: &VerifyPlan) -> Backlog {
-        Backlog { size: plan.backlog, batch: plan.backlog_batch, left: 0 }
+        Backlog::of(plan.backlog, plan.backlog_batch, plan.may_overlap)
     }
 
-    /// Whether one of so many writes is to be read back now.
-    pub(super) fn is_due(&mut self, unread: u64) -> bool {
-        if self.left == 0 && self.size > 0 && unread >= self.size {
-            self.left = self.batch;
+    fn of(size: u64, batch: u64, may_overlap: bool) -> Backlog {
+        Backlog {
+            size,
+            batch,
+            left: 0,
+            unread: if may_overlap { Unread::Places(BTreeMap::new()) } else { Unread::Writes(0) },
+            due: 0,
+            drains: false,
+            counted: Reads::default(),
         }
-        self.left > 0
     }
 
-    pub(super) fn has_read(&mut self) {
-        self.left = self.left.saturating_sub(1);
-    }
-}
-
-/// The backlog of a job that is only gone over.
-#[derive(Clone, Debug)]
-pub(super) struct BacklogGoneOver {
-    backlog: Backlog,
-    unread: u64,
-}
-
-impl BacklogGoneOver {
-    pub(super) fn new(plan: &VerifyPlan) -> BacklogGoneOver {
-        BacklogGoneOver { backlog: Backlog::new(plan), unread: 0 }
-    }
-
-    /// Reads that follow another write.
-    pub(super) fn written(&mut self) -> u64 {
-        self.unread += 1;
-        let unread = self.unread;
-        while self.unread > 0 && self.backlog.is_due(self.unread) {
-            self.backlog.has_read();
-            self.unread -= 1;
+    /// A write begins.
+    pub(super) fn written(&mut self, record: &Record) {
+        self.unread.add(record);
+        let mut reads = Reads::default();
+        while self.size > 0 && self.unread.len() > 0 {
+            if self.left == 0 && self.unread.len() >= self.size {
+                self.left = self.batch;
+            }
+            if self.left == 0 {
+                break;
+            }
+            self.left -= 1;
+            reads += Reads { ios: 1, bytes: self.unread.take() };
         }
-        unread - self.unread
+        self.due += reads.ios;
+        self.drains |= reads.ios > 0 && self.unread.len() == 0;
+        self.counted += reads;
     }
 
-    /// All the rest is read at the end of a pass.
+    /// A write has failed: there is nothing of it to be read back.
+    pub(super) fn failed(&mut self, file: u16, offset: u64, length: u32) {
+        let was_unread = match &mut self.unread {
+            Unread::Writes(count) if *count > 0 => {
+                *count -= 1;
+                true
+            }
+            Unread::Writes(_) => false,
+            Unread::Places(places) => forget(places, file, offset, length),
+        };
+        if !was_unread {
+            self.due = self.due.saturating_sub(1);
+        }
+    }
+
+    /// Whether something is to be read back now.
+    pub(super) fn is_due(&self) -> bool {
+        self.due > 0 || self.drains
+    }
+
+    /// One of them was read, or there is nothing to be read for now.
+    pub(super) fn has_read(&mut self, any: bool) {
+        match any {
+            true => self.due = self.due.saturating_sub(1),
+            false => self.drains = false,
+        }
+    }
+
+    /// All the rest is read back at the end of a pass.
     pub(super) fn end_pass(&mut self) {
-        self.unread = 0;
+        self.counted.bytes += self.unread.take_all();
+        (self.due, self.drains) = (0, false);
+    }
+
+    /// Reads of batches since this was last asked for.
+    pub(super) fn take_ios(&mut self) -> u64 {
+        std::mem::take(&mut self.counted.ios)
+    }
+
+    /// Bytes read back since this was last asked for, where places count.
+    pub(super) fn take_bytes(&mut self) -> u64 {
+        std::mem::take(&mut self.counted.bytes)
     }
 }
 
@@ -63,17 +190,61 @@ impl BacklogGoneOver {
 mod tests {
     use super::*;
 
-    fn reads(size: u64, batch: u64, writes: usize) -> Vec<u64> {
-        let mut gone_over = BacklogGoneOver { backlog: Backlog { size, batch, left: 0 }, unread: 0 };
-        (0..writes).map(|_| gone_over.written()).collect()
+    fn write(offset: u64, length: u32) -> Record {
+        Record::gone(0, offset, length, 0)
+    }
+
+    fn reads(mut backlog: Backlog, writes: impl Iterator<Item = Record>) -> Vec<u64> {
+        writes
+            .map(|record| {
+                backlog.written(&record);
+                backlog.take_ios()
+            })
+            .collect()
     }
 
     /// As fio 3.41 reads them.
     #[test]
     fn batches_follow_writes() {
-        assert_eq!(reads(0, 1, 4), [0, 0, 0, 0]);
-        assert_eq!(reads(4, 4, 9), [0, 0, 0, 4, 0, 0, 0, 4, 0]);
-        assert_eq!(reads(3, 2, 8), [0, 0, 2, 0, 2, 0, 2, 0]);
-        assert_eq!(reads(4, 6, 12), [0, 0, 0, 4, 1, 1, 0, 0, 0, 4, 1, 1]);
+        for may_overlap in [false, true] {
+            let of = |size, batch, writes| {
+                reads(Backlog::of(size, batch, may_overlap), (0..writes).map(|at| write(at * 4, 4)))
+            };
+            assert_eq!(of(0, 1, 4), [0, 0, 0, 0]);
+            assert_eq!(of(4, 4, 9), [0, 0, 0, 4, 0, 0, 0, 4, 0]);
+            assert_eq!(of(3, 2, 8), [0, 0, 2, 0, 2, 0, 2, 0]);
+            assert_eq!(of(4, 6, 12), [0, 0, 0, 4, 1, 1, 0, 0, 0, 4, 1, 1]);
+        }
+    }
+
+    /// As fio 3.41 reads them: of `rw=write:-4k bs=8k` no backlog ever fills.
+    #[test]
+    fn a_write_takes_the_place_of_those_it_goes_over() {
+        let steps_back = (0..6).map(|at| write(at * 4, 8));
+        assert_eq!(reads(Backlog::of(3, 3, true), steps_back.clone()), [0; 6]);
+        let mut backlog = Backlog::of(3, 3, true);
+        steps_back.for_each(|record| backlog.written(&record));
+        backlog.end_pass();
+        assert_eq!((backlog.take_bytes(), backlog.take_ios()), (8, 0));
+        let order = [31, 27, 21, 16, 19, 31, 0, 7, 10, 31].map(|block| write(block * 4, 4));
+        assert_eq!(reads(Backlog::of(8, 2, true), order.into_iter()), [0, 0, 0, 0, 0, 0, 0, 0, 2, 0]);
+        let long_over_three = [write(0, 4), write(4, 4), write(8, 4), write(2, 8), write(12, 4)];
+        assert_eq!(reads(Backlog::of(4, 4, true), long_over_three.into_iter()), [0; 5]);
+    }
+
+    #[test]
+    fn what_failed_is_not_waited_for() {
+        for may_overlap in [false, true] {
+            let mut backlog = Backlog::of(2, 2, may_overlap);
+            backlog.written(&write(0, 4));
+            backlog.failed(0, 0, 4);
+            backlog.written(&write(4, 4));
+            assert!(!backlog.is_due(), "one write is there");
+            backlog.written(&write(8, 4));
+            backlog.failed(0, 8, 4);
+            backlog.has_read(true);
+            backlog.has_read(false);
+            assert!(!backlog.is_due(), "of two one was read, and the other failed");
+        }
     }
 }

@@ -3,8 +3,8 @@
 //!
 //! A sequence that covers more places than are kept in memory is gone through once per window of the files.
 
-use super::backlog::BacklogGoneOver;
-use super::{Phase, Verifier, Worker, bytes_to_read_back, gone, is_to_trim, new_record};
+use super::backlog::Backlog;
+use super::{Phase, Verifier, Worker, gone, is_to_trim, new_record};
 use crate::engine::Engine;
 use crate::message::Message;
 use crate::random::Taus88;
@@ -76,7 +76,7 @@ impl<E: Engine> Worker<'_, E> {
             verifier.take_bytes_read_back();
             (verifier.generator, verifier.number) = (beginning.generator, 0);
             (verifier.trim_generator, verifier.phase) = (beginning.trim_generator, Phase::Working);
-            verifier.backlog_gone_over = BacklogGoneOver::new(verifier.plan);
+            verifier.backlog = Backlog::new(verifier.plan);
         }
     }
 
@@ -106,7 +106,7 @@ impl<E: Engine> Worker<'_, E> {
             }
             let Some(verifier) = &mut self.verifier else { return };
             match verifier.rehearse(target, is_near(&target)) {
-                Rehearsed::GoneOver => self.budget.count_ios(verifier.reads_of_backlog(target.direction)),
+                Rehearsed::GoneOver => self.budget.count_ios(verifier.take_reads_of_backlog()),
                 Rehearsed::Stop(line) => {
                     if counts {
                         self.context.messages.send(&Message::Output(line));
@@ -173,26 +173,11 @@ impl Verifier<'_> {
         if self.limit.as_ref().is_some_and(|limit| limit.was_in_flight(number)) {
             record.state = State::Gone;
         }
-        match &mut self.rehearsed_pass {
-            Some(pass) => {
-                pass.add(record);
-                pass.condense_when_doubled(MOST_PLACES as usize);
-            }
-            None => self.bytes_read_back += bytes_to_read_back(self.plan, &record),
-        }
+        self.will_be_read_back(&record);
         if is_near {
             self.history.add(record);
         }
         Rehearsed::GoneOver
-    }
-
-    /// Bytes of the places that the pass gone through wrote to.
-    pub(super) fn take_rehearsed_places(&mut self) -> u64 {
-        let Some(pass) = &mut self.rehearsed_pass else { return 0 };
-        pass.condense();
-        let bytes = pass.all().map(|record| bytes_to_read_back(self.plan, record)).sum();
-        pass.clear();
-        bytes
     }
 }
 

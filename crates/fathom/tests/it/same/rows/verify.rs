@@ -39,6 +39,11 @@ const VERIFICATION: Family = Family {
             "--verify=crc32c --filename=data --rw=randrw --verify_backlog=4 --verify_backlog_batch=9 --number_ios=20",
         ),
         same("--verify=crc32c --filename=data --rw=randwrite --verify_backlog=8 --verify_backlog_batch=4"),
+        same("--verify=crc32c --filename=data --rw=randwrite --norandommap --verify_backlog=8"),
+        same(
+            "--verify=crc32c --filename=data --rw=randwrite --norandommap --verify_backlog=8 --verify_backlog_batch=2",
+        ),
+        same("--verify=crc32c --filename=data --rw=write:-4k --bs=8k --verify_backlog=3"),
         same("--verify=crc32c --filename=data --rw=write --verify_async=2"),
         same("--verify=crc32c --filename=data --rw=randrw"),
         same("--verify=crc32c --filename=data --rw=rw"),
