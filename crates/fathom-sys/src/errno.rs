@@ -13,6 +13,11 @@ impl Errno {
         Errno(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO))
     }
 
+    /// True when no space is left, on the device or for the user.
+    pub fn is_out_of_space(self) -> bool {
+        matches!(self.0, libc::ENOSPC | libc::EDQUOT)
+    }
+
     /// The C library's text, for example `No space left on device`.
     pub fn text(self) -> String {
         let full = io::Error::from_raw_os_error(self.0).to_string();

@@ -46,7 +46,7 @@ pub fn prepare_unless(
     }
     check_growth(plan, job, entries)?;
     // What is appended must begin where the file ends now.
-    if job.file.create_on_open || job.size.fill_device || appends(plan, job) {
+    if job.file.create_on_open || appends(plan, job) {
         return Ok(());
     }
     let short: Vec<&FileEntry> = entries.iter().filter(|entry| entry.is_short()).collect();
@@ -66,7 +66,14 @@ pub fn prepare_unless(
             entry.path.display()
         )));
     }
-    announce(short.len(), short.iter().map(|entry| entry.wanted_size()).sum());
+    // Files that take all the space there is have no size that could be told.
+    if !job.size.fills_space() || job.size.filesize.is_some() {
+        announce(short.len(), short.iter().map(|entry| entry.wanted_size()).fold(0, u64::saturating_add));
+    }
+    // Writes find out themselves how far the space goes.
+    if job.size.fill_device && !plan.content_needed && !maps_files(job) {
+        return Ok(());
+    }
     short.iter().try_for_each(|entry| lay_out(plan, job, entry, stopped))
 }
 
@@ -100,7 +107,7 @@ fn check_growth(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Resu
         return Ok(());
     }
     let Some(entry) = entries.iter().find(|entry| entry.is_short()) else { return Ok(()) };
-    let wanted = match job.size.fill_device {
+    let wanted = match job.size.fills_space() {
         true => "is to be filled".to_owned(),
         false => format!("would need {}", entry.wanted_size()),
     };
@@ -175,6 +182,7 @@ fn lay_out(
         Err(("fallocate", Errno(libc::ENOSPC))) if !plan.content_needed => {
             file::truncate(file.as_raw_fd(), present).map_err(failed("ftruncate"))
         }
+        Err(("write", errno)) if job.size.fill_device && errno.is_out_of_space() => Ok(()),
         Err((call, errno)) => {
             put_back(entry, &file);
             Err(failed(call)(errno))
@@ -192,7 +200,9 @@ fn fill_in(
     missing: u64,
     stopped: &dyn Fn() -> bool,
 ) -> Result<(), (&'static str, Errno)> {
-    reserve(job, file, present, missing).map_err(|errno| ("fallocate", errno))?;
+    if !job.size.fill_device {
+        reserve(job, file, present, missing).map_err(|errno| ("fallocate", errno))?;
+    }
     std::io::Seek::seek(file, std::io::SeekFrom::Start(present)).map_err(|error| ("lseek", error.into()))?;
     fill(plan, job, file, (present, missing), stopped).map_err(|errno| ("write", errno))?;
     if job.file.create_fsync {
@@ -279,7 +289,8 @@ fn fill(
     let mut payload = Payload::new(rule.clone(), &seeds, present + missing).map_err(|_| no_memory)?;
     // As if written by the job: each of its blocks has content of its own. Small ones are handed over together.
     let block = plan.target_plan.lengths[1].max().max(1) as usize;
-    let at_once = block * (HANDED_OVER / block).max(1);
+    // The last block that there is room for counts, too, where space is to be filled.
+    let at_once = if job.size.fill_device { block } else { block * (HANDED_OVER / block).max(1) };
     let at_once = usize::try_from(missing).map_or(at_once, |missing| missing.min(at_once));
     let mut buffer = Vec::new();
     buffer.try_reserve_exact(at_once).map_err(|_| no_memory)?;

@@ -162,6 +162,18 @@ pub fn resolve(plan: &WorkerPlan, job: &JobSpec) -> Result<Vec<FileEntry>, FileE
     Ok(entries)
 }
 
+/// Files that were to take all the space there is and are read end where that was.
+pub fn end_where_filled(plan: &WorkerPlan, job: &JobSpec, entries: &mut [FileEntry]) {
+    if !job.size.fill_device || !plan.content_needed {
+        return;
+    }
+    for entry in entries.iter_mut().filter(|entry| entry.kind == FileKind::Regular) {
+        let present = std::fs::metadata(&entry.path).map_or(0, |metadata| metadata.len());
+        entry.present_size = Some(present);
+        entry.size = entry.size.min(present.saturating_sub(entry.start));
+    }
+}
+
 /// The files of a log, each as far as the log reaches into it.
 fn resolve_replay(
     plan: &WorkerPlan,
@@ -230,9 +242,18 @@ fn place_in_zones(
 
 /// Rules between the job and the sizes found.
 fn check_plan(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result<(), FileError> {
-    if job.size.fill_device && plan.target_plan.random {
-        let message =
-            format!("{}: fill_device=1 needs sequential writes, not rw={}", job.name, job.io_type.rw.rw);
+    // Files that are read have an end: the one that they are filled up to.
+    let has_end = |entry: &FileEntry| match entry.kind {
+        FileKind::Block => true,
+        FileKind::Regular | FileKind::Character => plan.content_needed,
+        FileKind::None => false,
+    };
+    let fills_space = job.size.fills_space() && job.size.filesize.is_none();
+    if fills_space && !entries.iter().all(has_end) && (plan.target_plan.random || !plan.writes_data()) {
+        let message = format!(
+            "{}: fill_device=1 without a size needs sequential writes, not rw={}",
+            job.name, job.io_type.rw.rw
+        );
         return Err(FileError::of_job("setup_files", message));
     }
     if let DistributionRule::ZonedAbsolute(shares) = &plan.target_plan.distribution {
@@ -342,7 +363,7 @@ fn file_sizes(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result
             .collect());
     }
     Ok(match &job.size.size {
-        _ if job.size.fill_device => vec![Wanted::Everything; entries.len()],
+        _ if job.size.fills_space() => vec![Wanted::Everything; entries.len()],
         None => vec![Wanted::Everything; entries.len()],
         Some(SizeSpec::Percent(percent)) => vec![Wanted::Percent(*percent); entries.len()],
         Some(SizeSpec::Zones(_)) => return Err(missing_size(job)),
@@ -403,7 +424,7 @@ fn place(plan: &WorkerPlan, job: &JobSpec, entry: &mut FileEntry, wanted: Wanted
     check_start(job, entry, wanted)?;
     let room = present.saturating_sub(entry.start);
     entry.size = match wanted {
-        Wanted::Everything if job.size.fill_device => fill_size(entry),
+        Wanted::Everything if job.size.fills_space() => fill_size(entry),
         Wanted::Everything => room,
         Wanted::Percent(percent) => share_of(present, percent).min(room) / smallest * smallest,
         Wanted::Within { length, share } => {

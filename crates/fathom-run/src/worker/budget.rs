@@ -51,7 +51,7 @@ impl Budget {
         // A pass of `sprandom` writes more than the files' size, and is the only one.
         let single_pass = job.io_type.sprandom;
         let pass_bytes = match &job.size.size {
-            Some(SizeSpec::Bytes(bytes)) if !job.size.fill_device && !single_pass => (*bytes).min(available),
+            Some(SizeSpec::Bytes(bytes)) if !single_pass => (*bytes).min(available),
             _ => available,
         };
         let job_bytes = match &job.size.io_size {

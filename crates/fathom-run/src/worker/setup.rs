@@ -242,12 +242,13 @@ fn chosen_clock(job: &JobSpec, calibrated: Clock) -> Clock {
 
 fn open_files(context: &WorkerContext<'_>) -> Option<OpenFiles> {
     let (plan, job) = (context.worker_plan(), context.job());
-    let opened = files::resolve(plan, job).and_then(|entries| {
+    let opened = files::resolve(plan, job).and_then(|mut entries| {
         if !job.file.create_serialize {
             let announce = |files, bytes| announce_layout(context, files, bytes);
             let stopped = || context.block().should_stop();
             files::layout::prepare_unless(&stopped, plan, job, &entries, context.plan.readonly, announce)?;
         }
+        files::end_where_filled(plan, job, &mut entries);
         OpenFiles::open(plan, job, &entries)
     });
     let files = match opened {

@@ -19,7 +19,7 @@ options! {
 
     /// Write until no space is left
     ///
-    /// That is no error, and size does not count.
+    /// That is no error. A job with a size writes no more than that; one that reads has its files filled first.
     Built Bool fill_device: bool = "0", { aliases: &["fill_fs"] };
 
     /// Size of each file
@@ -29,4 +29,11 @@ options! {
 
     /// Start writing at the end of an existing file
     Built Bool file_append: bool = "0";
+}
+
+impl SizeOptions {
+    /// True for a job whose files take all the space there is.
+    pub fn fills_space(&self) -> bool {
+        self.fill_device && !matches!(self.size, Some(SizeSpec::Bytes(_) | SizeSpec::Zones(_)))
+    }
 }

@@ -1,10 +1,10 @@
 //! Which part of which file a job works on, how long its files become, and where a pass over them ends. The figures are fio's for the
 //! same command line.
 
-use crate::support::devices::LoopDevice;
+use crate::support::devices::{LoopDevice, Mounted};
 use crate::support::program::Launch;
 use crate::support::recorded::{self, Recorded};
-use crate::support::{KIB, MIB, file_of, scratch};
+use crate::support::{KIB, MIB, file_of, json, scratch};
 use std::path::Path;
 
 /// What a run did: bytes moved, the first byte, and the byte behind the last, all in KiB.
@@ -204,6 +204,47 @@ fn a_file_that_may_not_be_created_is_not_extended_either() {
     {
         let (_, length) = on_file(Some(64), &format!("--allow_file_create=0 {words}"));
         assert_eq!(length, Some(afterwards), "{words}");
+    }
+}
+
+/// As fio 3.41: no more than a size, and as far as the space goes without one. What is read is filled first.
+#[test]
+fn a_device_is_filled_as_far_as_a_size() {
+    let mounted = require!(Mounted::memory(MIB));
+    for (words, read, written, length) in [
+        ("--rw=write --size=256k", 0, 256, 256),
+        ("--rw=write --size=256k --filesize=512k", 0, 256, 256),
+        ("--rw=write --filesize=512k", 0, 512, 512),
+        ("--rw=write --io_size=128k", 0, 128, 128),
+        ("--rw=write --size=50%", 0, 1024, 1024),
+        ("--rw=write --size=4m", 0, 1024, 1024),
+        ("--rw=write", 0, 1024, 1024),
+        ("--rw=write --verify=crc32c --size=256k", 256, 256, 256),
+        ("--rw=randwrite --size=256k --randrepeat=1", 0, 256, 256),
+        ("--rw=read --size=256k", 256, 0, 256),
+        ("--rw=read --size=4m", 1024, 0, 1024),
+        ("--rw=read", 1024, 0, 1024),
+        ("--rw=read --create_serialize=0 --thread", 1024, 0, 1024),
+        ("--rw=randread --ioengine=libaio --iodepth=4", 1024, 0, 1024),
+    ] {
+        let file = mounted.path().join("f");
+        let words = format!(
+            "--name=fill --filename={} --fill_device=1 --bs=64k --output-format=json {words}",
+            file.display()
+        );
+        let finished = Launch::fathom(scratch().path()).words(&words).run();
+        assert_eq!(finished.code(), 0, "{words}: {}{}", finished.stderr, finished.stdout);
+        let document = json::document(&finished.stdout);
+        let kib = |direction| json::integer(json::job(&document, "fill"), direction) / KIB;
+        assert_eq!((kib("read/io_bytes"), kib("write/io_bytes")), (read, written), "{words}");
+        assert_eq!(std::fs::metadata(&file).expect("a file").len() / KIB, length, "{words}");
+        std::fs::remove_file(&file).expect("it can be removed");
+    }
+    for words in ["--rw=randwrite", "--rw=trim"] {
+        let words = format!("--name=fill --directory={} --fill_device=1 {words}", mounted.path().display());
+        let refused = Launch::fathom(scratch().path()).words(&words).run();
+        assert_eq!(refused.code(), 1, "{words}");
+        assert!(refused.stderr.contains("fill_device=1 without a size needs sequential writes"), "{words}");
     }
 }
 

@@ -11,6 +11,8 @@ const SEVERAL_FILES: Family = Family {
         same("--rw=randrw"),
         same("--rw=write --overwrite=1"),
         same("--rw=write --fallocate=none"),
+        same("--rw=write --fill_device=1"),
+        same("--rw=randrw --fill_device=1"),
         same("--rw=write --fallocate=posix"),
         same("--rw=write --fallocate=truncate"),
         same("--rw=write --fallocate=keep"),
