@@ -180,6 +180,15 @@ pub(super) fn turn_checks_off(job: &mut JobSpec, _review: &mut Review<'_>) -> Re
     Ok(())
 }
 
+/// Without a map, blocks of several sizes go partly over each other.
+pub(super) fn warn_without_map(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let sizes = job.block_sizes(Direction::Write);
+    if verifies(job) && writes(job) && job.io_type.norandommap && sizes.min != sizes.max {
+        review.warn("fio: norandommap given for variable block sizes, verify limited");
+    }
+    Ok(())
+}
+
 /// What can be run, but may not tell what was asked for.
 pub(super) fn warn_of_trouble(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let engine = job.engine.ioengine.name.as_str();
@@ -193,10 +202,6 @@ pub(super) fn warn_of_trouble(job: &mut JobSpec, review: &mut Review<'_>) -> Res
         return Ok(());
     }
     let options = &job.verification;
-    let sizes = job.block_sizes(Direction::Write);
-    if job.io_type.norandommap && sizes.min != sizes.max {
-        review.warn("fio: norandommap given for variable block sizes, verify limited");
-    }
     if job.job_description.numjobs > 1 && (job.is_set("filename") || job.is_set("filename_format")) {
         review.note(
             "fio: multiple writers may overwrite blocks that belong to other jobs. This can cause verification failures.",

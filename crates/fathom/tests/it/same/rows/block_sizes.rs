@@ -6,6 +6,7 @@ use super::super::case::same;
 const BLOCK_SIZES: Family = Family {
     base: "--name=a --filename=data --size=256k --random_generator=tausworthe --write_iolog=trace",
     rows: &[
+        same("--rw=randwrite --ba=8k --time_based=1 --verify=crc32c --bsrange=4k-8k"),
         same("--rw=read --bs=512"),
         same("--rw=read --bs=1k"),
         same("--rw=read --bs=8k"),
