@@ -126,7 +126,8 @@ impl Verdict {
             Verdict::WrongFile { belongs_to, found_thread, belongs_at } => match belongs_to {
                 Some(file) => format!("wrong file: the block belongs to {file} at offset {belongs_at}"),
                 None => format!(
-                    "wrong file: a block of clone {found_thread} for offset {belongs_at} of another file"
+                    "wrong file: clone {found_thread} wrote this block for offset {belongs_at} of its own file, or of this one if it \
+                     shares it"
                 ),
             },
             Verdict::BitFlips { bits } => {
