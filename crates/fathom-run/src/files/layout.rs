@@ -3,16 +3,14 @@
 //! A file that is too short is extended where it ends: what it holds already stays. (fio removes or empties such a file
 //! first; fathom never throws away data that a job did not ask it to overwrite.)
 
+use super::filling::Filling;
 use super::in_use::{Machine, Search, Tables};
 use super::{FileEntry, FileError, FileKind, maps_files};
-use crate::payload::{Payload, PayloadRule};
 use crate::plan::WorkerPlan;
-use crate::random::Seeds;
 use fathom_spec::JobSpec;
 use fathom_spec::options::file::Fallocate;
 use fathom_sys::{Errno, file};
 use std::fs::File;
-use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
@@ -74,7 +72,15 @@ pub fn prepare_unless(
     if job.size.fill_device && !plan.content_needed && !maps_files(job) {
         return Ok(());
     }
-    short.iter().try_for_each(|entry| lay_out(plan, job, entry, stopped))
+    let longest = short.iter().map(|entry| entry.missing()).max().unwrap_or(0);
+    let mut filling = match plan.content_needed {
+        true => Some(
+            Filling::new(plan, job, longest)
+                .map_err(|errno| FileError::of_call(errno, "malloc", &short[0].path))?,
+        ),
+        false => None,
+    };
+    short.iter().try_for_each(|entry| lay_out(job, entry, filling.as_mut(), stopped))
 }
 
 fn check_target(job: &JobSpec, entry: &FileEntry) -> Result<(), FileError> {
@@ -162,9 +168,9 @@ fn is_device_name(path: &Path) -> bool {
 }
 
 fn lay_out(
-    plan: &WorkerPlan,
     job: &JobSpec,
     entry: &FileEntry,
+    filling: Option<&mut Filling>,
     stopped: &dyn Fn() -> bool,
 ) -> Result<(), FileError> {
     let failed = |call: &'static str| move |errno: Errno| FileError::of_call(errno, call, &entry.path);
@@ -172,14 +178,15 @@ fn lay_out(
     let flags = libc::O_WRONLY | libc::O_CREAT;
     let mut file: File = file::open(&entry.path, flags, 0o644).map_err(failed("open"))?.into();
     let present = entry.present_size.unwrap_or(0);
-    let missing = entry.wanted_size() - present;
-    let laid_out = match plan.content_needed {
-        true => fill_in(plan, job, &mut file, present, missing, stopped),
-        false => preallocate(job, &file, present, missing).map_err(|errno| ("fallocate", errno)),
+    let missing = entry.missing();
+    let needs_content = filling.is_some();
+    let laid_out = match filling {
+        Some(filling) => fill_in(job, &mut file, filling, (present, missing), stopped),
+        None => preallocate(job, &file, present, missing).map_err(|errno| ("fallocate", errno)),
     };
     match laid_out {
         // The job's own writes find out how far the space goes.
-        Err(("fallocate", Errno(libc::ENOSPC))) if !plan.content_needed => {
+        Err(("fallocate", Errno(libc::ENOSPC))) if !needs_content => {
             file::truncate(file.as_raw_fd(), present).map_err(failed("ftruncate"))
         }
         Err(("write", errno)) if job.size.fill_device && errno.is_out_of_space() => Ok(()),
@@ -193,18 +200,17 @@ fn lay_out(
 
 /// Gives a file the content it lacks. An error comes with the name of the call.
 fn fill_in(
-    plan: &WorkerPlan,
     job: &JobSpec,
     file: &mut File,
-    present: u64,
-    missing: u64,
+    filling: &mut Filling,
+    (present, missing): (u64, u64),
     stopped: &dyn Fn() -> bool,
 ) -> Result<(), (&'static str, Errno)> {
     if !job.size.fill_device {
         reserve(job, file, present, missing).map_err(|errno| ("fallocate", errno))?;
     }
     std::io::Seek::seek(file, std::io::SeekFrom::Start(present)).map_err(|error| ("lseek", error.into()))?;
-    fill(plan, job, file, (present, missing), stopped).map_err(|errno| ("write", errno))?;
+    filling.fill(file, (present, missing), stopped).map_err(|errno| ("write", errno))?;
     if job.file.create_fsync {
         file::sync(file.as_raw_fd()).map_err(|errno| ("fsync", errno))?;
     }
@@ -267,50 +273,4 @@ fn tolerate_unsupported(result: Result<(), Errno>) -> Result<(), Errno> {
         Err(Errno(libc::EOPNOTSUPP | libc::ENOSYS | libc::EINVAL)) => Ok(()),
         other => other,
     }
-}
-
-/// Bytes that a file is filled with at once, unless the job's blocks are larger.
-const HANDED_OVER: usize = 1 << 20;
-
-fn fill(
-    plan: &WorkerPlan,
-    job: &JobSpec,
-    file: &mut File,
-    (present, missing): (u64, u64),
-    stopped: &dyn Fn() -> bool,
-) -> Result<(), Errno> {
-    let rule = match &plan.payload {
-        // Every block of a new file is different, or a deduplicating device would store one.
-        PayloadRule::Random { .. } => PayloadRule::Random { refill: true, scramble: false },
-        other => other.clone(),
-    };
-    let seeds = Seeds::new(job.io_type.randseed, plan.thread_number);
-    let no_memory = Errno(libc::ENOMEM);
-    let mut payload = Payload::new(rule.clone(), &seeds, present + missing).map_err(|_| no_memory)?;
-    // As if written by the job: each of its blocks has content of its own. Small ones are handed over together.
-    let block = plan.target_plan.lengths[1].max().max(1) as usize;
-    // The last block that there is room for counts, too, where space is to be filled.
-    let at_once = if job.size.fill_device { block } else { block * (HANDED_OVER / block).max(1) };
-    let at_once = usize::try_from(missing).map_or(at_once, |missing| missing.min(at_once));
-    let mut buffer = Vec::new();
-    buffer.try_reserve_exact(at_once).map_err(|_| no_memory)?;
-    buffer.resize(at_once, 0);
-    if matches!(rule, PayloadRule::Pattern(_)) {
-        buffer.chunks_mut(block).for_each(|block| payload.prepare(block));
-    }
-    let mut left = missing;
-    let mut offset = present;
-    while left > 0 {
-        if stopped() {
-            return Err(Errno(libc::EINTR));
-        }
-        let length = left.min(at_once as u64) as usize;
-        for block in buffer[..length].chunks_mut(block) {
-            payload.refresh(block, offset, 0);
-            offset += block.len() as u64;
-        }
-        file.write_all(&buffer[..length]).map_err(Errno::from)?;
-        left -= length as u64;
-    }
-    Ok(())
 }

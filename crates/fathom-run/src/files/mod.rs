@@ -2,6 +2,7 @@
 //!
 //! [`resolve`] only looks; [`layout`] creates and fills what is missing; [`open`] opens for the run.
 
+mod filling;
 mod in_use;
 pub mod layout;
 pub(crate) mod locks;
@@ -72,6 +73,11 @@ impl FileEntry {
     /// True when a log reaches behind what can be mapped of the file.
     fn is_too_short_to_map(&self, job: &JobSpec, end: u64) -> bool {
         maps_files(job) && self.kind == FileKind::Regular && self.present_size.unwrap_or(0) < end
+    }
+
+    /// Bytes that a regular file lacks.
+    fn missing(&self) -> u64 {
+        self.wanted_size().saturating_sub(self.present_size.unwrap_or(0))
     }
 
     /// True when bytes are missing that the run needs.

@@ -143,6 +143,17 @@ fn files_laid_out_for_reading_have_the_content_too() {
     assert_close(saved_percent(&data), 60.0, words);
 }
 
+/// A device that stores equal blocks once would have less to read.
+#[test]
+fn files_laid_out_together_have_no_block_in_common() {
+    let directory = scratch();
+    let words = "--name=a --filename=x:y:z --rw=read --size=600k --bs=4k";
+    Launch::fathom(directory.path()).words(words).run().expect_clean();
+    let contents = ["x", "y", "z"].map(|name| std::fs::read(directory.path().join(name)).expect("laid out"));
+    let blocks: HashSet<&[u8]> = contents.iter().flat_map(|content| content.chunks(4096)).collect();
+    assert_eq!(blocks.len(), 150);
+}
+
 /// Reads use the same buffers, and leave in them what they have read.
 #[test]
 fn what_was_read_is_not_written_back() {

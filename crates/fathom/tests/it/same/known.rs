@@ -44,6 +44,12 @@ const KNOWN: &[Known] = &[
         ALL,
         "fio reads to memory that is not aligned for it",
     ),
+    known(&["--dedupe_percentage=100"], &["file"], "fio repeats the first 512 bytes, which compress as well"),
+    known(
+        &["--buffer_compress_percentage=100", "--rw=rw|--rw=randrw"],
+        &["file"],
+        "fio writes what the last read has left in the buffer",
+    ),
     Known {
         words: &["--create_on_open"],
         unless: &["--rw=write", "--rw=randwrite"],

@@ -37,6 +37,9 @@ const BUFFERS: Family = Family {
         same("--rw=write --buffer_pattern=0xabcd --iodepth=8 --ioengine=libaio"),
         same("--rw=write --buffer_pattern=\"0123456789\" --bs=1k"),
         // Files that are laid out.
+        same(
+            "--rw=read --filename=more --buffer_pattern=\"abcdefg\" --buffer_compress_percentage=50 --size=100k",
+        ),
         same("--rw=read --buffer_pattern=\"abcdefg\" --bs=512"),
         same("--rw=read --buffer_pattern=\"abcdefg\" --bs=1k,3k"),
         same("--rw=read --buffer_pattern=\"abcdefg\" --bs=2m --size=5m"),

@@ -1,0 +1,71 @@
+//! The content that files are given before they are read.
+
+use crate::payload::{Payload, PayloadRule};
+use crate::plan::WorkerPlan;
+use crate::random::Seeds;
+use fathom_spec::JobSpec;
+use fathom_sys::Errno;
+use std::fs::File;
+use std::io::Write;
+
+/// Bytes that a file is given at once, unless the job's blocks are larger.
+const HANDED_OVER: usize = 1 << 20;
+
+/// Fills the files of a job one after the other, each with content of its own, or a deduplicating device would store one.
+pub(super) struct Filling {
+    payload: Payload,
+    buffer: Vec<u8>,
+    /// Bytes of the job's blocks.
+    block: usize,
+}
+
+impl Filling {
+    /// For files of which none lacks more than so many bytes. Fails with ENOMEM.
+    pub(super) fn new(plan: &WorkerPlan, job: &JobSpec, longest: u64) -> Result<Filling, Errno> {
+        let rule = match &plan.payload {
+            // Every block of a new file is different, too.
+            PayloadRule::Random { .. } => PayloadRule::Random { refill: true, scramble: false },
+            other => other.clone(),
+        };
+        let is_pattern = matches!(rule, PayloadRule::Pattern(_));
+        let seeds = Seeds::new(job.io_type.randseed, plan.thread_number);
+        let no_memory = Errno(libc::ENOMEM);
+        let mut payload = Payload::new(rule, &seeds, longest).map_err(|_| no_memory)?;
+        // As if written by the job: each of its blocks has content of its own. Small ones are handed over together.
+        let block = plan.target_plan.lengths[1].max().max(1) as usize;
+        // The last block that there is room for counts, too, where space is to be filled.
+        let at_once = if job.size.fill_device { block } else { block * (HANDED_OVER / block).max(1) };
+        let at_once = usize::try_from(longest).map_or(at_once, |longest| longest.min(at_once));
+        let mut buffer = Vec::new();
+        buffer.try_reserve_exact(at_once).map_err(|_| no_memory)?;
+        buffer.resize(at_once, 0);
+        if is_pattern {
+            buffer.chunks_mut(block).for_each(|block| payload.prepare(block));
+        }
+        Ok(Filling { payload, buffer, block })
+    }
+
+    /// Writes what a file lacks behind the bytes that it has.
+    pub(super) fn fill(
+        &mut self,
+        file: &mut File,
+        (present, missing): (u64, u64),
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<(), Errno> {
+        let mut left = missing;
+        let mut offset = present;
+        while left > 0 {
+            if stopped() {
+                return Err(Errno(libc::EINTR));
+            }
+            let length = left.min(self.buffer.len() as u64) as usize;
+            for block in self.buffer[..length].chunks_mut(self.block) {
+                self.payload.refresh(block, offset, 0);
+                offset += block.len() as u64;
+            }
+            file.write_all(&self.buffer[..length]).map_err(Errno::from)?;
+            left -= length as u64;
+        }
+        Ok(())
+    }
+}
