@@ -155,6 +155,8 @@ pub(crate) fn verify_plan(
             // What a job that only reads checks are its own reads.
             _ if !writes => CountedReads::None,
             _ if reads_back_last => CountedReads::None,
+            // Time ends the job, whatever was read back.
+            _ if job.time.time_based => CountedReads::None,
             // A pass over blocks that are drawn again and again ends with its bytes, and with it the job.
             _ if targets.random && !targets.each_block_once && !fills_zones => CountedReads::None,
             _ if goes_over_itself => CountedReads::Places,

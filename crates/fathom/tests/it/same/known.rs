@@ -44,6 +44,17 @@ const KNOWN: &[Known] = &[
         ALL,
         "fio reads to memory that is not aligned for it",
     ),
+    Known {
+        words: &["--filename_format=", "--numjobs=2|--numjobs=3"],
+        unless: &["$jobnum"],
+        at: ALL_BUT_EXIT,
+        reason: "fio's other clones do nothing with files they share by such a name",
+    },
+    known(
+        &["--ioengine=null", "--filesize=16k-64k"],
+        ALL_BUT_EXIT,
+        "where there is no file, fio goes beyond the size it has drawn, and stays behind it with holes",
+    ),
     known(&["--dedupe_percentage=100"], &["file"], "fio repeats the first 512 bytes, which compress as well"),
     known(
         &["--buffer_compress_percentage=100", "--rw=rw|--rw=randrw"],
