@@ -75,10 +75,11 @@ pub fn planned_paths(plan: &WorkerPlan, job: &JobSpec) -> Vec<PathBuf> {
     (0..wanted).map(|number| named(&generated(&job.file.filename_format, job, plan.subjob, number))).collect()
 }
 
-/// The directory of a clone: the list is dealt out in turn.
+/// The directory of a clone: the list is dealt out in turn, but clones that name their files share them, in the first one.
 fn directory_of(plan: &WorkerPlan, job: &JobSpec) -> Option<String> {
     let list = split_file_names(job.file.directory.as_deref()?);
-    list.get(plan.subjob as usize % list.len().max(1)).cloned()
+    let place = if job.file.filename.is_some() { 0 } else { plan.subjob as usize };
+    list.get(place % list.len().max(1)).cloned()
 }
 
 /// A job named after a device works on that device.

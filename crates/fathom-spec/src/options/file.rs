@@ -72,7 +72,8 @@ options! {
 
     /// Directory for the files, which has to exist
     ///
-    /// A list separated by colons is dealt to the clones in turn. All files lie below it, those of a log or with a slash in front too.
+    /// A list separated by colons is dealt to the clones in turn; with filename, they share the first one. All files lie below it,
+    /// those of a log or with a slash in front too.
     Built Text directory: Option<String>, { check: Some(check_directories) };
 
     /// Template of file names

@@ -235,6 +235,31 @@ fn a_directory_holds_every_file_of_its_job() {
     }
 }
 
+/// Directories are dealt out to clones that make up their names. Those that are given a name mean one file.
+#[test]
+fn clones_that_name_their_files_share_them_in_the_first_directory() {
+    for (words, expected) in [
+        ("", vec!["x", "x/job.0.0", "x/job.2.0", "y", "y/job.1.0"]),
+        ("--filename=f", vec!["x", "x/f", "y"]),
+        ("--filename=f:g", vec!["x", "x/f", "x/g", "y"]),
+        ("--filename_format=q.$jobnum", vec!["x", "x/q.0", "x/q.2", "y", "y/q.1"]),
+    ] {
+        let directory = scratch();
+        for name in ["x", "y"] {
+            std::fs::create_dir(directory.path().join(name)).expect("made");
+        }
+        let job = "--name=job --directory=x:y --numjobs=3 --rw=write --bs=4k --size=64k";
+        Launch::fathom(directory.path()).words(&format!("{job} {words}")).run().expect_clean();
+        let mut made: Vec<String> = tree(directory.path()).into_iter().map(|(name, _)| name).collect();
+        made.sort();
+        made.retain(|name| !expected.contains(&name.as_str()));
+        assert_eq!(made, Vec::<String>::new(), "{words}");
+        for name in expected {
+            assert!(directory.path().join(name).exists(), "{words}: {name}");
+        }
+    }
+}
+
 /// The path of a device below a directory is that of a file there.
 #[test]
 fn a_directory_hides_the_device_of_the_same_name() {

@@ -162,7 +162,7 @@ fn ledgers_over_one_file_are_checked_together() {
     assert!(text.contains("job second, clone 3: 64 writes issued"), "{text}");
     assert!(text.contains("Checked 262144 bytes in 64 places"), "{text}");
     // Alone, the first does not know that others came later.
-    assert!(check(&format!("{path}.1"), 1).contains("wrong file: a block of clone 3"));
+    assert!(check(&format!("{path}.1"), 1).contains("wrong file: clone 3 wrote this block"));
     check(&format!("{path}.3"), 0);
 }
 
