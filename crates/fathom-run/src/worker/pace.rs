@@ -90,7 +90,8 @@ impl Pace {
             return None;
         }
         let shifts_for_think = job.rate.rate_ignore_thinktime;
-        let is_mix = matches!(plan.target_plan.directions, DirectionPlan::Mix(_));
+        // A direction that has no share of a mix does not go before the other, however free it is.
+        let is_mix = matches!(plan.target_plan.directions, DirectionPlan::Mix(1..=99));
         Some(Pace { clock, rates, is_mix, drawn: None, think, think_cycles, shifts_for_think, minimum })
     }
 

@@ -16,6 +16,8 @@ const LIMITS: Family = Family {
         same("--rw=write --io_size=64k"),
         same("--rw=randwrite --io_size=1m"),
         same("--rw=randwrite --io_size=100k --random_generator=tausworthe"),
+        same("--rw=rw --rate_iops=2000,1000 --rwmixread=100"),
+        same("--rw=randrw --rate_iops=2000,1000 --rwmixwrite=100"),
         same("--rw=read --runtime=1 --rate_iops=20"),
         same("--rw=read --time_based --runtime=1 --rate_iops=10"),
         same("--rw=read --runtime=300ms --time_based"),
