@@ -20,7 +20,7 @@ pub(super) struct Filling {
 }
 
 impl Filling {
-    /// For files of which none lacks more than so many bytes. Fails with ENOMEM.
+    /// For files of which the longest is to have this many bytes. Fails with ENOMEM.
     pub(super) fn new(plan: &WorkerPlan, job: &JobSpec, longest: u64) -> Result<Filling, Errno> {
         let rule = match &plan.payload {
             // Every block of a new file is different, too.

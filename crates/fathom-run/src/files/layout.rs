@@ -65,21 +65,19 @@ pub fn prepare_unless(
         )));
     }
     // Files that take all the space there is have no size that could be told.
-    if !job.size.fills_space() || job.size.filesize.is_some() {
+    if !job.size.fills_space() {
         announce(short.len(), short.iter().map(|entry| entry.wanted_size()).fold(0, u64::saturating_add));
     }
     // Writes find out themselves how far the space goes.
     if job.size.fill_device && !plan.content_needed && !maps_files(job) {
         return Ok(());
     }
-    let longest = short.iter().map(|entry| entry.missing()).max().unwrap_or(0);
-    let mut filling = match plan.content_needed {
-        true => Some(
-            Filling::new(plan, job, longest)
-                .map_err(|errno| FileError::of_call(errno, "malloc", &short[0].path))?,
-        ),
-        false => None,
-    };
+    let longest = short.iter().map(|entry| entry.wanted_size()).max().unwrap_or(0);
+    let mut filling = plan
+        .content_needed
+        .then(|| Filling::new(plan, job, longest))
+        .transpose()
+        .map_err(|errno| FileError::of_call(errno, "malloc", &short[0].path))?;
     short.iter().try_for_each(|entry| lay_out(job, entry, filling.as_mut(), stopped))
 }
 

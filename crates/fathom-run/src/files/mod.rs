@@ -82,7 +82,7 @@ impl FileEntry {
 
     /// True when bytes are missing that the run needs.
     pub fn is_short(&self) -> bool {
-        self.kind == FileKind::Regular && self.present_size.unwrap_or(0) < self.wanted_size()
+        self.kind == FileKind::Regular && self.missing() > 0
     }
 }
 
@@ -254,8 +254,10 @@ fn check_plan(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result
         FileKind::Regular | FileKind::Character => plan.content_needed,
         FileKind::None => false,
     };
-    let fills_space = job.size.fills_space() && job.size.filesize.is_none();
-    if fills_space && !entries.iter().all(has_end) && (plan.target_plan.random || !plan.writes_data()) {
+    if job.size.fills_space()
+        && !entries.iter().all(has_end)
+        && (plan.target_plan.random || !plan.writes_data())
+    {
         let message = format!(
             "{}: fill_device=1 without a size needs sequential writes, not rw={}",
             job.name, job.io_type.rw.rw

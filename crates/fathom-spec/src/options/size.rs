@@ -34,6 +34,8 @@ options! {
 impl SizeOptions {
     /// True for a job whose files take all the space there is.
     pub fn fills_space(&self) -> bool {
-        self.fill_device && !matches!(self.size, Some(SizeSpec::Bytes(_) | SizeSpec::Zones(_)))
+        self.fill_device
+            && self.filesize.is_none()
+            && !matches!(self.size, Some(SizeSpec::Bytes(_) | SizeSpec::Zones(_)))
     }
 }

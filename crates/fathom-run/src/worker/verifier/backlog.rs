@@ -6,7 +6,6 @@
 use crate::verify::VerifyPlan;
 use crate::verify::history::Record;
 use std::collections::BTreeMap;
-use std::ops::AddAssign;
 
 /// Writes that have begun and are not yet read back, and when they are to be.
 #[derive(Clone, Debug)]
@@ -21,24 +20,10 @@ pub(super) struct Backlog {
     due: u64,
     /// The batch takes all there is, with the parts that are left of writes that others went over.
     drains: bool,
-    /// What the writes have led to since it was last asked for.
-    counted: Reads,
-}
-
-/// Reads that writes lead to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Reads {
-    /// I/Os of backlogs.
-    pub(super) ios: u64,
-    /// Bytes of backlogs and of the ends of passes, where places count.
-    pub(super) bytes: u64,
-}
-
-impl AddAssign for Reads {
-    fn add_assign(&mut self, other: Reads) {
-        self.ios += other.ios;
-        self.bytes += other.bytes;
-    }
+    /// Reads of batches that the writes have led to since this was last asked for.
+    ios: u64,
+    /// Bytes of batches and of the ends of passes since this was last asked for, where places count.
+    bytes: u64,
 }
 
 /// Writes that are not yet read back.
@@ -118,14 +103,15 @@ impl Backlog {
             unread: if may_overlap { Unread::Places(BTreeMap::new()) } else { Unread::Writes(0) },
             due: 0,
             drains: false,
-            counted: Reads::default(),
+            ios: 0,
+            bytes: 0,
         }
     }
 
     /// A write begins.
     pub(super) fn written(&mut self, record: &Record) {
         self.unread.add(record);
-        let mut reads = Reads::default();
+        let mut reads = 0;
         while self.size > 0 && self.unread.len() > 0 {
             if self.left == 0 && self.unread.len() >= self.size {
                 self.left = self.batch;
@@ -134,11 +120,12 @@ impl Backlog {
                 break;
             }
             self.left -= 1;
-            reads += Reads { ios: 1, bytes: self.unread.take() };
+            reads += 1;
+            self.bytes += self.unread.take();
         }
-        self.due += reads.ios;
-        self.drains |= reads.ios > 0 && self.unread.len() == 0;
-        self.counted += reads;
+        self.due += reads;
+        self.ios += reads;
+        self.drains |= reads > 0 && self.unread.len() == 0;
     }
 
     /// A write has failed: there is nothing of it to be read back.
@@ -171,18 +158,18 @@ impl Backlog {
 
     /// All the rest is read back at the end of a pass.
     pub(super) fn end_pass(&mut self) {
-        self.counted.bytes += self.unread.take_all();
+        self.bytes += self.unread.take_all();
         (self.due, self.drains) = (0, false);
     }
 
     /// Reads of batches since this was last asked for.
     pub(super) fn take_ios(&mut self) -> u64 {
-        std::mem::take(&mut self.counted.ios)
+        std::mem::take(&mut self.ios)
     }
 
     /// Bytes read back since this was last asked for, where places count.
     pub(super) fn take_bytes(&mut self) -> u64 {
-        std::mem::take(&mut self.counted.bytes)
+        std::mem::take(&mut self.bytes)
     }
 }
 

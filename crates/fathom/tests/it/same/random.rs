@@ -15,7 +15,7 @@ use std::time::Instant;
 
 /// Jobs of a run that is given no time.
 const JOBS: u64 = 60;
-/// Exit statuses above this one say that a signal ended the program.
+/// Exit statuses from this one on say that a signal ended the program.
 const SIGNALLED: i32 = 129;
 /// Findings after which a run ends: there is enough to look at.
 const MOST_FINDINGS: usize = 25;
