@@ -242,7 +242,7 @@ fn io_setup(depth: u32) -> Result<u64, SetupError> {
     let result = unsafe { libc::syscall(libc::SYS_io_setup, depth, &mut context) };
     if result < 0 {
         let errno = Errno::last();
-        let error = SetupError::new(errno, "io_setup");
+        let error = SetupError::new(errno, "io_queue_init");
         return Err(match errno.0 {
             libc::EAGAIN => error.with_advice(exhausted::asynchronous_io(depth)),
             libc::ENOSYS => error.with_advice("this kernel was built without asynchronous I/O (CONFIG_AIO)"),
@@ -252,7 +252,7 @@ fn io_setup(depth: u32) -> Result<u64, SetupError> {
     // SAFETY: the context is the address of the ring, which has just been mapped.
     let magic = unsafe { (*(context as *const Ring)).magic };
     if magic != RING_MAGIC {
-        return Err(SetupError::new(Errno(libc::EPROTO), "io_setup"));
+        return Err(SetupError::new(Errno(libc::EPROTO), "io_queue_init"));
     }
     Ok(context)
 }

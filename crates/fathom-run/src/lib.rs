@@ -2,6 +2,7 @@
 //!
 //! Nothing here parses option text or prints. A plan goes in; samples and events come out.
 
+mod cause;
 mod cgroup;
 pub mod engine;
 pub mod exhausted;

@@ -1,5 +1,6 @@
 //! Memory that the supervisor and the workers share: one block per worker, and all units.
 
+use crate::cause::Cause;
 use crate::logs::LogRegion;
 use crate::plan::Plan;
 use crate::priority::DIRECTIONS_WITH_PRIORITY;
@@ -192,11 +193,6 @@ impl VerificationCounters {
     }
 }
 
-/// What is recorded of an I/O that failed.
-pub(crate) fn io_error_text(errno: Errno) -> String {
-    format!("file:io_u.c:2057, func=io_u error, error={errno}")
-}
-
 impl WorkerBlock {
     /// Where the worker is.
     pub fn stage(&self) -> Stage {
@@ -229,7 +225,12 @@ impl WorkerBlock {
     }
 
     /// Stores the error that ends the job, unless there is one already.
-    pub fn fail(&self, errno: i32, text: &str) {
+    pub(crate) fn fail(&self, errno: Errno, cause: Cause) {
+        self.fail_in_words(errno, &cause.line(errno));
+    }
+
+    /// The same with a line that says more than the error.
+    pub fn fail_in_words(&self, errno: Errno, text: &str) {
         if self.error.load(Ordering::Acquire) != 0 {
             return;
         }
@@ -239,7 +240,7 @@ impl WorkerBlock {
             place.store(*byte, Ordering::Relaxed);
         }
         self.error_length.store(length as u32, Ordering::Relaxed);
-        self.error.store(errno, Ordering::Release);
+        self.error.store(errno.0, Ordering::Release);
     }
 
     /// The job starts now, at this monotonic time: told by the clock of this number (`job_start_clock_id`).
@@ -400,8 +401,8 @@ mod tests {
     #[test]
     fn blocks_do_not_overlap_and_errors_stick() {
         let region = Region::new(&[1, 32, 4]).expect("mapped");
-        region.worker(1).fail(28, "first");
-        region.worker(1).fail(5, "second");
+        region.worker(1).fail_in_words(Errno(28), "first");
+        region.worker(1).fail_in_words(Errno(5), "second");
         assert_eq!(region.worker(1).error(), Some((28, "first".into())));
         assert_eq!(region.worker(0).error(), None);
         assert_eq!(region.units(1).len(), 32);

@@ -46,15 +46,15 @@ pub struct ReplayPlan {
 pub struct Failure {
     /// errno.
     pub errno: i32,
-    /// The step that failed.
-    pub step: String,
+    /// The log cannot be read; otherwise there is nothing in it to replay.
+    pub is_of_reading: bool,
     /// What a user should read.
     pub message: String,
 }
 
 impl Failure {
     fn invalid(message: String) -> Failure {
-        Failure { errno: libc::EINVAL, step: "failed initializing iolog".to_owned(), message }
+        Failure { errno: libc::EINVAL, is_of_reading: false, message }
     }
 }
 
@@ -197,9 +197,13 @@ fn rules(job: &JobSpec) -> Rules {
 }
 
 fn cannot_open(name: &str, errno: Errno) -> Failure {
-    let message = format!("fopen read iolog: {errno}\nfathom: {name}: the log cannot be read: {errno}");
+    let line = match errno.0 {
+        libc::EISDIR => format!("read blktrace: {errno}\nfio: unable to read iolog"),
+        _ => format!("fopen read iolog: {errno}"),
+    };
+    let message = format!("{line}\nfathom: {name}: the log cannot be read: {errno}");
     match errno.0 {
-        libc::EISDIR => Failure { errno: errno.0, step: "iolog read".to_owned(), message },
+        libc::EISDIR => Failure { errno: errno.0, is_of_reading: true, message },
         _ => Failure::invalid(message),
     }
 }
@@ -209,7 +213,7 @@ fn unreadable(name: &str, error: &TraceError) -> Failure {
         TraceError::Io(error) => {
             let errno = error.raw_os_error().map_or(Errno(libc::EIO), Errno);
             let message = format!("fio: unable to read iolog\nfathom: {name}: {errno}");
-            Failure { errno: errno.0, step: "iolog read".to_owned(), message }
+            Failure { errno: errno.0, is_of_reading: true, message }
         }
         TraceError::Empty => {
             Failure::invalid(format!("fio: unable to read iolog\nfathom: {name}: the file is empty"))

@@ -131,6 +131,12 @@ impl Review<'_> {
         Rejected
     }
 
+    /// Refuses what fio takes, or says nothing of.
+    fn refuse_in_our_words(&mut self, origin: &Origin, problem: impl Into<String>) -> Rejected {
+        self.messages.push(Diagnostic::general(origin, problem).message());
+        Rejected
+    }
+
     /// A line on standard error that does not stop the run, unless warnings are fatal.
     fn warn(&mut self, line: impl Into<String>) {
         self.messages.push(Message::stderr(line));

@@ -5,7 +5,8 @@ use crate::errno::{Errno, check};
 /// Sets the nice value (-20..=19).
 pub fn set_nice(value: i32) -> Result<(), Errno> {
     // SAFETY: no memory is passed; 0 is the caller.
-    check(i64::from(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, value) })).map(|_| ())
+    let result = check(i64::from(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, value) })).map(|_| ());
+    result.map_err(|errno| if errno == Errno(libc::EACCES) { Errno(libc::EPERM) } else { errno })
 }
 
 /// Sets the I/O priority: class 0..=3, level 0..=7, hint 0..=1023 (linux/ioprio.h).

@@ -10,6 +10,7 @@ pub mod names;
 pub mod open;
 pub(crate) mod scheduler;
 
+use crate::cause::{self, Cause};
 use crate::exhausted;
 use crate::plan::WorkerPlan;
 use crate::random::{SeedUse, Seeds};
@@ -100,21 +101,20 @@ pub struct FileError {
 impl FileError {
     /// An error of a system call on a file.
     pub fn of_call(errno: Errno, call: &str, path: &Path) -> FileError {
-        let text = format!("file:filesetup.c, func={call}({}), error={errno}", path.display());
+        let text = cause::line_of_file(call, path.display(), errno);
         let message =
             exhausted::open_files(errno).map(|limit| format!("fathom: {}: {errno}: {limit}", path.display()));
         FileError { errno: errno.0, text: Some(text), message }
     }
 
     /// A mistake in the job.
-    pub fn of_job(function: &str, message: String) -> FileError {
+    pub(crate) fn of_job(cause: Cause, message: String) -> FileError {
         let errno = Errno(libc::EINVAL);
-        let text = format!("file:filesetup.c, func={function}, error={errno}");
-        FileError { errno: errno.0, text: Some(text), message: Some(message) }
+        FileError { errno: errno.0, text: Some(cause.line(errno)), message: Some(message) }
     }
 
     /// A mistake in the job of which fio says nothing but the message.
-    fn without_line(message: String) -> FileError {
+    pub(crate) fn without_line(message: String) -> FileError {
         FileError { errno: libc::EINVAL, text: None, message: Some(message) }
     }
 
@@ -144,7 +144,7 @@ pub fn resolve(plan: &WorkerPlan, job: &JobSpec) -> Result<Vec<FileEntry>, FileE
             Some(directory) => format!("{}: there is no file below opendir={directory}", job.name),
             None => format!("{}: filename= names no file", job.name),
         };
-        return Err(FileError::of_job("setup_files", message));
+        return Err(FileError::of_job(Cause::SIZES, message));
     }
     // `filesize` may end where `offset` begins. A job that says how much it wants gets nothing then.
     let filesize_given = job.size.filesize.is_some();
@@ -187,10 +187,10 @@ fn resolve_replay(
     replay: &ReplayPlan,
 ) -> Result<Vec<FileEntry>, FileError> {
     if let Some(failure) = &replay.failure {
-        let text = format!("file:iolog.c, func={}, error={}", failure.step, Errno(failure.errno));
+        let cause = if failure.is_of_reading { Cause::LOG_READ } else { Cause::LOG_START };
         return Err(FileError {
             errno: failure.errno,
-            text: Some(text),
+            text: Some(cause.line(Errno(failure.errno))),
             message: Some(failure.message.clone()),
         });
     }
@@ -202,7 +202,7 @@ fn resolve_replay(
         {
             let shown = entry.path.display();
             return Err(FileError::of_job(
-                "bdev size",
+                Cause::SIZES,
                 format!(
                     "fathom: job {}: {shown} has {present} bytes, and {} goes up to {}; replay_scale= brings offsets closer \
                      together, replay_redirect= names a larger target",
@@ -213,7 +213,7 @@ fn resolve_replay(
         if entry.is_too_short_to_map(job, scanned.end) {
             let shown = entry.path.display();
             return Err(FileError::of_job(
-                "setup_files",
+                Cause::SIZES,
                 format!(
                     "fathom: job {}: {} goes up to {} in {shown}, which is shorter; ioengine=mmap cannot make a file longer, any \
                      other engine can",
@@ -262,7 +262,7 @@ fn check_plan(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result
             "{}: fill_device=1 without a size needs sequential writes, not rw={}",
             job.name, job.io_type.rw.rw
         );
-        return Err(FileError::of_job("setup_files", message));
+        return Err(FileError::of_job(Cause::SIZES, message));
     }
     if let DistributionRule::ZonedAbsolute(shares) = &plan.target_plan.distribution {
         let longest = plan
@@ -274,14 +274,14 @@ fn check_plan(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result
             .unwrap_or(0);
         if entries.iter().any(|entry| entry.size < longest) {
             let message = "fio: zoned_abs sizes exceed file size".to_owned();
-            return Err(FileError::of_job("setup_random_distribution", message));
+            return Err(FileError::without_line(message));
         }
     }
     Ok(())
 }
 
 fn missing_size(job: &JobSpec) -> FileError {
-    FileError::of_job("total_file_size", format!("{}: you need to specify size=", job.name))
+    FileError::of_job(Cause::TOTAL_SIZE, format!("{}: you need to specify size=", job.name))
 }
 
 fn look_at(path: PathBuf, job: &JobSpec, diskless: bool) -> Result<FileEntry, FileError> {
@@ -453,7 +453,7 @@ fn place(plan: &WorkerPlan, job: &JobSpec, entry: &mut FileEntry, wanted: Wanted
             "{}: offset {} plus size {} go beyond the end of any file; use a smaller offset=, offset_increment= or size=",
             job.name, entry.start, entry.size
         );
-        return Err(FileError::of_job("setup_files", message));
+        return Err(FileError::of_job(Cause::SIZES, message));
     }
     Ok(())
 }
@@ -493,7 +493,7 @@ fn fill_size(entry: &FileEntry) -> u64 {
 
 fn too_small(job: &JobSpec, entry: &FileEntry, bytes: u64) -> FileError {
     let present = entry.present_size.unwrap_or(0);
-    FileError::of_job("bdev size", String::new()).with_message(format!(
+    FileError::of_job(Cause::SIZES, String::new()).with_message(format!(
         "{}: {} has {present} bytes, which is less than offset {} plus size {bytes}; use a smaller size= or none at all",
         job.name,
         entry.path.display(),

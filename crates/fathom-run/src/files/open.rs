@@ -1,6 +1,7 @@
 //! Opens the files of a clone for the run.
 
 use super::{FileEntry, FileError, FileKind, layout, maps_files};
+use crate::cause::Cause;
 use crate::engine::OpenFile;
 use crate::plan::WorkerPlan;
 use fathom_spec::JobSpec;
@@ -139,7 +140,7 @@ impl OpenFiles {
     ) -> Result<(), FileError> {
         let failed = |errno: Errno| FileError {
             errno: errno.0,
-            text: Some(format!("file:filesetup.c, func=pre_read, error={errno}")),
+            text: Some(Cause::PRE_READ.line(errno)),
             message: None,
         };
         // On a page, and in whole pages: the descriptor may be one for direct I/O.

@@ -1,9 +1,11 @@
 //! What happens to the supervisor: messages, signals, ended processes, time.
 
 use super::{Observer, Standing, Supervisor, terminal};
+use crate::cause::Cause;
 use crate::exhausted;
 use crate::message::Message;
 use crate::region::Stage;
+use fathom_sys::Errno;
 use fathom_sys::clock::monotonic_ns;
 use fathom_sys::limits::{self, Limit, Resource};
 use fathom_sys::process::{self, Ended};
@@ -143,8 +145,8 @@ impl<O: Observer> Supervisor<'_, O> {
         };
         self.notes
             .push(format!("job {} (pid {pid}) {how}; its figures are those up to that moment", job.name));
-        let text = format!("file:worker, func=process {pid}, error=worker {how}");
-        self.region.worker(index).fail(libc::EINTR, &text);
+        let line = Cause::PROCESS.line(format_args!("worker {how}"));
+        self.region.worker(index).fail_in_words(Errno(libc::EINTR), &line);
     }
 
     /// Why a signal means that there was no memory: a program that gets none aborts, and the kernel kills in a control group
@@ -238,8 +240,8 @@ impl<O: Observer> Supervisor<'_, O> {
             .message(&Message::Error(format!("fathom: laying out files {how}; no job that needs them runs")));
         for index in 0..self.tracked.len() {
             if self.tracked[index].standing == Standing::Waiting && !self.plan.workers[index].diskless {
-                let text = format!("file:filesetup.c, func=layout, error=laying out files {how}");
-                self.region.worker(index).fail(libc::EINTR, &text);
+                let line = Cause::LAYOUT.line(format_args!("laying out files {how}"));
+                self.region.worker(index).fail_in_words(Errno(libc::EINTR), &line);
             }
         }
     }

@@ -1,9 +1,10 @@
 //! From the workers' samples to the result of the run.
 
 use super::{Idleness, Observer, Supervisor};
+use crate::cause::Cause;
 use crate::plan::moves_no_data;
 use crate::priority::{DIRECTIONS_WITH_PRIORITY, Priority};
-use crate::region::{WorkerBlock, io_error_text};
+use crate::region::WorkerBlock;
 use fathom_spec::JobSpec;
 use fathom_spec::options::description::{KbBase, UnitBase};
 use fathom_spec::options::measurement::UnifiedReporting as Unified;
@@ -342,7 +343,7 @@ fn error_of(block: &WorkerBlock) -> Option<JobError> {
         code => {
             let errno = Errno(code as i32);
             // Wrong data is no failure of a call.
-            let text = if errno == Errno(libc::EILSEQ) { String::new() } else { io_error_text(errno) };
+            let text = if errno == Errno(libc::EILSEQ) { String::new() } else { Cause::TRANSFER.line(errno) };
             Some(JobError { code: errno.0, text })
         }
     };

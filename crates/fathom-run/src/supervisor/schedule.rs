@@ -1,6 +1,7 @@
 //! Which worker may start when: stages, `wait_for`, the common start gate, and `exitall`.
 
 use super::{Observer, Standing, Supervisor};
+use crate::cause::Cause;
 use crate::exhausted;
 use crate::message::Message;
 use crate::plan::moves_no_data;
@@ -108,8 +109,7 @@ impl<O: Observer> Supervisor<'_, O> {
                         "fathom: no process for job {name}: {errno}; {}",
                         exhausted::processes()
                     )));
-                    let text = format!("file:backend.c, func=fork, error={errno}");
-                    self.region.worker(index).fail(errno.0, &text);
+                    self.region.worker(index).fail(errno, Cause::FORK);
                     self.mark_over(index);
                 }
             }

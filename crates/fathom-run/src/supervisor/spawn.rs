@@ -1,6 +1,7 @@
 //! New processes: one per worker, one for all threads of a batch, one that lays files out.
 
 use super::{Observer, Supervisor};
+use crate::cause::Cause;
 use crate::exhausted;
 use crate::files::{self, layout};
 use crate::idleness::IdleProcess;
@@ -58,8 +59,7 @@ impl<O: Observer> Supervisor<'_, O> {
             let Err(error) = self.groups.make(job) else { continue };
             self.observer.message(&Message::Error(error.message));
             for clone in (0..self.plan.workers.len()).filter(|&clone| self.plan.workers[clone].job == index) {
-                let text = format!("file:cgroup.c, func=cgroup mkdir, error={}", error.errno);
-                self.region.worker(clone).fail(error.errno.0, &text);
+                self.region.worker(clone).fail(error.errno, Cause::CGROUP);
             }
         }
     }
@@ -172,7 +172,7 @@ fn guarded(context: &WorkerContext<'_>, work: impl FnOnce()) {
         context.messages.send(&Message::Error(format!(
             "fathom: internal error ({text}); please report it with the job that caused it"
         )));
-        context.fail(libc::EFAULT, "file:worker, func=internal error, error=internal error of fathom");
+        context.fail(Errno(libc::EFAULT), Cause::INTERNAL);
         context.region.worker(context.index).set_stage(Stage::Ended);
     }
 }

@@ -2,6 +2,7 @@
 //! that are stuck, and for how long, and the run goes on without them.
 
 use super::{Observer, Supervisor};
+use crate::cause::Cause;
 use crate::message::Message;
 use crate::region::Stage;
 use crate::unit::{Operation, Unit};
@@ -51,8 +52,7 @@ impl<O: Observer> Supervisor<'_, O> {
             let Some(since) = overdue.filter(|_| look.stage != Stage::Ended) else { continue };
             if self.tracked[index].progress.is_stuck(self.patience_ns(index)) {
                 let what = self.describe_stuck(index);
-                let text = format!("file:worker, func=stuck I/O, error={}", Errno(libc::ETIMEDOUT));
-                self.give_up_on(index, &format!("is stuck: {what}"), libc::ETIMEDOUT, &text);
+                self.give_up_on(index, &format!("is stuck: {what}"), Errno(libc::ETIMEDOUT), Cause::STUCK);
             } else {
                 let alone = self.tracked[index].progress.silent_ns(now).min(now.saturating_sub(since));
                 let patience = if self.signal.is_some() { SILENCE_AFTER_SIGNAL_NS } else { SILENCE_NS };
@@ -92,18 +92,23 @@ impl<O: Observer> Supervisor<'_, O> {
         }
         for index in self.indices_started() {
             let what = self.describe_stuck(index);
-            let text = format!("file:worker, func=second signal, error={}", Errno(libc::EINTR));
-            self.give_up_on(index, &format!("was ended by a second signal: {what}"), libc::EINTR, &text);
+
+            self.give_up_on(
+                index,
+                &format!("was ended by a second signal: {what}"),
+                Errno(libc::EINTR),
+                Cause::SECOND_SIGNAL,
+            );
         }
     }
 
     /// Goes on without a worker.
-    fn give_up_on(&mut self, index: usize, how: &str, errno: i32, text: &str) {
+    fn give_up_on(&mut self, index: usize, how: &str, errno: Errno, cause: Cause) {
         let job = self.plan.job_of(&self.plan.workers[index]);
         let pid = self.tracked[index].process;
         self.notes
             .push(format!("job {} (pid {pid}) {how}; its figures are those up to that moment", job.name));
-        self.region.worker(index).fail(errno, text);
+        self.region.worker(index).fail(errno, cause);
         self.tracked[index].stuck = true;
         self.mark_over(index);
     }

@@ -179,7 +179,7 @@ impl<E: Engine> Worker<'_, E> {
         }
         if let Err(errno) = fathom_sys::file::sync(self.fds[file]) {
             self.stopping = true;
-            self.context.fail(errno.0, &format!("file:ioengines.c, func=fsync, error={errno}"));
+            self.sync_failed(file as u32, errno);
         }
     }
 

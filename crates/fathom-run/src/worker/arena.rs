@@ -1,6 +1,7 @@
 //! Memory for the buffers of a worker, of the kind that `mem` asks for, and memory that `lockmem` takes away.
 
 use super::WorkerContext;
+use crate::cause::Cause;
 use crate::exhausted;
 use crate::message::Message;
 use fathom_spec::options::buffers::BufferOptions;
@@ -75,12 +76,13 @@ impl Drop for Arena {
 /// Why there is no memory, and what to do about it.
 struct Refusal {
     errno: Errno,
+    cause: Cause,
     advice: Option<String>,
 }
 
 impl From<Errno> for Refusal {
     fn from(errno: Errno) -> Refusal {
-        Refusal { errno, advice: None }
+        Refusal { errno, cause: Cause::BUFFERS, advice: None }
     }
 }
 
@@ -88,11 +90,10 @@ impl Refusal {
     fn tell(self, context: &WorkerContext<'_>, longest: usize) {
         let depth = context.worker_plan().depth;
         let advice = self.advice.unwrap_or_else(|| {
-            format!("fio: no memory for {depth} buffers of {longest} bytes: {}", exhausted::memory())
+            format!("fathom: no memory for {depth} buffers of {longest} bytes: {}", exhausted::memory())
         });
         context.messages.send(&Message::Error(advice));
-        let text = format!("file:memory.c, func=iomem allocation, error={}", self.errno);
-        context.fail(self.errno.0, &text);
+        context.fail(self.errno, self.cause);
     }
 }
 
@@ -118,6 +119,7 @@ fn take(buffers: &BufferOptions, length: usize) -> Result<(Mapping, Option<PathB
                 made_file.iter().for_each(|path| drop(std::fs::remove_file(path)));
                 return Err(Refusal {
                     errno: Errno(libc::EINVAL),
+                    cause: Cause::BUFFER_FILE,
                     advice: Some(format!(
                         "fathom: {} does not lie in a file system of huge pages (mount -t hugetlbfs), as mem=mmaphuge needs",
                         path.display()
@@ -133,6 +135,7 @@ fn huge_page(buffers: &BufferOptions) -> Result<HugePage, Refusal> {
     let bytes = buffers.hugepage_size;
     HugePage::of_bytes(u64::from(bytes)).ok_or_else(|| Refusal {
         errno: Errno(libc::EINVAL),
+        cause: Cause::BUFFERS,
         advice: Some(format!(
             "fathom: hugepage-size={bytes} is no size of huge pages; /sys/kernel/mm/hugepages lists those of this machine"
         )),
@@ -151,13 +154,17 @@ fn in_huge_pages(
 
 fn no_huge_pages(errno: Errno, buffers: &BufferOptions) -> Refusal {
     let kib = buffers.hugepage_size / 1024;
-    Refusal {
-        errno,
-        advice: Some(format!(
-            "fio: no huge pages available, do you need to allocate some? \
-             /sys/kernel/mm/hugepages/hugepages-{kib}kB/nr_hugepages takes their number"
-        )),
-    }
+    let (cause, line_of_fio) = match buffers.mem.kind {
+        MemoryKind::ShmHuge => (
+            Cause::SHARED_BUFFERS,
+            "fio: no huge pages available, do you need to allocate some? See HOWTO.\n",
+        ),
+        _ => (Cause::MAPPED_BUFFERS, ""),
+    };
+    let advice = format!(
+        "{line_of_fio}fathom: no huge pages are free; /sys/kernel/mm/hugepages/hugepages-{kib}kB/nr_hugepages takes their number"
+    );
+    Refusal { errno, cause, advice: Some(advice) }
 }
 
 fn in_file(path: &Path, length: usize, private: bool) -> Result<(Mapping, Option<PathBuf>), Refusal> {
@@ -171,6 +178,7 @@ fn open(path: &Path) -> Result<(std::fs::File, Option<PathBuf>), Refusal> {
     let opened = file::open(path, libc::O_RDWR | libc::O_CREAT, 0o644);
     let file = opened.map_err(|errno| Refusal {
         errno,
+        cause: Cause::BUFFER_FILE,
         advice: Some(format!("fathom: the file for buffers {} cannot be opened: {errno}", path.display())),
     })?;
     Ok((file.into(), made_file))
@@ -213,7 +221,7 @@ pub(super) fn lock_memory(context: &WorkerContext<'_>) -> Option<Option<Mapping>
                 context.job().name,
                 exhausted::locked_memory()
             )));
-            context.fail(errno.0, &format!("file:memory.c, func=mlock, error={errno}"));
+            context.fail(errno, Cause::LOCK_MEMORY);
             None
         }
     }

@@ -1,6 +1,7 @@
 //! `exec_prerun` and `exec_postrun`: commands of the user before and after a clone's I/O.
 
 use super::WorkerContext;
+use crate::cause::Cause;
 use crate::message::Message;
 use crate::region::Stage;
 use fathom_sys::{Errno, shell};
@@ -24,6 +25,7 @@ pub(super) fn after(context: &WorkerContext<'_>) {
 
 fn run(context: &WorkerContext<'_>, command: &str, when: &str) -> Option<()> {
     let name = &context.job().name;
+    let cause = if when == "prerun" { Cause::EXEC_PRERUN } else { Cause::EXEC_POSTRUN };
     let path = format!("{name}.{when}.txt");
     context.messages.send(&Message::Output(format!("{name} : Saving output of {when} in {path}")));
     let output = match File::create(&path) {
@@ -32,10 +34,7 @@ fn run(context: &WorkerContext<'_>, command: &str, when: &str) -> Option<()> {
             context.messages.send(&Message::Error(format!(
                 "fathom: job {name}: the output of exec_{when} cannot be saved in {path}: {error}"
             )));
-            context.fail(
-                Errno::from(error).0,
-                &format!("file:backend.c, func=exec_{when}, error=no output file"),
-            );
+            context.fail(Errno::from(error), cause);
             return None;
         }
     };
@@ -52,8 +51,7 @@ fn run(context: &WorkerContext<'_>, command: &str, when: &str) -> Option<()> {
             None
         }
         Err(error) => {
-            let text = format!("file:backend.c, func=exec_{when}, error={error}");
-            context.fail(Errno::from(error).0, &text);
+            context.fail(Errno::from(error), cause);
             None
         }
     }

@@ -1,9 +1,9 @@
 //! What became of an I/O: counted, gone on with, tolerated, or the end of the job.
 
 use super::Worker;
+use crate::cause::{self, Cause};
 use crate::engine::Engine;
 use crate::message::Message;
-use crate::region::io_error_text;
 use crate::unit::{Operation, Unit};
 use fathom_stats::samples::bump;
 use fathom_sys::Errno;
@@ -168,7 +168,7 @@ impl<E: Engine> Worker<'_, E> {
         }
         self.stopping = true;
         self.count_ended(slot);
-        self.context.fail(errno.0, &format!("file:backend.c:471, func=full resid, error={errno}"));
+        self.context.fail(errno, Cause::EMPTY_TRANSFER);
     }
 
     fn failed(&mut self, slot: u32, errno: Errno) {
@@ -188,19 +188,26 @@ impl<E: Engine> Worker<'_, E> {
         }
         self.stopping = true;
         self.count_error(errno);
-        self.tell_error(slot, errno);
-        self.context.fail(errno.0, &io_error_text(errno));
+        self.tell_io_error(slot, errno);
+        self.context.fail(errno, Cause::TRANSFER);
     }
 
-    fn tell_error(&self, slot: u32, errno: Errno) {
+    /// A sync that is no I/O of the loop.
+    pub(super) fn sync_failed(&self, file: u32, errno: Errno) {
+        self.tell_error(file, Operation::Sync, (0, 0), errno);
+        self.context.fail(errno, Cause::TRANSFER);
+    }
+
+    fn tell_io_error(&self, slot: u32, errno: Errno) {
         let unit = &self.units[slot as usize];
-        let line = format!(
-            "fio: io_u error on file {}: {errno}: {} offset={}, buflen={}",
-            self.files.list[unit.file() as usize].name,
-            unit.operation().word(),
-            unit.offset(),
-            unit.length()
-        );
+        self.tell_error(unit.file(), unit.operation(), (unit.offset(), unit.length()), errno);
+    }
+
+    fn tell_error(&self, file: u32, operation: Operation, (offset, length): (u64, u32), errno: Errno) {
+        let name = &self.files.list[file as usize].name;
+        let word = operation.word();
+        let line =
+            format!("fio: io_u error on file {name}: {errno}: {word} offset={offset}, buflen={length}");
         self.context.messages.send(&Message::Error(line));
     }
 
@@ -234,7 +241,7 @@ impl<E: Engine> Worker<'_, E> {
     fn count_tolerated(&mut self, slot: u32, errno: Errno) {
         self.count_error(errno);
         if self.job.error_handling.error_dump {
-            self.tell_error(slot, errno);
+            self.tell_io_error(slot, errno);
         }
         self.count_ended(slot);
         if let Some(pace) = &mut self.pace {
@@ -269,13 +276,13 @@ impl<E: Engine> Worker<'_, E> {
             "fio: latency of {latency_ns} nsec exceeds specified max ({limit_ns} nsec): {name} {word} {offset} {length}"
         )));
         let errno = Errno(libc::ETIMEDOUT);
-        self.context.fail(errno.0, &format!("file:io_u.c, func=max latency exceeded, error={errno}"));
+        self.context.fail(errno, Cause::MAX_LATENCY);
     }
 
     /// A system call of the engine failed, not a single I/O.
     #[cold]
     pub(super) fn engine_failed(&mut self, call: &str, errno: Errno) {
         self.stopping = true;
-        self.context.fail(errno.0, &format!("file:ioengines.c, func={call}, error={errno}"));
+        self.context.fail_in_words(errno, &cause::line_of_engine(E::NAME, call, errno));
     }
 }

@@ -27,6 +27,7 @@ mod syncs;
 mod verifier;
 mod zones;
 
+use crate::cause::Cause;
 use crate::engine::{Completions, Engine};
 use crate::exhausted;
 use crate::files::FileError;
@@ -100,10 +101,15 @@ impl<'a> WorkerContext<'a> {
     }
 
     /// Ends the job with an error: stored for the report, and told at once in fio's words.
-    pub(crate) fn fail(&self, errno: i32, text: &str) {
+    pub(crate) fn fail(&self, errno: Errno, cause: Cause) {
+        self.fail_in_words(errno, &cause.line(errno));
+    }
+
+    /// The same with a line that says more than the error.
+    pub(crate) fn fail_in_words(&self, errno: Errno, text: &str) {
         let pid = self.block().pid.load(Relaxed);
-        self.block().fail(errno, text);
-        let line = format!("fio: pid={pid}, err={errno}/{text}");
+        self.block().fail_in_words(errno, text);
+        let line = format!("fio: pid={pid}, err={}/{text}", errno.0);
         // Without a process the error belongs to the set-up, which fio tells on standard error.
         self.messages.send(&if pid == 0 { Message::Error(line) } else { Message::Failure(line) });
     }
@@ -111,8 +117,8 @@ impl<'a> WorkerContext<'a> {
     /// The same for files that cannot be used.
     pub(crate) fn fail_with_files(&self, error: &FileError) {
         match &error.text {
-            Some(text) => self.fail(error.errno, text),
-            None => self.block().fail(error.errno, ""),
+            Some(text) => self.fail_in_words(Errno(error.errno), text),
+            None => self.block().fail_in_words(Errno(error.errno), ""),
         }
     }
 
@@ -124,7 +130,7 @@ impl<'a> WorkerContext<'a> {
             self.job().name,
             exhausted::processes()
         )));
-        self.fail(errno.0, &format!("file:backend.c, func=pthread_create, error={errno}"));
+        self.fail(errno, Cause::THREAD);
     }
 }
 
@@ -401,7 +407,10 @@ impl<E: Engine> Worker<'_, E> {
                 _ => fathom_sys::file::sync(fd),
             };
             if let Err(errno) = self.sync_recorded(kind, index as u32, sync) {
-                self.context.fail(errno.0, &format!("file:ioengines.c, func=fsync, error={errno}"));
+                self.sync_failed(index as u32, errno);
+                let name = &self.files.list[index].name;
+                let line = format!("fio: end_fsync failed for file {name}");
+                self.context.messages.send(&Message::Error(line));
             }
         }
     }
@@ -417,7 +426,7 @@ impl<E: Engine> Worker<'_, E> {
                     let errno = Errno::from(error);
                     // Clones that share a file all try to remove it; the first succeeds.
                     if errno != Errno(libc::ENOENT) {
-                        self.context.fail(errno.0, &format!("file:filesetup.c, func=unlink, error={errno}"));
+                        self.context.fail(errno, Cause::UNLINK);
                     }
                 }
             }

@@ -2,6 +2,7 @@
 
 use super::Worker;
 use super::issue::Next;
+use crate::cause::Cause;
 use crate::engine::Engine;
 use crate::message::Message;
 use crate::plan::WorkerPlan;
@@ -318,7 +319,7 @@ impl<E: Engine> Worker<'_, E> {
             self.stopping = true;
             let errno = Errno(libc::EIO);
             self.context.messages.send(&Message::Error(format!("{}: {text}", self.job.name)));
-            self.context.fail(errno.0, &format!("file:backend.c, func=check min rate, error={errno}"));
+            self.context.fail(errno, Cause::MIN_RATE);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Where a clone runs, and as whom: name, priorities, processors, user and group.
 
 use super::WorkerContext;
+use crate::cause::Cause;
 use crate::cgroup;
 use crate::message::Message;
 use crate::priority::Priority;
@@ -16,18 +17,18 @@ pub(super) fn apply(context: &WorkerContext<'_>) -> Option<()> {
     priority::set_name(options.comm.as_deref().unwrap_or("fathom"));
     priority::set_precise_sleep();
     if options.nice != 0 {
-        check(context, priority::set_nice(options.nice), "setpriority")?;
+        check(context, priority::set_nice(options.nice), Cause::NICE)?;
     }
     let io_priority = Priority::of_job(job);
     if io_priority != Priority::default() {
         let (class, level, hint) = (io_priority.class(), io_priority.level(), io_priority.hint());
-        check(context, priority::set_io_priority(class, level, hint), "ioprio_set")?;
+        check(context, priority::set_io_priority(class, level, hint), Cause::IO_PRIORITY)?;
     }
     bind_to_cpus(context)?;
     set_memory_policy(context)?;
     if let Err(error) = cgroup::join(job) {
         context.messages.send(&Message::Error(error.message));
-        return check(context, Err(error.errno), "cgroup add");
+        return check(context, Err(error.errno), Cause::CGROUP);
     }
     change_user(context)
 }
@@ -57,7 +58,7 @@ fn bind_to_cpus(context: &WorkerContext<'_>) -> Option<()> {
             job.name
         )));
     }
-    check(context, affinity::bind(&cpus), "cpu_set_affinity")
+    check(context, affinity::bind(&cpus), Cause::AFFINITY)
 }
 
 /// `numa_mem_policy`.
@@ -74,7 +75,7 @@ fn set_memory_policy(context: &WorkerContext<'_>) -> Option<()> {
         NumaPolicy::Bind(list) => numa::Policy::Bind(nodes(list)?),
         NumaPolicy::Interleave(list) => numa::Policy::Interleave(nodes(list)?),
     };
-    check(context, numa::set_policy(&policy), "set_mempolicy")
+    check(context, numa::set_policy(&policy), Cause::MEMORY_POLICY)
 }
 
 /// The nodes meant; `None` when one of them does not exist, which is told.
@@ -86,15 +87,16 @@ fn existing(context: &WorkerContext<'_>, wanted: &NumaNodes, option: &str) -> Op
         "fathom: job {}: {option}: there is no node {missing}; this machine has {present:?}",
         context.job().name
     )));
-    check(context, Err(Errno(libc::EINVAL)), option)?;
+    let cause = if option == "numa_cpu_nodes" { Cause::AFFINITY } else { Cause::MEMORY_POLICY };
+    context.fail(Errno(libc::EINVAL), cause);
     None
 }
 
-fn check(context: &WorkerContext<'_>, result: Result<(), Errno>, call: &str) -> Option<()> {
+fn check(context: &WorkerContext<'_>, result: Result<(), Errno>, cause: Cause) -> Option<()> {
     match result {
         Ok(()) => Some(()),
         Err(errno) => {
-            context.fail(errno.0, &format!("file:backend.c, func={call}, error={errno}"));
+            context.fail(errno, cause);
             None
         }
     }
@@ -103,18 +105,18 @@ fn check(context: &WorkerContext<'_>, result: Result<(), Errno>, call: &str) -> 
 /// `uid` and `gid`; the group first, while that is still permitted.
 fn change_user(context: &WorkerContext<'_>) -> Option<()> {
     let options = &context.job().threads;
-    let changed = |result: Result<(), Errno>, call, option: &str| {
+    let changed = |result: Result<(), Errno>, cause, option: &str| {
         if result == Err(Errno(libc::EPERM)) {
             let text = format!("fathom: job {}: {option} of another needs root", context.job().name);
             context.messages.send(&Message::Error(text));
         }
-        check(context, result, call)
+        check(context, result, cause)
     };
     if let Some(group) = options.gid {
-        changed(credentials::set_group(group), "setgid", "gid")?;
+        changed(credentials::set_group(group), Cause::SET_GID, "gid")?;
     }
     if let Some(user) = options.uid {
-        changed(credentials::set_user(user), "setuid", "uid")?;
+        changed(credentials::set_user(user), Cause::SET_UID, "uid")?;
     }
     if options.uid.or(options.gid).is_some() {
         // The kernel forgets this wish when credentials change.

@@ -5,6 +5,7 @@
 
 use super::issue::Next;
 use super::{Worker, WorkerContext};
+use crate::cause::Cause;
 use crate::engine::Engine;
 use crate::message::Message;
 use crate::plan::WorkerPlan;
@@ -13,6 +14,7 @@ use crate::targets::Target;
 use crate::targets::direction::Direction;
 use crate::unit::{Operation, Unit};
 use fathom_stats::samples::LatencySamples;
+use fathom_sys::Errno;
 use fathom_sys::clock::Clock;
 use fathom_trace::reader::Reader;
 use fathom_trace::{Action, Entry};
@@ -198,7 +200,7 @@ impl<E: Engine> Worker<'_, E> {
     fn replay_failed(&mut self, reason: &str) {
         self.stopping = true;
         self.context.messages.send(&Message::Error(format!("fathom: job {}: {reason}", self.job.name)));
-        self.context.fail(libc::EINVAL, "file:iolog.c, func=iolog read, error=Invalid argument");
+        self.context.fail(Errno(libc::EINVAL), Cause::LOG_READ);
     }
 }
 

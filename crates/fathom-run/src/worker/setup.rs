@@ -14,6 +14,7 @@ use super::syncs::SyncRules;
 use super::verifier::Verifier;
 use super::zones::ZonedWork;
 use super::{Recording, Worker, WorkerContext, commands, placement};
+use crate::cause::{self, Cause};
 use crate::engine::{Engine, OpenFile, Setup};
 use crate::files::open::OpenFiles;
 use crate::files::{self, FileEntry, FileError};
@@ -29,6 +30,7 @@ use fathom_spec::debug::DebugClass;
 use fathom_spec::options::depth::IoSubmitMode;
 use fathom_spec::options::time::ClockSource;
 use fathom_stats::samples::SHORT_NS;
+use fathom_sys::Errno;
 use fathom_sys::clock::Clock;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -213,10 +215,11 @@ fn engine<E: Engine>(context: &WorkerContext<'_>, setup: &Setup<'_>) -> Option<E
         Ok(engine) => Some(engine),
         Err(error) => {
             if !error.advice.is_empty() {
-                context.messages.send(&Message::Error(format!("fio: {}", error.advice)));
+                let name = &context.job().name;
+                context.messages.send(&Message::Error(format!("fathom: job {name}: {}", error.advice)));
             }
-            let text = format!("file:ioengines.c, func={}, error={}", error.call, error.errno);
-            context.fail(error.errno.0, &text);
+            let line = cause::line_of_engine(E::NAME, error.call, error.errno);
+            context.fail_in_words(error.errno, &line);
             None
         }
     }
@@ -280,7 +283,7 @@ fn bytes_of_a_pass(context: &WorkerContext<'_>, regions: &[TargetRegion]) -> Opt
     let plan = &context.worker_plan().target_plan;
     if let Err(reason) = plan.check(regions) {
         context.messages.send(&Message::Error(format!("fathom: job {}: {reason}", context.job().name)));
-        context.fail(libc::EINVAL, "file:backend.c, func=init_random_state, error=Invalid argument");
+        context.fail(Errno(libc::EINVAL), Cause::PASS);
         return None;
     }
     Some(regions.iter().map(|region| plan.pass_bytes(region.size)).fold(0, u64::saturating_add))
@@ -303,7 +306,7 @@ fn switch_scheduler(context: &WorkerContext<'_>, files: &OpenFiles) -> Option<()
                 "fio: unable to set io scheduler to {scheduler}\nfathom: /sys/block/*/queue/scheduler lists what a device offers; \
                  setting one needs root"
             )));
-            context.fail(errno.0, &format!("file:backend.c, func=iosched_switch, error={errno}"));
+            context.fail(errno, Cause::SCHEDULER);
             None
         }
     }
@@ -364,7 +367,7 @@ fn content(context: &WorkerContext<'_>, seeds: &Seeds, files: &OpenFiles) -> Opt
         Ok(payload) => Some(payload.beside_reads(reads_and_writes)),
         Err(reason) => {
             context.messages.send(&Message::Error(format!("fathom: job {}: {reason}", context.job().name)));
-            context.fail(libc::ENOMEM, "file:memory.c, func=buffer content, error=Cannot allocate memory");
+            context.fail(Errno(libc::ENOMEM), Cause::BUFFER_CONTENT);
             None
         }
     }

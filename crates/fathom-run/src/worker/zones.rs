@@ -1,6 +1,7 @@
 //! `zonemode=zbd` in the run loop: each drawn I/O is placed by the rules of its zone before it goes on.
 
 use super::{Next, Worker, WorkerContext};
+use crate::cause::{self, Cause};
 use crate::engine::Engine;
 use crate::files::FileEntry;
 use crate::files::open::OpenFiles;
@@ -47,7 +48,7 @@ impl<'a> ZonedWork<'a> {
             let device = match device_of(entry, geometry, worker.changes_data()) {
                 Ok(device) => device,
                 Err(errno) => {
-                    context.fail(errno.0, &format!("file:zbd.c, func=open({}), error={errno}", entry.name()));
+                    context.fail_in_words(errno, &cause::line_of_file("open", entry.name(), errno));
                     return None;
                 }
             };
@@ -62,7 +63,7 @@ impl<'a> ZonedWork<'a> {
             if let Err(reason) = rules.add_file(&wanted, device) {
                 let errno = Errno(libc::EINVAL);
                 context.messages.send(&Message::Error(reason));
-                context.fail(errno.0, &format!("file:zbd.c, func=zbd_setup_files, error={errno}"));
+                context.fail(errno, Cause::ZONE_TABLE);
                 return None;
             }
         }

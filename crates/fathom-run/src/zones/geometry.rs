@@ -1,6 +1,7 @@
 //! How the zones of a file lie, and the part of it that whole zones cover.
 
 use super::plan::ZonePlan;
+use crate::cause::Cause;
 use crate::files::{FileEntry, FileError, FileKind};
 use crate::plan::WorkerPlan;
 use fathom_spec::JobSpec;
@@ -46,8 +47,7 @@ pub fn look_at(plan: &ZonePlan, job: &JobSpec, entries: &[FileEntry]) -> Result<
 
 fn geometry_of(plan: &ZonePlan, job: &JobSpec, entry: &FileEntry) -> Result<Geometry, FileError> {
     let name = entry.name();
-    let refuse =
-        |text: String| Err(FileError::of_job("zbd_create_zone_info() failed", format!("{name}: {text}")));
+    let refuse = |text: String| Err(FileError::without_line(format!("{name}: {text}")));
     let on_device = match entry.kind {
         FileKind::Character => {
             return refuse("zonemode=zbd needs a regular file or a block device".to_owned());
@@ -82,12 +82,9 @@ fn geometry_of(plan: &ZonePlan, job: &JobSpec, entry: &FileEntry) -> Result<Geom
     check_skip(plan, &geometry, &name)?;
     let changes = job.io_type.rw.rw.writes() || job.io_type.rw.rw.trims();
     if geometry.is_device && changes && !job.io_type.direct {
-        return Err(FileError::of_job(
-            "zbd_verify_bs",
-            format!(
-                "Using direct I/O is mandatory for writing to ZBD drives\nfathom: {name} is one: add direct=1"
-            ),
-        ));
+        return Err(FileError::without_line(format!(
+            "Using direct I/O is mandatory for writing to ZBD drives\nfathom: {name} is one: add direct=1"
+        )));
     }
     Ok(geometry)
 }
@@ -96,7 +93,7 @@ fn check_skip(plan: &ZonePlan, geometry: &Geometry, name: &str) -> Result<(), Fi
     let (skip, zone_size) = (plan.skip_bytes(geometry.zone_size), geometry.zone_size);
     if skip % zone_size != 0 {
         let text = format!("{name}: zoneskip {skip} is not a multiple of the device zone size {zone_size}.");
-        return Err(FileError::of_job("zbd_verify_sizes", text));
+        return Err(FileError::without_line(text));
     }
     Ok(())
 }
@@ -148,7 +145,7 @@ fn fit_one(entry: &mut FileEntry) -> Result<(), FileError> {
     let whole = end.max(entry.present_size.unwrap_or(0));
     if whole < zone_size {
         let text = format!("{name}: file/device size {whole} is smaller than zone size {zone_size}");
-        return Err(FileError::of_job("zbd_create_zone_info() failed", text));
+        return Err(FileError::of_job(Cause::ZONES, text));
     }
     let start = entry.start.div_ceil(zone_size).saturating_mul(zone_size);
     if start != entry.start {
@@ -158,7 +155,7 @@ fn fit_one(entry: &mut FileEntry) -> Result<(), FileError> {
     let size = left / zone_size * zone_size;
     if size == 0 {
         let text = format!("{name}: io_size must be at least one zone");
-        return Err(FileError::of_job("zbd_verify_sizes", text));
+        return Err(FileError::without_line(text));
     }
     if size != left {
         geometry.notes.push(format!("{name}: rounded down io_size from {left} to {size}"));
@@ -179,7 +176,7 @@ fn check_lengths(
         let (shortest, longest) = (rules.shortest[direction], rules.longest[direction]);
         if direction == 2 && (shortest, longest) != (zone_size, zone_size) {
             let text = format!("{name}: trim block size {shortest} is not the zone size {zone_size}");
-            return Err(FileError::of_job("zbd_verify_bs", text));
+            return Err(FileError::without_line(text));
         }
         let room = geometry.capacity;
         // What is read either lies in a zone or does not care for them.
@@ -187,7 +184,7 @@ fn check_lengths(
             let text = format!(
                 "fathom: {name}: blocks of {longest} bytes do not fit zones of which {room} bytes can be used; use a smaller bs="
             );
-            return Err(FileError::of_job("I/O buflen exceeds zone size", text));
+            return Err(FileError::of_job(Cause::ZONE_LENGTH, text));
         }
     }
     Ok(())

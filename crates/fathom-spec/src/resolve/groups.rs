@@ -66,10 +66,13 @@ pub(super) fn check_amounts(job: &mut JobSpec, review: &mut Review<'_>) -> Resul
         let of_job = |job: &JobSpec| amount(job).saturating_mul(u64::from(job.job_description.numjobs));
         let total = review.earlier.iter().map(of_job).fold(of_job(job), u64::saturating_add);
         if total > most {
-            return Err(review.refuse(
+            return Err(review.refuse_in_our_words(
                 &job.origin,
-                format!("fio: {name}={} is too large", amount(job)),
-                format!("job {}: {name} of all clones of the run adds up to at most {most}", job.name),
+                format!(
+                    "job {}: {name}={} is too large: all clones of the run may have {most} in all",
+                    job.name,
+                    amount(job)
+                ),
             ));
         }
     }
@@ -95,15 +98,17 @@ mod tests {
         assert!(refusal("--name=a --numjobs=0").starts_with("error: maximum number of jobs reached."));
         refusal("--name=a --numjobs=5000");
         refusal("--name=a --numjobs=4294967295");
-        assert_eq!(
-            refusal("--name=a --ioengine=libaio --iodepth=4294967295"),
-            "fio: iodepth=4294967295 is too large"
-        );
-        assert_eq!(refusal("--name=a --nrfiles=4294967295"), "fio: nrfiles=4294967295 is too large");
-        assert_eq!(
-            refusal("--ioengine=libaio --name=a --iodepth=100m --name=b --iodepth=64k --numjobs=1000"),
-            "fio: iodepth=65536 is too large"
-        );
+        for (words, problem) in [
+            ("--name=a --ioengine=libaio --iodepth=4294967295", "job a: iodepth=4294967295 is too large"),
+            ("--name=a --nrfiles=4294967295", "job a: nrfiles=4294967295 is too large"),
+            (
+                "--ioengine=libaio --name=a --iodepth=100m --name=b --iodepth=64k --numjobs=1000",
+                "job b: iodepth=65536 is too large",
+            ),
+        ] {
+            let line = refusal(words);
+            assert!(line.contains(problem), "{words}: {line}");
+        }
         quiet_job("--name=a --nrfiles=1000000 --openfiles=8");
         refusal("--name=a --numjobs=4000 --name=b --numjobs=97");
         assert_eq!(quiet_job("--name=a --numjobs=4096").job_description.numjobs, 4096);

@@ -11,10 +11,12 @@ pub(super) fn check_window(job: &mut JobSpec, review: &mut Review<'_>) -> Result
     if !has_target || options.latency_window.is_some_and(|window| !window.is_zero()) {
         return Ok(());
     }
-    Err(review.refuse(
+    Err(review.refuse_in_our_words(
         &job.origin,
-        "fio: latency_target needs a latency_window",
-        format!("job {}: say over which time each depth is judged, such as latency_window=1s", job.name),
+        format!(
+            "job {}: latency_target needs the time over which each depth is judged, such as latency_window=1s",
+            job.name
+        ),
     ))
 }
 

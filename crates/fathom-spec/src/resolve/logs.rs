@@ -34,9 +34,8 @@ const CLOCKS: [u32; 11] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11];
 /// Times of a clock that does not exist would be times since the start after all.
 pub(super) fn check_epoch_clock(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     match job.measurement.log_alternate_epoch_clock_id {
-        Some(clock) if !CLOCKS.contains(&clock) => Err(review.refuse(
+        Some(clock) if !CLOCKS.contains(&clock) => Err(review.refuse_in_our_words(
             &job.origin,
-            format!("fio: failed parsing log_alternate_epoch_clock_id={clock}"),
             format!(
                 "job {}: there is no clock {clock}; 0 is the time of day, 1 the monotonic clock, 7 the time since boot, 11 TAI",
                 job.name
@@ -98,8 +97,8 @@ mod tests {
     fn times_are_of_a_clock_that_exists() {
         let words = "--name=a --write_bw_log=b --log_alternate_epoch=1 --log_alternate_epoch_clock_id";
         for clock in ["10", "12", "99"] {
-            let line = format!("fio: failed parsing log_alternate_epoch_clock_id={clock}");
-            assert_eq!(refusal(&format!("{words}={clock}")), line);
+            let line = refusal(&format!("{words}={clock}"));
+            assert!(line.contains(&format!("there is no clock {clock};")), "{line}");
         }
         quiet_job(&format!("{words}=7"));
         assert_eq!(

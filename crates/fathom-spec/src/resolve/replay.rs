@@ -60,8 +60,8 @@ pub(super) fn check_replay(job: &mut JobSpec, review: &mut Review<'_>) -> Result
         (job.io_type.sprandom, "sprandom places its writes itself"),
     ];
     if let Some((_, reason)) = unfit.iter().find(|(is_given, _)| *is_given) {
-        let problem = format!("job {name}: {reason}; leave one of the two out");
-        return Err(review.refuse(&job.origin, "fio: read_iolog= cannot be combined with this job", problem));
+        let problem = format!("job {name}: read_iolog: {reason}; leave one of the two out");
+        return Err(review.refuse_in_our_words(&job.origin, problem));
     }
     let idle: Vec<&str> = DECIDED_BY_LOG.into_iter().filter(|option| job.is_set(option)).collect();
     if !idle.is_empty() {
@@ -102,10 +102,11 @@ pub(super) fn check_merge(job: &mut JobSpec, review: &mut Review<'_>) -> Result<
         return Ok(());
     }
     if traces == 0 {
-        return Err(review.refuse(
+        return Err(review.refuse_in_our_words(
             &job.origin,
-            "fio: merge_blktrace_file needs read_iolog",
-            format!("job {name}: name the traces to merge, such as read_iolog=a.bin:b.bin"),
+            format!(
+                "job {name}: merge_blktrace_file needs the traces to merge, such as read_iolog=a.bin:b.bin"
+            ),
         ));
     }
     let misfit = lists.into_iter().find(|(_, length)| *length > 0 && *length != traces);
@@ -127,8 +128,7 @@ pub(super) fn check_merge(job: &mut JobSpec, review: &mut Review<'_>) -> Result<
         }
         () => return Ok(()),
     };
-    let line = format!("fio: {problem}");
-    Err(review.refuse(&job.origin, line, format!("job {name}: {problem}")))
+    Err(review.refuse_in_our_words(&job.origin, format!("job {name}: {problem}")))
 }
 
 #[cfg(test)]

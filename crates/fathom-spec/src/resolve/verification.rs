@@ -29,11 +29,10 @@ pub(super) fn check_pattern(job: &mut JobSpec, review: &mut Review<'_>) -> Resul
         return Ok(());
     }
     let word = if job.verification.verify == VerifyMethod::Pattern { "pattern" } else { "pattern_hdr" };
-    Err(review.refuse(
+    Err(review.refuse_in_our_words(
         &job.origin,
-        format!("fio: verify={word} needs verify_pattern"),
         format!(
-            "job {}: say with verify_pattern what the data is, for example verify_pattern=0xdeadbeef",
+            "job {}: verify={word} needs verify_pattern, for example verify_pattern=0xdeadbeef",
             job.name
         ),
     ))
@@ -93,11 +92,10 @@ fn check_room(job: &JobSpec, interval: u64, review: &mut Review<'_>) -> Result<(
     if interval > room || room == 0 {
         return Ok(());
     }
-    Err(review.refuse(
+    Err(review.refuse_in_our_words(
         &job.origin,
-        format!("fio: verify interval of {interval} bytes is too small"),
         format!(
-            "job {}: the header and checksum of this verify kind take {room} bytes, so blocks and verify_interval must be \
+            "job {}: a verify interval of {interval} bytes is too small: the header and checksum of this verify kind take {room} bytes, so blocks and verify_interval must be \
              larger than that",
             job.name
         ),
@@ -153,11 +151,10 @@ pub(super) fn check_header_place(job: &mut JobSpec, review: &mut Review<'_>) -> 
         ));
     }
     if at < room {
-        return Err(review.refuse(
+        return Err(review.refuse_in_our_words(
             &job.origin,
-            "fio: verify_offset lies inside the verify header",
             format!(
-                "job {}: the header takes {room} bytes; verify_offset must be 0 or at least that",
+                "job {}: verify_offset={at} lies inside the verify header of {room} bytes; give 0 or at least {room}",
                 job.name
             ),
         ));

@@ -258,7 +258,7 @@ fn a_bad_block_tolerated() {
     assert_eq!(json::integer(job, "read/total_ios"), 256);
     assert_eq!(json::integer(job, "read/clat_ns/N"), 255);
     assert_eq!(json::integer(job, "read/lat_ns/N"), 255);
-    let error = "(groupid=0, jobs=1): err= 5 (file:io_u.c:2057, func=io_u error, error=Input/output error)";
+    let error = "(groupid=0, jobs=1): err= 5 (file:io_u.c, func=io_u error, error=Input/output error)";
     assert!(finished.stdout.contains(error), "{}", finished.stdout);
     assert!(
         finished.stdout.contains("\n     errors    : total=1, first_error=5/<Input/output error>\n"),

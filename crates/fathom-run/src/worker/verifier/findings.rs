@@ -2,6 +2,7 @@
 
 use super::threads::Task;
 use super::{StartOfPass, Verifier, Worker, WorkerContext};
+use crate::cause::Cause;
 use crate::engine::{Engine, OpenFile};
 use crate::message::Message;
 use crate::region::WorkerBlock;
@@ -246,7 +247,7 @@ impl<E: Engine> Worker<'_, E> {
             return;
         }
         if self.block.error().is_none() {
-            self.context.fail(errno.0, &format!("file:io_u.c, func=io_u_sync_complete, error={errno}"));
+            self.context.fail(errno, Cause::WRONG_BLOCK);
         }
         self.stopping |= verifier.plan.is_fatal;
     }

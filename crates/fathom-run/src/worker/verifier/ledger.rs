@@ -3,6 +3,7 @@
 //! Each record is given to the kernel at once, so that a worker that is killed loses none.
 
 use super::{Verifier, Worker, WorkerContext};
+use crate::cause::Cause;
 use crate::engine::Engine;
 use crate::files::open::OpenFiles;
 use crate::files::{FileEntry, FileKind};
@@ -55,7 +56,7 @@ impl Ledger {
                 context.messages.send(&Message::Error(format!(
                     "fathom: job {job}: the ledger {place} cannot be kept: {reason}"
                 )));
-                context.fail(libc::EINVAL, "file:verify.c, func=verify_ledger, error=Invalid argument");
+                context.fail(Errno(libc::EINVAL), Cause::LEDGER);
                 None
             }
         }
@@ -273,7 +274,7 @@ impl<E: Engine> Worker<'_, E> {
             self.job.name, ledger.place
         )));
         let errno = Errno(error.raw_os_error().unwrap_or(libc::EIO));
-        self.context.fail(errno.0, &format!("file:verify.c, func=verify_ledger, error={errno}"));
+        self.context.fail(errno, Cause::LEDGER);
     }
 
     /// The last record.

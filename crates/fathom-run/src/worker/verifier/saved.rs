@@ -3,6 +3,7 @@
 use super::{Verifier, Worker, WorkerContext};
 use crate::engine::Engine;
 use crate::message::Message;
+use fathom_sys::Errno;
 use fathom_verify::header::{Header, MAGIC};
 use fathom_verify::rule::Rule;
 use fathom_verify::state::{SavedState, SavedThread, SavedWrites, StateFile, VERSION};
@@ -22,17 +23,24 @@ pub(super) struct Limit {
 impl Limit {
     /// Reads a state file; what is wrong with it is told and stored.
     pub(super) fn load(context: &WorkerContext<'_>, path: &Path) -> Option<Limit> {
-        let limit = std::fs::read(path).map_err(|error| error.to_string()).and_then(Limit::read);
+        let of_fio = |error: &std::io::Error| {
+            let (errno, path) = (Errno(error.raw_os_error().unwrap_or(libc::EIO)), path.display());
+            context.messages.send(&Message::Error(format!(
+                "fio: open state file: {errno}\nfio: state file: {path} (for_write=0)"
+            )));
+        };
+        let read = std::fs::read(path).inspect_err(of_fio);
+        let limit = read.map_err(|error| error.to_string()).and_then(Limit::read);
         match limit {
             Ok(limit) => Some(limit),
             Err(problem) => {
                 context.messages.send(&Message::Error(format!(
-                    "fio: unable to load verify state {}: {problem}\nfathom: job {}: a run with verify_state_save=1 leaves the \
-                     file; --aux-path says in which directory",
-                    path.display(),
-                    context.job().name
+                    "fathom: job {}: verify_state_load: {}: {problem}; a run with verify_state_save=1 leaves the file, and \
+                     --aux-path says in which directory",
+                    context.job().name,
+                    path.display()
                 )));
-                context.fail(libc::EINVAL, "file:verify.c, func=verify_load_state, error=Invalid argument");
+                context.block().fail_in_words(Errno(libc::EINVAL), "");
                 None
             }
         }

@@ -249,6 +249,13 @@ const KNOWN: &[Known] = &[
         reason: "without a window fio ends after its first I/O",
     },
     known(&["--allow_file_create=0"], ALL_BUT_EXIT, "fio says nothing"),
+    known(
+        &["--allow_file_create=0", "--create_serialize=0"],
+        ALL,
+        "fio does nothing without its file, and calls it a success",
+    ),
+    known(&["--verify_offset=64", "--verify=sha"], ALL, "the header of fio goes over itself"),
+    known(&["--filename=present", "--bs=3k"], ALL_BUT_EXIT, "no block goes beyond size"),
     Known { words: &["trim"], unless: &["--ioengine=null"], at: ALL, reason: "fio cannot trim files" },
     known(
         &["trimwrite", SEVERAL_FILES, "--io_size="],

@@ -6,6 +6,38 @@ use super::super::case::same;
 const ERRORS: Family = Family {
     base: "--name=a --size=64k --bs=4k",
     rows: &[
+        same("--filename=/dev/null --rw=read")
+            .differs(&["normal"], "a job that ended within its first millisecond has a rate"),
+        same("--filename=/dev/null --rw=write --end_fsync=1")
+            .differs(&["stderr"], "fio names the last write in place of the sync"),
+        same("--filename=/dev/null --rw=write --fsync=4").differs(
+            &["stderr", "json"],
+            "fio names the last write in place of the sync, and counts a sync that failed",
+        ),
+        same("--ioengine=libaio --iodepth=1000000 --filename=x --rw=write"),
+        same("--mem=mmaphuge --filename=x --rw=write"),
+        same("--mem=shmhuge --filename=x --rw=write"),
+        same("--mem=mmap:/tmp --filename=x --rw=write"),
+        same("--zonemode=zbd --zonesize=16m --filename=present --rw=write")
+            .differs(&["json"], "every job on zones counts resets"),
+        same("--zonemode=zbd --zonesize=64k --filename=present --rw=write --size=32k").differs(
+            &["stderr", "normal", "terse", "json"],
+            "fio says why on standard output, and leaves the error out of its report",
+        ),
+        same("--zonemode=zbd --zonesize=64k --filename=present --rw=write --bs=128k"),
+        same("--zonemode=zbd --zonesize=64k --zonecapacity=128k --filename=present --rw=write")
+            .differs(&["terse", "json"], "fio leaves the error out of its report"),
+        same("--zonemode=zbd --filename=present --rw=write")
+            .differs(&["stderr", "terse", "json"], "fio leaves the error out of its report"),
+        same("--verify=md5 --verify_state_load=1 --filename=x --rw=write").differs(
+            &["normal", "terse", "json", "files"],
+            "the file is laid out before, and fio leaves the error out of its report",
+        ),
+        same("--random_distribution=zoned_abs:50/2m:50/3m --filename=x --rw=randread").differs(
+            &["exit", "normal", "terse", "json", "files"],
+            "fio does nothing and calls it a success",
+        ),
+        same("--read_iolog=/tmp").differs(&["stderr", "normal", "json"], "the job does not start"),
         same("--filename=/dev/full --rw=write")
             .differs(&["normal"], "a job that ended within its first millisecond has a rate"),
         same("--filename=/dev/full --rw=write --continue_on_error=all")

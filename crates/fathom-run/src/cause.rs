@@ -1,0 +1,141 @@
+//! What ends a job, as its error line says it.
+//!
+//! fio's lines name a file and a function of its sources: `err=5/file:io_u.c:2008, func=io_u error, error=Input/output error`. Scripts
+//! look for them, so fathom has those that fio 3.41 was seen to print, without the numbers of lines. What fio does not have, or
+//! says nothing of, is not blamed on it: such lines name fathom.
+
+use fathom_sys::Errno;
+use std::fmt::{self, Display, Formatter};
+
+/// Where something failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cause {
+    file: &'static str,
+    function: &'static str,
+}
+
+/// One that fio has, too.
+const fn of_fio(file: &'static str, function: &'static str) -> Cause {
+    Cause { file, function }
+}
+
+const fn of_fathom(function: &'static str) -> Cause {
+    Cause { file: "fathom", function }
+}
+
+impl Cause {
+    /// An I/O.
+    pub(crate) const TRANSFER: Cause = of_fio("io_u.c", "io_u error");
+    /// A transfer that ended without moving anything.
+    pub(crate) const EMPTY_TRANSFER: Cause = of_fio("backend.c", "full resid");
+    /// `max_latency`.
+    pub(crate) const MAX_LATENCY: Cause = of_fio("io_u.c", "max latency exceeded");
+    /// A block that is not what was written.
+    pub(crate) const WRONG_BLOCK: Cause = of_fio("io_u.c", "io_u_sync_complete");
+    /// `rate_min`, `rate_iops_min`.
+    pub(crate) const MIN_RATE: Cause = of_fio("backend.c", "check min rate");
+    /// `ioscheduler`.
+    pub(crate) const SCHEDULER: Cause = of_fio("backend.c", "iosched_switch");
+    /// `nice`.
+    pub(crate) const NICE: Cause = of_fio("backend.c", "nice");
+    /// `prio`, `prioclass`.
+    pub(crate) const IO_PRIORITY: Cause = of_fio("backend.c", "ioprio_set");
+    /// `uid`.
+    pub(crate) const SET_UID: Cause = of_fio("backend.c", "setuid");
+    /// `gid`.
+    pub(crate) const SET_GID: Cause = of_fio("backend.c", "setgid");
+    /// `cgroup`.
+    pub(crate) const CGROUP: Cause = of_fio("cgroup.c", "cgroup mkdir");
+    /// Memory for buffers.
+    pub(crate) const BUFFERS: Cause = of_fio("memory.c", "iomem allocation");
+    /// The same in huge pages, `mem=mmaphuge`.
+    pub(crate) const MAPPED_BUFFERS: Cause = of_fio("memory.c", "mmap");
+    /// The same in huge pages, `mem=shmhuge`.
+    pub(crate) const SHARED_BUFFERS: Cause = of_fio("memory.c", "shmget");
+    /// The file behind buffers, `mem=mmap:FILE`.
+    pub(crate) const BUFFER_FILE: Cause = of_fio("memory.c", "open mmap file");
+    /// A job that does not say how much it wants.
+    pub(crate) const TOTAL_SIZE: Cause = of_fio("filesetup.c", "total_file_size");
+    /// Files removed after the run.
+    pub(crate) const UNLINK: Cause = of_fio("filesetup.c", "unlink");
+    /// A file smaller than a zone.
+    pub(crate) const ZONES: Cause = of_fio("zbd.c", "zbd_create_zone_info() failed");
+    /// Blocks larger than a zone.
+    pub(crate) const ZONE_LENGTH: Cause = of_fio("zbd.c", "I/O buflen exceeds zone size");
+    /// A log that holds nothing to replay.
+    pub(crate) const LOG_START: Cause = of_fio("iolog.c", "failed initializing iolog");
+    /// A log that cannot be read.
+    pub(crate) const LOG_READ: Cause = of_fio("iolog.c", "iolog read");
+
+    /// Rules between a job and the sizes of its files.
+    pub(crate) const SIZES: Cause = of_fathom("file sizes");
+    /// Content for buffers.
+    pub(crate) const BUFFER_CONTENT: Cause = of_fathom("buffer content");
+    /// A pass that its files have no room for.
+    pub(crate) const PASS: Cause = of_fathom("random order");
+    /// `lockmem`.
+    pub(crate) const LOCK_MEMORY: Cause = of_fathom("mlock");
+    /// `exec_prerun`.
+    pub(crate) const EXEC_PRERUN: Cause = of_fathom("exec_prerun");
+    /// `exec_postrun`.
+    pub(crate) const EXEC_POSTRUN: Cause = of_fathom("exec_postrun");
+    /// `cpus_allowed`, `numa_cpu_nodes`.
+    pub(crate) const AFFINITY: Cause = of_fathom("sched_setaffinity");
+    /// `numa_mem_policy`.
+    pub(crate) const MEMORY_POLICY: Cause = of_fathom("set_mempolicy");
+    /// A process for a worker.
+    pub(crate) const FORK: Cause = of_fathom("fork");
+    /// A thread of a worker.
+    pub(crate) const THREAD: Cause = of_fathom("pthread_create");
+    /// `pre_read`.
+    pub(crate) const PRE_READ: Cause = of_fathom("pre_read");
+    /// The process that lays files out.
+    pub(crate) const LAYOUT: Cause = of_fathom("layout");
+    /// The table of the zones in use.
+    pub(crate) const ZONE_TABLE: Cause = of_fathom("zones");
+    /// `verify_ledger`.
+    pub(crate) const LEDGER: Cause = of_fathom("verify_ledger");
+    /// A worker's process.
+    pub(crate) const PROCESS: Cause = of_fathom("process");
+    /// A second request to end.
+    pub(crate) const SECOND_SIGNAL: Cause = of_fathom("second signal");
+    /// I/O that makes no progress.
+    pub(crate) const STUCK: Cause = of_fathom("stuck I/O");
+    /// A mistake of fathom's own.
+    pub(crate) const INTERNAL: Cause = of_fathom("internal error");
+
+    /// The line, with what the system or fathom says of the error.
+    pub(crate) fn line(self, error: impl Display) -> String {
+        format!("{self}, error={error}")
+    }
+}
+
+impl Display for Cause {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "file:{}, func={}", self.file, self.function)
+    }
+}
+
+/// The line for a call on a file that is to be used.
+pub(crate) fn line_of_file(call: &str, name: impl Display, errno: Errno) -> String {
+    format!("file:filesetup.c, func={call}({name}), error={errno}")
+}
+
+/// The line for a call of an engine.
+pub(crate) fn line_of_engine(engine: &str, call: &str, errno: Errno) -> String {
+    format!("file:engines/{engine}.c, func={call}, error={errno}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_have_the_form_of_fio() {
+        let errno = Errno(libc::EIO);
+        assert_eq!(Cause::TRANSFER.line(errno), "file:io_u.c, func=io_u error, error=Input/output error");
+        assert_eq!(Cause::LEDGER.line("gone"), "file:fathom, func=verify_ledger, error=gone");
+        let line = line_of_engine("libaio", "io_queue_init", Errno(libc::EAGAIN));
+        assert_eq!(line, "file:engines/libaio.c, func=io_queue_init, error=Resource temporarily unavailable");
+    }
+}
