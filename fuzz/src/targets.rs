@@ -3,7 +3,7 @@
 
 use fathom_logs::compressed::inflate;
 use fathom_run::plan::Plan;
-use fathom_spec::{Outcome, Source};
+use fathom_spec::{FormatDeclaration, Outcome, Source};
 use fathom_tools::printer::Screen;
 use fathom_trace::Rules;
 use fathom_trace::blktrace::Trace;
@@ -14,6 +14,7 @@ use fathom_verify::state::StateFile;
 use std::ffi::OsString;
 use std::io::{Cursor, Error, ErrorKind, Result, Write};
 use std::path::Path;
+use std::sync::LazyLock;
 
 /// A target: its name, and what it does.
 pub type Target = (&'static str, fn(&[u8]));
@@ -71,6 +72,12 @@ impl Source for Memory {
 
     fn memory_mib(&self) -> u64 {
         4096
+    }
+
+    fn formats(&self) -> &[&'static FormatDeclaration] {
+        static FORMATS: LazyLock<Vec<&'static FormatDeclaration>> =
+            LazyLock::new(fathom_report::declarations);
+        &FORMATS
     }
 }
 

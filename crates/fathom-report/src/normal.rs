@@ -8,6 +8,7 @@ mod slices;
 mod steady;
 
 use crate::Format;
+use fathom_spec::FormatDeclaration;
 use fathom_stats::report::{IdlenessReport, RunReport};
 use std::io;
 
@@ -15,8 +16,8 @@ use std::io;
 pub(crate) struct Normal;
 
 impl Format for Normal {
-    fn name(&self) -> &'static str {
-        "normal"
+    fn declaration(&self) -> &'static FormatDeclaration {
+        const { &FormatDeclaration { name: "normal", for_people: true, ..FormatDeclaration::BLANK } }
     }
 
     fn write(&self, report: &RunReport, out: &mut dyn io::Write) -> io::Result<()> {

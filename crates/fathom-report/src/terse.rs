@@ -4,6 +4,7 @@
 //! and in what a description and the devices look like; the blocks themselves are the same.
 
 use crate::{Format, shares};
+use fathom_spec::FormatDeclaration;
 use fathom_stats::LatencyStats;
 use fathom_stats::report::{
     DirectionReport, DiskReport, JobReport, RunReport, UnifiedReporting, ViewOptions,
@@ -25,15 +26,19 @@ pub(crate) struct Terse {
 pub(crate) static DEFAULT: Terse = Terse { version: 3 };
 
 /// `--terse-version`; `None` for a version that does not exist.
-pub(crate) fn of_version(version: u32) -> Option<&'static Terse> {
+fn of_version(version: u32) -> Option<&'static Terse> {
     static VERSIONS: [Terse; 4] =
         [Terse { version: 2 }, Terse { version: 3 }, Terse { version: 4 }, Terse { version: 5 }];
     VERSIONS.iter().find(|terse| terse.version == version)
 }
 
 impl Format for Terse {
-    fn name(&self) -> &'static str {
-        "terse"
+    fn declaration(&self) -> &'static FormatDeclaration {
+        const { &FormatDeclaration { name: "terse", aliases: &["minimal", "csv"], ..FormatDeclaration::BLANK } }
+    }
+
+    fn in_version(&self, version: u32) -> Option<&'static (dyn Format + Sync)> {
+        of_version(version).map(|format| format as &(dyn Format + Sync))
     }
 
     fn write(&self, report: &RunReport, out: &mut dyn io::Write) -> io::Result<()> {

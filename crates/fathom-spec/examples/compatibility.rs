@@ -3,5 +3,6 @@
 use std::io::Write;
 
 fn main() -> std::io::Result<()> {
-    std::io::stdout().write_all(fathom_spec::compatibility_markdown().as_bytes())
+    let page = fathom_spec::compatibility_markdown(&fathom_report::declarations());
+    std::io::stdout().write_all(page.as_bytes())
 }

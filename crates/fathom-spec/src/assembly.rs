@@ -8,24 +8,23 @@ use crate::job_file::{self, JobFile, Section};
 use crate::options::private;
 use crate::outcome::Message;
 use crate::profiles;
+use crate::program_options::ProgramOptions;
 use crate::registry::{self, find_engine_option, find_job_option};
 use crate::resolve;
 use crate::show_command;
 use crate::source::Source;
-use crate::spec::{GlobalSection, JobSpec, Origin, ProgramOptions};
+use crate::spec::{GlobalSection, JobSpec, Origin};
 use crate::value::not_loadable;
 
 /// What has been collected so far.
 pub(crate) struct Assembly<'a> {
-    source: &'a dyn Source,
+    pub(crate) source: &'a dyn Source,
     /// Options of the program, as far as they have been read.
     pub(crate) program: ProgramOptions,
     /// Lines to print, in order.
     pub(crate) messages: Vec<Message>,
     /// The jobs that will run.
     pub(crate) jobs: Vec<JobSpec>,
-    /// Whether job files are only shown as command lines.
-    pub(crate) show_command: bool,
     /// Options written for all jobs of the run.
     pub(crate) global_options: Vec<(String, String)>,
     /// The same where it was written.
@@ -43,7 +42,6 @@ impl<'a> Assembly<'a> {
             program: ProgramOptions::default(),
             messages: Vec::new(),
             jobs: Vec::new(),
-            show_command: false,
             global_options: Vec::new(),
             global_sections: Vec::new(),
             defaults: JobSpec::new("", Origin::CommandLine),
@@ -122,7 +120,7 @@ impl<'a> Assembly<'a> {
             return Ok(());
         }
         // Like fio, checking the text alone does not look at combinations.
-        if !self.program.parse_only && !self.show_command {
+        if !self.program.parse_only && !self.program.show_command {
             resolve::review(&mut job, &self.jobs, self.program.warnings_fatal, &mut self.messages)?;
         }
         self.jobs.push(job);
@@ -199,7 +197,7 @@ impl<'a> Assembly<'a> {
             self.messages.extend(file.failure);
             return Err(Rejected);
         }
-        if self.show_command {
+        if self.program.show_command {
             self.messages.push(Message::stdout(show_command::command_line(&file.sections)));
         }
         Ok(())

@@ -1,16 +1,14 @@
 //! The command line, by the rules of `getopt_long_only`: one or two dashes, abbreviated
 //! names, values behind `=` or in the next argument, job files anywhere.
 
-use std::path::PathBuf;
-
 use crate::assembly::{Assembly, known_names, unknown_option};
 use crate::assign::{RawOption, Rejected};
 use crate::definition::{Kind, OptionDef};
 use crate::diagnostic::Diagnostic;
 use crate::job_file::is_global_name;
 use crate::options::private;
-use crate::outcome::{Message, Reply};
-use crate::program_options::{self, Argument, Effect, ProgramOption};
+use crate::outcome::{Message, Outcome};
+use crate::program_options::{self, Argument, Given, ProgramOption};
 use crate::registry::{self, find_job_option, job_option_names};
 use crate::spec::{JobSpec, Origin};
 
@@ -25,16 +23,8 @@ enum Meaning {
 pub(crate) enum Stop {
     /// A mistake, with everything said about it.
     Mistake,
-    /// `--inflate-log`.
-    InflateLog(PathBuf),
-    /// `--crctest`.
-    TimeChecksums(Vec<String>),
-    /// `--idle-prof=calibrate`.
-    CalibrateIdleness,
-    /// `--cpuclock-test`.
-    TestClock,
-    /// An option that answers at once, such as --help.
-    Answer(Reply),
+    /// An option that is all the program does, such as --help.
+    End(Outcome),
 }
 
 impl From<Rejected> for Stop {
@@ -109,23 +99,15 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn apply_program(&mut self, option: &ProgramOption, value: Option<&str>) -> Result<(), Stop> {
-        match program_options::apply(option, value, self.program_name, &mut self.assembly.program) {
-            Effect::Continue => Ok(()),
-            Effect::Say(messages) => {
-                self.assembly.messages.extend(messages);
-                Ok(())
-            }
-            Effect::ShowCommand => {
-                self.assembly.show_command = true;
-                Ok(())
-            }
-            Effect::InflateLog(path) => Err(Stop::InflateLog(path)),
-            Effect::TimeChecksums(names) => Err(Stop::TimeChecksums(names)),
-            Effect::CalibrateIdleness => Err(Stop::CalibrateIdleness),
-            Effect::TestClock => Err(Stop::TestClock),
-            Effect::Exit(reply) => Err(Stop::Answer(reply)),
-        }
+    fn apply_program(&mut self, option: &'static ProgramOption, value: Option<&str>) -> Result<(), Stop> {
+        let given = Given {
+            option,
+            value,
+            program_name: self.program_name,
+            formats: self.assembly.source.formats(),
+            messages: &mut self.assembly.messages,
+        };
+        program_options::apply(&mut self.assembly.program, given).map_err(Stop::End)
     }
 
     fn apply_job(

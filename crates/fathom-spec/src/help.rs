@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::definition::{Bounds, Kind, OptionDef, Status};
 use crate::engines;
+use crate::formats::FormatDeclaration;
 use crate::outcome::{Message, Reply};
 use crate::program_options;
 use crate::registry::{self, find_engine_option, find_job_option, job_options};
@@ -23,10 +24,10 @@ pub(crate) fn version_line(program_name: &str) -> String {
 }
 
 /// Version, how to call the program, and one line for each of its options.
-pub(crate) fn usage(program_name: &str) -> String {
+pub(crate) fn usage(program_name: &str, formats: &[&'static FormatDeclaration]) -> String {
     let mut text = version_line(program_name);
     let _ = write!(text, "\n{program_name} [options] [job options] <job file(s)>");
-    for (option, help) in program_options::usage_entries() {
+    for (option, help) in program_options::usage_entries(formats) {
         let _ = write!(text, "\n  {option:<22}\t{help}");
     }
     text.push_str("\n\nSmall tools for logs, reports, traces and data: `fathom tools` lists them.");
@@ -181,7 +182,7 @@ mod tests {
         assert_eq!(version_line("/usr/bin/fio"), "fio-3.42");
         assert!(version_line("fathom").starts_with("fathom "));
         assert!(version_line("fathom").ends_with("(compatible with fio 3.42)"));
-        assert!(usage("fio").starts_with("fio-3.42\nfio [options] [job options] <job file(s)>\n  --"));
+        assert!(usage("fio", &[]).starts_with("fio-3.42\nfio [options] [job options] <job file(s)>\n  --"));
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub mod definition;
 mod diagnostic;
 pub mod engines;
 mod expression;
+pub mod formats;
 mod help;
 mod job_file;
 mod keywords;
@@ -35,12 +36,11 @@ pub mod value;
 
 pub use compatibility::compatibility_markdown;
 pub use diagnostic::Diagnostic;
+pub use formats::FormatDeclaration;
 pub use outcome::{Message, Outcome, Reply, Stream};
-pub use program_options::{ALL as PROGRAM_OPTIONS, Argument, ProgramOption};
+pub use program_options::{ALL as PROGRAM_OPTIONS, Argument, ProgramOption, ProgramOptions};
 pub use source::{Source, SystemSource};
-pub use spec::{
-    Eta, GlobalSection, IdleProfile, JobSpec, Origin, OutputFormats, ProgramOptions, RunSpec, Trigger,
-};
+pub use spec::{Eta, GlobalSection, IdleProfile, JobSpec, Origin, RunSpec, Trigger};
 
 use assembly::Assembly;
 use command_line::Stop;
@@ -56,27 +56,23 @@ pub fn parse(program_name: &str, args: &[String], source: &dyn Source) -> Outcom
         files.iter().try_for_each(|file| assembly.read_job_file(file)).map_err(Stop::from)
     });
     assembly.note_idle_profile_options();
-    let Assembly { program, mut messages, jobs, show_command, global_options, global_sections, .. } =
-        assembly;
+    let Assembly { program, mut messages, jobs, global_options, global_sections, .. } = assembly;
     match read {
-        Err(Stop::Answer(reply)) => {
+        Err(Stop::End(Outcome::Exit(reply))) => {
             messages.extend(reply.messages);
             Outcome::Exit(Reply { messages, exit: reply.exit })
         }
-        Err(Stop::InflateLog(path)) => Outcome::InflateLog(path),
-        Err(Stop::TimeChecksums(names)) => Outcome::TimeChecksums(names),
-        Err(Stop::CalibrateIdleness) => Outcome::CalibrateIdleness,
-        Err(Stop::TestClock) => Outcome::TestClock,
+        Err(Stop::End(outcome)) => outcome,
         Err(Stop::Mistake) => Outcome::Exit(Reply { messages, exit: 1 }),
         Ok(()) if program.trigger.command.is_some() && !program.trigger.fires() => {
             let problem = "--trigger has nothing to run after; give --trigger-file or --trigger-timeout";
             messages.push(Diagnostic::general(&Origin::CommandLine, problem).message());
             Outcome::Exit(Reply { messages, exit: 1 })
         }
-        Ok(()) if show_command => Outcome::Exit(Reply { messages, exit: 0 }),
+        Ok(()) if program.show_command => Outcome::Exit(Reply { messages, exit: 0 }),
         Ok(()) if jobs.is_empty() && program.parse_only => Outcome::Exit(Reply { messages, exit: 0 }),
         Ok(()) if jobs.is_empty() => {
-            messages.push(Message::stdout(help::usage(program_name)));
+            messages.push(Message::stdout(help::usage(program_name, source.formats())));
             messages.push(Message::stderr("No job(s) defined\n"));
             messages.push(no_jobs(&program).message());
             Outcome::Exit(Reply { messages, exit: 1 })

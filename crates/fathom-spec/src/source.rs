@@ -4,6 +4,8 @@
 use std::io;
 use std::path::Path;
 
+use crate::formats::FormatDeclaration;
+
 /// The only door through which parsing reaches outside the text it was given.
 ///
 /// Tests answer from memory; the program uses [`SystemSource`].
@@ -26,19 +28,29 @@ pub trait Source {
     fn page_size(&self) -> u64;
     /// Memory of the machine in MiB (`$mb_memory`).
     fn memory_mib(&self) -> u64;
+    /// The forms of the report that there are. Whoever prints no report needs none.
+    fn formats(&self) -> &[&'static FormatDeclaration] {
+        &[]
+    }
 }
 
 /// The machine the program runs on.
 #[derive(Debug, Clone)]
 pub struct SystemSource {
     page_size: u64,
+    formats: Vec<&'static FormatDeclaration>,
 }
 
 impl SystemSource {
     /// A source for this machine. The page size comes from the caller because asking the
     /// kernel for it needs a system call wrapper that this crate does not have.
     pub fn new(page_size: u64) -> Self {
-        SystemSource { page_size }
+        SystemSource { page_size, formats: Vec::new() }
+    }
+
+    /// The same with the forms of the report that there are.
+    pub fn with_formats(self, formats: Vec<&'static FormatDeclaration>) -> Self {
+        SystemSource { formats, ..self }
     }
 }
 
@@ -80,6 +92,10 @@ impl Source for SystemSource {
     fn memory_mib(&self) -> u64 {
         std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| total_memory_kib(&text)).unwrap_or(0)
             / 1024
+    }
+
+    fn formats(&self) -> &[&'static FormatDeclaration] {
+        &self.formats
     }
 }
 

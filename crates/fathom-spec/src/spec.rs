@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::debug::DebugOptions;
 use crate::options::{
     block_size::BlockSizeOptions, buffers::BufferOptions, depth::DepthOptions,
     description::JobDescriptionOptions, engine::EngineOptions, error_handling::ErrorHandlingOptions,
@@ -18,6 +17,7 @@ use crate::options::{
 };
 use crate::options::{io_type::RandomGenerator, verification::VerifyMethod};
 use crate::outcome::Message;
+use crate::program_options::ProgramOptions;
 use crate::value::{Direction, SizeRange};
 
 /// Everything that was asked for in one invocation.
@@ -44,51 +44,6 @@ pub struct GlobalSection {
     pub options: Vec<(String, String)>,
 }
 
-/// Options of the program itself.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ProgramOptions {
-    /// File for the report and all messages.
-    pub output: Option<PathBuf>,
-    /// Forms of the report.
-    pub formats: OutputFormats,
-    /// Version of the terse form, 2 to 5.
-    pub terse_version: u32,
-    /// Prefix of the files for the bandwidth of the whole run.
-    pub bandwidth_log: Option<String>,
-    /// Built-in workload to run.
-    pub profile: Option<String>,
-    /// Directory for logs and state files.
-    pub aux_path: Option<PathBuf>,
-    /// When to show the progress line.
-    pub eta: Eta,
-    /// Keep a progress line on the screen every so often.
-    pub eta_newline: Option<Duration>,
-    /// Time between two updates of the progress line.
-    pub eta_interval: Duration,
-    /// Show the run on the whole terminal.
-    pub live: bool,
-    /// Print the whole report every so often.
-    pub status_interval: Option<Duration>,
-    /// How long I/O may make no progress, after the end of its job, before it is given up; `None` for the usual time.
-    pub patience: Option<Duration>,
-    /// Report how idle the CPUs were.
-    pub idleness: Option<IdleProfile>,
-    /// Writing and trimming is forbidden.
-    pub readonly: bool,
-    /// Stop after parsing.
-    pub parse_only: bool,
-    /// Stop after merging block traces.
-    pub merge_blktrace_only: bool,
-    /// Warnings of the parser end the program.
-    pub warnings_fatal: bool,
-    /// Only these sections run; empty means all.
-    pub sections: Vec<String>,
-    /// What ends the run early, and what comes then.
-    pub trigger: Trigger,
-    /// Events that a line is written about.
-    pub debug: DebugOptions,
-}
-
 /// `--trigger-file`, `--trigger-timeout` and `--trigger`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Trigger {
@@ -104,54 +59,6 @@ impl Trigger {
     /// True if there is something that can end the jobs.
     pub fn fires(&self) -> bool {
         self.file.is_some() || self.timeout.is_some()
-    }
-}
-
-impl Default for ProgramOptions {
-    fn default() -> Self {
-        ProgramOptions {
-            output: None,
-            formats: OutputFormats::default(),
-            terse_version: 3,
-            bandwidth_log: None,
-            aux_path: None,
-            eta: Eta::Auto,
-            eta_newline: None,
-            eta_interval: Duration::from_secs(1),
-            live: false,
-            status_interval: None,
-            patience: None,
-            idleness: None,
-            readonly: false,
-            parse_only: false,
-            merge_blktrace_only: false,
-            warnings_fatal: false,
-            profile: None,
-            sections: Vec::new(),
-            trigger: Trigger::default(),
-            debug: DebugOptions::default(),
-        }
-    }
-}
-
-/// Forms of the report; several may be asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OutputFormats {
-    /// For people.
-    pub normal: bool,
-    /// JSON.
-    pub json: bool,
-    /// JSON with all latency bins.
-    pub json_plus: bool,
-    /// A line of JSON per interval; stands alone.
-    pub json_lines: bool,
-    /// One line of fields separated by semicolons.
-    pub terse: bool,
-}
-
-impl Default for OutputFormats {
-    fn default() -> Self {
-        OutputFormats { normal: true, json: false, json_plus: false, json_lines: false, terse: false }
     }
 }
 

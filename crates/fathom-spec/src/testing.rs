@@ -4,7 +4,16 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::formats::FormatDeclaration;
 use crate::source::Source;
+
+/// Forms of the report that exist only in a test.
+pub(crate) const FORMATS: &[&FormatDeclaration] = &[
+    &FormatDeclaration { name: "terse", aliases: &["minimal"], ..FormatDeclaration::BLANK },
+    &FormatDeclaration { name: "json", ..FormatDeclaration::BLANK },
+    &FormatDeclaration { name: "lines", stands_alone: Some("it is all lines"), ..FormatDeclaration::BLANK },
+    &FormatDeclaration { name: "normal", for_people: true, ..FormatDeclaration::BLANK },
+];
 
 /// Files and variables that exist only in a test.
 #[derive(Debug, Default)]
@@ -57,5 +66,9 @@ impl Source for MemorySource {
 
     fn memory_mib(&self) -> u64 {
         1024
+    }
+
+    fn formats(&self) -> &[&'static FormatDeclaration] {
+        FORMATS
     }
 }

@@ -202,7 +202,7 @@ fn program_options_are_kept() {
     let run =
         run("--output=x --output-format=json,normal --eta=never --eta-newline=500ms --readonly --name=a");
     assert_eq!(run.program.output.as_deref(), Some(std::path::Path::new("x")));
-    assert!(run.program.formats.json && run.program.formats.normal && !run.program.formats.json_plus);
+    assert_eq!(run.program.formats, ["json", "normal"]);
     assert_eq!(run.program.eta, Eta::Never);
     assert_eq!(run.program.eta_newline, Some(std::time::Duration::from_millis(500)));
     assert!(run.program.readonly && !run.program.parse_only && !run.program.live);

@@ -47,7 +47,8 @@ fn ask_fio(arguments: &[String], directory: &Path) -> Answer {
 }
 
 fn ask_fathom(arguments: &[String]) -> Answer {
-    let (messages, exit) = match parse("fio", arguments, &SystemSource::new(4096)) {
+    let source = SystemSource::new(4096).with_formats(fathom_report::declarations());
+    let (messages, exit) = match parse("fio", arguments, &source) {
         Outcome::Run(run) => (run.messages, 0),
         Outcome::InflateLog(_) => (Vec::new(), 0),
         Outcome::CalibrateIdleness | Outcome::TestClock | Outcome::TimeChecksums(_) => (Vec::new(), 0),

@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     let program_name = words.next().unwrap_or_else(|| "fathom".to_owned());
     let words: Vec<String> = words.collect();
-    let source = SystemSource::new(page_size() as u64);
+    let source = machine();
     match fathom_spec::parse(&program_name, &words, &source) {
         Outcome::Exit(reply) => {
             let mut output = Output::terminal();
@@ -48,6 +48,11 @@ fn main() -> ExitCode {
         Outcome::TestClock => clock_test::run(calibration),
         Outcome::Run(spec) => run::run(&spec, calibration),
     }
+}
+
+/// What the parser asks of this machine and of this program.
+fn machine() -> SystemSource {
+    SystemSource::new(page_size() as u64).with_formats(fathom_report::declarations())
 }
 
 /// Lines of fio on an option that there is not, where one of our own says it all: what, where, and what was meant.

@@ -4,8 +4,8 @@ use crate::exit;
 use crate::live;
 use crate::output::Output;
 use fathom_live::LiveTerminal;
+use fathom_report::Chosen;
 use fathom_report::header::{JobHeader, layout_line, starting_line};
-use fathom_report::{Format, by_name};
 use fathom_run::exhausted;
 use fathom_run::message::Message;
 use fathom_run::plan::{Plan, WorkerPlan, moves_no_data};
@@ -13,7 +13,7 @@ use fathom_run::supervisor::{
     self, Idleness, Observer, Options, Request, RunWorker, SliceRule, StartError, TerminalEvent,
 };
 use fathom_spec::options::description::KbBase;
-use fathom_spec::{Eta, IdleProfile, JobSpec, OutputFormats, RunSpec};
+use fathom_spec::{Eta, IdleProfile, JobSpec, RunSpec};
 use fathom_stats::live::{LiveDetails, LiveTick};
 use fathom_stats::report::RunReport;
 use fathom_sys::Errno;
@@ -26,9 +26,6 @@ use std::time::Duration;
 
 /// The version that compatible readers expect.
 pub(crate) const COMPATIBLE_VERSION: &str = "fio-3.42";
-
-/// Time between two lines of the format `jsonl`, unless `--status-interval` says otherwise.
-const LINE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Runs what was asked for and prints the result.
 pub(crate) fn run(spec: &RunSpec, calibration: Calibration) -> ExitCode {
@@ -47,7 +44,8 @@ pub(crate) fn run(spec: &RunSpec, calibration: Calibration) -> ExitCode {
         },
     };
     output.keep_status_lines(spec.program.eta_newline);
-    output.only_report(!spec.program.formats.normal, spec.program.formats.json_lines);
+    let formats = Chosen::new(&spec.program.formats, spec.program.terse_version);
+    output.only_report(!formats.are_for_people(), formats.stand_alone());
     // Neither engines nor logs nor the number of clones matter to whom only the text does.
     if spec.program.parse_only && !spec.program.merge_blktrace_only {
         spec.messages.iter().for_each(|message| output.say(message));
@@ -70,11 +68,11 @@ pub(crate) fn run(spec: &RunSpec, calibration: Calibration) -> ExitCode {
     for line in plan.debug_lines(std::process::id()) {
         output.say(&fathom_spec::Message::stdout(line));
     }
-    match spec.program.formats.normal {
+    match formats.are_for_people() {
         true => print_headers(&plan, &spec.messages, &mut output),
         false => spec.messages.iter().for_each(|message| output.say(message)),
     }
-    supervise(spec, &plan, calibration, output)
+    supervise(spec, &plan, calibration, formats, output)
 }
 
 /// `--merge-blktrace-only`: the traces were merged while the run was planned.
@@ -92,23 +90,28 @@ fn end_after_merge(spec: &RunSpec, plan: &Plan, mut output: Output) -> ExitCode 
     if output.tell_lost() { ExitCode::from(exit::SETUP_FAILED) } else { ExitCode::SUCCESS }
 }
 
-fn supervise(spec: &RunSpec, plan: &Plan, calibration: Calibration, mut output: Output) -> ExitCode {
+fn supervise(
+    spec: &RunSpec,
+    plan: &Plan,
+    calibration: Calibration,
+    formats: Chosen,
+    mut output: Output,
+) -> ExitCode {
     let engines = engines(plan);
     let program = &spec.program;
     let options = Options {
-        tick: (program.live || shows_status(spec)).then_some(program.eta_interval),
+        tick: (program.live || shows_status(spec, &formats)).then_some(program.eta_interval),
         live_view: program.live,
-        status_interval: program.status_interval.or(program.formats.json_lines.then_some(LINE_INTERVAL)),
+        status_interval: program.status_interval.or(formats.every()),
         idleness: program.idleness.map(|shown| match shown {
             IdleProfile::System => Idleness::System,
             IdleProfile::PerCpu => Idleness::PerCpu,
         }),
         slices: slices(spec),
-        timeline: program.formats.json || program.formats.json_plus,
+        timeline: formats.need_timeline(),
         patience: program.patience,
         version: COMPATIBLE_VERSION,
     };
-    let terse_version = spec.program.terse_version;
     // A run takes signals until it is over. The report is still to be printed then, and is worth waiting for.
     let signals = match SignalQueue::new(&signal::OF_USERS) {
         Ok(signals) => signals,
@@ -124,7 +127,7 @@ fn supervise(spec: &RunSpec, plan: &Plan, calibration: Calibration, mut output: 
             return ExitCode::from(exit::SETUP_FAILED);
         }
     };
-    let mut observer = Console { output, formats: spec.program.formats, terse_version, live };
+    let mut observer = Console { output, formats, live };
     let outcome = supervisor::run(plan, engines, calibration.finish(), options, &mut observer);
     // What follows is for the terminal as it was before.
     observer.live = None;
@@ -193,13 +196,13 @@ pub(crate) fn calibrate_idleness() -> ExitCode {
 }
 
 /// The status line is for people: on a terminal, with the report for people, unless asked for or against.
-fn shows_status(spec: &RunSpec) -> bool {
+fn shows_status(spec: &RunSpec, formats: &Chosen) -> bool {
     let wanted = match spec.program.eta {
         Eta::Always => true,
         Eta::Never => return false,
         Eta::Auto => std::io::stdout().is_terminal(),
     };
-    wanted && (spec.program.formats.normal || spec.program.output.is_some())
+    wanted && (formats.are_for_people() || spec.program.output.is_some())
 }
 
 /// The lines before a run. What the parser has to say of a job comes before the job's line.
@@ -246,8 +249,7 @@ fn header(job: &JobSpec, worker: &WorkerPlan) -> JobHeader {
 /// Shows a run to people and programs.
 struct Console {
     output: Output,
-    formats: OutputFormats,
-    terse_version: u32,
+    formats: Chosen,
     /// Only with `--live`, and only while the run goes on.
     live: Option<LiveTerminal>,
 }
@@ -255,24 +257,7 @@ struct Console {
 impl Console {
     /// Writes a report in every format asked for, in the fixed order of formats.
     fn print(&mut self, report: &RunReport) {
-        if let Some(format) = fathom_report::terse(self.terse_version).filter(|_| self.formats.terse) {
-            self.print_in(format, report);
-        }
-        let chosen: [(bool, &str); 4] = [
-            (self.formats.json && !self.formats.json_plus, "json"),
-            (self.formats.json_plus, "json+"),
-            (self.formats.json_lines, "jsonl"),
-            (self.formats.normal, "normal"),
-        ];
-        for format in chosen.iter().filter(|(wanted, _)| *wanted).filter_map(|(_, name)| by_name(name)) {
-            self.print_in(format, report);
-        }
-    }
-
-    fn print_in(&mut self, format: &dyn Format, report: &RunReport) {
-        let mut bytes = Vec::new();
-        // Writing to memory cannot fail.
-        if format.write(report, &mut bytes).is_ok() {
+        for bytes in self.formats.write(report) {
             self.output.bytes(&bytes);
         }
     }
@@ -284,7 +269,7 @@ impl Observer for Console {
             Message::Output(text) => (text.clone(), Output::line),
             Message::Error(text) => (text.clone(), Output::error_line),
             Message::Failure(text) => (text.clone(), Output::failure_line),
-            Message::LayingOut { job, files, bytes } if self.formats.normal => {
+            Message::LayingOut { job, files, bytes } if self.formats.are_for_people() => {
                 (layout_line(job, *files, *bytes), Output::line)
             }
             Message::LayingOut { .. } | Message::StageChanged => return,

@@ -4,11 +4,10 @@ use fathom_answers::{Ended, Runner, Watch};
 use fathom_run::message::Message;
 use fathom_run::plan::Plan;
 use fathom_run::supervisor::{self, Observer, Options};
-use fathom_spec::{Outcome, RunSpec, Source, SystemSource};
+use fathom_spec::{FormatDeclaration, Outcome, RunSpec, Source, SystemSource};
 use fathom_stats::live::{LiveDetails, LiveTick};
 use fathom_stats::report::RunReport;
 use fathom_sys::clock::Calibration;
-use fathom_sys::memory::page_size;
 use fathom_tools::Failure;
 use std::io;
 use std::path::Path;
@@ -18,7 +17,7 @@ pub(crate) struct Program;
 
 impl Runner for Program {
     fn parse(&self, words: &[String], job_file: &str) -> Result<RunSpec, Failure> {
-        let source = TextSource { system: SystemSource::new(page_size() as u64), job_file };
+        let source = TextSource { system: crate::machine(), job_file };
         match fathom_spec::parse("fathom", words, &source) {
             Outcome::Run(spec) => Ok(*spec),
             Outcome::Exit(reply) => {
@@ -110,6 +109,10 @@ impl Source for TextSource<'_> {
 
     fn memory_mib(&self) -> u64 {
         self.system.memory_mib()
+    }
+
+    fn formats(&self) -> &[&'static FormatDeclaration] {
+        self.system.formats()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Completions for bash. They need nothing but bash itself.
 
-use super::{SHELLS, job_options, program_options, program_values, subcommands, values_of};
+use super::{SHELLS, job_options, program_options, subcommands, values_of};
 use std::fmt::Write as _;
 
 /// The script to be sourced.
@@ -30,13 +30,8 @@ pub(super) fn script() -> String {
             let _ = writeln!(values, "        {}) words=\"{}\" ;;", names.join("|"), words.join(" "));
         }
     }
-    for option in program_options().filter(|option| !program_values(option.name).is_empty()) {
-        let _ = writeln!(
-            values,
-            "        --{}) words=\"{}\" ;;",
-            option.name,
-            program_values(option.name).join(" ")
-        );
+    for option in program_options().filter(|option| !option.words.is_empty()) {
+        let _ = writeln!(values, "        --{}) words=\"{}\" ;;", option.name, option.words.join(" "));
     }
     let mut own = String::new();
     for command in commands.iter().filter(|command| !command.options.is_empty()) {

@@ -1,6 +1,6 @@
 //! Completions for fish.
 
-use super::{SHELLS, job_options, program_options, program_values, subcommands, values_of};
+use super::{SHELLS, job_options, program_options, subcommands, values_of};
 use std::fmt::Write as _;
 
 /// The script to be put where fish looks for completions.
@@ -36,9 +36,9 @@ pub(super) fn script() -> String {
     let mut seen = Vec::new();
     for option in program_options() {
         seen.push(option.name);
-        let value = value_words(!option.placeholder.is_empty(), program_values(option.name));
+        let value = value_words(!option.placeholder.is_empty(), &option.words);
         let _ =
-            writeln!(text, "complete -c fathom {job} -l {}{value} -d {}", option.name, quoted(option.help));
+            writeln!(text, "complete -c fathom {job} -l {}{value} -d {}", option.name, quoted(&option.help));
     }
     for option in job_options() {
         if seen.contains(&option.name) {

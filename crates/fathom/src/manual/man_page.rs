@@ -38,7 +38,7 @@ pub(super) fn text() -> String {
     }
     page.push_str(".SH OPTIONS\n");
     for option in program_options() {
-        item(&mut page, &format!("--{}{}", option.name, option.placeholder), option.help);
+        item(&mut page, &format!("--{}{}", option.name, option.placeholder), &option.help);
     }
     page.push_str(".SH JOB OPTIONS\n");
     paragraph(

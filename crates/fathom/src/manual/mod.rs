@@ -68,20 +68,24 @@ fn values_of(option: &OptionDef) -> Vec<&'static str> {
     }
 }
 
-/// Values of the program's own options.
-fn program_values(name: &str) -> &'static [&'static str] {
-    match name {
-        "output-format" => &["normal", "json", "json+", "jsonl", "terse"],
-        "eta" => &["always", "never", "auto"],
-        "idle-prof" => &["system", "percpu", "calibrate"],
-        "terse-version" => &["2", "3", "4", "5"],
-        _ => &[],
-    }
+/// A program option that people may write.
+struct OwnOption {
+    name: &'static str,
+    /// How its value is named; empty where it takes none.
+    placeholder: &'static str,
+    help: String,
+    /// The words that it may be given; empty where they are no list.
+    words: Vec<&'static str>,
 }
 
-/// Program options that people may write.
-fn program_options() -> impl Iterator<Item = &'static fathom_spec::ProgramOption> {
-    PROGRAM_OPTIONS.iter().filter(|option| option.built && !option.hidden)
+fn program_options() -> impl Iterator<Item = OwnOption> {
+    let formats = fathom_report::declarations();
+    PROGRAM_OPTIONS.iter().filter(|option| option.built && !option.hidden).map(move |option| OwnOption {
+        name: option.name,
+        placeholder: option.placeholder,
+        help: option.help(&formats),
+        words: option.words(&formats),
+    })
 }
 
 /// Tools are called by their names alone.

@@ -1,6 +1,6 @@
 //! Completions for zsh.
 
-use super::{SHELLS, job_options, program_options, program_values, subcommands, values_of};
+use super::{SHELLS, job_options, program_options, subcommands, values_of};
 use std::fmt::Write as _;
 
 /// The script: a function for the path of functions, which may be sourced as well.
@@ -27,14 +27,7 @@ pub(super) fn script() -> String {
         );
     }
     let mut options: Vec<String> = program_options()
-        .map(|option| {
-            specification(
-                option.name,
-                !option.placeholder.is_empty(),
-                option.help,
-                program_values(option.name),
-            )
-        })
+        .map(|option| specification(option.name, !option.placeholder.is_empty(), &option.help, &option.words))
         .collect();
     let mut seen: Vec<&str> = program_options().map(|option| option.name).collect();
     for option in job_options() {

@@ -3,7 +3,7 @@
 
 /// A value. Only what reports need: there is no null.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
+pub(crate) enum Value {
     Integer(u64),
     Signed(i64),
     Truth(bool),
@@ -65,21 +65,21 @@ impl<T: Into<Value>> From<Vec<T>> for Value {
 
 /// Keys and values in the order in which they were added.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Object(Vec<(String, Value)>);
+pub(crate) struct Object(Vec<(String, Value)>);
 
 impl Object {
     /// Adds one member.
-    pub(super) fn add(&mut self, key: impl Into<String>, value: impl Into<Value>) {
+    pub(crate) fn add(&mut self, key: impl Into<String>, value: impl Into<Value>) {
         self.0.push((key.into(), value.into()));
     }
 
     /// Adds all members of another object.
-    pub(super) fn append(&mut self, mut other: Object) {
+    pub(crate) fn append(&mut self, mut other: Object) {
         self.0.append(&mut other.0);
     }
 
     /// The whole text of a document, ended by a newline.
-    pub(super) fn document(&self) -> String {
+    pub(crate) fn document(&self) -> String {
         let mut text = String::new();
         append_object(&mut text, self, 0);
         text.push('\n');
@@ -87,7 +87,7 @@ impl Object {
     }
 
     /// The same on a single line, without any blanks between the elements.
-    pub(super) fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         let mut text = String::new();
         append_compact(&mut text, &Value::Object(self.clone()));
         text.push('\n');

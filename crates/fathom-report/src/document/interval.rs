@@ -5,7 +5,7 @@ use fathom_stats::histogram::RANGE_END_NS;
 use fathom_stats::interval::{IntervalDirection, IntervalJob, IntervalLatency, IntervalReport};
 
 /// Which interval it is, and its figures; the jobs are in the order of the report's jobs.
-pub(super) fn object(interval: &IntervalReport) -> Object {
+pub(crate) fn object(interval: &IntervalReport) -> Object {
     let length_us = interval.end_us.saturating_sub(interval.start_us).max(1);
     let mut object = Object::default();
     object.add("number", interval.number);

@@ -1,0 +1,96 @@
+//! The formats that one run writes.
+
+use crate::{FORMATS, Format};
+use fathom_stats::report::RunReport;
+use std::time::Duration;
+
+/// The formats that were asked for, in the order of [`FORMATS`], and what they need of the run.
+pub struct Chosen(Vec<&'static (dyn Format + Sync)>);
+
+impl Chosen {
+    /// The formats of these names, without those that another one of them includes; the one for people where there are
+    /// no names. The version is that of the forms that come in several.
+    pub fn new(names: &[String], version: u32) -> Chosen {
+        let is_named = |name: &str| names.iter().any(|asked| asked == name);
+        let is_asked = |format: &&&(dyn Format + Sync)| match names {
+            [] => format.declaration().for_people,
+            _ => is_named(format.name()),
+        };
+        let asked: Vec<_> = FORMATS.iter().filter(is_asked).copied().collect();
+        let is_included = |format: &&(dyn Format + Sync)| {
+            asked.iter().any(|other| other.declaration().includes.contains(&format.name()))
+        };
+        let written = asked.iter().copied().filter(|format| !is_included(format));
+        Chosen(written.map(|format| format.in_version(version).unwrap_or(format)).collect())
+    }
+
+    /// People read one of them.
+    pub fn are_for_people(&self) -> bool {
+        self.0.iter().any(|format| format.declaration().for_people)
+    }
+
+    /// Nothing else may stand in the output.
+    pub fn stand_alone(&self) -> bool {
+        self.0.iter().any(|format| format.declaration().stands_alone.is_some())
+    }
+
+    /// Time between two reports during the run.
+    pub fn every(&self) -> Option<Duration> {
+        self.0.iter().filter_map(|format| format.declaration().every).min()
+    }
+
+    /// One of them shows the course of the run.
+    pub fn need_timeline(&self) -> bool {
+        self.0.iter().any(|format| format.declaration().timeline)
+    }
+
+    /// The report in each of them.
+    pub fn write<'a>(&'a self, report: &'a RunReport) -> impl Iterator<Item = Vec<u8>> + 'a {
+        self.0.iter().filter_map(|format| {
+            let mut bytes = Vec::new();
+            // Writing to memory cannot fail.
+            format.write(report, &mut bytes).ok().map(|()| bytes)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(asked: &[&str]) -> Vec<&'static str> {
+        let asked: Vec<String> = asked.iter().map(|name| (*name).to_owned()).collect();
+        Chosen::new(&asked, 3).0.iter().map(|format| format.name()).collect()
+    }
+
+    #[test]
+    fn people_are_told_unless_others_are_asked_for() {
+        assert_eq!(names(&[]), ["normal"]);
+        assert_eq!(names(&["json"]), ["json"]);
+    }
+
+    #[test]
+    fn each_is_written_once_in_the_fixed_order() {
+        assert_eq!(names(&["normal", "json", "normal", "terse"]), ["terse", "json", "normal"]);
+        assert_eq!(names(&["json", "json+"]), ["json+"]);
+    }
+
+    #[test]
+    fn what_they_need_is_what_one_of_them_needs() {
+        let chosen = |name: &str| Chosen::new(&["terse".to_owned(), name.to_owned()], 3);
+        assert!(chosen("json").need_timeline() && !chosen("normal").need_timeline());
+        assert!(chosen("normal").are_for_people() && !chosen("json").are_for_people());
+        assert!(chosen("jsonl").stand_alone() && chosen("jsonl").every().is_some());
+        assert!(!chosen("json").stand_alone() && chosen("json").every().is_none());
+    }
+
+    #[test]
+    fn the_version_is_that_of_the_terse_form() {
+        let text = |version| {
+            let job = fathom_stats::report::JobReport::default();
+            let report = RunReport { jobs: vec![job], ..Default::default() };
+            String::from_utf8(Chosen::new(&["terse".to_owned()], version).write(&report).flatten().collect())
+        };
+        assert!(text(5).is_ok_and(|text| text.starts_with("5;")));
+    }
+}

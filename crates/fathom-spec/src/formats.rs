@@ -1,0 +1,91 @@
+//! Forms of the report, as far as the command line has to know them.
+//!
+//! They are declared beside the code that writes them, in `fathom-report`. The parser gets to know them through
+//! [`Source::formats`](crate::Source::formats).
+
+use std::time::Duration;
+
+/// All that is known of a form of the report apart from how it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FormatDeclaration {
+    /// The word that `--output-format` knows it by.
+    pub name: &'static str,
+    /// Other words for it.
+    pub aliases: &'static [&'static str],
+    /// People read it: the lines before a run and messages stand around it. It is the one that nobody has to ask for.
+    pub for_people: bool,
+    /// Why no other form can stand in the same output, and no message either; `None` where they can.
+    pub stands_alone: Option<&'static str>,
+    /// Time between two reports during the run, unless `--status-interval` says otherwise.
+    pub every: Option<Duration>,
+    /// It shows the course of the run.
+    pub timeline: bool,
+    /// Forms that are left out beside this one, because it has all that they have.
+    pub includes: &'static [&'static str],
+}
+
+impl FormatDeclaration {
+    /// The base that declarations fill in.
+    pub const BLANK: FormatDeclaration = FormatDeclaration {
+        name: "",
+        aliases: &[],
+        for_people: false,
+        stands_alone: None,
+        every: None,
+        timeline: false,
+        includes: &[],
+    };
+}
+
+/// The form that goes by this name or alias.
+pub(crate) fn find(formats: &[&'static FormatDeclaration], word: &str) -> Option<&'static FormatDeclaration> {
+    formats.iter().copied().find(|format| format.name == word || format.aliases.contains(&word))
+}
+
+/// The names as help lists them: the form for people, then the others by alphabet.
+pub(crate) fn names(formats: &[&'static FormatDeclaration]) -> Vec<&'static str> {
+    let mut listed = formats.to_vec();
+    listed.sort_by_key(|format| (!format.for_people, format.name));
+    listed.into_iter().map(|format| format.name).collect()
+}
+
+/// `normal, json, terse; or jsonl`: those that may stand together, and those that stand alone.
+pub(crate) fn help(formats: &[&'static FormatDeclaration]) -> String {
+    let stands_alone = |name: &&str| find(formats, name).is_some_and(|format| format.stands_alone.is_some());
+    let (alone, together): (Vec<&str>, Vec<&str>) = names(formats).into_iter().partition(stands_alone);
+    std::iter::once(together.join(", "))
+        .chain(alone.into_iter().map(str::to_owned))
+        .collect::<Vec<_>>()
+        .join("; or ")
+}
+
+/// `normal, terse, json or jsonl`: what may be asked for.
+pub(crate) fn expected(formats: &[&'static FormatDeclaration]) -> String {
+    let mut listed = formats.to_vec();
+    listed.sort_by_key(|format| !format.for_people);
+    let names: Vec<&str> = listed.into_iter().map(|format| format.name).collect();
+    match names.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => "none".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::FORMATS;
+
+    #[test]
+    fn the_one_for_people_is_listed_first_and_loners_last() {
+        assert_eq!(names(FORMATS), ["normal", "json", "lines", "terse"]);
+        assert_eq!(help(FORMATS), "normal, json, terse; or lines");
+        assert_eq!(expected(FORMATS), "normal, terse, json or lines");
+    }
+
+    #[test]
+    fn aliases_find_their_form() {
+        assert_eq!(find(FORMATS, "minimal").map(|format| format.name), Some("terse"));
+        assert_eq!(find(FORMATS, "json+"), None);
+    }
+}

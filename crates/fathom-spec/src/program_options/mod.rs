@@ -1,0 +1,168 @@
+//! The options of the program itself, one declaration each (see [`ProgramOptions`]); parsing, the usage text, the manual
+//! page, completions and docs/compatibility.md follow from it.
+
+mod declarations;
+mod setters;
+
+use crate::formats::{self, FormatDeclaration};
+use crate::outcome::{Message, Outcome};
+
+pub use declarations::{ALL, ProgramOptions};
+
+/// Whether an option of the program takes a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Argument {
+    /// None may follow.
+    None,
+    /// One has to follow.
+    Required,
+    /// One may follow, behind `=`.
+    Optional,
+}
+
+/// Which values an option of the program takes, where they are a list.
+#[derive(Debug, Clone, Copy)]
+enum Values {
+    /// They are no list.
+    Any,
+    /// These words.
+    Words(&'static [&'static str]),
+    /// The forms of the report.
+    Formats,
+}
+
+/// One option of the program; made by the `program_options!` macro.
+#[derive(Debug, Clone, Copy)]
+pub struct ProgramOption {
+    /// Name without dashes.
+    pub name: &'static str,
+    /// Its value.
+    pub argument: Argument,
+    /// How the usage text names the value.
+    pub placeholder: &'static str,
+    /// Whether it works in this version.
+    pub built: bool,
+    /// Known but left out of the usage text.
+    pub hidden: bool,
+    help: &'static str,
+    values: Values,
+    apply: Setter,
+}
+
+/// Carries an option out: it sets something, says something, or is all that the program does.
+type Setter = fn(&mut ProgramOptions, &mut Given<'_>) -> Result<(), Outcome>;
+
+/// An option as it was given, and what its effect depends on.
+pub(crate) struct Given<'a> {
+    pub(crate) option: &'static ProgramOption,
+    pub(crate) value: Option<&'a str>,
+    /// What the program was called by.
+    pub(crate) program_name: &'a str,
+    /// The forms of the report that there are.
+    pub(crate) formats: &'a [&'static FormatDeclaration],
+    /// What is to be said before anything runs.
+    pub(crate) messages: &'a mut Vec<Message>,
+}
+
+impl ProgramOption {
+    /// The base that declarations fill in.
+    const BLANK: ProgramOption = ProgramOption {
+        name: "",
+        argument: Argument::None,
+        placeholder: "",
+        built: true,
+        hidden: false,
+        help: "",
+        values: Values::Any,
+        apply: |_, _| Ok(()),
+    };
+
+    /// What it does, on one line.
+    pub fn help(&self, formats: &[&'static FormatDeclaration]) -> String {
+        self.help.replace("{formats}", &formats::help(formats))
+    }
+
+    /// The words that it may be given; empty where they are no list.
+    pub fn words(&self, formats: &[&'static FormatDeclaration]) -> Vec<&'static str> {
+        match self.values {
+            Values::Any => Vec::new(),
+            Values::Words(words) => words.to_vec(),
+            Values::Formats => formats::names(formats),
+        }
+    }
+}
+
+/// What the usage text shows: an option with its value, and its help.
+pub(crate) fn usage_entries(
+    formats: &[&'static FormatDeclaration],
+) -> impl Iterator<Item = (String, String)> {
+    ALL.iter().filter(|option| !option.hidden).map(|option| {
+        let note = if option.built { "" } else { " (not built yet)" };
+        (format!("--{}{}", option.name, option.placeholder), format!("{}{note}", option.help(formats)))
+    })
+}
+
+/// The option of exactly this name.
+pub(crate) fn find(name: &str) -> Option<&'static ProgramOption> {
+    ALL.iter().find(|option| option.name == name)
+}
+
+/// Carries out an option of the program; an outcome is all that is left to do.
+pub(crate) fn apply(program: &mut ProgramOptions, mut given: Given<'_>) -> Result<(), Outcome> {
+    (given.option.apply)(program, &mut given)
+}
+
+/// Turns declarations into a struct with one documented field per option that has a value, and a table of
+/// [`ProgramOption`].
+///
+/// A declaration reads: the help text as documentation; name, whether a value follows, how the usage
+/// text names it; further properties of [`ProgramOption`] by name; the function of `setters` that carries it out. The
+/// function is given the field between its parentheses (with its type, its default where that is not the type's own, and
+/// what is to be said of the field alone), or all of the struct where there is none.
+macro_rules! program_options {
+    (
+        $(#[doc = $about:literal])+
+        pub struct $Struct:ident, table $TABLE:ident;
+        $(
+            #[doc = $help:literal]
+            $name:literal $argument:ident $placeholder:literal $({ $($property:ident : $value:expr),+ })?
+                => $setter:ident($($(#[doc = $more:literal])* $field:ident : $type:ty $(= $default:expr)?)?);
+        )*
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+        pub struct $Struct {
+            $( $( #[doc = $help] $(#[doc = ""] #[doc = $more])* pub $field: $type, )? )*
+        }
+
+        impl Default for $Struct {
+            fn default() -> Self {
+                $Struct { $( $( $field: program_options!(@default $type $(, $default)?), )? )* }
+            }
+        }
+
+        /// Every option of the program, in the order of the usage text.
+        pub const $TABLE: &[$crate::program_options::ProgramOption] = &[
+            $( $crate::program_options::ProgramOption {
+                name: $name,
+                argument: $crate::program_options::Argument::$argument,
+                placeholder: $placeholder,
+                help: $help.trim_ascii(),
+                $( $( $property: $value, )+ )?
+                apply: |program, given| program_options!(@apply $setter, program, given $(, $field)?),
+                ..$crate::program_options::ProgramOption::BLANK
+            }, )*
+        ];
+    };
+
+    (@default $type:ty, $default:expr) => { $default };
+    (@default $type:ty) => { <$type>::default() };
+    (@apply $setter:ident, $program:ident, $given:ident, $field:ident) => {
+        $crate::program_options::setters::$setter(&mut $program.$field, $given)
+    };
+    (@apply $setter:ident, $program:ident, $given:ident) => {
+        $crate::program_options::setters::$setter($program, $given)
+    };
+}
+
+use program_options;

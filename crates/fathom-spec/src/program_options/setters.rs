@@ -1,0 +1,286 @@
+//! What the options of the program do. Each function is named by the declarations of the options that it carries out.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::{Given, ProgramOptions};
+use crate::debug::DebugOptions;
+use crate::diagnostic::Diagnostic;
+use crate::formats;
+use crate::help;
+use crate::outcome::{Message, Outcome, Reply};
+use crate::profiles;
+use crate::spec::{Eta, IdleProfile, Origin, Trigger};
+use crate::value::{TimeUnit, parse_time};
+
+/// Whether to go on with the next option; the outcome is all that the program does.
+type Effect = Result<(), Outcome>;
+
+impl<'a> Given<'a> {
+    fn text(&self) -> &'a str {
+        self.value.unwrap_or("")
+    }
+
+    /// The value is wrong: fio's lines, and ours.
+    fn refused(&self, lines: &[String], expected: &str) -> Effect {
+        let mut messages: Vec<Message> = lines.iter().map(Message::stderr).collect();
+        let name = format!("--{}", self.option.name);
+        messages.push(Diagnostic::option(&Origin::CommandLine, &name, self.value, expected).message());
+        Err(Outcome::Exit(Reply { messages, exit: 1 }))
+    }
+}
+
+fn answer(text: String) -> Effect {
+    Err(Outcome::Exit(Reply { messages: vec![Message::stdout(text)], exit: 0 }))
+}
+
+/// Accepted without effect: fathom has no memory pool and a fixed ceiling of clones.
+pub(super) fn nothing(_: &mut ProgramOptions, _: &mut Given<'_>) -> Effect {
+    Ok(())
+}
+
+/// Known, but not built.
+pub(super) fn refuse(_: &mut ProgramOptions, given: &mut Given<'_>) -> Effect {
+    let text = given.value.map_or(String::new(), |value| format!("={value}"));
+    let line = Diagnostic::general(
+        &Origin::CommandLine,
+        format!("option --{}{text} is known but not built yet; see docs/compatibility.md", given.option.name),
+    );
+    Err(Outcome::Exit(Reply { messages: vec![line.message()], exit: 1 }))
+}
+
+pub(super) fn flag(flag: &mut bool, _: &mut Given<'_>) -> Effect {
+    *flag = true;
+    Ok(())
+}
+
+pub(super) fn path(path: &mut Option<PathBuf>, given: &mut Given<'_>) -> Effect {
+    *path = Some(PathBuf::from(given.text()));
+    Ok(())
+}
+
+pub(super) fn debug(debug: &mut DebugOptions, given: &mut Given<'_>) -> Effect {
+    if matches!(given.text(), "help" | "?") {
+        return answer(format!("fio: dumping debug options:{}", DebugOptions::names()));
+    }
+    given.messages.extend(debug.add(given.text()));
+    Ok(())
+}
+
+pub(super) fn bandwidth_log(prefix: &mut Option<String>, given: &mut Given<'_>) -> Effect {
+    *prefix = Some(given.value.unwrap_or("agg").to_owned());
+    Ok(())
+}
+
+pub(super) fn latency_log(_: &mut ProgramOptions, given: &mut Given<'_>) -> Effect {
+    let line = "fio: --latency-log is deprecated. Use per-job latency log options.".to_owned();
+    given.refused(&[line], "this option no longer exists")
+}
+
+pub(super) fn formats(names: &mut Vec<String>, given: &mut Given<'_>) -> Effect {
+    choose_formats(names, given.text(), given)
+}
+
+pub(super) fn minimal(program: &mut ProgramOptions, given: &mut Given<'_>) -> Effect {
+    choose_formats(&mut program.formats, "terse", given)
+}
+
+fn choose_formats(names: &mut Vec<String>, words: &str, given: &Given<'_>) -> Effect {
+    let mut chosen: Vec<String> = Vec::new();
+    for word in words.split(',').map(str::trim) {
+        let Some(format) = formats::find(given.formats, word) else {
+            let lines = [
+                format!("fio: invalid output format {word}"),
+                "fio: failed parsing output-format".to_owned(),
+            ];
+            return given.refused(&lines, &format!("expected {}", formats::expected(given.formats)));
+        };
+        if !chosen.iter().any(|name| name == format.name) {
+            chosen.push(format.name.to_owned());
+        }
+    }
+    refuse_company(&chosen, given)?;
+    *names = chosen;
+    Ok(())
+}
+
+pub(super) fn append_terse(program: &mut ProgramOptions, given: &mut Given<'_>) -> Effect {
+    let mut names = program.formats.clone();
+    if names.is_empty() {
+        let usual = given.formats.iter().filter(|format| format.for_people);
+        names.extend(usual.map(|format| format.name.to_owned()));
+    }
+    names.push("terse".to_owned());
+    refuse_company(&names, given)?;
+    program.formats = names;
+    Ok(())
+}
+
+/// A form that stands alone is refused beside another.
+fn refuse_company(names: &[String], given: &Given<'_>) -> Effect {
+    let loners = names.iter().filter_map(|name| formats::find(given.formats, name));
+    let loner = loners.filter_map(|format| Some((format.name, format.stands_alone?))).next();
+    match loner.filter(|_| names.len() > 1) {
+        Some((name, reason)) => given.refused(
+            &["fio: failed parsing output-format".to_owned()],
+            &format!("{name} stands alone: {reason}"),
+        ),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn terse_version(version: &mut u32, given: &mut Given<'_>) -> Effect {
+    match given.text().parse() {
+        Ok(number @ 2..=5) => *version = number,
+        _ => {
+            let line = "fio: bad terse version format".to_owned();
+            return given.refused(&[line], "expected a version from 2 to 5");
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn profile(profile: &mut Option<String>, given: &mut Given<'_>) -> Effect {
+    let name = given.text();
+    if profiles::find(name).is_none() {
+        let line = format!("fio: profile '{name}' not found");
+        return given.refused(&[line], "expected tiobench or act");
+    }
+    *profile = Some(name.to_owned());
+    Ok(())
+}
+
+pub(super) fn version(_: &mut ProgramOptions, given: &mut Given<'_>) -> Effect {
+    answer(help::version_line(given.program_name))
+}
+
+pub(super) fn help(_: &mut ProgramOptions, given: &mut Given<'_>) -> Effect {
+    answer(help::usage(given.program_name, given.formats))
+}
+
+pub(super) fn command_help(_: &mut ProgramOptions, given: &mut Given<'_>) -> Effect {
+    Err(Outcome::Exit(help::command_help(given.value)))
+}
+
+pub(super) fn engine_help(_: &mut ProgramOptions, given: &mut Given<'_>) -> Effect {
+    Err(Outcome::Exit(help::engine_help(given.value)))
+}
+
+pub(super) fn test_clock(_: &mut ProgramOptions, _: &mut Given<'_>) -> Effect {
+    Err(Outcome::TestClock)
+}
+
+pub(super) fn inflate_log(_: &mut ProgramOptions, given: &mut Given<'_>) -> Effect {
+    Err(Outcome::InflateLog(PathBuf::from(given.text())))
+}
+
+/// What `--crctest` can time.
+const CHECKSUM_FUNCTIONS: [&str; 17] = [
+    "md5", "crc64", "crc32", "crc32c", "crc16", "crc7", "sha1", "sha256", "sha512", "xxhash", "murmur3",
+    "jhash", "fnv", "sha3-224", "sha3-256", "sha3-384", "sha3-512",
+];
+
+pub(super) fn time_checksums(_: &mut ProgramOptions, given: &mut Given<'_>) -> Effect {
+    let all = || CHECKSUM_FUNCTIONS.map(str::to_owned).to_vec();
+    let named = |list: &str| list.split(',').map(str::to_owned).collect();
+    let wanted: Vec<String> = given.value.map_or_else(all, named);
+    let Some(unknown) = wanted.iter().find(|name| !CHECKSUM_FUNCTIONS.contains(&name.as_str())) else {
+        return Err(Outcome::TimeChecksums(wanted));
+    };
+    let mut messages = vec![Message::stderr(format!("fio: unknown hash `{unknown}`. Available:"))];
+    messages.extend(CHECKSUM_FUNCTIONS.map(Message::stdout));
+    Err(Outcome::Exit(Reply { messages, exit: 1 }))
+}
+
+pub(super) fn idle_profile(profile: &mut Option<IdleProfile>, given: &mut Given<'_>) -> Effect {
+    *profile = Some(match given.text() {
+        "system" => IdleProfile::System,
+        "percpu" => IdleProfile::PerCpu,
+        "calibrate" => return Err(Outcome::CalibrateIdleness),
+        text => {
+            let line = format!("fio: incorrect idle-prof option: {text}");
+            return given.refused(&[line], "expected system, percpu or calibrate");
+        }
+    });
+    Ok(())
+}
+
+pub(super) fn section(sections: &mut Vec<String>, given: &mut Given<'_>) -> Effect {
+    if given.text() == "global" {
+        let line = "fio: can't use global as only section".to_owned();
+        return given.refused(&[line], "name a section that holds a job");
+    }
+    sections.push(given.text().to_owned());
+    Ok(())
+}
+
+pub(super) fn trigger_file(trigger: &mut Trigger, given: &mut Given<'_>) -> Effect {
+    path(&mut trigger.file, given)
+}
+
+pub(super) fn trigger_timeout(program: &mut ProgramOptions, given: &mut Given<'_>) -> Effect {
+    let Some(time) = parse_time(given.text(), TimeUnit::Seconds) else {
+        let line = format!("fio: failed parsing time {}", given.text());
+        return given.refused(&[line], "expected a time such as 30s or 10m");
+    };
+    program.trigger.timeout = Some(time).filter(|time| !time.is_zero());
+    Ok(())
+}
+
+pub(super) fn trigger_command(program: &mut ProgramOptions, given: &mut Given<'_>) -> Effect {
+    program.trigger.command = Some(given.text().to_owned());
+    Ok(())
+}
+
+pub(super) fn status_interval(interval: &mut Option<Duration>, given: &mut Given<'_>) -> Effect {
+    let shortest = Duration::from_millis(1);
+    let line = match parse_time(given.text(), TimeUnit::Seconds) {
+        Some(time) if time >= shortest => {
+            *interval = Some(time);
+            return Ok(());
+        }
+        Some(_) => "fio: status interval too small".to_owned(),
+        None => format!("fio: failed parsing time {}", given.text()),
+    };
+    given.refused(&[line], "expected a time of at least 1 ms, such as 500ms or 10s")
+}
+
+pub(super) fn patience(patience: &mut Option<Duration>, given: &mut Given<'_>) -> Effect {
+    match parse_time(given.text(), TimeUnit::Seconds).filter(|time| !time.is_zero()) {
+        Some(time) => *patience = Some(time),
+        None => return given.refused(&[], "expected a time such as 500ms, 30s or 10m"),
+    }
+    Ok(())
+}
+
+pub(super) fn eta(eta: &mut Eta, given: &mut Given<'_>) -> Effect {
+    *eta = match given.text() {
+        "always" => Eta::Always,
+        "never" => Eta::Never,
+        _ => Eta::Auto,
+    };
+    Ok(())
+}
+
+pub(super) fn eta_newline(every: &mut Option<Duration>, given: &mut Given<'_>) -> Effect {
+    match parse_time(given.text(), TimeUnit::Seconds).filter(|time| !time.is_zero()) {
+        Some(time) => *every = Some(time),
+        None => {
+            let line = "fio: eta new line time too short".to_owned();
+            return given.refused(&[line], "expected a time such as 1s");
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn eta_interval(interval: &mut Duration, given: &mut Given<'_>) -> Effect {
+    let shortest = Duration::from_millis(250);
+    match parse_time(given.text(), TimeUnit::Milliseconds).filter(|time| *time >= shortest) {
+        Some(time) => *interval = time,
+        None => {
+            let line = "fio: eta interval time too short (250msec min)".to_owned();
+            return given.refused(&[line], "expected a time such as 500ms");
+        }
+    }
+    Ok(())
+}
