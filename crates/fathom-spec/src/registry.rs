@@ -40,18 +40,7 @@ pub(crate) fn job_option_names() -> impl Iterator<Item = &'static str> {
 
 /// The number of letters to insert, delete or replace to turn one word into another.
 pub fn distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (line, letter) in from.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = line + 1;
-        for (column, other) in to.iter().enumerate() {
-            let replaced = diagonal + usize::from(letter != *other);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(row[column] + 1).min(diagonal + 1);
-        }
-    }
-    row[to.len()]
+    strsim::levenshtein(from, to)
 }
 
 /// The name nearest to a word, with its distance; of equally near ones the first by alphabet.
