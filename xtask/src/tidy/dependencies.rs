@@ -77,10 +77,9 @@ mod tests {
     fn own(name: &str, needs: &[&str]) -> Package {
         Package {
             name: name.into(),
-            version: "0.1.0".into(),
-            licence: None,
             is_own: true,
             needs: needs.iter().map(|needed| (*needed).to_owned()).collect(),
+            ..Package::default()
         }
     }
 

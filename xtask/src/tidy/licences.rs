@@ -40,8 +40,7 @@ mod tests {
 
     fn package(licence: Option<&str>) -> Metadata {
         let licence = licence.map(str::to_owned);
-        let package =
-            Package { name: "it".into(), version: "1.0.0".into(), licence, is_own: false, needs: Vec::new() };
+        let package = Package { name: "it".into(), version: "1.0.0".into(), licence, ..Package::default() };
         Metadata { packages: vec![package] }
     }
 

@@ -1,11 +1,11 @@
 //! What cargo knows of the workspace and of everything it depends on.
 
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A package of the dependency graph.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Package {
     /// Its name.
     pub(crate) name: String,
@@ -17,6 +17,10 @@ pub(crate) struct Package {
     pub(crate) is_own: bool,
     /// Names of the packages that its shipped code needs: neither tests nor build scripts count.
     pub(crate) needs: Vec<String>,
+    /// Names of the packages that only its tests and examples need.
+    pub(crate) tests_need: Vec<String>,
+    /// Where its manifest lies.
+    pub(crate) directory: PathBuf,
 }
 
 /// All packages.
@@ -60,13 +64,19 @@ fn host() -> Result<String, String> {
 
 fn package(value: &Value) -> Package {
     let text = |key: &str| value[key].as_str().map(str::to_owned);
-    let needs =
-        value["dependencies"].as_array().into_iter().flatten().filter(|needed| needed["kind"].is_null());
+    let of_kind = |kind: Value| {
+        let all = value["dependencies"].as_array().into_iter().flatten();
+        let named = all.filter(|needed| needed["kind"] == kind).filter_map(|needed| needed["name"].as_str());
+        named.map(str::to_owned).collect()
+    };
+    let manifest = PathBuf::from(text("manifest_path").unwrap_or_default());
     Package {
         name: text("name").unwrap_or_default(),
         version: text("version").unwrap_or_default(),
         licence: text("license"),
         is_own: value["source"].is_null(),
-        needs: needs.filter_map(|needed| needed["name"].as_str()).map(str::to_owned).collect(),
+        needs: of_kind(Value::Null),
+        tests_need: of_kind("dev".into()),
+        directory: manifest.parent().map(Path::to_owned).unwrap_or_default(),
     }
 }

@@ -7,6 +7,7 @@ mod scripts;
 mod spdx;
 mod tree;
 mod unsafe_code;
+mod unused;
 mod words;
 
 use metadata::Metadata;
@@ -20,6 +21,7 @@ pub(crate) fn run(repository: &Path) -> Result<(), String> {
     let rules = [
         ("licences", licences::check(&metadata)),
         ("dependency direction", dependencies::check(&metadata)),
+        ("unused dependencies", unused::check(&metadata, &tree)),
         ("file length", words::check_lengths(&tree)),
         ("unfinished work", words::check_unfinished(&tree)),
         ("module documentation", words::check_module_docs(&tree)),
