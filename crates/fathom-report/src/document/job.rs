@@ -1,12 +1,13 @@
 //! The object of one job.
 
-use super::layout::{Object, Value};
+use super::layout::{Object, list, object, options};
 use super::steady;
 use crate::shares;
 use fathom_stats::LatencyStats;
 use fathom_stats::histogram::RANGE_END_NS;
 use fathom_stats::report::{
-    CacheReport, DirectionReport, GroupReport, JobReport, PriorityReport, UnifiedReporting, ViewOptions,
+    CacheReport, DirectionReport, GroupReport, JobReport, LatencyGoal, PriorityReport, UnifiedReporting,
+    ViewOptions,
 };
 
 const DEPTH_KEYS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];
@@ -16,175 +17,164 @@ const LATENCY_KEYS: [&str; 12] =
 
 /// The object of `job`; `with_bins` adds the histograms.
 pub(super) fn object(job: &JobReport, groups: &[GroupReport], with_bins: bool) -> Object {
-    let mut object = Object::default();
-    object.add("jobname", job.name.as_str());
-    object.add("groupid", job.group_id);
-    object.add("job_start", job.job_start_ms);
-    object.add("error", job.error.as_ref().map_or(0, |error| error.code));
-    object.add("eta", job.eta_seconds);
-    object.add("elapsed", job.elapsed_seconds);
-    if !job.options.is_empty() {
-        let options = job.options.iter().map(|(key, value)| (key, value.as_str()));
-        object.add("job options", options.collect::<Object>());
-    }
-    add_directions(&mut object, job, groups, with_bins);
-    add_processor(&mut object, job);
-    add_distributions(&mut object, job);
-    if let Some(errors) = &job.tolerated_errors {
-        object.add("total_err", errors.total);
-        object.add("first_error", errors.first);
-    }
+    let mut object = object! {
+        "jobname": &job.name,
+        "groupid": job.group_id,
+        "job_start": job.job_start_ms,
+        "error": job.error.as_ref().map_or(0, |error| error.code),
+        "eta": job.eta_seconds,
+        "elapsed": job.elapsed_seconds,
+        "job options": options(&job.options),
+    };
+    object.append(directions(job, groups, with_bins));
+    object.append(processor(job));
+    object.append(distributions(job));
+    object.append(object! {
+        "total_err": job.tolerated_errors.as_ref().map(|errors| errors.total),
+        "first_error": job.tolerated_errors.as_ref().map(|errors| errors.first),
+    });
     if !job.never_ran {
-        add_latency_goal(&mut object, job);
+        object.append(latency_goal(&job.latency_goal));
     }
-    if let Some(description) = &job.description {
-        object.add("desc", description.as_str());
-    }
-    if let Some(steady) = &job.steady_state {
-        object.add("steadystate", steady::object(steady));
-    }
-    if let Some(resets) = job.zone_resets {
-        object.add("zone_resets", resets);
-    }
+    object.append(object! {
+        "desc": job.description.as_ref(),
+        "steadystate": job.steady_state.as_ref().map(steady::object),
+        "zone_resets": job.zone_resets,
+    });
     object
 }
 
-fn add_directions(object: &mut Object, job: &JobReport, groups: &[GroupReport], with_bins: bool) {
+fn directions(job: &JobReport, groups: &[GroupReport], with_bins: bool) -> Object {
     let (group_rates, mixed_rate) = shares::group_rates(groups, job.group_id);
-    let mixed = || direction(&job.mixed(), &job.view, mixed_rate, with_bins);
-    if job.view.unified == UnifiedReporting::Mixed {
-        object.add("mixed", mixed());
-        return;
-    }
-    for (index, key) in ["read", "write", "trim"].into_iter().enumerate() {
-        object.add(key, direction(&job.directions[index], &job.view, group_rates[index], with_bins));
-    }
-    object.add("sync", sync(job, with_bins));
-    if job.view.unified == UnifiedReporting::Both {
-        object.add("mixed", mixed());
+    let one = |index: usize| direction(&job.directions[index], &job.view, group_rates[index], with_bins);
+    let is_apart = job.view.unified != UnifiedReporting::Mixed;
+    let is_mixed = job.view.unified != UnifiedReporting::Apart;
+    object! {
+        "read": is_apart.then(|| one(0)),
+        "write": is_apart.then(|| one(1)),
+        "trim": is_apart.then(|| one(2)),
+        "sync": is_apart.then(|| sync(job, with_bins)),
+        "mixed": is_mixed.then(|| direction(&job.mixed(), &job.view, mixed_rate, with_bins)),
     }
 }
 
 fn direction(report: &DirectionReport, view: &ViewOptions, group_rate: u64, with_bins: bool) -> Object {
-    let mut object = Object::default();
     let rate = report.bytes_per_second();
-    object.add("io_bytes", report.io_bytes);
-    object.add("io_kbytes", report.io_bytes >> 10);
-    object.add("bw_bytes", rate);
-    object.add("bw", rate >> 10);
-    object.add("iops", report.iops());
-    object.add("runtime", report.runtime_ms);
-    // I/Os that failed were issued too; readers take this figure for what was asked of the device.
-    object.add("total_ios", report.issued.max(report.total_ios));
-    object.add("short_ios", report.short_ios);
-    object.add("drop_ios", report.drop_ios);
-    for (key, stats, shown) in [
-        ("slat_ns", &report.slat, view.slat_percentiles),
-        ("clat_ns", &report.clat, view.clat_percentiles),
-        ("lat_ns", &report.lat, view.lat_percentiles),
-    ] {
-        object.add(key, latency(stats, view, shown, with_bins));
+    let has_priorities = report.priorities.len() > 1;
+    object! {
+        "io_bytes": report.io_bytes,
+        "io_kbytes": report.io_bytes >> 10,
+        "bw_bytes": rate,
+        "bw": rate >> 10,
+        "iops": report.iops(),
+        "runtime": report.runtime_ms,
+        // I/Os that failed were issued too; readers take this figure for what was asked of the device.
+        "total_ios": report.issued.max(report.total_ios),
+        "short_ios": report.short_ios,
+        "drop_ios": report.drop_ios,
+        "slat_ns": latency(&report.slat, view, view.slat_percentiles, with_bins),
+        "clat_ns": latency(&report.clat, view, view.clat_percentiles, with_bins),
+        "lat_ns": latency(&report.lat, view, view.lat_percentiles, with_bins),
+        "prios": has_priorities.then(|| list(&report.priorities, |entry| priority(entry, view, with_bins))),
+        "bw_min": report.bw.min,
+        "bw_max": report.bw.max,
+        "bw_agg": shares::of_group(report.bw.mean(), group_rate),
+        "bw_mean": report.bw.mean(),
+        "bw_dev": report.bw.stddev(),
+        "bw_samples": report.bw.samples,
+        "iops_min": report.iops.min,
+        "iops_max": report.iops.max,
+        "iops_mean": report.iops.mean(),
+        "iops_stddev": report.iops.stddev(),
+        "iops_samples": report.iops.samples,
+        "cachehit": report.cache.as_ref().map(CacheReport::hit_percent),
     }
-    if report.priorities.len() > 1 {
-        let entries = report.priorities.iter().map(|entry| priority(entry, view, with_bins));
-        object.add("prios", entries.collect::<Vec<Object>>());
-    }
-    object.add("bw_min", report.bw.min);
-    object.add("bw_max", report.bw.max);
-    object.add("bw_agg", shares::of_group(report.bw.mean(), group_rate));
-    object.add("bw_mean", report.bw.mean());
-    object.add("bw_dev", report.bw.stddev());
-    object.add("bw_samples", report.bw.samples);
-    object.add("iops_min", report.iops.min);
-    object.add("iops_max", report.iops.max);
-    object.add("iops_mean", report.iops.mean());
-    object.add("iops_stddev", report.iops.stddev());
-    object.add("iops_samples", report.iops.samples);
-    if let Some(cachehit) = report.cache.as_ref().map(CacheReport::hit_percent) {
-        object.add("cachehit", cachehit);
-    }
-    object
 }
 
 fn priority(report: &PriorityReport, view: &ViewOptions, with_bins: bool) -> Object {
-    let mut object = Object::default();
-    object.add("prioclass", u32::from(report.class));
-    object.add("prio", u32::from(report.level));
-    object.add("priohint", u32::from(report.hint));
-    let (key, shown) =
-        if view.lat_percentiles { ("lat_ns", true) } else { ("clat_ns", view.clat_percentiles) };
-    object.add(key, latency(&report.latency, view, shown, with_bins));
-    object
+    let is_total = view.lat_percentiles;
+    let figures = |shown| latency(&report.latency, view, shown, with_bins);
+    object! {
+        "prioclass": u32::from(report.class),
+        "prio": u32::from(report.level),
+        "priohint": u32::from(report.hint),
+        "lat_ns": is_total.then(|| figures(true)),
+        "clat_ns": (!is_total).then(|| figures(view.clat_percentiles)),
+    }
 }
 
 fn sync(job: &JobReport, with_bins: bool) -> Object {
-    let mut object = Object::default();
-    object.add("total_ios", job.sync.count);
     let shown = job.view.clat_percentiles || job.view.lat_percentiles;
     let nothing = LatencyStats::default();
     let latencies = if job.view.hides_sync_latency { &nothing } else { &job.sync };
-    object.add("lat_ns", latency(latencies, &job.view, shown, with_bins));
-    object
+    object! {
+        "total_ios": job.sync.count,
+        "lat_ns": latency(latencies, &job.view, shown, with_bins),
+    }
 }
 
 fn latency(stats: &LatencyStats, view: &ViewOptions, shown: bool, with_bins: bool) -> Object {
-    let mut object = Object::default();
-    object.add("min", stats.min_ns);
-    object.add("max", stats.max_ns);
-    object.add("mean", stats.mean_ns());
-    object.add("stddev", stats.stddev_ns());
-    object.add("N", stats.count);
+    let mut object = object! {
+        "min": stats.min_ns,
+        "max": stats.max_ns,
+        "mean": stats.mean_ns(),
+        "stddev": stats.stddev_ns(),
+        "N": stats.count,
+    };
     if !shown || stats.histogram.count() == 0 {
         return object;
     }
     let values = stats.histogram.percentiles(&view.percentiles);
-    if !values.is_empty() {
-        let keys = view.percentiles.iter().map(|percentile| format!("{percentile:.6}"));
-        object.add("percentile", keys.zip(values).collect::<Object>());
-    }
-    // Percentiles of these are lower bounds, which a number alone cannot say.
-    if stats.histogram.beyond_range > 0 {
-        object.add("beyond_range", stats.histogram.beyond_range);
-    }
-    if with_bins {
-        let beyond =
-            (stats.histogram.beyond_range > 0).then_some((RANGE_END_NS, stats.histogram.beyond_range));
-        let bins = stats.histogram.values().chain(beyond);
-        object.add("bins", bins.map(|(value, count)| (value.to_string(), count)).collect::<Object>());
-    }
+    let keys = view.percentiles.iter().map(|percentile| format!("{percentile:.6}"));
+    let beyond = (stats.histogram.beyond_range > 0).then_some(stats.histogram.beyond_range);
+    let bins = || {
+        let bins = stats.histogram.values().chain(beyond.map(|count| (RANGE_END_NS, count)));
+        bins.map(|(value, count)| (value.to_string(), count)).collect::<Object>()
+    };
+    object.append(object! {
+        "percentile": (!values.is_empty()).then(|| keys.zip(values).collect::<Object>()),
+        // Percentiles of these are lower bounds, which a number alone cannot say.
+        "beyond_range": beyond,
+        "bins": with_bins.then(bins),
+    });
     object
 }
 
-fn add_processor(object: &mut Object, job: &JobReport) {
+fn processor(job: &JobReport) -> Object {
     let (user, system) = shares::processor(job);
-    object.add("job_runtime", job.runtime_total_ms);
-    object.add("usr_cpu", user);
-    object.add("sys_cpu", system);
-    object.add("ctx", job.cpu.context_switches);
-    object.add("majf", job.cpu.major_faults);
-    object.add("minf", job.cpu.minor_faults);
+    object! {
+        "job_runtime": job.runtime_total_ms,
+        "usr_cpu": user,
+        "sys_cpu": system,
+        "ctx": job.cpu.context_switches,
+        "majf": job.cpu.major_faults,
+        "minf": job.cpu.minor_faults,
+    }
 }
 
-fn add_distributions(object: &mut Object, job: &JobReport) {
-    object.add("iodepth_level", keyed(&DEPTH_KEYS, &shares::depths(job)));
-    object.add("iodepth_submit", keyed(&BATCH_KEYS, &shares::batches(&job.submit_map)));
-    object.add("iodepth_complete", keyed(&BATCH_KEYS, &shares::batches(&job.complete_map)));
+fn distributions(job: &JobReport) -> Object {
     let latency = shares::distribution(job);
-    object.add("latency_ns", keyed(&LATENCY_KEYS, &latency[..10]));
-    object.add("latency_us", keyed(&LATENCY_KEYS, &latency[10..20]));
-    object.add("latency_ms", keyed(&LATENCY_KEYS, &latency[20..]));
+    object! {
+        "iodepth_level": keyed(&DEPTH_KEYS, &shares::depths(job)),
+        "iodepth_submit": keyed(&BATCH_KEYS, &shares::batches(&job.submit_map)),
+        "iodepth_complete": keyed(&BATCH_KEYS, &shares::batches(&job.complete_map)),
+        "latency_ns": keyed(&LATENCY_KEYS, &latency[..10]),
+        "latency_us": keyed(&LATENCY_KEYS, &latency[10..20]),
+        "latency_ms": keyed(&LATENCY_KEYS, &latency[20..]),
+    }
 }
 
-fn keyed(keys: &[&str], shares: &[f64]) -> Value {
-    keys.iter().zip(shares).map(|(&key, &share)| (key, share)).collect::<Object>().into()
+fn keyed(keys: &[&str], shares: &[f64]) -> Object {
+    keys.iter().zip(shares).map(|(&key, &share)| (key, share)).collect()
 }
 
-fn add_latency_goal(object: &mut Object, job: &JobReport) {
-    let goal = &job.latency_goal;
-    object.add("latency_depth", goal.depth);
-    object.add("latency_target", goal.target_ns);
-    object.add("latency_target_ns", goal.target_ns);
-    object.add("latency_percentile", goal.percentile);
-    object.add("latency_window", goal.window_ns / 1000);
-    object.add("latency_window_us", goal.window_ns / 1000);
+fn latency_goal(goal: &LatencyGoal) -> Object {
+    object! {
+        "latency_depth": goal.depth,
+        "latency_target": goal.target_ns,
+        "latency_target_ns": goal.target_ns,
+        "latency_percentile": goal.percentile,
+        "latency_window": goal.window_ns / 1000,
+        "latency_window_us": goal.window_ns / 1000,
+    }
 }

@@ -4,6 +4,8 @@
 /// A value. Only what reports need: there is no null.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
+    /// The member is left out.
+    Absent,
     Integer(u64),
     Signed(i64),
     Truth(bool),
@@ -51,6 +53,18 @@ impl From<&str> for Value {
     }
 }
 
+impl From<String> for Value {
+    fn from(value: String) -> Value {
+        Value::Text(value)
+    }
+}
+
+impl From<&String> for Value {
+    fn from(value: &String) -> Value {
+        Value::Text(value.clone())
+    }
+}
+
 impl From<Object> for Value {
     fn from(value: Object) -> Value {
         Value::Object(value)
@@ -63,14 +77,55 @@ impl<T: Into<Value>> From<Vec<T>> for Value {
     }
 }
 
+impl<T: Clone + Into<Value>> From<&Vec<T>> for Value {
+    fn from(values: &Vec<T>) -> Value {
+        values.clone().into()
+    }
+}
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Value {
+        value.map_or(Value::Absent, Into::into)
+    }
+}
+
+/// `object! { "key": value, ... }`: an object with these members in this order; those whose value is `None` are left out.
+macro_rules! object {
+    ($($key:literal: $value:expr),* $(,)?) => {{
+        let mut object = $crate::document::layout::Object::default();
+        $( object.add($key, $value); )*
+        object
+    }};
+}
+
+pub(crate) use object;
+
+/// The objects of a list.
+pub(super) fn list<T>(items: &[T], object: impl Fn(&T) -> Object) -> Vec<Object> {
+    items.iter().map(object).collect()
+}
+
+/// The same, left out where there are none.
+pub(super) fn list_if_any<T>(items: &[T], object: impl Fn(&T) -> Object) -> Option<Vec<Object>> {
+    (!items.is_empty()).then(|| list(items, object))
+}
+
+/// Names and values, left out where there are none.
+pub(super) fn options(options: &[(String, String)]) -> Option<Object> {
+    (!options.is_empty()).then(|| options.iter().map(|(name, value)| (name, value)).collect())
+}
+
 /// Keys and values in the order in which they were added.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Object(Vec<(String, Value)>);
 
 impl Object {
-    /// Adds one member.
+    /// Adds one member, unless its value is absent.
     pub(crate) fn add(&mut self, key: impl Into<String>, value: impl Into<Value>) {
-        self.0.push((key.into(), value.into()));
+        match value.into() {
+            Value::Absent => {}
+            value => self.0.push((key.into(), value)),
+        }
     }
 
     /// Adds all members of another object.
@@ -119,7 +174,7 @@ fn append_scalar(text: &mut String, value: &Value) {
         // JSON has no word for infinity or "not a number".
         Value::Float(number) => *text += &format!("{:.6}", if number.is_finite() { *number } else { 0.0 }),
         Value::Text(string) => append_text(text, string),
-        Value::Object(_) | Value::List(_) | Value::OnOneLine(_) => {}
+        Value::Absent | Value::Object(_) | Value::List(_) | Value::OnOneLine(_) => {}
     }
 }
 
@@ -203,14 +258,13 @@ mod tests {
 
     #[test]
     fn layout() {
-        let mut inner = Object::default();
-        inner.add("min", 1u64);
-        inner.add("mean", 170_260.694_293);
-        let mut object = Object::default();
-        object.add("name", "a\"b\\c\n");
-        object.add("empty", Object::default());
-        object.add("list", vec![1u64, 2]);
-        object.add("objects", vec![inner]);
+        let object = object! {
+            "name": "a\"b\\c\n",
+            "absent": None::<u64>,
+            "empty": Object::default(),
+            "list": vec![1u64, 2],
+            "objects": vec![object! { "min": 1u64, "mean": 170_260.694_293 }],
+        };
         assert_eq!(
             object.document(),
             r#"{

@@ -9,155 +9,123 @@ mod steady;
 mod timeline;
 
 use crate::ctime::ctime;
-use fathom_stats::limits::GroupLimits;
+use fathom_stats::limits::{GroupLimits, IoLimit, ProcessorLimit};
 use fathom_stats::report::{
-    DiskReport, IdlenessReport, JobChoices, RunReport, StageReport, VerificationReport,
+    DiskReport, IdlenessReport, JobChoices, ProcessorShares, RunReport, StageReport, VerificationReport,
 };
-use fathom_stats::slices::{LIMITS, SliceReport};
-use layout::Object;
+use fathom_stats::slices::{LIMITS, Slice, SliceReport};
+use layout::{Object, list, list_if_any, object, options};
 
 /// All that is known of a run; `with_bins` adds the histograms.
 pub(crate) fn document(report: &RunReport, with_bins: bool) -> Object {
-    let mut object = Object::default();
-    object.add("fio version", report.version.as_str());
-    object.add("timestamp", report.timestamp_ms / 1000);
-    object.add("timestamp_ms", report.timestamp_ms);
-    object.add("time", ctime(report.timestamp_ms).as_str());
-    if !report.global_options.is_empty() {
-        let options = report.global_options.iter().map(|(key, value)| (key, value.as_str()));
-        object.add("global options", options.collect::<Object>());
+    object! {
+        "fio version": &report.version,
+        "timestamp": report.timestamp_ms / 1000,
+        "timestamp_ms": report.timestamp_ms,
+        "time": ctime(report.timestamp_ms),
+        "global options": options(&report.global_options),
+        "jobs": list(&report.jobs, |entry| job::object(entry, &report.groups, with_bins)),
+        "disk_util": (!report.disks.is_empty()).then(|| devices(&report.disks)),
+        "cpu_idleness": report.idleness.as_ref().map(idleness),
+        "fathom slices": report.slices.as_ref().map(slices),
+        "fathom jobs": list_if_any(&report.choices, choices),
+        "fathom verify": list_if_any(&report.verification, verification),
+        "fathom replay": list_if_any(&report.replays, |entry| replay::object(entry, with_bins)),
+        "fathom host": report.host.as_ref().map(host::object),
+        "fathom stages": list_if_any(&report.stages, stage),
+        "fathom timeline": report.timeline.as_ref().map(timeline::object),
+        "fathom notes": (!report.notes.is_empty()).then_some(&report.notes),
     }
-    let jobs = report.jobs.iter().map(|entry| job::object(entry, &report.groups, with_bins));
-    object.add("jobs", jobs.collect::<Vec<Object>>());
-    if !report.disks.is_empty() {
-        object.add("disk_util", devices(&report.disks));
-    }
-    if let Some(report) = &report.idleness {
-        object.add("cpu_idleness", idleness(report));
-    }
-    if let Some(report) = &report.slices {
-        object.add("fathom slices", slices(report));
-    }
-    if !report.choices.is_empty() {
-        object.add("fathom jobs", report.choices.iter().map(choices).collect::<Vec<Object>>());
-    }
-    if !report.verification.is_empty() {
-        object.add("fathom verify", report.verification.iter().map(verification).collect::<Vec<Object>>());
-    }
-    if !report.replays.is_empty() {
-        let replays = report.replays.iter().map(|entry| replay::object(entry, with_bins));
-        object.add("fathom replay", replays.collect::<Vec<Object>>());
-    }
-    if let Some(report) = &report.host {
-        object.add("fathom host", host::object(report));
-    }
-    if !report.stages.is_empty() {
-        object.add("fathom stages", report.stages.iter().map(stage).collect::<Vec<Object>>());
-    }
-    if let Some(report) = &report.timeline {
-        object.add("fathom timeline", timeline::object(report));
-    }
-    if !report.notes.is_empty() {
-        object.add("fathom notes", report.notes.iter().map(String::as_str).collect::<Vec<&str>>());
-    }
-    object
 }
 
 /// What verification of a job came to.
 fn verification(report: &VerificationReport) -> Object {
-    let mut object = Object::default();
-    object.add("jobname", report.job.as_str());
-    object.add("checked_reads", report.checked_reads);
-    object.add("checked_bytes", report.checked_bytes);
-    object.add("wrong_blocks", report.wrong_blocks());
-    object.add(
-        "miscompares",
-        report.miscompares.iter().map(|(class, count)| (class, *count)).collect::<Object>(),
-    );
-    object.add("listed_in", report.listed_in.iter().map(String::as_str).collect::<Vec<&str>>());
-    object
+    object! {
+        "jobname": &report.job,
+        "checked_reads": report.checked_reads,
+        "checked_bytes": report.checked_bytes,
+        "wrong_blocks": report.wrong_blocks(),
+        "miscompares": report.miscompares.iter().map(|(class, count)| (class, *count)).collect::<Object>(),
+        "listed_in": &report.listed_in,
+    }
 }
 
 /// Shares of slow reads in percent, slice by slice, and the verdict.
 fn slices(report: &SliceReport) -> Object {
-    let slices = report.slices.iter().map(|slice| {
-        let mut object = Object::default();
-        object.add("reads", slice.reads);
+    let slice = |slice: &Slice| {
+        let mut object = object! { "reads": slice.reads };
         for (share, (limit_ns, _)) in slice.percent_above().iter().zip(LIMITS) {
             object.add(format!("percent_above_{}ms", limit_ns / 1_000_000), *share);
         }
         object
-    });
-    let mut object = Object::default();
-    object.add("passed", report.passed());
-    object.add("interrupted", report.is_interrupted);
-    object.add("slices", slices.collect::<Vec<Object>>());
-    object
+    };
+    object! {
+        "passed": report.passed(),
+        "interrupted": report.is_interrupted,
+        "slices": list(&report.slices, slice),
+    }
 }
 
 fn choices(job: &JobChoices) -> Object {
-    let mut object = Object::default();
-    object.add("jobname", job.name.as_str());
-    if let Some(offsets) = &job.random_offsets {
-        object.add("random_offsets", offsets.as_str());
+    object! {
+        "jobname": &job.name,
+        "random_offsets": job.random_offsets.as_ref(),
+        "engine_features": &job.engine_features,
+        "processor_wait_ms": job.processor_wait_ms,
+        "processors": job.processors.as_ref().map(processors),
+        "limits": (!job.limits.is_empty()).then(|| limits(&job.limits)),
     }
-    object.add("engine_features", job.engine_features.iter().map(String::as_str).collect::<Vec<&str>>());
-    if let Some(wait_ms) = job.processor_wait_ms {
-        object.add("processor_wait_ms", wait_ms);
+}
+
+fn processors(time: &ProcessorShares) -> Object {
+    object! {
+        "user_ms": time.user_ms,
+        "busy_ms": time.busy_ms,
+        "stolen_ms": time.stolen_ms,
+        "total_ms": time.total_ms,
     }
-    if let Some(time) = &job.processors {
-        let mut processors = Object::default();
-        processors.add("user_ms", time.user_ms);
-        processors.add("busy_ms", time.busy_ms);
-        processors.add("stolen_ms", time.stolen_ms);
-        processors.add("total_ms", time.total_ms);
-        object.add("processors", processors);
-    }
-    if !job.limits.is_empty() {
-        object.add("limits", limits(&job.limits));
-    }
-    object
 }
 
 /// Limits of control groups, and what was counted of them while the job ran.
 fn limits(limits: &GroupLimits) -> Object {
-    let processors = limits.processors.iter().map(|limit| {
-        let mut object = Object::default();
-        object.add("group", limit.group.as_str());
-        object.add("quota_us", limit.quota_us);
-        object.add("period_us", limit.period_us);
-        object.add("periods", limit.periods);
-        object.add("throttled", limit.throttled);
-        object.add("throttled_us", limit.throttled_us);
-        object
-    });
-    let io = limits.io.iter().map(|limit| {
-        let mut object = Object::default();
-        object.add("group", limit.group.as_str());
-        object.add("device", limit.device.as_str());
-        const KEYS: [&str; 4] = ["read_bytes", "write_bytes", "read_ios", "write_ios"];
-        for (key, limit) in KEYS.iter().zip(limit.limits) {
-            if let Some(limit) = limit {
-                object.add(format!("{key}_per_second"), limit);
-            }
-        }
-        for (key, used) in KEYS.iter().zip(limit.used) {
-            object.add(*key, used);
-        }
-        object
-    });
-    let mut object = Object::default();
-    object.add("processors", processors.collect::<Vec<Object>>());
-    object.add("io", io.collect::<Vec<Object>>());
-    object
+    object! {
+        "processors": list(&limits.processors, processor_limit),
+        "io": list(&limits.io, io_limit),
+    }
+}
+
+fn processor_limit(limit: &ProcessorLimit) -> Object {
+    object! {
+        "group": &limit.group,
+        "quota_us": limit.quota_us,
+        "period_us": limit.period_us,
+        "periods": limit.periods,
+        "throttled": limit.throttled,
+        "throttled_us": limit.throttled_us,
+    }
+}
+
+fn io_limit(limit: &IoLimit) -> Object {
+    object! {
+        "group": &limit.group,
+        "device": &limit.device,
+        "read_bytes_per_second": limit.limits[0],
+        "write_bytes_per_second": limit.limits[1],
+        "read_ios_per_second": limit.limits[2],
+        "write_ios_per_second": limit.limits[3],
+        "read_bytes": limit.used[0],
+        "write_bytes": limit.used[1],
+        "read_ios": limit.used[2],
+        "write_ios": limit.used[3],
+    }
 }
 
 /// What the devices did while one stage ran.
 fn stage(stage: &StageReport) -> Object {
-    let mut object = Object::default();
-    object.add("groups", stage.groups.clone());
-    object.add("disk_util", devices(&stage.disks));
-    object
+    object! {
+        "groups": &stage.groups,
+        "disk_util": devices(&stage.disks),
+    }
 }
 
 /// One entry per device; the members of a stacked device follow it.
@@ -173,41 +141,42 @@ fn devices(disks: &[DiskReport]) -> Vec<Object> {
 }
 
 fn device(disk: &DiskReport) -> Object {
-    let mut object = Object::default();
-    object.add("name", disk.name.as_str());
-    object.add("read_ios", disk.ios[0]);
-    object.add("write_ios", disk.ios[1]);
-    object.add("read_sectors", disk.sectors[0]);
-    object.add("write_sectors", disk.sectors[1]);
-    object.add("read_merges", disk.merges[0]);
-    object.add("write_merges", disk.merges[1]);
-    object.add("read_ticks", disk.ticks_ms[0]);
-    object.add("write_ticks", disk.ticks_ms[1]);
-    object.add("in_queue", disk.in_queue_ms);
-    object.add("util", disk.util_percent);
+    let mut object = object! {
+        "name": &disk.name,
+        "read_ios": disk.ios[0],
+        "write_ios": disk.ios[1],
+        "read_sectors": disk.sectors[0],
+        "write_sectors": disk.sectors[1],
+        "read_merges": disk.merges[0],
+        "write_merges": disk.merges[1],
+        "read_ticks": disk.ticks_ms[0],
+        "write_ticks": disk.ticks_ms[1],
+        "in_queue": disk.in_queue_ms,
+        "util": disk.util_percent,
+    };
     if let Some(mean) = disk.mean_of_members() {
-        object.add("aggr_read_ios", mean.ios[0]);
-        object.add("aggr_write_ios", mean.ios[1]);
-        object.add("aggr_read_sectors", mean.sectors[0]);
-        object.add("aggr_write_sectors", mean.sectors[1]);
-        object.add("aggr_read_merges", mean.merges[0]);
-        // The singular is the key's published name.
-        object.add("aggr_write_merge", mean.merges[1]);
-        object.add("aggr_read_ticks", mean.ticks_ms[0]);
-        object.add("aggr_write_ticks", mean.ticks_ms[1]);
-        object.add("aggr_in_queue", mean.in_queue_ms);
-        object.add("aggr_util", mean.util_percent);
+        object.append(object! {
+            "aggr_read_ios": mean.ios[0],
+            "aggr_write_ios": mean.ios[1],
+            "aggr_read_sectors": mean.sectors[0],
+            "aggr_write_sectors": mean.sectors[1],
+            "aggr_read_merges": mean.merges[0],
+            // The singular is the key's published name.
+            "aggr_write_merge": mean.merges[1],
+            "aggr_read_ticks": mean.ticks_ms[0],
+            "aggr_write_ticks": mean.ticks_ms[1],
+            "aggr_in_queue": mean.in_queue_ms,
+            "aggr_util": mean.util_percent,
+        });
     }
     object
 }
 
 fn idleness(report: &IdlenessReport) -> Object {
-    let mut object = Object::default();
-    object.add("system", report.system_percent);
+    let mut object = object! { "system": report.system_percent };
     for (index, share) in report.per_cpu_percent.iter().enumerate() {
         object.add(format!("cpu-{index}"), *share);
     }
-    object.add("unit_mean", report.unit_mean_us);
-    object.add("unit_stddev", report.unit_stddev_us);
+    object.append(object! { "unit_mean": report.unit_mean_us, "unit_stddev": report.unit_stddev_us });
     object
 }

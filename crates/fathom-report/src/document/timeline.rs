@@ -1,39 +1,41 @@
 //! The object of a run's course: a point a line, each with the latencies of its time in coarse bins.
 
-use super::layout::{Object, Value};
+use super::layout::{Object, Value, list, object};
 use fathom_stats::timeline::{Timeline, TimelineEntry, TimelineFigures, TimelinePoint, coarse_value_of};
 
 pub(super) fn object(timeline: &Timeline) -> Object {
-    let mut object = Object::default();
-    object.add("interval_ms", timeline.interval_ms);
-    object.add("jobs", timeline.entries.iter().map(entry).collect::<Vec<Object>>());
-    object
+    object! {
+        "interval_ms": timeline.interval_ms,
+        "jobs": list(&timeline.entries, entry),
+    }
 }
 
 fn entry(entry: &TimelineEntry) -> Object {
-    let mut object = Object::default();
-    object.add("jobname", entry.name.as_str());
-    object.add("groupid", entry.group_id);
-    object.add("points", entry.points.iter().map(point).collect::<Vec<Value>>());
-    object
+    object! {
+        "jobname": &entry.name,
+        "groupid": entry.group_id,
+        "points": entry.points.iter().map(point).collect::<Vec<Value>>(),
+    }
 }
 
 fn point(point: &TimelinePoint) -> Value {
-    let mut object = Object::default();
-    object.add("end_ms", point.end_ms);
-    for (key, figures) in ["read", "write", "trim"].into_iter().zip(&point.directions) {
-        if figures.total_ios > 0 {
-            object.add(key, direction(figures));
-        }
-    }
-    Value::OnOneLine(object)
+    let [read, write, trim] = &point.directions;
+    Value::OnOneLine(object! {
+        "end_ms": point.end_ms,
+        "read": direction(read),
+        "write": direction(write),
+        "trim": direction(trim),
+    })
 }
 
-fn direction(figures: &TimelineFigures) -> Object {
-    let mut object = Object::default();
-    object.add("io_bytes", figures.io_bytes);
-    object.add("total_ios", figures.total_ios);
+/// The figures of a direction in which something was done.
+fn direction(figures: &TimelineFigures) -> Option<Object> {
     let bins = figures.bins.iter().map(|(&bin, &count)| (coarse_value_of(bin).to_string(), count));
-    object.add("clat_bins", bins.collect::<Object>());
-    object
+    (figures.total_ios > 0).then(|| {
+        object! {
+            "io_bytes": figures.io_bytes,
+            "total_ios": figures.total_ios,
+            "clat_bins": bins.collect::<Object>(),
+        }
+    })
 }
