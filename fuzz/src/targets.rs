@@ -1,10 +1,10 @@
 //! What is done with arbitrary bytes. Nothing here may panic, hang, or take memory without bound; what did so once is kept in
 //! `fuzz/findings`, and the tests of the program go through it.
 
+use fathom_command::printer::Screen;
 use fathom_logs::compressed::inflate;
 use fathom_run::plan::Plan;
 use fathom_spec::{FormatDeclaration, Outcome, Source};
-use fathom_tools::printer::Screen;
 use fathom_trace::Rules;
 use fathom_trace::blktrace::Trace;
 use fathom_trace::reader::Reader;
@@ -202,7 +202,7 @@ impl Screen for Limited {
 
 fn tool(name: &str, words: &[OsString]) {
     let (mut out, mut err) = (Limited(1 << 24), Limited(1 << 24));
-    let mut streams = fathom_tools::Streams { out: &mut out, err: &mut err };
+    let mut streams = fathom_command::Streams { out: &mut out, err: &mut err };
     if let Some(call) = fathom_tools::Call::by_subcommand(name) {
         call.run(words, &mut streams);
     }

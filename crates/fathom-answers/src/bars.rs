@@ -1,6 +1,6 @@
 //! Charts of bars for the terminal, in blocks or in plain letters.
 
-use fathom_tools::printer::Letters;
+use fathom_command::printer::Letters;
 
 /// What bars are drawn with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

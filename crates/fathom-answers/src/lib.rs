@@ -24,7 +24,7 @@ mod table;
 
 pub use runner::{Ended, Runner, Watch};
 
-use fathom_tools::{Failure, Streams};
+use fathom_command::{Failure, Streams};
 use std::ffi::OsString;
 
 /// The work behind a command: the words after it, where to write, and what runs jobs; the exit code.
@@ -57,7 +57,7 @@ impl Command {
     /// Does the work; the exit code. A reader of the output that has gone away is no failure.
     pub fn run(&self, words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -> u8 {
         let name = format!("fathom {}", self.name);
-        fathom_tools::call(&name, Some(self.help), words, streams, |words, streams| {
+        fathom_command::call(&name, Some(self.help), words, streams, |words, streams| {
             (self.run)(words, streams, runner)
         })
     }

@@ -1,8 +1,8 @@
 //! What commands print for people: in the letters that their terminal has, and page by page where it is longer than that.
 
 use crate::columns;
-use fathom_tools::printer::{Letters, in_letters};
-use fathom_tools::{Failure, Streams};
+use fathom_command::printer::{Letters, in_letters};
+use fathom_command::{Failure, Streams};
 use std::io::Write;
 use std::process::{Command, Stdio};
 

@@ -1,10 +1,10 @@
 //! What commands need of the program: reading jobs and running them.
 
+use fathom_command::Failure;
 use fathom_spec::RunSpec;
 use fathom_stats::live::LiveTick;
 use fathom_stats::report::RunReport;
 use fathom_sys::signal::{OF_USERS, SignalQueue};
-use fathom_tools::Failure;
 use std::time::Duration;
 
 /// Reads and runs jobs.

@@ -1,8 +1,8 @@
 //! Tables: for the terminal, in Markdown, and as CSV.
 
 use crate::{columns, output};
-use fathom_tools::printer::harmless;
-use fathom_tools::{Failure, Streams};
+use fathom_command::printer::harmless;
+use fathom_command::{Failure, Streams};
 use std::fmt::Write as _;
 
 /// Columns of a terminal that every name keeps.

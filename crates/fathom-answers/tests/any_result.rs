@@ -4,9 +4,9 @@
 //! others, members vanish, strings carry escape sequences, files are cut.
 
 use fathom_answers::{Ended, Runner, Watch, by_name};
+use fathom_command::printer::{Letters, Printer};
+use fathom_command::{Failure, Streams};
 use fathom_spec::RunSpec;
-use fathom_tools::printer::{Letters, Printer};
-use fathom_tools::{Failure, Streams};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Map, Value, json};

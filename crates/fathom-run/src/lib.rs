@@ -15,7 +15,6 @@ mod mounts;
 pub mod payload;
 pub mod plan;
 pub mod priority;
-pub mod random;
 pub mod region;
 pub mod replay;
 pub mod supervisor;
@@ -25,3 +24,5 @@ pub mod unit;
 pub mod verify;
 pub mod worker;
 pub mod zones;
+
+pub use fathom_random as random;

@@ -12,13 +12,14 @@ use crate::targets::length::LengthRule;
 use fathom_spec::JobSpec;
 use fathom_spec::value::split_file_names;
 use fathom_sys::Errno;
+use fathom_sys::block_device::device_path;
 use fathom_trace::reader::Reader;
 use fathom_trace::scan::{Scan, scan};
-use fathom_trace::{Device, FileName, Rules, Skip, TraceError};
+use fathom_trace::{FileName, Rules, Skip, TraceError};
 use serde::{Deserialize, Serialize};
 use source::Spool;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 pub(crate) use merge::merge_traces;
 
@@ -231,7 +232,7 @@ fn files(sum: &Scan) -> Result<Vec<PathBuf>, String> {
     let path = |name: &FileName| {
         match name {
         FileName::Path(path) => Ok(PathBuf::from(path)),
-        FileName::Device(device) => device_path(*device).ok_or_else(|| {
+        FileName::Device(device) => device_path(device.major, device.minor).ok_or_else(|| {
             format!(
                 "fio: did not find replay device(s)\nfathom: this machine has no block device {}:{}; replay_redirect= names \
                  another target",
@@ -241,12 +242,4 @@ fn files(sum: &Scan) -> Result<Vec<PathBuf>, String> {
     }
     };
     sum.files.iter().map(|file| path(&file.name)).collect()
-}
-
-/// Where the block device with this number can be opened; `None` if this machine has none.
-pub fn device_path(device: Device) -> Option<PathBuf> {
-    let text =
-        std::fs::read_to_string(format!("/sys/dev/block/{}:{}/uevent", device.major, device.minor)).ok()?;
-    let name = text.lines().find_map(|line| line.strip_prefix("DEVNAME="))?;
-    Some(Path::new("/dev").join(name))
 }

@@ -2,6 +2,7 @@
 
 use crate::errno::{Errno, check};
 use std::os::fd::RawFd;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 // From linux/fs.h: _IOR(0x12, 114, size_t), _IO(0x12, 97), _IO(0x12, 119).
@@ -42,4 +43,11 @@ pub fn discard(fd: RawFd, offset: u64, length: u64) -> Result<(), Errno> {
         }
         std::thread::sleep(CLAIM_PAUSE);
     }
+}
+
+/// Where the block device with this number can be opened; `None` if this machine has none.
+pub fn device_path(major: u32, minor: u32) -> Option<PathBuf> {
+    let text = std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/uevent")).ok()?;
+    let name = text.lines().find_map(|line| line.strip_prefix("DEVNAME="))?;
+    Some(Path::new("/dev").join(name))
 }

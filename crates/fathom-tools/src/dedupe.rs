@@ -6,9 +6,9 @@ mod report;
 mod scan;
 mod table;
 
-use crate::failure::Failure;
-use crate::{FioProgram, Streams, Tool, arguments};
+use crate::{FioProgram, Tool};
 use arguments::Format;
+use fathom_command::{Failure, Streams, arguments};
 use lexopt::Arg::{Long, Short, Value};
 use scan::{Method, Options, Progress};
 use std::ffi::OsString;

@@ -1,9 +1,9 @@
 //! Shows how a distribution of random offsets loads a data set: which share of the I/Os the most popular blocks get.
 
-use crate::failure::Failure;
-use crate::{FioProgram, Streams, Tool, arguments};
+use crate::{FioProgram, Tool};
 use arguments::Format;
-use fathom_run::targets::distribution::Sampler;
+use fathom_command::{Failure, Streams, arguments};
+use fathom_random::Sampler;
 use lexopt::Arg::{Long, Short, Value};
 use serde_json::json;
 use std::ffi::OsString;

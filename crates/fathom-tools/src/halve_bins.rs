@@ -1,7 +1,7 @@
 //! Merges neighbouring bins of a histogram log, so that it gets shorter: what `log_hist_coarseness` would have done.
 
-use crate::failure::Failure;
-use crate::{FioProgram, Streams, Tool, arguments, input};
+use crate::{FioProgram, Tool, input};
+use fathom_command::{Failure, Streams, arguments};
 use fathom_logs::histogram_line::{HistogramLine, coarseness_of};
 use lexopt::Arg::{Long, Short, Value};
 use std::ffi::OsString;

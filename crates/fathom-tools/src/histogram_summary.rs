@@ -4,10 +4,10 @@ mod fio_programs;
 mod histogram;
 mod windows;
 
-use crate::failure::Failure;
 use crate::log_summary::DIRECTIONS;
-use crate::{FioProgram, Streams, Tool, arguments};
+use crate::{FioProgram, Tool};
 use arguments::Format;
+use fathom_command::{Failure, Streams, arguments};
 use histogram::{Histogram, Layout};
 use lexopt::Arg::{Long, Short, Value};
 use serde_json::{Value as Json, json};

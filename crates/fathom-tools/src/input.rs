@@ -1,12 +1,12 @@
 //! Files to read; `-` is standard input.
 
-use crate::failure::Failure;
+use fathom_command::Failure;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 /// Opens a file for reading from its start.
-pub fn open(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
+pub(crate) fn open(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
     if path == Path::new("-") {
         return Ok(Box::new(BufReader::new(io::stdin())));
     }
@@ -15,14 +15,14 @@ pub fn open(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
 }
 
 /// All bytes of a file.
-pub fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
+pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     open(path)?.read_to_end(&mut bytes).map_err(|error| Failure::file(path, &error))?;
     Ok(bytes)
 }
 
 /// Hands each line that is not blank to `take`, with its number from 1; what `take` finds wrong is told with both.
-pub fn lines(
+pub(crate) fn lines(
     path: &Path,
     reader: &mut dyn BufRead,
     mut take: impl FnMut(&str) -> Result<(), String>,

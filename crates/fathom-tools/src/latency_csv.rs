@@ -3,10 +3,10 @@
 mod document;
 mod wide;
 
-use crate::failure::Failure;
 use crate::figures::python_float;
-use crate::{FioProgram, Streams, Tool, arguments};
+use crate::{FioProgram, Tool};
 use document::{Job, LATENCIES};
+use fathom_command::{Failure, Streams, arguments};
 use lexopt::Arg::{Long, Short, Value};
 use std::ffi::OsString;
 use std::path::PathBuf;

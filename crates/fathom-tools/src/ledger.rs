@@ -5,8 +5,8 @@ mod check;
 mod receive;
 mod show;
 
-use crate::failure::Failure;
-use crate::{Streams, Tool, input};
+use crate::{Tool, input};
+use fathom_command::{Failure, Streams};
 use fathom_verify::ledger::Account;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

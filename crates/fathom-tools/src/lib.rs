@@ -7,34 +7,20 @@
 
 #![forbid(unsafe_code)]
 
-pub mod arguments;
 mod dedupe;
 mod distribution;
-mod failure;
 mod figures;
 mod halve_bins;
 mod histogram_summary;
-pub mod input;
+mod input;
 mod latency_csv;
 mod ledger;
 mod log_summary;
-pub mod long_options;
-pub mod printer;
 mod trace_to_job;
 mod verify_state;
 
-pub use failure::Failure;
-
-use printer::Screen;
+use fathom_command::{Failure, Streams, call};
 use std::ffi::OsString;
-
-/// Where a tool writes to.
-pub struct Streams<'a> {
-    /// What was asked for.
-    pub out: &'a mut dyn Screen,
-    /// Progress and warnings.
-    pub err: &'a mut dyn Screen,
-}
 
 /// The work behind a name: the words after it, and where to write; the exit code.
 pub type ToolMain = fn(&[OsString], &mut Streams<'_>) -> Result<u8, Failure>;
@@ -105,39 +91,6 @@ impl Call {
             None => self.name.to_owned(),
         };
         call(&name, self.help, words, streams, self.run)
-    }
-}
-
-/// Calls a tool or command: prints its help if the words ask for it, does the work otherwise, and tells of a failure under
-/// `name`; the exit code.
-pub fn call<'s>(
-    name: &str,
-    help: Option<&'static str>,
-    words: &[OsString],
-    streams: &mut Streams<'s>,
-    work: impl FnOnce(&[OsString], &mut Streams<'s>) -> Result<u8, Failure>,
-) -> u8 {
-    let asks_for_help =
-        words.iter().take_while(|word| *word != "--").any(|word| word == "--help" || word == "-h");
-    let done = match help {
-        Some(help) if asks_for_help => {
-            streams.out.write_all(help.as_bytes()).map_err(Failure::from).map(|()| 0)
-        }
-        _ => work(words, streams),
-    };
-    let done = done.and_then(|code| Ok(streams.out.flush().map(|()| code)?));
-    match done {
-        Ok(code) => code,
-        Err(failure) if failure.reader_is_gone() => 0,
-        Err(failure) => {
-            let hint = match &failure {
-                Failure::UnknownOption(option) => long_options::hint(option, help),
-                _ => String::new(),
-            };
-            // If even this cannot be written, the exit code still tells.
-            let _ = writeln!(streams.err, "{name}: {failure}{hint}");
-            1
-        }
     }
 }
 

@@ -3,9 +3,9 @@
 pub(crate) mod intervals;
 pub(crate) mod series;
 
-use crate::failure::Failure;
-use crate::{FioProgram, Streams, Tool, arguments};
+use crate::{FioProgram, Tool};
 use arguments::Format;
+use fathom_command::{Failure, Streams, arguments};
 use intervals::Interval;
 use lexopt::Arg::{Long, Short, Value};
 use serde_json::{Value as Json, json};

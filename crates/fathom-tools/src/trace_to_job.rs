@@ -3,10 +3,10 @@
 mod process;
 mod text;
 
-use crate::failure::Failure;
-use crate::{FioProgram, Streams, Tool, arguments, input};
+use crate::{FioProgram, Tool, input};
 use arguments::Format;
-use fathom_run::replay::device_path;
+use fathom_command::{Failure, Streams, arguments};
+use fathom_sys::block_device::device_path;
 use fathom_trace::blktrace::Trace;
 use fathom_trace::{Device, TraceError};
 use lexopt::Arg::{Long, Short, Value};
@@ -281,7 +281,7 @@ fn device_names(
     let devices: BTreeSet<Device> = processes.iter().flat_map(|process| &process.devices).copied().collect();
     for device in devices {
         let Device { major, minor } = device;
-        match device_path(device) {
+        match device_path(major, minor) {
             Some(path) => {
                 names.insert(device, path.display().to_string());
             }

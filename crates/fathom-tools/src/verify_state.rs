@@ -1,8 +1,8 @@
 //! Reads verify state files: which writes were in flight or done last when a verify job stopped.
 
-use crate::failure::Failure;
-use crate::{FioProgram, Streams, Tool, arguments, input};
+use crate::{FioProgram, Tool, input};
 use arguments::Format;
+use fathom_command::{Failure, Streams, arguments};
 use fathom_verify::state::{SavedThread, SavedWrites, StateFile};
 use lexopt::Arg::{Long, Value};
 use serde_json::{Value as Json, json};

@@ -6,12 +6,12 @@
 //! file, information stands ahead of it as with fio. What ended a job and other errors go to standard error, and nothing else does:
 //! scripts take text there for a fault.
 
+use fathom_command::printer::harmless;
 use fathom_report::eta;
 use fathom_spec::{Message, Stream};
 use fathom_stats::live::LiveTick;
 use fathom_sys::fifo;
 use fathom_sys::signal::SignalQueue;
-use fathom_tools::printer::harmless;
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;

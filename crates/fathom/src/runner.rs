@@ -1,6 +1,7 @@
 //! Runs jobs for the commands: the same parser, plan and supervisor as a plain command line.
 
 use fathom_answers::{Ended, Runner, Watch};
+use fathom_command::Failure;
 use fathom_run::message::Message;
 use fathom_run::plan::Plan;
 use fathom_run::supervisor::{self, Observer, Options};
@@ -8,7 +9,6 @@ use fathom_spec::{FormatDeclaration, Outcome, RunSpec, Source, SystemSource};
 use fathom_stats::live::{LiveDetails, LiveTick};
 use fathom_stats::report::RunReport;
 use fathom_sys::clock::Calibration;
-use fathom_tools::Failure;
 use std::io;
 use std::path::Path;
 

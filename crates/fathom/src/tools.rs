@@ -3,8 +3,9 @@
 use crate::manual;
 use crate::output::Output;
 use crate::runner::Program;
-use fathom_tools::printer::{Letters, Printer};
-use fathom_tools::{Call, Streams};
+use fathom_command::Streams;
+use fathom_command::printer::{Letters, Printer};
+use fathom_tools::Call;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;

@@ -3,11 +3,12 @@
 use super::metadata::Metadata;
 
 /// Each crate and the crates of the workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 17] = [
+const MAY_USE: [(&str, &[&str]); 19] = [
     (
         "fathom",
         &[
             "fathom-answers",
+            "fathom-command",
             "fathom-engines",
             "fathom-live",
             "fathom-logs",
@@ -22,16 +23,26 @@ const MAY_USE: [(&str, &[&str]); 17] = [
     ),
     (
         "fathom-answers",
-        &["fathom-report", "fathom-results", "fathom-spec", "fathom-stats", "fathom-sys", "fathom-tools"],
+        &["fathom-command", "fathom-report", "fathom-results", "fathom-spec", "fathom-stats", "fathom-sys"],
     ),
+    ("fathom-command", &["fathom-spec"]),
     ("fathom-engines", &["fathom-run", "fathom-spec", "fathom-sys"]),
     ("fathom-live", &["fathom-report", "fathom-stats", "fathom-sys"]),
     ("fathom-logs", &["fathom-stats"]),
+    ("fathom-random", &["fathom-verify"]),
     ("fathom-report", &["fathom-spec", "fathom-stats"]),
     ("fathom-results", &["fathom-stats"]),
     (
         "fathom-run",
-        &["fathom-logs", "fathom-spec", "fathom-stats", "fathom-sys", "fathom-trace", "fathom-verify"],
+        &[
+            "fathom-logs",
+            "fathom-random",
+            "fathom-spec",
+            "fathom-stats",
+            "fathom-sys",
+            "fathom-trace",
+            "fathom-verify",
+        ],
     ),
     ("fathom-skip", &[]),
     ("fathom-spec", &[]),
@@ -40,7 +51,7 @@ const MAY_USE: [(&str, &[&str]); 17] = [
     ("fathom-testing", &["fathom-run", "fathom-spec", "fathom-stats", "fathom-sys"]),
     (
         "fathom-tools",
-        &["fathom-logs", "fathom-run", "fathom-spec", "fathom-stats", "fathom-trace", "fathom-verify"],
+        &["fathom-command", "fathom-logs", "fathom-random", "fathom-sys", "fathom-trace", "fathom-verify"],
     ),
     ("fathom-trace", &[]),
     ("fathom-verify", &[]),

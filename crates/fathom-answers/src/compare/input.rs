@@ -2,9 +2,9 @@
 
 use crate::sweep::plan::values;
 use crate::sweep::record;
+use fathom_command::Failure;
 use fathom_results::RunResult;
 use fathom_spec::registry::find_job_option;
-use fathom_tools::Failure;
 use std::path::{Path, PathBuf};
 
 /// Results that repeat the same jobs.

@@ -4,7 +4,7 @@ use super::matching::{Matched, Pair};
 use crate::figures;
 use crate::measures::figure::{Figure, FigureOf};
 use crate::measures::{Comparison, Verdict};
-use fathom_tools::Failure;
+use fathom_command::Failure;
 
 /// A condition such as `JOB:read.p99 > +5%`.
 #[derive(Clone, Debug, PartialEq)]

@@ -13,7 +13,7 @@ use crate::columns;
 use crate::measures::figure::COMPARED;
 use crate::table::{FORMATS, Format, print_as};
 use crate::{Command, Runner};
-use fathom_tools::{Failure, Streams, arguments};
+use fathom_command::{Failure, Streams, arguments};
 use lexopt::Arg::{Long, Short, Value};
 use limits::Limit;
 use std::ffi::OsString;

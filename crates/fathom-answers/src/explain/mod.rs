@@ -12,7 +12,7 @@ use crate::columns;
 use crate::evidence::Evidence;
 use crate::output;
 use crate::runner::Runner;
-use fathom_tools::{Failure, Streams};
+use fathom_command::{Failure, Streams};
 use lexopt::Arg::Value;
 use std::ffi::OsString;
 use std::path::Path;

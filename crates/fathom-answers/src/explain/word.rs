@@ -1,10 +1,10 @@
 //! A word of the language: an option, an option with a value, an engine, a line of a report.
 
 use super::terms::{self, Term};
+use fathom_command::Failure;
 use fathom_spec::definition::{Kind, OptionDef, Status};
 use fathom_spec::engines::{self, EngineDef};
 use fathom_spec::registry;
-use fathom_tools::Failure;
 use std::fmt::Write as _;
 
 /// The explanation; what is not known is a failure that names what is near.

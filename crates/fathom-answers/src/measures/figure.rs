@@ -2,7 +2,7 @@
 
 use super::workload::{Traffic, Workload};
 use crate::figures;
-use fathom_tools::Failure;
+use fathom_command::Failure;
 use std::fmt;
 
 /// What is looked at.

@@ -4,8 +4,8 @@ use super::grid::TESTS;
 use crate::columns;
 use crate::figures;
 use crate::runner::Watch;
+use fathom_command::printer::Screen;
 use fathom_stats::live::{LiveTick, RunState};
-use fathom_tools::printer::Screen;
 use std::time::{Duration, Instant};
 
 /// Columns of the bar itself.

@@ -3,9 +3,9 @@
 use super::doubts;
 use super::grid::{Setting, TESTS, Test};
 use crate::evidence::Evidence;
+use fathom_command::Failure;
 use fathom_results::RunResult;
 use fathom_results::model::{QuickDoubt, QuickResult, QuickTest};
-use fathom_tools::Failure;
 
 /// What there is to say of the result.
 pub(super) fn of(run: &RunResult, setting: &Setting, place: String) -> QuickResult {

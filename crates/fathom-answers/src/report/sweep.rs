@@ -7,7 +7,7 @@ use crate::measures::Figure;
 use crate::sweep::rows::{Results, Row};
 use crate::sweep::{results_in, texts_of};
 use crate::table::{Align, Table, escape};
-use fathom_tools::Failure;
+use fathom_command::Failure;
 use std::fmt::Write as _;
 use std::path::Path;
 

@@ -5,9 +5,9 @@ use super::words::Options;
 use crate::Runner;
 use crate::job_text::{self, Section};
 use crate::measures::FigureOf;
+use fathom_command::Failure;
 use fathom_spec::options::verification::VerifyMethod;
 use fathom_spec::{Eta, JobSpec, ProgramOptions, RunSpec};
-use fathom_tools::Failure;
 use std::hash::{BuildHasher, Hasher};
 use std::path::Path;
 

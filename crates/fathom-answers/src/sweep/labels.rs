@@ -2,8 +2,8 @@
 
 use super::plan::{Plan, values};
 use crate::measures::FigureOf;
+use fathom_command::Failure;
 use fathom_spec::registry::find_job_option;
-use fathom_tools::Failure;
 use serde::{Deserialize, Serialize};
 
 /// A heading, and perhaps names of values.

@@ -14,7 +14,7 @@ use crate::bars::Ink;
 use crate::columns;
 use crate::table::{Format, print_as};
 use crate::{Command, Runner};
-use fathom_tools::{Failure, Streams};
+use fathom_command::{Failure, Streams};
 use labels::Label;
 use plan::Plan;
 use record::Recorded;

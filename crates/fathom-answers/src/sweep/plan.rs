@@ -1,9 +1,9 @@
 //! What a sweep does: a job, the options that vary, how often and in which order.
 
 use super::labels::Label;
+use fathom_command::Failure;
 use fathom_spec::registry::find_job_option;
 use fathom_stats::split_mix::split_mix;
-use fathom_tools::Failure;
 use serde::{Deserialize, Serialize};
 
 /// Version of the form of results files.

@@ -2,9 +2,9 @@
 //! line in between may change the number of repeats. A line that was cut off by a crash is dropped when the sweep goes on.
 
 use super::plan::{Change, FORM, Plan};
+use fathom_command::Failure;
 use fathom_results::RunResult;
 use fathom_stats::report::RunReport;
-use fathom_tools::Failure;
 use serde::Deserialize;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};

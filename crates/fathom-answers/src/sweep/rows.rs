@@ -5,8 +5,8 @@ use super::record::Recorded;
 use crate::measures::comparison::{Sample, Summary, summary};
 use crate::measures::workload::{Workload, workloads};
 use crate::measures::{Figure, FigureOf};
+use fathom_command::Failure;
 use fathom_stats::inference::difference::{Ratio, ratio};
-use fathom_tools::Failure;
 
 /// The table.
 pub(crate) struct Results {

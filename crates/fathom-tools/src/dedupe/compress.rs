@@ -1,6 +1,6 @@
 //! How small a chunk gets when it is compressed by itself.
 
-use crate::failure::Failure;
+use fathom_command::Failure;
 use flate2::{Compress, Compression, FlushCompress, Status};
 
 /// Effort of the compression, which is what tools use unless told otherwise.

@@ -2,9 +2,8 @@
 
 use super::scan::{Found, Method, Options, Target};
 use super::table::Hash;
-use crate::Streams;
-use crate::failure::Failure;
 use crate::figures::whole_bytes;
+use fathom_command::{Failure, Streams};
 use serde_json::json;
 
 /// The lines of fio-dedupe.

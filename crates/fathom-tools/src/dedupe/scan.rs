@@ -3,8 +3,7 @@
 use super::bloom::Bloom;
 use super::compress::Compressor;
 use super::table::{Hash, Table};
-use crate::Streams;
-use crate::failure::Failure;
+use fathom_command::{Failure, Streams};
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};

@@ -1,6 +1,6 @@
 //! The exact method: a table of all different chunks.
 
-use crate::failure::Failure;
+use fathom_command::Failure;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -3,9 +3,8 @@
 use super::UNITS;
 use super::histogram::Layout;
 use super::windows::{self, Rules};
-use crate::failure::Failure;
 use crate::log_summary::DIRECTIONS;
-use crate::{Streams, arguments};
+use fathom_command::{Failure, Streams, arguments};
 use lexopt::Arg::{Long, Short, Value};
 use lexopt::Parser;
 use std::ffi::OsString;

@@ -1,9 +1,9 @@
 //! Windows of histogram logs, dealt out to intervals of time.
 
 use super::histogram::{Histogram, Layout};
-use crate::failure::Failure;
 use crate::input;
 use crate::log_summary::series::open_log;
+use fathom_command::Failure;
 use std::path::{Path, PathBuf};
 
 /// More intervals than anybody reads: the interval is a mistake then.

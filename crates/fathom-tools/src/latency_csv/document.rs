@@ -1,7 +1,7 @@
 //! Bins of the jobs of JSON+ reports.
 
-use crate::failure::Failure;
 use crate::input;
+use fathom_command::Failure;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{self, Write};

@@ -2,9 +2,8 @@
 //! `fio_jsonplus_clat2csv`.
 
 use super::document::{Job, LATENCIES, cumulated};
-use crate::Streams;
-use crate::failure::Failure;
 use crate::figures::python_float;
+use fathom_command::{Failure, Streams};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

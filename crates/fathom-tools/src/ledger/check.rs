@@ -2,9 +2,8 @@
 
 use super::broken::{tell, times};
 use super::{BROKEN, accounts};
-use crate::arguments::Format;
-use crate::failure::Failure;
-use crate::{Streams, arguments};
+use fathom_command::arguments::Format;
+use fathom_command::{Failure, Streams, arguments};
 use fathom_verify::ledger::{Account, After, CheckError, FileToCheck, Outcome, ReadError, check};
 use lexopt::Arg::{Long, Value};
 use serde_json::json;

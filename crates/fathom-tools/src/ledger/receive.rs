@@ -1,7 +1,6 @@
 //! Takes ledgers from jobs on other hosts.
 
-use crate::failure::Failure;
-use crate::{Streams, arguments};
+use fathom_command::{Failure, Streams, arguments};
 use lexopt::Arg::{Long, Value};
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};

@@ -1,7 +1,7 @@
 //! The records of ledgers, a line each.
 
-use crate::failure::Failure;
-use crate::{Streams, arguments, input};
+use crate::input;
+use fathom_command::{Failure, Streams, arguments};
 use fathom_verify::ledger::record::{Record, Records};
 use lexopt::Arg::Value;
 use std::ffi::OsString;

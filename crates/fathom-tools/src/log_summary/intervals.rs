@@ -1,7 +1,7 @@
 //! Samples by interval of time, weighted by how far they overlap with it.
 
 use super::series::Series;
-use crate::failure::Failure;
+use fathom_command::Failure;
 
 /// More intervals than anybody reads: the interval is a mistake then.
 const MOST_INTERVALS: f64 = 10e6;

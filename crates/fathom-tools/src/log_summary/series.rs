@@ -1,7 +1,7 @@
 //! Bandwidth, IOPS and latency logs as series of samples.
 
-use crate::failure::Failure;
 use crate::input;
+use fathom_command::Failure;
 use fathom_logs::compressed::inflate;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};

@@ -2,8 +2,7 @@
 
 use super::Options;
 use super::process::{Process, Requests};
-use crate::Streams;
-use crate::failure::Failure;
+use fathom_command::{Failure, Streams};
 use fathom_trace::blktrace::Direction;
 use serde_json::{Value as Json, json};
 

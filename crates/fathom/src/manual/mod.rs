@@ -8,11 +8,11 @@ mod screen;
 mod zsh;
 
 use fathom_answers::COMMANDS;
+use fathom_command::long_options::{LongOption, options_in};
 use fathom_spec::PROGRAM_OPTIONS;
 use fathom_spec::definition::{Kind, OptionDef, Status};
 use fathom_spec::{engines, registry};
 use fathom_tools::TOOLS;
-use fathom_tools::long_options::{LongOption, options_in};
 
 pub(crate) use screen::first_screen;
 

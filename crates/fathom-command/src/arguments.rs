@@ -1,6 +1,6 @@
 //! Reading the values of options: numbers, sizes, times, lists, choices. The words themselves are taken apart by lexopt.
 
-use crate::failure::Failure;
+use crate::Failure;
 use lexopt::Parser;
 use std::path::PathBuf;
 

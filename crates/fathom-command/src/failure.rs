@@ -1,4 +1,4 @@
-//! Why a tool could not do its work.
+//! Why a command or tool could not do its work.
 
 use std::fmt;
 use std::io;

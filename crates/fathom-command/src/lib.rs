@@ -1,0 +1,54 @@
+//! What all commands and tools share: reading their words, where they write, how they end.
+
+#![forbid(unsafe_code)]
+
+pub mod arguments;
+mod failure;
+pub mod long_options;
+pub mod printer;
+
+pub use failure::Failure;
+
+use printer::Screen;
+use std::ffi::OsString;
+
+/// Where a command or tool writes to.
+pub struct Streams<'a> {
+    /// What was asked for.
+    pub out: &'a mut dyn Screen,
+    /// Progress and warnings.
+    pub err: &'a mut dyn Screen,
+}
+
+/// Calls a tool or command: prints its help if the words ask for it, does the work otherwise, and tells of a failure under
+/// `name`; the exit code.
+pub fn call<'s>(
+    name: &str,
+    help: Option<&'static str>,
+    words: &[OsString],
+    streams: &mut Streams<'s>,
+    work: impl FnOnce(&[OsString], &mut Streams<'s>) -> Result<u8, Failure>,
+) -> u8 {
+    let asks_for_help =
+        words.iter().take_while(|word| *word != "--").any(|word| word == "--help" || word == "-h");
+    let done = match help {
+        Some(help) if asks_for_help => {
+            streams.out.write_all(help.as_bytes()).map_err(Failure::from).map(|()| 0)
+        }
+        _ => work(words, streams),
+    };
+    let done = done.and_then(|code| Ok(streams.out.flush().map(|()| code)?));
+    match done {
+        Ok(code) => code,
+        Err(failure) if failure.reader_is_gone() => 0,
+        Err(failure) => {
+            let hint = match &failure {
+                Failure::UnknownOption(option) => long_options::hint(option, help),
+                _ => String::new(),
+            };
+            // If even this cannot be written, the exit code still tells.
+            let _ = writeln!(streams.err, "{name}: {failure}{hint}");
+            1
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Numbers by chance: fio's generators and seeds, and the distributions that are drawn from them.
+
+#![forbid(unsafe_code)]
+
+mod generators;
+mod sampler;
+
+pub use generators::{Generator, HASH_FACTOR, SeedUse, Seeds, Taus88, Taus258, file_hash};
+pub use sampler::Sampler;

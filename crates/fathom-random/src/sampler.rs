@@ -1,0 +1,215 @@
+//! Draws that favour some blocks over others.
+
+use crate::{HASH_FACTOR, Taus88};
+
+/// Terms of the Zipf normaliser that are summed at most; beyond, the sum hardly changes.
+const ZIPF_TERMS: u64 = 10_000_000;
+
+/// Attempts to draw a block that is whole.
+const REDRAWS: usize = 64;
+
+/// A sampler of `0..blocks` for Zipf, Pareto and normal distributions, with a generator of its own. Its sequence is that of fio
+/// for the same seed, as described in its documentation and seen in its logs: data that one program wrote has to be found by the
+/// other.
+#[derive(Clone, Debug)]
+pub struct Sampler {
+    kind: Kind,
+    blocks: u64,
+    shift: u64,
+    generator: Taus88,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Zipf { normaliser: f64, second: f64, eta: f64, power: f64 },
+    Pareto { power: f64 },
+    Normal { width: u64 },
+}
+
+impl Sampler {
+    /// Zipf after Gray et al., "Quickly generating billion-record synthetic databases" (1994).
+    pub fn zipf(theta: f64, center: Option<f64>, blocks: u64, seed: u64) -> Sampler {
+        let normaliser = (1..=blocks.min(ZIPF_TERMS)).map(|rank| (rank as f64).powf(-theta)).sum();
+        let second = 1.0 + 0.5f64.powf(theta);
+        let eta = (1.0 - (2.0 / blocks as f64).powf(1.0 - theta)) / (1.0 - second / normaliser);
+        Sampler::placed(
+            Kind::Zipf { normaliser, second, eta, power: 1.0 / (1.0 - theta) },
+            center,
+            blocks,
+            seed,
+        )
+    }
+
+    /// Pareto: a power of a uniform number.
+    pub fn pareto(h: f64, center: Option<f64>, blocks: u64, seed: u64) -> Sampler {
+        Sampler::placed(Kind::Pareto { power: h.ln() / (1.0 - h).ln() }, center, blocks, seed)
+    }
+
+    /// A bell: the mean of twelve uniform numbers, moved by up to half of `deviation` percent of the blocks to either side.
+    pub fn normal(deviation: f64, center: Option<f64>, blocks: u64, seed: u64) -> Sampler {
+        let shift = center.map_or(0.0, |center| (blocks as f64 * (center - 0.5)).trunc()) as i64;
+        let width = ((blocks as f64 * deviation / 100.0).ceil() as u64).min(blocks / 2);
+        // To the left of the middle it is a number of 32 bits that wrapped around, as long as it fits.
+        let wrapped = shift.checked_add(1 << 32).filter(|wrapped| shift < 0 && *wrapped >= 0);
+        let shift = wrapped.unwrap_or(shift).cast_unsigned() % blocks;
+        Sampler { kind: Kind::Normal { width }, blocks, shift, generator: Taus88::new(seed) }
+    }
+
+    fn placed(kind: Kind, center: Option<f64>, blocks: u64, seed: u64) -> Sampler {
+        let mut generator = Taus88::new(seed);
+        // Drawn even where a centre is given.
+        let drawn = u64::from(generator.next_u32());
+        let shift = center.map_or(drawn, |center| (center * blocks as f64) as u64);
+        Sampler { kind, blocks, shift, generator }
+    }
+
+    /// The next block: neighbours by popularity are spread over the whole range.
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> u64 {
+        (self.next_rank().wrapping_mul(HASH_FACTOR).wrapping_add(self.shift)) % self.blocks
+    }
+
+    /// The next block of the first `end`: what lies behind them is drawn again.
+    pub fn next_below(&mut self, end: u64) -> u64 {
+        let drawn = self.next();
+        if drawn < end { drawn } else { self.draw_again_below(end) }
+    }
+
+    #[cold]
+    fn draw_again_below(&mut self, end: u64) -> u64 {
+        // The favourite may be what lies behind them.
+        (0..REDRAWS).map(|_| self.next()).find(|&drawn| drawn < end).unwrap_or_else(|| self.next() % end)
+    }
+
+    /// The next draw in its own order, moved by the shift, as it is where neighbours stay together.
+    pub fn next_in_order(&mut self) -> u64 {
+        self.next_rank().wrapping_add(self.shift) % self.blocks
+    }
+
+    /// The next draw in its own order: the most popular first (Zipf, Pareto), or as the bell lies (normal).
+    pub fn next_rank(&mut self) -> u64 {
+        match self.kind {
+            Kind::Zipf { normaliser, second, eta, power } => {
+                let uniform = self.uniform();
+                match uniform * normaliser {
+                    scaled if scaled < 1.0 => 0,
+                    scaled if scaled < second => 1,
+                    _ => (self.blocks as f64 * (eta * uniform - eta + 1.0).powf(power)) as u64,
+                }
+            }
+            Kind::Pareto { power } => ((self.blocks - 1) as f64 * self.uniform().powf(power)) as u64,
+            Kind::Normal { width } => self.normal_rank(width),
+        }
+    }
+
+    fn normal_rank(&mut self, width: u64) -> u64 {
+        let sum: u128 = (0..12).map(|_| u128::from(self.up_to_blocks())).sum();
+        let bell = sum.div_ceil(12) as i128;
+        if width == 0 {
+            return bell as u64;
+        }
+        let mut noise = i128::from(self.generator.below(width)) - i128::from(width / 2);
+        while noise != 0 && !(0..i128::from(self.blocks)).contains(&(bell + noise)) {
+            noise /= 2;
+        }
+        (bell + noise) as u64
+    }
+
+    /// A uniform number up to the number of blocks. Where fio's 32 bits would leave most of them out, there are 64.
+    fn up_to_blocks(&mut self) -> u64 {
+        let low = u64::from(self.generator.next_u32());
+        let drawn = match self.blocks >> 32 {
+            0 => low,
+            _ => u64::from(self.generator.next_u32()) << 32 | low,
+        };
+        drawn % (self.blocks + 1)
+    }
+
+    fn uniform(&mut self) -> f64 {
+        f64::from(self.generator.next_u32()) / f64::from(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zipf_follows_its_exponent() {
+        // With theta 1.2 over 1000 blocks the most popular block takes 1/zeta of the draws: 23.1 %.
+        let mut sampler = Sampler::zipf(1.2, Some(0.0), 1000, 99);
+        let hits = (0..100_000).filter(|_| sampler.next() == 0).count();
+        let expected = 1.0 / (1..=1000).map(|r| f64::from(r).powf(-1.2)).sum::<f64>();
+        assert!((hits as f64 / 100_000.0 - expected).abs() < 0.01, "{hits} against {expected}");
+    }
+
+    /// Seeds of the first clone with the default seed.
+    const OF_F: u64 = 3_271_092_649;
+    const OF_G: u64 = 1_756_007_749;
+
+    #[test]
+    fn golden_draws() {
+        let check = |mut sampler: Sampler, blocks: &[u64]| {
+            let drawn: Vec<u64> = blocks.iter().map(|_| sampler.next()).collect();
+            assert_eq!(drawn, blocks);
+        };
+        check(
+            Sampler::zipf(1.2, None, 256, OF_F),
+            &[247, 12, 163, 242, 125, 12, 209, 247, 95, 163, 209, 45, 247, 247, 79, 74],
+        );
+        check(
+            Sampler::zipf(1.2, Some(0.25), 256, OF_F),
+            &[43, 64, 215, 38, 177, 64, 5, 43, 147, 215, 5, 97, 43, 43, 131, 126],
+        );
+        check(Sampler::zipf(1.2, None, 256, OF_G), &[113, 92, 113, 117, 192, 113, 234, 180, 91, 71, 92, 3]);
+        check(
+            Sampler::pareto(0.2, None, 256, OF_F),
+            &[12, 12, 205, 124, 213, 12, 83, 12, 191, 205, 83, 95, 12, 12, 58, 170],
+        );
+        check(Sampler::pareto(0.2, Some(0.25), 256, OF_F), &[64, 64, 1, 176, 9, 64, 135, 64, 243, 1, 135]);
+        for center in [None, Some(0.5)] {
+            check(
+                Sampler::normal(20.0, center, 256, OF_F),
+                &[224, 103, 229, 115, 140, 254, 91, 107, 120, 27, 128, 145, 166, 86, 161, 107],
+            );
+        }
+        check(Sampler::normal(20.0, None, 256, OF_G), &[249, 98, 166, 153, 115, 65, 65, 254]);
+        check(Sampler::normal(20.0, Some(0.3), 256, OF_F), &[173, 52, 178, 64, 89, 203, 40, 56, 69]);
+        check(Sampler::normal(20.0, Some(0.8), 256, OF_F), &[44, 179, 49, 191, 216, 74, 167, 183, 196]);
+        check(Sampler::normal(5.0, Some(0.2), 5120, OF_F), &[2821, 873, 2369, 1383, 2458, 2115, 2752, 4239]);
+        check(Sampler::normal(1.0, None, 10, OF_F), &[8, 4, 9, 5, 9, 9, 9, 4, 5, 9]);
+        check(Sampler::normal(0.0, None, 10, OF_F), &[8, 5, 8, 5, 4, 9, 4, 9, 5, 9]);
+    }
+
+    #[test]
+    fn every_draw_lies_in_the_range() {
+        for blocks in [1, 2, 3, 5, 100, 1 << 32, 1 << 40, u64::MAX >> 12] {
+            for seed in 0..20 {
+                let samplers = [
+                    Sampler::zipf(0.8, None, blocks, seed),
+                    Sampler::zipf(1.2, Some(1.0), blocks, seed),
+                    Sampler::pareto(0.9, None, blocks, seed),
+                    Sampler::normal(99.0, Some(0.0), blocks, seed),
+                    Sampler::normal(0.1, Some(1.0), blocks, seed),
+                ];
+                for mut sampler in samplers {
+                    (0..100).for_each(|_| assert!(sampler.next() < blocks, "{sampler:?}"));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn normal_lies_around_its_middle() {
+        for blocks in [1_000_000u64, 1 << 40] {
+            let mut sampler = Sampler::normal(10.0, None, blocks, 5);
+            let values: Vec<f64> = (0..50_000).map(|_| sampler.next_rank() as f64 / blocks as f64).collect();
+            let mean = values.iter().sum::<f64>() / 50_000.0;
+            let deviation = (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / 50_000.0).sqrt();
+            assert!((mean - 0.5).abs() < 0.003, "{mean}");
+            // The mean of twelve uniform numbers deviates by 1/12, a tenth of the range by a tenth of the root of 1/12.
+            let expected = (1.0f64 / 144.0 + 0.01 / 12.0).sqrt();
+            assert!((deviation - expected).abs() < 0.002, "{deviation} instead of {expected}");
+        }
+    }
+}
