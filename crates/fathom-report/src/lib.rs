@@ -22,8 +22,10 @@ mod terse;
 
 pub use chosen::Chosen;
 
+use document::layout;
 use fathom_spec::FormatDeclaration;
 use fathom_stats::report::{IdlenessReport, RunReport};
+use serde::Deserializer;
 use std::io;
 
 /// One way to write a report.
@@ -52,6 +54,14 @@ pub static FORMATS: &[&(dyn Format + Sync)] =
 /// What all formats declare, for the parser of command lines.
 pub fn declarations() -> Vec<&'static FormatDeclaration> {
     FORMATS.iter().map(|format| format.declaration()).collect()
+}
+
+/// All that `json+` tells of a run, as a value that types can be read from, with its strings as `change` makes them.
+pub fn readable(
+    report: &RunReport,
+    change: impl Fn(&str) -> String,
+) -> impl Deserializer<'static, Error: std::fmt::Display> {
+    layout::Value::from(document::document(report, true).map_texts(&change))
 }
 
 /// The format of that name.

@@ -119,6 +119,7 @@ proptest! {
             timestamp_ms,
             ..Default::default()
         };
+        support::check_readable(&report);
         for format in fathom_report::FORMATS {
             let mut bytes = Vec::new();
             format.write(&report, &mut bytes).expect("memory takes everything");

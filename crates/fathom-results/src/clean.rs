@@ -40,6 +40,16 @@ pub fn single_lines(document: &str) -> Cow<'_, str> {
     }
 }
 
+/// A string as a single line.
+pub fn single_line(text: &str) -> String {
+    let shown = |letter: char| match letter {
+        '\t' => ' ',
+        letter if breaks(letter) => char::REPLACEMENT_CHARACTER,
+        letter => letter,
+    };
+    text.chars().map(shown).collect()
+}
+
 /// An escape in a string: its bytes and what it stands for, where that is one character.
 struct Escape {
     length: usize,
@@ -85,6 +95,15 @@ mod tests {
         let wanted = json!({"a\u{fffd}[31m": "x\u{fffd}y z\\n\"\u{fffd}2J\u{fffd}😀", "b": 1});
         assert_eq!(found, wanted);
         assert!(matches!(single_lines("{\n\t\"a\": \"b\\\"c\"}"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_string_becomes_what_it_is_in_a_document() {
+        for text in ["a\u{1b}[31m", "x\ny\tz\"\u{9b}2J\u{202e}😀", "plain"] {
+            let document = json!([text]).to_string();
+            let found: Value = serde_json::from_str(&single_lines(&document)).expect("still JSON");
+            assert_eq!(found[0].as_str(), Some(single_line(text).as_str()));
+        }
     }
 
     proptest! {

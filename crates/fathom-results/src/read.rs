@@ -7,7 +7,7 @@ use crate::clean::single_lines;
 use crate::model::{Course, CourseEntry, CourseFigures, CoursePoint, RunResult};
 use crate::{clients, lenient, stacks};
 use fathom_stats::timeline::{coarse_bin_of, coarse_value_of};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -81,6 +81,19 @@ pub fn parse(text: &str, source: &str) -> Result<RunResult, ReadError> {
     if !intervals.is_empty() {
         result.course = Some(course_of(&intervals));
     }
+    result.source = source.to_owned();
+    Ok(result)
+}
+
+/// The result of a document that is at hand as a value, whose strings are single lines already.
+pub fn of_document<'de, D: Deserializer<'de, Error: fmt::Display>>(
+    document: D,
+    source: &str,
+) -> Result<RunResult, ReadError> {
+    let result = RunResult::deserialize(document);
+    let mut result =
+        result.map_err(|error| ReadError(format!("{source}: this is no result of a run: {error}")))?;
+    stacks::find(&mut result);
     result.source = source.to_owned();
     Ok(result)
 }

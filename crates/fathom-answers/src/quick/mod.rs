@@ -12,6 +12,9 @@ use crate::runner::{Ended, Runner};
 use crate::table::{FORMATS, Format, print_as};
 use crate::{Command, columns, figures};
 use fathom_command::{Failure, Streams, arguments};
+use fathom_results::RunResult;
+use fathom_results::model::QuickResult;
+use fathom_stats::report::RunReport;
 use fathom_sys::file_system;
 use grid::Setting;
 pub(crate) use grid_report::{Bar, Report};
@@ -134,14 +137,12 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         writeln!(streams.err, "fathom quick: stopped while the file was filled; nothing is left behind")?;
         return Ok(ENDED_BY_SIGNAL);
     };
-    let text = json_plus(&ended)?;
-    let parse = |text: &str| {
-        fathom_results::parse(text, "the result").map_err(|error| Failure::new(error.to_string()))
-    };
+    let mut result = result_of(&ended.report)?;
     let place = wishes.directory.canonicalize().unwrap_or(wishes.directory).display().to_string();
     // Doubts are part of the result, for every command that looks at it.
-    let text = record::with_quick(&text, &record::of(&parse(&text)?, &setting, place))?;
-    let result = parse(&text)?;
+    let quick = record::of(&result, &setting, place);
+    let place = fathom_results::single_line(&quick.place);
+    result.quick = Some(QuickResult { place, ..quick.clone() });
     let report = Report::of(&result).ok_or_else(|| Failure::new("the result tells nothing of its tests"))?;
     let shown = match wishes.format {
         Format::Text => report.text(columns::of_terminal().or_else(columns::told)),
@@ -151,7 +152,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     };
     // Before the table, whose reader may have gone away; an error comes after it, because the figures are there.
     let saved = match &wishes.save {
-        Some(path) => std::fs::write(path, &text).map_err(|error| Failure::file(path, &error)),
+        Some(path) => save(path, &ended.report, &quick),
         None => Ok(()),
     };
     print_as(wishes.format, streams, &shown)?;
@@ -262,13 +263,20 @@ fn run_text(text: &str, runner: &mut dyn Runner, progress: &mut Progress<'_>) ->
     runner.run(&spec, progress)
 }
 
-/// The result as programs get it, with histograms.
-fn json_plus(ended: &Ended) -> Result<String, Failure> {
+/// The result as other commands read it.
+fn result_of(report: &RunReport) -> Result<RunResult, Failure> {
+    let document = fathom_report::readable(report, fathom_results::single_line);
+    fathom_results::of_document(document, "the result").map_err(|error| Failure::new(error.to_string()))
+}
+
+/// Keeps the result as programs get it, with histograms.
+fn save(path: &Path, report: &RunReport, quick: &QuickResult) -> Result<(), Failure> {
     let mut bytes = Vec::new();
     if let Some(format) = fathom_report::by_name("json+") {
-        format.write(&ended.report, &mut bytes)?;
+        format.write(report, &mut bytes)?;
     }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    let text = record::with_quick(&String::from_utf8_lossy(&bytes), quick)?;
+    std::fs::write(path, text).map_err(|error| Failure::file(path, &error))
 }
 
 #[cfg(test)]

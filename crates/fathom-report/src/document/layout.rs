@@ -150,6 +150,15 @@ impl Object {
     }
 }
 
+impl IntoIterator for Object {
+    type Item = (String, Value);
+    type IntoIter = std::vec::IntoIter<(String, Value)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
 impl<K: Into<String>, V: Into<Value>> FromIterator<(K, V)> for Object {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(members: I) -> Object {
         Object(members.into_iter().map(|(key, value)| (key.into(), value.into())).collect())
@@ -171,11 +180,15 @@ fn append_scalar(text: &mut String, value: &Value) {
         Value::Integer(number) => *text += &number.to_string(),
         Value::Signed(number) => *text += &number.to_string(),
         Value::Truth(truth) => *text += &truth.to_string(),
-        // JSON has no word for infinity or "not a number".
-        Value::Float(number) => *text += &format!("{:.6}", if number.is_finite() { *number } else { 0.0 }),
+        Value::Float(number) => *text += &decimals(*number),
         Value::Text(string) => append_text(text, string),
         Value::Absent | Value::Object(_) | Value::List(_) | Value::OnOneLine(_) => {}
     }
+}
+
+/// A number with its decimals. JSON has no word for infinity or "not a number".
+pub(super) fn decimals(number: f64) -> String {
+    format!("{:.6}", if number.is_finite() { number } else { 0.0 })
 }
 
 fn append_compact(text: &mut String, value: &Value) {

@@ -4,6 +4,7 @@ mod host;
 pub(crate) mod interval;
 mod job;
 pub(crate) mod layout;
+mod reading;
 mod replay;
 mod steady;
 mod timeline;

@@ -137,6 +137,20 @@ pub(crate) fn report(jobs: Vec<JobReport>) -> RunReport {
     }
 }
 
+/// What commands read of a report at hand is what they read of its text.
+pub(crate) fn check_readable(report: &RunReport) {
+    let mut text = Vec::new();
+    fathom_report::by_name("json+")
+        .expect("known")
+        .write(report, &mut text)
+        .expect("memory takes everything");
+    let text = String::from_utf8(text).expect("reports are text");
+    let printed = fathom_results::parse(&text, "it").expect("a result");
+    let document = fathom_report::readable(report, fathom_results::single_line);
+    let read = fathom_results::of_document(document, "it").expect("a result");
+    assert_eq!(printed, read);
+}
+
 /// A device that did `ios` reads and twice as many writes.
 pub(crate) fn disk(name: &str, ios: u64) -> DiskReport {
     DiskReport {
