@@ -161,7 +161,7 @@ impl<'a> Assembly<'a> {
         self.take_in(file, false)
     }
 
-    /// Says which options of a profile stand there without it.
+    /// Notes profile options without their profile.
     pub(crate) fn note_idle_profile_options(&mut self) {
         let jobs: Vec<&JobSpec> = self.jobs.iter().chain([&self.defaults]).collect();
         let others =
@@ -218,7 +218,7 @@ impl<'a> Assembly<'a> {
             }
         }
         for (_, raw) in known.iter().filter(|(definition, _)| definition.is_none()) {
-            // Options of the profiles stand in the same list as those of jobs, and do nothing without one.
+            // Profile options are in the same list as job options, and do nothing without a profile.
             let of_profiles =
                 || private::of_profiles().into_iter().flatten().find(|option| option.is_named(&raw.name));
             match find_engine_option(&job.engine.ioengine.name, &raw.name).or_else(of_profiles) {
@@ -253,7 +253,7 @@ impl<'a> Assembly<'a> {
         self.messages.push(unknown_option(job, raw, nearest).message());
     }
 
-    /// Moves our own lines behind those of fio, among the messages from `start` on.
+    /// Moves our own lines after those of fio, among the messages from `start` on.
     pub(crate) fn ours_last(&mut self, start: usize) {
         self.messages[start..].sort_by_key(|message| message.text.starts_with("fathom: "));
     }

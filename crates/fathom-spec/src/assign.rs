@@ -15,7 +15,7 @@ use crate::value::{ParseContext, ValueError, list_choices};
 pub(crate) struct RawOption {
     /// The name, as typed.
     pub(crate) name: String,
-    /// What stood behind the `=`.
+    /// The text after the `=`.
     pub(crate) value: Option<String>,
     /// Where it was written.
     pub(crate) origin: Origin,
@@ -68,7 +68,7 @@ pub(crate) fn assign(
 
     let result = match &raw.value {
         Some(value) if value.is_empty() && definition.kind != Kind::OptionalText => {
-            Err(ValueError::new("a value behind the ="))
+            Err(ValueError::new("a value after the ="))
         }
         None if !may_stand_alone(definition) => {
             report_missing_value(definition, &mut context);

@@ -1,5 +1,5 @@
 //! The command line, by the rules of `getopt_long_only`: one or two dashes, abbreviated
-//! names, values behind `=` or in the next argument, job files anywhere.
+//! names, values after `=` or in the next argument, job files anywhere.
 
 use crate::assembly::{Assembly, known_names, unknown_option};
 use crate::assign::{RawOption, Rejected};
@@ -117,11 +117,11 @@ impl Reader<'_, '_> {
         value: Option<&str>,
     ) -> Result<(), Stop> {
         if value == Some("") {
-            let told = match definition.kind {
+            let complaint = match definition.kind {
                 Kind::Flag => format!("fio: failed parsing {name}="),
                 _ => format!("fio: option {name} requires an argument"),
             };
-            self.assembly.messages.push(Message::stderr(told));
+            self.assembly.messages.push(Message::stderr(complaint));
             let line = Diagnostic::option(&Origin::CommandLine, name, Some(""), "this option needs a value");
             self.assembly.messages.push(line.message());
             return Err(Stop::Mistake);
@@ -168,7 +168,7 @@ impl Reader<'_, '_> {
         let candidates = names_with_prefix(self.engine(), typed);
         match candidates[..] {
             [only] => exact(self.engine(), only).ok_or(Stop::Mistake),
-            // -h and -v with anything behind them, as getopt reads short options.
+            // -h and -v with anything after them, as getopt reads short options.
             [] if !argument.starts_with("--") && typed.starts_with(['h', 'v']) => {
                 let name = if typed.starts_with('h') { "help" } else { "version" };
                 exact("", name).ok_or(Stop::Mistake)

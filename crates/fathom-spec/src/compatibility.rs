@@ -1,4 +1,4 @@
-//! The page that says what works, from the declarations.
+//! The compatibility page, generated from the declarations.
 
 use std::fmt::Write as _;
 
@@ -13,9 +13,9 @@ const INTRODUCTION: &str = "\
 # Compatibility
 
 fathom reads the job files and command lines of fio 3.42. This page lists every engine and
-every option by whether it works in this version. Whatever is listed as not built yet is
-known: asking for it ends with an error that names it, so that no job runs with an option
-silently left out. Giving such an option its default value is accepted.
+option and whether it works in this version. If you use one that is not built yet, you get an
+error that names it, so no job ever runs with an option silently ignored. Setting such an
+option to its default value is accepted.
 
 This page is generated: `cargo run -p fathom-spec --example compatibility > docs/compatibility.md`.
 ";
@@ -35,7 +35,7 @@ pub fn compatibility_markdown(formats: &[&'static FormatDeclaration]) -> String 
 }
 
 fn write_engines(text: &mut String) {
-    text.push_str("\n## Engines\n\n| engine | what it does | state |\n|---|---|---|\n");
+    text.push_str("\n## Engines\n\n| engine | description | state |\n|---|---|---|\n");
     for engine in engines::ALL {
         let _ = writeln!(text, "| `{}` | {} | {} |", engine.name, engine.summary, state(engine.built));
     }
@@ -50,7 +50,7 @@ fn option_state(option: &OptionDef) -> String {
         Status::Built if option.later_choices.is_empty() => "built".to_owned(),
         Status::Built => format!("built, except {}", option.later_choices.join(", ")),
         Status::Later => "not built yet".to_owned(),
-        Status::Removed => "an error, as in fio: the option was removed".to_owned(),
+        Status::Removed => "removed: an error, as in fio".to_owned(),
         Status::Ignored => "accepted without effect, as in fio".to_owned(),
     }
 }
@@ -80,7 +80,7 @@ fn write_job_options(text: &mut String) {
 }
 
 fn write_engine_options(text: &mut String) {
-    text.push_str("\n## Options of single engines\n");
+    text.push_str("\n## Engine options\n");
     for engine in engines::ALL.iter().filter(|engine| !engine.options().is_empty()) {
         let _ = write!(text, "\n### `{}`\n\n", engine.name);
         write_options(text, engine.options().iter());
@@ -92,7 +92,7 @@ fn write_engine_options(text: &mut String) {
 }
 
 fn write_program_options(text: &mut String, formats: &[&'static FormatDeclaration]) {
-    text.push_str("\n## Options of the program\n\n| option | meaning | state |\n|---|---|---|\n");
+    text.push_str("\n## Program options\n\n| option | meaning | state |\n|---|---|---|\n");
     for option in program_options::ALL {
         let _ =
             writeln!(text, "| `--{}` | {} | {} |", option.name, option.help(formats), state(option.built));

@@ -1,5 +1,5 @@
-//! What one option declaration says, and the macro that turns a list of declarations into
-//! the struct that holds the values and the table that everything else is derived from.
+//! Option declarations, and the macro that turns a list of them into the struct that holds
+//! the values and the table from which everything else is derived.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub enum Status {
     Later,
     /// The option was removed: using it is an error.
     Removed,
-    /// The option is accepted and has no effect any more.
+    /// The option is accepted but no longer has any effect.
     Ignored,
 }
 
@@ -26,7 +26,7 @@ pub enum Kind {
     Text,
     /// Text that may be left out in a job file.
     OptionalText,
-    /// One of a list of words, some with arguments behind a colon.
+    /// One of a list of words, some with arguments after a colon.
     Choice,
     /// A whole number.
     Int,
@@ -34,7 +34,7 @@ pub enum Kind {
     Size,
     /// 0 or 1.
     Bool,
-    /// On when named; takes a number only behind `=`.
+    /// On when named; takes a number only after `=`.
     Flag,
     /// A length of time.
     Time,
@@ -42,7 +42,7 @@ pub enum Kind {
     Range,
     /// Floating point numbers separated by colons.
     FloatList,
-    /// Options that have no value any more.
+    /// Options that no longer have a value.
     Deprecated,
 }
 
@@ -66,37 +66,37 @@ impl Kind {
 /// The chapter an option belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Category {
-    /// What the job is called and how often it runs.
+    /// Job name and number of runs.
     JobDescription,
-    /// Direction, pattern and caching.
+    /// I/O direction, pattern and caching.
     IoType,
-    /// Which files and zones.
+    /// Files and zones.
     File,
-    /// How much.
+    /// Amount of I/O.
     Size,
-    /// How many I/Os in flight.
+    /// Queue depth.
     Depth,
-    /// How large each I/O is.
+    /// Block sizes.
     BlockSize,
-    /// When to start and stop.
+    /// Start and stop times.
     Time,
-    /// How fast.
+    /// Rates and pauses.
     Rate,
     /// Processes, CPUs, priorities.
     Threads,
-    /// What is measured and logged.
+    /// Measurements and logs.
     Measurement,
     /// Latency limits.
     Latency,
-    /// Checking the data.
+    /// Verification.
     Verification,
-    /// Recorded I/O.
+    /// Recording and replaying.
     Replay,
-    /// Memory and its content.
+    /// I/O buffers.
     Buffers,
-    /// What happens on errors.
+    /// Error handling.
     ErrorHandling,
-    /// The engine and its own options.
+    /// The I/O engine and its options.
     Engine,
     /// Ending at a steady state.
     SteadyState,
@@ -342,7 +342,7 @@ macro_rules! options {
             }
         }
 
-        #[doc = concat!("The declarations behind [`", stringify!($Struct), "`].")]
+        #[doc = concat!("The declarations of [`", stringify!($Struct), "`].")]
         pub static $TABLE: &[$crate::definition::OptionDef] = &[
             $( options!(@definition $Struct, $category, [$($help)+], $status, $kind, $field,
                         [$($name)?], $type, [$($default)?], [$($($property: $value,)+)?]), )*

@@ -1,5 +1,5 @@
-//! The engines by name: which exist, which are built, and what the option rules need to
-//! know about them.
+//! The engines by name: which exist, which are built, and their properties for the option
+//! rules.
 
 use crate::definition::{Choice, OptionDef};
 use crate::options::private;
@@ -13,7 +13,7 @@ pub struct EngineDef {
     pub summary: &'static str,
     /// Whether it works in this version.
     pub built: bool,
-    /// Each I/O is finished before the next begins.
+    /// Completes each I/O before the next begins.
     pub synchronous: bool,
     /// Can write blocks that are never torn.
     pub atomic_writes: bool,
@@ -23,9 +23,9 @@ pub struct EngineDef {
     pub without_files: bool,
     /// Can sync whole file systems.
     pub syncfs: bool,
-    /// Moves no data at all: a job with it is company for others.
+    /// Moves no data: its jobs are background load for others.
     pub without_data: bool,
-    /// Can tell a device where to place what is written.
+    /// Can pass data placement hints to a device.
     pub places_data: bool,
 }
 
@@ -85,28 +85,30 @@ impl EngineDef {
 
 /// Every engine that job files may name.
 pub const ALL: &[EngineDef] = &[
-    EngineDef::new("sync", "lseek, then read or write").built().synchronous().syncfs(),
-    EngineDef::new("psync", "pread and pwrite; the default").built().synchronous().syncfs(),
-    EngineDef::new("vsync", "readv and writev over adjacent blocks").built().synchronous().syncfs(),
-    EngineDef::new("pvsync", "preadv and pwritev").built().synchronous().syncfs(),
-    EngineDef::new("pvsync2", "preadv2 and pwritev2 with flags")
+    EngineDef::new("sync", "lseek(2), then read(2) or write(2)").built().synchronous().syncfs(),
+    EngineDef::new("psync", "pread(2) and pwrite(2); the default").built().synchronous().syncfs(),
+    EngineDef::new("vsync", "readv(2) and writev(2) over adjacent blocks").built().synchronous().syncfs(),
+    EngineDef::new("pvsync", "preadv(2) and pwritev(2)").built().synchronous().syncfs(),
+    EngineDef::new("pvsync2", "preadv2(2) and pwritev2(2) with flags")
         .built()
         .synchronous()
         .atomic_writes()
         .syncfs(),
-    EngineDef::new("mmap", "copies to and from a mapping of the file").built().synchronous(),
-    EngineDef::new("libaio", "Linux native asynchronous I/O").built().atomic_writes().syncfs(),
-    EngineDef::new("io_uring", "Linux submission and completion rings").built().atomic_writes(),
+    EngineDef::new("mmap", "memory copies to and from a mapping of the file").built().synchronous(),
+    EngineDef::new("libaio", "Linux native asynchronous I/O (io_submit)").built().atomic_writes().syncfs(),
+    EngineDef::new("io_uring", "Linux io_uring: asynchronous I/O through shared rings")
+        .built()
+        .atomic_writes(),
     EngineDef::new("posixaio", "POSIX asynchronous I/O").built().syncfs(),
-    EngineDef::new("null", "nothing; completes at once").built().without_files(),
+    EngineDef::new("null", "no I/O at all; completes at once").built().without_files(),
     EngineDef::new("io_uring_cmd", "NVMe and SCSI pass-through over io_uring")
         .many_ranges()
         .syncfs()
         .places_data(),
-    EngineDef::new("splice", "splice and vmsplice through a pipe").synchronous(),
+    EngineDef::new("splice", "splice(2) and vmsplice(2) through a pipe").synchronous(),
     EngineDef::new("sg", "SCSI generic").synchronous(),
     EngineDef::new("net", "sockets").synchronous().without_files(),
-    EngineDef::new("netsplice", "sockets, spliced").synchronous().without_files(),
+    EngineDef::new("netsplice", "sockets with splice(2)").synchronous().without_files(),
     EngineDef::new("cpuio", "burns CPU time").built().synchronous().without_files().without_data(),
     EngineDef::new("exec", "runs a program").synchronous().without_files(),
     EngineDef::new("page_fault", "touches anonymous memory").synchronous().without_files(),
@@ -115,10 +117,10 @@ pub const ALL: &[EngineDef] = &[
     EngineDef::new("e4defrag", "moves ext4 extents").synchronous(),
     EngineDef::new("mtd", "flash memory character devices").synchronous(),
     EngineDef::new("filecreate", "creates files").synchronous(),
-    EngineDef::new("filestat", "looks at files").synchronous(),
+    EngineDef::new("filestat", "stats files").synchronous(),
     EngineDef::new("filedelete", "deletes files").synchronous(),
     EngineDef::new("dircreate", "creates directories").synchronous(),
-    EngineDef::new("dirstat", "looks at directories").synchronous(),
+    EngineDef::new("dirstat", "stats directories").synchronous(),
     EngineDef::new("dirdelete", "deletes directories").synchronous(),
     EngineDef::new("libpmem", "persistent memory through PMDK").synchronous(),
     EngineDef::new("dev-dax", "device DAX through PMDK").synchronous(),

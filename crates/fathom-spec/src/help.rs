@@ -13,8 +13,8 @@ use crate::value::choice_lines;
 /// The version of fio whose language and output this is.
 const COMPATIBLE: &str = "fio 3.42";
 
-/// What the program calls itself; run under fio's name it says what fio says, because
-/// scripts look for it.
+/// The program's version line. Under fio's name it prints fio's line, because scripts
+/// look for it.
 pub(crate) fn version_line(program_name: &str) -> String {
     let base = program_name.rsplit('/').next().unwrap_or(program_name);
     if base.starts_with("fio") {
@@ -23,7 +23,7 @@ pub(crate) fn version_line(program_name: &str) -> String {
     format!("fathom {} (compatible with {COMPATIBLE})", env!("CARGO_PKG_VERSION"))
 }
 
-/// Version, how to call the program, and one line for each of its options.
+/// Version, synopsis, and one line per option.
 pub(crate) fn usage(program_name: &str, formats: &[&'static FormatDeclaration]) -> String {
     let mut text = version_line(program_name);
     let _ = write!(text, "\n{program_name} [options] [job options] <job file(s)>");
@@ -88,7 +88,7 @@ fn list_line(definition: &OptionDef, indent: usize) -> String {
     format!("{:indent$}{:<width$}: {}", "", definition.name, definition.summary())
 }
 
-/// Every option of every job, each below the one it refines.
+/// All job options, each below the option it refines.
 fn list_all() -> String {
     let listed: Vec<&OptionDef> =
         job_options().filter(|option| !option.unlisted && option.kind != Kind::Deprecated).collect();
@@ -160,7 +160,7 @@ pub(crate) fn engine_help(request: Option<&str>) -> Reply {
     }
 }
 
-/// The engines that work, then those that are only known by name.
+/// The engines that work.
 fn list_engines() -> Reply {
     let mut text = "Available IO engines:".to_owned();
     for engine in engines::ALL.iter().filter(|engine| engine.built) {

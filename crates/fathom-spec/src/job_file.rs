@@ -80,7 +80,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Takes in the lines of a file; `depth` tells an included file from the job file.
+    /// Reads the lines of a file; `depth` distinguishes an included file from the job file.
     fn read_lines(&mut self, text: &str, path: &Path, depth: usize) {
         for (index, line) in text.lines().enumerate() {
             let line = without_comment(line);
@@ -106,7 +106,7 @@ impl Reader<'_> {
         if depth > 0 {
             self.file.failure = vec![
                 Message::stderr("No new sections in included files"),
-                Diagnostic::general(&origin, format!("{line} may only stand in the job file itself"))
+                Diagnostic::general(&origin, format!("{line} is only allowed in the job file itself"))
                     .message(),
             ];
             return;
@@ -184,7 +184,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A failed include closes the job, so that fio also complains about the option behind it.
+    /// A failed include closes the job, so that fio also complains about the option after it.
     fn stop_after_include(&mut self, line: &str, depth: usize) {
         let is_option = !line.starts_with('[') && included_file(line).is_none();
         if depth == 0 && self.open_was_lost && is_option {
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn sections_options_and_comments_are_told_apart() {
+    fn sections_options_and_comments_are_distinguished() {
         let found = sections("; head\n[a b]\n  rw = read ; why\n\nthread # on\n[b]\nsize=1m\n");
         assert_eq!(found[0], ("a b".to_owned(), vec!["rw=read".to_owned(), "thread".to_owned()]));
         assert_eq!(found[1], ("b".to_owned(), vec!["size=1m".to_owned()]));

@@ -38,7 +38,7 @@ pub(crate) fn expand_keywords(text: &str, source: &dyn Source) -> String {
     if expanded == text || !expanded.contains(['+', '-', '*', '/']) {
         return expanded;
     }
-    // Whole numbers, as the calculator behind fio's keywords has them.
+    // Whole numbers, as in the calculator for fio's keywords.
     match expression::evaluate(&expanded, Suffixes::Sizes) {
         Some(value) if value.abs() < 9e15 => format!("{}", value.trunc() as i64),
         _ => expanded,

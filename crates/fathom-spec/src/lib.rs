@@ -89,8 +89,8 @@ pub fn parse(program_name: &str, args: &[String], source: &dyn Source) -> Outcom
     }
 }
 
-/// A job that writes or trims although `--readonly` forbids it. The option `rw` itself is refused when it stands behind
-/// `--readonly`; whoever writes `--readonly` last means the same.
+/// A job that writes or trims although `--readonly` forbids it. The option `rw` itself is refused when it comes after
+/// `--readonly`; a trailing `--readonly` means the same.
 fn changing_job<'a>(program: &ProgramOptions, jobs: &'a [JobSpec]) -> Option<&'a JobSpec> {
     let mode = |job: &JobSpec| job.io_type.rw.rw;
     jobs.iter()

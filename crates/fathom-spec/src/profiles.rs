@@ -10,7 +10,7 @@ use crate::spec::JobSpec;
 
 /// One built-in workload.
 pub(crate) struct Profile {
-    /// Name behind `--profile`.
+    /// Name given to `--profile`.
     pub(crate) name: &'static str,
     /// Options that no job and no other profile has.
     pub(crate) own_options: &'static [&'static str],

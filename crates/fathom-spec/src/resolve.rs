@@ -40,8 +40,8 @@ pub(crate) struct Review<'a> {
 /// One rule: may change the job, and may refuse it.
 type Rule = fn(&mut JobSpec, &mut Review<'_>) -> Result<(), Rejected>;
 
-/// Rules for what each job says, in the order they run. One that refuses a job does not keep the others from speaking: all that is
-/// wrong is told at once.
+/// Rules for each job, in the order they run. They all run even if one refuses the job, so that all errors are reported at
+/// once.
 const RULES: &[Rule] = &[
     wait::check_waitee,
     rate::check_exclusive,
@@ -107,7 +107,7 @@ pub(crate) fn review(
     let mut review = Review { earlier, warnings_fatal, messages, warned: false };
     let mut verdict = Ok(());
     for rule in RULES {
-        // Whoever is refused learns of all that is wrong at once.
+        // A refused job gets all its errors reported at once.
         verdict = rule(job, &mut review).and(verdict);
     }
     verdict?;

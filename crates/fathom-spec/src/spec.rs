@@ -20,7 +20,7 @@ use crate::outcome::Message;
 use crate::program_options::ProgramOptions;
 use crate::value::{Direction, SizeRange};
 
-/// Everything that was asked for in one invocation.
+/// Everything requested in one invocation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunSpec {
     /// Options of the program itself.
@@ -47,11 +47,11 @@ pub struct GlobalSection {
 /// `--trigger-file`, `--trigger-timeout` and `--trigger`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Trigger {
-    /// Its appearance ends the jobs.
+    /// A file that stops the jobs when it appears.
     pub file: Option<PathBuf>,
-    /// So does this time.
+    /// Time after which the jobs are stopped.
     pub timeout: Option<Duration>,
-    /// What runs then.
+    /// Command to run then.
     pub command: Option<String>,
 }
 
@@ -78,7 +78,7 @@ pub enum Eta {
 pub enum IdleProfile {
     /// The mean of all CPUs.
     System,
-    /// Each CPU too.
+    /// Each CPU as well.
     PerCpu,
 }
 
@@ -115,21 +115,21 @@ pub struct JobSpec {
     /// Options written for this job, by canonical name; flags have an empty value, `name` is
     /// the first when the job came from the command line. Those of `[global]` are not repeated.
     pub written: Vec<(String, String)>,
-    /// What the job is called and how often it runs.
+    /// Job name and number of runs.
     pub job_description: JobDescriptionOptions,
-    /// Direction, pattern and caching.
+    /// I/O direction, pattern and caching.
     pub io_type: IoTypeOptions,
     /// Files and zones.
     pub file: FileOptions,
-    /// How much.
+    /// Amount of I/O.
     pub size: SizeOptions,
-    /// I/Os in flight.
+    /// Queue depth.
     pub depth: DepthOptions,
-    /// How large each I/O is.
+    /// Block sizes.
     pub block_size: BlockSizeOptions,
-    /// Start and end.
+    /// Start and stop times.
     pub time: TimeOptions,
-    /// How fast.
+    /// Rates and pauses.
     pub rate: RateOptions,
     /// Processes, CPUs, priorities and job order.
     pub threads: ThreadOptions,
@@ -137,11 +137,11 @@ pub struct JobSpec {
     pub measurement: MeasurementOptions,
     /// Latency limits.
     pub latency: LatencyOptions,
-    /// Checking the data.
+    /// Verification.
     pub verification: VerificationOptions,
-    /// Recorded I/O.
+    /// Recording and replaying.
     pub replay: ReplayOptions,
-    /// Memory and its content.
+    /// I/O buffers.
     pub buffers: BufferOptions,
     /// Errors.
     pub error_handling: ErrorHandlingOptions,
@@ -153,7 +153,7 @@ pub struct JobSpec {
     pub profile: ProfileOptions,
     /// Options that only one engine understands.
     pub private: PrivateOptions,
-    /// The queue depth that was asked for; `depth.iodepth` is 1 where the engine allows no more.
+    /// The requested queue depth; `depth.iodepth` is 1 where the engine allows no more.
     pub asked_iodepth: u32,
     given: BTreeSet<String>,
 }

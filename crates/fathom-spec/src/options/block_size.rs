@@ -1,15 +1,15 @@
-//! How large each I/O is.
+//! Block sizes.
 
 use crate::definition::{Bounds, options};
 use crate::value::{BlockSizeSplit, PerDir, SizeRange};
 
 options! {
-    /// How large each I/O is.
+    /// Block sizes.
     pub struct BlockSizeOptions at job.block_size, in BlockSize, table TABLE;
 
     /// Block size
     ///
-    /// One value each for reads, writes and trims; a missing trim value is that of writes.
+    /// One value each for reads, writes and trims; trims default to the write size.
     Built Int bs: PerDir<u64> = "4096", {
         aliases: &["blocksize"],
         bounds: Bounds::at_least(1.0),
@@ -18,14 +18,14 @@ options! {
 
     /// Alignment of random offsets
     ///
-    /// Usually the smallest block size, and to say so changes nothing; anything else turns the map of blocks off.
+    /// The default is the smallest block size. Any other value turns the random map off.
     Built Int ba: PerDir<Option<u64>>, {
         aliases: &["blockalign"],
         bounds: Bounds::at_least(1.0),
         parent: Some("rw"),
     };
 
-    /// Range that block sizes are drawn from, in multiples of its lower end
+    /// Range of random block sizes, in multiples of the lower bound
     ///
     /// One range each for reads, writes and trims.
     Built Range bsrange: Option<PerDir<SizeRange>>, {
@@ -34,12 +34,12 @@ options! {
         parent: Some("rw"),
     };
 
-    /// Block sizes and the share of I/Os that each gets, in percent
+    /// Mix of block sizes, each with its share of I/Os in percent
     ///
-    /// size/percent:size/percent, directions separated by commas; blank shares divide what is left.
+    /// size/percent:size/percent, directions separated by commas; sizes without a share split the rest.
     Built Text bssplit: Option<BlockSizeSplit>, { parent: Some("rw") };
 
-    /// Draw any number of bytes from bsrange, not only multiples
+    /// Allow any byte size within bsrange, not only multiples
     Built Flag bs_unaligned: bool, { aliases: &["blocksize_unaligned"], parent: Some("rw") };
 
     /// Use the first block size for sequential and the second for random I/O

@@ -1,4 +1,4 @@
-//! Options that fio once had. Some are errors, some are accepted without effect; none
+//! Options that fio dropped. Some are errors, some are accepted without effect; none
 //! holds a value.
 
 use crate::definition::{Category, OptionDef, Status};
@@ -17,7 +17,12 @@ pub static TABLE: &[OptionDef] = &[
         Category::IoType,
         "Removed; rwmixread and rwmixwrite set the mix",
     ),
-    OptionDef::deprecated("flow_watermark", Status::Ignored, Category::Rate, "Has no effect any more"),
-    OptionDef::deprecated("verifysort", Status::Ignored, Category::Verification, "Has no effect any more"),
-    OptionDef::deprecated("verifysort_nr", Status::Ignored, Category::Verification, "Has no effect any more"),
+    OptionDef::deprecated("flow_watermark", Status::Ignored, Category::Rate, "No longer has any effect"),
+    OptionDef::deprecated("verifysort", Status::Ignored, Category::Verification, "No longer has any effect"),
+    OptionDef::deprecated(
+        "verifysort_nr",
+        Status::Ignored,
+        Category::Verification,
+        "No longer has any effect",
+    ),
 ];

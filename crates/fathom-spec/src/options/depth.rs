@@ -1,4 +1,4 @@
-//! How many I/Os are kept in flight and how they are batched.
+//! Queue depth and batching.
 
 use crate::definition::{Bounds, choices, options};
 
@@ -13,29 +13,29 @@ choices! {
 }
 
 options! {
-    /// How many I/Os are kept in flight and how they are batched.
+    /// Queue depth and batching.
     pub struct DepthOptions at job.depth, in Depth, table TABLE;
 
-    /// I/Os in flight
+    /// Queue depth: I/Os to keep in flight
     ///
-    /// Engines that finish each I/O before the next are capped at 1.
+    /// Synchronous engines are capped at 1.
     Built Int iodepth: u32 = "1", { bounds: Bounds::at_least(1.0) };
 
-    /// I/Os to submit at once
+    /// Number of I/Os to submit at once
     ///
-    /// 0 means as many as iodepth.
+    /// 0 means iodepth.
     Built Int iodepth_batch: u32 = "1", { aliases: &["iodepth_batch_submit"], parent: Some("iodepth") };
 
-    /// Completions to wait for at once
+    /// Minimum number of completions to wait for at once
     ///
-    /// 0 asks without waiting.
+    /// 0 polls without waiting.
     Built Int iodepth_batch_complete_min: u32 = "1", {
         aliases: &["iodepth_batch_complete"],
         bounds: Bounds::at_least(0.0),
         parent: Some("iodepth"),
     };
 
-    /// Completions to take at once, at most
+    /// Maximum number of completions to reap at once
     ///
     /// 0, or less than the minimum, means the minimum.
     Built Int iodepth_batch_complete_max: Option<u32>, {
@@ -43,14 +43,14 @@ options! {
         parent: Some("iodepth"),
     };
 
-    /// I/Os left in flight before new ones are submitted
+    /// Submit new I/Os only when the number in flight falls to this
     ///
-    /// 0 means as many as iodepth.
+    /// 0 means iodepth.
     Built Int iodepth_low: Option<u32>, { parent: Some("iodepth") };
 
-    /// Hold back an I/O that overlaps one in flight
+    /// Hold back an I/O that overlaps another in flight
     Built Bool serialize_overlap: bool = "0", { parent: Some("iodepth") };
 
-    /// Submit from the job itself or from a helper thread pool
+    /// Submit I/O from the job itself or from a pool of threads
     Built Choice io_submit_mode: IoSubmitMode = "inline", { choices: IoSubmitMode::CHOICES };
 }

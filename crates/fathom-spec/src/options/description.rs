@@ -1,11 +1,11 @@
-//! What the job is called, how often it runs, how sizes are read.
+//! Job name, number of runs, units.
 
 use crate::definition::{choices, options};
 
 choices! {
-    /// What suffixes such as k mean.
+    /// Meaning of suffixes such as k.
     pub enum KbBase {
-        /// k is 1024, kib is 1000, as fio always had it
+        /// k is 1024, kib is 1000, as always in fio
         Binary = "1024",
         /// k is 1000, kib is 1024
         Decimal = "1000",
@@ -15,7 +15,7 @@ choices! {
 choices! {
     /// Unit of bandwidth in reports.
     pub enum UnitBase {
-        /// The engine decides
+        /// As the engine prefers
         Auto = "0",
         /// Bytes
         Bytes = "8",
@@ -25,33 +25,33 @@ choices! {
 }
 
 options! {
-    /// What the job is called, how often it runs, how sizes are read.
+    /// Job name, number of runs, units.
     pub struct JobDescriptionOptions at job.job_description, in JobDescription, table TABLE;
 
-    /// Text copied into the report
+    /// Description to print in the report
     Built Text description: Option<String>;
 
-    /// Name of the job
+    /// Job name
     ///
-    /// On the command line it opens a new job; in a job file it replaces the name of the section.
+    /// On the command line, this starts a new job; in a job file, it replaces the section name.
     Built Text name: Option<String>;
 
-    /// Number of times the whole job runs
+    /// Number of times to run the whole job
     Built Int loops: u32 = "1";
 
     /// Number of clones of the job
     ///
-    /// All clones of a run together are at most 4096.
+    /// A run has at most 4096 clones in total.
     Built Int numjobs: u32 = "1";
 
-    /// What suffixes such as k mean
+    /// Meaning of suffixes such as k
     ///
     /// With 1024, k is 1024 and kib 1000; with 1000, k is 1000 and kib 1024.
     Built Choice kb_base: KbBase = "1024", { choices: KbBase::CHOICES, early: true };
 
     /// Unit of bandwidth in reports
     ///
-    /// Without it, the engine decides.
+    /// The default depends on the engine.
     Built Choice unit_base: Option<UnitBase>, { choices: UnitBase::CHOICES, early: true };
 }
 

@@ -1,4 +1,4 @@
-//! The engine and what several engines share.
+//! The I/O engine and the options that several engines share.
 
 use crate::definition::{Bounds, choices, options};
 use crate::engines;
@@ -6,7 +6,7 @@ use crate::value::{EngineName, ParseContext, PlacementIds, ValueError};
 use std::path::Path;
 
 choices! {
-    /// Kind of placement directive.
+    /// Type of data placement.
     pub enum DataPlacement {
         /// None
         None = "none",
@@ -18,18 +18,18 @@ choices! {
 }
 
 choices! {
-    /// How a placement identifier is chosen.
+    /// How to choose a placement identifier.
     pub enum PlacementSelect {
         /// At random
         Random = "random",
-        /// In turn
+        /// Round robin
         RoundRobin = "roundrobin",
         /// By offset, from a scheme file
         Scheme = "scheme",
     }
 }
 
-/// Refuses a file that does not exist, unless only the text counts.
+/// Refuses a file that does not exist, except with --parse-only.
 fn check_scheme(text: &str, context: &mut ParseContext<'_>) -> Result<(), ValueError> {
     if context.parse_only || context.source.exists(Path::new(text)) {
         return Ok(());
@@ -39,42 +39,42 @@ fn check_scheme(text: &str, context: &mut ParseContext<'_>) -> Result<(), ValueE
 }
 
 options! {
-    /// The engine and what several engines share.
+    /// The I/O engine and the options that several engines share.
     pub struct EngineOptions at job.engine, in Engine, table TABLE;
 
-    /// Engine that does the I/O
+    /// I/O engine
     ///
-    /// external:PATH names a shared object.
+    /// external:PATH loads a shared object.
     Built Text ioengine: EngineName = "psync", { choices: engines::CHOICES };
 
-    /// Ranges in each trim command
+    /// Number of ranges per trim command
     Built Int num_range: u32 = "1", { bounds: Bounds::at_most(256.0) };
 
-    /// Write blocks that are never torn
+    /// Issue atomic writes, which are never torn
     ///
     /// Implies direct; only for pvsync2, libaio and io_uring.
     Built Bool atomic: bool = "0";
 
     /// Flexible data placement for writes
     ///
-    /// The same as dataplacement=fdp. Only engines that speak to the device itself can do it.
+    /// Same as dataplacement=fdp. Only engines that send commands directly to the device support it.
     Built Bool fdp: bool = "0";
 
-    /// Data placement directive kind
+    /// Type of data placement
     Built Choice dataplacement: DataPlacement = "none", {
         aliases: &["data_placement"],
         choices: DataPlacement::CHOICES,
     };
 
-    /// How a placement id is chosen
+    /// How to choose a placement id
     Built Choice plid_select: PlacementSelect = "roundrobin", {
         aliases: &["fdp_pli_select"],
         choices: PlacementSelect::CHOICES,
     };
 
-    /// Comma list (ranges allowed) of placement ids
+    /// Placement ids, separated by commas; ranges allowed
     Built Text plids: Option<PlacementIds>, { aliases: &["fdp_pli"] };
 
-    /// File of "start,end,id" lines mapping offsets to placement ids
+    /// File with "start,end,id" lines that map offsets to placement ids
     Built Text dp_scheme: Option<String>, { check: Some(check_scheme) };
 }

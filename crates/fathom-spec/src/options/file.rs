@@ -1,12 +1,12 @@
-//! Which files, devices and zones the job works on.
+//! Files, devices and zones.
 
 use crate::definition::{Bounds, choices, options};
 use crate::value::{FileNames, FileService, SizeSpec, check_directories};
 
 choices! {
-    /// What kind of file the names stand for.
+    /// Type of the files.
     pub enum FileType {
-        /// Ask the file system
+        /// Detect from the file system
         Any = "none",
         /// Regular files
         File = "file",
@@ -30,15 +30,15 @@ choices! {
 }
 
 choices! {
-    /// How files are given space before the run.
+    /// How to preallocate files.
     pub enum Fallocate {
         /// No preallocation
         None = "none" | "0",
-        /// The file system's own call, where there is one
+        /// The file system's native call, if it has one
         Native = "native",
         /// posix_fallocate
         Posix = "posix" | "1",
-        /// Space without changing the file size
+        /// Preallocate without changing the file size
         Keep = "keep",
         /// Only set the file size
         Truncate = "truncate",
@@ -46,163 +46,163 @@ choices! {
 }
 
 choices! {
-    /// How zones are treated.
+    /// Zone mode.
     pub enum ZoneMode {
-        /// Not at all
+        /// No zones
         None = "none",
-        /// Work on stretches of the range
+        /// Work in one stretch of the range after another
         Strided = "strided",
-        /// Follow the rules of zoned devices
+        /// Zoned block device rules
         Zbd = "zbd",
     }
 }
 
 options! {
-    /// Which files, devices and zones the job works on.
+    /// Files, devices and zones.
     pub struct FileOptions at job.file, in File, table TABLE;
 
     /// Files and devices to work on, separated by colons
     ///
-    /// A backslash before a colon makes it part of the name. Given again, the names add up. All clones share them. Without it,
-    /// names are made from filename_format.
+    /// Escape a colon in a name with a backslash. A repeated option adds names. All clones share the files. Without this
+    /// option, filename_format generates the names.
     Built Text filename: Option<FileNames>, { early: true };
 
-    /// Kind of file that the names stand for, instead of asking the file system
+    /// Type of the files, instead of detecting it
     Built Choice filetype: FileType = "none", { choices: FileType::CHOICES };
 
-    /// Directory for the files, which has to exist
+    /// Directory for the files; must exist
     ///
-    /// A list separated by colons is dealt to the clones in turn; with filename, they share the first one. All files lie below it,
-    /// those of a log or with a slash in front too.
+    /// A colon-separated list is distributed to the clones in turn; with filename, they share the first one. All files are
+    /// placed under it, including those of a log and those with a leading slash.
     Built Text directory: Option<String>, { check: Some(check_directories) };
 
-    /// Template of file names
+    /// Template for file names
     ///
-    /// $jobname, $jobnum (number of the clone) and $filenum are replaced.
+    /// $jobname, $jobnum (number of the clone) and $filenum are expanded.
     Built Text filename_format: String = "$jobname.$jobnum.$filenum", { early: true };
 
-    /// In client/server mode prepend the client address to generated file names
+    /// In client/server mode, prefix generated file names with the client's address
     Built Bool unique_filename: bool = "1";
 
-    /// Locking of the file around each I/O
+    /// Lock the file around each I/O
     Built Choice lockfile: LockFile = "none", {
         choices: LockFile::CHOICES,
         parent: Some("filename"),
         early: true,
     };
 
-    /// Add every regular file below this directory as target
+    /// Use every regular file under this directory
     Built Text opendir: Option<String>;
 
-    /// Number of files of each clone
+    /// Number of files per clone
     Built Int nrfiles: u32 = "1", { aliases: &["nr_files"] };
 
-    /// Number of files open at the same time
+    /// Limit on the number of open files
     Built Int openfiles: Option<u32>;
 
-    /// How the next file is chosen
+    /// How to choose the next file
     ///
-    /// Behind a colon the number of I/Os on a file, or the parameter of the distribution.
+    /// After a colon: the number of I/Os per file, or the parameter of the distribution.
     Built Choice file_service_type: FileService = "roundrobin", {
         choices: FileService::CHOICES,
         parent: Some("nrfiles"),
     };
 
-    /// How new files get their space before the run
+    /// How to preallocate new files
     Built Choice fallocate: Fallocate = "native", { choices: Fallocate::CHOICES };
 
-    /// Switch the block device to this scheduler before the run
+    /// I/O scheduler to set on the block device before the run
     Built Text ioscheduler: Option<String>;
 
-    /// How zones are treated
+    /// Zone mode
     ///
-    /// strided works on zonesize bytes in a zone of length zonerange, passes over zoneskip bytes, and goes on
-    /// with the next zone. zbd follows the rules of zoned devices, and treats files and ordinary devices as if they had
-    /// zones of zonesize; see docs/zones.md.
+    /// strided transfers zonesize bytes in a zone of zonerange bytes, skips zoneskip bytes, and continues with the
+    /// next zone. zbd follows the rules of zoned block devices; on files and ordinary devices it emulates
+    /// zones of zonesize. See docs/zones.md.
     Built Choice zonemode: ZoneMode = "none", { choices: ZoneMode::CHOICES };
 
-    /// Bytes to move in a zone before the next has its turn, or bytes of a zone (zonemode=zbd)
+    /// Bytes to transfer in a zone before the next one, or the zone size (zonemode=zbd)
     ///
-    /// A zoned device has a size of its own, and 0 takes it.
+    /// 0 uses the zone size of a zoned device.
     Built Size zonesize: u64 = "0";
 
-    /// Bytes of a zone that can be used, where zones are emulated
+    /// Capacity of an emulated zone, in bytes
     ///
-    /// 0 means zonesize. A zoned device knows its own.
+    /// 0 means zonesize. A zoned device reports its own.
     Built Size zonecapacity: u64 = "0";
 
-    /// Length of a zone of zonemode=strided
+    /// Length of a zone with zonemode=strided
     ///
     /// 0 means zonesize.
     Built Size zonerange: u64 = "0";
 
-    /// Bytes to pass over between two zones of a sequential job
+    /// Bytes to skip between two zones of a sequential job
     ///
-    /// With zonemode=zbd a multiple of the zone size, and the job goes round until it has had its bytes.
+    /// With zonemode=zbd, a multiple of the zone size; the job wraps around until it has transferred all its bytes.
     Built Size zoneskip: Option<SizeSpec> = "0";
 
-    /// Allow reads above the write pointer
+    /// Allow reads beyond the write pointer
     ///
-    /// A zoned device answers them without looking at its medium.
+    /// A zoned device answers them without accessing its medium.
     Built Bool read_beyond_wp: bool = "0";
 
-    /// Zones of a file that all jobs together may have open for writing
+    /// Maximum number of open zones per file, for all jobs together
     ///
-    /// 0 means as many as the device allows. When no more may be opened, writes go to those that are.
+    /// 0 means the device's limit. At the limit, writes go to zones that are already open.
     Built Int max_open_zones: u32 = "0", { bounds: Bounds::at_most(4096.0) };
 
-    /// Zones that each clone of the job may have open for writing, beside max_open_zones
+    /// Maximum number of open zones per clone, in addition to max_open_zones
     Built Int job_max_open_zones: u32 = "0", { bounds: Bounds::at_most(4096.0) };
 
-    /// Ignore the limit of open zones that the device announces
+    /// Ignore the device's limit on open zones
     Built Bool ignore_zone_limits: bool = "0";
 
-    /// Share of written bytes from which on zones are reset although they are not full
+    /// Share of written bytes above which zones are reset before they are full
     ///
     /// Needs zone_reset_frequency.
     Built FloatList zone_reset_threshold: Option<f64>, { bounds: Bounds::between(0.0, 1.0) };
 
-    /// Resets per write once zone_reset_threshold is reached: 0.1 is one in ten writes
+    /// Resets per write above zone_reset_threshold: 0.1 is one per ten writes
     Built FloatList zone_reset_frequency: Option<f64>, { bounds: Bounds::between(0.0, 1.0) };
 
-    /// Take the write pointer from the device after a write that failed, so that the next one fits
+    /// Re-read the write pointer from the device after a failed write
     ///
-    /// Needs continue_on_error or ignore_error, or else the job ends with the failed write.
+    /// Needs continue_on_error or ignore_error; otherwise the job ends at the failed write.
     Built Bool recover_zbd_write_error: bool;
 
-    /// Write the tail of a zone with a shorter block instead of finishing the zone
+    /// Write the remainder of a zone with a shorter block instead of finishing the zone
     Built Bool write_zone_remainder: bool;
 
-    /// Create the files of one job after those of the other
+    /// Create files for one job after another, not all at once
     Built Bool create_serialize: bool = "1";
 
-    /// Sync files that were created for the job
+    /// Sync files after creating them
     Built Bool create_fsync: bool = "1";
 
-    /// Create a file only when the job first opens it
+    /// Create a file when the job first opens it
     Built Bool create_on_open: bool = "0";
 
     /// Create the files and do no I/O
     Built Bool create_only: bool = "0";
 
-    /// Create files that do not exist
+    /// Create missing files
     ///
-    /// With 0, a file that is too short for the job is refused as well.
+    /// 0 also refuses a file that is too short for the job.
     Built Bool allow_file_create: bool = "1";
 
-    /// Permission to write to a device or file that is in use
+    /// Allow writing to a device or file that is in use
     ///
-    /// Mounted, active swap, a member of another device, below a loop device in use, or claimed by a program.
+    /// In use: mounted, active swap, a member of another device, backing a loop device in use, or claimed by a program.
     Built Bool allow_mounted_write: bool = "0";
 
     /// Read the files once before the job starts
     ///
-    /// Only for engines that work on files.
+    /// Only for engines that access files.
     Built Bool pre_read: bool = "0";
 
     /// Delete the files when the job ends
     Built Bool unlink: bool = "0";
 
-    /// Remove files after every loop
+    /// Delete the files after every loop
     Built Bool unlink_each_loop: bool = "0";
 }

@@ -9,20 +9,20 @@ options! {
     /// Limits on latency.
     pub struct LatencyOptions at job.latency, in Latency, table TABLE;
 
-    /// Latency above which the job fails
+    /// Fail the job if an I/O takes longer than this
     ///
-    /// One value each for reads, writes and trims; in microseconds, unless it has a unit.
+    /// One value each for reads, writes and trims; microseconds without a unit.
     Built Time max_latency: PerDir<Option<Duration>>, { unit: TimeUnit::Microseconds };
 
-    /// Search the depth that still meets this latency
+    /// Find the largest queue depth that meets this latency
     Built Time latency_target: Option<Duration>, { unit: TimeUnit::Microseconds };
 
-    /// Sampling window of the latency target search
+    /// Sampling window for latency_target
     Built Time latency_window: Option<Duration>, { unit: TimeUnit::Microseconds };
 
-    /// Share of I/Os that must meet latency_target
+    /// Share of I/Os that must meet latency_target, in percent
     Built FloatList latency_percentile: f64 = "100", { bounds: Bounds::between(0.0, 100.0) };
 
-    /// Continue after the depth has been found
+    /// Continue at the depth that latency_target found
     Built Bool latency_run: bool = "0";
 }

@@ -1,24 +1,24 @@
-//! What is measured, logged and reported.
+//! Measurements, logs and reports.
 
 use crate::definition::{Bounds, choices, options};
 use crate::value::CpuList;
 
 choices! {
-    /// What an averaged log entry holds.
+    /// Value of an averaged log entry.
     pub enum LogWindowValue {
         /// Mean of the window
         Average = "avg" | "0",
-        /// Largest of the window
+        /// Maximum of the window
         Maximum = "max" | "1",
-        /// Mean and largest
+        /// Mean and maximum
         Both = "both",
     }
 }
 
 choices! {
-    /// Whether directions are reported together.
+    /// How to report directions.
     pub enum UnifiedReporting {
-        /// Each direction on its own
+        /// Each direction separately
         None = "none" | "0",
         /// All directions as one
         Mixed = "mixed" | "1",
@@ -28,99 +28,99 @@ choices! {
 }
 
 options! {
-    /// What is measured, logged and reported.
+    /// Measurements, logs and reports.
     pub struct MeasurementOptions at job.measurement, in Measurement, table TABLE;
 
-    /// Open a new reporting group
+    /// Start a new reporting group
     Built Flag new_group: bool;
 
-    /// Separate log file per clone
+    /// Write a separate log file for each clone
     Built Bool per_job_logs: bool = "1";
 
-    /// Write a bandwidth log, optional prefix
+    /// Write a bandwidth log; optional file prefix
     Built OptionalText write_bw_log: Option<String>;
 
-    /// Write slat, clat and lat logs, optional prefix
+    /// Write submission, completion and total latency logs; optional file prefix
     Built OptionalText write_lat_log: Option<String>;
 
-    /// Write an IOPS log, optional prefix
+    /// Write an IOPS log; optional file prefix
     Built OptionalText write_iops_log: Option<String>;
 
-    /// I/Os that a job may be ahead of its logs being written
+    /// Maximum number of I/Os by which a job may be ahead of its logs
     ///
-    /// Unless given, the jobs share a fixed amount of memory.
+    /// Without this option, the jobs share a fixed amount of memory.
     Built Int log_entries: u32 = "1024", { bounds: Bounds::between(1024.0, 1048576.0) };
 
-    /// Average log entries over this window
+    /// Average log entries over windows of this length, in milliseconds
     Built Int log_avg_msec: u32 = "0";
 
-    /// Write completion latency histograms this often, with write_hist_log
+    /// Interval between histograms in the log of write_hist_log, in milliseconds
     ///
-    /// 0 writes one histogram of the whole run.
+    /// 0 writes one histogram for the whole run.
     Built Int log_hist_msec: u32 = "0";
 
     /// Halve the number of histogram bins this many times
     Built Int log_hist_coarseness: u32 = "0", { bounds: Bounds::between(0.0, 6.0) };
 
-    /// Write a histogram log, optional prefix
+    /// Write a log of completion latency histograms; optional file prefix
     Built OptionalText write_hist_log: Option<String>;
 
-    /// Which window value is logged
+    /// Which value of a window to log
     Built Choice log_window_value: LogWindowValue = "avg", {
         aliases: &["log_max_value"],
         choices: LogWindowValue::CHOICES,
     };
 
-    /// Add the offset column
+    /// Add an offset column to logs
     Built Bool log_offset: bool = "0";
 
-    /// Log the priority value instead of a high flag
+    /// Log the priority value instead of a high-priority flag
     Built Bool log_prio: bool = "0";
 
-    /// Add the issue time column
+    /// Add an issue time column to logs
     Built Bool log_issue_time: bool = "0";
 
-    /// Size of the chunks in which log_store_compressed compresses
+    /// Chunk size for log_store_compressed
     ///
-    /// Logs are written while the job runs and never held in memory, so nothing else needs compressing.
+    /// Logs are written during the run and never held in memory, so nothing else needs compressing.
     Built Int log_compression: Option<u32>, { bounds: Bounds::between(1024.0, 536870912.0) };
 
     /// CPUs for the thread that writes and compresses the logs
     Built Text log_compression_cpus: Option<CpuList>, { parent: Some("log_compression") };
 
-    /// Store logs compressed with suffix .fz
+    /// Write compressed logs, with the suffix .fz
     Built Bool log_store_compressed: bool;
 
-    /// Use the epoch of another clock in logs
+    /// Use another clock's epoch for log times
     Built Bool log_alternate_epoch: bool, { aliases: &["log_unix_epoch"] };
 
-    /// Clock number for log_alternate_epoch
+    /// Clock id for log_alternate_epoch
     Built Int log_alternate_epoch_clock_id: Option<u32>;
 
-    /// Histogram of errors per block life
+    /// Histogram of errors over the lifetime of blocks
     Later Bool block_error_percentiles: bool = "0";
 
-    /// Time of one bandwidth sample in milliseconds
+    /// Length of a bandwidth sample, in milliseconds
     Built Int bwavgtime: u32 = "500", { parent: Some("write_bw_log") };
 
-    /// Time of one IOPS sample in milliseconds
+    /// Length of an IOPS sample, in milliseconds
     Built Int iopsavgtime: u32 = "500", { parent: Some("write_iops_log") };
 
-    /// One report for all jobs of the group
+    /// Report all jobs of a group together
     Built Flag group_reporting: bool;
 
     /// Collect statistics for this job
     Built Bool stats: bool = "1";
 
-    /// Report percentiles of completion latency
+    /// Report completion latency percentiles
     Built Bool clat_percentiles: bool = "1";
 
-    /// Report percentiles of total latency
+    /// Report total latency percentiles
     ///
-    /// The jobs of a group have to agree.
+    /// All jobs of a group need the same setting.
     Built Bool lat_percentiles: bool = "0";
 
-    /// Report percentiles of submission latency
+    /// Report submission latency percentiles
     Built Bool slat_percentiles: bool = "0";
 
     /// Percentiles to report, separated by colons, at most 20
@@ -129,32 +129,32 @@ options! {
         bounds: Bounds::between(0.0, 100.0),
     };
 
-    /// Digits of scaled numbers in the normal report
+    /// Significant digits in the normal report
     Built Int significant_figures: u32 = "4", { bounds: Bounds::between(1.0, 10.0) };
 
-    /// Report how busy the disks were
+    /// Report disk utilisation
     Built Bool disk_util: bool = "1";
 
-    /// Measure no latencies and sample no bandwidth
+    /// Skip latency and bandwidth measurements
     ///
-    /// Turns the four disable options on and all percentiles off.
+    /// Sets the four disable options and turns all percentiles off.
     Built Bool gtod_reduce: bool = "0";
 
-    /// Measure no total latency
+    /// Do not measure total latency
     Built Bool disable_lat: bool = "0", { parent: Some("gtod_reduce") };
 
-    /// Measure no completion latency
+    /// Do not measure completion latency
     Built Bool disable_clat: bool = "0", { parent: Some("gtod_reduce") };
 
-    /// Measure no submission latency
+    /// Do not measure submission latency
     Built Bool disable_slat: bool = "0", { parent: Some("gtod_reduce") };
 
-    /// Sample no bandwidth
+    /// Do not sample bandwidth
     Built Bool disable_bw_measurement: bool = "0", {
         aliases: &["disable_bw"],
         parent: Some("gtod_reduce"),
     };
 
-    /// Report directions together
+    /// Whether to report directions together
     Built Choice unified_rw_reporting: UnifiedReporting = "none", { choices: UnifiedReporting::CHOICES };
 }

@@ -3,13 +3,13 @@
 use crate::definition::{Choice, options};
 use crate::value::{ParseContext, ValueError};
 
-/// The words behind `--profile`.
+/// The values of `--profile`.
 const PROFILES: &[Choice] = &[
-    Choice { name: "tiobench", help: "Four phases over four files, as the program tiobench has them" },
-    Choice { name: "act", help: "The certification test of Aerospike for solid state disks" },
+    Choice { name: "tiobench", help: "Four phases over four files, as in the program tiobench" },
+    Choice { name: "act", help: "Aerospike's certification test for solid state disks" },
 ];
 
-/// The command line has a `--profile` of its own, which makes the jobs. In a job file there is nothing left to make.
+/// The command line has its own `--profile`, which makes the jobs. In a job file there is nothing left to make.
 fn refuse_in_jobs(_: &str, context: &mut ParseContext<'_>) -> Result<(), ValueError> {
     if context.parse_only {
         return Ok(());
@@ -24,6 +24,6 @@ options! {
 
     /// Use a built-in workload
     ///
-    /// Only on the command line, as --profile.
+    /// Command line only, as --profile.
     Built Text profile: Option<String>, { choices: PROFILES, check: Some(refuse_in_jobs) };
 }

@@ -1,4 +1,4 @@
-//! How fast the job goes.
+//! Rates and pauses.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::definition::{Bounds, choices, options};
 use crate::value::{PerDir, TimeUnit};
 
 choices! {
-    /// What thinktime_blocks counts.
+    /// Which I/Os thinktime_blocks counts.
     pub enum ThinktimeBlocksType {
         /// Completed I/Os
         Complete = "complete",
@@ -16,33 +16,33 @@ choices! {
 }
 
 choices! {
-    /// Spacing of I/Os under a rate.
+    /// Spacing of I/Os under a rate limit.
     pub enum RateProcess {
         /// Even
         Linear = "linear",
-        /// As from many independent users
+        /// Poisson process, as from many independent users
         Poisson = "poisson",
     }
 }
 
 options! {
-    /// How fast the job goes.
+    /// Rates and pauses.
     pub struct RateOptions at job.rate, in Rate, table TABLE;
 
     /// Pause after thinktime_blocks I/Os
     ///
-    /// In microseconds, unless it has a unit.
+    /// Microseconds without a unit.
     Built Time thinktime: Duration = "0", { unit: TimeUnit::Microseconds };
 
-    /// Part of the pause that keeps the CPU busy
+    /// Part of the pause to spend spinning on the CPU
     ///
-    /// In microseconds, unless it has a unit.
+    /// Microseconds without a unit.
     Built Time thinktime_spin: Duration = "0", { parent: Some("thinktime"), unit: TimeUnit::Microseconds };
 
-    /// CPU cycles (spun) between I/Os, accounted as thinking, in addition to thinktime
+    /// CPU cycles to spin between I/Os, in addition to thinktime; counted as thinking
     Built Int thinkcycles: u32 = "0", { parent: Some("thinktime") };
 
-    /// I/Os between two pauses
+    /// Number of I/Os between two pauses
     Built Int thinktime_blocks: u32 = "1", { parent: Some("thinktime") };
 
     /// Count issued or completed I/Os
@@ -51,47 +51,47 @@ options! {
         parent: Some("thinktime"),
     };
 
-    /// Time of I/O between two pauses
+    /// Time to do I/O between two pauses
     Built Time thinktime_iotime: Duration = "0", { parent: Some("thinktime") };
 
-    /// Bandwidth that a clone does not exceed, in bytes per second
+    /// Bandwidth limit per clone, in bytes per second
     ///
-    /// One value each for reads, writes and trims; 0 sets no limit.
+    /// One value each for reads, writes and trims; 0 means no limit.
     Built Int rate: PerDir<u64>;
 
-    /// Bandwidth below which the job fails, in bytes per second
+    /// Fail the job if its bandwidth is below this, in bytes per second
     ///
     /// One value each for reads, writes and trims.
     Built Int rate_min: PerDir<u64>, { aliases: &["ratemin"], parent: Some("rate") };
 
-    /// I/Os per second that a clone does not exceed
+    /// IOPS limit per clone
     ///
-    /// One value each for reads, writes and trims; not together with rate.
+    /// One value each for reads, writes and trims; cannot be combined with rate.
     Built Int rate_iops: PerDir<u64>;
 
-    /// I/Os per second below which the job fails
+    /// Fail the job if its IOPS are below this
     ///
     /// One value each for reads, writes and trims.
     Built Int rate_iops_min: PerDir<u64>, { parent: Some("rate_iops") };
 
-    /// How I/Os are spaced under a rate
+    /// Spacing of I/Os under a rate limit
     Built Choice rate_process: RateProcess = "linear", {
         choices: RateProcess::CHOICES,
         parent: Some("rate"),
     };
 
-    /// Time over which the minimum rates are averaged, in milliseconds
+    /// Averaging period for the minimum rates, in milliseconds
     Built Int rate_cycle: u32 = "1000", { aliases: &["ratecycle"], parent: Some("rate") };
 
-    /// Do not make up for pauses under a rate
+    /// Do not make up for thinktime under a rate limit
     Built Bool rate_ignore_thinktime: bool, { parent: Some("rate") };
 
     /// Flow group of the job
     Built Int flow_id: u32 = "0";
 
-    /// Weight inside the flow group
+    /// Weight of the job within the flow group
     Built Int flow: u32 = "0", { bounds: Bounds::at_most(1000.0), parent: Some("flow_id") };
 
-    /// Pause in microseconds when ahead of the flow
+    /// Pause when the job is ahead of its flow, in microseconds
     Built Int flow_sleep: u32 = "0", { parent: Some("flow_id") };
 }

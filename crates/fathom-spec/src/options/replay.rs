@@ -7,17 +7,16 @@ options! {
     /// Recording and replaying I/O.
     pub struct ReplayOptions at job.replay, in Replay, table TABLE;
 
-    /// Append the issued I/O to this file (version 3 text)
+    /// Record issued I/O by appending to this file (text, version 3)
     Built Text write_iolog: Option<String>;
 
-    /// Replay this log (text v2, v3 or blktrace binary); colon list; "-" is stdin
+    /// Replay this log (text version 2 or 3, or binary blktrace); several separated by colons; "-" is standard input
     Built Text read_iolog: Option<String>;
 
-    /// Read the log bit by bit during the run
-    /// fathom always does, so this has no further effect.
+    /// Read the log in chunks during the run; always on in fathom
     Built Bool read_iolog_chunked: bool = "0", { parent: Some("read_iolog") };
 
-    /// Ignore log timing
+    /// Ignore the recorded times and replay as fast as possible
     Built Bool replay_no_stall: bool = "0", { parent: Some("read_iolog") };
 
     /// Send all replayed I/O to this target
@@ -26,21 +25,21 @@ options! {
     /// Divide replayed offsets by this
     Built Int replay_scale: u32 = "1", { bounds: Bounds::at_least(1.0), parent: Some("read_iolog") };
 
-    /// Round replayed offsets to this power of two
+    /// Round replayed offsets down to a multiple of this power of two
     Built Int replay_align: Option<PowerOfTwo>, { parent: Some("read_iolog") };
 
-    /// Rate of replay in percent
+    /// Replay speed, in percent
     Built Int replay_time_scale: u32 = "100", { bounds: Bounds::at_least(1.0), parent: Some("read_iolog") };
 
-    /// Comma list of kinds to drop: read write trim sync
+    /// Kinds of I/O to skip, separated by commas: read, write, trim, sync
     Built Text replay_skip: Option<ReplaySkip>, { parent: Some("read_iolog") };
 
-    /// Merge the traces of read_iolog into this file and replay that
+    /// Merge the read_iolog traces into this file and replay it
     Built Text merge_blktrace_file: Option<String>;
 
-    /// Per trace time percentage for merging
+    /// Time scale of each trace for merging, in percent
     Built FloatList merge_blktrace_scalars: Vec<f64>;
 
-    /// Per trace repetition count for merging
+    /// Number of repetitions of each trace for merging
     Built FloatList merge_blktrace_iters: Vec<f64>;
 }

@@ -1,33 +1,33 @@
-//! How much data the job handles.
+//! Amount of I/O and file sizes.
 
 use crate::definition::{Bounds, options};
 use crate::value::{SizeRange, SizeSpec};
 
 options! {
-    /// How much data the job handles.
+    /// Amount of I/O and file sizes.
     pub struct SizeOptions at job.size, in Size, table TABLE;
 
-    /// Bytes that each clone handles, over all its files
+    /// Amount of data that each clone covers, over all its files
     ///
-    /// A percentage counts from the size of the target, or from filesize where that is given.
+    /// A percentage is relative to the size of the target, or to filesize if given.
     Built Size size: Option<SizeSpec>;
 
-    /// Bytes of I/O after which the job ends
+    /// Amount of I/O after which the job ends
     ///
-    /// May be more than size, which is then gone through again; a percentage counts from size.
+    /// If larger than size, the job covers the region again. A percentage is relative to size.
     Built Size io_size: Option<SizeSpec>, { aliases: &["io_limit"] };
 
-    /// Write until no space is left
+    /// Write until the device or file system is full
     ///
-    /// That is no error. A job with a size writes no more than that; one that reads has its files filled first.
+    /// Running out of space is not an error. size still limits a job. The files of a reading job are filled first.
     Built Bool fill_device: bool = "0", { aliases: &["fill_fs"] };
 
     /// Size of each file
     ///
-    /// Two values give each file a size drawn from between them. The offset counts within it, and size limits what is done.
+    /// With two values, each file gets a random size between them. offset counts within the file, and size limits the I/O.
     Built Size filesize: Option<SizeRange>, { bounds: Bounds::at_least(1.0) };
 
-    /// Start writing at the end of an existing file
+    /// Append to existing files
     Built Bool file_append: bool = "0";
 }
 

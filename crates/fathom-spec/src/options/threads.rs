@@ -1,4 +1,4 @@
-//! Processes, CPUs, priorities and the order of jobs.
+//! Processes, CPUs, priorities and job order.
 
 use crate::definition::{Bounds, choices, options};
 use crate::value::{CpuList, NumaNodes, NumaPolicy, check_cpu_mask};
@@ -6,7 +6,7 @@ use crate::value::{CpuList, NumaNodes, NumaPolicy, check_cpu_mask};
 choices! {
     /// How clones share the CPU list.
     pub enum CpusAllowedPolicy {
-        /// Every clone may use all of it
+        /// Every clone may use all CPUs
         Shared = "shared",
         /// Each clone gets one CPU
         Split = "split",
@@ -16,9 +16,9 @@ choices! {
 choices! {
     /// Which jobs end together.
     pub enum ExitWhat {
-        /// Those of the reporting group
+        /// Jobs of the same reporting group
         Group = "group",
-        /// Those since the last barrier
+        /// Jobs since the last stonewall
         Stonewall = "stonewall",
         /// All jobs
         All = "all",
@@ -26,36 +26,36 @@ choices! {
 }
 
 options! {
-    /// Processes, CPUs, priorities and the order of jobs.
+    /// Processes, CPUs, priorities and job order.
     pub struct ThreadOptions at job.threads, in Threads, table TABLE;
 
-    /// Name of an earlier job whose clones have to end first
+    /// Name of an earlier job to wait for
     Built Text wait_for: Option<String>;
 
-    /// Shell command run before the job
+    /// Shell command to run before the job
     Built Text exec_prerun: Option<String>;
 
-    /// Shell command run after the job
+    /// Shell command to run after the job
     Built Text exec_postrun: Option<String>;
 
-    /// Name of the job's processes
+    /// Process name of the job
     Built Text comm: Option<String>;
 
     /// Nice value of the job's processes
     Built Int nice: i32 = "0", { bounds: Bounds::between(-20.0, 19.0) };
 
-    /// I/O priority within its class, 0 being the highest
+    /// I/O priority level within its class; 0 is the highest
     Built Int prio: Option<u32>, { bounds: Bounds::between(0.0, 7.0) };
 
-    /// Class of I/O priority
+    /// I/O priority class
     ///
-    /// 1 realtime, 2 best effort, 3 idle; 0 is best effort, too.
+    /// 1 realtime, 2 best effort, 3 idle; 0 is also best effort.
     Built Int prioclass: Option<u32>, { bounds: Bounds::between(0.0, 3.0) };
 
-    /// Hint that goes with the I/O priority
+    /// I/O priority hint
     Built Int priohint: Option<u32>, { bounds: Bounds::between(0.0, 1023.0) };
 
-    /// CPUs the job may run on, as bits of a number
+    /// CPUs the job may run on, as a bit mask
     Built Int cpumask: Option<u64>, { check: Some(check_cpu_mask) };
 
     /// CPUs the job may run on, such as 0,2-5
@@ -63,14 +63,14 @@ options! {
 
     /// How clones share the CPUs
     ///
-    /// Without it, every clone may use all of them.
+    /// By default, every clone may use all of them.
     Built Choice cpus_allowed_policy: Option<CpusAllowedPolicy>, {
         choices: CpusAllowedPolicy::CHOICES,
         parent: Some("cpus_allowed"),
         early: true,
     };
 
-    /// NUMA nodes to run on
+    /// NUMA nodes whose CPUs the job may run on
     Built Text numa_cpu_nodes: Option<NumaNodes>;
 
     /// NUMA memory policy: default|local|prefer:N|bind:list|interleave:list
@@ -78,24 +78,24 @@ options! {
 
     /// End other jobs when this one ends
     ///
-    /// exit_what says which.
+    /// exit_what selects them.
     Built Flag exitall: bool;
 
     /// Which jobs exitall ends
     Built Choice exit_what: ExitWhat = "group", { choices: ExitWhat::CHOICES };
 
-    /// Wait until all jobs before this one have ended
+    /// Wait for all earlier jobs to end
     ///
-    /// Also opens a new reporting group.
+    /// Also starts a new reporting group.
     Built Flag stonewall: bool, { aliases: &["wait_for_previous"] };
 
-    /// Clones are threads instead of processes
+    /// Run clones as threads instead of processes
     Built Flag thread: bool;
 
-    /// Put the job in this control group
+    /// Control group for the job
     Built Text cgroup: Option<String>;
 
-    /// Keep the control group
+    /// Do not delete the control group afterwards
     Built Bool cgroup_nodelete: bool = "0", { parent: Some("cgroup") };
 
     /// Weight of the control group

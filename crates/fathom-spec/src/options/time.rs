@@ -1,4 +1,4 @@
-//! When the job starts and stops.
+//! Start and stop times.
 
 use std::time::Duration;
 
@@ -6,51 +6,51 @@ use crate::definition::{Bounds, choices, options};
 use crate::value::check_cpu_number;
 
 choices! {
-    /// Clock that times are taken from.
+    /// Clock for time measurements.
     pub enum ClockSource {
         /// gettimeofday(2)
         GetTimeOfDay = "gettimeofday",
-        /// Monotonic clock of the kernel
+        /// The kernel's monotonic clock
         ClockGetTime = "clock_gettime",
-        /// Cycle counter of the CPU
+        /// The CPU's cycle counter
         Cpu = "cpu",
     }
 }
 
 options! {
-    /// When the job starts and stops.
+    /// Start and stop times.
     pub struct TimeOptions at job.time, in Time, table TABLE;
 
-    /// Time to wait before the job starts
+    /// Delay before the job starts
     ///
-    /// Two values give a time drawn from between them.
+    /// Two values give a random delay between them.
     Built Time startdelay: (Duration, Duration) = "0";
 
-    /// Time after which the job ends
+    /// Maximum run time of the job
     ///
-    /// 0 sets no limit.
+    /// 0 means no limit.
     Built Time runtime: Duration = "0", { aliases: &["timeout"] };
 
-    /// Go on until runtime is over, even when all data has been handled
+    /// Run for the full runtime, even if all data has been covered
     Built Flag time_based: bool;
 
-    /// Time at the start that is left out of the statistics
+    /// Warm-up time, excluded from the statistics
     Built Time ramp_time: Option<Duration>;
 
-    /// Warm-up amount excluded from statistics
+    /// Warm-up amount of I/O, excluded from the statistics
     Built Size ramp_size: Option<u64>, { bounds: Bounds::at_least(1.0) };
 
-    /// Clock that times are taken from
+    /// Clock for time measurements
     ///
-    /// Without it, the best one the machine has.
+    /// The default is the machine's best clock.
     Built Choice clocksource: Option<ClockSource>, { choices: ClockSource::CHOICES };
 
     /// CPU that no job may use
     ///
-    /// In fio a thread keeps the clock there. Here every clone reads the processor's own counter, which costs less than
-    /// looking at what such a thread wrote, so the CPU is merely left free.
+    /// In fio, a clock thread runs there. In fathom, every clone reads the CPU's own counter, which costs less than
+    /// reading such a thread's clock, so the CPU just stays free.
     Built Int gtod_cpu: Option<u32>, { check: Some(check_cpu_number) };
 
-    /// Number of the clock that tells when the job started in JSON
+    /// Clock id for the job start time in JSON
     Built Int job_start_clock_id: Option<u32>;
 }

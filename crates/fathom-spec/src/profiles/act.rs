@@ -1,6 +1,6 @@
 //! `--profile=act`: the load of a database's certification test for solid state disks (Aerospike's ACT, whose documentation
 //! says what it does). Small random reads at a fixed rate, from several threads per device, beside large writes that carry
-//! half as many records; whether the device keeps up is told by the share of reads that take longer than 1, 8 and 64 ms.
+//! half as many records; the share of reads that take longer than 1, 8 and 64 ms shows whether the device keeps up.
 
 use super::Profile;
 use crate::assign::RawOption;
@@ -138,7 +138,7 @@ fn unfit(own: &ActOptions) -> Option<String> {
     let write_bytes = u64::from(own.large_block_op_kbytes);
     if write_bytes < SECTOR || !write_bytes.is_multiple_of(SECTOR) {
         return Some(format!(
-            "large-block-op-kbytes={write_bytes} is no multiple of 512: in spite of its name it counts bytes, \
+            "large-block-op-kbytes={write_bytes} is not a multiple of 512: despite its name it is in bytes, \
              so write 128k for 128 KiB"
         ));
     }

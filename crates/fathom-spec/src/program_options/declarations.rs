@@ -12,27 +12,27 @@ program_options! {
     /// Options of the program itself.
     pub struct ProgramOptions, table ALL;
 
-    /// Write a line about each event of these classes; help lists them
+    /// Write a line per event of these classes; help lists them
     "debug" Required "=classes" => debug(debug: DebugOptions);
-    /// Check the jobs and run nothing
+    /// Check the jobs without running them
     "parse-only" None "" => flag(parse_only: bool);
-    /// Merge block traces and run nothing
+    /// Merge block traces without running jobs
     "merge-blktrace-only" None "" => flag(merge_blktrace_only: bool);
     /// Write the report and all messages to a file
     "output" Required "=file" => path(output: Option<PathBuf>);
-    /// Log the bandwidth of all jobs together
+    /// Log the total bandwidth of all jobs
     "bandwidth-log" Optional "[=prefix]" => bandwidth_log(
         /// The value is the prefix of the files.
         bandwidth_log: Option<String>
     );
-    /// Report in the terse form
+    /// Print the terse report
     "minimal" None "" => minimal();
-    /// Forms of the report: {formats}
+    /// Report formats: {formats}
     "output-format" Required "=list" { values: Formats } => formats(
         /// Their names; none stands for the form for people.
         formats: Vec<String>
     );
-    /// Version of the terse form, 2 to 5
+    /// Version of the terse format, 2 to 5
     "terse-version" Required "=number" { values: Words(&["2", "3", "4", "5"]) }
         => terse_version(terse_version: u32 = 3);
     /// Print the version
@@ -41,7 +41,7 @@ program_options! {
     "help" None "" => help();
     /// Check that the clocks of all CPUs agree
     "cpuclock-test" None "" => test_clock();
-    /// Time the checksum functions
+    /// Measure the speed of the checksum functions
     "crctest" Optional "[=list]" => time_checksums();
     /// Explain a job option, or list all of them
     "cmdhelp" Optional "[=option]" => command_help();
@@ -51,20 +51,20 @@ program_options! {
     "showcmd" None "" => flag(show_command: bool);
     /// Show the progress line: always, never or auto
     "eta" Required "=when" { values: Words(&["always", "never", "auto"]) } => eta(eta: Eta = Eta::Auto);
-    /// Keep a progress line on the screen every so often
+    /// Start a new progress line at this interval
     "eta-newline" Required "=time" => eta_newline(eta_newline: Option<Duration>);
-    /// Show the run on the whole terminal while it goes on
+    /// Show the run live on the whole terminal
     "live" None "" => flag(live: bool);
-    /// Print the whole report every so often
+    /// Print the full report at this interval
     "status-interval" Required "=time" => status_interval(status_interval: Option<Duration>);
-    /// Give up on I/O that makes no progress for this long (30s; 10s after Ctrl-C)
+    /// Give up on I/O that makes no progress for this long (default 30s; 10s after Ctrl-C)
     "patience" Required "=time" => patience(
         /// Counted from the end of its job; `None` for the usual time.
         patience: Option<Duration>
     );
     /// Refuse every job that writes or trims
     "readonly" None "" => flag(readonly: bool);
-    /// Run only this section; may be given several times
+    /// Run only this section; may be repeated
     "section" Required "=name" => section(
         /// Empty means all.
         sections: Vec<String>
@@ -73,7 +73,7 @@ program_options! {
     "alloc-size" Required "=kb" => nothing();
     /// Treat warnings about jobs as errors
     "warnings-fatal" None "" => flag(warnings_fatal: bool);
-    /// Accepted; the ceiling of 4096 clones is fixed
+    /// Accepted; the limit of 4096 clones is fixed
     "max-jobs" Required "=number" => nothing();
     /// Wait for jobs from clients
     "server" Optional "[=address]" { built: false } => refuse();
@@ -81,34 +81,34 @@ program_options! {
     "daemonize" Required "=file" { built: false } => refuse();
     /// Run the jobs on a server
     "client" Required "=host" { built: false } => refuse();
-    /// Run a job file that the server has
+    /// Run a job file on the server
     "remote-config" Required "=file" { built: false } => refuse();
-    /// Report how idle the CPUs were: system, percpu; or calibrate
+    /// Report CPU idleness: system, percpu; or calibrate
     "idle-prof" Required "=how" { values: Words(&["system", "percpu", "calibrate"]) }
         => idle_profile(idleness: Option<IdleProfile>);
     /// Print a compressed log
     "inflate-log" Required "=file" => inflate_log();
-    /// End the jobs when this file appears, and run the trigger
+    /// Stop the jobs when this file appears, then run the trigger
     "trigger-file" Required "=file" => trigger_file(
         /// The field is what all options of the trigger set.
         trigger: Trigger
     );
-    /// End the jobs after this time, and run the trigger
+    /// Stop the jobs after this time, then run the trigger
     "trigger-timeout" Required "=time" => trigger_timeout();
-    /// What runs when the jobs have ended like this
+    /// Command to run after a trigger has stopped the jobs
     "trigger" Required "=command" => trigger_command();
-    /// The trigger, on the servers
+    /// Trigger command to run on the servers
     "trigger-remote" Required "=command" { built: false } => refuse();
     /// Directory for state files and logs
     "aux-path" Required "=dir" => path(aux_path: Option<PathBuf>);
-    /// Add the terse form to the report
+    /// Add the terse format to the report
     "append-terse" None "" { hidden: true } => append_terse();
-    /// Removed; jobs have options for latency logs
+    /// Removed; use the job options for latency logs
     "latency-log" Required "" { hidden: true } => latency_log();
-    /// Time memory copies
+    /// Measure the speed of memory copies
     "memcpytest" Optional "" { built: false, hidden: true } => refuse();
     /// Run a built-in workload
     "profile" Required "" { hidden: true } => profile(profile: Option<String>);
-    /// Time between two progress lines
+    /// Interval between progress lines
     "eta-interval" Required "=time" { hidden: true } => eta_interval(eta_interval: Duration = Duration::from_secs(1));
 }

@@ -12,11 +12,11 @@ pub use declarations::{ALL, ProgramOptions};
 /// Whether an option of the program takes a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Argument {
-    /// None may follow.
+    /// Takes no value.
     None,
-    /// One has to follow.
+    /// Requires a value.
     Required,
-    /// One may follow, behind `=`.
+    /// May take a value after `=`.
     Optional,
 }
 

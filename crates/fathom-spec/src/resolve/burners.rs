@@ -19,7 +19,7 @@ pub(super) fn turn_load_into_pauses(job: &mut JobSpec, review: &mut Review<'_>) 
             return Err(review.refuse(
                 &job.origin,
                 "fio: cpu thread needs rate (cpuload=)",
-                format!("job {}: cpuload=50 keeps a processor busy half of the time", job.name),
+                format!("job {}: cpuload=50 keeps a CPU busy half of the time", job.name),
             ));
         }
     };

@@ -60,7 +60,7 @@ pub(super) fn check_command_priorities(job: &mut JobSpec, review: &mut Review<'_
         return Err(review.refuse(
             &job.origin,
             format!("{}: cmdprio_percentage and cmdprio_bssplit options are mutually exclusive", job.name),
-            format!("job {}: give a share for all block sizes, or one for each", job.name),
+            format!("job {}: give one share for all block sizes, or one per block size", job.name),
         ));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Pairs of options that say the same thing in opposite words: the last one given counts.
+//! Pairs of opposite options for one setting: the last one wins.
 
 use crate::spec::JobSpec;
 use crate::value::CpuList;

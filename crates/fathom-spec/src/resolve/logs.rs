@@ -15,7 +15,7 @@ const MODIFIERS: [&str; 7] = [
     "log_alternate_epoch",
 ];
 
-/// Issue times stand in latency logs, beside the offset.
+/// Issue times go to latency logs, next to the offset.
 pub(super) fn check_issue_time(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let options = &job.measurement;
     if options.log_issue_time && (options.write_lat_log.is_none() || !options.log_offset) {

@@ -1,4 +1,4 @@
-//! Where a device is told to place what is written: `fdp`, `dataplacement` and their companions.
+//! Data placement hints for the device: `fdp`, `dataplacement` and related options.
 
 use super::Review;
 use crate::assign::Rejected;
@@ -51,7 +51,7 @@ pub(super) fn check_placement(job: &mut JobSpec, review: &mut Review<'_>) -> Res
         &job.origin,
         format!("{}: engine ({engine}) lacks fetch ruhs", job.name),
         format!(
-            "job {}: dataplacement={} needs ioengine={}, {engine} cannot tell a device where to place data",
+            "job {}: dataplacement={} needs ioengine={}, {engine} cannot place data",
             job.name,
             options.dataplacement,
             able.join(" or ")

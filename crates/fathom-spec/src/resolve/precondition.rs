@@ -42,7 +42,7 @@ pub(super) fn check_precondition(job: &mut JobSpec, review: &mut Review<'_>) -> 
     Ok(())
 }
 
-/// Sets what the pass needs and was not given, and refuses what was given otherwise.
+/// Sets the options that the pass needs, and refuses other values for them.
 fn set_what_is_needed(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let needed = [
         ("random_generator", "lfsr", job.io_type.random_generator == RandomGenerator::Lfsr),
@@ -66,13 +66,12 @@ fn set_what_is_needed(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), 
     wrong
         .iter()
         .for_each(|need| review.messages.push(Message::stderr(format!("fio: sprandom requires {need}"))));
-    let problem =
-        format!("job {}: leave {} to sprandom, or give it like this", job.name, wrong.join(" and "));
+    let problem = format!("job {}: use {}, or leave it out: sprandom sets it", job.name, wrong.join(" and "));
     review.messages.push(Diagnostic::general(&job.origin, problem).message());
     Err(Rejected)
 }
 
-/// What does not go with a preconditioning pass.
+/// What cannot be combined with a preconditioning pass.
 fn unfit(job: &JobSpec) -> Option<String> {
     let options = &job.io_type;
     let sizes = job.block_sizes(Direction::Write);
@@ -81,7 +80,7 @@ fn unfit(job: &JobSpec) -> Option<String> {
         (job.block_size.ba.get(Direction::Write).is_some_and(|align| align != sizes.min), "no blockalign"),
         (options.random_distribution != Distribution::Random, "random_distribution=random"),
         (*options.percentage_random.get(Direction::Write) < 100, "percentage_random=100"),
-        (options.rw.postfix.is_some(), "rw=randwrite without a number behind it"),
+        (options.rw.postfix.is_some(), "rw=randwrite without a number after it"),
         (job.file.zonemode != ZoneMode::None, "zonemode=none"),
         (job.verification.verify != VerifyMethod::None, "no verify, since blocks are written more than once"),
     ];
@@ -93,7 +92,7 @@ fn unfit(job: &JobSpec) -> Option<String> {
     }
     if !(options.spr_op > 0.0 && options.spr_op < 1.0) {
         return Some(format!(
-            "spr_op={} is not between 0 and 1: it is what a disk's flash has beyond its size, as a share of its size",
+            "spr_op={} is not between 0 and 1: it is the flash beyond the logical size, as a share of the logical size",
             options.spr_op
         ));
     }
@@ -158,7 +157,7 @@ mod tests {
 
     #[test]
     fn what_a_pass_has_no_room_for_is_refused() {
-        for (more, told) in [
+        for (more, reason) in [
             ("--bsrange=4k-8k", "one size"),
             ("--ba=512", "blockalign"),
             ("--random_distribution=zipf:1.1", "random_distribution"),
@@ -172,7 +171,7 @@ mod tests {
         ] {
             let (job, lines) = job(&format!("{PASS} {more}"));
             assert!(
-                job.is_none() && lines.last().is_some_and(|line| line.contains(told)),
+                job.is_none() && lines.last().is_some_and(|line| line.contains(reason)),
                 "{more}: {lines:?}"
             );
         }

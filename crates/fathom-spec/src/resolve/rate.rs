@@ -35,7 +35,7 @@ pub(super) fn check_minimum(job: &mut JobSpec, review: &mut Review<'_>) -> Resul
         }
     }
     if wrong {
-        let problem = format!("job {}: the minimum rate has to be at most the rate itself", job.name);
+        let problem = format!("job {}: the minimum rate must not exceed the rate", job.name);
         review.messages.push(Diagnostic::general(&job.origin, problem).message());
         return Err(Rejected);
     }

@@ -39,7 +39,7 @@ const DECIDED_BY_LOG: [&str; 28] = [
     "fill_device",
 ];
 
-/// A log is replayed as it is, so a job that replays neither records nor verifies.
+/// A log is replayed unchanged, so a job that replays neither records nor verifies.
 pub(super) fn check_replay(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.replay.read_iolog.is_none() {
         return Ok(());
@@ -51,27 +51,29 @@ pub(super) fn check_replay(job: &mut JobSpec, review: &mut Review<'_>) -> Result
     let unfit = [
         (
             job.verification.verify != VerifyMethod::None,
-            "verify= needs writes of its own; a log says nothing about the data that it wrote",
+            "verify= must make its own writes; a log does not record the data written",
         ),
         (
             job.file.zonemode == ZoneMode::Zbd,
-            "zonemode=zbd would move what the log places; replay on a device without zones",
+            "zonemode=zbd would change the offsets of the log; replay on a device without zones",
         ),
-        (job.io_type.sprandom, "sprandom places its writes itself"),
+        (job.io_type.sprandom, "sprandom chooses its own offsets"),
     ];
     if let Some((_, reason)) = unfit.iter().find(|(is_given, _)| *is_given) {
-        let problem = format!("job {name}: read_iolog: {reason}; leave one of the two out");
+        let problem = format!("job {name}: read_iolog: {reason}; use one or the other");
         return Err(review.refuse_in_our_words(&job.origin, problem));
     }
     let idle: Vec<&str> = DECIDED_BY_LOG.into_iter().filter(|option| job.is_set(option)).collect();
     if !idle.is_empty() {
-        review
-            .note(format!("note: {name}: read_iolog= decides, so these have no effect: {}", idle.join(", ")));
+        review.note(format!(
+            "note: {name}: read_iolog= overrides these options, so they have no effect: {}",
+            idle.join(", ")
+        ));
     }
     Ok(())
 }
 
-/// Options of a replay without a replay do nothing, and lists have to fit each other.
+/// Replay options without a replay do nothing, and lists must match each other.
 pub(super) fn check_merge(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let traces = job.replay.read_iolog.as_deref().map_or(0, |list| split_file_names(list).len());
     let name = job.name.clone();

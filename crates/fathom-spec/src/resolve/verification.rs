@@ -21,7 +21,7 @@ fn writes(job: &JobSpec) -> bool {
 pub(super) fn check_pattern(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let has_pattern = job.verification.verify_pattern.as_ref().is_some_and(|pattern| !pattern.0.is_empty());
     if has_pattern && !verifies(job) {
-        // Whoever says what the data is wants it checked.
+        // A given pattern implies verification.
         job.verification.verify = VerifyMethod::PatternHdr;
     }
     let needs = matches!(job.verification.verify, VerifyMethod::Pattern | VerifyMethod::PatternHdr);
@@ -38,17 +38,15 @@ pub(super) fn check_pattern(job: &mut JobSpec, review: &mut Review<'_>) -> Resul
     ))
 }
 
-/// A ledger needs blocks that tell which write they are of, and files that stay.
+/// A ledger needs blocks that identify their write, and files that stay.
 pub(super) fn check_ledger(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let Some(place) = &job.verification.verify_ledger else { return Ok(()) };
     let problem = match job.verification.verify {
-        VerifyMethod::None => "has to say with verify= how blocks are made, for example verify=crc32c",
+        VerifyMethod::None => "needs verify=, for example verify=crc32c",
         VerifyMethod::Pattern | VerifyMethod::Null => {
-            "needs a kind of verify with headers, for example verify=crc32c: without, all writes look the same"
+            "needs a kind of verify with headers, for example verify=crc32c: without headers, all writes look the same"
         }
-        _ if job.file.unlink_each_loop => {
-            "cannot go together with unlink_each_loop, which takes the data away"
-        }
+        _ if job.file.unlink_each_loop => "cannot be combined with unlink_each_loop, which deletes the data",
         _ if !writes(job) || job.verification.verify_only => {
             let name = &job.name;
             review.note(format!("fathom: job {name}: verify_ledger has no effect: the job writes nothing"));
@@ -58,7 +56,7 @@ pub(super) fn check_ledger(job: &mut JobSpec, review: &mut Review<'_>) -> Result
     };
     Err(review.refuse(
         &job.origin,
-        format!("fathom: verify_ledger={place} cannot be kept"),
+        format!("fathom: verify_ledger={place} cannot be used"),
         format!("job {}: a job with verify_ledger {problem}", job.name),
     ))
 }
@@ -186,7 +184,7 @@ pub(super) fn warn_without_map(job: &mut JobSpec, review: &mut Review<'_>) -> Re
     Ok(())
 }
 
-/// What can be run, but may not tell what was asked for.
+/// Jobs that can run, but may not verify what was asked for.
 pub(super) fn warn_of_trouble(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let engine = job.engine.ioengine.name.as_str();
     if verifies(job) && (engine == "null" || engines::find(engine).is_some_and(|engine| engine.without_data))
@@ -251,9 +249,9 @@ mod tests {
         let lines = |words: &str| {
             job(&format!("--name=a --rw=write --size=1m --verify_ledger=/l {words}")).1.join("\n")
         };
-        assert!(lines("").contains("has to say with verify= how"));
+        assert!(lines("").contains("needs verify=, for example"));
         assert!(lines("--verify=pattern --verify_pattern=1").contains("look the same"));
-        assert!(lines("--verify=md5 --unlink_each_loop=1").contains("takes the data away"));
+        assert!(lines("--verify=md5 --unlink_each_loop=1").contains("deletes the data"));
         assert!(lines("--verify=md5 --verify_only").contains("has no effect"));
         assert_eq!(lines("--verify=md5"), "");
     }

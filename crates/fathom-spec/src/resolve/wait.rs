@@ -14,7 +14,7 @@ pub(super) fn check_waitee(job: &mut JobSpec, review: &mut Review<'_>) -> Result
         return Err(review.refuse(
             &job.origin,
             format!("{name}: a job cannot wait for itself (wait_for={waitee})."),
-            format!("job {name}: wait_for has to name another, earlier job"),
+            format!("job {name}: wait_for must name another, earlier job"),
         ));
     }
     match review.earlier.iter().filter(|earlier| earlier.name == waitee).count() {
@@ -22,7 +22,7 @@ pub(super) fn check_waitee(job: &mut JobSpec, review: &mut Review<'_>) -> Result
         0 => Err(review.refuse(
             &job.origin,
             format!("{name}: waitee job {waitee} unknown."),
-            format!("job {name}: wait_for={waitee} has to name a job defined before this one"),
+            format!("job {name}: wait_for={waitee} must name a job defined before this one"),
         )),
         _ => Err(review.refuse(
             &job.origin,
@@ -31,7 +31,7 @@ pub(super) fn check_waitee(job: &mut JobSpec, review: &mut Review<'_>) -> Result
                 "please avoid duplicates when using wait_for option.",
             ]
             .join("\n"),
-            format!("job {name}: wait_for={waitee} fits several jobs; give them different names"),
+            format!("job {name}: wait_for={waitee} matches several jobs; give them different names"),
         )),
     }
 }

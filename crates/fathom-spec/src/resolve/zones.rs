@@ -77,7 +77,7 @@ fn check_without_zones(job: &JobSpec, review: &mut Review<'_>) -> Result<(), Rej
     Ok(())
 }
 
-/// Rules that hold for any device; those that depend on it come when it is looked at.
+/// Rules that hold for any device; those that depend on the device are checked when it is opened.
 fn check_zoned(job: &JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.verification.experimental_verify {
         return Err(review.refuse(
@@ -94,7 +94,7 @@ fn check_zoned(job: &JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let continues = job.error_handling.continue_on_error.write || job.error_handling.ignore_error.is_some();
     if job.file.recover_zbd_write_error && !continues {
         let problem = format!(
-            "job {}: recover_zbd_write_error has nothing to recover for, since the first failed write ends the job; add \
+            "job {}: recover_zbd_write_error has no effect, since the first failed write ends the job; add \
              continue_on_error=write",
             job.name
         );
@@ -122,7 +122,7 @@ fn check_strided(job: &JobSpec, review: &mut Review<'_>) -> Result<(), Rejected>
         return Err(review.refuse(
             &job.origin,
             "fio: --zonesize must be specified when using --zonemode=strided.",
-            format!("job {}: say with zonesize how many bytes to move in each zone", job.name),
+            format!("job {}: set zonesize, the bytes to transfer in each zone", job.name),
         ));
     }
     if let Some(skip @ SizeSpec::Percent(_)) = &job.file.zoneskip {

@@ -157,7 +157,7 @@ fn parse_curve(
         arguments.split_once(':').map_or((arguments, None), |(first, center)| (first, Some(center)));
     let Some(first) = parse_float(first) else {
         context.complain("fio: random postfix parsing failed");
-        return Err(ValueError::new("a floating point number behind the colon"));
+        return Err(ValueError::new("a floating point number after the colon"));
     };
     let Some(center) = center else {
         return Ok((first, None));
@@ -166,7 +166,7 @@ fn parse_curve(
         Some(center) => Ok((first, Some(center))),
         None => {
             context.complain("fio: distribution center out of range (0 <= center <= 1.0)");
-            Err(ValueError::new("a centre from 0 to 1 behind the second colon"))
+            Err(ValueError::new("a centre from 0 to 1 after the second colon"))
         }
     }
 }
@@ -271,7 +271,7 @@ fn parse_zoned_abs(
     spread(&mut zones, &split_outside_parentheses(text, &[',']), |part| {
         let pairs = parse_pairs(part, context.kb_base)?;
         check_access(pairs.iter().map(|pair| u64::from(pair.0)).sum(), context)?;
-        // A length left blank is everything behind the other zones; 0 stands for it.
+        // A blank length means everything after the other zones; 0 represents it.
         Ok(pairs.into_iter().map(|(access, size)| AbsoluteZone { access, size: size.unwrap_or(0) }).collect())
     })?;
     Ok(PerDir(zones))

@@ -16,7 +16,7 @@ use crate::registry::nearest;
 pub struct EngineName {
     /// Canonical name, `external` for a shared object.
     pub name: String,
-    /// The shared object behind `external:`.
+    /// The shared object after `external:`.
     pub external: Option<PathBuf>,
 }
 

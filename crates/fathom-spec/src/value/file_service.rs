@@ -116,7 +116,7 @@ fn parse_hold(argument: Option<&str>) -> Result<u32, ValueError> {
     parse_whole(argument, 1024)
         .and_then(|whole| u32::try_from(whole.value).ok())
         .filter(|hold| *hold > 0)
-        .ok_or_else(|| ValueError::new("behind the colon the number of I/Os for each file, at least 1"))
+        .ok_or_else(|| ValueError::new("a number of I/Os per file after the colon, at least 1"))
 }
 
 fn parse_parameter(
@@ -129,7 +129,7 @@ fn parse_parameter(
     };
     parse_float(argument).ok_or_else(|| {
         context.complain("fio: file service type random postfix parsing failed");
-        ValueError::new("a floating point number behind the colon")
+        ValueError::new("a floating point number after the colon")
     })
 }
 

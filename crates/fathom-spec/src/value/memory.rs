@@ -1,4 +1,4 @@
-//! `mem`: where buffers come from.
+//! `mem`: the memory of I/O buffers.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ choices! {
     }
 }
 
-/// Kind of memory and, for mappings, the file behind it.
+/// Kind of memory and, for mappings, the mapped file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
     /// Kind of memory.
@@ -61,7 +61,7 @@ impl OptionValue for Memory {
         let file = text.split_once(':').map(|(_, file)| file).filter(|file| !file.is_empty());
         let mapped = matches!(kind, MemoryKind::Mmap | MemoryKind::MmapShared | MemoryKind::MmapHuge);
         if file.is_some() && !mapped {
-            return Err(ValueError::new("a file only behind mmap, mmapshared or mmaphuge"));
+            return Err(ValueError::new("a file only with mmap, mmapshared or mmaphuge"));
         }
         *self = Memory { kind, file: file.map(PathBuf::from) };
         Ok(())

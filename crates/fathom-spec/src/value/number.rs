@@ -26,7 +26,7 @@ pub fn parse_amount(text: &str, kb_base: u32) -> Option<f64> {
     parse_whole(text, kb_base).map(|whole| whole.value as f64)
 }
 
-/// Reads `[sign]digits[.digits][suffix]` or an expression in parentheses. Everything behind the
+/// Reads `[sign]digits[.digits][suffix]` or an expression in parentheses. Everything after the
 /// suffix is ignored, as fio does; no digits at all is an error, and so is a fraction without a suffix.
 pub(crate) fn parse_whole(text: &str, kb_base: u32) -> Option<Whole> {
     let text = text.trim();
@@ -47,7 +47,7 @@ pub(crate) fn parse_whole(text: &str, kb_base: u32) -> Option<Whole> {
     };
     let (fraction, rest) = read_fraction(rest);
     let factor = multiplier(rest, kb_base);
-    // Without a suffix there is nothing that could be had in parts.
+    // Without a suffix there is no unit to take a fraction of.
     if factor == 1 && fraction > 0 {
         return None;
     }
@@ -64,7 +64,7 @@ pub(crate) fn parse_whole(text: &str, kb_base: u32) -> Option<Whole> {
 /// Parts that fractions are counted in.
 pub(crate) const FRACTION: i128 = 1_000_000_000;
 
-/// Reads a point and the digits behind it, if there are any; gives the fraction and the text behind it.
+/// Reads a point and the digits after it, if there are any; gives the fraction and the text after it.
 pub(crate) fn read_fraction(text: &str) -> (i128, &str) {
     let Some(digits) = text.strip_prefix('.') else { return (0, text) };
     let end = digits.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(digits.len());
@@ -207,7 +207,7 @@ impl OptionValue for bool {
     ) -> Result<(), ValueError> {
         let text = text.trim();
         if definition.kind == Kind::Flag {
-            // Named without a value means on; any number but 0 does, too.
+            // Named without a value means on; so does any number but 0.
             *self = match parse_whole(text, context.kb_base) {
                 _ if text.is_empty() => true,
                 Some(whole) => whole.value != 0,
@@ -298,7 +298,7 @@ impl OptionValue for f64 {
         definition: &OptionDef,
         context: &mut ParseContext<'_>,
     ) -> Result<(), ValueError> {
-        // A list of one: what stands behind the first value is told and left out, a comma and what follows it without a word.
+        // A list of one: text after the first value is reported and ignored; a comma and the rest are ignored silently.
         let mut parts = text.split(':');
         let first = parts.next().and_then(|part| part.split(',').next()).unwrap_or("");
         let values = parse_floats(first, definition, context)?;
@@ -418,7 +418,7 @@ mod tests {
     fn a_list_of_one_takes_the_first() {
         let share = OptionDef { bounds: Bounds::between(0.0, 1.0), ..OptionDef::BLANK };
         let surplus = "the list exceeding max length 1";
-        for (text, value, told) in [
+        for (text, value, complaints) in [
             (".4", 0.4, &[][..]),
             (".4:.6", 0.4, &[surplus]),
             (".1:.2:x", 0.1, &[surplus, surplus]),
@@ -427,7 +427,7 @@ mod tests {
             let (result, notes) = parse_as::<f64>(text, &share);
             assert_eq!(
                 (result, notes),
-                (Ok(value), told.iter().map(ToString::to_string).collect()),
+                (Ok(value), complaints.iter().map(ToString::to_string).collect()),
                 "{text}"
             );
         }

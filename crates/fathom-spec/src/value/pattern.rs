@@ -83,7 +83,7 @@ impl OptionValue for Pattern {
     }
 }
 
-/// Reads one element; gives it, its length in bytes and the text behind it.
+/// Reads one element; gives it, its length in bytes and the text after it.
 fn read_part<'t>(
     text: &'t str,
     context: &mut ParseContext<'_>,

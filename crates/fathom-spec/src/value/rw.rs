@@ -61,13 +61,13 @@ impl Rw {
     }
 }
 
-/// The `rw` option: what is done, and the number behind the colon.
+/// The `rw` option: the direction and pattern, and the number after the colon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RwMode {
     /// Direction and pattern.
     pub rw: Rw,
     /// Sequential: bytes added to the offset after each block, may be negative. Random: a
-    /// new random offset is drawn only every so many I/Os.
+    /// new random offset is drawn only every N I/Os.
     pub postfix: Option<i64>,
 }
 
@@ -98,7 +98,7 @@ impl OptionValue for RwMode {
         };
         if context.readonly && (rw.writes() || rw.trims()) {
             report_readonly(definition, context);
-            return Err(ValueError::new("a direction that only reads, because of --readonly"));
+            return Err(ValueError::new("a read-only direction, because of --readonly"));
         }
         *self = RwMode { rw, postfix };
         Ok(())
@@ -118,8 +118,7 @@ fn report_readonly(definition: &OptionDef, context: &mut ParseContext<'_>) {
 fn parse_postfix(rw: Rw, text: &str, context: &mut ParseContext<'_>) -> Result<i64, ValueError> {
     let number = parse_whole(text, context.kb_base).and_then(|whole| i64::try_from(whole.value).ok());
     if rw.is_random() {
-        let expected =
-            || ValueError::new("behind the colon the number of I/Os for each random offset, at least 1");
+        let expected = || ValueError::new("a number of I/Os per random offset after the colon, at least 1");
         let Some(number) = number else {
             context.complain("fio: randrw postfix parsing failed");
             return Err(expected());
@@ -132,7 +131,7 @@ fn parse_postfix(rw: Rw, text: &str, context: &mut ParseContext<'_>) -> Result<i
     }
     number.ok_or_else(|| {
         context.complain("fio: rw postfix parsing failed");
-        ValueError::new("behind the colon the bytes to add after each block, such as 8k or -8k")
+        ValueError::new("a number of bytes after the colon, such as 8k or -8k, to add after each block")
     })
 }
 
@@ -152,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_postfixes_are_told_apart() {
+    fn wrong_postfixes_get_different_errors() {
         assert_eq!(parse_noting::<RwMode>("read:x").1, ["fio: rw postfix parsing failed"]);
         assert_eq!(parse_noting::<RwMode>("randread:x").1, ["fio: randrw postfix parsing failed"]);
         assert_eq!(parse_noting::<RwMode>("randread:0").1, ["fio: randrw postfix parsing out of range"]);

@@ -64,9 +64,9 @@ impl OptionValue for SteadyState {
         let criterion: SteadyCriterion = parse_choice(text, definition, context)?;
         let Some((_, limit)) = text.split_once(':').filter(|(_, limit)| !limit.trim().is_empty()) else {
             context.complain("fio: steadystate threshold must be specified in addition to criterion");
-            return Err(ValueError::new("a limit behind the criterion, such as iops:100 or bw_slope:0.3%"));
+            return Err(ValueError::new("a limit after the criterion, such as iops:100 or bw_slope:0.3%"));
         };
-        // What stands behind a percent sign does not count; templates of other programs write two.
+        // Text after a percent sign is ignored; templates of other programs write two.
         *self = match limit.trim().split_once('%') {
             Some((percent, _)) => {
                 let limit = parse_float(percent).ok_or_else(|| {
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_and_wrong_limits_are_told_apart() {
+    fn missing_and_wrong_limits_get_different_errors() {
         assert_eq!(
             parse_noting::<SteadyState>("iops").1,
             ["fio: steadystate threshold must be specified in addition to criterion"]

@@ -70,7 +70,7 @@ impl OptionValue for SyncFileRange {
         value.every = parse_whole(count, 1024)
             .and_then(|whole| u32::try_from(whole.value).ok())
             .filter(|every| *every > 0)
-            .ok_or_else(|| ValueError::new("a number of writes behind the colon, at least 1"))?;
+            .ok_or_else(|| ValueError::new("a number of writes after the colon, at least 1"))?;
         *self = value;
         Ok(())
     }

@@ -157,6 +157,6 @@ fn lines_stand_alone() {
     for words in ["--output-format=jsonl,normal", "--output-format=jsonl --append-terse"] {
         let finished = Launch::fathom(Path::new("/")).words(&format!("{words} --name=a")).run();
         assert_eq!(finished.code(), 1);
-        assert!(finished.stderr.contains("jsonl stands alone"), "{}", finished.stderr);
+        assert!(finished.stderr.contains("jsonl cannot be combined"), "{}", finished.stderr);
     }
 }

@@ -70,7 +70,7 @@ fn what_a_profile_is_not_is_told() {
         "act: you need to set IO target(s) with the device-names option.\nfio: profile act prep failed\n";
     assert!(refused.stderr.starts_with(line), "{}", refused.stderr);
     let refused = lines("--profile=act --device-names=a --large-block-op-kbytes=128");
-    assert!(refused.stderr.contains("it counts bytes"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("it is in bytes"), "{}", refused.stderr);
     let idle = lines("--name=a --ioengine=null --size=4k --threads=3");
     assert!(
         idle.stdout.contains("fathom: threads has no effect without --profile=tiobench"),

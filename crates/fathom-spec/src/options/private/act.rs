@@ -8,10 +8,10 @@ options! {
     /// Options of the `act` profile.
     pub struct ActOptions at job.private.act, in Profile, table TABLE;
 
-    /// Comma list of targets, required
+    /// Devices or files, separated by commas (required)
     Built Text device_names as "device-names": Option<String>;
 
-    /// Multiple of 2000 reads and 1000 records written per second and device
+    /// Multiplier for 2000 reads and 1000 record writes per second and device
     Built Int load: u32 = "1";
 
     /// Length of the test
@@ -20,14 +20,12 @@ options! {
     /// Reader threads per device
     Built Int threads_per_queue as "threads-per-queue": u32 = "8";
 
-    /// Sectors per read
+    /// Sectors per read and per record
     Built Int read_req_num_512_blocks as "read-req-num-512-blocks": u32 = "3";
 
-    /// Size of a write
-    ///
-    /// In bytes, in spite of the name.
+    /// Write size, in bytes despite the name
     Built Int large_block_op_kbytes as "large-block-op-kbytes": u32 = "131072";
 
-    /// Prepare the devices first
+    /// Prepare the devices instead of testing them
     Built Flag prep: bool;
 }

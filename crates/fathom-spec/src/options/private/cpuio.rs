@@ -6,7 +6,7 @@ use crate::definition::{choices, options};
 pub(crate) const ENGINE: &str = "cpuio";
 
 choices! {
-    /// How the CPU is kept busy.
+    /// How to keep the CPU busy.
     pub enum CpuMode {
         /// Counting
         Noop = "noop",
@@ -28,6 +28,6 @@ options! {
     /// Length of a burn cycle in microseconds
     Built Int cpuchunks: u32 = "50000", { parent: Some("cpuload"), engine: ENGINE };
 
-    /// Stop when all I/O jobs have ended
+    /// Stop when all jobs that do I/O have ended
     Built Bool exit_on_io_done: bool = "0", { engine: ENGINE };
 }

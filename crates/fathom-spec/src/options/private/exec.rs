@@ -9,10 +9,10 @@ options! {
     /// Options of the `exec` engine.
     pub struct ExecOptions at job.private.exec, in Engine, table TABLE;
 
-    /// Program to start, required
+    /// Program to run (required)
     Later Text program: Option<String>, { engine: ENGINE };
 
-    /// Its arguments; %r becomes the runtime in seconds, %n the job name
+    /// Arguments of the program; %r is the runtime in seconds, %n the job name
     Later Text arguments: Option<String>, { engine: ENGINE };
 
     /// Seconds between SIGTERM and SIGKILL

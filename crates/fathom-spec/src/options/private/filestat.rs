@@ -6,7 +6,7 @@ use crate::definition::{choices, options};
 pub(crate) const ENGINE: &str = "filestat";
 
 choices! {
-    /// Which call looks at the file.
+    /// System call to measure.
     pub enum StatType {
         /// stat(2)
         Stat = "stat",
@@ -21,6 +21,6 @@ options! {
     /// Options of the `filestat` and `dirstat` engines.
     pub struct FilestatOptions at job.private.filestat, in Engine, table TABLE;
 
-    /// Which stat call
+    /// System call to measure
     Later Choice stat_type: StatType = "stat", { choices: StatType::CHOICES, engine: ENGINE };
 }

@@ -7,9 +7,9 @@ use crate::value::{PerDir, PriorityShares, WordList};
 pub(crate) const ENGINE: &str = "io_uring";
 
 choices! {
-    /// Command of the verify phase.
+    /// Command for the verify phase.
     pub enum VerifyCommand {
-        /// Read and compare here
+        /// Read and compare in fathom
         Read = "read",
         /// The device compares
         Compare = "compare",
@@ -17,7 +17,7 @@ choices! {
 }
 
 choices! {
-    /// Kind of pass-through.
+    /// Type of pass-through.
     pub enum CommandType {
         /// NVMe
         Nvme = "nvme",
@@ -29,7 +29,7 @@ choices! {
 choices! {
     /// Length of SCSI commands.
     pub enum CdbLength {
-        /// Whatever fits
+        /// Automatic
         Auto = "0",
         /// 10 bytes
         Ten = "10",
@@ -87,7 +87,7 @@ options! {
     /// FUA on writes (io_uring_cmd)
     Later Bool writefua: bool = "0", { engine: ENGINE };
 
-    /// Kind of write command or mix mode/pct:mode/pct (io_uring_cmd): write uncor zeroes verify zone_append
+    /// Write command, or a mix mode/pct:mode/pct (io_uring_cmd): write uncor zeroes verify zone_append
     Later Choice write_mode: String = "write", { engine: ENGINE };
 
     /// Read or Compare in the verify phase (io_uring_cmd)
@@ -102,25 +102,25 @@ options! {
     /// Let a kernel thread submit the I/Os
     Built Flag sqthread_poll: bool, { engine: ENGINE };
 
-    /// CPU of the submitting kernel thread
+    /// CPU for the submitting kernel thread
     Built Int sqthread_poll_cpu: Option<u32>, { engine: ENGINE };
 
-    /// Use READ and WRITE rather than READV and WRITEV; -1 uses what the kernel has
+    /// Use READ and WRITE instead of READV and WRITEV; -1 uses what the kernel supports
     Built Int nonvectored: i32 = "-1", { engine: ENGINE };
 
-    /// Drop pages from the cache behind each buffered I/O (RWF_DONTCACHE)
+    /// Drop the pages of each buffered I/O from the page cache (RWF_DONTCACHE)
     Built Int uncached: Option<u32>, { engine: ENGINE };
 
-    /// Let I/Os fail rather than wait for locks (RWF_NOWAIT)
+    /// Fail an I/O instead of waiting for locks (RWF_NOWAIT)
     Built Bool nowait: bool, { engine: ENGINE };
 
-    /// Hand every so-many-th request to a kernel worker at once
+    /// Hand every Nth request directly to a kernel worker (IOSQE_ASYNC)
     Built Int force_async: Option<u32>, { engine: ENGINE };
 
     /// Pass-through type (io_uring_cmd)
     Later Choice cmd_type: CommandType = "nvme", { choices: CommandType::CHOICES, engine: ENGINE };
 
-    /// SCSI CDB length, 0 chooses (io_uring_cmd bsg)
+    /// SCSI CDB length; 0 is automatic (io_uring_cmd bsg)
     Later Choice cdb_len: CdbLength = "0", { choices: CdbLength::CHOICES, engine: ENGINE };
 
     /// BYTCHK of VERIFY (io_uring_cmd bsg)
@@ -135,7 +135,7 @@ options! {
     /// PRACT bit
     Later Bool pi_act: bool = "1", { engine: ENGINE };
 
-    /// Comma list GUARD REFTAG APPTAG
+    /// Fields to check, separated by commas: GUARD, REFTAG, APPTAG
     Later Choice pi_chk: Option<WordList<PiCheck>>, { choices: PiCheck::CHOICES, engine: ENGINE };
 
     /// Application tag
@@ -147,7 +147,7 @@ options! {
     /// DEAC bit on write zeroes (io_uring_cmd)
     Later Bool deac: bool = "0", { engine: ENGINE };
 
-    /// Share of I/Os with a priority of their own, in percent, for reads and writes
+    /// Share of I/Os that get cmdprio, in percent, for reads and writes
     Built Int cmdprio_percentage: PerDir<u32> = "0", {
         bounds: Bounds::between(0.0, 100.0),
         engine: ENGINE,
@@ -162,6 +162,6 @@ options! {
     /// Priority level of these I/Os
     Built Int cmdprio: PerDir<u32> = "0", { bounds: Bounds::between(0.0, 7.0), engine: ENGINE };
 
-    /// Share of I/Os with a priority of their own for each block size, as size/percent[/class/level[/hint]]
+    /// Share of I/Os that get a priority, per block size: size/percent[/class/level[/hint]]
     Built Text cmdprio_bssplit: PriorityShares, { engine: ENGINE };
 }

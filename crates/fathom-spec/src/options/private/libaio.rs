@@ -10,16 +10,16 @@ options! {
     /// Options of the `libaio` engine.
     pub struct LibaioOptions at job.private.libaio, in Engine, table TABLE;
 
-    /// Read completions from the ring in shared memory, without a system call
+    /// Reap completions from the shared ring without a system call
     Built Flag userspace_reap: bool, { engine: ENGINE };
 
-    /// Let I/Os fail rather than wait for locks (RWF_NOWAIT)
+    /// Fail an I/O instead of waiting for locks (RWF_NOWAIT)
     Built Bool nowait: bool, { engine: ENGINE };
 
-    /// Use the vectored commands
+    /// Use vectored I/O (PREADV and PWRITEV)
     Built Bool libaio_vectored: bool, { engine: ENGINE };
 
-    /// Share of I/Os with a priority of their own, in percent, for reads and writes
+    /// Share of I/Os that get cmdprio, in percent, for reads and writes
     Built Int cmdprio_percentage: PerDir<u32> = "0", {
         bounds: Bounds::between(0.0, 100.0),
         engine: ENGINE,
@@ -34,6 +34,6 @@ options! {
     /// Priority level of these I/Os
     Built Int cmdprio: PerDir<u32> = "0", { bounds: Bounds::between(0.0, 7.0), engine: ENGINE };
 
-    /// Share of I/Os with a priority of their own for each block size, as size/percent[/class/level[/hint]]
+    /// Share of I/Os that get a priority, per block size: size/percent[/class/level[/hint]]
     Built Text cmdprio_bssplit: PriorityShares, { engine: ENGINE };
 }

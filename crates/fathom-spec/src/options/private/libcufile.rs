@@ -19,7 +19,7 @@ options! {
     /// Options of the `libcufile` engine.
     pub struct LibcufileOptions at job.private.libcufile, in Engine, table TABLE;
 
-    /// Colon list of GPU ids dealt to clones
+    /// GPU ids, separated by colons, distributed to the clones
     Later Text gpu_dev_ids: Option<String>, { engine: ENGINE };
 
     /// cuFile or POSIX with copies

@@ -19,7 +19,7 @@ options! {
     /// Options of the `libhipfile` engine.
     pub struct LibhipfileOptions at job.private.libhipfile, in Engine, table TABLE;
 
-    /// Colon list of GPU ids dealt to clones
+    /// GPU ids, separated by colons, distributed to the clones
     Later Text gpu_dev_ids: Option<String>, { engine: ENGINE };
 
     /// hipFile or POSIX with copies

@@ -12,12 +12,12 @@ options! {
     /// Poll the device for completions (RWF_HIPRI)
     Built Flag hipri: bool, { engine: ENGINE };
 
-    /// Share of I/Os that are polled for, in percent
+    /// Share of polled I/Os, in percent
     Built Int hipri_percentage: u32 = "100", { bounds: Bounds::between(0.0, 100.0), engine: ENGINE };
 
-    /// Drop pages from the cache behind each buffered I/O (RWF_DONTCACHE)
+    /// Drop the pages of each buffered I/O from the page cache (RWF_DONTCACHE)
     Built Int uncached: Option<u32>, { engine: ENGINE };
 
-    /// Let I/Os fail rather than wait for locks (RWF_NOWAIT)
+    /// Fail an I/O instead of waiting for locks (RWF_NOWAIT)
     Built Bool nowait: bool, { engine: ENGINE };
 }

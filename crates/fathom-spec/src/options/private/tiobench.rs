@@ -13,7 +13,7 @@ options! {
     /// Block size
     Built Int block: u32 = "4096";
 
-    /// Runs
+    /// Number of runs
     Built Int numruns: Option<u32>;
 
     /// Directory

@@ -47,7 +47,7 @@ options! {
     /// PRACT bit
     Later Bool pi_act: bool = "1", { engine: ENGINE };
 
-    /// Comma list GUARD REFTAG APPTAG
+    /// Fields to check, separated by commas: GUARD, REFTAG, APPTAG
     Later Choice pi_chk: Option<WordList<PiCheck>>, { choices: PiCheck::CHOICES, engine: ENGINE };
 
     /// Application tag
