@@ -14,7 +14,7 @@ pub struct Reading<'a> {
     pub offset: u64,
     /// The write that should be found; `None` when the job has not written the data.
     pub expected: Option<&'a Write>,
-    /// Bytes of that write, which may be more than what is read now.
+    /// Bytes of that write, which may be more than are read now.
     pub write_length: usize,
 }
 
@@ -23,7 +23,7 @@ pub struct Reading<'a> {
 pub struct Mismatch {
     /// First byte of the interval in the file.
     pub offset: u64,
-    /// Where it lies in what was read.
+    /// Its position in the data read.
     pub at: usize,
     /// Bytes of the interval.
     pub length: usize,
@@ -130,8 +130,8 @@ pub fn check_zeros(data: &[u8], offset: u64) -> Vec<Mismatch> {
     }
 }
 
-/// Checks a part of a write whose rest is gone: where no header or checksum lies, each byte is known from the seed. The error
-/// is where the first and last wrong byte lie in the part, and how many are wrong.
+/// Checks a part of a write whose rest is gone: outside headers and checksums, each byte is known from the seed. The error
+/// gives the positions of the first and last wrong byte in the part, and how many are wrong.
 pub fn check_fragment(
     rule: &Rule,
     data: &[u8],
@@ -182,7 +182,7 @@ fn check_interval(rule: &Rule, part: &mut [u8], offset: u64, reading: &Reading<'
     }
     let format = format_of(rule, part);
     let room = rule.header_room(format);
-    // Content may begin with the magic number, too.
+    // Content may also begin with the magic number.
     let is_content = || reading.expected.is_some() && check_rest(rule, part, offset, reading).is_ok();
     if part.len() < room || is_short(rule, part) && is_content() {
         return check_rest(rule, part, offset, reading);
@@ -193,7 +193,7 @@ fn check_interval(rule: &Rule, part: &mut [u8], offset: u64, reading: &Reading<'
     result
 }
 
-/// The end of a write that leaves no room for a header is held against the content that it was given.
+/// The end of a write that leaves no room for a header is compared with its generated content.
 fn check_rest(rule: &Rule, part: &[u8], offset: u64, reading: &Reading<'_>) -> Result<(), Problem> {
     let Some(write) = reading.expected else { return Ok(()) };
     compare_with_content(rule, part, 0, offset, (write.seed, write.offset, reading.write_length))
@@ -208,7 +208,7 @@ fn compare_with_content(
     (seed, start, length): (u64, u64, usize),
 ) -> Result<(), Problem> {
     let at = (offset - start) as usize + from;
-    // What reaches behind the write is nobody's.
+    // Bytes beyond the write belong to no one.
     let mut wanted = vec![0; part.len().saturating_sub(from).min(length.saturating_sub(at))];
     rule.fill_part(&mut wanted, seed, start, (at, length));
     match part[from..].iter().zip(&wanted).position(|(found, wanted)| found != wanted) {
@@ -219,7 +219,7 @@ fn compare_with_content(
     }
 }
 
-/// The layout of an interval's header, wherever in the interval it lies.
+/// The layout of an interval's header, wherever it is in the interval.
 pub(crate) fn format_of(rule: &Rule, part: &[u8]) -> HeaderFormat {
     let bytes = part.get(rule.header_offset as usize..).unwrap_or_default();
     // Content of an end without room for the header that is expected may look like one of the other layout.
@@ -255,7 +255,7 @@ fn check_headed(rule: &Rule, part: &[u8], offset: u64, reading: &Reading<'_>) ->
     let wanted = &mut wanted[..place.len()];
     store(rule.method, header.format, data, wanted);
     if wanted == place {
-        // Where what is stored says little about the data, the seed says what it is.
+        // If the stored checksum says little about the data, the seed determines it.
         return match is_weak(rule.method, header.format) {
             true => check_content(rule, &header, part, offset, reading),
             false => Ok(()),
@@ -267,7 +267,7 @@ fn check_headed(rule: &Rule, part: &[u8], offset: u64, reading: &Reading<'_>) ->
     if is_stored_otherwise { Ok(()) } else { Err(wrong(wanted)) }
 }
 
-/// Holds the data behind a header against what its seed or the pattern gives.
+/// Compares the data after a header with the bytes from its seed or pattern.
 fn check_content(
     rule: &Rule,
     header: &Header,
@@ -324,7 +324,7 @@ fn check_header(
     Ok(())
 }
 
-/// Compares what lies behind the header with the pattern.
+/// Compares the data after the header with the pattern.
 fn check_pattern(
     rule: &Rule,
     part: &[u8],

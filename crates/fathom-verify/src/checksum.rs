@@ -54,7 +54,7 @@ impl Checksum {
     }
 }
 
-/// Fills the place of the checksum behind a header of this layout. What is longer than the checksum is zero.
+/// Fills the place of the checksum after a header of this layout. Bytes beyond the checksum are zero.
 pub fn store(method: Method, format: HeaderFormat, data: &[u8], place: &mut [u8]) {
     if !fio_fields::store(method, format, data, place) {
         let sum = checksum(method, data);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// 2^64 divided by the golden ratio, as a multiplicative hash.
 pub const HASH_FACTOR: u64 = 0x61C8_8646_80B5_83EB;
 
-/// Random bytes from one seed: four lanes of 64-bit words, each multiplied on after use.
+/// Random bytes from one seed: four lanes of 64-bit words, each multiplied after use.
 pub fn fill_random(buffer: &mut [u8], seed: u64) {
     let mut lanes = [1u64, 2, 3, 5].map(|factor| seed.wrapping_mul(factor));
     let mut chunks = buffer.chunks_exact_mut(32);

@@ -47,7 +47,7 @@ impl HeaderFormat {
         }
     }
 
-    /// Bytes that the checksum of the header covers; it lies behind them.
+    /// Bytes that the checksum of the header covers; it follows them.
     pub(crate) fn covered(self) -> usize {
         self.length() - 4
     }
@@ -140,7 +140,7 @@ impl Header {
         u64::from(self.seconds) * 1_000_000_000 + u64::from(self.nanoseconds)
     }
 
-    /// The write that the header tells of, if it began at `offset`.
+    /// The write that the header describes, if it began at `offset`.
     pub fn write_at(&self, offset: u64) -> Write {
         Write {
             seed: self.seed,

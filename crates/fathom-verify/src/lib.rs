@@ -1,9 +1,9 @@
-//! Data integrity: what a verified block looks like, how it is checked, and what a block that is wrong tells.
+//! Data integrity: the layout of a verified block, how it is checked, and what a bad block reveals.
 //!
-//! Everything here works on bytes in memory; reading and writing is the business of others. A [`Rule`](rule::Rule) says how the
-//! blocks of a job are made. [`stamp`](stamp::stamp) makes the content of one write, [`check`](check::check) checks what was
-//! read, and [`classify`](verdict::classify) says what happened to a block that is not what it should be. A [`ledger`] tells
-//! what the storage had promised when it went down.
+//! Everything here works on bytes in memory; other crates do the I/O. A [`Rule`](rule::Rule) describes how a job's blocks are
+//! made. [`stamp`](stamp::stamp) generates the content of one write, [`check`](check::check) checks data that was read, and
+//! [`classify`](verdict::classify) says what happened to a bad block. A [`ledger`] records what the storage had promised when
+//! it went down.
 
 #![forbid(unsafe_code)]
 

@@ -36,7 +36,7 @@ pub enum Method {
     Xxhash = 15,
     /// SHA-1.
     Sha1 = 16,
-    /// A pattern behind a header.
+    /// A pattern after a header.
     PatternHeader = 17,
     /// A pattern and nothing else.
     Pattern = 18,

@@ -14,11 +14,11 @@ pub struct Rule {
     pub format: HeaderFormat,
     /// Bytes between two headers; `None` puts one header into each write.
     pub interval: Option<u32>,
-    /// Where the header lies in its interval.
+    /// Offset of the header in its interval.
     pub header_offset: u32,
     /// Content other than random bytes.
     pub pattern: Option<Pattern>,
-    /// The pattern begins anew every so many bytes; 0 for once a write.
+    /// The pattern restarts after this many bytes; 0 for once per write.
     pub pattern_interval: u32,
     /// The seed in the header must be the expected one.
     pub checks_seed: bool,

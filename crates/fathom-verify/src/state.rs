@@ -14,7 +14,7 @@ const NAME: usize = 64;
 const GENERATOR: usize = 48;
 const BODY: usize = 4 + 4 + 8 + 8 + 8 + GENERATOR + NAME;
 
-/// What a job leaves behind.
+/// The saved state of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedState {
     /// I/Os in flight at most.
@@ -76,7 +76,7 @@ pub fn checksum(bytes: &[u8]) -> u64 {
 pub struct StateFile {
     /// Version of the layout.
     pub version: u64,
-    /// Bytes behind the header, as the header says.
+    /// Bytes after the header, according to the header.
     pub size: u64,
     /// Their checksum, as the header says.
     pub crc: u64,
@@ -94,11 +94,11 @@ pub struct SavedThread {
     pub ios: u64,
     /// Number of the clone.
     pub index: u64,
-    /// Which writes are told of.
+    /// Which writes are listed.
     pub writes: SavedWrites,
 }
 
-/// What a version tells of single writes.
+/// What a version records about single writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SavedWrites {
     /// Numbers of the writes in flight; `None` is a free place.
@@ -141,7 +141,7 @@ impl StateFile {
         let mut threads = Vec::new();
         while !fields.bytes.is_empty() {
             let thread = read_thread(&mut fields);
-            threads.push(thread.ok_or_else(|| "the state of a thread is cut off".to_owned())?);
+            threads.push(thread.ok_or_else(|| "the state of a thread is truncated".to_owned())?);
         }
         Ok(threads)
     }

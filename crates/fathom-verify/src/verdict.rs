@@ -1,4 +1,4 @@
-//! What happened to a block that is not what it should be.
+//! What happened to a bad block.
 
 use crate::check::format_of;
 use crate::checksum::{checksum, is_mere_digest};
@@ -8,18 +8,18 @@ use crate::rule::Rule;
 use crate::stamp::{Write, exchange, stamp_interval};
 use serde::{Deserialize, Serialize};
 
-/// What storage moves at a time: a torn write changes from new to old at such a border.
+/// Unit of atomicity of storage: a torn write changes from new to old at such a boundary.
 const SECTOR: usize = 512;
 /// More flipped bits than this are called damage.
 const MOST_FLIPS: usize = 32;
 
-/// What happened, as far as the bytes tell.
+/// What happened, as far as the bytes show.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "class", rename_all = "snake_case")]
 pub enum Verdict {
-    /// Nothing but zeros: the write never arrived.
+    /// Only zeros: the write never arrived.
     NeverWritten,
-    /// An earlier write of the same block is there whole; the latest is not.
+    /// A complete earlier write of the same block is there; the latest is not.
     Stale {
         /// Sequence number of what is there.
         found_number: u64,
@@ -108,7 +108,7 @@ impl Verdict {
     /// One sentence for people.
     pub fn sentence(&self) -> String {
         match self {
-            Verdict::NeverWritten => "never written: the block holds nothing but zeros".to_owned(),
+            Verdict::NeverWritten => "never written: the block holds only zeros".to_owned(),
             Verdict::Stale { found_number } => {
                 format!("stale generation: the block holds the earlier write number {found_number}")
             }
@@ -140,12 +140,12 @@ impl Verdict {
                 let how = if *zeroed { "zeroed" } else { "overwritten" };
                 format!("damaged: {bytes} byte(s) {how} between byte {first} and byte {last} of the block")
             }
-            Verdict::Unrecognised => "unrecognised: this is no block of a verified job".to_owned(),
+            Verdict::Unrecognised => "unrecognised: not a block of a verified job".to_owned(),
         }
     }
 }
 
-/// What is known about the writes of a job beside the one expected.
+/// What is known about the writes of a job in addition to the expected one.
 pub trait History {
     /// The write before `number` that last covered this place of the file under test, and the length of that write.
     fn earlier(&self, offset: u64, number: u64) -> Option<(Write, usize)>;
@@ -212,7 +212,7 @@ pub fn classify(rule: &Rule, suspect: &Suspect<'_>, history: &dyn History) -> Ve
     }
 }
 
-/// True when the data behind a sound header is what the header promises: it was written that way.
+/// True when the data after a valid header is what the header promises: it was written that way.
 fn is_whole(rule: &Rule, header: &Header, bytes: &[u8], suspect: &Suspect<'_>) -> bool {
     if header.kind != rule.method as u16 || header.length as usize != bytes.len() {
         return false;
@@ -229,7 +229,7 @@ fn is_whole(rule: &Rule, header: &Header, bytes: &[u8], suspect: &Suspect<'_>) -
 }
 
 /// First byte of the write that a header's interval is a part of, as far as it can be known: writes of one job have one length
-/// or, where they have not, lie as the one expected here.
+/// or, if not, are aligned like the one expected here.
 fn write_start(header: &Header, suspect: &Suspect<'_>) -> Option<u64> {
     match suspect.expected {
         Some((write, length)) if length > header.length as usize => {
@@ -331,7 +331,7 @@ fn mended_header(bytes: &[u8], header: &Header) -> Option<Header> {
     None
 }
 
-/// True when all bytes behind the header are those wanted.
+/// True when all bytes after the header are as expected.
 fn has_data_of(rule: &Rule, bytes: &[u8], wanted: &[u8], format: HeaderFormat) -> bool {
     let room = rule.header_room(format);
     bytes.get(room..).is_some_and(|data| Some(data) == wanted.get(room..))
@@ -379,12 +379,12 @@ fn made_interval(
     Some(part)
 }
 
-/// Says in what way bytes differ from those wanted. Both are as they lie on the device.
+/// Says how bytes differ from those expected. Both are as stored on the device.
 fn compare(rule: &Rule, suspect: &Suspect<'_>, wanted: &[u8], history: &dyn History) -> Verdict {
     let found = suspect.bytes;
     let differences: Vec<usize> = (0..found.len()).filter(|&at| found[at] != wanted[at]).collect();
     let (Some(&first), Some(&last)) = (differences.first(), differences.last()) else {
-        // Only its time can be wrong, which nobody else knows: one of its bits and its checksum disagree.
+        // Only its time can be wrong, which is known nowhere else: one of its bits and its checksum disagree.
         return Verdict::Unrecognised;
     };
     if let Some(bits) = flips(rule, found, wanted, &differences) {
@@ -464,7 +464,7 @@ fn torn(rule: &Rule, suspect: &Suspect<'_>, wanted: &[u8], history: &dyn History
     let matches_earlier = earlier.is_some_and(|earlier| {
         old.iter().all(|(index, sector)| {
             let from = index * SECTOR;
-            // The header of the earlier write has a time that nobody remembers, in its first sector.
+            // The header of the earlier write has an unknown time, in its first sector.
             let holds_header = from == rule.header_offset as usize / SECTOR * SECTOR;
             let skipped = if holds_header {
                 rule.header_offset as usize - from + HeaderFormat::Current.length()

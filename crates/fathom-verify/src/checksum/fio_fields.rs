@@ -1,15 +1,15 @@
 //! What fio stores for SHA-256 and SHA-512, which is not their digest.
 //!
 //! For SHA-256 it appends the length of the message with its bytes in the wrong order, and keeps the lowest byte of each of the
-//! eight words of the result, in front of the last 64 bytes that were hashed. For SHA-512 the current layout has the digest, with
-//! the second half of the last 128 bytes that were hashed behind it; in the first layout (fio 3.33) there is no result at all but
-//! the end of the data. So that data can go both ways, the same bytes are made and compared here.
+//! eight words of the result, before the last 64 bytes that were hashed. For SHA-512 the current layout has the digest, followed
+//! by the second half of the last 128 bytes that were hashed; the first layout (fio 3.33) has no result at all but the end of the
+//! data. To exchange data in both directions, the same bytes are generated and compared here.
 
 use crate::header::HeaderFormat;
 use crate::method::Method;
 use sha2::Digest;
 
-/// Fills `room`, the place of the checksum, for `data`; false for the methods whose checksum stands there as it is.
+/// Fills `room`, the place of the checksum, for `data`; false for methods that store their checksum unchanged.
 pub(super) fn store(method: Method, format: HeaderFormat, data: &[u8], room: &mut [u8]) -> bool {
     match (method, format) {
         (Method::Sha256, _) => sha256(data, room),
@@ -31,7 +31,7 @@ fn sha512(data: &[u8], room: &mut [u8]) {
     const LENGTH_AT: usize = 112;
     let rest = data.len() % BLOCK;
     let mut last = [0; BLOCK];
-    // With a longer rest the length stands in a block of its own.
+    // With a longer rest, the length goes into its own block.
     if rest < LENGTH_AT {
         last[..rest].copy_from_slice(&data[data.len() - rest..]);
         last[rest] = 0x80;
@@ -62,7 +62,7 @@ fn sha256(data: &[u8], room: &mut [u8]) {
     }
 }
 
-/// The end of the data that is no whole block of 128 bytes, in front of what the first block has in the places behind it.
+/// The end of the data that is not a whole block of 128 bytes, followed by the first block's bytes in the remaining places.
 fn end_of_data(data: &[u8], room: &mut [u8]) {
     const BLOCK: usize = 128;
     let rest = data.len() % BLOCK;
@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    /// Where the rest leaves no room for its length, that is a block of its own.
+    /// If the rest leaves no room for its length, the length is in its own block.
     #[test]
     fn any_length_has_its_field() {
         for length in 0..300usize {

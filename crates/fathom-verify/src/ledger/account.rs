@@ -12,7 +12,7 @@ pub struct Account {
     pub operations: Vec<Operation>,
     /// Syncs, in the order in which they began.
     pub syncs: Vec<Sync>,
-    /// The job ended, so nothing is missing behind the last record.
+    /// The job ended, so nothing is missing after the last record.
     pub is_complete: bool,
     /// Time of the last record, ns.
     pub last_ns: u64,
@@ -66,8 +66,8 @@ impl Account {
         let mut records = Records::new(bytes);
         let Some(Record::Start(start)) = records.next() else {
             return Err(match looks_like_ledger(bytes) {
-                true => "its first record is cut off, damaged, or of another version of fathom".to_owned(),
-                false => "this is no ledger: verify_ledger= makes them".to_owned(),
+                true => "its first record is cut off, damaged, or from another version of fathom".to_owned(),
+                false => "not a ledger: verify_ledger= creates them".to_owned(),
             });
         };
         let mut account = Account {
@@ -94,13 +94,13 @@ impl Account {
             false => Err(format!("a record names file number {file} of {files}: the ledger is damaged")),
         };
         match record {
-            Record::Start(_) => return Err("two ledgers lie behind each other in one file".to_owned()),
+            Record::Start(_) => return Err("the file holds two ledgers, one after the other".to_owned()),
             Record::Issued(issued) => {
                 known(issued.file)?;
                 let is_too_long = issued.length > u64::from(u32::MAX) && !issued.discards;
                 if issued.offset.checked_add(issued.length).is_none() || is_too_long {
                     return Err(format!(
-                        "write {} has an impossible place: the ledger is damaged",
+                        "write {} has an impossible offset: the ledger is damaged",
                         issued.number
                     ));
                 }
@@ -118,7 +118,7 @@ impl Account {
                     Some(Open::Operation(index)) => self.operations[index].end = end,
                     Some(Open::Sync(index)) => self.syncs[index].end = end,
                     None => {
-                        return Err(format!("number {id} ends without having begun: the ledger is damaged"));
+                        return Err(format!("number {id} ends but never began: the ledger is damaged"));
                     }
                 }
             }

@@ -12,7 +12,7 @@ use serde::Serialize;
 pub struct FileToCheck {
     /// Its name in the outcome.
     pub name: String,
-    /// The ledgers that tell of it, by index, and its number in each.
+    /// The ledgers that name it, by index, and its number in each.
     pub members: Vec<(usize, u32)>,
 }
 
@@ -28,7 +28,7 @@ pub enum ReadError {
 /// Why there is no outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckError {
-    /// Ledgers over one file are of different boots of the machine, so that nobody knows which write came first.
+    /// Ledgers for one file are from different boots of the machine, so the order of their writes is unknown.
     Boots {
         /// The file.
         file: String,
@@ -73,7 +73,7 @@ pub struct BrokenPromise {
     pub first_wrong: u64,
     /// What should be there at least.
     pub promised: PromisedWrite,
-    /// What is there: `short` behind the end of the file, `unreadable`, or the class of the verdict.
+    /// What is there: `short` beyond the end of the file, `unreadable`, or the class of the verdict.
     pub class: &'static str,
     /// The same in a sentence.
     pub sentence: String,

@@ -21,7 +21,7 @@ impl<'a> Contents<'a> {
         Contents { accounts, kept: HashMap::new(), bytes_kept: 0 }
     }
 
-    /// The write behind a claim.
+    /// The write of a claim.
     pub(super) fn write(&self, claim: &Claim) -> Write {
         let account = &self.accounts[claim.ledger];
         let issued = &account.operations[claim.operation].issued;

@@ -1,5 +1,5 @@
-//! Data that no record tells of: the last records of a ledger may be lost with the machine that kept it, while the writes that
-//! they told of have arrived.
+//! Data without a record: the last records of a ledger may be lost with the machine that kept it, although their writes have
+//! arrived.
 
 use crate::check::{Reading, check};
 use crate::content::HASH_FACTOR;
@@ -7,7 +7,7 @@ use crate::header::{Header, HeaderFormat};
 use crate::rule::Rule;
 use crate::stamp::exchange;
 
-/// The header of a block that is whole in itself and lies where its header says.
+/// The header of a block that is valid in itself and is where its header says.
 pub(super) fn sound_header(rule: &Rule, block: &[u8], offset: u64) -> Option<Header> {
     if !rule.method.has_header() {
         return None;
@@ -33,7 +33,7 @@ pub(super) fn header_in(rule: &Rule, bytes: &[u8]) -> Option<Header> {
     Header::decode(bytes, rule.format).filter(|header| header.is_sound(bytes))
 }
 
-/// The header that begins a sector, if it is sound in itself; the block behind it may be torn.
+/// The header that begins a sector, if it is sound in itself; the block after it may be torn.
 pub(super) fn header_at(rule: &Rule, sector: &[u8], into_block: usize) -> Option<Header> {
     let at = (rule.header_offset as usize).checked_sub(into_block)?;
     let bytes = sector.get(at..)?;

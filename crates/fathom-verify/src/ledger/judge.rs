@@ -1,4 +1,4 @@
-//! Judges places: which sectors are not as promised, and what is there instead.
+//! Judges places: which sectors break a promise, and what is there instead.
 
 use super::account::Account;
 use super::check::{BrokenPromise, FileToCheck, FoundWrite, Outcome, PromisedWrite, ReadError};
@@ -12,12 +12,12 @@ use crate::stamp::Write;
 use crate::verdict::{History, Suspect, Verdict, classify};
 use std::ops::Range;
 
-/// What storage moves at a time: of a write that was not promised, some may be there.
+/// Unit of atomicity of storage: of a write that was not promised, some sectors may be there.
 const SECTOR: u64 = 512;
-/// What is copied in memory is there word by word: the copy stops anywhere when whoever makes it is killed, and goes on while the
-/// page is on its way to the device.
+/// Memory copies are atomic per word: the copy stops anywhere if its process is killed, and continues while the page is on its
+/// way to the device.
 const WORD: usize = 8;
-/// Broken promises that are told one by one.
+/// Number of broken promises that are listed one by one.
 const MOST_TOLD: usize = 10_000;
 
 /// Fills a buffer from a place of the file, and says how much there is.
@@ -28,7 +28,7 @@ pub(super) struct Judge<'a> {
     pub(super) accounts: &'a [Account],
     pub(super) file: &'a FileToCheck,
     pub(super) contents: Contents<'a>,
-    /// A ledger ends with the machine, perhaps before what it tells of.
+    /// A ledger ends with the machine, perhaps before its last writes.
     pub(super) misses_the_end: bool,
     pub(super) read: Read<'a>,
     pub(super) outcome: &'a mut Outcome,
@@ -200,7 +200,7 @@ impl Judge<'_> {
     }
 
     /// Whole blocks, over or into a place, that were written after the last record. They need not lie on multiples of their
-    /// length: wherever a sector begins there may be a header, and only where there is one is the block behind it read.
+    /// length: wherever a sector begins there may be a header, and only where there is one is the block after it read.
     fn newer_blocks(&mut self, place: &Place<'_>, promised: &Claim) -> Result<Vec<Range<u64>>, String> {
         const STRETCH: u64 = 1 << 20;
         let rule = &self.accounts[promised.ledger].start.rule;
@@ -217,7 +217,7 @@ impl Judge<'_> {
             let mut start = place.start.saturating_sub(length - 1).next_multiple_of(SECTOR);
             while start < place.end {
                 let end = start.saturating_add(STRETCH).min(place.end);
-                // Headers that begin before the end may reach behind it.
+                // Headers that begin before the end may extend beyond it.
                 let Ok(held) = self.fetch(start + header_at, end - start + SECTOR)? else {
                     start = end;
                     continue;

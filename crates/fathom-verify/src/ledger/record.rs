@@ -13,7 +13,7 @@ const MAGIC: &[u8; 8] = b"FATHOMLG";
 const VERSION: u32 = 1;
 /// Kind and length in front of the fields.
 const FRONT: usize = 5;
-/// The checksum behind them.
+/// The checksum after them.
 const CHECKSUM: usize = 4;
 /// No record is longer: a length beyond this is damage.
 const LONGEST: usize = 1 << 26;
@@ -56,7 +56,7 @@ pub struct Issued {
     pub length: u64,
     /// Monotonic clock, ns: the time in the header of the block.
     pub time_ns: u64,
-    /// The range is given back; nobody promises what it holds then.
+    /// The range is trimmed; its content is then undefined.
     pub discards: bool,
 }
 

@@ -131,7 +131,7 @@ fn what_happened_is_told() {
     let block = |number: usize| number * 4096..(number + 1) * 4096;
     type Case<'a> = (&'a str, &'a str, &'a dyn Fn(&mut Vec<u8>));
     let cases: [Case<'_>; 7] = [
-        ("never_written", "holds nothing but zeros", &|data| data[block(3)].fill(0)),
+        ("never_written", "holds only zeros", &|data| data[block(3)].fill(0)),
         ("misdirected", "for offset 20480 is here", &|data| data.copy_within(block(5), block(2).start)),
         ("torn", "4 of 8 sectors", &|data| data[block(3).start + 2048..block(3).end].fill(0)),
         ("bit_flips", "byte 100 bit 3", &|data| data[block(3).start + 100] ^= 8),
@@ -139,7 +139,7 @@ fn what_happened_is_told() {
         ("damaged", "20 byte(s) overwritten", &|data| {
             data[block(3)][200..220].iter_mut().for_each(|byte| *byte = !*byte)
         }),
-        ("unrecognised", "no block of a verified job", &|data| {
+        ("unrecognised", "not a block of a verified job", &|data| {
             data[block(3)].iter_mut().enumerate().for_each(|(at, byte)| *byte ^= (at % 251) as u8 | 1)
         }),
     ];
