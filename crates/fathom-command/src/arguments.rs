@@ -1,4 +1,4 @@
-//! Reading the values of options: numbers, sizes, times, lists, choices. The words themselves are taken apart by lexopt.
+//! Reading the values of options: numbers, sizes, times, lists, choices. lexopt splits the arguments themselves.
 
 use crate::Failure;
 use lexopt::Parser;
@@ -18,9 +18,7 @@ pub enum Format {
 /// The value of the option as text.
 pub fn text(parser: &mut Parser, option: &str) -> Result<String, Failure> {
     let value = parser.value()?;
-    value.into_string().map_err(|value| {
-        Failure::new(format!("{option}: {value:?} is not text in UTF-8, which is what it takes"))
-    })
+    value.into_string().map_err(|value| Failure::new(format!("{option}: {value:?} is not valid UTF-8")))
 }
 
 /// The value as a whole number of at least `least`.
@@ -31,13 +29,13 @@ pub fn number(parser: &mut Parser, option: &str, least: u64) -> Result<u64, Fail
         .parse()
         .ok()
         .filter(|number| *number >= least)
-        .ok_or_else(|| Failure::new(format!("{option}: `{value}` is no whole number of at least {least}")))
+        .ok_or_else(|| Failure::new(format!("{option}: `{value}` is not a whole number of at least {least}")))
 }
 
 /// The value as a number.
 pub fn fraction(parser: &mut Parser, option: &str) -> Result<f64, Failure> {
     let value = text(parser, option)?;
-    parse_fraction(&value).ok_or_else(|| Failure::new(format!("{option}: `{value}` is no number")))
+    parse_fraction(&value).ok_or_else(|| Failure::new(format!("{option}: `{value}` is not a number")))
 }
 
 fn parse_fraction(value: &str) -> Option<f64> {
@@ -48,7 +46,7 @@ fn parse_fraction(value: &str) -> Option<f64> {
 pub fn size(parser: &mut Parser, option: &str) -> Result<u64, Failure> {
     let value = text(parser, option)?;
     parse_size(&value).ok_or_else(|| {
-        Failure::new(format!("{option}: `{value}` is no size; write bytes, or for example 4k, 512m, 10g"))
+        Failure::new(format!("{option}: `{value}` is not a size; write bytes, or for example 4k, 512m, 10g"))
     })
 }
 
@@ -72,7 +70,7 @@ pub fn milliseconds(parser: &mut Parser, option: &str) -> Result<f64, Failure> {
     let value = text(parser, option)?;
     parse_milliseconds(&value).filter(|time| *time > 0.0).ok_or_else(|| {
         Failure::new(format!(
-            "{option}: `{value}` is no time above zero; write seconds, or for example 500ms, 2m"
+            "{option}: `{value}` is not a time above zero; write seconds, or for example 500ms, 2m"
         ))
     })
 }
@@ -92,11 +90,13 @@ fn parse_milliseconds(value: &str) -> Option<f64> {
 pub fn percentiles(parser: &mut Parser, option: &str) -> Result<Vec<f64>, Failure> {
     let value = text(parser, option)?;
     parse_percentiles(value.split([',', ':'])).ok_or_else(|| {
-        Failure::new(format!("{option}: `{value}` is no list of percentiles (0 to 100), such as 50,99,99.9"))
+        Failure::new(format!(
+            "{option}: `{value}` is not a list of percentiles (0 to 100), such as 50,99,99.9"
+        ))
     })
 }
 
-/// Percentiles from words.
+/// Percentiles from text.
 pub fn parse_percentiles<'a>(words: impl Iterator<Item = &'a str>) -> Option<Vec<f64>> {
     let mut list: Vec<f64> = words
         .map(|word| parse_fraction(word).filter(|number| (0.0..=100.0).contains(number)))
@@ -124,7 +124,7 @@ pub fn choice<T: Copy>(parser: &mut Parser, option: &str, choices: &[(&str, T)])
     let value = text(parser, option)?;
     choices.iter().find(|(word, _)| *word == value).map(|(_, chosen)| *chosen).ok_or_else(|| {
         let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
-        Failure::new(format!("{option}: `{value}` is none of {}", words.join(", ")))
+        Failure::new(format!("{option}: `{value}` is not one of {}", words.join(", ")))
     })
 }
 

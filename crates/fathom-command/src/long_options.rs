@@ -1,4 +1,4 @@
-//! The long options of a command, as its help text tells them: for completions, and for hints where one is misspelt.
+//! The long options of a command, from its help text: for completions, and for hints if one is misspelt.
 
 use fathom_spec::registry;
 

@@ -18,7 +18,7 @@ pub trait Screen: Write {
     /// Goes back to the start of the line, to draw over it.
     fn line_start(&mut self) -> io::Result<()>;
 
-    /// Somebody sits before it and reads, so that what is longer than it should be shown page by page.
+    /// Somebody reads it, so longer output should be shown page by page.
     fn is_read(&self) -> bool {
         false
     }
@@ -104,11 +104,11 @@ fn in_ascii(letter: char) -> char {
     }
 }
 
-/// Writes text that nobody on the other side has to fear.
+/// Writes text that is safe for the terminal.
 pub struct Printer<W: Write> {
     inner: W,
     letters: Letters,
-    /// The start of a character whose rest comes with the next call.
+    /// The start of a character that continues in the next call.
     begun: Vec<u8>,
     is_read: bool,
 }

@@ -17,7 +17,7 @@ pub enum Outcome {
     TimeChecksums(Vec<String>),
     /// Nothing to run: time the work by which the idleness of processors is measured.
     CalibrateIdleness,
-    /// Hold the processors' clocks against each other.
+    /// Compare the clocks of the CPUs.
     TestClock,
     /// Nothing to run: print the messages and end with the exit status.
     Exit(Reply),

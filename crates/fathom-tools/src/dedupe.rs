@@ -18,29 +18,29 @@ use std::thread::available_parallelism;
 
 pub(crate) const TOOL: Tool = Tool {
     name: "dedupe",
-    summary: "Estimate how far a file or device can be deduplicated and compressed",
+    summary: "Estimate how well a file or device deduplicates and compresses",
     help: "\
 Usage: fathom dedupe [OPTION...] FILE
 
-Reads a file or block device in chunks and counts how many differ. Nothing is written to it. The setting printed
-makes the buffers of a job alike in the same measure.
+Reads a file or block device in chunks and counts the unique ones. It writes nothing to it. It also prints the setting
+that gives a job's buffers the same share of duplicates.
 
-  --block-size=SIZE      size of a chunk; default 4k. What is left at the end is not counted
-  --threads=N            threads that read and compute; default one per CPU
-  --direct               read past the page cache (O_DIRECT)
-  --compress             also sum up what the different chunks take when each is compressed (deflate)
-  --method=exact|bloom   exact keeps a table of all different chunks (about 100 bytes each); bloom takes 2 bytes a
-                         chunk and 1 GiB at most, and may call a few chunks duplicates that are none.
+  --block-size=SIZE      size of a chunk; default 4k. A remainder at the end is not counted
+  --threads=N            number of threads; default one per CPU
+  --direct               bypass the page cache (O_DIRECT)
+  --compress             also sum the sizes of the unique chunks, each compressed (deflate)
+  --method=exact|bloom   exact keeps a table of all unique chunks (about 100 bytes each); bloom takes 2 bytes per
+                         chunk, at most 1 GiB, and may count a few unique chunks as duplicates.
                          Default: exact up to 4 million chunks
-  --compare              compare the chunks themselves when their hashes (MD5) are the same; needs exact
-  --extents              list each different chunk with its offsets; needs exact
+  --compare              compare the chunks themselves if their hashes (MD5) match; needs exact
+  --extents              list each unique chunk with its offsets; needs exact
   --format=text|json     default text
 ",
     run,
     fio_programs: &[FioProgram { name: "fio-dedupe", run: run_as_fio }],
 };
 
-/// Chunks up to which the exact method is taken without being asked for.
+/// Number of chunks up to which the exact method is the default.
 const EXACT_CHUNKS: u64 = 4 << 20;
 
 fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {

@@ -10,27 +10,27 @@ use std::ffi::OsString;
 
 pub(crate) const TOOL: Tool = Tool {
     name: "distribution",
-    summary: "Show how zipf, pareto or normal offsets load a data set",
+    summary: "Show how zipf, pareto or normal offsets spread over a data set",
     help: "\
 Usage: fathom distribution [OPTION...] [zipf[:THETA]|pareto[:POWER]|normal[:DEVIATION]]
 
-Draws one offset per block of a data set and prints, for the most popular blocks first, which share of the hits they
-get. Only blocks that are hit are ranked. Default zipf:1.2; pareto stands for pareto:0.3, normal for normal:20. The
-distributions are those of random_distribution=.
+Draws one offset per block of a data set and prints the share of hits of the blocks, most popular first. Blocks without
+hits are not ranked. Default zipf:1.2; pareto means pareto:0.3, normal means normal:20. The distributions are those of
+random_distribution=.
 
   --size=SIZE              data set; default 500g
   --block-size=SIZE        default 4k
   --rows=N                 rows of the table; default 20
-  --percent=P              also tell how much of the data set gets P percent of the hits
-  --ranks                  print the hits of each block, the most popular first, instead of the table
-  --seed=N                 start of the random numbers; default 1
+  --percent=P              also print how much of the data set gets P percent of the hits
+  --ranks                  print the hits of each block, most popular first, instead of the table
+  --seed=N                 seed of the random numbers; default 1
   --format=text|csv|json   default text
 ",
     run,
     fio_programs: &[FioProgram { name: "fio-genzipf", run: run_as_fio }],
 };
 
-/// More rows than anybody reads.
+/// Limit on the number of rows.
 const MOST_ROWS: u64 = 1_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -119,12 +119,12 @@ fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
     print_hits(&options, &hits, streams)
 }
 
-/// `zipf:1.1` and the like.
+/// A distribution such as `zipf:1.1`.
 fn parse_distribution(text: &str) -> Result<(Kind, Option<f64>), Failure> {
     let (name, input) = text.split_once(':').map_or((text, None), |(name, input)| (name, Some(input)));
     let wrong = || {
         Failure::new(format!(
-            "`{text}` is no distribution; write for example zipf:1.2, pareto:0.3, normal:20"
+            "`{text}` is not a distribution; write for example zipf:1.2, pareto:0.3, normal:20"
         ))
     };
     let kind = Kind::by_name(name).ok_or_else(wrong)?;
@@ -156,7 +156,7 @@ fn run_as_fio(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failu
             }
             Short('t') => {
                 let name = arguments::text(&mut parser, "-t")?;
-                // fio-genzipf ignores what stands behind the name; here it is the parameter, as in a job.
+                // fio-genzipf ignores the text after the name; here it is the parameter, as in a job.
                 let Ok((kind, input)) = parse_distribution(&name) else {
                     writeln!(streams.out, "wrong dist type: {name}")?;
                     return Ok(1);
@@ -170,7 +170,7 @@ fn run_as_fio(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failu
                 let gigabytes = arguments::number(&mut parser, "-g", 0)?;
                 let bytes = gigabytes.checked_mul(1 << 30);
                 options.bytes =
-                    bytes.ok_or_else(|| Failure::new(format!("-g: {gigabytes} GiB are too much")))?;
+                    bytes.ok_or_else(|| Failure::new(format!("-g: {gigabytes} GiB is too much")))?;
             }
             Short('o') => options.rows = arguments::number(&mut parser, "-o", 1)?,
             Short('p') => {
@@ -203,9 +203,11 @@ impl Options {
         let input = self.input();
         let wrong = |what: &str| Err(Failure::new(format!("{what}; {input} is not")));
         match self.kind {
-            Kind::Zipf if input <= 0.0 || input == 1.0 => wrong("zipf input is above 0 and other than 1.0"),
+            Kind::Zipf if input <= 0.0 || input == 1.0 => wrong("zipf input must be above 0 and not 1.0"),
             Kind::Pareto if input <= 0.0 || input >= 1.0 => wrong("pareto input must be > 0.00 and < 1.00"),
-            Kind::Normal if input <= 0.0 || input > 100.0 => wrong("normal input is above 0 and at most 100"),
+            Kind::Normal if input <= 0.0 || input > 100.0 => {
+                wrong("normal input must be above 0 and at most 100")
+            }
             Kind::Zipf => Ok(Sampler::zipf(input, None, blocks, self.seed)),
             Kind::Pareto => Ok(Sampler::pareto(input, None, blocks, self.seed)),
             Kind::Normal => Ok(Sampler::normal(input, None, blocks, self.seed)),
@@ -238,18 +240,18 @@ impl Hits {
         }
         if options.rows > MOST_ROWS {
             return Err(Failure::new(format!(
-                "{} rows are more than {MOST_ROWS}; --ranks (-c) lists each block",
+                "{} rows exceed the limit of {MOST_ROWS}; --ranks (-c) lists each block",
                 options.rows
             )));
         }
         if options.percent.is_some_and(|percent| !(0.0..=100.0).contains(&percent)) {
-            return Err(Failure::new("the percentage of hits lies between 0 and 100"));
+            return Err(Failure::new("the percentage of hits must be between 0 and 100"));
         }
         let total = options.bytes / options.block_size;
         let mut counts: Vec<u32> = Vec::new();
         if counts.try_reserve_exact(total as usize).is_err() {
             return Err(Failure::new(format!(
-                "no memory to count the hits of {total} blocks; take a larger block size"
+                "no memory to count the hits of {total} blocks; use a larger block size"
             )));
         }
         counts.resize(total as usize, 0);
@@ -265,7 +267,7 @@ impl Hits {
         Ok(Hits { by_rank: counts, total })
     }
 
-    /// The ranked blocks in `count` rows of the same number of blocks; the last has what is left.
+    /// The ranked blocks in `count` rows of the same number of blocks; the last has the remainder.
     fn rows(&self, count: u64) -> Vec<Row> {
         let length = (self.by_rank.len() as u64).div_ceil(count) as usize;
         let percent = |hits: u64| if self.total == 0 { 0.0 } else { hits as f64 / self.total as f64 * 100.0 };

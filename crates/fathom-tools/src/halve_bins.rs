@@ -13,10 +13,10 @@ pub(crate) const TOOL: Tool = Tool {
     help: "\
 Usage: fathom halve-bins [--times=N] FILE...
 
-Prints a histogram log (write_hist_log) with 2^N neighbouring bins merged into one, in the same layout. The result is
-the log that a job with log_hist_coarseness higher by N writes. - is standard input.
+Prints a histogram log (write_hist_log) with every 2^N neighbouring bins merged into one, in the same layout. The result
+is the log of a job with log_hist_coarseness higher by N. - is standard input.
 
-  --times=N  how many times the number of bins is halved; default 1
+  --times=N  how many times to halve the number of bins; default 1
 ",
     run,
     fio_programs: &[FioProgram { name: "half-bins.py", run: run_as_fio }],
@@ -76,7 +76,7 @@ fn halve(file: &Path, times: u64, streams: &mut Streams<'_>) -> Result<(), Failu
     let mut text = Vec::new();
     let mut unwritten = Ok(());
     input::lines(file, &mut reader, |line| {
-        let line = HistogramLine::parse(line).ok_or("no line of a histogram log")?;
+        let line = HistogramLine::parse(line).ok_or("not a line of a histogram log")?;
         text.clear();
         coarser(line, times)?.write_line(&mut text);
         if unwritten.is_ok() {
@@ -92,7 +92,7 @@ fn coarser(line: HistogramLine, times: u64) -> Result<HistogramLine, String> {
     let room = MOST - coarseness_of(line.bins.len()).unwrap_or(MOST);
     if times > u64::from(room) {
         let count = line.bins.len();
-        return Err(format!("its {count} bins can be halved {room} times at most, not {times} times"));
+        return Err(format!("its {count} bins can be halved at most {room} times, not {times} times"));
     }
     let merged = |chunk: &[u64]| chunk.iter().fold(0u64, |sum, count| sum.saturating_add(*count));
     let bins = line.bins.chunks(1 << times).map(merged).collect();
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn there_is_a_limit() {
-        assert!(coarser(line(5, 1), 2).expect_err("58 bins").contains("1 times at most"));
+        assert!(coarser(line(5, 1), 2).expect_err("58 bins").contains("at most 1 times"));
         assert_eq!(coarser(line(0, 1), 6).expect("the limit").bins.len(), 29);
     }
 }

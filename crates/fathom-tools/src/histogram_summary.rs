@@ -22,8 +22,8 @@ pub(crate) const TOOL: Tool = Tool {
 Usage: fathom histogram-summary [OPTION...] LOG...
 
 Reads logs of write_hist_log, of any coarseness, merges them, and prints samples, mean and percentiles for each
-interval and for all of the time. A window that lies in two intervals is dealt out by overlap. Within a bin the values
-are taken to be spread evenly: p0 is the lower bound of the first bin used, p100 the upper bound of the last.
+interval and for the whole run. A window that spans two intervals is split by overlap. Values are assumed to be spread
+evenly within a bin: p0 is the lower bound of the first bin used, p100 the upper bound of the last.
 
   --interval=TIME          length of an interval; default 1s
   --percentiles=LIST       default 0,50,90,95,99,99.9,100

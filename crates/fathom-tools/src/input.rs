@@ -21,7 +21,7 @@ pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// Hands each line that is not blank to `take`, with its number from 1; what `take` finds wrong is told with both.
+/// Hands each line that is not blank to `take`, with its number from 1; what `take` rejects is reported with both.
 pub(crate) fn lines(
     path: &Path,
     reader: &mut dyn BufRead,

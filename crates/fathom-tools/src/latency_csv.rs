@@ -17,16 +17,16 @@ pub(crate) const TOOL: Tool = Tool {
     help: "\
 Usage: fathom latency-csv [--output=FILE.csv [--validate]] FILE...
 
-Reads reports made with --output-format=json+. Messages ahead of a document and several documents in one file are
-fine; - is standard input. Without --output, prints one line per bin:
+Reads reports written with --output-format=json+. A file may have messages before a document, and several documents;
+- is standard input. Without --output, prints one line per bin:
 
   job,jobname,direction,latency,nsec,count,cumulative,percentile
 
-with the job's number over all documents, and the share of I/Os up to and with the bin (0 to 1).
+with the job's number across all documents, and the share of I/Os up to and including the bin (0 to 1).
 
   --output=FILE.csv  write FILE_job0.csv, FILE_job1.csv, ... instead, one line per latency and three columns for
                      each direction and kind of latency, as fio_jsonplus_clat2csv does
-  --validate         write nothing; check that these files agree with the report
+  --validate         write nothing; check that these files match the report
 ",
     run,
     fio_programs: &[FioProgram { name: "fio_jsonplus_clat2csv", run: run_as_fio }],
@@ -49,7 +49,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
         Some(stub) if validate => wide::validate_all(&jobs, &stub, streams),
         Some(stub) => wide::write_all(&jobs, &stub, streams),
         None if validate => {
-            Err(Failure::new("--validate needs --output=FILE.csv, which names what to check"))
+            Err(Failure::new("--validate needs --output=FILE.csv, the name of the files to check"))
         }
         None => print_long(&jobs, streams),
     }

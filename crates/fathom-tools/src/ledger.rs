@@ -18,28 +18,28 @@ const UNUSABLE: u8 = 2;
 
 pub(crate) const TOOL: Tool = Tool {
     name: "ledger",
-    summary: "Say which promises storage broke in a crash, from the ledger of a verify job",
+    summary: "Report durability promises that storage broke in a crash, from a verify job's ledger",
     help: "\
 Usage: fathom ledger check [--after=power-cut|kill] [--until=NS] [--file=RECORDED=ACTUAL] [--format=text|json] LEDGER...
        fathom ledger show LEDGER...
        fathom ledger receive --listen=HOST:PORT [--clones=N] FILE
 
-A job with verify= and verify_ledger= records what it issues, what is acknowledged and what is synced.
+A job with verify= and verify_ledger= records the writes it issues, and which are acknowledged and synced.
 
-check reads the files that the job wrote and says which writes the storage had promised and did not keep. Ledgers that
-name the same file are checked together. Exit status 0: all promises were kept; 1: some were broken; 2: nothing could be
-checked.
-  --after=WHAT            power-cut: what was synced has to be there (default); kill: the process alone ended, and what
-                          was acknowledged has to be there
-  --until=NS              when it happened, on the monotonic clock: later records do not count
+check reads the files that the job wrote and reports the writes that the storage promised but lost. Ledgers that
+name the same file are checked together. Exit status 0: all promises were kept; 1: some were broken; 2: nothing could
+be checked.
+  --after=WHAT            power-cut: synced writes must be there (default); kill: only the process ended, so
+                          acknowledged writes must be there
+  --until=NS              time of the crash on the monotonic clock: later records do not count
   --file=RECORDED=ACTUAL  a file is elsewhere now; may be repeated
   --format=text|json      default text
 
-show prints the records, a line each.
+show prints the records, one per line.
 
-receive takes what jobs with verify_ledger=tcp:HOST:PORT send, and ends with the last of them.
+receive collects ledgers from jobs with verify_ledger=tcp:HOST:PORT, and ends with the last of them.
   --listen=HOST:PORT      where to listen
-  --clones=N              so many clones send; each gets a file of its own, FILE.1, FILE.2, ...; default 1: FILE
+  --clones=N              number of clones that send; each gets its own file, FILE.1, FILE.2, ...; default 1: FILE
 ",
     run,
     fio_programs: &[],
@@ -50,7 +50,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
         Some((word, rest)) if word == "check" => check::run(rest, streams),
         Some((word, rest)) if word == "show" => show::run(rest, streams),
         Some((word, rest)) if word == "receive" => receive::run(rest, streams),
-        _ => Err(Failure::new("say what to do: check, show or receive; --help explains them")),
+        _ => Err(Failure::new("choose check, show or receive; --help explains them")),
     };
     match done {
         Err(failure @ (Failure::Message(_) | Failure::UnknownOption(_))) => {
@@ -89,10 +89,10 @@ mod tests {
         let no_ledger = tempfile::NamedTempFile::new().expect("a temporary file");
         let path = no_ledger.path().to_str().expect("text");
         for (words, reason) in [
-            (&[][..], "say what to do"),
+            (&[][..], "choose check, show or receive"),
             (&["check"], "no file given"),
-            (&["check", path], "this is no ledger"),
-            (&["check", "--after=lunch", path], "`lunch` is none of power-cut, kill"),
+            (&["check", path], "not a ledger"),
+            (&["check", "--after=lunch", path], "`lunch` is not one of power-cut, kill"),
             (&["check", "--file=nothing", path], "--file"),
             (&["show", "/no/such/ledger"], "/no/such/ledger: No such file"),
             (&["receive", "--listen=nowhere", "/tmp/x"], "--listen=nowhere"),

@@ -1,4 +1,4 @@
-//! The small tools beside the tester: each is a subcommand of fathom, and behaves as fio's tool when it is run under
+//! The small tools that come with the tester: each is a subcommand of fathom, and behaves as fio's tool when it is run under
 //! the name of that.
 //!
 //! One file or folder per tool and one list, [`TOOLS`]. A tool has a front end for its words as a subcommand and one
@@ -22,7 +22,7 @@ mod verify_state;
 use fathom_command::{Failure, Streams, call};
 use std::ffi::OsString;
 
-/// The work behind a name: the words after it, and where to write; the exit code.
+/// The work of a tool: its arguments, and where to write; returns the exit code.
 pub type ToolMain = fn(&[OsString], &mut Streams<'_>) -> Result<u8, Failure>;
 
 /// One of the tools.
@@ -35,7 +35,7 @@ pub struct Tool {
     pub help: &'static str,
     /// The work, as a subcommand.
     pub run: ToolMain,
-    /// fio's programs that it stands in for, if there are any.
+    /// fio's programs that it replaces, if any.
     pub fio_programs: &'static [FioProgram],
 }
 
@@ -70,7 +70,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// The tool that stands in for the program of fio of this name (the last part of its path).
+    /// The tool that replaces fio's program of this name (the last part of its path).
     pub fn by_program_name(program: &str) -> Option<Call> {
         let found = TOOLS.iter().flat_map(|tool| tool.fio_programs).find(|fio_program| {
             program == fio_program.name || fio_program.name.strip_suffix(".py") == Some(program)
@@ -96,7 +96,7 @@ impl Call {
 
 /// The list that `fathom tools` prints.
 pub fn listing() -> String {
-    let mut text = String::from("Tools: fathom TOOL --help explains one.\n\n");
+    let mut text = String::from("Tools (fathom TOOL --help explains one):\n\n");
     for tool in TOOLS {
         text.push_str(&format!("  {:<18} {}\n", tool.name, tool.summary));
         let names: Vec<&str> = tool.fio_programs.iter().map(|program| program.name).collect();
@@ -104,7 +104,7 @@ pub fn listing() -> String {
             text.push_str(&format!("  {:<18} as fio's {}\n", "", names.join(", ")));
         }
     }
-    text.push_str("\nA link to fathom under one of fio's names takes that program's options.\n");
+    text.push_str("\nA link to fathom with one of fio's names takes that program's options.\n");
     text
 }
 

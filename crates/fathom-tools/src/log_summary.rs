@@ -20,12 +20,12 @@ pub(crate) const TOOL: Tool = Tool {
 Usage: fathom log-summary [OPTION...] LOG...
 
 Reads logs of write_bw_log, write_iops_log and write_lat_log, compressed or not, merges them, and prints a line for
-each interval and one for all of the time. A window of an averaged log counts in each interval by how far it overlaps
-with it; in a log of single I/Os each counts once. Each file and direction is a series.
+each interval and one for the whole run. A window of an averaged log counts in each interval by its overlap; in a log of
+single I/Os each I/O counts once. Each file and direction is a series.
 
   --interval=TIME          length of an interval; default 1s
-  --combine=sum|average    the means of all series added up, or the average over their lines; default average
-  --each                   print the mean of each series rather than percentiles over all of them
+  --combine=sum|average    the sum of the means of all series, or the average over their lines; default average
+  --each                   print the mean of each series instead of percentiles over all of them
   --direction=read|write|trim  only this direction
   --percentiles=LIST       default 50,90,95,99
   --divisor=NUMBER         divide all values by this, for example 1000 for latencies in us
@@ -101,7 +101,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
 
 fn divisor(parser: &mut lexopt::Parser, option: &str) -> Result<f64, Failure> {
     match arguments::fraction(parser, option)? {
-        0.0 => Err(Failure::new(format!("{option}: nothing can be divided by 0"))),
+        0.0 => Err(Failure::new(format!("{option}: cannot divide by 0"))),
         divisor => Ok(divisor),
     }
 }

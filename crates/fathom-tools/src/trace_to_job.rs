@@ -25,19 +25,19 @@ Usage: fathom trace-to-job [OPTION...] FILE
 Reads a binary block trace (blktrace -o - | blkparse -i - -O -d FILE) and prints a job file with one section for each
 process that queued requests. - is standard input.
 
-  --summary              print what each process did instead
-  --format=text|json     of the summary; default text
+  --summary              print a summary of each process instead
+  --format=text|json     format of the summary; default text
   --output=FILE          write the job file there
   --device=PATH          file or device for the jobs; default the traced ones, looked up by number
-  --rate                 limit the jobs to the rates of the trace
-  --option=LINE          a line to add to each section; may be given several times
+  --rate                 limit the jobs to the rates in the trace
+  --option=LINE          a line to add to each section; may be repeated
   --depth-limit=N        largest queue depth; default 256
   --min-time=TIME        leave out processes that were active for less; default 1s
   --min-ios=N            leave out processes with fewer requests; default 10
   --min-rate=KIB         leave out processes with a lower rate in KiB/s
-  --merge                one section with numjobs for processes that are alike
-  --merge-depth=N        difference in depth that is still alike; default 1
-  --merge-random=P       difference in randomness that is still alike, in percent; default 5
+  --merge                one section with numjobs for similar processes
+  --merge-depth=N        largest difference in depth for similar; default 1
+  --merge-random=P       largest difference in randomness for similar, in percent; default 5
 ",
     run,
     fio_programs: &[FioProgram { name: "fio-btrace2fio", run: run_as_fio }],
@@ -105,7 +105,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
         }
     }
     if format == Format::Json && !summary {
-        return Err(Failure::new("--format=json is a form of the summary; add --summary"));
+        return Err(Failure::new("--format=json is for the summary; add --summary"));
     }
     let (_, processes) = read(&arguments::one_file(files)?, &options, streams)?;
     let described = describe(processes, &options, streams)?;
@@ -113,7 +113,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
         (true, Format::Json) => text::json(&described, streams)?,
         (true, _) => text::summary(&described, streams)?,
         (false, _) if described.is_empty() => {
-            let hint = "no process did enough; lower --min-time or --min-ios, or look at --summary";
+            let hint = "no process did enough I/O; lower --min-time or --min-ios, or look at --summary";
             return Err(Failure::new(hint));
         }
         (false, _) => print_job_file(&described, &options, output.as_deref(), streams)?,
@@ -213,7 +213,7 @@ fn read(path: &Path, options: &Options, streams: &mut Streams<'_>) -> Result<(u6
             Ok(None) => break,
             Err(broken) => {
                 let place = path.display();
-                writeln!(streams.err, "{place}: after {events} records: {broken}; the rest is left out")?;
+                writeln!(streams.err, "{place}: after {events} records: {broken}; the rest is ignored")?;
                 break;
             }
         }
@@ -235,7 +235,7 @@ fn read(path: &Path, options: &Options, streams: &mut Streams<'_>) -> Result<(u6
     Ok((events, processes))
 }
 
-/// The processes that did enough, joined if that was asked for, with the files for their jobs.
+/// The processes that did enough I/O, merged if requested, with the files for their jobs.
 fn describe(
     processes: Vec<Process>,
     options: &Options,
@@ -268,7 +268,7 @@ fn did_enough(process: &Process, options: &Options) -> bool {
         && fastest >= options.min_rate_kib
 }
 
-/// The paths of all devices that this machine has under these numbers; the others are told.
+/// The paths of all devices that this machine has under these numbers; the others are reported.
 fn device_names(
     processes: &[Process],
     options: &Options,

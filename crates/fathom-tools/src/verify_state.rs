@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "verify-state",
-    summary: "Show what is in a verify state file",
+    summary: "Show the content of a verify state file",
     help: "\
 Usage: fathom verify-state [--format=text|json] FILE...
 
 Shows the state that a verify job saved: its name, depth, number of writes, and the writes that were in flight
 (version 7, fio 3.42 and fathom) or done last (version 3, older fio).
 
-  --format=text|json  text is what fio-verify-state prints; default text
+  --format=text|json  text is the output of fio-verify-state; default text
 ",
     run,
     fio_programs: &[FioProgram { name: "fio-verify-state", run: run_as_fio }],
@@ -68,7 +68,7 @@ fn read(file: &Path) -> Result<StateFile, Failure> {
     let length = bytes.len();
     StateFile::new(bytes).ok_or_else(|| {
         Failure::new(format!(
-            "{}: {length} bytes are too few for a verify state; was the file cut off?",
+            "{}: {length} bytes are too few for a verify state; is the file truncated?",
             file.display()
         ))
     })

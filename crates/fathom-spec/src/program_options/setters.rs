@@ -123,7 +123,7 @@ fn refuse_company(names: &[String], given: &Given<'_>) -> Effect {
     match loner.filter(|_| names.len() > 1) {
         Some((name, reason)) => given.refused(
             &["fio: failed parsing output-format".to_owned()],
-            &format!("{name} stands alone: {reason}"),
+            &format!("{name} cannot be combined: {reason}"),
         ),
         None => Ok(()),
     }
@@ -174,7 +174,7 @@ pub(super) fn inflate_log(_: &mut ProgramOptions, given: &mut Given<'_>) -> Effe
     Err(Outcome::InflateLog(PathBuf::from(given.text())))
 }
 
-/// What `--crctest` can time.
+/// The functions that `--crctest` can measure.
 const CHECKSUM_FUNCTIONS: [&str; 17] = [
     "md5", "crc64", "crc32", "crc32c", "crc16", "crc7", "sha1", "sha256", "sha512", "xxhash", "murmur3",
     "jhash", "fnv", "sha3-224", "sha3-256", "sha3-384", "sha3-512",

@@ -1,4 +1,4 @@
-//! The approximate method: a Bloom filter, whose size does not depend on how many chunks differ.
+//! The approximate method: a Bloom filter, whose size does not depend on the number of unique chunks.
 
 use super::table::Hash;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -20,14 +20,13 @@ pub(super) struct Bloom {
 }
 
 impl Bloom {
-    /// A filter for so many chunks.
+    /// A filter for this number of chunks.
     pub(super) fn for_chunks(chunks: u64) -> Bloom {
         let bits = chunks.saturating_mul(BITS_PER_CHUNK).clamp(SMALLEST_BITS, LARGEST_BITS);
         Bloom { words: (0..bits.div_ceil(64)).map(|_| AtomicU64::new(0)).collect() }
     }
 
-    /// Adds a hash; true if it was not there. Two threads that add the same new hash at the same moment may both be told
-    /// so.
+    /// Adds a hash; true if it was new. If two threads add the same new hash at the same moment, both may get true.
     pub(super) fn insert(&self, hash: Hash) -> bool {
         let number = u128::from_ne_bytes(hash);
         let (start, step) = (number as u64, (number >> 64) as u64 | 1);

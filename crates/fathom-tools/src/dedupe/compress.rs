@@ -3,7 +3,7 @@
 use fathom_command::Failure;
 use flate2::{Compress, Compression, FlushCompress, Status};
 
-/// Effort of the compression, which is what tools use unless told otherwise.
+/// Compression level, the usual default of compressors.
 const LEVEL: u32 = 6;
 
 /// A deflate encoder that is used again for each chunk: its tables are many times larger than a chunk.

@@ -1,4 +1,4 @@
-//! What was found, in words.
+//! The findings, as text.
 
 use super::scan::{Found, Method, Options, Target};
 use super::table::Hash;

@@ -14,13 +14,13 @@ use std::time::Duration;
 
 /// Bytes that a thread takes at once, unless a chunk is larger.
 const BATCH: u64 = 1 << 20;
-/// Buffers of O_DIRECT begin at a multiple of this; no disk asks for more.
+/// Alignment of O_DIRECT buffers; no disk needs more.
 const ALIGNMENT: usize = 4096;
 /// The largest chunk; each thread holds one in memory.
 const LARGEST_BLOCK: u64 = 256 << 20;
 /// Time between two lines of progress.
 const PROGRESS_EVERY: Duration = Duration::from_millis(250);
-/// How chunks are told apart.
+/// How chunks are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
     /// A table of all different chunks.
@@ -68,7 +68,7 @@ impl Target {
         let block_size = options.block_size;
         if !(1..=LARGEST_BLOCK).contains(&block_size) {
             return Err(Failure::new(format!(
-                "a chunk of {block_size} bytes: 1 byte to 256 MiB can be used"
+                "a chunk of {block_size} bytes is not possible; use 1 byte to 256 MiB"
             )));
         }
         let flags = if options.direct { libc::O_DIRECT } else { 0 };
@@ -182,7 +182,7 @@ fn read_in_threads(shared: &Shared<'_>, streams: &mut Streams<'_>) -> Result<(),
             };
             std::thread::Builder::new().spawn_scoped(scope, work).map(drop).or_else(
                 |error| match number {
-                    0 => Err(Failure::new(format!("no thread can be started: {error}"))),
+                    0 => Err(Failure::new(format!("cannot start a thread: {error}"))),
                     // Fewer threads do the same work.
                     _ => ended.send(Ok(())).map_err(|_| Failure::new("the threads are gone")),
                 },
@@ -274,7 +274,7 @@ impl Shared<'_> {
     }
 }
 
-/// What a thread needs beside its buffer, if it was asked for.
+/// What a thread needs in addition to its buffer, if requested.
 struct Scratch {
     /// A chunk read again to be compared.
     copy: Option<Aligned>,

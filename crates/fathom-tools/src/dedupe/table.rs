@@ -34,7 +34,7 @@ impl Table {
         Table { parts: (0..PARTS).map(|_| Mutex::default()).collect(), keep_offsets }
     }
 
-    /// Adds the chunk at `offset`; true if there was none like it. `is_same` tells whether the chunk at another offset,
+    /// Adds the chunk at `offset`; true if it is unique so far. `is_same` says whether the chunk at another offset,
     /// which has the same hash, has the same content.
     pub(super) fn add(
         &self,

@@ -98,7 +98,9 @@ fn limited(parser: &mut Parser, option: &str, most: u64) -> Result<u32, Failure>
     let number = arguments::number(parser, option, 1)?;
     match number <= most {
         true => Ok(number as u32),
-        false => Err(Failure::new(format!("{option}: {number} is more than {most}, which no log has"))),
+        false => {
+            Err(Failure::new(format!("{option}: {number} is more than the largest possible value of {most}")))
+        }
     }
 }
 
@@ -218,7 +220,7 @@ pub(super) fn weighted(words: &[OsString], streams: &mut Streams<'_>) -> Result<
     Ok(0)
 }
 
-/// The settings; `None` when help was asked for.
+/// The settings; `None` if help was requested.
 fn weighted_settings(words: &[OsString]) -> Result<Option<Weighted>, Failure> {
     let mut settings = Weighted {
         rules: Rules { latency_limit_ns: 20e9, ..Rules::default() },
@@ -241,7 +243,7 @@ fn weighted_settings(words: &[OsString]) -> Result<Option<Weighted>, Failure> {
             Short('d') | Long("divisor") => {
                 settings.divisor = arguments::fraction(&mut parser, "--divisor")?;
                 if settings.divisor == 0.0 {
-                    return Err(Failure::new("--divisor: nothing can be divided by 0"));
+                    return Err(Failure::new("--divisor: cannot divide by 0"));
                 }
             }
             Short('m') | Long("max_latency") => {
@@ -284,7 +286,7 @@ fn window_of_job(path: &Path) -> Result<Option<f64>, Failure> {
     let Some(value) = values.next() else { return Ok(None) };
     let number = value.parse().ok().filter(|number: &f64| *number > 0.0 && number.is_finite());
     let wrong =
-        || Failure::new(format!("{}: log_hist_msec={value} is no number of milliseconds", path.display()));
+        || Failure::new(format!("{}: log_hist_msec={value} is not a number of milliseconds", path.display()));
     number.map(Some).ok_or_else(wrong)
 }
 

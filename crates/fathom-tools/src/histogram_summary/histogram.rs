@@ -63,7 +63,7 @@ impl Histogram {
         self.counts.iter().sum()
     }
 
-    /// Leaves out what is slower than this.
+    /// Drops everything slower than this.
     pub(super) fn cut_above(&mut self, latency_ns: f64) {
         for bin in 0..self.counts.len() {
             if self.bounds(bin).0 >= latency_ns {

@@ -92,13 +92,13 @@ fn any_counts_and_times_can_be_added() {
     let most = u64::MAX;
     let one = log(0, &[(5, 0, 1, most), (9, 0, 2, most)]);
     assert!(printed(run, "", std::slice::from_ref(&one)).contains("all"));
-    assert!(printed(run, "", &[log(0, &[(most, 0, 1, 1)])]).contains("take longer ones"));
+    assert!(printed(run, "", &[log(0, &[(most, 0, 1, 1)])]).contains("use longer intervals"));
 }
 
 #[test]
 fn mistakes_are_told_by_line() {
     let text = printed(run, "", &["1, 0, 4096, 5, 5\n".to_owned()]);
-    assert!(text.ends_with("line 1: 2 bins; 1856 are expected, or a power of two less"), "{text}");
-    assert!(printed(run, "", &["bw\n".to_owned()]).contains("no line of a histogram log"));
+    assert!(text.ends_with("line 1: 2 bins; expected 1856, or fewer by a power of two"), "{text}");
+    assert!(printed(run, "", &["bw\n".to_owned()]).contains("not a line of a histogram log"));
     assert!(printed(run, "", &[String::new()]).contains("no windows"));
 }

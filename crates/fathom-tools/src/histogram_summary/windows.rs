@@ -6,7 +6,7 @@ use crate::log_summary::series::open_log;
 use fathom_command::Failure;
 use std::path::{Path, PathBuf};
 
-/// More intervals than anybody reads: the interval is a mistake then.
+/// Limit on the number of intervals; more mean a mistaken interval.
 const MOST_INTERVALS: f64 = 1e6;
 
 /// How logs are read and dealt out.
@@ -73,15 +73,15 @@ fn read_file(file: &Path, rules: &Rules, all: &mut Vec<Window>) -> Result<(), Fa
         let head = (next(), next(), next());
         let (Some(time), Some(direction @ 0..=2), Some(_block_size)) = head else {
             return Err(
-                "no line of a histogram log: it begins with milliseconds, direction (0 to 2), block size"
+                "not a line of a histogram log: expected milliseconds, direction (0 to 2), block size at its start"
                     .to_owned(),
             );
         };
         let counts: Option<Vec<u64>> = numbers.collect();
-        let counts = counts.ok_or("a bin is no whole number")?;
+        let counts = counts.ok_or("a bin is not a whole number")?;
         let coarseness = rules.layout.coarseness(counts.len()).ok_or_else(|| {
             let bins = rules.layout.bins();
-            format!("{} bins; {bins} are expected, or a power of two less", counts.len())
+            format!("{} bins; expected {bins}, or fewer by a power of two", counts.len())
         })?;
         let end_ms = time as f64;
         let last = &mut last_ms[direction as usize];
@@ -117,7 +117,7 @@ pub(super) fn divide(windows: &[Window], rules: &Rules) -> Result<Vec<Interval>,
     let count = ((end / interval_ms).ceil() - first).max(1.0);
     if count > MOST_INTERVALS {
         return Err(Failure::new(format!(
-            "intervals of {interval_ms} ms make {count:.0} lines; take longer ones"
+            "intervals of {interval_ms} ms make {count:.0} lines; use longer intervals"
         )));
     }
     let coarseness = windows.iter().map(|window| window.coarseness).max().unwrap_or_default();

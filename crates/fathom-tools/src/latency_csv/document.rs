@@ -29,7 +29,7 @@ pub(super) struct Job {
     pub(super) bins: [BTreeMap<u64, u64>; 9],
 }
 
-/// A bin with what lies before it.
+/// A bin with the total before it.
 pub(super) struct Row {
     pub(super) ns: u64,
     pub(super) count: u64,
@@ -69,7 +69,7 @@ pub(super) fn read_all(files: &[PathBuf]) -> Result<Vec<Job>, Failure> {
             }
         }
         if !found {
-            let wanted = "no job report in it; make one with --output-format=json+";
+            let wanted = "no job report in it; create one with --output-format=json+";
             return Err(Failure::new(format!("{}: {wanted}", file.display())));
         }
     }
@@ -79,7 +79,7 @@ pub(super) fn read_all(files: &[PathBuf]) -> Result<Vec<Job>, Failure> {
 /// A line for people who gave a report without bins and get no rows.
 pub(super) fn note_missing_bins(jobs: &[Job], err: &mut dyn Write) -> io::Result<()> {
     if jobs.iter().all(|job| job.bins.iter().all(BTreeMap::is_empty)) {
-        writeln!(err, "no job has latency bins; reports made with --output-format=json+ do")?;
+        writeln!(err, "no job has latency bins; reports written with --output-format=json+ do")?;
     }
     Ok(())
 }
@@ -128,7 +128,7 @@ fn job(value: &Value) -> Result<Job, String> {
         for (ns, count) in found {
             let (Ok(ns), Some(count)) = (ns.parse(), count.as_u64()) else {
                 return Err(format!(
-                    "job {}: `{ns}: {count}` in the bins of {direction} {kind} is no count of I/Os at a time in ns",
+                    "job {}: `{ns}: {count}` in the bins of {direction} {kind} is not a count of I/Os at a time in ns",
                     job.name
                 ));
             };

@@ -72,7 +72,7 @@ fn mismatch(found: &str, wanted: &str) -> Option<String> {
         let (found, wanted) = match (found.next(), wanted.next()) {
             (None, None) => return None,
             (None, Some(wanted)) => return Some(format!("line missing: {} ns", first_field(wanted))),
-            (Some(found), None) => return Some(format!("line too many: {} ns", first_field(found))),
+            (Some(found), None) => return Some(format!("extra line: {} ns", first_field(found))),
             (Some(found), Some(wanted)) => (found, wanted),
         };
         if found == wanted {

@@ -1,4 +1,4 @@
-//! A broken promise in words.
+//! A broken promise as text.
 
 use fathom_verify::ledger::{Account, BrokenPromise, PromisedBy};
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ pub(super) fn times(time_ns: u64) -> String {
     format!("{}.{:09} s", time_ns / SECOND, time_ns % SECOND)
 }
 
-/// Tells where it is, what was promised and by what, and what is there.
+/// Prints where it is, what was promised and by what, and what is there.
 pub(super) fn tell(broken: &BrokenPromise, accounts: &[Account], out: &mut dyn Write) -> io::Result<()> {
     let promised = &broken.promised;
     let start = &accounts[promised.ledger].start;

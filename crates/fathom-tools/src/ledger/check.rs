@@ -14,7 +14,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Broken promises that are told one by one in text.
+/// Number of broken promises that the text lists one by one.
 const MOST_TOLD: usize = 100;
 
 pub(super) fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
@@ -124,8 +124,8 @@ fn actual_name<'a>(moved: &'a str, recorded: &str) -> Option<&'a str> {
 fn open(name: &str) -> Result<File, ReadError> {
     File::open(name).map_err(|error| {
         ReadError::Unusable(format!(
-            "{name}: {error}; mount what it lies on, or say with --file={name}=ACTUAL where it is now. If it is gone for good, so \
-             is all that was promised for it"
+            "{name}: {error}; mount its file system, or give its current place with --file={name}=ACTUAL. If it is gone for good, \
+             so is all that was promised for it"
         ))
     })
 }
@@ -148,8 +148,8 @@ fn explained(error: &CheckError, ledgers: &[PathBuf]) -> String {
     match error {
         CheckError::Unusable(reason) => reason.clone(),
         CheckError::Boots { file, ledgers: (first, second) } => format!(
-            "{} and {} both tell of {file}, but are of different boots of the machine, so nobody knows which write came first; \
-             check each by itself if the other's run has not touched the file since",
+            "{} and {} both name {file}, but are from different boots of the machine, so the order of their writes is unknown; \
+             check each separately if the other's run has not touched the file since",
             ledgers[*first].display(),
             ledgers[*second].display()
         ),
@@ -231,7 +231,7 @@ fn write_text(
             times(account.last_ns),
         )?;
         if account.bytes_ignored > 0 {
-            writeln!(out, "  its last {} bytes are no whole record and left out", account.bytes_ignored)?;
+            writeln!(out, "  ignored its last {} bytes: an incomplete record", account.bytes_ignored)?;
         }
     }
     for broken in outcome.broken.iter().take(MOST_TOLD) {
@@ -243,13 +243,13 @@ fn write_text(
     let Outcome { bytes_checked, places_checked, bytes_not_promised, .. } = outcome;
     writeln!(
         out,
-        "Checked {bytes_checked} bytes in {places_checked} places; for {bytes_not_promised} more bytes nothing was promised."
+        "Checked {bytes_checked} bytes in {places_checked} places; nothing was promised for {bytes_not_promised} more bytes."
     )?;
     if outcome.places_mixed > 0 {
         let mixed = outcome.places_mixed;
         writeln!(
             out,
-            "{mixed} places hold parts of several writes, none older than the last promised: allowed."
+            "{mixed} places hold parts of several writes, none older than the last promised one: allowed."
         )?;
     }
     if outcome.places_newer > 0 {

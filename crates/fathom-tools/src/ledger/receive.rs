@@ -19,10 +19,11 @@ pub(super) fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, F
             other => return Err(other.unexpected().into()),
         }
     }
-    let address = address.ok_or_else(|| Failure::new("say with --listen=HOST:PORT where to listen"))?;
+    let address =
+        address.ok_or_else(|| Failure::new("give the address to listen on with --listen=HOST:PORT"))?;
     let file = arguments::one_file(files)?;
     let listener = TcpListener::bind(address.as_str()).map_err(|error| {
-        Failure::new(format!("--listen={address}: {error}; give an address of this host and a free port"))
+        Failure::new(format!("--listen={address}: {error}; use an address of this host and a free port"))
     })?;
     let own = listener.local_addr().map_or(address, |own| own.to_string());
     writeln!(streams.err, "listening on {own}")?;
@@ -42,7 +43,7 @@ fn receive_all(listener: &TcpListener, clones: u64, file: &Path) -> Result<Vec<(
                 1 => file.to_path_buf(),
                 _ => PathBuf::from(format!("{}.{number}", file.display())),
             };
-            // Made before anybody sends, so that nothing is taken that cannot be kept.
+            // Created before anybody sends, so that nothing is received that cannot be stored.
             let output = create(&path)?;
             let (stream, _) = listener.accept().map_err(|error| Failure::new(format!("accept: {error}")))?;
             threads.push(scope.spawn(move || {
@@ -50,7 +51,7 @@ fn receive_all(listener: &TcpListener, clones: u64, file: &Path) -> Result<Vec<(
                 Ok((path, bytes))
             }));
         }
-        let gone = || Failure::new("a receiving thread has ended early");
+        let gone = || Failure::new("a receiving thread ended early");
         threads.into_iter().map(|thread| thread.join().map_err(|_| gone())?).collect()
     })
 }
@@ -58,7 +59,7 @@ fn receive_all(listener: &TcpListener, clones: u64, file: &Path) -> Result<Vec<(
 fn create(path: &Path) -> Result<File, Failure> {
     OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => Failure::new(format!(
-            "{}: the file exists; a ledger is evidence and not overwritten: remove it, or name another",
+            "{}: the file exists; a ledger is evidence and never overwritten: remove it, or name another",
             path.display()
         )),
         _ => Failure::file(path, &error),

@@ -17,7 +17,7 @@ pub(super) fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, F
         }
     }
     for file in arguments::some_files(files)? {
-        // Says what is wrong with it, where something is.
+        // Reports what is wrong with it, if anything.
         super::account(&file)?;
         let bytes = input::bytes(&file)?;
         let mut records = Records::new(&bytes);
@@ -25,7 +25,7 @@ pub(super) fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, F
             writeln!(streams.out, "{} {}", record.time_ns(), line(&record))?;
         }
         if records.bytes_left() > 0 {
-            writeln!(streams.out, "{} bytes at the end are no whole record", records.bytes_left())?;
+            writeln!(streams.out, "{} bytes at the end are an incomplete record", records.bytes_left())?;
         }
     }
     Ok(0)
@@ -34,8 +34,7 @@ pub(super) fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, F
 fn line(record: &Record) -> String {
     match record {
         Record::Start(start) => {
-            let at_once =
-                if start.durable_at_once { ", writes are durable when they are acknowledged" } else { "" };
+            let at_once = if start.durable_at_once { ", writes are durable once acknowledged" } else { "" };
             let files: Vec<String> =
                 start.files.iter().enumerate().map(|(number, name)| format!("{number}: {name}")).collect();
             format!(

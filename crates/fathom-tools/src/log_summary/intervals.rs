@@ -3,7 +3,7 @@
 use super::series::Series;
 use fathom_command::Failure;
 
-/// More intervals than anybody reads: the interval is a mistake then.
+/// Limit on the number of intervals; more mean a mistaken interval.
 const MOST_INTERVALS: f64 = 10e6;
 
 /// What the series say about one interval, or about all of the time.
@@ -56,7 +56,7 @@ pub(crate) fn divide(all: &[Series], interval_ms: f64) -> Result<Vec<Interval>, 
     let count = (end_ms / interval_ms - first).ceil().max(1.0);
     if count > MOST_INTERVALS {
         return Err(Failure::new(format!(
-            "intervals of {interval_ms} ms make {count:.0} lines; take longer ones"
+            "intervals of {interval_ms} ms make {count:.0} lines; use longer intervals"
         )));
     }
     let mut intervals: Vec<Interval> = (0..count as usize)

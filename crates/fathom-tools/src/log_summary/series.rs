@@ -6,7 +6,7 @@ use fathom_logs::compressed::inflate;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
-/// A value and the time it stands for.
+/// A value and the time it covers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sample {
     /// Milliseconds; the end of the sample before it in the same series.
@@ -42,7 +42,7 @@ pub(crate) fn read(files: &[PathBuf], direction: Option<u8>) -> Result<Vec<Serie
         let mut lines = Vec::new();
         let mut reader = open_log(file)?;
         input::lines(file, &mut reader, |line| {
-            lines.push(parse(line).ok_or("no line of a bandwidth, IOPS or latency log")?);
+            lines.push(parse(line).ok_or("not a line of a bandwidth, IOPS or latency log")?);
             Ok(())
         })?;
         all.extend(
@@ -56,7 +56,7 @@ pub(crate) fn read(files: &[PathBuf], direction: Option<u8>) -> Result<Vec<Serie
     }
     if all.iter().any(|series| series.single_ios) && !all.iter().all(|series| series.single_ios) {
         return Err(Failure::new(
-            "some logs have a line per I/O and some averages (log_avg_msec); read them apart",
+            "some logs have a line per I/O and some have averages (log_avg_msec); read them separately",
         ));
     }
     Ok(all)
@@ -95,7 +95,7 @@ fn series_of(file: &Path, lines: &[Line]) -> Vec<Series> {
                 lines.iter().filter(|line| direction_of(line) == u64::from(direction)).collect();
             let first = own.first()?;
             let mut start_ms = match own.get(1) {
-                // The first window is taken to be as long as the second: times may count from another epoch.
+                // The first window is assumed to be as long as the second: times may count from another epoch.
                 Some(second) => (first.time_ms - (second.time_ms - first.time_ms)).max(0.0),
                 None => 0.0,
             };

@@ -64,7 +64,7 @@ impl Process {
         Direction::ALL.into_iter().filter(|direction| self.requests[*direction as usize].ios > 0)
     }
 
-    /// True if one job can stand for both: the same directions and devices, and about the same depth and randomness.
+    /// True if one job can represent both: the same directions and devices, and about the same depth and randomness.
     fn is_like(&self, other: &Process, depth_difference: u64, random_difference: f64) -> bool {
         self.directions().eq(other.directions())
             && self.devices == other.devices
@@ -88,7 +88,7 @@ impl Process {
                 .for_each(|(size, count)| *requests.sizes.entry(size).or_default() += count);
         }
         self.depth = self.depth.max(other.depth);
-        // The longer of the two stands for both; both start with it.
+        // The longer one represents both; both start with it.
         let longest = (self.end_ns - self.start_ns).max(other.end_ns - other.start_ns);
         self.start_ns = self.start_ns.min(other.start_ns);
         self.end_ns = self.start_ns + longest;

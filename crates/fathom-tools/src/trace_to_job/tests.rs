@@ -11,7 +11,7 @@ const BACK_MERGE: u32 = 2;
 const FRONT_MERGE: u32 = 3;
 const COMPLETE: u32 = 8;
 
-/// A record in the byte order asked for.
+/// A record in the requested byte order.
 fn record(
     big_endian: bool,
     time_us: u64,

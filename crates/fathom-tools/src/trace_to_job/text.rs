@@ -171,7 +171,7 @@ fn block_sizes(process: &Process) -> String {
     lists.join(",")
 }
 
-/// `8192/28:512/22:4096/`: the last takes what is left.
+/// `8192/28:512/22:4096/`: the last takes the rest.
 fn shares(requests: &Requests) -> String {
     let sizes = by_count(requests);
     let parts: Vec<String> = sizes

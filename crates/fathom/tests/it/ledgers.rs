@@ -86,7 +86,10 @@ fn records_surround_each_write_and_sync() {
         text.contains("64 writes issued, 64 acknowledged, 0 failed, 64 promised; 8 syncs; the job ended"),
         "{text}"
     );
-    assert!(text.contains("Checked 262144 bytes in 64 places; for 0 more bytes"), "{text}");
+    assert!(
+        text.contains("Checked 262144 bytes in 64 places; nothing was promised for 0 more bytes"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -140,7 +143,7 @@ fn what_is_broken_is_told_with_the_write_and_the_sync() {
     let moved = ledgers.path().join("moved");
     std::fs::rename(&data, &moved).or_else(|_| std::fs::copy(&data, &moved).map(drop)).expect("a copy");
     std::fs::remove_file(&data).expect("the file is there");
-    assert!(check(&path, 2).contains("mount what it lies on, or say with --file="));
+    assert!(check(&path, 2).contains("mount its file system, or give its current place with --file="));
     let option = format!("--file={}={}", data.display(), moved.display());
     assert!(check(&format!("{option} {path}"), 1).contains("misdirected"));
     assert!(check(&format!("--file=nothing=here {path}"), 2).contains("no ledger has a file of that name"));
@@ -227,5 +230,5 @@ fn a_ledger_that_cannot_go_on_ends_the_job() {
     assert!(finished.stderr.contains("cannot be written any more: No space left"), "{}", finished.stderr);
     let text = check(&path, 0);
     assert!(text.contains("the job was cut off"), "{text}");
-    assert!(text.contains("bytes are no whole record and left out"), "{text}");
+    assert!(text.contains("bytes: an incomplete record"), "{text}");
 }
