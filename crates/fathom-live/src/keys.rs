@@ -5,7 +5,7 @@
 pub enum Key {
     /// Stop the run.
     Stop,
-    /// Hold the view, or let it go on.
+    /// Freeze the view, or resume it.
     Pause,
     /// Show the keys, or hide them.
     Help,

@@ -41,7 +41,7 @@ const FIRST_MESSAGES: u16 = 3;
 /// Charts do not grow above this many rows.
 const TALLEST_CHART: u16 = 8;
 
-/// The rows of each section, and whether sections have headings of their own.
+/// The rows of each section, and whether sections have their own headings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     rows: [u16; 7],

@@ -1,4 +1,4 @@
-//! The full-screen view of a run: what [`fathom_stats::live`] tells of a moment in, a terminal's screen out.
+//! The full-screen view of a run: a moment as [`fathom_stats::live`] reports it in, a terminal's screen out.
 //!
 //! [`View`] is what is shown: it remembers the past moments, takes keys, and draws itself into any buffer, so its screens can be
 //! looked at without a terminal. [`LiveTerminal`] is where it is shown: it takes a terminal over, and gives it back whatever

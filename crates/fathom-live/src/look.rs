@@ -3,7 +3,7 @@
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::symbols::{bar, line};
 
-/// How a screen looks. Colours only repeat what words say.
+/// How a screen looks. Colours only repeat what the text says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
     /// Use colours.
@@ -63,7 +63,7 @@ impl Look {
         self.colour(Color::Red).add_modifier(Modifier::BOLD)
     }
 
-    /// What stands above figures.
+    /// Headings above figures.
     pub(crate) fn heading(self) -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }
@@ -78,7 +78,7 @@ impl Look {
         if self.unicode { line::HORIZONTAL } else { "-" }
     }
 
-    /// The character that stands for text cut off.
+    /// The character that marks truncated text.
     pub(crate) fn ellipsis(self) -> char {
         if self.unicode { '…' } else { '~' }
     }

@@ -70,7 +70,7 @@ impl LiveTerminal {
         Ok(live)
     }
 
-    /// Where keys come from; `None` once nobody can type any more.
+    /// Source of keys; `None` once nobody can type any more.
     pub fn input(&self) -> Option<RawFd> {
         self.input
     }

@@ -14,7 +14,7 @@ use ratatui::layout::Rect;
 pub struct View {
     look: Look,
     state: State,
-    /// What was known when the view was told to stand still.
+    /// The state when the view was frozen.
     held: Option<State>,
     /// Jobs above the first on the screen.
     scroll: usize,
@@ -37,7 +37,7 @@ impl View {
         self.state.add_message(text);
     }
 
-    /// Does what a key asks for on a screen of this many rows. [`Key::Stop`] concerns the run, not the view.
+    /// Handles a key on a screen of this many rows. [`Key::Stop`] concerns the run, not the view.
     pub fn press(&mut self, key: Key, height: u16) {
         let state = self.shown();
         let (count, page) = (state.details.jobs.len(), Layout::of(state, height).job_rows());

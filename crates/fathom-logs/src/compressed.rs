@@ -24,7 +24,7 @@ pub(crate) struct Packer {
 }
 
 impl Packer {
-    /// Compresses whenever so many bytes of records have come together.
+    /// Compresses whenever this many bytes of records have accumulated.
     pub(crate) fn new(chunk: usize) -> Packer {
         Packer { chunk, raw: Vec::new() }
     }

@@ -39,7 +39,7 @@ pub struct Columns {
     pub issue_time: bool,
 }
 
-/// The real-time class, which is what the priority flag of a log stands for.
+/// The real-time class, which the priority flag of a log marks.
 const REAL_TIME: u16 = 1;
 /// Place of the class in an `ioprio` value.
 const CLASS_SHIFT: u32 = 13;

@@ -49,7 +49,7 @@ impl HistogramLine {
     }
 }
 
-/// The coarseness of a line with so many bins.
+/// The coarseness of a line with this number of bins.
 pub fn coarseness_of(bins: usize) -> Option<u32> {
     (0..=6).find(|coarseness| LOGGED_BINS >> coarseness == bins)
 }

@@ -1,4 +1,4 @@
-//! Log files of single I/Os, of averages, and of latency histograms: from the record that a worker leaves behind to the
+//! Log files of single I/Os, of averages, and of latency histograms: from the record that a worker leaves to the
 //! bytes of a file, and back again.
 //!
 //! A worker pushes one [`IoRecord`] per I/O into a bounded [`ring`]. A writer takes records out and feeds the job's

@@ -6,7 +6,7 @@
 use crate::record::{IoRecord, WORDS};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
-/// What both sides know of a ring. All-zero memory is an open, empty ring. Each side writes on cache lines of its own.
+/// What both sides know of a ring. All-zero memory is an open, empty ring. Each side writes to its own cache lines.
 #[repr(C, align(128))]
 #[derive(Default)]
 pub struct RingHeader {
@@ -60,7 +60,7 @@ impl RingHeader {
         self.worker.end_ns.load(Relaxed)
     }
 
-    /// Moves all times of the log by so many milliseconds; to be set before the first record.
+    /// Shifts all times of the log by this many milliseconds; set before the first record.
     pub fn set_epoch_ms(&self, milliseconds: u64) {
         self.worker.epoch_ms.store(milliseconds, Relaxed);
     }
@@ -98,7 +98,7 @@ impl RingHeader {
     }
 }
 
-/// Words of memory that a ring of so many records needs.
+/// Words of memory that a ring of this many records needs.
 pub fn words_for(records: usize) -> usize {
     records * WORDS
 }

@@ -7,7 +7,7 @@ use crate::record::IoRecord;
 use crate::rules::{LogKind, LogRules};
 use crate::window::Windows;
 
-/// A log that has gathered so many bytes in windows without I/O is handed over at once.
+/// A log that has collected this many bytes in windows without I/O is passed on at once.
 const SPILL_BYTES: usize = 128 << 10;
 
 /// Takes bytes of a log before all windows have been written: the number of the output, and its bytes, which it empties.
@@ -28,7 +28,7 @@ pub struct LogSet {
 pub struct LogOutput {
     /// What it holds.
     pub kind: LogKind,
-    /// What is to be written to its file next; whoever writes it takes it out.
+    /// Data to write to its file next; the writer takes it out.
     pub bytes: Vec<u8>,
     packer: Option<Packer>,
 }
@@ -64,7 +64,7 @@ impl LogSet {
         }
     }
 
-    /// Moves the times of all later lines by so many milliseconds.
+    /// Shifts the times of all later lines by this many milliseconds.
     pub fn set_epoch_ms(&mut self, milliseconds: u64) {
         self.epoch_ms = milliseconds;
     }
@@ -84,7 +84,7 @@ impl LogSet {
         }
     }
 
-    /// The job has ended after so many ns of recording: everything that is open is completed.
+    /// The job ended after this many ns of recording: completes everything open.
     pub fn finish(&mut self, end_ns: u64, spill: &mut Spill<'_>) {
         let (outputs, columns, epoch_ms) = (&mut self.outputs, self.columns, self.epoch_ms);
         if let Some(histogram) = &mut self.histogram {

@@ -2,7 +2,7 @@
 //!
 //! Window number k covers the time from k times the width up to, not including, k + 1 times the width since the job began
 //! to record, and an I/O belongs to the window in which it ended. A window's line has the time of the window's end. Every
-//! line stands for a whole window, the last one too, so the figures of all lines, each times the width, add up to what the
+//! line covers a whole window, including the last, so the figures of all lines times the width add up to what the
 //! job moved.
 
 use crate::entry::Entry;
@@ -86,7 +86,7 @@ impl Windows {
     }
 }
 
-/// An I/O in flight when the run time ends, ends a moment later. That moment is no window of its own: within a tenth of a
+/// An I/O in flight when the run time ends completes a moment later. That moment is not its own window: within a tenth of a
 /// window, it belongs to the last one.
 pub(crate) fn within_run_time(end_ns: u64, runtime_ns: u64, width_ns: u64) -> u64 {
     match runtime_ns != 0 && end_ns >= runtime_ns && end_ns - runtime_ns < width_ns / 10 {

@@ -1,4 +1,4 @@
-//! The machine and the storage that a run was made on, so that two results can be told to be comparable.
+//! The machine and the storage that a run was made on, to check whether two results are comparable.
 
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +38,7 @@ pub struct DeviceReport {
     pub scheduler: String,
     /// `write back` or `write through`; empty when unknown.
     pub write_cache: String,
-    /// Devices that it stands on, at any depth: members of md and dm devices, disks of partitions, and what holds the file of
+    /// Underlying devices, at any depth: members of md and dm devices, disks of partitions, and what holds the file of
     /// a loop device. Their counters count what it does once more.
     pub below: Vec<String>,
 }

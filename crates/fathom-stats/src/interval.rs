@@ -37,7 +37,7 @@ pub struct IntervalJob {
     pub group_id: u32,
     /// Clones that do not record yet (waiting, or in their ramp). What they do is in no interval.
     pub clones_not_recording: u32,
-    /// Clones that began their figures anew, so that earlier intervals are no part of the total any more.
+    /// Clones that reset their statistics, so their total no longer includes earlier intervals.
     pub clones_restarted: u32,
     /// Figures per direction: read, write, trim.
     pub directions: [IntervalDirection; DIRECTIONS],

@@ -16,7 +16,7 @@ pub struct LatencyStats {
     pub min_ns: u64,
     /// Largest value in ns; 0 when there is none.
     pub max_ns: u64,
-    /// Distribution; empty when the plan did not ask for percentiles of this figure.
+    /// Distribution; empty if the plan needs no percentiles of this figure.
     pub histogram: Histogram,
 }
 

@@ -102,9 +102,9 @@ pub struct LiveTick {
     pub bytes_per_second: [u64; 3],
     /// I/Os per second since the previous tick.
     pub iops: [u64; 3],
-    /// Share done in percent; `None` while it cannot be told.
+    /// Share done in percent; `None` while unknown.
     pub percent_done: Option<f64>,
-    /// Seconds to go; `None` while it cannot be told.
+    /// Seconds to go; `None` while unknown.
     pub eta_seconds: Option<u64>,
     /// True from the moment an estimate is known (the third second of a run).
     pub estimate_known: bool,
@@ -126,12 +126,12 @@ pub struct LiveDetails {
     pub latency: Option<LivePercentiles>,
     /// The jobs, in definition order; the clones of a job are one entry.
     pub jobs: Vec<LiveJob>,
-    /// The block devices below the files, and after each those that it is made of.
+    /// The block devices under the files, each followed by its members.
     pub disks: Vec<LiveDisk>,
 }
 
 impl LiveDetails {
-    /// I/Os in flight, and how many the jobs that do I/O at this moment ask for.
+    /// I/Os in flight, and the total queue depth of the jobs that are doing I/O.
     pub fn depth(&self) -> (u64, u64) {
         let add = |(now, asked): (u64, u64), job: &LiveJob| (now + job.in_flight, asked + job.asked_depth);
         self.jobs.iter().fold((0, 0), add)
@@ -174,7 +174,7 @@ pub struct LiveJob {
     pub latency: Option<LivePercentiles>,
     /// I/Os in flight.
     pub in_flight: u64,
-    /// Queue depth asked for by the clones that do I/O at this moment.
+    /// Requested queue depth of the clones that are doing I/O.
     pub asked_depth: u64,
     /// Errors so far: those that were tolerated, and one per clone that has failed.
     pub errors: u64,

@@ -126,7 +126,7 @@ pub struct RunReport {
     /// Slow reads by slices of time, for the profile that asks for them.
     #[serde(default)]
     pub slices: Option<SliceReport>,
-    /// How rates and latencies went over the run, where the caller asked for it.
+    /// Rates and latencies over time, if the caller requested them.
     #[serde(default)]
     pub timeline: Option<Timeline>,
     /// The machine that ran the jobs.
@@ -143,7 +143,7 @@ pub struct JobChoices {
     pub random_offsets: Option<String>,
     /// Kernel features that the engine found and used.
     pub engine_features: Vec<String>,
-    /// How long its clones were ready to run and had no processor, ms added up; `None` where the kernel does not tell.
+    /// Total ms in which its clones were runnable but had no CPU; `None` where the kernel does not report it.
     pub processor_wait_ms: Option<u64>,
     /// Where the time of the machine's processors went while the job ran.
     pub processors: Option<ProcessorShares>,
@@ -213,7 +213,7 @@ pub struct JobReport {
     /// Zones that were reset, for zoned jobs.
     #[serde(default)]
     pub zone_resets: Option<u64>,
-    /// What the search for a steady state found, when one was asked for.
+    /// What the search for a steady state found, if requested.
     #[serde(default)]
     pub steady_state: Option<SteadyStateReport>,
     /// How to show the figures.
@@ -297,7 +297,7 @@ impl CacheReport {
 pub struct IdlenessReport {
     /// Mean over all processors, percent.
     pub system_percent: f64,
-    /// One figure per processor in percent; empty when only the mean was asked for.
+    /// One figure per CPU in percent; empty if only the mean was requested.
     pub per_cpu_percent: Vec<f64>,
     /// Mean time of one unit of calibration work, µs.
     pub unit_mean_us: f64,
@@ -436,7 +436,7 @@ impl Default for ViewOptions {
     }
 }
 
-/// The percentiles of a report that does not ask for others.
+/// The default percentiles of a report.
 pub const DEFAULT_PERCENTILES: [f64; 17] =
     [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
 
@@ -504,7 +504,7 @@ pub struct DiskReport {
     pub in_queue_ms: u64,
     /// Share of the time that the device was busy, percent.
     pub util_percent: f64,
-    /// Devices that a stacked device (md, dm) is made of.
+    /// Members of a stacked device (md, dm).
     pub members: Vec<DiskReport>,
 }
 
@@ -632,7 +632,7 @@ impl SteadyStateReport {
 }
 
 impl DiskReport {
-    /// The average over the members of a stacked device, nameless; `None` for a device of its own.
+    /// The average over the members of a stacked device, nameless; `None` for a plain device.
     pub fn mean_of_members(&self) -> Option<DiskReport> {
         let count = self.members.len() as u64;
         if count == 0 {

@@ -4,7 +4,7 @@
 use crate::histogram::{Histogram, value_of};
 use serde::{Deserialize, Serialize};
 
-/// Latencies that reads are held against, in ns, and the share of reads in percent that may take longer in a slice.
+/// Latency limits for reads, in ns, and the share of reads in percent that may exceed them in a slice.
 pub const LIMITS: [(u64, f64); 3] = [(1_000_000, 5.0), (8_000_000, 1.0), (64_000_000, 0.1)];
 
 /// Reads of one slice of time.

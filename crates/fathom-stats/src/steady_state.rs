@@ -1,4 +1,4 @@
-//! When a workload counts as settled: the last so many samples lie close enough to their mean, or to a level line.
+//! When a workload is in steady state: its last N samples are close enough to their mean, or to a level line.
 
 use crate::report::SteadyStateMetric;
 use std::collections::VecDeque;

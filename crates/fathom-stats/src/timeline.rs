@@ -1,7 +1,7 @@
-//! How rates and latencies went over a run: a bounded number of points of equal length, kept while the run goes on.
+//! Rates and latencies over time: a bounded number of points of equal length, recorded during the run.
 //!
 //! A run of any length has at most [`MOST_POINTS`] points: when there are more, neighbours are added up and every point
-//! stands for twice the time. Nothing is lost by that but detail.
+//! covers twice the time. Only detail is lost.
 
 use crate::histogram::{BIN_COUNT, Histogram, value_of};
 use crate::report::DIRECTIONS;

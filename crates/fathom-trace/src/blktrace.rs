@@ -47,7 +47,7 @@ impl Direction {
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// A process asked for it.
+    /// A process requested it.
     Queue,
     /// It was appended to a request in flight that ends where it begins.
     BackMerge,
@@ -74,7 +74,7 @@ pub struct Event {
     pub action: Action,
     /// What the request does.
     pub direction: Direction,
-    /// What came before has to be safe first (a flush, or a write that begins with one).
+    /// Earlier data must be durable first (a flush, or a write with a preceding flush).
     pub flushes: bool,
     /// The process.
     pub pid: u32,
@@ -82,7 +82,7 @@ pub struct Event {
     pub device: Device,
     /// The processor.
     pub cpu: u32,
-    /// Action and categories as they stand in the record.
+    /// Action and categories as stored in the record.
     pub code: u32,
 }
 
@@ -118,7 +118,7 @@ pub fn begins_trace(bytes: &[u8]) -> bool {
 pub struct Trace<R> {
     reader: R,
     big_endian: bool,
-    /// The first record, which told the byte order.
+    /// The first record, which determined the byte order.
     first: Option<[u8; RECORD]>,
     /// Records read so far.
     records: u64,
@@ -147,7 +147,7 @@ impl<R: Read> Trace<R> {
         self.records
     }
 
-    /// The next event; `None` at the end. An error tells why reading cannot go on; what came before is good.
+    /// The next event; `None` at the end. An error says why reading cannot continue; everything before it is good.
     // Not an iterator: after an error there is nothing more.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<Event>, String> {

@@ -37,7 +37,7 @@ impl Action {
     }
 }
 
-/// One I/O to be done again.
+/// One I/O to replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// When it is due, in ns since the start of the replay; `None`: as soon as it can be.

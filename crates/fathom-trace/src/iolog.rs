@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Version 3 begins each line with the microseconds since the start of the job. Version 2 has no times, but lines
-//! `FILE wait N 0` that hold everything behind them back until N milliseconds after the start.
+//! `FILE wait N 0`, which delay everything after them until N milliseconds after the start.
 
 use crate::entry::Action;
 use std::io::Write;
@@ -42,7 +42,7 @@ pub fn version_of(line: &[u8]) -> Option<Version> {
 pub enum Said {
     /// The file belongs to the log; opened and closed files do too.
     Names,
-    /// Hold back until so many milliseconds after the start.
+    /// Wait until this many milliseconds after the start.
     WaitUntilMs(u64),
     /// An I/O: action, offset, length.
     Io(Action, u64, u32),
@@ -85,11 +85,11 @@ fn parse_words<'a>(
     let (time_us, file) = match version {
         Version::Two => (0, Some(first)),
         Version::Three => {
-            (number(first).ok_or(BadLine::Form("it has to begin with a time in us"))?, words.next())
+            (number(first).ok_or(BadLine::Form("it must begin with a time in us"))?, words.next())
         }
     };
     let file = file.ok_or(BadLine::Form("it names no file"))?;
-    let file = std::str::from_utf8(file).map_err(|_| BadLine::Form("the name of the file is not UTF-8"))?;
+    let file = std::str::from_utf8(file).map_err(|_| BadLine::Form("the file name is not UTF-8"))?;
     let action = words.next().ok_or(BadLine::Form("it has no action"))?;
     let said = match action {
         b"add" | b"open" | b"close" => Said::Names,
@@ -108,7 +108,7 @@ fn parse_words<'a>(
                 (false, 0) => return Err(BadLine::Form("it moves no bytes")),
                 (false, length) if length > most => return Err(BadLine::Form("it is longer than 2 GiB")),
                 (false, length) if offset.checked_add(length).is_none_or(|end| end > i64::MAX as u64) => {
-                    return Err(BadLine::Form("it ends behind the largest offset there is"));
+                    return Err(BadLine::Form("it ends beyond the largest possible offset"));
                 }
                 (false, length) => Said::Io(action, offset, length as u32),
             }

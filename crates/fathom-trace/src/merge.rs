@@ -4,7 +4,7 @@ use crate::blktrace::{Action, Event, Trace};
 use crate::error::TraceError;
 use std::io::{self, Read, Write};
 
-/// A trace to be merged, and how.
+/// A trace to merge, and how.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part {
     /// Its time in percent: at 50 it takes half as long.

@@ -43,12 +43,12 @@ pub struct Reader<R> {
     names: Names,
     pub(crate) complaints: Complaints,
     timeline: Timeline,
-    /// The write behind the flush that was given first.
+    /// The write after a flush that was returned first.
     held: Option<Entry>,
 }
 
 impl<R: BufRead> Reader<R> {
-    /// Starts to read. The first bytes tell what it is.
+    /// Starts to read. The first bytes determine the format.
     pub fn new(mut reader: R, rules: Rules) -> Result<Reader<R>, TraceError> {
         let begin = reader.fill_buf()?;
         if begin.is_empty() {
@@ -76,7 +76,7 @@ impl<R: BufRead> Reader<R> {
         &self.complaints
     }
 
-    /// The next entry that is to be done; `None` at the end.
+    /// The next entry to replay; `None` at the end.
     // Not an iterator: after an error there is nothing more.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<Entry>, TraceError> {
@@ -216,22 +216,22 @@ fn entry(rules: &Rules, time: Option<u64>, action: Action, file: u32, offset: u6
     Found::Entry(Entry { due_ns, action, file, offset: rules.place(offset), length })
 }
 
-/// In the words of fio, and where.
+/// fio's message, and the line number.
 fn complain(complaints: &mut Complaints, version: Version, number: u64, line: &[u8], problem: BadLine<'_>) {
     complaints.add(|| {
         let text = String::from_utf8_lossy(line.trim_ascii()).chars().take(200).collect::<String>();
         match problem {
             BadLine::Form(reason) => {
                 let version = if version == Version::Two { 2 } else { 3 };
-                format!("bad iolog{version}: {text}\nfathom: line {number} is left out: {reason}")
+                format!("bad iolog{version}: {text}\nfathom: line {number} is skipped: {reason}")
             }
             BadLine::Action(word) => {
                 let word = String::from_utf8_lossy(word).chars().take(50).collect::<String>();
-                format!("fio: bad iolog file action: {word}\nfathom: line {number} is left out: {text}")
+                format!("fio: bad iolog file action: {word}\nfathom: line {number} is skipped: {text}")
             }
             BadLine::Wait => {
                 format!(
-                    "iolog: ignoring wait command with version 3\nfathom: line {number} is left out: {text}"
+                    "iolog: ignoring wait command with version 3\nfathom: line {number} is skipped: {text}"
                 )
             }
         }

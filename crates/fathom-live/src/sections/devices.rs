@@ -1,4 +1,4 @@
-//! A row per block device, as the kernel counts.
+//! A row per block device, with the kernel's statistics.
 
 use super::{bar, put_pieces, rows};
 use crate::look::Look;
@@ -8,7 +8,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-/// From this width on reads and writes stand apart.
+/// From this width on, reads and writes have separate columns.
 const WIDTH_OF_BOTH: u16 = 78;
 /// From this width on there is a bar.
 const WIDTH_WITH_BAR: u16 = 110;
@@ -16,7 +16,7 @@ const WIDTH_WITH_BAR: u16 = 110;
 const BAR: u16 = 20;
 
 pub(crate) fn heading() -> String {
-    "devices, as the kernel counts".to_owned()
+    "devices, kernel statistics".to_owned()
 }
 
 pub(crate) fn draw(buffer: &mut Buffer, area: Rect, state: &State, look: Look) {
@@ -45,7 +45,7 @@ pub(crate) fn draw(buffer: &mut Buffer, area: Rect, state: &State, look: Look) {
     }
 }
 
-/// Devices that others are made of stand a little to the right.
+/// Members of other devices are indented.
 fn name(disk: &LiveDisk) -> String {
     format!("{}{}", if disk.is_member { "  " } else { "" }, printable(&disk.name))
 }

@@ -1,4 +1,4 @@
-//! The first row: how long, how far, and whether the view stands still.
+//! The first row: elapsed time, progress, and whether the view is frozen.
 
 use super::{bar, put, put_pieces, put_right, width_of};
 use crate::look::Look;
@@ -12,7 +12,7 @@ use ratatui::style::Style;
 const BAR: std::ops::RangeInclusive<u16> = 10..=40;
 
 pub(crate) fn draw(buffer: &mut Buffer, area: Rect, state: &State, is_paused: bool, look: Look) {
-    let notice = if is_paused { " PAUSED: p goes on " } else { "" };
+    let notice = if is_paused { " PAUSED: p resumes " } else { "" };
     let keys = if is_paused { "" } else { "? help" };
     let right = Rect { width: area.width.saturating_sub(width_of(notice)), ..area };
     let title = if area.width >= 60 { "fathom  " } else { "" };

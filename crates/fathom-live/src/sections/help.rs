@@ -9,10 +9,10 @@ use ratatui::widgets::{Clear, Widget};
 
 const LINES: [&str; 6] = [
     "q, Ctrl-C   stop the run; the report follows",
-    "p           hold the view; the run goes on",
+    "p           freeze the view, not the run",
     "Up, Down    scroll the jobs by one",
     "PageUp/Down scroll the jobs by a page",
-    "Ctrl-Z      leave the view; fg comes back",
+    "Ctrl-Z      suspend the view; fg returns",
     "?           hide this",
 ];
 

@@ -138,7 +138,7 @@ fn is_under_way(state: RunState) -> bool {
     )
 }
 
-/// The state that stands for all clones: the most frequent of those under way, else of all.
+/// The state shown for all clones: the most frequent one of the running clones, else of all.
 fn leading(job: &LiveJob) -> RunState {
     let under_way: Vec<RunState> = job.states.iter().copied().filter(|&state| is_under_way(state)).collect();
     let candidates = if under_way.is_empty() { &job.states } else { &under_way };
@@ -154,7 +154,7 @@ fn clones(job: &LiveJob) -> String {
     format!("{under_way}/{}", job.states.len())
 }
 
-/// A state in a word, those of I/O as `rw=` has them.
+/// A state in a word; for I/O, the value of `rw=`.
 fn word(state: RunState) -> &'static str {
     match state {
         RunState::NotStarted => "waiting",

@@ -10,7 +10,7 @@ use ratatui::style::Style;
 const LABELS: [&str; 3] = ["p50", "p99", "p99.9"];
 
 pub(crate) fn heading() -> String {
-    "completion latency of each interval".to_owned()
+    "completion latency per interval".to_owned()
 }
 
 pub(crate) fn draw(buffer: &mut Buffer, area: Rect, state: &State, look: Look) {

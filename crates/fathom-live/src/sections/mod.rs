@@ -21,7 +21,7 @@ use ratatui::widgets::{Sparkline, Widget};
 const LABEL: u16 = 6;
 const FIGURE: u16 = 10;
 const SECOND: u16 = 11;
-/// A chart that is narrower tells nothing.
+/// A narrower chart shows nothing useful.
 const NARROWEST_CHART: u16 = 8;
 /// From this width on a chart has its highest value beside it.
 const CHART_WITH_PEAK: u16 = 40;

@@ -1,4 +1,4 @@
-//! I/Os in flight, beside what the jobs ask for.
+//! I/Os in flight, next to the requested queue depth.
 
 use super::Charted;
 use crate::look::Look;

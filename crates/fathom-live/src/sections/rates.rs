@@ -11,7 +11,7 @@ const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 pub(crate) fn heading(state: &State) -> String {
     match state.details.interval_ns {
         0 => "rates".to_owned(),
-        interval => format!("rates, a column is {:.1} s", interval as f64 / 1e9),
+        interval => format!("rates, {:.1} s per column", interval as f64 / 1e9),
     }
 }
 

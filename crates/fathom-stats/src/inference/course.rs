@@ -70,7 +70,7 @@ pub fn ratio_of_sums(amounts: &[f64], sizes: &[f64]) -> Option<Estimate> {
     })
 }
 
-/// How many independent batches say as much as these, whose mean is zero.
+/// How many independent batches carry as much information as these, whose mean is zero.
 fn effective_number(residuals: &[f64]) -> f64 {
     let count = residuals.len() as f64;
     let squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
@@ -84,7 +84,7 @@ fn effective_number(residuals: &[f64]) -> f64 {
 }
 
 /// A rate of which only the mean, the standard deviation and the number of samples were kept, not their order. How much
-/// neighbouring samples resemble each other cannot be told then; four of them are taken to say as much as one, up to 20 in all.
+/// neighbouring samples correlate is then unknown; four of them count as one, up to 20 in total.
 /// `None` for too few samples.
 pub fn mean_of_samples(mean: f64, deviation: f64, samples: u64) -> Option<Estimate> {
     let effective = (samples as f64 / 4.0).min(MOST_BATCHES as f64);

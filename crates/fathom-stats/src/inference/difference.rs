@@ -78,7 +78,7 @@ fn difference(value: f64, error: f64, degrees: f64) -> Difference {
 /// The second set of runs as a multiple of the first: both on a scale of logarithms, on which twice as fast is as far as
 /// half as fast. `None` unless all values are above zero and one set has two of them.
 ///
-/// From five runs on either side the shift of Hodges and Lehmann is taken, which a single odd run cannot move; below,
+/// With five or more runs on each side, the Hodges-Lehmann shift is used, which a single outlier cannot move; below,
 /// Welch's difference of means; with a single run on one side, that run against the scatter of the others.
 pub fn ratio(first: &[f64], second: &[f64]) -> Option<Ratio> {
     let (first, second) = (logarithms(first)?, logarithms(second)?);

@@ -1,4 +1,4 @@
-//! How large a difference is beside the scatter of the runs.
+//! Effect size: how large a difference is relative to the scatter of the runs.
 
 use super::distributions::ln_gamma;
 use super::{mean, variance};

@@ -1,12 +1,12 @@
 //! What measurements allow to conclude: intervals, differences and effect sizes, as pure functions of numbers.
 //!
-//! Two situations, which must not be mixed up. With *repeated runs* every run is one value, and what is concluded holds for
+//! There are two situations, which must be kept apart. With *repeated runs* every run is one value, and what is concluded holds for
 //! the next run too: [`median`], [`difference`], [`ranks`], [`effect`]. With *one run* there is only what happened inside
 //! it: [`course`] makes intervals from its course over time, where neighbouring moments resemble each other, and
 //! [`percentile`] from its histogram. Such an interval says how far a figure wandered during the run, not how far the next
 //! run may be away.
 //!
-//! Intervals are of 95 % everywhere. Where none can be had honestly there is none, such as for a single value.
+//! Intervals are of 95 % everywhere. Where there is no honest interval there is none, such as for a single value.
 
 pub mod course;
 pub mod difference;

@@ -19,7 +19,7 @@ pub fn interval(histogram: &Histogram, percent: f64, half_width: f64) -> Option<
     }
     let ends = histogram.percentiles(&[below * 100.0, above * 100.0]);
     let bounds = |ns: u64| crate::histogram::bin_of(ns).map(bounds_of);
-    // Values of a bin cannot be told apart, so the interval holds the whole of the outer bins.
+    // Values within a bin cannot be distinguished, so the interval holds the whole of the outer bins.
     let (low, high) = (bounds(*ends.first()?)?.0, bounds(*ends.last()?)?.1);
     Some(Interval { low: low as f64, high: high as f64 })
 }

@@ -6,7 +6,7 @@ use super::{CONFIDENCE, Interval, sorted};
 /// Largest product of the two counts for which probabilities are counted out rather than approximated.
 const LARGEST_EXACT: usize = 2_500;
 
-/// The outcome of the test of Mann, Whitney and Wilcoxon.
+/// The outcome of the Mann-Whitney-Wilcoxon test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RankTest {
     /// Pairs in which the first set's value is larger; equal ones count half.
@@ -18,7 +18,7 @@ pub struct RankTest {
 /// A shift of location with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shift {
-    /// What has to be added to the first set to make it like the second.
+    /// The shift from the first set to the second.
     pub value: f64,
     /// 95 % interval.
     pub interval: Interval,
