@@ -1,4 +1,4 @@
-//! Results that a client gathered from servers (`fio --client`): `client_stats` stands in the place of `jobs`.
+//! Results that a client collected from servers (`fio --client`), with `client_stats` instead of `jobs`.
 //!
 //! Servers answer in any order, and all of them in one list. Behind the entries of one round stands `All clients`, their
 //! sum, unless there is but one. With `--status-interval` the list has several rounds, and the last is the whole run.
@@ -43,8 +43,8 @@ fn last_round(entries: Vec<Option<JobResult>>) -> Vec<JobResult> {
 /// The jobs of one of several servers in its last round. Servers report at times of their own, so where the sums stand says
 /// nothing of one server's rounds; each of them has every clone once, or every job with `group_reporting`.
 fn last_round_of(result: &RunResult, mut jobs: Vec<JobResult>) -> Vec<JobResult> {
-    // fio does not always tell group_reporting, but the run times of merged clones are added up; those of writing and of checking
-    // are so, too.
+    // fio does not always report group_reporting, but the run times of merged clones are added up; those of writing and of checking
+    // are as well.
     let is_merged = |job: &JobResult| {
         let longest =
             [&job.read, &job.write, &job.trim].map(|direction| direction.runtime_ms).into_iter().max();
@@ -60,7 +60,7 @@ fn last_round_of(result: &RunResult, mut jobs: Vec<JobResult>) -> Vec<JobResult>
 }
 
 /// Puts the servers' jobs in the place of the result's own. Where there are several servers, jobs and devices get their names
-/// behind their own: that of another server is another.
+/// appended to their own: that of another server is a different job or device.
 pub(crate) fn take_in(result: &mut RunResult, entries: &[&RawValue]) -> Result<(), serde_json::Error> {
     let entries = jobs_of(entries)?;
     let mut servers: Vec<(String, u64)> = Vec::new();

@@ -1,4 +1,4 @@
-//! How values are read whose form differs between programs and versions: numbers with and without decimals, objects whose
+//! Values that differ between programs and versions: numbers with and without decimals, objects whose
 //! keys are numbers.
 
 use serde::de::value::MapAccessDeserializer;
@@ -108,7 +108,7 @@ pub(crate) fn options<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<(String
     Ok(list.into_iter().map(|(key, value)| (key, text(value))).collect())
 }
 
-/// Global options; a client of several servers tells them for each, and kept are those that all were given alike.
+/// Global options; a client of several servers lists them for each; those that are the same for all are kept.
 pub(crate) fn global_options<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<(String, String)>, D::Error> {
     #[derive(Deserialize)]
     #[serde(transparent)]

@@ -1,4 +1,4 @@
-//! What a result holds. Times are in ns where a name ends so, rates per second, shares in percent.
+//! The content of a result. Times are in ns if the name says so, rates are per second, shares in percent.
 
 use crate::lenient;
 use fathom_stats::histogram::Histogram;
@@ -18,7 +18,7 @@ pub struct RunResult {
     /// Where it was read from, for messages and headings.
     #[serde(skip)]
     pub source: String,
-    /// The version that the program told, `fio-3.42`.
+    /// The program's version, `fio-3.42`.
     #[serde(rename = "fio version")]
     pub version: String,
     /// End of the run, seconds since the epoch.
@@ -33,19 +33,19 @@ pub struct RunResult {
     pub jobs: Vec<JobResult>,
     /// What the kernel counted for the block devices.
     pub disk_util: Vec<DiskResult>,
-    /// How the jobs were run; only fathom tells, so it is empty for results of fio.
+    /// How the jobs were run; only in results of fathom, empty for those of fio.
     #[serde(rename = "fathom jobs")]
     pub choices: Vec<Choices>,
-    /// The machine and its storage; only fathom tells.
+    /// The machine and its storage; only in results of fathom.
     #[serde(rename = "fathom host")]
     pub host: Option<HostReport>,
     /// Sentences on what a reader must know to trust the figures.
     #[serde(rename = "fathom notes")]
     pub notes: Vec<String>,
-    /// What the kernel counted stage by stage, where there were several; only fathom tells.
+    /// The kernel's counters stage by stage, if there were several; only in results of fathom.
     #[serde(rename = "fathom stages")]
     pub stages: Vec<StageResult>,
-    /// How it went over time; only fathom tells.
+    /// Rates and latencies over time; only in results of fathom.
     #[serde(rename = "fathom timeline")]
     pub course: Option<Course>,
     /// What `fathom quick` makes of it, if that is what was run.
@@ -81,7 +81,7 @@ pub struct QuickTest {
     pub jobname: String,
     /// `read` or `write`.
     pub direction: String,
-    /// At random places, not one after another.
+    /// Random, not sequential.
     pub random: bool,
     /// Bytes of each I/O, as in a job file: `4k`.
     pub block_size: String,
@@ -108,7 +108,7 @@ pub struct QuickDoubt {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct JobResult {
-    /// Name; in a result of several hosts with the host behind it.
+    /// Name; in a result of several hosts followed by the host.
     #[serde(rename = "jobname")]
     pub name: String,
     /// Server that ran it, of a run that a client asked servers for; otherwise empty.
@@ -134,7 +134,7 @@ pub struct JobResult {
     pub write: DirectionResult,
     /// Trims.
     pub trim: DirectionResult,
-    /// All as one, where the job asked for that.
+    /// All directions as one, if the job requested that.
     pub mixed: Option<DirectionResult>,
     /// Syncs.
     pub sync: SyncResult,
@@ -156,7 +156,7 @@ pub struct JobResult {
     /// Shares of I/Os issued at a depth of 1, 2-3, 4-7, ... in percent.
     #[serde(deserialize_with = "lenient::shares")]
     pub iodepth_level: Vec<(String, f64)>,
-    /// Depth that was asked for or found.
+    /// Depth that was requested or found.
     #[serde(deserialize_with = "lenient::whole")]
     pub latency_depth: u64,
     /// `latency_target` in ns (µs in results of earlier versions of fathom); 0 when there is none.
@@ -276,7 +276,7 @@ pub struct LatencyResult {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct DiskResult {
-    /// Kernel name; in a result of several hosts with the host behind it.
+    /// Kernel name; in a result of several hosts followed by the host.
     pub name: String,
     /// Server that has it, of a run that a client asked servers for; otherwise empty.
     #[serde(rename = "hostname")]
@@ -290,7 +290,7 @@ pub struct DiskResult {
     /// Writes.
     #[serde(deserialize_with = "lenient::whole")]
     pub write_ios: u64,
-    /// Sectors of 512 bytes read; 0 where the program does not tell.
+    /// Sectors of 512 bytes read; 0 if the program does not report them.
     #[serde(deserialize_with = "lenient::whole")]
     pub read_sectors: u64,
     /// Sectors written.
@@ -318,10 +318,10 @@ pub struct DiskResult {
     pub(crate) aggr_read_ios: Option<f64>,
     /// Writes of its members, on average.
     pub(crate) aggr_write_ios: Option<f64>,
-    /// No file of a job lies on it: it is told of because a device above it is used, or a second time.
+    /// No file of a job is on it: it is listed because a device above it is used, or a second time.
     #[serde(skip)]
     pub is_member: bool,
-    /// Devices that it stands on and that are told of, at any depth. What it does, they do once more.
+    /// Underlying devices that are listed, at any depth. They repeat its I/O.
     #[serde(skip)]
     pub below: Vec<String>,
 }
@@ -346,7 +346,7 @@ pub struct Choices {
     pub random_offsets: Option<String>,
     /// Kernel features that the engine used.
     pub engine_features: Vec<String>,
-    /// How long the job's clones were ready to run and had no processor, ms added up.
+    /// Total ms in which the job's clones were runnable but had no CPU.
     pub processor_wait_ms: Option<u64>,
     /// Where the time of the machine's processors went while the job ran.
     pub processors: Option<ProcessorShares>,
@@ -514,7 +514,7 @@ impl JobResult {
 }
 
 impl SyncResult {
-    /// How many there were; fio 3.33 counts them only beside their latencies.
+    /// How many there were; fio 3.33 counts them only with their latencies.
     pub fn count(&self) -> u64 {
         self.total_ios.max(self.latency.count)
     }
@@ -550,7 +550,7 @@ impl LatencyResult {
         (!self.bins.is_empty()).then_some(histogram)
     }
 
-    /// A percentile in ns, from the histogram or as printed; `None` when neither tells.
+    /// A percentile in ns, from the histogram or as printed; `None` if neither has it.
     pub fn percentile(&self, percent: f64) -> Option<f64> {
         if let Some(histogram) = self.histogram() {
             return histogram.percentiles(&[percent]).first().map(|&ns| ns as f64);

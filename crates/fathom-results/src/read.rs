@@ -47,7 +47,7 @@ pub fn read(path: &Path) -> Result<RunResult, ReadError> {
     })?;
     if bytes.len() as u64 > MOST_BYTES {
         return Err(ReadError(format!(
-            "{}: this is more than {} GiB, which no result is; name the JSON of a run",
+            "{}: larger than {} GiB, too large for a result; name the JSON of a run",
             path.display(),
             MOST_BYTES >> 30
         )));
@@ -61,10 +61,10 @@ pub fn parse(text: &str, source: &str) -> Result<RunResult, ReadError> {
     let documents: Vec<Cow<'_, str>> = found.into_iter().map(|found| single_lines(found.get())).collect();
     let Some(last) = documents.last() else {
         return Err(ReadError(format!(
-            "{source}: there is no result in it; a run with --output-format=json+ --output=FILE makes one"
+            "{source}: no result in it; create one with --output-format=json+ --output=FILE"
         )));
     };
-    let no_result = |error| ReadError(format!("{source}: this is JSON, but no result of a run: {error}"));
+    let no_result = |error| ReadError(format!("{source}: this is JSON, but not a result of a run: {error}"));
     let mut result: RunResult = serde_json::from_str(last).map_err(no_result)?;
     let extras: Vec<Extras<'_>> =
         documents.iter().filter_map(|document| serde_json::from_str(document).ok()).collect();
@@ -73,7 +73,7 @@ pub fn parse(text: &str, source: &str) -> Result<RunResult, ReadError> {
         clients::take_in(&mut result, entries).map_err(no_result)?;
     }
     if result.jobs.is_empty() && result.version.is_empty() {
-        let what = "this is JSON, but no result of a run: it has neither `fio version` nor `jobs`";
+        let what = "this is JSON, but not a result of a run: it has neither `fio version` nor `jobs`";
         return Err(ReadError(format!("{source}: {what}")));
     }
     stacks::find(&mut result);
@@ -98,17 +98,17 @@ pub fn of_document<'de, D: Deserializer<'de, Error: fmt::Display>>(
     Ok(result)
 }
 
-/// What a document may have beside the result.
+/// What a document may have in addition to the result.
 #[derive(Deserialize)]
 struct Extras<'t> {
-    /// What a line of JSON tells of its interval.
+    /// What a line of JSON says about its interval.
     interval: Option<Value>,
     /// Jobs that a client asked servers for.
     #[serde(borrow)]
     client_stats: Option<Vec<&'t RawValue>>,
 }
 
-/// All documents of a text, as text: the order of their keys matters. What stands before the first is skipped, and so is text behind the last.
+/// All documents of a text, as text: the order of their keys matters. Text before the first and after the last is skipped.
 fn documents<'t>(text: &'t str, source: &str) -> Result<Vec<&'t RawValue>, ReadError> {
     let Some(start) = start_of_document(text) else { return Ok(Vec::new()) };
     let mut found = Vec::new();
@@ -119,10 +119,10 @@ fn documents<'t>(text: &'t str, source: &str) -> Result<Vec<&'t RawValue>, ReadE
             Some(Ok(document)) => found.push(document),
             Some(Err(error)) if found.is_empty() => {
                 let advice = match error.is_eof() {
-                    true => "was the file cut off?",
-                    false => "print the result again, or mend it there",
+                    true => "is the file truncated?",
+                    false => "write the result again, or repair it there",
                 };
-                return Err(ReadError(format!("{source}: the JSON is broken ({error}); {advice}")));
+                return Err(ReadError(format!("{source}: invalid JSON ({error}); {advice}")));
             }
             // A run that was killed leaves half a line.
             Some(Err(_)) | None => return Ok(found),
@@ -135,7 +135,7 @@ fn documents<'t>(text: &'t str, source: &str) -> Result<Vec<&'t RawValue>, ReadE
     }
 }
 
-/// The first line that begins with a brace; blanks and the mark of UTF-8 may stand before it.
+/// The first line that begins with a brace; blanks and a UTF-8 byte order mark may precede it.
 fn start_of_document(text: &str) -> Option<usize> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {

@@ -1,6 +1,6 @@
-//! Which devices of a result stand on which others, so that nothing is counted once more at every level.
+//! Which devices of a result are stacked on which others, so that nothing is counted again at every level.
 //!
-//! fathom tells it of the devices that hold files. fio lists the members of an md or dm device behind it, without a mark, but
+//! fathom reports it for the devices that hold files. fio lists the members of an md or dm device after it, without a mark, but
 //! gives with it the average of what they did: that many entries are its members.
 
 use crate::model::{DiskResult, HostReport, RunResult};
@@ -64,7 +64,7 @@ fn apply(host: &HostReport, disks: &mut [DiskResult]) {
     }
 }
 
-/// A device that holds files and is part of another one as well is told of twice.
+/// A device that holds files and is also part of another one is listed twice.
 fn mark_repeated(disks: &mut [DiskResult]) {
     for at in 1..disks.len() {
         let (before, rest) = disks.split_at_mut(at);

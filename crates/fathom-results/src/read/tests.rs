@@ -106,9 +106,9 @@ fn what_is_no_result_is_told() {
         |text: &str, what: &str| assert!(error(text).is_err_and(|error| error.contains(what)), "{text}");
     says("", "no result in it");
     says("fio: no jobs\n", "no result in it");
-    says("{ \"fio version\" : ", "cut off");
-    says("{ \"fio version\" : nan }", "print the result again");
+    says("{ \"fio version\" : ", "truncated");
+    says("{ \"fio version\" : nan }", "write the result again");
     says("{}", "neither");
-    says("{\"jobs\" : 5}", "no result of a run");
-    says("{\"fio version\" : \"fio-3.42\", \"client_stats\" : [5]}", "no result of a run");
+    says("{\"jobs\" : 5}", "not a result of a run");
+    says("{\"fio version\" : \"fio-3.42\", \"client_stats\" : [5]}", "not a result of a run");
 }
