@@ -12,7 +12,7 @@ pub(crate) enum Ink {
 }
 
 impl Ink {
-    /// Letters where `NO_COLOR` or `TERM=dumb` ask for plain output, and where the locale has nothing else.
+    /// ASCII if `NO_COLOR` or `TERM=dumb` request plain output, or if the locale has nothing else.
     pub(crate) fn of_environment() -> Ink {
         let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let has_letters_only = Letters::of_environment() == Letters::Ascii;

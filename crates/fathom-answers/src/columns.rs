@@ -1,6 +1,6 @@
 //! Text in the columns of a terminal: how many it takes, filled up to a width, and cut where names are too long.
 //!
-//! Names are cut only where people read on a terminal (or ask for a width): in a table or chart, so that the figures beside
+//! Names are shortened only for people on a terminal (or with a width): in a table or chart, so that the figures beside
 //! them stay on the screen. What goes into a pipe or a file is whole, and so is every sentence.
 
 use std::io::IsTerminal;
@@ -16,12 +16,12 @@ const MARK: char = '…';
 const STANDARD_OUTPUT: i32 = 1;
 const STANDARD_ERROR: i32 = 2;
 
-/// Columns that a text takes: two for a letter of Chinese or an emoji, none for an accent that stands on another letter.
+/// Columns that a text takes: two for a Chinese character or an emoji, none for a combining accent.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// The text with blanks behind it.
+/// The text padded with blanks.
 pub(crate) fn left(text: &str, columns: usize) -> String {
     text.to_owned() + &" ".repeat(columns.saturating_sub(width(text)))
 }
@@ -39,7 +39,7 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
     let room = columns.saturating_sub(1);
     let mut head = end_of(text.chars(), room.div_ceil(2));
     let tail: String = end_of(text.chars().rev(), room / 2).chars().rev().collect();
-    // An accent would stand on the mark.
+    // A combining accent would attach to the mark.
     let tail = tail.trim_start_matches(|letter: char| letter.width().unwrap_or(0) == 0);
     // Some letters take more room together than one by one.
     while width(&head) + 1 + width(tail) > columns && head.pop().is_some() {}
@@ -61,12 +61,12 @@ pub(crate) fn cut_to(text: &str, limit: Option<usize>) -> String {
     limit.map_or_else(|| text.to_owned(), |columns| cut(text, columns))
 }
 
-/// A sentence whose words are cut where one alone, such as a name, is wider than a line.
+/// A sentence; a single word that is wider than a line, such as a name, is cut.
 pub(crate) fn words_cut_to(sentence: &str, limit: Option<usize>) -> String {
     sentence.split(' ').map(|word| cut_to(word, limit)).collect::<Vec<_>>().join(" ")
 }
 
-/// Columns of the terminal that standard output goes to, as the shell tells or the terminal itself; `None` if it goes elsewhere.
+/// Columns of the terminal on standard output, from the shell or the terminal itself; `None` if it is not a terminal.
 pub(crate) fn of_terminal() -> Option<usize> {
     std::io::stdout().is_terminal().then(|| told().or_else(|| asked(STANDARD_OUTPUT)).unwrap_or(USUAL))
 }
@@ -88,7 +88,7 @@ pub(crate) fn of_messages() -> usize {
     told().or_else(|| asked(STANDARD_ERROR)).unwrap_or(USUAL)
 }
 
-/// Columns as the shell tells in `COLUMNS`.
+/// Columns from the shell's `COLUMNS`.
 pub(crate) fn told() -> Option<usize> {
     let told = std::env::var("COLUMNS").ok()?;
     told.trim().parse().ok().filter(|&columns| columns > 0)
@@ -98,13 +98,13 @@ fn asked(descriptor: i32) -> Option<usize> {
     fathom_sys::terminal::size(descriptor).map(|(columns, _)| usize::from(columns))
 }
 
-/// Breaks long lines at blanks; what follows a break stands below the first word of its line.
+/// Breaks long lines at blanks; continuation lines align with the first word.
 pub(crate) fn wrapped(text: &str, columns: usize) -> String {
     let indent = |line: &str| line.len() - line.trim_start_matches([' ', '*']).len();
     text.lines().map(|line| hanging(line, indent(line), columns)).collect()
 }
 
-/// Breaks a long line at blanks; `indent` blanks stand before what follows a break.
+/// Breaks a long line at blanks; continuation lines are indented by `indent`.
 pub(crate) fn hanging(line: &str, indent: usize, columns: usize) -> String {
     let words = line.trim_start();
     let mut result = line[..line.len() - words.len()].to_owned();

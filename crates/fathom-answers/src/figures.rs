@@ -34,7 +34,7 @@ pub(crate) fn bandwidth(bytes_per_second: f64) -> String {
     format!("{} MB/s", three_figures(bytes_per_second / 1e6))
 }
 
-/// A count with a letter for thousands, millions and milliards: `842`, `84.2k`, `1.25M`.
+/// A count with a letter for thousands, millions and billions: `842`, `84.2k`, `1.25M`.
 pub(crate) fn count(value: f64) -> String {
     let (divisor, letter) = match value.abs() {
         size if size < 999.5 => (1.0, ""),

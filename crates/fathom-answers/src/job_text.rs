@@ -11,7 +11,7 @@ pub(crate) struct Section {
     pub(crate) options: Vec<(String, String)>,
 }
 
-/// The sections that say the same as a run that was read, whatever words it was read from: what holds for all jobs behind it
+/// The sections equivalent to a parsed run, whatever arguments it came from: what holds for all jobs after it
 /// where it was written, and one section per job.
 pub(crate) fn sections(spec: &RunSpec) -> Vec<Section> {
     let is_name = |(key, _): &&(String, String)| key == "name";

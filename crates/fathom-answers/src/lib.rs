@@ -1,5 +1,5 @@
 //! The commands that answer a question each: how fast is this disk, which setting is best, is it slower than yesterday, what
-//! does this result say. All stand on the same job files, run loop and results as plain jobs do.
+//! does this result say. All use the same job files, run loop and results as plain jobs.
 //!
 //! One folder per command and one list, [`COMMANDS`]. Commands that run jobs do so through a [`Runner`], which the program
 //! implements; commands that look at results read them with `fathom-results`.
@@ -27,14 +27,14 @@ pub use runner::{Ended, Runner, Watch};
 use fathom_command::{Failure, Streams};
 use std::ffi::OsString;
 
-/// The work behind a command: the words after it, where to write, and what runs jobs; the exit code.
+/// The work of a command: its arguments, where to write, and what runs jobs; returns the exit code.
 pub type CommandMain = fn(&[OsString], &mut Streams<'_>, &mut dyn Runner) -> Result<u8, Failure>;
 
 /// One of the commands.
 pub struct Command {
     /// The word after `fathom`.
     pub name: &'static str,
-    /// The words it takes, for the list of commands.
+    /// Its arguments, for the list of commands.
     pub arguments: &'static str,
     /// The question it answers, on one line.
     pub summary: &'static str,

@@ -9,22 +9,21 @@ use std::time::Duration;
 
 /// Reads and runs jobs.
 pub trait Runner {
-    /// Reads jobs as the program's own command line would. The word `-` stands for `job_file`, the text of one. What is
+    /// Reads jobs as the program's own command line would. The argument `-` means `job_file`, the text of one. What is
     /// wrong with them is the failure's message.
     fn parse(&self, words: &[String], job_file: &str) -> Result<RunSpec, Failure>;
 
-    /// Runs jobs to their end. The report has the course of the run and the machine it ran on. Signals end it while it goes on;
+    /// Runs jobs to their end. The report has the timeline of the run and the machine it ran on. Signals end it while it goes on;
     /// who has something to keep or to say after it holds [`signals`] around it.
     fn run(&mut self, spec: &RunSpec, watch: &mut dyn Watch) -> Result<Ended, Failure>;
 }
 
 /// Takes the signals that come while no run does.
 pub(crate) fn signals() -> Result<SignalQueue, Failure> {
-    SignalQueue::new(&OF_USERS)
-        .map_err(|errno| Failure::new(format!("signals cannot be waited for: {errno}")))
+    SignalQueue::new(&OF_USERS).map_err(|errno| Failure::new(format!("cannot wait for signals: {errno}")))
 }
 
-/// What a command hears of a run while it goes on.
+/// What a command learns of a run in progress.
 pub trait Watch {
     /// Time between two ticks; `None` for no ticks.
     fn interval(&self) -> Option<Duration> {

@@ -38,7 +38,7 @@ pub(crate) enum Format {
     Json,
 }
 
-/// The words that `--format` takes.
+/// The values of `--format`.
 pub(crate) const FORMATS: [(&str, Format); 4] =
     [("text", Format::Text), ("markdown", Format::Markdown), ("csv", Format::Csv), ("json", Format::Json)];
 
@@ -50,7 +50,7 @@ pub(crate) fn print_as(format: Format, streams: &mut Streams<'_>, text: &str) ->
     }
 }
 
-/// How a column stands.
+/// Alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,
@@ -248,7 +248,7 @@ mod tests {
         let text = table.text(2, Some(50));
         assert!(text.lines().all(|line| columns::width(line) <= 50), "{text}");
         assert!(text.contains("jjj…jjj") && text.contains("  not distinguishable"), "{text}");
-        // Names keep so much that they can be told apart, even if lines are too long then.
+        // Names keep enough to be distinguishable, even if lines are then too long.
         assert!(table.text(2, Some(10)).contains("jjjjjj…jjjjj  x "), "{}", table.text(2, Some(10)));
         assert!(table.text(2, None).contains(&"j".repeat(40)) && table.markdown().contains(&"j".repeat(40)));
     }

@@ -8,7 +8,7 @@ use fathom_stats::Histogram;
 const MOST_ROWS: i64 = 18;
 /// Places of the longest bar, so that a line has at most 80.
 const WIDTH: usize = 46;
-/// Share of I/Os on either end that has no rows of its own.
+/// Share of I/Os on either end without their own rows.
 const TAIL: f64 = 0.0005;
 
 /// A line per range of latencies, as long as its share of the I/Os; empty without I/Os.
@@ -49,7 +49,7 @@ fn range(histograms: &[Histogram; 2]) -> Option<(i64, i64, f64)> {
     })
 }
 
-/// The share of the I/Os in each row; the outer ones hold what lies beyond, too.
+/// The share of the I/Os in each row; the outer rows include everything beyond.
 fn shares(histogram: &Histogram, first: i64, last: i64, rows_per_octave: f64) -> Vec<f64> {
     let total = histogram.count().max(1) as f64;
     let mut shares = vec![0.0; (last - first + 1) as usize];

@@ -35,7 +35,7 @@ impl Side {
         names
     }
 
-    /// Gives a job another name, wherever it is told of.
+    /// Renames a job everywhere.
     pub(super) fn rename(&mut self, from: &str, to: &str) {
         let change = |name: &mut String| {
             if name == from {
@@ -96,7 +96,7 @@ fn wanted_values(text: &str) -> Result<Vec<(String, String)>, Failure> {
     let pair = |pair: String| {
         let (name, value) = pair.split_once('=').ok_or_else(|| {
             Failure::new(format!(
-                "`{text}`: behind the name of a results file stand pairs such as iodepth=4,bs=4k"
+                "`{text}`: expected pairs such as iodepth=4,bs=4k after the name of a results file"
             ))
         })?;
         let name = find_job_option(name).map_or(name, |option| option.name);
@@ -105,7 +105,7 @@ fn wanted_values(text: &str) -> Result<Vec<(String, String)>, Failure> {
     values(text).into_iter().map(pair).collect()
 }
 
-/// The runs of a sweep, all or those of the cells with these values. What was asked for does not tell cells apart any more, so
+/// The runs of a sweep, all or those of the cells with these values. The selection no longer distinguishes cells, so
 /// it is not part of their names.
 fn cells_of(path: &Path, wanted: &[(String, String)]) -> Result<Vec<Run>, Failure> {
     let recorded = record::read(path)?;
@@ -124,7 +124,7 @@ fn cells_of(path: &Path, wanted: &[(String, String)]) -> Result<Vec<Run>, Failur
         let own = recorded.runs_of(cell).into_iter();
         runs.extend(own.map(|run| Run { cell: name.clone(), result: run.report.clone() }));
     }
-    // Two selections of one file are told apart by what was selected.
+    // The selection distinguishes two selections from one file.
     if !wanted.is_empty() {
         let pairs: Vec<String> = wanted.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let source = format!("{}:{}", path.display(), pairs.join(","));
@@ -132,7 +132,7 @@ fn cells_of(path: &Path, wanted: &[(String, String)]) -> Result<Vec<Run>, Failur
     }
     match runs.is_empty() {
         true => Err(Failure::new(format!(
-            "{}: no finished run of these values; it varies {}",
+            "{}: no finished run with these values; it varies {}",
             path.display(),
             plan.vary
                 .iter()
@@ -158,7 +158,7 @@ fn results_of(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     files.sort();
     match files.is_empty() {
         true => Err(Failure::new(format!(
-            "{}: no result in it; results are files that end in .json or .jsonl",
+            "{}: no results in it; the names of results end in .json or .jsonl",
             directory.display()
         ))),
         false => Ok(files),

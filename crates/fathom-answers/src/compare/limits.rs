@@ -20,7 +20,7 @@ pub(super) struct Limit {
     unit: Option<(&'static str, f64)>,
 }
 
-/// What a figure is held against.
+/// What a figure is compared with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Bound {
     /// Change from A to B in percent.
@@ -36,7 +36,7 @@ pub(super) struct Outcome {
     pub(super) limit: String,
     /// The job and direction.
     pub(super) title: String,
-    /// How it stands.
+    /// Its state.
     pub(super) state: State,
     /// What was found.
     pub(super) found: String,
@@ -51,7 +51,7 @@ pub(super) enum State {
     NotMet,
     /// The figure is beyond the bound, but that may be chance.
     MayBeChance,
-    /// The figure is beyond the bound, and these results cannot tell whether that is chance.
+    /// The figure is beyond the bound, but these results cannot show whether that is chance.
     Undecided,
 }
 
@@ -68,7 +68,7 @@ impl Outcome {
             State::NotMet => format!("passed {limit}: {title}: {found}"),
             State::MayBeChance => format!("passed {limit}: {title}: {found}, but that may be chance"),
             State::Undecided => format!(
-                "undecided {limit}: {title}: {found}, and these results do not tell whether that is chance; compare \
+                "undecided {limit}: {title}: {found}, and these results cannot show whether that is chance; compare \
                  repeated runs, or count it with --strict"
             ),
         }
@@ -93,11 +93,11 @@ impl Limit {
                 "--fail-if: `{text}`: {what}; write for example 'p99 > +5%' or 'JOB:read.bw < 100MB/s'"
             ))
         };
-        let at = text.rfind(['>', '<']).ok_or_else(|| wrong("there is no > or < in it".to_owned()))?;
+        let at = text.rfind(['>', '<']).ok_or_else(|| wrong("it has no > or <".to_owned()))?;
         let (name, rest) = text.split_at(at);
         let is_above = rest.starts_with('>');
         if rest[1..].starts_with('=') {
-            return Err(wrong(format!("there is no {}, only > and <", &rest[..2])));
+            return Err(wrong(format!("{} is not allowed, only > and <", &rest[..2])));
         }
         let (job, name) = match name.trim().rsplit_once(':') {
             Some((job, name)) => (Some(job.trim().to_owned()), name.trim()),
@@ -136,7 +136,7 @@ impl Limit {
 
     fn of_change(&self, bound: f64, comparison: &Comparison, is_strict: bool) -> (State, String) {
         let Some(ratio) = comparison.best_ratio() else {
-            return (State::Undecided, "A has nothing to take a percentage of".to_owned());
+            return (State::Undecided, "A has no value to compute a percentage from".to_owned());
         };
         let change = (ratio - 1.0) * 100.0;
         let state = match comparison.verdict() {
@@ -149,7 +149,7 @@ impl Limit {
         (state, super::output::change(comparison))
     }
 
-    /// Where a value has no interval it stands for itself.
+    /// Without an interval, the value itself decides.
     fn of_value(&self, bound: f64, comparison: &Comparison, is_strict: bool) -> (State, String) {
         let b = comparison.b;
         let is_all_beyond = b.interval.is_none_or(|interval| {
@@ -183,7 +183,7 @@ pub(super) fn check(limits: &[Limit], matched: &Matched, is_strict: bool) -> Res
             let mut names: Vec<&str> = matched.pairs.iter().map(|pair| pair.job.as_str()).collect();
             names.dedup();
             return Err(Failure::new(format!(
-                "--fail-if: `{}`: there is no job {job} in both results; they have {}",
+                "--fail-if: `{}`: no job {job} is in both results; both have {}",
                 limit.text,
                 names.join(", ")
             )));
@@ -191,7 +191,7 @@ pub(super) fn check(limits: &[Limit], matched: &Matched, is_strict: bool) -> Res
         if outcomes.len() == before {
             let titles: Vec<String> = matched.pairs.iter().map(Pair::title).collect();
             return Err(Failure::new(format!(
-                "--fail-if: `{}`: neither result tells this figure for any job and direction; both have {}; percentiles \
+                "--fail-if: `{}`: no job and direction has this figure in both results; both have {}; percentiles \
                  need a result that lists them, or JSON+",
                 limit.text,
                 titles.join("; ")

@@ -7,7 +7,7 @@ use crate::measures::within;
 use crate::measures::workload::{Workload, workloads};
 use fathom_stats::Histogram;
 
-/// The sides beside each other.
+/// The matched sides.
 #[derive(Debug, Default)]
 pub(super) struct Matched {
     /// What both have.
@@ -31,7 +31,7 @@ pub(super) struct Pair {
     pub(super) comparisons: Vec<Comparison>,
     /// Latencies of all runs of A and of all runs of B, where they have histograms.
     pub(super) histograms: Option<[Histogram; 2]>,
-    /// Intervals of percentiles take every I/O for a measurement of its own.
+    /// Intervals of percentiles treat every I/O as an independent measurement.
     pub(super) supposes_independence: bool,
 }
 
@@ -146,7 +146,7 @@ fn samples(job: &Repeated, direction: &str, figure: Figure) -> Vec<Sample> {
     traffic(job, direction).into_iter().filter_map(sample).collect()
 }
 
-/// Processor time is that of the job. It stands with the figures of the only direction, otherwise by itself.
+/// CPU time belongs to the job. It appears with the figures of the only direction, otherwise by itself.
 fn add_processor_time(pairs: &mut Vec<Pair>, one: &Repeated, other: &Repeated) {
     let figure = FigureOf { direction: None, figure: Figure::ProcessorTime };
     let samples = |job: &Repeated| -> Vec<Sample> {

@@ -27,30 +27,30 @@ pub(crate) const COMMAND: Command = Command {
 Usage: fathom compare [OPTION...] A B
        fathom compare [OPTION...] A... -- B...
 
-Compares results of fathom or fio (JSON, JSON+ or JSONL) job by job and figure by figure. Each of A and B is a file, or a
-directory of results that repeat the same jobs; with -- between them there may be several of each. A results file of fathom
-sweep is compared cell by cell; FILE:NAME=VALUE,... takes only the cells with these values.
+Compares results of fathom or fio (JSON, JSON+ or JSONL) job by job and figure by figure. A and B are files, or directories of
+results that repeat the same jobs; with -- between them, you can give several of each. Results of fathom sweep are compared
+cell by cell; FILE:NAME=VALUE,... selects the cells with these values.
 
-With repeated runs, differences have 95 % intervals that hold for the next run too. With one run each, intervals come from
-what happened within the two runs and say nothing about how far the next one may be away.
+With repeated runs, differences have 95 % intervals that also hold for the next run. With one run each, intervals come from
+the variation within the two runs and do not say how far off the next run may be.
 
-  --fail-if='FIGURE OP VALUE'  exit with 2 if it is so, for example 'p99 > +5%', 'read.bw < -3%', 'JOB:write.p99.9 > 2ms'; a
-                           change in percent counts only if it can be distinguished from chance; may be given several times
-  --strict                 let --fail-if count differences that may be chance, too
+  --fail-if='FIGURE OP VALUE'  exit with 2 if true, for example 'p99 > +5%', 'read.bw < -3%', 'JOB:write.p99.9 > 2ms'; a
+                           change in percent counts only if it is distinguishable from chance; may be repeated
+  --strict                 let --fail-if also count differences that may be chance
   --format=text|markdown|csv|json  default text
-  --no-chart               leave the distributions of latencies out of the text
-  --map=JOB=JOB            compare a job of A with one of B that has another name; may be given several times
-  -o, --output=FILE        make a page for the browser instead; - is standard output
-      --force              write over a file that is no earlier page
+  --no-chart               omit the latency distributions from the text
+  --map=JOB=JOB            compare a job of A with a job of B that has another name; may be repeated
+  -o, --output=FILE        write a page for the browser instead; - is standard output
+      --force              overwrite a file that is not an earlier page
 
-Bandwidths are printed in MB/s; --fail-if takes them in MiB/s, GB/s and the like as well.
-Figures: bw, iops, lat, p50 (any percentile), max, cpu; with read., write. or trim. before them, only that direction.
-Exit: 0, 2 when a --fail-if is met, 1 when the results cannot be compared.
+Bandwidths are printed in MB/s; --fail-if also takes MiB/s, GB/s and so on.
+Figures: bw, iops, lat, p50 (any percentile), max, cpu; prefix them with read., write. or trim. for one direction.
+Exit: 0, 2 if a --fail-if is met, 1 if the results cannot be compared.
 ",
     run,
 };
 
-/// What the words ask for.
+/// The parsed arguments.
 struct Options {
     a: Vec<PathBuf>,
     b: Vec<PathBuf>,
@@ -114,11 +114,11 @@ fn nothing_in_common(matched: &matching::Matched, a: &input::Side, b: &input::Si
         [] => "no job with I/O".to_owned(),
         names => names.join("; "),
     };
-    // Which of several belong together only the reader knows, but one name is enough to show how it is said.
+    // Only the user knows which of several belong together, but one example shows the syntax.
     let (names_a, names_b) = (a.names(), b.names());
     let hint = match (names_a.first(), names_b.first()) {
         (Some(one), Some(other)) if one != other => {
-            format!(". --map='{one}={other}' compares two jobs of different names")
+            format!(". --map='{one}={other}' compares two jobs with different names")
         }
         _ => String::new(),
     };
@@ -161,11 +161,11 @@ fn options(words: &[OsString]) -> Result<Options, Failure> {
         }
     }
     if parts.next().is_some() {
-        return Err(Failure::new("-- may be given once, between the first set and the second"));
+        return Err(Failure::new("-- is allowed once, between the first set and the second"));
     }
-    for (side, files) in [("before", &options.a), ("behind", &options.b)] {
+    for (side, files) in [("before", &options.a), ("after", &options.b)] {
         if files.is_empty() {
-            return Err(Failure::new(format!("no result {side} --; name one or more on either side")));
+            return Err(Failure::new(format!("no result {side} --; name at least one on each side")));
         }
     }
     Ok(options)
@@ -177,7 +177,7 @@ fn map_of(text: &str) -> Result<(String, String), Failure> {
         Some((a, b)) if !a.trim().is_empty() && !b.trim().is_empty() => {
             Ok((a.trim().to_owned(), b.trim().to_owned()))
         }
-        _ => Err(Failure::new(format!("--map: `{text}` is not JOB=JOB, a name of A and one of B"))),
+        _ => Err(Failure::new(format!("--map: `{text}` is not JOB=JOB, a job of A and a job of B"))),
     }
 }
 
@@ -195,7 +195,7 @@ fn rename(a: &input::Side, b: &mut input::Side, map: &[(String, String)]) -> Res
     Ok(())
 }
 
-/// Reads the words on one side of `--`; the files among them.
+/// Reads the arguments on one side of `--`; returns the files among them.
 fn read_words(words: &[OsString], options: &mut Options) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     let mut parser = lexopt::Parser::from_args(words.iter().cloned());

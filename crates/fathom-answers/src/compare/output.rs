@@ -1,4 +1,4 @@
-//! A comparison in words, tables, CSV and JSON.
+//! A comparison as text, tables, CSV and JSON.
 
 use super::chart;
 use super::input::Side;
@@ -227,26 +227,28 @@ impl Report {
         let is_told = |comparison: &Comparison| is_single(comparison) && comparison.ratio.is_some();
         if all().any(is_single) && !all().any(is_told) {
             notes.push(
-                "One run of each, and too little is known of what happened within them to tell a difference from chance; repeat \
+                "One run of each, with too little data about the variation within them to distinguish a difference from chance; repeat \
                  the runs, or make them longer."
                     .to_owned(),
             );
         } else if all().any(is_single) {
             notes.push(
-                "One run of each: the intervals (95 %) come from what happened within the runs. They say nothing about how \
-                 far the next run may be away; repeat the runs to know that."
+                "One run of each: the intervals (95 %) come from the variation within the runs. They do not say how \
+                 far off the next run may be; repeat the runs to find out."
                     .to_owned(),
             );
         }
         if all().any(is_mixed) {
-            notes.push("One run against several: it is taken to scatter as they do.".to_owned());
+            notes.push(
+                "One run against several: the intervals assume that it scatters as they do.".to_owned(),
+            );
         }
         if all().any(|comparison| comparison.a.runs > 1 || comparison.b.runs > 1) {
             notes.push("Medians of the runs; differences with 95 % confidence intervals.".to_owned());
         }
         if self.matched.pairs.iter().any(supposes) {
             notes.push(
-                "A result tells too little of the course of its run: intervals of percentiles take each I/O for a measurement of its own, and \
+                "A result has too little data over time: intervals of percentiles treat each I/O as an independent measurement, and \
                  are too narrow if slow I/Os came in bursts."
                     .to_owned(),
             );

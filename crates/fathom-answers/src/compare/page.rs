@@ -1,4 +1,4 @@
-//! A comparison as a page: what is compared, each job with its figures side by side, the differences as strokes with their
+//! A comparison as a page: what is compared, each job with its figures side by side, the differences with error bars and their
 //! intervals, and the percentile curves of both sides.
 
 use super::matching::Pair;
@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 /// The whole page.
 pub(super) fn html(report: &Report, title: &str) -> String {
     let mut body = String::from(
-        "<section aria-labelledby=\"sides\"><h2 id=\"sides\">What is compared</h2>\n<dl class=\"facts\">",
+        "<section aria-labelledby=\"sides\"><h2 id=\"sides\">Compared results</h2>\n<dl class=\"facts\">",
     );
     for (letter, side, only) in
         [("A", &report.a, &report.matched.only_a), ("B", &report.b, &report.matched.only_b)]
@@ -24,7 +24,7 @@ pub(super) fn html(report: &Report, title: &str) -> String {
         }
     }
     body.push_str("</dl>\n");
-    body.push_str(&list("To bear in mind", &report.warnings));
+    body.push_str(&list("Caveats", &report.warnings));
     let outcomes: Vec<String> = report.outcomes.iter().map(super::limits::Outcome::line).collect();
     body.push_str(&list("Limits (--fail-if)", &outcomes));
     body.push_str("</section>\n");
@@ -33,7 +33,7 @@ pub(super) fn html(report: &Report, title: &str) -> String {
         let _ = write!(links, "<li><a href=\"#pair-{number}\">{}</a></li>", escape(&pair.title()));
         body.push_str(&section(pair, number));
     }
-    body.push_str(&list("How to read it", &report.notes()));
+    body.push_str(&list("How to read this", &report.notes()));
     let navigation = format!("<nav aria-label=\"Results\"><ul>{links}</ul></nav>\n");
     report::shell(title, &navigation, &body)
 }

@@ -20,7 +20,7 @@ pub(super) fn warnings(a: &Side, b: &Side) -> Vec<String> {
     for (name, one) in &jobs_a {
         let Some((_, other)) = jobs_b.iter().find(|(other, _)| other == name) else { continue };
         found.extend(durations(name, one, other));
-        // What is different in many jobs is said once.
+        // A difference shared by many jobs is reported once.
         let Some(different) = options(one, other, [a, b].map(tells_flags)) else { continue };
         match other_options.iter_mut().find(|(known, _)| *known == different) {
             Some((_, names)) => names.push(name),
@@ -28,9 +28,9 @@ pub(super) fn warnings(a: &Side, b: &Side) -> Vec<String> {
         }
     }
     found.extend(other_options.into_iter().map(|(different, names)| match names.as_slice() {
-        [name] => format!("job {name} had other options: {different}"),
-        names if names.len() == jobs_a.len() => format!("all jobs had other options: {different}"),
-        names => format!("jobs {} had other options: {different}", names.join(", ")),
+        [name] => format!("job {name} had different options: {different}"),
+        names if names.len() == jobs_a.len() => format!("all jobs had different options: {different}"),
+        names => format!("jobs {} had different options: {different}", names.join(", ")),
     }));
     for (side, letter) in [(a, 'A'), (b, 'B')] {
         found.extend(within_side(side, letter));
@@ -43,7 +43,7 @@ pub(super) fn warnings(a: &Side, b: &Side) -> Vec<String> {
     found
 }
 
-/// The jobs of a side as its first run had them.
+/// The jobs of a side, from its first run.
 fn jobs(side: &Side) -> Vec<(String, Workload)> {
     let mut known = BTreeSet::new();
     let mut found: Vec<(String, Workload)> = Vec::new();
@@ -82,7 +82,7 @@ fn machines(a: &RunResult, b: &RunResult) -> Vec<String> {
         ("machine", one.name.clone(), other.name.clone()),
         ("kernel", one.kernel.clone(), other.kernel.clone()),
         ("processor", one.processor.clone(), other.processor.clone()),
-        ("number of processors", one.processors.to_string(), other.processors.to_string()),
+        ("number of CPUs", one.processors.to_string(), other.processors.to_string()),
         ("memory", gigabytes(one.memory_bytes), gigabytes(other.memory_bytes)),
     ];
     let differs = |(what, one, other): (&str, String, String)| {
@@ -177,7 +177,7 @@ fn within_side(side: &Side, letter: char) -> Vec<String> {
             let first = firsts.entry(name.clone()).or_insert_with(|| own.options.clone());
             if *first != own.options && told.insert(name.clone()) {
                 found.push(format!(
-                    "the runs of {letter} do not repeat the same job {name}: its options are others in {}",
+                    "the runs of {letter} do not repeat the same job {name}: its options differ in {}",
                     run.result.source
                 ));
             }
@@ -200,13 +200,13 @@ fn cache(a: &Side, b: &Side) -> Vec<String> {
         .filter_map(most_cached)
         .map(|(share, source)| {
             format!(
-                "{source}: only {} of what was read came from the device, the rest from memory; direct=1 measures the device",
+                "{source}: only {} of the data read came from the device, the rest from memory; direct=1 measures the device",
                 figures::percent(share * 100.0)
             )
         })
         .collect();
     if found.len() == 1 {
-        found.push("one side was measured with the page cache and the other without".to_owned());
+        found.push("one side used the page cache and the other did not".to_owned());
     }
     found
 }
@@ -222,7 +222,7 @@ fn most_cached(side: &Side) -> Option<(f64, &str)> {
     shares.min_by(|one, other| one.0.total_cmp(&other.0)).filter(|(share, _)| *share < MOSTLY_CACHE)
 }
 
-/// The job of a side that waited most for a processor which other work had.
+/// The job of a side that waited most for a CPU taken by other work.
 fn busiest(side: &Side) -> Option<String> {
     let waits = side.runs.iter().flat_map(|run| {
         Evidence::all(&run.result).into_iter().filter_map(|evidence| {
@@ -236,5 +236,5 @@ fn busiest(side: &Side) -> Option<String> {
         true => wait.told(),
         false => format!("ran while the {}", wait.told_of_stolen()),
     };
-    Some(format!("{source}: job {name} {what}: these are figures of a busy machine"))
+    Some(format!("{source}: job {name} {what}: the figures reflect a busy machine"))
 }

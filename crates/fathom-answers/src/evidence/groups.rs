@@ -1,4 +1,4 @@
-//! Limits of control groups that were in force, as the run read them, and whether they were met. Only fathom tells.
+//! Control group limits in force during the run, and whether they were reached. Only in results of fathom.
 
 use super::Evidence;
 use crate::figures;
@@ -6,7 +6,7 @@ use fathom_results::model::{IoLimit, ProcessorLimit};
 
 /// A group that was held back in less than this share of its periods, percent, hardly was.
 const THROTTLED_PERIODS: f64 = 25.0;
-/// From this share of a limit on, it was met. Kernels let short bursts pass, so that whole runs lie on either side of it.
+/// From this share on, a limit counts as reached. Kernels allow short bursts, so whole runs end up on either side of it.
 const MET: f64 = 0.85;
 /// Names of what is limited, in version 2 of control groups.
 const KEYS: [&str; 4] = ["rbps", "wbps", "riops", "wiops"];
@@ -38,7 +38,7 @@ impl Throttled<'_> {
         let allowed = limit.quota_us as f64 / limit.period_us.max(1) as f64;
         let what = if allowed <= 1.0 { "of a CPU" } else { "CPUs" };
         format!(
-            "the control group {} may use {} {what} (cpu.max {} {}) and was held back in {} of {} periods, {} in all (cpu.stat)",
+            "the control group {} may use {} {what} (cpu.max {} {}) and was throttled in {} of {} periods, {} in total (cpu.stat)",
             limit.group,
             figures::three_figures(allowed),
             limit.quota_us,
@@ -116,7 +116,7 @@ impl<'a> Evidence<'a> {
         direction.map_or(0.0, |direction| if place < 2 { direction.bytes_per_second } else { direction.iops })
     }
 
-    /// The job's files lie on this device; where no devices are told, they may.
+    /// The job's files are on this device; if no devices are listed, they may be.
     fn lies_on(&self, device: &str) -> bool {
         let is_it = |disk: &fathom_results::model::DiskResult| {
             disk.name == device || disk.below.iter().any(|below| below == device)
@@ -151,8 +151,8 @@ mod tests {
         assert_eq!(
             of(32).as_deref(),
             Some(
-                "the control group /a may use 0.200 of a CPU (cpu.max 20000 100000) and was held back in 32 of 32 periods, 2.51 s \
-                 in all (cpu.stat)"
+                "the control group /a may use 0.200 of a CPU (cpu.max 20000 100000) and was throttled in 32 of 32 periods, 2.51 s \
+                 in total (cpu.stat)"
             )
         );
         assert_eq!(of(3), None);
@@ -169,7 +169,7 @@ mod tests {
         };
         let told = "the control group /a allows 500 reads per second of sda (io.max riops=500), and 503 were reached";
         assert_eq!(of(503, 0, "sda").as_deref(), Some(told));
-        // Others in the group had the rest.
+        // Others in the group used the rest.
         assert_eq!(of(50, 1006, "sda").as_deref(), Some(told));
         assert_eq!((of(300, 600, "sda"), of(503, 0, "sdb")), (None, None));
     }

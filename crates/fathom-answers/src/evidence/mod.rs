@@ -1,4 +1,4 @@
-//! Figures that follow from a result and tell what to think of it: the depth that was reached, where the time of an I/O
+//! Figures derived from a result that help to interpret it: the depth that was reached, where the time of an I/O
 //! went, what the cache answered, how the rate went. Commands draw their sentences from these.
 
 pub(crate) mod groups;
@@ -26,7 +26,7 @@ pub(crate) struct Evidence<'a> {
     index: usize,
 }
 
-/// How much of what the jobs moved in one direction the devices moved, too.
+/// How much of the jobs' I/O in one direction the devices also moved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct DeviceShare {
     /// Bytes that all jobs moved.
@@ -53,7 +53,7 @@ impl<'a> Evidence<'a> {
         (0..run.jobs.len()).map(|index| Evidence::of(run, index)).collect()
     }
 
-    /// What k stands for in the options of the job: 1024 or 1000.
+    /// What k means in the options of the job: 1024 or 1000.
     pub(crate) fn kb_base(&self) -> u32 {
         match self.run.option(self.job, "kb_base").map(str::trim) {
             Some("1000") => 1000,
@@ -66,7 +66,7 @@ impl<'a> Evidence<'a> {
         fathom_spec::value::parse_amount(self.run.option(self.job, option)?, self.kb_base())
     }
 
-    /// How the job was run; only fathom tells, and not apart where several jobs have one name.
+    /// How the job was run; only in results of fathom, and merged where several jobs share a name.
     pub(crate) fn choices(&self) -> Option<&'a Choices> {
         let mut named = self.run.choices.iter().filter(|choices| choices.jobname == self.job.name);
         named.next().filter(|_| named.next().is_none())
@@ -117,8 +117,8 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// Clones that the figures of this entry are made of. fio does not always tell group_reporting, so it is the entries of
-    /// the job that are counted; where other jobs were merged in too, the sum of the run times tells how many there were.
+    /// Clones that the figures of this entry are made of. fio does not always report group_reporting, so it is the entries of
+    /// the job that are counted; where other jobs were also merged in, the sum of the run times shows how many there were.
     pub(crate) fn clones(&self) -> f64 {
         let is_same = |job: &&JobResult| job.name == self.job.name && job.group_id == self.job.group_id;
         let entries = self.run.jobs.iter().filter(is_same).count().max(1) as f64;
@@ -132,7 +132,7 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// I/Os in flight that were asked for, all clones together.
+    /// The requested queue depth, all clones together.
     pub(crate) fn depth_asked(&self) -> f64 {
         let per_clone = match self.is_synchronous() {
             true => 1.0,
@@ -172,7 +172,7 @@ impl<'a> Evidence<'a> {
         share / 100.0 * self.job.runtime_ms as f64 * 1e6 / self.ios().max(1) as f64
     }
 
-    /// The busiest device of the run; `None` where its counters tell of other jobs as well, which ran at other times.
+    /// The busiest device of the run; `None` if its counters also cover other jobs that ran at other times.
     pub(crate) fn busiest_device(&self) -> Option<&'a DiskResult> {
         if self.shares_counters() {
             return None;
@@ -187,12 +187,12 @@ impl<'a> Evidence<'a> {
         list.iter().filter(move |disk| (&disk.host, disk.port) == own)
     }
 
-    /// The devices of the job's stage, where they are told apart from those of others.
+    /// The devices of the job's stage, where they are separate from those of others.
     fn stage(&self) -> Option<&'a StageResult> {
         self.run.stages.iter().find(|stage| stage.groups.contains(&self.job.group_id))
     }
 
-    /// Jobs that the same counters tell of, this one among them.
+    /// Jobs that share these counters, including this one.
     fn neighbours(&self) -> impl Iterator<Item = &'a JobResult> + use<'a> {
         let own = (&self.job.host, self.job.port);
         let stage = self.stage();
@@ -235,7 +235,7 @@ impl<'a> Evidence<'a> {
         (ticks >= LEAST_TICKS).then(|| ticks as f64 * 1e6 / ios as f64)
     }
 
-    /// What [`device_ns`](Self::device_ns) is at most, also where the milliseconds are too few to tell it.
+    /// What [`device_ns`](Self::device_ns) is at most, even where the milliseconds are too few to compute it.
     pub(crate) fn device_ns_at_most(&self, direction: usize) -> Option<f64> {
         let (ios, ticks) = self.device_ticks(direction)?;
         Some(ticks.max(LEAST_TICKS) as f64 * 1e6 / ios as f64)

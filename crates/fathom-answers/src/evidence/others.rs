@@ -1,4 +1,4 @@
-//! What others did to the devices of a job: what the kernel counted, without what the jobs of the run did.
+//! I/O from others on a job's devices: the kernel's counters minus the I/O of the run's jobs.
 
 use super::{Evidence, own_sectors};
 use crate::figures;
@@ -21,7 +21,7 @@ pub(crate) struct OtherIo {
 }
 
 impl OtherIo {
-    /// `18.0k writes (1.10 GiB) that no job of this run made: 95.1 % of the time that I/Os took in the device`
+    /// `18.0k writes (1.10 GiB) from outside this run: 95.1 % of the time that I/Os spent in the device`
     pub(crate) fn told(&self) -> String {
         let part = |(direction, name): (usize, &str)| {
             (self.ios[direction] >= 0.5).then(|| {
@@ -34,7 +34,7 @@ impl OtherIo {
         };
         let parts: Vec<String> = [(0, "reads"), (1, "writes")].into_iter().filter_map(part).collect();
         format!(
-            "{} that no job of this run made: {} of the time that I/Os took in the device",
+            "{} from outside this run: {} of the time that I/Os spent in the device",
             parts.join(" and "),
             figures::percent(self.time_share)
         )
@@ -42,7 +42,7 @@ impl OtherIo {
 }
 
 impl Evidence<'_> {
-    /// `None` when the result does not tell, or when nothing was done by others.
+    /// `None` if the result does not show it, or if others did nothing.
     pub(crate) fn other_io(&self) -> Option<OtherIo> {
         let disks: Vec<&DiskResult> = self.disks().collect();
         let jobs: Vec<_> = self.neighbours().collect();
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!((found.ios, found.time_share), ([0.0, 18000.0], 95.0));
         assert_eq!(
             found.told(),
-            "18.0k writes (70.3 MiB) that no job of this run made: 95.0 % of the time that I/Os took in the device"
+            "18.0k writes (70.3 MiB) from outside this run: 95.0 % of the time that I/Os spent in the device"
         );
         // The cache reads ahead, but does not write what nobody wrote.
         let buffered = reads.replace("\"1\"", "\"0\"");

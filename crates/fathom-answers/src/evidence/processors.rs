@@ -1,11 +1,11 @@
-//! How long a job was ready to run and had no processor, and who had it. Only fathom tells.
+//! How long a job was runnable but had no CPU, and who had it. Only fathom's results have this.
 
 use super::Evidence;
 use crate::figures;
 
 /// Below this share of the run time, percent, waits say nothing.
 const WORTH_TELLING: f64 = 5.0;
-/// Shorter ones, ns each, are those of a processor that wakes up: nobody else had it.
+/// Shorter waits, ns each, are CPU wake-ups: nobody else had the CPU.
 const SHORTEST_NS: f64 = 20_000.0;
 /// From this share of the processors' time on, percent, the hypervisor's part is worth telling.
 const STOLEN: f64 = 5.0;
@@ -23,19 +23,19 @@ pub(crate) struct ProcessorWait {
     pub(crate) others: f64,
     /// Processors of the machine.
     pub(crate) processors: u32,
-    /// Share of all processors' time in which they worked for anybody, percent.
+    /// Share of all CPU time that was busy, percent.
     pub(crate) busy: f64,
     /// Share of all processors' time that the hypervisor gave to other machines, percent.
     pub(crate) stolen: f64,
 }
 
 impl ProcessorWait {
-    /// Long enough, and at a time, to be more than the waking up of an idle processor.
+    /// Long enough, in total and each, to be more than the wake-up of an idle CPU.
     pub(crate) fn is_worth_telling(&self) -> bool {
         self.share >= WORTH_TELLING && self.each_ns >= SHORTEST_NS
     }
 
-    /// Other work had a good part of the processors.
+    /// Other work used a good part of the CPUs.
     pub(crate) fn is_others_doing(&self) -> bool {
         self.is_worth_telling() && self.others >= 0.25 * f64::from(self.processors)
     }
@@ -45,14 +45,14 @@ impl ProcessorWait {
         self.busy + self.stolen >= FULL && self.others >= 0.5 * f64::from(self.processors)
     }
 
-    /// The hypervisor had a part of the time.
+    /// The hypervisor took part of the time.
     pub(crate) fn is_stolen_from(&self) -> bool {
         self.stolen >= STOLEN
     }
 
-    /// `hypervisor gave 8.1 % of the processors' time to other machines`
+    /// `hypervisor gave 8.1 % of the CPU time to other machines`
     pub(crate) fn told_of_stolen(&self) -> String {
-        format!("hypervisor gave {} of the processors' time to other machines", figures::percent(self.stolen))
+        format!("hypervisor gave {} of the CPU time to other machines", figures::percent(self.stolen))
     }
 
     /// `waited 81.7 % of the time for a CPU, 833 µs each time (processor_wait_ms); other programs kept 1.86 of 2 CPUs busy`
@@ -80,7 +80,7 @@ impl ProcessorWait {
 }
 
 impl Evidence<'_> {
-    /// `None` when the result does not tell.
+    /// `None` if the result does not show it.
     pub(crate) fn processor_wait(&self) -> Option<ProcessorWait> {
         let choices = self.choices()?;
         let (wait_ms, time) = (choices.processor_wait_ms?, choices.processors?);
@@ -129,7 +129,7 @@ mod tests {
             found.told(),
             "waited 81.7 % of the time for a CPU, 833 µs each time (processor_wait_ms); other programs kept 1.76 of 2 CPUs busy"
         );
-        // Many short waits: a processor wakes up each time, and nobody had it.
+        // Many short waits: a CPU wakes up each time, and nobody else had it.
         assert!(!wait(busy, 75 * 4, 26_179).is_worth_telling());
         let own = r#"{"user_ms":200,"busy_ms":3980,"stolen_ms":400,"total_ms":4000}"#;
         let found = wait(own, 1634, 1962);

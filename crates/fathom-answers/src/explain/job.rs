@@ -2,7 +2,7 @@
 
 use crate::evidence::Evidence;
 
-/// `4 processes read 4 KiB at random places, 32 at a time each, bypassing the page cache, with libaio.`
+/// `4 processes read 4 KiB at random offsets, 32 in flight each, bypassing the page cache, with libaio.`
 pub(super) fn sentence(evidence: &Evidence<'_>) -> String {
     let option = |name: &str| evidence.run.option(evidence.job, name);
     let clones = option("numjobs").and_then(|text| text.parse::<u32>().ok()).unwrap_or(1).max(1);
@@ -15,9 +15,7 @@ pub(super) fn sentence(evidence: &Evidence<'_>) -> String {
     if evidence.engine() == "cpuio" {
         let load = option("cpuload").unwrap_or("100").trim_end_matches('%');
         let s = if clones == 1 { "s" } else { "" };
-        return format!(
-            "{who} keep{s} processors busy for {load} % of the time (cpuload), with the engine cpuio."
-        );
+        return format!("{who} keep{s} CPUs busy for {load} % of the time (cpuload), with the engine cpuio.");
     }
     let block_size = option("bs").or_else(|| option("blocksize")).unwrap_or("4k");
     let mut parts = vec![format!("{who} {}", deed(evidence.workload(), block_size, clones == 1))];
@@ -52,7 +50,7 @@ fn deed(workload: &str, block_size: &str, is_one: bool) -> String {
         "trimwrite" => format!("trim{s} and then write{s}"),
         _ => format!("read{s} and write{s}"),
     };
-    let place = if is_random { "at random places" } else { "one after another" };
+    let place = if is_random { "at random offsets" } else { "sequentially" };
     format!("{verb} blocks of {block_size} {place}")
 }
 
@@ -68,12 +66,12 @@ mod tests {
         let run = fathom_results::parse(text, "text").expect("reads");
         assert_eq!(
             sentence(&Evidence::of(&run, 0)),
-            "10 processes write blocks of 4K at random places, up to 16 in flight each, bypassing the page cache (direct), with the \
+            "10 processes write blocks of 4K at random offsets, up to 16 in flight each, bypassing the page cache (direct), with the \
              engine libaio."
         );
         assert_eq!(
             sentence(&Evidence::of(&run, 1)),
-            "One thread reads blocks of 4k one after another, one at a time, through the page cache, with the engine psync, \
+            "One thread reads blocks of 4k sequentially, one at a time, through the page cache, with the engine psync, \
              for at most 30 s."
         );
     }

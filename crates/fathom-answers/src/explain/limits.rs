@@ -4,7 +4,7 @@ use crate::evidence::Evidence;
 use crate::figures;
 use fathom_spec::value::{self, TimeUnit};
 
-/// No processor has more cycles per second: so many take at least this share of a second.
+/// No CPU has more cycles per second, so this gives a lower bound for the time of a number of cycles.
 const MOST_CYCLES_PER_SECOND: f64 = 5e9;
 
 /// A limit and what was reached of it.
@@ -68,7 +68,7 @@ fn allowed_of_all(evidence: &Evidence<'_>, allowed: &[Option<f64>]) -> Option<f6
     directions.iter().map(of_direction).sum()
 }
 
-/// Time that a job spent with pauses of its own.
+/// Time that a job spent in its own pauses.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Pauses {
     /// The options and when they pause.
@@ -89,7 +89,7 @@ pub(super) fn pauses(evidence: &Evidence<'_>) -> Option<Pauses> {
     let io_time = io_time
         .and_then(|text| Some((text, seconds(text, TimeUnit::Seconds)?)))
         .filter(|(_, time)| *time > 0.0);
-    // Given a time, I/Os count only where that was asked for as well.
+    // With a time, I/Os count only if that was also requested.
     let by_count = (io_time.is_none() || blocks.is_some()).then(|| {
         let every = blocks.unwrap_or(1.0).max(1.0);
         let when = if every > 1.0 { format!("every {every}") } else { "each".to_owned() };

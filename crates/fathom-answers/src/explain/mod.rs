@@ -1,4 +1,4 @@
-//! `fathom explain`: a result in plain words, with a verdict on what held it back; or a word of the language.
+//! `fathom explain`: a result in plain words, with a verdict on the bottleneck; or a term.
 
 mod job;
 mod limits;
@@ -28,7 +28,7 @@ pub(crate) struct Judgement {
 /// What held a job back, with reasons.
 pub(crate) fn verdict_of(evidence: &Evidence<'_>) -> Judgement {
     let found = verdict::of(evidence);
-    let doubts = story::doubts_of(evidence).map(|doubt| format!("To doubt: {doubt}."));
+    let doubts = story::doubts_of(evidence).map(|doubt| format!("Doubtful: {doubt}."));
     Judgement {
         headline: found.bottleneck.headline(),
         reasons: found.reasons.into_iter().chain(doubts).collect(),
@@ -44,17 +44,17 @@ pub(crate) fn sentence_of(evidence: &Evidence<'_>) -> String {
 
 pub(crate) const COMMAND: Command = Command {
     name: "explain",
-    arguments: "RESULT|WORD",
-    summary: "What does this result, option or line say?",
+    arguments: "RESULT|TERM",
+    summary: "What does this result, option or line mean?",
     help: "\
 Usage: fathom explain RESULT
-       fathom explain WORD...
+       fathom explain TERM...
 
-With a file: the result of a run (JSON, JSON+ or lines of JSON, of fathom or of fio) in plain words, and what held it back:
-the device, the processor, the queue depth, the file system, a cache, a rate limit, or the job itself. - is standard input.
+With a file: explains a result (JSON, JSON+ or JSONL, of fathom or fio) in plain words and names the bottleneck: the device,
+the CPU, the queue depth, the file system, a cache, a rate limit, or the job itself. - is standard input.
 
-With words: what an option (iodepth), an option with a value (rw=randrw), an engine (libaio) or a line of a report
-('clat percentiles', 'IO depths', 'cpu : usr=1.20%') says. A file of that name goes first.
+With a term: explains an option (iodepth), an option with a value (rw=randrw), an engine (libaio) or a line of a report
+('clat percentiles', 'IO depths', 'cpu : usr=1.20%'). If a file has that name, explain reads the file.
 ",
     run,
 };
@@ -77,7 +77,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
     let text = given.join(" ");
     let path = Path::new(given.first().map_or("", String::as_str));
     if text.is_empty() {
-        return Err(Failure::new("nothing to explain: give a result, or a word such as iodepth"));
+        return Err(Failure::new("nothing to explain: give a result, or a term such as iodepth"));
     }
     let shown = match given.len() == 1 && is_result(path) {
         true => {

@@ -9,15 +9,15 @@ use fathom_results::{DirectionResult, LatencyResult, RunResult};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Entries of one name that are told one by one.
+/// Entries with one name that are described one by one.
 const MOST_OF_A_NAME: usize = 3;
 
-/// The whole text; long lines are broken by the caller, who has so many columns.
+/// The whole text; the caller breaks long lines to this number of columns.
 pub(super) fn tell(run: &RunResult, columns: usize) -> String {
     let mut text = opening(run);
     text.extend(quick::Report::of(run).map(|report| of_quick(&report, columns)));
     let mut told = BTreeMap::<&str, usize>::new();
-    // Clones that are reported apart mostly say the same.
+    // Clones with their own report entries mostly say the same.
     let mut others = BTreeMap::<(&str, &str), usize>::new();
     for evidence in Evidence::all(run) {
         let count = told.entry(&evidence.job.name).or_default();
@@ -35,7 +35,7 @@ pub(super) fn tell(run: &RunResult, columns: usize) -> String {
     }
     if run.jobs.is_empty() {
         text.push_str(
-            "\nThere are no jobs in it: the run ended before one began, or every job had stats=0.\n",
+            "\nThe result holds no jobs: the run ended before one began, or every job had stats=0.\n",
         );
     }
     closing(run, &mut text);
@@ -44,10 +44,10 @@ pub(super) fn tell(run: &RunResult, columns: usize) -> String {
 
 /// The grid of `fathom quick` and its doubts, before its tests one by one.
 fn of_quick(report: &quick::Report<'_>, columns: usize) -> String {
-    let mut text = format!("\nIt was made by fathom quick:\n\n{}", report.grid(Some(columns)));
+    let mut text = format!("\nThis is a result of fathom quick:\n\n{}", report.grid(Some(columns)));
     let notes = report.notes();
     if !notes.is_empty() {
-        text.push_str("\nWhat to doubt about these figures (doubtful):\n");
+        text.push_str("\nDoubts about these figures (doubtful):\n");
         text.extend(notes.iter().map(|note| format!("  * {note}\n")));
     }
     text
@@ -56,7 +56,7 @@ fn of_quick(report: &quick::Report<'_>, columns: usize) -> String {
 fn tell_job(evidence: &Evidence<'_>, text: &mut String) {
     let _ = writeln!(text, "\nJob {}: {}", evidence.job.name, job::sentence(evidence));
     if let Some(description) = evidence.run.option(evidence.job, "description") {
-        let _ = writeln!(text, "  * It is described as: {description}");
+        let _ = writeln!(text, "  * Description: {description}");
     }
     for (direction, figures) in evidence.job.active() {
         for sentence in rates(direction, figures).into_iter().chain(latencies(direction, figures)) {
@@ -72,7 +72,7 @@ fn tell_job(evidence: &Evidence<'_>, text: &mut String) {
         let _ = writeln!(text, "  * {reason}");
     }
     for doubt in doubts_of(evidence) {
-        let _ = writeln!(text, "  * To doubt: {doubt}.");
+        let _ = writeln!(text, "  * Doubtful: {doubt}.");
     }
 }
 
@@ -94,7 +94,7 @@ fn opening(run: &RunResult) -> String {
     text.push('.');
     let servers = run.servers();
     if !servers.is_empty() {
-        let _ = write!(text, " A client had it run by {}.", servers.join(", "));
+        let _ = write!(text, " A client ran it on {}.", servers.join(", "));
     }
     if let Some(host) = &run.host {
         let _ = write!(
@@ -103,8 +103,11 @@ fn opening(run: &RunResult) -> String {
             host.name, host.kernel, host.processors, host.processor
         );
         for system in &host.file_systems {
-            let _ =
-                write!(text, " Files lay on {} ({} at {}).", system.kind, system.source, system.directory);
+            let _ = write!(
+                text,
+                " Its files were on {} ({} at {}).",
+                system.kind, system.source, system.directory
+            );
         }
     }
     text.push('\n');
@@ -123,7 +126,7 @@ fn verb(direction: &str) -> (&'static str, &'static str) {
 fn rates(direction: &str, figures: &DirectionResult) -> Vec<String> {
     let (many, _) = verb(direction);
     let mut sentences = vec![format!(
-        "{many}: {} a second (IOPS), {} (BW); {} in all, {}, in {}.",
+        "{many}: {} IOPS, {} (BW); {} in total, {}, in {}.",
         figures::count(figures.iops),
         figures::bandwidth(figures.bytes_per_second),
         figures::count(figures.total_ios as f64),
@@ -138,7 +141,7 @@ fn rates(direction: &str, figures: &DirectionResult) -> Vec<String> {
             _ => "it varied a lot, so the average hides much",
         };
         sentences.push(format!(
-            "Over time the bandwidth of a clone lay between {} and {} (bw min and max), {} on average with a deviation of {}: \
+            "Over time, the bandwidth per clone was between {} and {} (bw min and max), {} on average with a standard deviation of {}: \
              {steadiness}.",
             figures::bandwidth(figures.bw_min * 1024.0),
             figures::bandwidth(figures.bw_max * 1024.0),
@@ -147,8 +150,10 @@ fn rates(direction: &str, figures: &DirectionResult) -> Vec<String> {
         ));
     }
     if figures.short_ios > 0 {
-        sentences
-            .push(format!("{} moved less than asked for (short).", figures::count(figures.short_ios as f64)));
+        sentences.push(format!(
+            "{} were short: they moved less than requested.",
+            figures::count(figures.short_ios as f64)
+        ));
     }
     sentences
 }
@@ -159,14 +164,14 @@ fn latencies(direction: &str, figures: &DirectionResult) -> Vec<String> {
     let latency = figures.latency();
     if figures.slat.mean_ns > 0.0 {
         sentences.push(format!(
-            "Handing an I/O to the kernel took {} on average (slat), waiting for its end {} (clat).",
+            "Submission latency (slat) was {} on average, completion latency (clat) {}.",
             figures::duration(figures.slat.mean_ns),
             figures::duration(figures.clat.mean_ns)
         ));
     }
     if let (Some(median), Some(p99)) = (latency.percentile(50.0), latency.percentile(99.0)) {
         let mut sentence = format!(
-            "Half of the {many} ended within {}, 99 % within {}",
+            "Half of the {many} completed within {}, 99 % within {}",
             figures::duration(median),
             figures::duration(p99)
         );
@@ -182,7 +187,7 @@ fn latencies(direction: &str, figures: &DirectionResult) -> Vec<String> {
         sentences.extend(shape(latency, median, p99));
     } else if latency.mean_ns > 0.0 {
         sentences.push(format!(
-            "A completion took {} on average, {} at most; percentiles were not kept.",
+            "A completion took {} on average, {} at most; there are no percentiles.",
             figures::duration(latency.mean_ns),
             figures::duration(latency.max_ns)
         ));
@@ -190,11 +195,11 @@ fn latencies(direction: &str, figures: &DirectionResult) -> Vec<String> {
     sentences
 }
 
-/// What mean, median and tail say of each other.
+/// How mean, median and tail compare.
 fn shape(latency: &LatencyResult, median: f64, p99: f64) -> Option<String> {
     if median > 0.0 && latency.mean_ns > 1.5 * median {
         return Some(format!(
-            "The mean of {} is {} times the median: a few slow ones weigh heavily, so look at percentiles, not at the mean.",
+            "The mean of {} is {} times the median: a few slow I/Os dominate it, so look at percentiles, not at the mean.",
             figures::duration(latency.mean_ns),
             figures::three_figures(latency.mean_ns / median)
         ));
@@ -220,13 +225,13 @@ fn rest_of_job(evidence: &Evidence<'_>) -> Vec<String> {
     let (user, system) = evidence.processor();
     let ios: u64 = job.active().iter().map(|(_, direction)| direction.total_ios).sum();
     let mut sentence = format!(
-        "Processor (cpu): {} of one in the program (usr) and {} in the kernel (sys) per clone",
+        "CPU (cpu): {} of a CPU in the program (usr) and {} in the kernel (sys) per clone",
         figures::percent(user),
         figures::percent(system)
     );
     if ios > 0 && job.runtime_ms > 0 {
         let ns = (user + system) / 100.0 * job.runtime_ms as f64 * 1e6 / ios as f64;
-        let _ = write!(sentence, ", {} for each I/O", figures::duration(ns));
+        let _ = write!(sentence, ", {} per I/O", figures::duration(ns));
     }
     let _ = write!(sentence, "; {} context switches (ctx).", figures::count(job.context_switches as f64));
     sentences.push(sentence);
@@ -244,7 +249,7 @@ fn rest_of_job(evidence: &Evidence<'_>) -> Vec<String> {
         job.iodepth_level.iter().max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, share)| *share > 0.0);
     if let Some((level, share)) = deepest {
         let reached = evidence.depth_reached().map_or(String::new(), |reached| {
-            format!(", {} on average by rate and latency", figures::three_figures(reached))
+            format!(", {} on average, from rate and latency", figures::three_figures(reached))
         });
         sentences.push(format!(
             "Depth (IO depths): {} of the I/Os were issued with {} in flight{reached}.",
@@ -258,8 +263,7 @@ fn rest_of_job(evidence: &Evidence<'_>) -> Vec<String> {
             continue;
         };
         sentences.push(format!(
-            "The {} rate {} from {} in the first third to {} in the last: the average is not what the storage does in the long \
-             run.",
+            "The {} rate {} from {} in the first third to {} in the last: the average does not show what the storage sustains.",
             ["read", "write"][direction],
             if trend.fell() { "fell" } else { "rose" },
             figures::bandwidth(trend.first),
@@ -272,7 +276,7 @@ fn rest_of_job(evidence: &Evidence<'_>) -> Vec<String> {
 /// Devices and notes, which belong to the whole run.
 fn closing(run: &RunResult, text: &mut String) {
     if !run.disk_util.is_empty() {
-        text.push_str("\nDevices (Disk stats), as the kernel counted them for all jobs together:\n");
+        text.push_str("\nDevices (Disk stats), counted by the kernel for all jobs together:\n");
     }
     for disk in &run.disk_util {
         let mean = |ticks: u64, ios: u64| match ios {
@@ -293,7 +297,7 @@ fn closing(run: &RunResult, text: &mut String) {
         );
     }
     if !run.notes.is_empty() {
-        text.push_str("\nNotes of the run:\n");
+        text.push_str("\nNotes:\n");
         run.notes.iter().for_each(|note| {
             let _ = writeln!(text, "  * {note}");
         });

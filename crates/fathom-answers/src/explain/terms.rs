@@ -1,11 +1,11 @@
-//! The words of a report, explained.
+//! The terms of a report, explained.
 
-/// A word or line of a report.
+/// A term or line of a report.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Term {
     /// How it begins in a report, in lower case; the first is its name.
     pub(super) names: &'static [&'static str],
-    /// What it says.
+    /// What it means.
     pub(super) text: &'static str,
 }
 
@@ -13,200 +13,195 @@ const fn term(names: &'static [&'static str], text: &'static str) -> Term {
     Term { names, text }
 }
 
-/// In the order of a report; a longer name stands before a shorter one that begins it.
+/// In the order of a report; a longer name comes before a shorter one that it begins with.
 pub(super) const TERMS: &[Term] = &[
     term(
         &["jobs:"],
-        "The line that is drawn while jobs run: how many are running, how many files they have open (f=), what each of them does as a \
-         letter, the share that is done, rates of reads and writes (r=, w=) in bytes and I/Os per second since the last line, and the \
-         time to go (eta). The letters: P not started, C created, I setting up, p reading ahead, / ramp time, R and r sequential and \
-         random reads, W and w writes, M and m both, D and d trims, V verifying, F last fsync, f finishing, E ended, _ collected, \
-         X failed, K killed.",
+        "The progress line of a run: the number of running jobs, their open files (f=), a letter for the state of each job, the share \
+         done, read and write rates (r=, w=) in bytes and I/Os per second since the last line, and the remaining time (eta). The \
+         letters: P not started, C created, I setting up, p pre-reading, / ramp time, R and r sequential and random reads, W and w \
+         writes, M and m both, D and d trims, V verifying, F final fsync, f finishing, E ended, _ reaped, X failed, K killed.",
     ),
     term(
         &["run status group"],
-        "The sum of a group of jobs: bandwidth of all together with that of the slowest and the fastest in the range behind it, bytes \
-         moved, and the shortest and longest run time. Jobs that share a group are not separated by new_group or stonewall.",
+        "The totals of a group of jobs: total bandwidth, followed by the range from the slowest to the fastest job, bytes transferred, \
+         and the shortest and longest run time. new_group and stonewall separate groups.",
     ),
     term(
         &["disk stats"],
-        "What the kernel counted for each block device below the files, from the start of the run to its end, whoever caused it: \
-         ios = I/Os read/written, sectors = 512-byte units, merge = I/Os joined to others before they were sent, ticks = milliseconds \
-         that I/Os took, added up, in_queue = the same for all in the queue, util = share of the time with at least one I/O under \
-         way. A util of 100 % means that the device always had something to do, not that it could do no more.",
+        "The kernel's counters for each block device under the files, from start to end of the run, including everybody else's I/O: \
+         ios = reads/writes, sectors = 512-byte units, merge = I/Os merged with others, ticks = total milliseconds that I/Os took, \
+         in_queue = the same for all I/Os in the queue, util = share of the time with at least one I/O in flight. A util of 100 % \
+         means that the device always had something to do, not that it could do no more.",
     ),
     term(
         &["slat"],
-        "Submission latency: from the moment the job begins to issue an I/O until the kernel has taken it. Engines that wait for each \
-         I/O have none. When it is large, the call that should only hand over is blocking: a full queue, a file system that allocates \
-         or locks, or asynchronous I/O without direct=1.",
+        "Submission latency: from the moment the job begins to issue an I/O until the kernel has accepted it. Synchronous engines have \
+         none. If it is large, the submission call is blocking: a full queue, a file system that allocates or locks, or \
+         asynchronous I/O without direct=1.",
     ),
     term(
         &["clat percentiles", "lat percentiles", "slat percentiles"],
-        "The share of I/Os that ended within a latency: 99.00th=[1500] says that 99 % took at most 1500 of the unit in the heading, and \
-         1 % took longer. They are taken from a histogram whose bins are less than 1.6 % wide. The 50th is the median; a tail far \
-         above it is what users of a busy system feel.",
+        "The share of I/Os that completed within a latency: 99.00th=[1500] means that 99 % took at most 1500 of the unit in the heading, \
+         and 1 % took longer. They come from a histogram with bins less than 1.6 % wide. The 50th is the median; a tail far above \
+         it is what users of a busy system notice.",
     ),
     term(
         &["clat"],
-        "Completion latency: from the moment the kernel has an I/O until the job learns that it has ended. With engines that wait for \
-         each I/O it is the whole latency.",
+        "Completion latency: from the moment the kernel has accepted an I/O until the job sees its completion. With synchronous engines \
+         it is the total latency.",
     ),
     term(
         &["lat (nsec)", "lat (usec)", "lat (msec)", "latency_ns", "latency_us", "latency_ms"],
-        "With min= and avg= behind it: the whole latency of an I/O, submission and completion together. With shares behind it: how \
-         the completion latencies are spread. 250=10.94% says that 10.94 % of the I/Os took longer than the bound before it and at \
-         most 250 of the unit.",
+        "Followed by min= and avg=: the total latency of an I/O, submission plus completion. Followed by shares: the distribution of \
+         completion latencies. 250=10.94% means that 10.94 % of the I/Os took longer than the previous bound and at most 250 of \
+         the unit.",
     ),
     term(
         &["latency"],
-        "The line behind `issued rwts`: what latency_target asked for and what depth it led to. target=0 says that nothing was asked \
-         for; depth is then that of iodepth.",
+        "The line after `issued rwts`: the settings of latency_target and the depth it found. target=0 means that there is no target; \
+         depth is then iodepth.",
     ),
     term(
         &["lat"],
-        "The whole latency of an I/O, from the moment the job begins to issue it until it knows that it has ended: submission (slat) and \
-         completion (clat) together.",
+        "Total latency of an I/O, from the moment the job begins to issue it until it sees the completion: submission (slat) plus \
+         completion (clat).",
     ),
     term(
         &["bw=", "bw"],
-        "Bandwidth. With capital letters (BW=) it is bytes moved over the run time, first in powers of 1024, in parentheses in powers of \
-         1000. The line `bw ( KiB/s): min=, max=, per=, avg=, stdev=, samples=` shows the bandwidth of short intervals of one clone \
-         (bwavgtime): how steady it was. per= is the share of this job in its group.",
+        "Bandwidth. In capitals (BW=) it is bytes transferred over the run time, first in powers of 1024, then in parentheses in powers \
+         of 1000. The line `bw ( KiB/s): min=, max=, per=, avg=, stdev=, samples=` shows how steady it was: the bandwidth of one \
+         clone in short intervals (bwavgtime). per= is the job's share of its group.",
     ),
     term(
         &["iops"],
-        "I/Os per second. With capital letters (IOPS=) it is all I/Os over the run time. The line `iops : min=, max=, ...` shows short \
+        "I/Os per second. In capitals (IOPS=) it is all I/Os over the run time. The line `iops : min=, max=, ...` shows short \
          intervals (iopsavgtime).",
     ),
     term(
         &["cpu", "usr_cpu", "sys_cpu"],
-        "Processor use of the job's processes while they ran: usr= in the program, sys= in the kernel on its behalf, percent of one \
-         processor for each clone; ctx= context switches, majf= and minf= page faults that did and did not need a disk. usr and sys \
-         near 100 together mean that the processor was the limit.",
+        "CPU usage of the job's processes: usr= in the program, sys= in the kernel on its behalf, in percent of one CPU per clone; ctx= \
+         context switches, majf= and minf= page faults that did and did not need a disk. If usr and sys add up to nearly 100, the \
+         CPU was the limit.",
     ),
     term(
         &["io depths", "iodepth_level"],
-        "How many I/Os were in flight when one more was issued: 16=70.6% says that 70.6 % found 16 to 31. A depth below iodepth says \
+        "How many I/Os were in flight when one more was issued: 16=70.6% means that 70.6 % found 16 to 31. A depth below iodepth means \
          that the job could not keep the queue full.",
     ),
     term(
         &["submit", "iodepth_submit"],
-        "How many I/Os were handed over by one call: 4=100% says 1 to 4 at a time. More at a time costs less CPU per I/O \
-         (iodepth_batch).",
+        "How many I/Os one call submitted: 4=100% means 1 to 4 at a time. Larger batches cost less CPU per I/O (iodepth_batch).",
     ),
     term(
         &["complete", "iodepth_complete"],
-        "How many ended I/Os were collected by one call, in the same steps as `submit`.",
+        "How many completions one call reaped, in the same steps as `submit`.",
     ),
     term(
         &["issued rwts", "issued rwt"],
-        "How many reads, writes, trims and syncs were issued (total=), how many of them moved less than asked for (short=), and how many \
-         were given up (dropped=). Anything but 0 in short and dropped deserves a look.",
+        "How many reads, writes, trims and syncs were issued (total=), how many of them moved less than requested (short=), and how many \
+         were dropped (dropped=). Look into anything but 0 in short and dropped.",
     ),
     term(
         &["read:", "write:", "trim:"],
         "The figures of one direction: I/Os per second, bandwidth in powers of 1024 and 1000, and bytes over run time in parentheses. \
-         Indented under `Run status group` it is the sum over the jobs of the group.",
+         Indented under `Run status group`, it is the sum over the group's jobs.",
     ),
     term(
         &["groupid"],
-        "The header of a job's figures: its group, the clones that are merged into it (jobs=), the error that ended it (err= 0 is none; \
-         otherwise a number of errno), the process id of the first clone, and when the report was made.",
+        "The header of a job's figures: its group, the number of clones merged into it (jobs=), the error that ended it (err= 0 is none, \
+         otherwise an errno), the process id of the first clone, and the time of the report.",
     ),
     term(
         &["err="],
-        "The error that ended a job: 0 is none, otherwise a number of errno, such as 5 for EIO and 28 for ENOSPC.",
+        "The error that ended a job: 0 is none, otherwise an errno, such as 5 for EIO and 28 for ENOSPC.",
     ),
     term(
         &["util"],
-        "Share of the time in which a device had at least one I/O under way. Disks that work on one I/O at a time are full at 100 %; SSDs \
-         and arrays are not.",
+        "Share of the time in which a device had at least one I/O in flight. Disks that process one I/O at a time are saturated at 100 %; \
+         SSDs and arrays are not.",
     ),
     term(
         &["ios"],
-        "I/Os that the kernel counted for the device, reads before the stroke, writes behind it. Merged ones count once.",
+        "I/Os that the kernel counted for the device: reads before the slash, writes after it. Merged I/Os count once.",
     ),
-    term(&["merge"], "I/Os that were joined to a neighbour before they were sent to the device."),
+    term(&["merge"], "I/Os that the kernel merged with a neighbour before it sent them to the device."),
     term(
         &["ticks"],
-        "Milliseconds that I/Os spent in the queue and in the device, added up over all of them. Over ios it is their mean time.",
+        "Total milliseconds that I/Os spent in the queue and in the device. Divide it by ios for the mean.",
     ),
     term(
         &["in_queue"],
-        "Milliseconds in the queue and in the device, added up over all I/Os, flushes among them.",
+        "Total milliseconds in the queue and in the device, over all I/Os including flushes.",
     ),
-    term(&["sectors"], "Amounts in units of 512 bytes, whatever the size of the device's own sectors is."),
-    term(
-        &["ctx"],
-        "Context switches: how often the processor was given to somebody else or the job went to sleep.",
-    ),
+    term(&["sectors"], "Amounts in units of 512 bytes, whatever the device's own sector size."),
+    term(&["ctx"], "Context switches: how often the job lost the CPU or went to sleep."),
     term(
         &["majf", "minf"],
-        "Page faults that needed a disk (major) and those that did not (minor). Major ones during a test spoil it.",
+        "Page faults that needed a disk (major) and those that did not (minor). Major ones distort a test.",
     ),
+    term(&["per="], "This job's share of its group's bandwidth, from the interval samples."),
     term(
-        &["per="],
-        "The share of this job's bandwidth in that of its group, from the samples of its intervals.",
+        &["samples="],
+        "The number of intervals from which min, max, avg and stdev of the line are computed.",
     ),
-    term(&["samples="], "The number of intervals that min, max, avg and stdev of the line are made of."),
     term(
         &["stdev"],
-        "Standard deviation: how far values lie from their mean. Latencies are not spread evenly around it, so percentiles say more.",
+        "Standard deviation: how far values are from their mean. Latencies are not symmetric around the mean, so percentiles say more.",
     ),
     term(
-        &["doubtful", "doubt", "to bear in mind"],
-        "How `fathom quick` marks a figure that may not be what it seems. The sentences beside the grid say why: the rate fell, the depth \
-         was not reached, a limit of a control group was met, the job waited for a CPU, a cache answered, or others used the device.",
+        &["doubtful", "doubt", "caveats"],
+        "How `fathom quick` marks a figure that may mislead. The notes next to the grid say why: the rate fell, the queue depth was not \
+         reached, a control group limit was reached, the job waited for a CPU, a cache answered, or others used the device.",
     ),
     term(
         &["processor_wait_ms"],
-        "In `fathom jobs` of fathom's JSON: how long the clones of a job were ready to run and had no CPU, ms added up. A large share of \
-         the run time says that the figures are those of a busy machine, not of the storage.",
+        "In `fathom jobs` of fathom's JSON: total ms in which the clones of a job were runnable but had no CPU. If this is a large share \
+         of the run time, the figures reflect a busy machine, not the storage.",
     ),
     term(
         &["stolen_ms", "stolen"],
-        "In `fathom jobs` of fathom's JSON: CPU time that the hypervisor gave to other virtual machines while the job ran, ms over all CPUs.",
+        "In `fathom jobs` of fathom's JSON: CPU time that the hypervisor gave to other virtual machines while the job ran, in ms over all CPUs.",
     ),
     term(
         &["limits", "cpu.max", "cpu.stat", "io.max", "io.stat", "throttled"],
-        "In `fathom jobs` of fathom's JSON: limits that control groups set to the job, in its own group and those above it, and what was \
-         counted of them while it ran: periods in which the group was held back (cpu.max, cpu.stat), and bytes and I/Os per second of a \
-         device (io.max, io.stat). In version 1 of control groups they are cpu.cfs_quota_us and blkio.throttle.*.",
+        "In `fathom jobs` of fathom's JSON: control group limits for the job, in its own group and its parents, and the counters while it \
+         ran: periods in which the group was throttled (cpu.max, cpu.stat), and bytes and I/Os per second of a device (io.max, \
+         io.stat). In version 1 of control groups they are cpu.cfs_quota_us and blkio.throttle.*.",
     ),
     term(
         &["queue depth", "depth reached", "depth"],
-        "How many I/Os are in flight at a time. Asked for with iodepth (asynchronous engines) and numjobs; what was reached follows from \
-         rate times latency (Little's law). Devices work on many at once, so a small depth measures the latency of a single I/O, a large \
-         one what the device can do.",
+        "How many I/Os are in flight at a time. iodepth (asynchronous engines) and numjobs request it; the depth reached is rate times \
+         latency (Little's law). Devices process many I/Os in parallel, so a small depth measures the latency of a single I/O, a \
+         large depth what the device can do.",
     ),
     term(
         &["verdict", "bottleneck"],
-        "What `fathom explain` holds for the reason that a job was not faster, with the figures that say so. What leaves the storage out (no \
-         storage, memory, a cache) is decided first, then limits and other work, and only then the device or the queue depth.",
+        "Why a job was not faster, according to `fathom explain`, with the figures that show it. Causes that rule out the storage (no \
+         storage, memory, a cache) are checked first, then limits and other work, and only then the device or the queue depth.",
     ),
     term(
         &["confidence interval", "95 % ci", "ci", "interval"],
-        "The range that holds the true value with 95 % confidence, if runs scatter by chance. Two settings whose difference has an interval \
-         around zero cannot be told apart by these runs.",
+        "The range that contains the true value with 95 % confidence, if runs scatter by chance. If the interval of the difference of two \
+         settings contains zero, these runs cannot distinguish them.",
     ),
     term(
         &["hedges_g", "hedges g", "effect (g)", "g"],
-        "Effect size in `fathom compare`: the difference of the means over the scatter of the runs. Beyond 0.8 in either direction it is large.",
+        "Effect size in `fathom compare`: the difference of the means divided by the scatter of the runs. Beyond 0.8 in either direction it is large.",
     ),
     term(
         &["not distinguishable"],
-        "The interval of a difference holds zero: it may be chance. More runs make the interval narrower.",
+        "The interval of a difference contains zero: it may be chance. More runs narrow the interval.",
     ),
     term(
         &["fathom timeline", "fathom host", "fathom jobs", "fathom notes", "fathom stages", "fathom quick"],
-        "Members of fathom's JSON beside those of fio: the course of the run, the machine, how jobs were run, what a reader must know, the \
-         devices stage by stage, and the grid of `fathom quick` with its doubts.",
+        "Keys that fathom adds to fio's JSON: rates and latencies over time, the machine, how jobs were run, notes, the devices stage by \
+         stage, and the grid of `fathom quick` with its doubts.",
     ),
-    term(&["short"], "I/Os that moved less than asked for, for example at the end of a file."),
-    term(&["dropped"], "I/Os that were given up without being done."),
-    term(&["percentile"], "The latency within which that share of the I/Os ended."),
-    term(&["zone resets"], "How many zones of a zoned device were reset so that they could be written anew."),
+    term(&["short"], "I/Os that moved less than requested, for example at the end of a file."),
+    term(&["dropped"], "I/Os that were dropped without being done."),
+    term(&["percentile"], "The latency within which that share of the I/Os completed."),
+    term(&["zone resets"], "How many zones of a zoned device were reset before they were written again."),
 ];
 
 /// The term that a line of a report begins with.

@@ -15,7 +15,7 @@ use crate::figures;
 const BUSY: f64 = 90.0;
 /// From this share of a processor on, percent, a clone could not do more.
 const PROCESSOR_FULL: f64 = 85.0;
-/// From this share of the run time on, percent, waiting for a processor that others had is what held a job back.
+/// From this share of the run time on, percent, waiting for a CPU that others had is the bottleneck.
 const WAITED_FOR_OTHERS: f64 = 40.0;
 /// A run below this, ms, says nothing about what held it back.
 const LEAST_RUNTIME_MS: u64 = 100;
@@ -25,7 +25,7 @@ const LEAST_WAIT_NS: f64 = 200_000.0;
 const PLENTY: f64 = 32.0;
 /// From this share of the time that I/Os took in a device on, percent, those of others are what kept it busy.
 const OTHERS_SHARE: f64 = 30.0;
-/// Below this share of the depth asked for, a job did something else most of the time.
+/// Below this share of the requested depth, a job did something else most of the time.
 const DEPTH_REACHED: f64 = 0.5;
 
 /// What was the bottleneck.
@@ -69,36 +69,36 @@ impl Bottleneck {
         match self {
             Bottleneck::Failure => "The job failed, so its figures say little.",
             Bottleneck::RateLimit => {
-                "A rate limit of the job was the bottleneck: without it, more would have been done."
+                "The job's own rate limit was the bottleneck: without it, the job would have done more."
             }
             Bottleneck::ThinkTime => "The job's own pauses were the bottleneck, not the storage.",
             Bottleneck::LatencyTarget => {
                 "The job's own latency target was the bottleneck: it kept the queue depth down."
             }
             Bottleneck::Cache => "The page cache answered: this is a figure of memory, not of the device.",
-            Bottleneck::Memory => "The files lie in memory: no storage took part.",
+            Bottleneck::Memory => "The files are in memory: no storage took part.",
             Bottleneck::IoLimit => "An I/O limit of the control group was the bottleneck, not the device.",
             Bottleneck::Quota => "A CPU limit of the control group was the bottleneck, not the storage.",
             Bottleneck::OtherIo => {
-                "Other I/O on the device was the bottleneck: it was not the job that kept it busy."
+                "Other I/O on the device was the bottleneck: the job was not what kept it busy."
             }
             Bottleneck::Syncs => "Waiting for syncs was the bottleneck.",
             Bottleneck::Verification => {
                 "Verification was the bottleneck: its checksums took the time, not the storage."
             }
-            Bottleneck::MakingData => "Making data for the writes was the bottleneck, not the storage.",
+            Bottleneck::MakingData => "Generating data for the writes was the bottleneck, not the storage.",
             Bottleneck::BusyMachine => {
-                "Other work on the machine was the bottleneck: the job waited for a processor, not for the storage."
+                "Other work on the machine was the bottleneck: the job waited for a CPU, not for the storage."
             }
-            Bottleneck::Processor => "The processor was the bottleneck, not the device.",
-            Bottleneck::NoStorage => "No storage took part: this is how fast the program itself is.",
-            Bottleneck::Submission => "Handing I/O to the kernel was the bottleneck: submission blocks.",
+            Bottleneck::Processor => "The CPU was the bottleneck, not the device.",
+            Bottleneck::NoStorage => "No storage took part: this is the speed of the program itself.",
+            Bottleneck::Submission => "Submission was the bottleneck: the call that submits I/O blocks.",
             Bottleneck::OwnSide => {
-                "The job's own side was the bottleneck: it had less in flight than it was allowed."
+                "The job itself was the bottleneck: it kept less in flight than its queue depth allows."
             }
             Bottleneck::Device => "The device was the bottleneck.",
             Bottleneck::DeviceAtThisDepth => {
-                "The device or the queue depth was the bottleneck: the device was never idle, and may do more with more in flight."
+                "The device or the queue depth was the bottleneck: the device was never idle, but may do more at a higher queue depth."
             }
             Bottleneck::QueueDepth => {
                 "The queue depth was the bottleneck: each I/O waited for the one before it."
@@ -109,15 +109,15 @@ impl Bottleneck {
             Bottleneck::Storage => {
                 "The storage was the bottleneck: the device, or something between the job and the device."
             }
-            Bottleneck::Unknown => "The result does not tell what the bottleneck was.",
+            Bottleneck::Unknown => "The result does not show what the bottleneck was.",
         }
     }
 }
 
 type Rule = fn(&Evidence<'_>) -> Option<Verdict>;
 
-/// The rules. What leaves the storage out altogether is decided before what the job did to itself, that before what others held
-/// back, and only then can the device or the queue depth be at fault.
+/// The rules. Those that rule out the storage come first, then those for the job's own limits, then those for interference; only
+/// then can the device or the queue depth be the bottleneck.
 const RULES: [Rule; 23] = [
     failure,
     too_short,
@@ -156,9 +156,7 @@ fn failure(evidence: &Evidence<'_>) -> Option<Verdict> {
     let error = evidence.job.error;
     (error != 0).then(|| Verdict {
         bottleneck: Bottleneck::Failure,
-        reasons: vec![format!(
-            "error={error}: an I/O or the set-up failed, and what was counted ends there."
-        )],
+        reasons: vec![format!("error={error}: an I/O or the set-up failed, and the figures end there.")],
     })
 }
 
@@ -167,7 +165,7 @@ fn too_short(evidence: &Evidence<'_>) -> Option<Verdict> {
     (longest > 0 && longest < LEAST_RUNTIME_MS).then(|| Verdict {
         bottleneck: Bottleneck::Unknown,
         reasons: vec![format!(
-            "It ran for {longest} ms: too short a time to judge; runtime and time_based make it longer."
+            "It ran for {longest} ms, too short to judge; use runtime and time_based for a longer run."
         )],
     })
 }
@@ -184,19 +182,19 @@ fn unknown(evidence: &Evidence<'_>) -> Verdict {
     if evidence.job.active().is_empty() {
         reasons.push(match evidence.job.sync.count() {
             0 => "The job did no I/O.".to_owned(),
-            syncs => format!("The job did nothing but {} syncs.", figures::count(syncs as f64)),
+            syncs => format!("The job did only syncs: {}.", figures::count(syncs as f64)),
         });
     }
     reasons.extend(below::no_device(evidence));
     if let Some(reached) = evidence.depth_reached() {
         reasons.push(format!(
-            "{} were in flight on average of {} asked for.",
+            "The queue depth was {} on average, of {} requested.",
             figures::three_figures(reached),
             evidence.depth_asked()
         ));
     }
     let (user, system) = evidence.processor();
-    reasons.push(format!("Each clone used {} of a processor.", figures::percent(user + system)));
+    reasons.push(format!("Each clone used {} of a CPU.", figures::percent(user + system)));
     Verdict { bottleneck: Bottleneck::Unknown, reasons }
 }
 

@@ -7,7 +7,7 @@ use fathom_spec::engines::{self, EngineDef};
 use fathom_spec::registry;
 use std::fmt::Write as _;
 
-/// The explanation; what is not known is a failure that names what is near.
+/// The explanation; for an unknown term, a failure that names similar ones.
 pub(super) fn explain(text: &str) -> Result<String, Failure> {
     let word = text.trim().trim_start_matches("--");
     let (name, value) = match word.split_once('=') {
@@ -55,21 +55,21 @@ fn of_option(option: &OptionDef, value: Option<&str>) -> String {
         let _ = writeln!(text, "  {details}");
     }
     if !option.aliases.is_empty() {
-        let _ = writeln!(text, "  * Also written {}.", option.aliases.join(", "));
+        let _ = writeln!(text, "  * Also known as {}.", option.aliases.join(", "));
     }
-    let _ = writeln!(text, "  * It takes: {}.", takes(option.kind));
+    let _ = writeln!(text, "  * Value: {}.", takes(option.kind));
     match option.default {
         Some(default) => {
-            let _ = writeln!(text, "  * Without it: {default}.");
+            let _ = writeln!(text, "  * Default: {default}.");
         }
-        None => text.push_str("  * There is no default.\n"),
+        None => text.push_str("  * No default.\n"),
     }
     if option.bounds.min.is_some() || option.bounds.max.is_some() {
         let bound = |bound: Option<f64>| bound.map_or("any".to_owned(), |bound| bound.to_string());
         let _ = writeln!(text, "  * From {} to {}.", bound(option.bounds.min), bound(option.bounds.max));
     }
     if option.status == Status::Later {
-        text.push_str("  * fathom knows it but cannot do it yet: a job with it is refused.\n");
+        text.push_str("  * Not built yet: fathom refuses a job with it.\n");
     }
     let chosen = value.map(|value| value.split(':').next().unwrap_or(value));
     let meaning = chosen.and_then(|chosen| option.choices.iter().find(|choice| choice.name == chosen));
@@ -82,7 +82,7 @@ fn of_option(option: &OptionDef, value: Option<&str>) -> String {
                 writeln!(text, "  {}={value}: {}.", option.name, choice.help.trim().trim_end_matches('.'));
         }
         (Some(value), None) if !option.choices.is_empty() => {
-            let _ = writeln!(text, "  {value} is none of its values:");
+            let _ = writeln!(text, "  {value} is not one of its values:");
             list_choices(option, &mut text);
         }
         (Some(_), None) => {}
@@ -91,7 +91,7 @@ fn of_option(option: &OptionDef, value: Option<&str>) -> String {
     text
 }
 
-/// What is written behind the name.
+/// What to write after the name.
 fn takes(kind: Kind) -> &'static str {
     match kind {
         Kind::Text => "text",
@@ -103,7 +103,7 @@ fn takes(kind: Kind) -> &'static str {
         Kind::Flag => "nothing, or 1 for yes and 0 for no",
         Kind::Time => "a time, such as 10s, 500ms or 2m",
         Kind::Range => "a range of sizes, such as 1k-4k; up to three of them for reads, writes and trims",
-        Kind::FloatList => "numbers with colons between them, such as 5.9:7.8",
+        Kind::FloatList => "numbers separated by colons, such as 5.9:7.8",
         Kind::Deprecated => "nothing",
     }
 }
@@ -117,14 +117,14 @@ fn list_choices(option: &OptionDef, text: &mut String) {
 fn of_engine(engine: &EngineDef) -> String {
     let mut text = format!("{}, an engine (ioengine={}): {}\n", engine.name, engine.name, engine.summary);
     if engine.synchronous {
-        text.push_str("  * It waits for each I/O before it begins the next, so iodepth has no effect; numjobs brings more in flight.\n");
+        text.push_str("  * Synchronous: it waits for each I/O, so iodepth has no effect; use numjobs to have more in flight.\n");
     }
     if !engine.built {
-        text.push_str("  * fathom knows it but does not have it yet: a job with it is refused.\n");
+        text.push_str("  * Not built yet: fathom refuses a job with it.\n");
     }
     let options: Vec<&str> = engine.options().iter().map(|option| option.name).collect();
     if !options.is_empty() {
-        let _ = writeln!(text, "  * Options of its own: {}.", options.join(", "));
+        let _ = writeln!(text, "  * Its own options: {}.", options.join(", "));
     }
     text
 }
@@ -148,7 +148,7 @@ fn of_value(word: &str) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
-/// Words that say nothing of what is meant.
+/// Words without meaning for the search.
 const EMPTY_WORDS: [&str; 16] = [
     "the", "and", "for", "how", "what", "why", "does", "with", "are", "can", "from", "many", "much", "that",
     "this", "set",
@@ -156,7 +156,7 @@ const EMPTY_WORDS: [&str; 16] = [
 /// Hits that are named at most.
 const MOST_HITS: usize = 3;
 
-/// Options and words of reports whose texts have the words in them, the best first.
+/// Options and terms whose texts contain the words, best first.
 fn by_meaning(text: &str) -> Vec<&'static str> {
     let lower = text.to_lowercase();
     let stem = |word: &str| word.strip_suffix('s').filter(|stem| stem.len() > 3).unwrap_or(word).to_owned();
@@ -201,12 +201,10 @@ fn unknown(word: &str) -> Failure {
         Some((_, name)) => format!("; did you mean {name}?"),
         None => match by_meaning(word).as_slice() {
             [] => "; fathom --cmdhelp lists the options, fathom --enghelp the engines".to_owned(),
-            hits => format!("; fathom explain knows of {}", hits.join(", ")),
+            hits => format!("; related: {}", hits.join(", ")),
         },
     };
-    Failure::new(format!(
-        "{word}: this is no file, option, engine or line of a report that fathom knows{hint}"
-    ))
+    Failure::new(format!("{word}: not a known file, option, engine or line of a report{hint}"))
 }
 
 #[cfg(test)]
@@ -215,17 +213,17 @@ mod tests {
 
     #[track_caller]
     fn says(text: &str, what: &str) {
-        let told = explain(text).unwrap_or_else(|failure| failure.to_string());
-        assert!(told.contains(what), "{text}: {told}");
+        let found = explain(text).unwrap_or_else(|failure| failure.to_string());
+        assert!(found.contains(what), "{text}: {found}");
     }
 
     #[test]
     fn words_are_explained() {
         says("iodepth", "iodepth, an option of every job");
-        says("--bs=4k", "Also written blocksize");
+        says("--bs=4k", "Also known as blocksize");
         says("rw=randrw", "rw=randrw: ");
         says("rw=randrw:4", "rw=randrw:4: ");
-        says("rw=sideways", "sideways is none of its values");
+        says("rw=sideways", "sideways is not one of its values");
         says("libaio", "libaio, an engine");
         says("ioengine=psync", "iodepth has no effect");
         says("    slat (nsec): min=30, max=61494", "Submission latency");
@@ -233,7 +231,7 @@ mod tests {
         says("  sdb: ios=0/46893, merge=0/1320", "sdb, a device");
         says("iodpeth", "did you mean iodepth?");
         says("frobnicate", "fathom --cmdhelp");
-        says("doubtful", "may not be what it seems");
+        says("doubtful", "may mislead");
         says("processor_wait_ms", "had no CPU");
         says("queue depth", "in flight at a time");
         says("randwrite", "rw=randwrite: Random writes");

@@ -24,7 +24,7 @@ pub(crate) struct Summary {
     pub(crate) runs: usize,
 }
 
-/// What a difference comes to, in a word.
+/// The verdict on a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// B is better.
@@ -69,7 +69,7 @@ pub(crate) fn summary(samples: &[Sample]) -> Option<Summary> {
     Some(Summary { median, interval, runs: samples.len() })
 }
 
-/// Compares a figure; `None` where a side does not tell it.
+/// Compares a figure; `None` if a side does not have it.
 pub(crate) fn compare(figure: Figure, a: &[Sample], b: &[Sample]) -> Option<Comparison> {
     let (summary_a, summary_b) = (summary(a)?, summary(b)?);
     let values = |samples: &[Sample]| samples.iter().map(|sample| sample.value).collect::<Vec<f64>>();
@@ -96,7 +96,7 @@ pub(crate) fn compare(figure: Figure, a: &[Sample], b: &[Sample]) -> Option<Comp
 }
 
 impl Comparison {
-    /// Faster, slower, or neither that can be told.
+    /// Faster, slower, or not distinguishable.
     pub(crate) fn verdict(&self) -> Verdict {
         match self.ratio {
             None => Verdict::Unknown,
@@ -111,7 +111,7 @@ impl Comparison {
         self.ratio.map(|ratio| ratio.value).or(self.plain_ratio)
     }
 
-    /// The verdict in words.
+    /// The verdict as text.
     pub(crate) fn words(&self) -> &'static str {
         let is_time_of_processor = self.figure == Figure::ProcessorTime;
         match self.verdict() {

@@ -14,7 +14,7 @@ pub(crate) enum Figure {
     Iops,
     /// Mean latency in ns.
     LatencyMean,
-    /// The latency in ns that so many percent of the I/Os do not exceed.
+    /// The latency in ns that this percentage of the I/Os does not exceed.
     Percentile(f64),
     /// Largest latency in ns.
     LatencyMax,
@@ -35,7 +35,7 @@ pub(crate) const COMPARED: [Figure; 9] = [
     Figure::ProcessorTime,
 ];
 
-/// The words that [`Figure::parse`] knows, for help and messages.
+/// The names that [`Figure::parse`] knows, for help and messages.
 pub(crate) const KNOWN: &str = "bw, iops, lat, p50 (any percentile), max, cpu";
 
 impl Figure {
@@ -106,7 +106,7 @@ impl Figure {
         }
     }
 
-    /// Its value; `None` where the result does not tell.
+    /// Its value; `None` if the result does not have it.
     pub(crate) fn of_traffic(self, traffic: &Traffic) -> Option<f64> {
         match self {
             Figure::Bandwidth => Some(traffic.bytes_per_second),
@@ -147,12 +147,12 @@ impl FigureOf {
         });
         figure.map(|figure| FigureOf { direction, figure }).ok_or_else(|| {
             Failure::new(format!(
-                "`{word}` is no figure; there are {KNOWN}, all but cpu also of one direction, such as read.p99"
+                "`{word}` is not a figure; there are {KNOWN}, all but cpu also for one direction, such as read.p99"
             ))
         })
     }
 
-    /// Its value in a run; `None` where the result does not tell.
+    /// Its value in a run; `None` if the result does not have it.
     pub(crate) fn of(&self, workload: &Workload) -> Option<f64> {
         match self.figure {
             Figure::ProcessorTime => workload.processor_ns_per_io(),

@@ -9,7 +9,7 @@ use fathom_stats::timeline::coarse_bin_of;
 /// The 95 % interval of a figure within its run; `None` where nothing honest can be said.
 ///
 /// Rates and means come from the course of the run. Where there is none (results of fio), a bandwidth has its samples, and
-/// percentiles are taken as if each I/O stood for itself, which [`supposes_independence`] tells.
+/// percentiles treat each I/O as independent, which [`supposes_independence`] reports.
 pub(crate) fn interval(figure: Figure, traffic: &Traffic) -> Option<Interval> {
     let value = figure.of_traffic(traffic)?;
     let moments = steady_part(&traffic.course);
@@ -42,7 +42,7 @@ pub(crate) fn interval(figure: Figure, traffic: &Traffic) -> Option<Interval> {
     }
 }
 
-/// True for a percentile whose interval takes every I/O for a measurement of its own.
+/// True for a percentile whose interval treats every I/O as an independent measurement.
 pub(crate) fn supposes_independence(figure: Figure, traffic: &Traffic) -> bool {
     matches!(figure, Figure::Percentile(_)) && steady_part(&traffic.course).len() < course::FEWEST_POINTS
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// A job of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Workload {
-    /// Its name; jobs of the same name in different groups have the number of the group behind it.
+    /// Its name; jobs of the same name in different groups have the number of the group appended.
     pub(crate) name: String,
     /// errno of the clone that failed first.
     pub(crate) error: Option<i64>,
@@ -45,7 +45,7 @@ pub(crate) struct Traffic {
     pub(crate) percentiles: Vec<(f64, u64)>,
     /// Samples of the bandwidth: mean and standard deviation in KiB/s, and how many; only of a single clone.
     pub(crate) samples: Option<(f64, f64, u64)>,
-    /// How it went, where the result tells.
+    /// Rates and latencies over time, if the result has them.
     pub(crate) course: Vec<Moment>,
 }
 

@@ -1,4 +1,4 @@
-//! What makes a figure of `quick` doubtful, in plain sentences.
+//! Why a figure of `quick` is doubtful, in plain sentences.
 
 use super::grid::Test;
 use crate::evidence::{Evidence, device_share, whole_latency_ns};
@@ -6,13 +6,13 @@ use crate::explain::is_memory_device;
 use crate::figures;
 use fathom_results::model::QuickDoubt;
 
-/// Below this share of the depth asked for, a test was not what it says.
+/// Below this share of the requested depth, a test is not what it claims.
 const DEPTH_REACHED: f64 = 0.75;
 /// From this share of a processor on, percent, the tester may have been the limit.
 const PROCESSOR_FULL: f64 = 90.0;
-/// A device that moved less than this of what the tests moved had help from a cache.
+/// If the device moved less than this share of what the tests moved, a cache helped.
 const DEVICE_SHARE: f64 = 0.9;
-/// A device that moved more than this had other work, too.
+/// A device that moved more than this also had other work.
 const OTHERS_SHARE: f64 = 1.25;
 /// From this share of the time that I/Os took in the device on, percent, others disturbed a test.
 const OTHERS_TIME: f64 = 30.0;
@@ -22,7 +22,7 @@ const HARDLY_BUSY: f64 = 40.0;
 const DEVICE_TIME: f64 = 0.25;
 const LEAST_WAIT_NS: f64 = 200_000.0;
 
-/// A doubt of a kind; of several tests with one kind, the heaviest tells it for all.
+/// A doubt of a kind; if several tests share a kind, the heaviest one represents them all.
 fn doubt(kind: &str, weight: f64, text: String) -> QuickDoubt {
     QuickDoubt { kind: kind.to_owned(), weight, text }
 }
@@ -42,7 +42,7 @@ pub(super) fn of_test(test: &Test, evidence: &Evidence<'_>) -> Vec<QuickDoubt> {
             "depth",
             f64::from(test.depth) / reached.max(0.01),
             format!(
-                "depth {} was asked for and {} reached on average, so this is the figure of a smaller depth",
+                "the queue depth was {1} on average instead of {0}, so this is the figure of a smaller depth",
                 test.depth,
                 figures::three_figures(reached)
             ),
@@ -51,7 +51,8 @@ pub(super) fn of_test(test: &Test, evidence: &Evidence<'_>) -> Vec<QuickDoubt> {
     doubts.extend(above);
     if let Some(wait) = evidence.processor_wait() {
         if wait.is_worth_telling() {
-            let text = format!("the job {}: an idle machine shows what the storage can do", wait.told());
+            let text =
+                format!("the job {}: measure on an idle machine to see what the storage can do", wait.told());
             doubts.push(doubt("processor wait", wait.share, text));
         }
         if wait.is_stolen_from() {
@@ -64,7 +65,7 @@ pub(super) fn of_test(test: &Test, evidence: &Evidence<'_>) -> Vec<QuickDoubt> {
             "processor",
             user + system,
             format!(
-                "the tester used {} of a processor, so the storage may be faster than this",
+                "the tester used {} of a CPU, so the storage may be faster than this",
                 figures::percent(user + system)
             ),
         ));
@@ -72,7 +73,7 @@ pub(super) fn of_test(test: &Test, evidence: &Evidence<'_>) -> Vec<QuickDoubt> {
     doubts
 }
 
-/// How the rate went.
+/// How the rate changed over time.
 fn of_course(test: &Test, evidence: &Evidence<'_>) -> Option<QuickDoubt> {
     let trend = evidence.trend(test.direction)?;
     let (first, last) = (figures::bandwidth(trend.first), figures::bandwidth(trend.last));
@@ -81,22 +82,26 @@ fn of_course(test: &Test, evidence: &Evidence<'_>) -> Option<QuickDoubt> {
             "falling",
             trend.first / trend.last.max(1.0),
             format!(
-                "the rate fell from {first} to {last} during the test: throttled, or a cache of the device filled up; \
-                 a longer --time shows where it ends"
+                "the rate fell from {first} to {last} during the test: throttling, or a full device cache; \
+                 a longer --time shows where it settles"
             ),
         ));
     }
     let rose = format!(
-        "the rate was still rising, from {first} to {last}: warming up; a longer --time shows where it ends"
+        "the rate was still rising, from {first} to {last}: warming up; a longer --time shows where it settles"
     );
     trend.rose().then(|| doubt("rising", trend.last / trend.first.max(1.0), rose))
 }
 
-/// What held the test back before the device had its I/Os: limits that were read, threads of the kernel without a processor,
-/// others on the device, or something that only shows by the time that I/Os did not spend in the device.
+/// What limited the test above the device: known limits, kernel threads without a CPU, others on the device, or something that
+/// shows only in the time that I/Os spent outside the device.
 fn above_the_device(test: &Test, evidence: &Evidence<'_>) -> Option<QuickDoubt> {
     if let Some(limited) = evidence.io_limited() {
-        return Some(doubt("io limit", 1.0, format!("{}: this is the figure of the limit", limited.told())));
+        return Some(doubt(
+            "io limit",
+            1.0,
+            format!("{}: the figure shows the limit, not the storage", limited.told()),
+        ));
     }
     if let Some(throttled) = evidence.throttled() {
         return Some(doubt("cpu limit", throttled.share(), throttled.told()));
@@ -112,7 +117,7 @@ fn above_the_device(test: &Test, evidence: &Evidence<'_>) -> Option<QuickDoubt> 
             "starved kernel",
             wait.others,
             format!(
-                "{name} was busy for only {} of the time while {}: threads of the kernel that hand I/O on waited for a CPU",
+                "{name} was busy for only {} of the time while {}: kernel threads that pass I/O on waited for a CPU",
                 figures::percent(util),
                 wait.told_of_others()
             ),
@@ -126,8 +131,8 @@ fn above_the_device(test: &Test, evidence: &Evidence<'_>) -> Option<QuickDoubt> 
             "above",
             latency / device.max(1.0),
             format!(
-                "each I/O took {}, of which the device had {} at most: something above the device held it back (a limit that cannot \
-                 be seen here, the file system, or the machine)",
+                "each I/O took {}, of which at most {} in the device: something above the device held it back (a limit that is not \
+                 visible here, the file system, or the machine)",
                 figures::duration(latency),
                 figures::duration(device)
             ),
@@ -135,12 +140,13 @@ fn above_the_device(test: &Test, evidence: &Evidence<'_>) -> Option<QuickDoubt> 
     })
 }
 
-/// The doubts about all of it.
+/// The doubts about the whole run.
 pub(super) fn of_run(evidence: &Evidence<'_>, is_direct: bool) -> Vec<String> {
     let mut doubts = Vec::new();
     if !is_direct {
         doubts.push(
-            "this file system has no direct I/O: the figures are those of the page cache in memory, not of a disk".to_owned(),
+            "this file system has no direct I/O: the figures show the page cache in memory, not a disk"
+                .to_owned(),
         );
     }
     for (direction, name) in ["reads", "writes"].into_iter().enumerate() {
@@ -155,20 +161,20 @@ pub(super) fn of_run(evidence: &Evidence<'_>, is_direct: bool) -> Vec<String> {
         if share.ratio() > OTHERS_SHARE {
             let why = match direction {
                 0 => "others used it",
-                _ => "others used it, or the file system writes more than it is given",
+                _ => "others used it, or write amplification in the file system",
             };
             doubts.push(format!(
-                "the device moved {} where the tests' {name} moved {}: {why}",
+                "the device moved {} but the tests' {name} only {}: {why}",
                 amounts.1, amounts.0
             ));
         }
     }
     let systems = evidence.run.host.iter().flat_map(|host| &host.file_systems);
     if systems.into_iter().any(|system| matches!(system.kind.as_str(), "tmpfs" | "ramfs")) {
-        doubts.push("this file system lives in memory: no disk was measured".to_owned());
+        doubts.push("this file system is in memory: no disk was measured".to_owned());
     } else if evidence.run.disk_util.is_empty() {
         doubts.push(
-            "the kernel counts no block device below this file system, so nothing can be compared with it"
+            "the kernel has no block device counters for this file system, so the figures cannot be checked against a device"
                 .to_owned(),
         );
     }
@@ -179,17 +185,17 @@ pub(super) fn of_run(evidence: &Evidence<'_>, is_direct: bool) -> Vec<String> {
     doubts
 }
 
-/// Devices that are no disks.
+/// Devices that are not disks.
 fn of_device(name: &str) -> Option<String> {
     let begins = |prefix: &str| {
         name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|digit: char| digit.is_ascii_digit()))
     };
     if begins("loop") {
         return Some(format!(
-            "{name} is a file of another file system: memory may have answered for the disk below it"
+            "{name} is a file on another file system: its page cache may have answered instead of the disk"
         ));
     }
-    is_memory_device(name).then(|| format!("{name} lives in memory: no disk was measured"))
+    is_memory_device(name).then(|| format!("{name} is in memory: no disk was measured"))
 }
 
 #[cfg(test)]
@@ -230,7 +236,7 @@ mod tests {
         assert_eq!(doubts_of(1900, ""), []);
         let unseen = doubts_of(16, "");
         assert!(
-            unseen[0].0 == "above" && unseen[0].1.contains("2.00 ms, of which the device had 16.0 µs"),
+            unseen[0].0 == "above" && unseen[0].1.contains("2.00 ms, of which at most 16.0 µs in the device"),
             "{unseen:?}"
         );
         let idle = r#","processors":{"user_ms":10,"busy_ms":40,"stolen_ms":0,"total_ms":4000}"#;

@@ -1,4 +1,4 @@
-//! The tests of `quick` and the job file they stand for.
+//! The tests of `quick` and their job file.
 
 use crate::job_text::{Section, text};
 use std::time::Duration;
@@ -91,7 +91,7 @@ pub(super) fn test_jobs(setting: &Setting) -> String {
     text(&std::iter::once(global).chain(jobs).collect::<Vec<Section>>())
 }
 
-/// The same as one job file that anybody can run: the file gets a name, and is filled first.
+/// The same as a job file that anybody can run: the file has a name, and is filled first.
 pub(super) fn whole_job(setting: &Setting) -> String {
     let fill = fill_job(setting, Duration::ZERO);
     let fill = fill.split_once("\n\n").map_or("", |(_, fill)| fill);

@@ -99,7 +99,7 @@ impl<'a> Report<'a> {
             lines.push(format!("{}, {} × {}", host.kernel, host.processors, host.processor));
         }
         lines.push(format!(
-            "file of {}, {}, {}, {} s a test",
+            "file of {}, {}, {}, {} s per test",
             figures::size(quick.file_bytes),
             quick.engine,
             if quick.direct { "direct I/O" } else { "through the page cache" },
@@ -127,7 +127,7 @@ impl<'a> Report<'a> {
         self.lines.iter().map(bar).collect()
     }
 
-    /// What there is to doubt: about all of it first, then a sentence per kind, with the tests that share it.
+    /// The doubts: first those about the whole run, then a sentence per kind, with the tests that share it.
     pub(crate) fn notes(&self) -> Vec<String> {
         let mut kinds: Vec<&str> = Vec::new();
         for doubt in self.lines.iter().flat_map(|line| &line.test.doubts) {
@@ -148,21 +148,21 @@ impl<'a> Report<'a> {
             worst.map_or_else(String::new, |(line, doubt)| match all.len() {
                 1 => format!("{}: {}", name(line), doubt.text),
                 count if count == self.lines.len() => {
-                    format!("all tests, most of all {}: {}", name(line), doubt.text)
+                    format!("all tests, worst in {}: {}", name(line), doubt.text)
                 }
-                count => format!("{count} tests, most of all {}: {}", name(line), doubt.text),
+                count => format!("{count} tests, worst in {}: {}", name(line), doubt.text),
             })
         };
         self.quick.doubts.iter().cloned().chain(kinds.iter().map(of_kind)).collect()
     }
 
-    /// For people: the grid comes last, so that it stays on the screen. Within so many columns, if that can be.
+    /// For people: the grid comes last, so that it stays on the screen. Fits the columns if possible.
     pub(crate) fn text(&self, limit: Option<usize>) -> String {
         let wide = limit.unwrap_or(columns::USUAL);
         let mut text: String = self.heading().iter().map(|line| columns::hanging(line, 2, wide)).collect();
         let notes = self.notes();
         if !notes.is_empty() {
-            text.push_str("\nTo bear in mind:\n");
+            text.push_str("\nCaveats:\n");
             text.extend(notes.iter().map(|note| columns::wrapped(&format!("  * {note}"), wide)));
         }
         text.push('\n');
@@ -179,7 +179,7 @@ impl<'a> Report<'a> {
         texts.into_iter().find(fits).unwrap_or(last)
     }
 
-    /// With bars behind the lines, as long as there is room.
+    /// With bars after the lines, if there is room.
     pub(crate) fn grid_with_bars(&self, limit: Option<usize>, ink: Ink) -> String {
         let room = limit.map(|limit| limit.saturating_sub(BAR.start() + 2));
         let text = self.grid(room);
@@ -234,7 +234,7 @@ impl<'a> Report<'a> {
         text.push_str(&self.table(5, false).markdown());
         let notes = self.notes();
         if !notes.is_empty() {
-            text.push_str("\nTo bear in mind:\n\n");
+            text.push_str("\nCaveats:\n\n");
             notes.iter().for_each(|note| text.push_str(&format!("* {note}\n")));
         }
         text
@@ -366,7 +366,7 @@ mod tests {
         assert_eq!(notes.len(), 2, "{notes:?}");
         assert_eq!(
             notes[1],
-            "2 tests, most of all read sequential 1 MiB, depth 8: the job waited 42 % of the time"
+            "2 tests, worst in read sequential 1 MiB, depth 8: the job waited 42 % of the time"
         );
     }
 

@@ -38,20 +38,20 @@ const ENDED_BY_SIGNAL: u8 = 128;
 pub(crate) const COMMAND: Command = Command {
     name: "quick",
     arguments: "[DIRECTORY]",
-    summary: "How fast is this disk? Told in under a minute",
+    summary: "How fast is this disk? Find out in under a minute",
     help: "\
 Usage: fathom quick [options] [DIRECTORY]
 
-Measures the storage below DIRECTORY (the current one by default): sequential reads and writes of 1 MiB at depth 8 and 1,
-random ones of 4 KiB at depth 32 and 1. Prints rates, latencies, and what to doubt about them.
+Measures the storage under DIRECTORY (default: the current one): sequential 1 MiB reads and writes at depth 8 and 1, random
+4 KiB reads and writes at depth 32 and 1. Prints rates, latencies, and doubts about them.
 
-It works on a file of its own that has no name: nothing that exists is touched, and nothing is left behind, however it ends.
+It works on its own unnamed file: it touches nothing that exists and leaves nothing behind, however it ends.
 
-  --size=SIZE       bytes of the file (1g); twice as much must be free
+  --size=SIZE       size of the file (1g); twice as much must be free
   --time=TIME       time of each of the eight tests (5s)
   --format=FORMAT   text, markdown, csv or json
-  --save=FILE       keep the whole result, for fathom compare, report, show and explain
-  --show-job        print the job file that this stands for, and run nothing
+  --save=FILE       save the full result, for fathom compare, report, show and explain
+  --show-job        print the tests as a job file, and run nothing
 ",
     run,
 };
@@ -98,7 +98,9 @@ fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
     wishes.directory = directories.pop().unwrap_or(wishes.directory);
     if wishes.size < LEAST_SIZE {
         let least = figures::size(LEAST_SIZE);
-        return Err(Failure::new(format!("--size: a file of less than {least} says nothing; ask for more")));
+        return Err(Failure::new(format!(
+            "--size: a file of less than {least} measures nothing; use a larger size"
+        )));
     }
     // Whole blocks of the largest test.
     wishes.size -= wishes.size % (1 << 20);
@@ -134,7 +136,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     let messages = std::mem::take(&mut progress.messages);
     messages.iter().try_for_each(|message| writeln!(streams.err, "{message}"))?;
     let Some(ended) = measured? else {
-        writeln!(streams.err, "fathom quick: stopped while the file was filled; nothing is left behind")?;
+        writeln!(streams.err, "fathom quick: stopped while filling the file; nothing is left behind")?;
         return Ok(ENDED_BY_SIGNAL);
     };
     let mut result = result_of(&ended.report)?;
@@ -143,14 +145,14 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     let quick = record::of(&result, &setting, place);
     let place = fathom_results::single_line(&quick.place);
     result.quick = Some(QuickResult { place, ..quick.clone() });
-    let report = Report::of(&result).ok_or_else(|| Failure::new("the result tells nothing of its tests"))?;
+    let report = Report::of(&result).ok_or_else(|| Failure::new("the result does not describe its tests"))?;
     let shown = match wishes.format {
         Format::Text => report.text(columns::of_terminal().or_else(columns::told)),
         Format::Markdown => report.markdown(),
         Format::Csv => report.csv(),
         Format::Json => report.json(),
     };
-    // Before the table, whose reader may have gone away; an error comes after it, because the figures are there.
+    // Before the table, because its reader may have gone away; an error comes after it, because the figures are there.
     let saved = match &wishes.save {
         Some(path) => save(path, &ended.report, &quick),
         None => Ok(()),
@@ -163,13 +165,13 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     })
 }
 
-/// The place is a directory with room enough.
+/// The place is a directory with enough room.
 fn check_place(wishes: &Wishes) -> Result<(), Failure> {
     let directory = &wishes.directory;
     let metadata = std::fs::metadata(directory).map_err(|error| Failure::file(directory, &error))?;
     if !metadata.is_dir() {
         return Err(Failure::new(format!(
-            "{}: this is no directory, and quick never touches what exists; name a directory on the storage to measure, or \
+            "{}: not a directory, and quick never touches what exists; name a directory on the storage to measure, or \
              write a job for the device itself (fathom quick --show-job prints one to start from)",
             directory.display()
         )));
@@ -179,11 +181,11 @@ fn check_place(wishes: &Wishes) -> Result<(), Failure> {
     if free < wishes.size.saturating_mul(2) {
         let half = free / 2 / (1 << 20);
         let advice = match half << 20 >= LEAST_SIZE {
-            true => format!("--size={half}m would do"),
-            false => "make room first".to_owned(),
+            true => format!("try --size={half}m"),
+            false => "free some space first".to_owned(),
         };
         return Err(Failure::new(format!(
-            "{}: {} are free, and twice the file's {} are wanted so that a disk is never filled up; {advice}",
+            "{}: {} free, but quick needs twice the file's {} so that it never fills a disk up; {advice}",
             directory.display(),
             figures::size(free),
             figures::size(wishes.size)
@@ -192,12 +194,12 @@ fn check_place(wishes: &Wishes) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A result that cannot be kept is told before the minute that it takes, not after it.
+/// Reports a result that cannot be saved before the measurement, not after it.
 fn check_save(path: &Path) -> Result<(), Failure> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match path.is_dir() || !directory.is_dir() {
         true => Err(Failure::new(format!(
-            "--save={}: no file can be written there; name a file in a directory that exists",
+            "--save={}: cannot write a file there; name a file in a directory that exists",
             path.display()
         ))),
         false => Ok(()),
@@ -206,18 +208,18 @@ fn check_save(path: &Path) -> Result<(), Failure> {
 
 fn file_of(directory: &Path) -> Result<File, Failure> {
     file_system::unnamed_file(directory)
-        .map_err(|error| Failure::new(format!("{}: cannot make a file here: {error}", directory.display())))
+        .map_err(|error| Failure::new(format!("{}: cannot create a file here: {error}", directory.display())))
 }
 
 /// Fills the file, then runs all tests. What could not be filled in time is left out of `setting`. `None` when a signal came
-/// before there was anything to tell.
+/// before there was anything to report.
 fn measure(
     setting: &mut Setting,
     file: &File,
     runner: &mut dyn Runner,
     progress: &mut Progress<'_>,
 ) -> Result<Option<Ended>, Failure> {
-    file.set_len(setting.size).map_err(|error| Failure::new(format!("the file cannot be made: {error}")))?;
+    file.set_len(setting.size).map_err(|error| Failure::new(format!("cannot create the file: {error}")))?;
     setting.engine = usable_engine(setting, runner)?;
     progress.begin("filling the file");
     let filled = run_text(&grid::fill_job(setting, FILL_LIMIT), runner, progress)?;
@@ -226,12 +228,12 @@ fn measure(
         return Ok(None);
     }
     if filled.failed_jobs > 0 {
-        return Err(Failure::new("the file cannot be filled; nothing is left behind"));
+        return Err(Failure::new("cannot fill the file; nothing is left behind"));
     }
     setting.size = setting.size.min(written - written % (1 << 20));
     if setting.size < LEAST_SIZE {
         return Err(Failure::new(format!(
-            "only {} could be written in {} s: too little to measure; is the storage in order?",
+            "wrote only {} in {} s: too little to measure; is the storage healthy?",
             figures::size(written),
             FILL_LIMIT.as_secs()
         )));
@@ -299,7 +301,7 @@ mod tests {
         for place in ["--save=/nonexistent/result.json", "--save=/"] {
             let words = ["--size=16m", place].map(OsString::from);
             let failure = run(&words, &mut streams, &mut NoRunner).expect_err("refused").to_string();
-            assert!(failure.contains("no file can be written there"), "{failure}");
+            assert!(failure.contains("cannot write a file there"), "{failure}");
         }
     }
 }

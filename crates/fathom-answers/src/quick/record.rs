@@ -31,7 +31,7 @@ pub(super) fn of(run: &RunResult, setting: &Setting, place: String) -> QuickResu
         evidence.first().map(|evidence| doubts::of_run(evidence, setting.direct)).unwrap_or_default();
     if done < tests.len() {
         let early = format!(
-            "stopped early: {done} of {} tests have figures, the last of them from less time",
+            "stopped early: {done} of {} tests have figures, the last one from a shorter time",
             tests.len()
         );
         doubts.insert(0, early);
@@ -49,10 +49,11 @@ pub(super) fn of(run: &RunResult, setting: &Setting, place: String) -> QuickResu
 
 /// The document with one more member at its end; the others stay as they were printed.
 pub(super) fn with_quick(document: &str, quick: &QuickResult) -> Result<String, Failure> {
-    let broken = |what: String| Failure::new(format!("the result cannot be written: {what}"));
+    let broken = |what: String| Failure::new(format!("cannot write the result: {what}"));
     let added = serde_json::to_string_pretty(quick).map_err(|error| broken(error.to_string()))?;
     let added = added.replace('\n', "\n  ");
-    let end = document.trim_end().strip_suffix('}').ok_or_else(|| broken("it is no object".to_owned()))?;
+    let end =
+        document.trim_end().strip_suffix('}').ok_or_else(|| broken("it is not an object".to_owned()))?;
     Ok(format!("{},\n  \"fathom quick\" : {added}\n}}\n", end.trim_end()))
 }
 

@@ -1,10 +1,10 @@
-//! The grid of `fathom quick` on a page: a bar for each test, its figures, and what to doubt beside them.
+//! The grid of `fathom quick` on a page: a bar for each test, its figures, and the doubts beside them.
 
 use crate::quick::{Bar, Report};
 use crate::table::escape;
 use std::fmt::Write as _;
 
-/// The grid, then what is to be doubted about all of it.
+/// The grid, then the doubts about the whole run.
 pub(super) fn html(report: &Report<'_>) -> String {
     let mut text = String::from(
         "<div class=\"scroll\"><table class=\"grid-of-tests\"><thead><tr><th scope=\"col\">test</th><th scope=\"col\" \
@@ -16,7 +16,7 @@ pub(super) fn html(report: &Report<'_>) -> String {
     text.push_str("</tbody></table></div>\n");
     let notes: String = report.notes().iter().map(|note| format!("<li>{}</li>", escape(note))).collect();
     if !notes.is_empty() {
-        let _ = writeln!(text, "<h3>To bear in mind</h3><ul class=\"notes\">{notes}</ul>");
+        let _ = writeln!(text, "<h3>Caveats</h3><ul class=\"notes\">{notes}</ul>");
     }
     text
 }

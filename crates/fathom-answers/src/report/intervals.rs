@@ -1,4 +1,4 @@
-//! Differences as strokes: how far a figure changed, and the interval that the change lies in.
+//! Differences with error bars: how far a figure changed, and the interval of the change.
 
 use crate::table::escape;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ pub(crate) struct Change {
     pub(crate) value: f64,
     /// Its interval, where there is one.
     pub(crate) ends: Option<(f64, f64)>,
-    /// The change and its meaning in words.
+    /// The change and its meaning as text.
     pub(crate) told: String,
 }
 

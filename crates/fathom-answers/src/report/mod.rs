@@ -25,23 +25,23 @@ use std::path::{Path, PathBuf};
 pub(crate) const COMMAND: Command = Command {
     name: "report",
     arguments: "RESULT...",
-    summary: "Pictures: one HTML page that needs no network",
+    summary: "Make one self-contained HTML page of results",
     help: "\
 Usage: fathom report [options] RESULT...
 
-Makes one self-contained page of results (JSON, JSON+ or lines of JSON, of fathom or of fio): summary, verdict, latency
-percentiles and histogram, rates and latencies over time, depth, processor, devices; per job and all together. Several results
-stand side by side. JSON+ has the histograms that most charts are best with. - is standard input. The results file of
-a sweep becomes heat maps and lines over what was varied.
+Makes one self-contained page of results (JSON, JSON+ or JSONL, of fathom or fio): summary, verdict, latency percentiles and
+histogram, rates and latencies over time, depth, CPU, devices; per job and for all together. Several results appear side by
+side. JSON+ is best, because it holds the histograms. - is standard input. The results file of a sweep becomes heat maps and
+line charts over the varied options.
 
-  -o, --output=FILE   the page (the name of the first result with .html); - is standard output
+  -o, --output=FILE   the page (default: the name of the first result with .html); - is standard output
       --title=TEXT    its heading
-      --force         write over a file that is no earlier report
+      --force         overwrite a file that is not an earlier report
 ",
     run,
 };
 
-/// What every page begins with, so that an earlier report can be told from somebody's file.
+/// The start of every page; it distinguishes an earlier report from other files.
 const MARK: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>";
 
 fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Result<u8, Failure> {
@@ -61,7 +61,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
     if let Some(path) = files.iter().find(|path| record::is_results(path)) {
         let [one] = &files[..] else {
             return Err(Failure::new(format!(
-                "{}: a sweep has a page of its own; name it alone, or compare two with fathom compare -o FILE A B",
+                "{}: a sweep needs its own page; name it alone, or compare two with fathom compare -o FILE A B",
                 path.display()
             )));
         };
@@ -109,7 +109,7 @@ fn write_page(path: &Path, page: &str, force: bool) -> Result<(), Failure> {
             std::fs::read(path).is_ok_and(|bytes| bytes.is_empty() || bytes.starts_with(MARK.as_bytes()));
         if !is_page {
             return Err(Failure::new(format!(
-                "{}: this file is no earlier report; name another one, or say --force to write over it",
+                "{}: this file is not an earlier report; name another one, or use --force to overwrite it",
                 path.display()
             )));
         }

@@ -40,8 +40,8 @@ pub(crate) fn shell(title: &str, navigation: &str, body: &str) -> String {
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
          script-src 'unsafe-inline'; img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n<style>\n{STYLE}</style></head>\n\
          <body><a class=\"skip\" href=\"#content\">Skip to the results</a>\n<header><h1>{title}</h1></header>\n{navigation}\
-         <main id=\"content\">\n{body}</main>\n<footer><p>Made by fathom. Everything is in this file. Charts take the focus: the \
-         arrow keys, Home and End move along their values, Escape leaves; each has its figures in a table below.</p></footer>\n\
+         <main id=\"content\">\n{body}</main>\n<footer><p>Made by fathom. Everything is in this file. Focus a chart and use the \
+         arrow keys, Home and End to step through its values, Escape to leave; its figures are in a table below.</p></footer>\n\
          <script>\n{SCRIPT}</script></body></html>\n"
     )
 }
@@ -131,7 +131,7 @@ fn side_by_side(results: &[RunResult]) -> String {
     text
 }
 
-/// The names of the jobs that stand side by side; `None` for the first subject of each result, whatever its name.
+/// The names of the jobs shown side by side; `None` for the first subject of each result, whatever its name.
 fn compared<'a>(all: &'a [(&RunResult, Vec<Subject>)]) -> Vec<Option<&'a str>> {
     if all.iter().all(|(_, subjects)| {
         subjects.first().is_none_or(|subject| subject.job.is_none() || subjects.len() == 1)
@@ -323,10 +323,10 @@ fn what_is_missing(run: &RunResult, subject: &Subject) -> String {
     let mut text = String::new();
     if subject.directions.iter().any(|direction| direction.course.is_empty()) {
         let why = match run.is_of_fathom() {
-            true => "the job ran too short, or there were too many of them to keep each one's",
-            false => "results of fio have none; --output-format=jsonl, json or json+ of fathom do",
+            true => "the job ran too short, or there were too many jobs to keep one each",
+            false => "results of fio have none; fathom's --output-format=jsonl, json or json+ do",
         };
-        let _ = writeln!(text, "<p>There is no course over time: {why}.</p>");
+        let _ = writeln!(text, "<p>There is no timeline: {why}.</p>");
     }
     if subject.directions.iter().any(|direction| direction.curve.is_empty()) {
         text.push_str(

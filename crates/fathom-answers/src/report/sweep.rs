@@ -67,7 +67,7 @@ fn options_by_use(results: &Results, rows: &[&Row]) -> Vec<usize> {
     options
 }
 
-/// A table whose cells are the darker, the larger the figure; empty where less than two options vary.
+/// A table with darker cells for larger figures; empty if fewer than two options vary.
 fn heat_map(results: &Results, figure: usize, job: &str) -> String {
     let rows = rows_of(results, job);
     let [across, down, rest @ ..] = &options_by_use(results, &rows)[..] else { return String::new() };
@@ -133,7 +133,7 @@ fn cell(results: &Results, row: &Row, figure: usize, value: Option<f64>, (low, h
     format!("<td class=\"right shade-{shade}\"{interval}>{}</td>", escape(&median))
 }
 
-/// A line per value of the second option over those of the first; with more of them than can be told apart, the heat map must do.
+/// A line per value of the second option over those of the first; with more lines than are distinguishable, there is only the heat map.
 fn lines(results: &Results, figure: usize, job: &str, id: &str) -> String {
     let rows = rows_of(results, job);
     let options = options_by_use(results, &rows);

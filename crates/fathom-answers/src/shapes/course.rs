@@ -62,7 +62,7 @@ pub(super) fn of(entries: &[CourseEntry], direction: usize) -> Vec<Moment> {
 }
 
 /// A job may begin or end within a moment, which then has a rate that was never there: such a moment is left out at either
-/// end. The run time, ms, tells how much of the moments the job did not take part in.
+/// end. The run time, ms, shows for how much of the moments the job did not run.
 pub(super) fn without_part_ends(mut moments: Vec<Moment>, runtime_ms: u64) -> Vec<Moment> {
     let is_low = |end: &Moment, next: &Moment| end.iops < 0.5 * next.iops;
     let is_part = |moments: &[Moment], end: &Moment| {

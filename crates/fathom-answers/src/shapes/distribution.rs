@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// Bins of the histogram that make one bar: eight are left per power of two.
 const BINS_PER_BAR: usize = 8;
-/// Percentiles that people ask for, beside the even steps of the curve.
+/// The usual percentiles, in addition to the even steps of the curve.
 pub(super) const ASKED_FOR: [f64; 7] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999];
 
 /// A part of a distribution.
@@ -21,7 +21,7 @@ pub(crate) struct Bin {
     pub(crate) percent: f64,
 }
 
-/// The curve of percentiles up to where a histogram has values to tell: even steps of nines, and the usual percentiles.
+/// The curve of percentiles as far as the histogram has values: even steps of nines, and the usual percentiles.
 pub(crate) fn curve(histogram: &Histogram) -> Vec<(f64, f64)> {
     let count = histogram.count();
     if count == 0 {
@@ -31,7 +31,7 @@ pub(crate) fn curve(histogram: &Histogram) -> Vec<(f64, f64)> {
     let steps = (most_nines * 10.0).ceil() as u32;
     let even = (0..=steps).map(|step| 100.0 * (1.0 - 10f64.powf(-f64::from(step) / 10.0)));
     let mut percents: Vec<f64> = even.chain(ASKED_FOR).collect();
-    // Beyond the last value there is nothing to tell.
+    // Beyond the last value there is no data.
     percents.retain(|percent| (100.0 - percent) / 100.0 * count as f64 >= 0.999);
     percents.sort_by(f64::total_cmp);
     percents.dedup_by(|a, b| (*a - *b).abs() < 1e-9);

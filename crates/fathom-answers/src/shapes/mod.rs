@@ -38,7 +38,7 @@ pub(crate) struct Shapes {
     pub(crate) max_ns: f64,
     /// Percentiles that are known: percent and ns, ascending.
     pub(crate) curve: Vec<(f64, f64)>,
-    /// The percentiles that people ask for, where they are known.
+    /// The usual percentiles, where they are known.
     known: Vec<(f64, f64)>,
     /// How the latencies are spread; empty when no histogram was kept.
     pub(crate) distribution: Vec<Bin>,
@@ -68,7 +68,7 @@ pub(crate) fn subjects(run: &RunResult) -> Vec<Subject> {
     subjects
 }
 
-/// The depths that a level of a report stands for: `16 to 31` for the level `16`. What no report has is told as it is.
+/// The depths of a level in a report: `16 to 31` for the level `16`. An unknown level is returned as it is.
 pub(crate) fn depth_range(level: &str) -> String {
     if level == ">=64" {
         return "64 or more".to_owned();

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 /// Rows of a chart over time.
 const ROWS: usize = 8;
-/// Columns of the values beside a chart, and of the gap behind them.
+/// Columns of the values beside a chart, and of the gap after them.
 const MARGIN: usize = 12;
 /// Rows of a distribution at most.
 const MOST_BINS: usize = 16;

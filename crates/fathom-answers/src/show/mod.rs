@@ -25,16 +25,16 @@ const MOST_WIDTH: usize = 160;
 pub(crate) const COMMAND: Command = Command {
     name: "show",
     arguments: "RESULT...",
-    summary: "The same pictures in the terminal",
+    summary: "Show results as charts in the terminal",
     help: "\
 Usage: fathom show [options] RESULT...
 
-Draws results (JSON, JSON+ or lines of JSON, of fathom or of fio) in the terminal: summary, latency percentiles and
-distribution, rates and latencies over time, depth reached. JSON+ has the histograms that most charts are best with.
-- is standard input. NO_COLOR or TERM=dumb asks for letters instead of blocks. On a terminal that is too short for all of it,
-the text goes through PAGER (less); PAGER=cat prints it at once.
+Draws results (JSON, JSON+ or JSONL, of fathom or fio) in the terminal: summary, latency percentiles and distribution, rates
+and latencies over time, depth reached. JSON+ is best, because it holds the histograms. - is standard input. NO_COLOR or
+TERM=dumb draws in ASCII instead of blocks. Output longer than the terminal goes through PAGER (less); PAGER=cat prints it
+directly.
 
-  --width=COLUMNS  columns to fill (those of the terminal)
+  --width=COLUMNS  columns to fill (default: the terminal's width)
   --job=NAME       only this job; may be repeated
   --summary        only the summary, without charts
 ",
@@ -55,7 +55,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
             other => return Err(other.unexpected().into()),
         }
     }
-    // Charts have a width even in a pipe; there, only a width that was asked for is a reason to cut names.
+    // Charts have a width even in a pipe; there, names are shortened only for a requested width.
     let limit = width.or_else(columns::of_terminal);
     let width = limit.or_else(columns::told).unwrap_or(columns::USUAL);
     let screen = Screen { width: width.clamp(LEAST_WIDTH, MOST_WIDTH), limit, ink: Ink::of_environment() };
@@ -71,7 +71,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
 
 /// Below a table with percentiles that are not known.
 const WITHOUT_PERCENTILES: &str =
-    "-: not known; several jobs together need the histograms of each, which --output-format=json+ writes";
+    "-: unknown; combining several jobs needs their histograms, which --output-format=json+ writes";
 
 /// What is drawn on.
 #[derive(Clone, Copy, Debug)]
@@ -102,7 +102,7 @@ fn text_of(result: &RunResult, jobs: &[String], only_summary: bool, screen: Scre
     let shown: Vec<&Subject> = all.iter().filter(wanted).collect();
     let heading = columns::hanging(&heading(result), 2, screen.width);
     if result.jobs.is_empty() {
-        let nothing = "There are no jobs in it: the run ended before one began, or every job had stats=0.";
+        let nothing = "The result holds no jobs: the run ended before one began, or every job had stats=0.";
         return heading + &columns::wrapped(nothing, screen.width);
     }
     let mut text = heading + "\n";
@@ -136,7 +136,7 @@ fn of_quick(quick: &quick::Report<'_>, screen: Screen) -> String {
     let mut text = quick.grid_with_bars(Some(screen.width), screen.ink);
     let notes = quick.notes();
     if !notes.is_empty() {
-        text.push_str("\nTo bear in mind:\n");
+        text.push_str("\nCaveats:\n");
         text.extend(notes.iter().map(|note| columns::wrapped(&format!("  * {note}"), screen.width)));
     }
     text.push('\n');
@@ -161,7 +161,7 @@ fn heading(result: &RunResult) -> String {
     text
 }
 
-/// A line per job and direction; columns that do not fit are left out from the right.
+/// A line per job and direction; columns that do not fit are dropped from the right.
 fn summary(result: &RunResult, shown: &[&Subject], screen: Screen) -> String {
     let right = Align::Right;
     let headings = [
@@ -205,7 +205,7 @@ fn summary(result: &RunResult, shown: &[&Subject], screen: Screen) -> String {
         rows.iter().for_each(|row| table.row(row[..count].to_vec()));
         table
     };
-    // Names are no reason to leave figures out, whether they are cut in the end or not.
+    // Names never cause figures to be dropped, whether the names are shortened or not.
     let fits = |table: &Table| {
         table.text(0, Some(screen.width)).lines().all(|line| columns::width(line) <= screen.width)
     };
@@ -244,8 +244,8 @@ mod tests {
             text_of(&result.expect("reads"), &[], true, screen)
         };
         let without = text(r#"{"mean":5,"N":9}"#);
-        assert!(without.contains("\n-: not known;") && without.contains("json+ writes\n"), "{without}");
+        assert!(without.contains("\n-: unknown;") && without.contains("json+ writes\n"), "{without}");
         let with = text(r#"{"mean":5,"N":9,"percentile":{"50.000000":5,"99.000000":6}}"#);
-        assert!(!with.contains("not known"), "{with}");
+        assert!(!with.contains("unknown"), "{with}");
     }
 }

@@ -1,4 +1,4 @@
-//! Runs what is still to be run, one run after the other.
+//! Makes the remaining runs, one after the other.
 
 use super::grid;
 use super::plan::Plan;
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-/// Keeps what workers say.
+/// Collects the workers' messages.
 #[derive(Default)]
 struct Messages(Vec<String>);
 
@@ -72,7 +72,7 @@ impl Sweep<'_> {
         let path = self.recorder.path().display().to_string();
         if let Some(before) = self.recorder.repeats_before() {
             self.say(&format!(
-                "--repeats was {before} and is {}; all runs that were made count",
+                "--repeats was {before} and is now {}; all finished runs count",
                 self.plan.repeats
             ));
         }
@@ -117,7 +117,7 @@ impl Sweep<'_> {
         self.pass_on(&messages, "precondition");
         if ended.signal.is_none() && ended.failed_jobs > 0 {
             return Err(Failure::new(
-                "the jobs of --precondition failed; what they said is above, and no run was begun on what they left",
+                "the jobs of --precondition failed, see their messages above; no run was started after them",
             ));
         }
         Ok(ended.signal)
@@ -146,8 +146,8 @@ impl Sweep<'_> {
         let mark = if name.is_empty() { "" } else { ": " };
         let rest = match rest.as_secs() {
             0 => String::new(),
-            seconds if seconds < 120 => format!("; about {seconds} s to go"),
-            seconds => format!("; about {} min to go", seconds.div_ceil(60)),
+            seconds if seconds < 120 => format!("; about {seconds} s left"),
+            seconds => format!("; about {} min left", seconds.div_ceil(60)),
         };
         self.say(&format!(
             "run {number} of {}, round {}: {name}{mark}{figures}{rest}",
@@ -160,7 +160,7 @@ impl Sweep<'_> {
         let done = self.recorder.recorded().done();
         let path = self.recorder.path().display().to_string();
         self.say(&format!(
-            "ended by signal {signal}: {done} of {} runs are kept in {path}; the same command goes on from there",
+            "ended by signal {signal}: {done} of {} runs are saved in {path}; the same command resumes from there",
             self.total
         ));
         128u8.saturating_add(u8::try_from(signal).unwrap_or(0))
@@ -176,7 +176,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// A line for people. That nobody reads it is no reason to end a sweep.
+    /// A progress line. If nobody reads it, the sweep continues.
     fn say(&mut self, line: &str) {
         let _ = writeln!(self.err, "{line}");
     }
@@ -197,7 +197,7 @@ fn signal_within(queue: &SignalQueue, time: Duration) -> Option<i32> {
     }
 }
 
-/// A run in a few words.
+/// A run in brief.
 fn in_short(report: &RunResult) -> String {
     let jobs = workloads(report);
     let has_names = jobs.len() > 1;

@@ -19,8 +19,7 @@ pub(super) struct Base {
 
 /// Reads a job file.
 pub(super) fn base_of_file(path: &Path, runner: &dyn Runner) -> Result<Base, Failure> {
-    let word =
-        path.to_str().ok_or_else(|| Failure::new(format!("{path:?}: the path is not text in UTF-8")))?;
+    let word = path.to_str().ok_or_else(|| Failure::new(format!("{path:?}: the path is not valid UTF-8")))?;
     // A name that begins with a dash is a file here.
     let word = if word.starts_with('-') { format!("./{word}") } else { word.to_owned() };
     base(&runner.parse(&[word], "")?, runner)
@@ -38,7 +37,7 @@ fn base(spec: &RunSpec, runner: &dyn Runner) -> Result<Base, Failure> {
     if spec.program != plain {
         let progress = if spec.program.eta == Eta::Auto { "" } else { " and --eta" };
         return Err(Failure::new(format!(
-            "options of the program such as --output, --output-format, --profile or --status-interval{progress} have no effect \
+            "program options such as --output, --output-format, --profile or --status-interval{progress} have no effect \
              in a sweep; leave them out"
         )));
     }
@@ -51,13 +50,13 @@ fn base(spec: &RunSpec, runner: &dyn Runner) -> Result<Base, Failure> {
     match are_same {
         true => Ok(base),
         false => Err(Failure::new(
-            "these jobs cannot be written as one job file, which a sweep needs: what one file sets for its jobs does not hold for \
-             those of another; put them into one file",
+            "these jobs cannot be merged into one job file, which a sweep needs: the [global] options of one file do not apply to \
+             the jobs of another; put the jobs into one file",
         )),
     }
 }
 
-/// All that a job says but where it was written and in which words.
+/// Everything about a job except where and how it was written.
 fn meaning_of(job: &JobSpec) -> Option<serde_json::Value> {
     let mut value = serde_json::to_value(job).ok()?;
     for key in ["origin", "written", "given"] {
@@ -136,7 +135,7 @@ fn may_do(job: &JobSpec, direction: &str) -> bool {
     }
 }
 
-/// A number that is another one each time.
+/// A random number.
 fn chance() -> u64 {
     // Readers of JSON keep whole numbers up to 2^53.
     std::collections::hash_map::RandomState::new().build_hasher().finish() >> 11

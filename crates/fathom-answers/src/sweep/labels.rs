@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Label {
     /// The option's canonical name, or a figure.
     pub(crate) name: String,
-    /// What stands above the column; empty for the name itself.
+    /// Heading of the column; empty for the name itself.
     pub(crate) heading: String,
     /// One name per value, in their order; empty for the values themselves.
     pub(crate) values: Vec<String>,
@@ -44,7 +44,7 @@ pub(super) fn check(plan: &Plan, labels: &[Label]) -> Result<(), Failure> {
         match plan.vary.iter().find(|vary| vary.name == label.name) {
             Some(vary) if !label.values.is_empty() && label.values.len() != vary.values.len() => {
                 return Err(Failure::new(format!(
-                    "--label: {} has {} values ({}), and {} names are given",
+                    "--label: {} has {} values ({}), but {} names are given",
                     label.name,
                     vary.values.len(),
                     vary.values.join(", "),
@@ -55,7 +55,7 @@ pub(super) fn check(plan: &Plan, labels: &[Label]) -> Result<(), Failure> {
             None if FigureOf::parse(&label.name).is_ok() && label.values.is_empty() => {}
             None => {
                 return Err(Failure::new(format!(
-                    "--label: `{}` is neither an option that is varied nor a figure",
+                    "--label: `{}` is neither a varied option nor a figure",
                     label.name
                 )));
             }

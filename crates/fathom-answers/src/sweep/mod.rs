@@ -25,30 +25,30 @@ use words::{Job, Options};
 pub(crate) const COMMAND: Command = Command {
     name: "sweep",
     arguments: "JOB --vary=NAME=A,B",
-    summary: "Which setting is best? Repeated, in random order",
+    summary: "Which setting is best? Repeats in random order",
     help: "\
 Usage: fathom sweep JOBFILE --vary=NAME=A,B,C [--vary=...] [OPTION...]
        fathom sweep --vary=NAME=A,B,C [OPTION...] -- --name=JOB --rw=randread ...
        fathom sweep [OPTION...] RESULTS.sweep.jsonl
 
-Runs a job with each combination of the values, every one --repeats times, in rounds of random order. Each finished run is
-added to one results file and synced; after Ctrl-C or a crash the same command goes on where it stopped, and with a greater
---repeats it adds runs. The last form prints the table of such a file again, finished or not.
+Runs a job with each combination of the values, --repeats times each, in rounds of random order. Each finished run is appended
+to one results file and synced. After Ctrl-C or a crash, the same command resumes where it stopped; with a larger --repeats it
+adds runs. The last form prints the table of such a file again, finished or not.
 
-What is run
-  --vary=NAME=A,B,C        vary an option of the job; several make a grid; with ; between values, they may hold commas
+Runs
+  --vary=NAME=A,B,C        vary a job option; several make a grid; values separated by ; may contain commas
   --repeats=N              runs of each combination; default 3, better 5
-  --seed=N                 of the order of runs; chosen by chance and recorded otherwise
+  --seed=N                 seed of the run order; default random, and recorded
   --pause=TIME             wait between runs
   --precondition=JOBFILE   run these jobs before the first run
   --precondition-each      run them before every run
   --output=FILE            results file; default NAME.sweep.jsonl in the current directory
   --dry-run                print the plan and the job file of every combination, and run nothing
 
-What is printed
-  --figures=LIST           for example read-bw,write-bw,iops,lat,p99,cpu; default by what the job does
-  --label='NAME=HEADING:A,B,C'  heading of an option or figure, and names for the values of an option in their order
-  --no-intervals           only medians
+Output
+  --figures=LIST           for example read-bw,write-bw,iops,lat,p99,cpu; the default depends on the job
+  --label='NAME=HEADING:A,B,C'  heading of an option or figure, and names for the values of an option, in order
+  --no-intervals           medians only
   --format=text|markdown|csv|json  default text
 ",
     run,
@@ -84,7 +84,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
 fn table_of(path: &Path, options: &Options, streams: &mut Streams<'_>) -> Result<u8, Failure> {
     if let Some(option) = options.concerns_runs {
         return Err(Failure::new(format!(
-            "{}: these are results, of which only the table is printed; --{option} has no effect there",
+            "{}: this is a results file, so only its table is printed; --{option} has no effect",
             path.display()
         )));
     }
@@ -111,7 +111,7 @@ fn print(options: &Options, recorded: &Recorded, streams: &mut Streams<'_>) -> R
         } else {
             format!("{failed} runs failed and do")
         };
-        // The exit status says it, too.
+        // The exit status also shows it.
         let _ = writeln!(streams.err, "{what} not count; the same command tries again");
     }
     Ok(u8::from(failed > 0))

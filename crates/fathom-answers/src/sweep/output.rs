@@ -19,7 +19,7 @@ const MANY_TIMES: f64 = 2.0;
 /// Columns of names in sentences on a terminal.
 const NAME: usize = 20;
 
-/// A table of medians, then for each figure its intervals and bars; within so many columns, if that can be.
+/// A table of medians, then for each figure its intervals and bars; fits the columns if possible.
 pub(super) fn text(results: &Results, ink: Ink, limit: Option<usize>) -> String {
     let mut text = medians(results).text(0, limit);
     let is_begun = results.rows.iter().any(|row| row.runs > 0);
@@ -96,7 +96,7 @@ fn bars(results: &Results, figure: usize, ink: Ink, limit: Option<usize>) -> Str
         }
         table.row(cells);
     }
-    // The shortest bar has to fit, too.
+    // The shortest bar must also fit.
     let text = table.text(2, limit.map(|limit| limit.saturating_sub(BAR.start() + GAP)));
     let used = text.lines().map(columns::width).max().unwrap_or(0);
     let width = limit.unwrap_or(columns::USUAL).saturating_sub(used + GAP).clamp(*BAR.start(), *BAR.end());
@@ -151,7 +151,7 @@ fn ahead(ratio: &Ratio, is_rate: bool, second: &str) -> String {
     format!("{} % {word} {second} (95 % CI {low}–{high} %)", percent(ratio.value))
 }
 
-/// What the figures stand for.
+/// What the figures mean.
 fn remarks(results: &Results) -> String {
     let counts = || results.rows.iter().map(|row| row.runs).filter(|runs| *runs > 0);
     let (fewest, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
@@ -163,7 +163,7 @@ fn remarks(results: &Results) -> String {
     };
     let mut text = match most {
         0 => String::new(),
-        1 => "One run of each: nothing tells how far another one would be away.\n".to_owned(),
+        1 => "One run of each: there is no measure of how far off another run would be.\n".to_owned(),
         _ => format!("Medians of {runs} runs in random order; {intervals}.\n"),
     };
     if results.done.0 < results.done.1 {
@@ -171,14 +171,14 @@ fn remarks(results: &Results) -> String {
     }
     if results.further > 0 {
         text.push_str(&format!(
-            "Last asked for: {} of each; {} more that were made before count, too.\n",
+            "Last requested: {} of each; {} earlier runs beyond that also count.\n",
             results.repeats, results.further
         ));
     }
     text
 }
 
-/// One table; intervals behind the medians.
+/// One table; intervals after the medians.
 pub(super) fn markdown(results: &Results, has_intervals: bool) -> String {
     let mut headings: Vec<(&str, Align)> =
         results.options.iter().map(|name| (name.as_str(), Align::Left)).collect();

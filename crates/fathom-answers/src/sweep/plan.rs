@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// Version of the form of results files.
 pub(crate) const FORM: u32 = 1;
-/// Combinations at most; more are a mistake in the words.
+/// Maximum number of combinations; more are a mistake in the arguments.
 const MOST_CELLS: usize = 10_000;
 
 /// Runs of each cell unless `--repeats` says otherwise.
@@ -47,7 +47,7 @@ pub(crate) struct Plan {
     pub(crate) labels: Vec<Label>,
 }
 
-/// A later line of a results file: another number of repeats was asked for.
+/// A later line of a results file: a changed number of repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Change {
     /// Runs of each cell from now on; its key is what such lines are known by.
@@ -71,18 +71,18 @@ impl Variation {
         let wrong = |what: &str| {
             Failure::new(format!("--vary: `{text}`: {what}; write for example --vary=iodepth=1,4,16"))
         };
-        let (name, list) = text.split_once('=').ok_or_else(|| wrong("there is no = in it"))?;
+        let (name, list) = text.split_once('=').ok_or_else(|| wrong("it has no ="))?;
         let name = name.trim();
         let name = find_job_option(name).map_or(name, |option| option.name);
         if name.is_empty() || name == "name" {
-            return Err(wrong("the name of a job cannot vary; all cells are the same jobs"));
+            return Err(wrong("the name of a job cannot vary; all cells run the same jobs"));
         }
         let values = values(list);
         if values.iter().any(String::is_empty) {
             return Err(wrong("a value is empty"));
         }
         if let Some(twice) = values.iter().enumerate().find(|(at, value)| values[..*at].contains(value)) {
-            return Err(wrong(&format!("the value {} is there twice", twice.1)));
+            return Err(wrong(&format!("the value {} appears twice", twice.1)));
         }
         Ok(Variation { name: name.to_owned(), values })
     }
@@ -121,7 +121,7 @@ impl Plan {
         pairs.join(", ")
     }
 
-    /// Rounds that runs may be of: more than the repeats where fewer were asked for later.
+    /// Rounds that runs may belong to: more than the repeats if fewer were requested later.
     pub(crate) fn rounds(&self) -> usize {
         self.order.len().max(self.repeats as usize)
     }
@@ -139,7 +139,7 @@ impl Plan {
         self.order.extend(change.order);
     }
 
-    /// What this plan has otherwise than a recorded one, in words; the order follows from the rest, and the repeats may be others.
+    /// How this plan differs from a recorded one, as text; the order follows from the rest, and the repeats may differ.
     pub(super) fn differences(&self, recorded: &Plan, is_seed_given: bool) -> Vec<String> {
         let mut found = Vec::new();
         let mut compare = |what: &str, own: String, theirs: String| {
@@ -193,7 +193,7 @@ pub(super) fn cells(vary: &[Variation]) -> Result<usize, Failure> {
     })
 }
 
-/// The cells in the order of each round: every round has all of them, shuffled anew.
+/// The cells in the order of each round: every round has all of them, reshuffled.
 ///
 /// Source: the shuffle of R. A. Fisher and F. Yates as in D. E. Knuth, "The Art of Computer Programming", algorithm 3.4.2P; the
 /// numbers are those of SplitMix64. More repeats of the same seed begin with the same rounds.

@@ -1,5 +1,5 @@
 //! The results file: a line for the plan, then a line per finished run, each written and synced before the next run begins. A
-//! line in between may change the number of repeats. A line that was cut off by a crash is dropped when the sweep goes on.
+//! line in between may change the number of repeats. A line truncated by a crash is dropped when the sweep resumes.
 
 use super::plan::{Change, FORM, Plan};
 use fathom_command::Failure;
@@ -41,7 +41,7 @@ impl RecordedRun {
 /// A results file as it was read.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorded {
-    /// Its first line, with the number of repeats that was asked for last.
+    /// Its first line, with the number of repeats requested last.
     pub(crate) plan: Plan,
     /// The lines of runs.
     pub(crate) runs: Vec<RecordedRun>,
@@ -54,7 +54,7 @@ impl Recorded {
         (0..self.rounds_begun()).filter_map(|round| self.run_of(cell, round)).collect()
     }
 
-    /// No run is of a later round, however many were asked for.
+    /// No run belongs to a later round, however many were requested.
     fn rounds_begun(&self) -> usize {
         self.runs.iter().map(|run| run.round + 1).max().unwrap_or(0)
     }
@@ -69,7 +69,7 @@ impl Recorded {
         self.run_of(cell, round).is_some()
     }
 
-    /// Number of runs that were asked for.
+    /// Number of requested runs.
     pub(super) fn wanted(&self) -> usize {
         self.plan.cells().saturating_mul(self.plan.repeats as usize)
     }
@@ -79,7 +79,7 @@ impl Recorded {
         self.runs_in(0..self.plan.repeats as usize)
     }
 
-    /// Runs that count beyond those asked for: more were asked for when they were made.
+    /// Runs that count beyond those requested: more were requested when they were made.
     pub(super) fn further(&self) -> usize {
         self.runs_in(self.plan.repeats as usize..self.plan.rounds())
     }
@@ -116,18 +116,18 @@ pub(crate) fn is_results(path: &Path) -> bool {
 pub(crate) fn read(path: &Path) -> Result<Recorded, Failure> {
     let bytes = std::fs::read(path).map_err(|error| Failure::file(path, &error))?;
     if !bytes.starts_with(MARK.as_bytes()) {
-        return Err(Failure::new(format!("{}: this is no results file of fathom sweep", path.display())));
+        return Err(Failure::new(format!("{}: not a results file of fathom sweep", path.display())));
     }
     let (recorded, _) = parse(&bytes, path)?;
     recorded.ok_or_else(|| {
         Failure::new(format!(
-            "{}: the sweep was ended before its first line was written; run it again",
+            "{}: the sweep ended before it wrote its first line; run it again",
             path.display()
         ))
     })
 }
 
-/// The sweep that this plan would go on with, with its repeats as they would be then; nothing is written.
+/// The sweep that this plan would resume, with its resulting repeats; nothing is written.
 pub(super) fn begun(path: &Path, plan: &Plan, given: Given) -> Result<Option<Recorded>, Failure> {
     let bytes = std::fs::read(path).map_err(|error| Failure::file(path, &error))?;
     let (Some(mut recorded), _) = parse(&bytes, path)? else { return Ok(None) };
@@ -145,7 +145,7 @@ fn parse(bytes: &[u8], path: &Path) -> Result<(Option<Recorded>, usize), Failure
     for (number, line) in (1..).zip(bytes[..whole].split_inclusive(|byte| *byte == b'\n')) {
         let wrong = |what: &str| {
             Failure::new(format!(
-                "{}, line {number}: this is no line of a sweep: {what}; remove the line to run it again",
+                "{}, line {number}: not a line of a sweep: {what}; remove the line to run it again",
                 path.display()
             ))
         };
@@ -158,7 +158,7 @@ fn parse(bytes: &[u8], path: &Path) -> Result<(Option<Recorded>, usize), Failure
                 let plan: Plan = serde_json::from_slice(line).map_err(broken)?;
                 if plan.form != FORM {
                     return Err(Failure::new(format!(
-                        "{}: the file has form {}, and this version of fathom knows form {FORM}",
+                        "{}: the file has format {}, but this version of fathom reads format {FORM}",
                         path.display(),
                         plan.form
                     )));
@@ -191,7 +191,7 @@ pub(super) struct Recorder {
     repeats_before: Option<u32>,
 }
 
-/// Which words of the command were given rather than supposed: only those must fit a sweep that was begun.
+/// Which arguments were given and not defaults: only those must match a sweep that was begun.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Given {
     pub(super) seed: bool,
@@ -199,7 +199,7 @@ pub(super) struct Given {
 }
 
 impl Recorder {
-    /// Begins a results file, or goes on with one of the same plan. The number of repeats may be another one.
+    /// Begins a results file, or resumes one of the same plan. The number of repeats may differ.
     pub(super) fn open(path: &Path, plan: &Plan, given: Given) -> Result<Recorder, Failure> {
         let fail = |error: std::io::Error| Failure::file(path, &error);
         let mut file = OpenOptions::new()
@@ -211,7 +211,7 @@ impl Recorder {
             .map_err(fail)?;
         if !file.metadata().map_err(fail)?.is_file() {
             return Err(Failure::new(format!(
-                "{}: results can only be kept in a plain file; name another one with --output",
+                "{}: results need a regular file; name another one with --output",
                 path.display()
             )));
         }
@@ -221,7 +221,7 @@ impl Recorder {
         let is_begun = bytes.starts_with(MARK.as_bytes()) || MARK.as_bytes().starts_with(&bytes);
         if !is_begun {
             return Err(Failure::new(format!(
-                "{}: this file is there and is not of a sweep; name another one with --output",
+                "{}: this file exists and is not from a sweep; name another one with --output",
                 path.display()
             )));
         }
@@ -254,7 +254,7 @@ impl Recorder {
         &self.recorded
     }
 
-    /// The number of repeats that the file had, if another one was asked for.
+    /// The file's previous number of repeats, if a different one was requested.
     pub(super) fn repeats_before(&self) -> Option<u32> {
         self.repeats_before
     }
@@ -315,7 +315,7 @@ impl Recorder {
             // What was written of the line would be dropped by the next reader as well.
             let _ = self.cut();
             return Err(Failure::new(format!(
-                "{}: {error}; what is in it stays valid, and the same command goes on from there",
+                "{}: {error}; its content stays valid, and the same command resumes from there",
                 self.path.display()
             )));
         }
@@ -323,7 +323,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Removes what stands behind the last whole line.
+    /// Removes everything after the last complete line.
     fn cut(&mut self) -> Result<(), Failure> {
         self.file.set_len(self.length).map_err(|error| Failure::file(&self.path, &error))
     }
@@ -363,7 +363,7 @@ fn refuse_other_plan(path: &Path, plan: &Plan, recorded: &Plan, is_seed_given: b
     match differences.is_empty() {
         true => Ok(()),
         false => Err(Failure::new(format!(
-            "{}: these are results of another sweep ({}); name another file with --output, or give the words of that sweep",
+            "{}: this file has results of another sweep ({}); name another file with --output, or repeat the arguments of that sweep",
             path.display(),
             differences.join("; ")
         ))),

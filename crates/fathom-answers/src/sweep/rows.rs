@@ -20,11 +20,11 @@ pub(crate) struct Results {
     pub(crate) jobs: Vec<String>,
     /// In the order of the grid.
     pub(crate) rows: Vec<Row>,
-    /// Runs of each cell that were asked for.
+    /// Requested runs of each cell.
     pub(crate) repeats: u32,
-    /// Runs that are done of those asked for, and how many were asked for.
+    /// Finished runs among those requested, and the number requested.
     pub(crate) done: (usize, usize),
-    /// Runs that count beyond those asked for.
+    /// Runs that count beyond those requested.
     pub(crate) further: usize,
 }
 
@@ -46,14 +46,14 @@ pub(crate) struct Row {
 pub(crate) enum Best {
     /// It is so much better than the second, which is named.
     Found { row: usize, second: usize, ratio: Ratio },
-    /// The two cannot be told apart.
+    /// The two are not distinguishable.
     Undecided { row: usize, second: usize },
     /// There are not enough rows or runs to say.
     None,
 }
 
 impl Results {
-    /// The table of the runs so far. Without figures, those that fit what the jobs do.
+    /// The table of the runs so far. Without figures, those that suit the jobs.
     pub(crate) fn new(
         recorded: &Recorded,
         figures: &[FigureOf],

@@ -1,4 +1,4 @@
-//! The words of the command.
+//! The arguments of the command.
 
 use super::labels::Label;
 use super::plan::Variation;
@@ -11,23 +11,23 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What is to be run or shown.
+/// What to run or show.
 #[derive(Debug, PartialEq)]
 pub(super) enum Job {
     /// A job file, or a results file.
     File(PathBuf),
     /// Words of a command line.
     Words(Vec<String>),
-    /// A results file whose table is asked for.
+    /// A results file whose table to print.
     Results(PathBuf),
 }
 
-/// What the words ask for.
+/// The parsed arguments.
 #[derive(Debug)]
 pub(super) struct Options {
     pub(super) job: Job,
     pub(super) variations: Vec<Variation>,
-    /// `None` where nothing is said: the usual number, or that of the sweep that was begun.
+    /// `None` if not given: the default, or the number of the sweep that was begun.
     pub(super) repeats: Option<u32>,
     pub(super) seed: Option<u64>,
     pub(super) pause: Duration,
@@ -82,7 +82,7 @@ pub(super) fn read(words: &[OsString]) -> Result<Options, Failure> {
     let files = read_own(own, &mut options, &mut table)?;
     if let Some(path) = table {
         if job_words.is_some() || !files.is_empty() {
-            return Err(Failure::new("--table takes a results file alone, without a job"));
+            return Err(Failure::new("--table takes only a results file, without a job"));
         }
         options.job = Job::Results(path);
         return Ok(options);
@@ -92,25 +92,25 @@ pub(super) fn read(words: &[OsString]) -> Result<Options, Failure> {
         (Err(files), Some(words)) if files.is_empty() => Job::Words(text_of(words)?),
         (Err(files), None) if files.is_empty() => {
             return Err(Failure::new(
-                "no job given; name a job file, or write -- and the words of a command line",
+                "no job given; name a job file, or write -- and the arguments of a command line",
             ));
         }
         (Err(files), None) => {
             let option = files.iter().find_map(|file| file.to_str().filter(|word| word.contains('=')));
             if let Some(word) = option {
                 return Err(Failure::new(format!(
-                    "`{word}`: an option that varies is written --vary={word}; options of the job stand in its file"
+                    "`{word}`: write --vary={word} to vary an option; other options of the job belong in its file"
                 )));
             }
             return Err(Failure::new(format!(
-                "{} job files given; it takes one, which may have several jobs",
+                "{} job files given; sweep takes one, which may hold several jobs",
                 files.len()
             )));
         }
-        _ => return Err(Failure::new("a job file and words behind -- are two jobs; give one of them")),
+        _ => return Err(Failure::new("both a job file and arguments after -- given; give only one of them")),
     };
     if options.preconditions_each && options.precondition.is_none() {
-        return Err(Failure::new("--precondition-each needs --precondition=JOBFILE to say what to run"));
+        return Err(Failure::new("--precondition-each needs --precondition=JOBFILE"));
     }
     Ok(options)
 }
@@ -163,8 +163,8 @@ fn read_own(
             Value(file) => files.push(PathBuf::from(file)),
             Long(name) if find_job_option(name).is_some() => {
                 return Err(Failure::new(format!(
-                    "--{name} is an option of jobs: a job is written behind --, as in fathom sweep --vary=iodepth=1,4 -- --name=job \
-                     --rw=randread, or stands in a file"
+                    "--{name} is a job option: write the job after --, as in fathom sweep --vary=iodepth=1,4 -- --name=job \
+                     --rw=randread, or in a file"
                 )));
             }
             other => return Err(other.unexpected().into()),
@@ -175,10 +175,10 @@ fn read_own(
 
 fn text_of(words: &[OsString]) -> Result<Vec<String>, Failure> {
     let text = |word: &OsString| {
-        word.clone().into_string().map_err(|word| Failure::new(format!("{word:?} is not text in UTF-8")))
+        word.clone().into_string().map_err(|word| Failure::new(format!("{word:?} is not valid UTF-8")))
     };
     match words.is_empty() {
-        true => Err(Failure::new("there are no words of a job behind --")),
+        true => Err(Failure::new("there is no job after --")),
         false => words.iter().map(text).collect(),
     }
 }

@@ -30,10 +30,10 @@ fn verdicts_follow_from_what_was_run() {
     file_of(directory.path(), "data", 4 * MIB);
     let base = "--name=x --filename=data --size=4m --bs=4k --rw=randread";
     for (more, verdict, figure) in [
-        ("--rate_iops=500", "A rate limit of the job was the bottleneck", "rate_iops allows 500 IOPS"),
+        ("--rate_iops=500", "The job's own rate limit was the bottleneck", "rate_iops allows 500 IOPS"),
         (
             "--rate=400k --kb_base=1000",
-            "A rate limit of the job was the bottleneck",
+            "The job's own rate limit was the bottleneck",
             "rate allows 0.400 MB/s",
         ),
         ("--thinktime=2000", "The job's own pauses were the bottleneck", "thinktime=2000"),
@@ -46,9 +46,9 @@ fn verdicts_follow_from_what_was_run() {
         (
             "--rw=write --verify=sha512 --bs=64k --loops=16",
             "Verification was the bottleneck",
-            "verify=sha512 makes and checks",
+            "verify=sha512 generates and checks",
         ),
-        ("--direct=1", "The queue depth was the bottleneck", "of 1 asked for"),
+        ("--direct=1", "The queue depth was the bottleneck", "of 1 requested"),
         ("--rw=randwrite --fsync=1", "Waiting for syncs was the bottleneck", "syncs took"),
     ] {
         // What is checked is checked after all of it was written.
@@ -91,7 +91,7 @@ fn a_busy_machine_is_told_from_a_slow_disk() {
         let job = format!("{job} --group_reporting --numjobs={}", 4 * processors);
         story_of(&program::path(), directory.path(), &job)
     });
-    let is_own = |told: &String| told.contains("There are more clones than processors for them");
+    let is_own = |told: &String| told.contains("There are more clones than CPUs");
     assert!(tries.any(|told| is_own(&told)), "clones that take turns are not told");
 }
 
@@ -105,10 +105,10 @@ fn results_of_fio_are_told_too() {
     let told = story_of(&reference, directory.path(), job);
     assert!(told.contains("a run of fio (fio-3"), "{told}");
     assert!(
-        told.contains("3 processes write blocks of 4k at random places, up to 16 in flight each"),
+        told.contains("3 processes write blocks of 4k at random offsets, up to 16 in flight each"),
         "{told}"
     );
-    assert!(told.contains("of 48 asked for"), "{told}");
+    assert!(told.contains("of 48 requested"), "{told}");
     assert!(told.contains("Writes: ") && told.contains("99 % within"), "{told}");
 }
 
@@ -170,7 +170,7 @@ fn words_and_lines_are_explained() {
         ("iodepth", "iodepth, an option of every job"),
         ("--rw=randrw", "Random reads and writes, mixed"),
         ("slat", "Submission latency"),
-        ("cpu : usr=0.40%, sys=4.20%", "Processor use"),
+        ("cpu : usr=0.40%, sys=4.20%", "CPU usage"),
         ("io_uring", "an engine"),
     ] {
         let told = explain(directory.path(), words).expect_clean().stdout;
@@ -183,5 +183,5 @@ fn words_and_lines_are_explained() {
     std::fs::write(directory.path().join("broken.json"), "{ \"jobs\": [").expect("can be written");
     let finished = explain(directory.path(), "broken.json");
     assert_eq!(finished.code(), 1);
-    assert!(finished.stderr.contains("broken.json: the JSON is broken"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("broken.json: invalid JSON"), "{}", finished.stderr);
 }

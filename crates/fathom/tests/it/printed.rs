@@ -135,7 +135,7 @@ fn mistakes_are_told_once_and_help() {
         ("tools foo", "fathom tools: there is no tool foo"),
         ("--name=a --iodpeth=4", "did you mean iodepth?"),
         ("--naem=a", "there is no such option"),
-        ("explain dubtful", "fathom explain: dubtful: this is no file"),
+        ("explain dubtful", "fathom explain: dubtful: not a known file"),
     ] {
         let finished = Launch::fathom(directory.path()).words(words).run();
         assert_eq!(finished.code(), 1, "fathom {words}");

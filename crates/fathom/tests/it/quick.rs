@@ -137,10 +137,10 @@ fn a_place_without_room_is_refused() {
     let mounted = require!(Mounted::memory(48 * MIB));
     let finished = Launch::fathom(mounted.path()).words("quick --size=32m").run();
     assert_eq!(finished.code(), 1);
-    assert!(finished.stderr.contains("--size=24m would do"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("try --size=24m"), "{}", finished.stderr);
     assert!(names_in(mounted.path()).is_empty());
     let finished = Launch::fathom(mounted.path()).words("quick --size=16m --time=100ms").run().expect_clean();
-    assert!(finished.stdout.contains("lives in memory"), "{}", finished.stdout);
+    assert!(finished.stdout.contains("is in memory"), "{}", finished.stdout);
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_device_that_is_no_disk_is_told() {
     assert!(finished.stdout.contains(" on ext4 (/dev/loop"), "{}", finished.stdout);
     assert!(!finished.stdout.contains("cached:"), "direct I/O reaches the device: {}", finished.stdout);
     assert!(
-        finished.stdout.contains(&format!("{device} is a file of another file system")),
+        finished.stdout.contains(&format!("{device} is a file on another file system")),
         "{}",
         finished.stdout
     );

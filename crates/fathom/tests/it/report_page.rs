@@ -219,9 +219,8 @@ fn several_results_stand_side_by_side() {
             .is_some_and(|text| text.contains("fio.json read") && text.contains("result.json read")),
         "{legend}"
     );
-    let missing = browser.value(
-        "document.body.textContent.includes('There is no course over time: results of fio have none')",
-    );
+    let missing =
+        browser.value("document.body.textContent.includes('There is no timeline: results of fio have none')");
     assert_eq!(missing, true);
     // Plain JSON of fathom still has its course, and a distribution from it.
     assert_eq!(browser.value("document.querySelectorAll('#r0-s0-heat-read, #r0-s0-distribution').length"), 2);
@@ -236,7 +235,7 @@ fn only_reports_are_overwritten() {
     assert_eq!(report("result.json -o report.html").code(), 0, "an earlier report may be replaced");
     let finished = report("result.json -o data");
     assert_eq!(finished.code(), 1);
-    assert!(finished.stderr.contains("data: this file is no earlier report"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("data: this file is not an earlier report"), "{}", finished.stderr);
     assert_eq!(std::fs::metadata(directory.path().join("data")).map(|data| data.len()).ok(), Some(4 * MIB));
     assert_eq!(report("result.json").code(), 0);
     let own = std::fs::read_to_string(directory.path().join("result.html"));

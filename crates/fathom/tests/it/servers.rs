@@ -61,7 +61,7 @@ fn results_of_servers_are_read() {
     ));
 
     let story = told(directory, "explain one.json");
-    assert!(story.contains("A client had it run by 127.0.0.1."), "{story}");
+    assert!(story.contains("A client ran it on 127.0.0.1."), "{story}");
     assert!(
         story.contains("Job reader: 2 processes read") && story.contains("Job writer: One process"),
         "{story}"
@@ -80,7 +80,7 @@ fn results_of_servers_are_read() {
         // On a busy machine a server may fall short of the rate.
         let has_met_it = written_a_second(&document, &name) * 100 >= 95 * MIB;
         assert_eq!(
-            of_writer.contains("A rate limit of the job was the bottleneck"),
+            of_writer.contains("The job's own rate limit was the bottleneck"),
             has_met_it,
             "{of_writer}"
         );

@@ -116,22 +116,22 @@ fn nothing_runs_unless_every_cell_can() {
         (format!("--vary=iodepth=1,many {JOB}"), "with iodepth=many: "),
         (format!("--vary=iodept=1,2 {JOB}"), "did you mean iodepth"),
         (format!("--vary=name=a,b {JOB}"), "the name of a job cannot vary"),
-        (format!("--vary=bs=4k,4k {JOB}"), "the value 4k is there twice"),
+        (format!("--vary=bs=4k,4k {JOB}"), "the value 4k appears twice"),
         (format!("--vary=bs=4k {JOB} --output-format=json"), "have no effect in a sweep"),
-        (format!("--label=rw=Workload {JOB}"), "neither an option that is varied nor a figure"),
+        (format!("--label=rw=Workload {JOB}"), "neither a varied option nor a figure"),
         (format!("--vary=bs=4k,8k --label=bs=Size:small {JOB}"), "1 names are given"),
-        (format!("--output=taken.sweep.jsonl {JOB}"), "is not of a sweep"),
-        ("--vary=iodepth=1,2 -- one.fio two.fio".to_owned(), "put them into one file"),
+        (format!("--output=taken.sweep.jsonl {JOB}"), "is not from a sweep"),
+        ("--vary=iodepth=1,2 -- one.fio two.fio".to_owned(), "put the jobs into one file"),
         ("missing.fio".to_owned(), "fathom sweep: job file missing.fio: No such file"),
         (format!("--vary=bs=4k,zk {JOB}"), "fathom sweep: with bs=zk: option bs=zk: expected a whole number"),
-        ("one.fio iodepth=1,2".to_owned(), "is written --vary=iodepth=1,2"),
-        ("--vary=bs=4k --name=job --rw=read".to_owned(), "a job is written behind --"),
+        ("one.fio iodepth=1,2".to_owned(), "write --vary=iodepth=1,2 to vary"),
+        ("--vary=bs=4k --name=job --rw=read".to_owned(), "write the job after --"),
         (
             format!("--vary=bs=4k --figures=iops,write-bw {JOB}"),
             "no job will have the figure `write bandwidth`",
         ),
-        (format!("--output=/dev/full {JOB}"), "only be kept in a plain file"),
-        ("--table=two.fio".to_owned(), "no results file of fathom sweep"),
+        (format!("--output=/dev/full {JOB}"), "results need a regular file"),
+        ("--table=two.fio".to_owned(), "not a results file of fathom sweep"),
         (format!("--precondition=missing.fio {JOB}"), "--precondition=missing.fio"),
     ] {
         let finished = sweep(directory.path(), &words);
@@ -266,7 +266,7 @@ fn repeats_can_be_raised_and_lowered_later() {
     let raised = begin("--repeats=4");
     assert_eq!(raised.code(), 0, "{}", raised.stderr);
     assert!(
-        raised.stderr.starts_with("--repeats was 2 and is 4; all runs that were made count\n6 of 12 runs"),
+        raised.stderr.starts_with("--repeats was 2 and is now 4; all finished runs count\n6 of 12 runs"),
         "{}",
         raised.stderr
     );
@@ -298,13 +298,14 @@ fn repeats_can_be_raised_and_lowered_later() {
     let fewer = begin("--repeats=1");
     assert_eq!((fewer.code(), runs(&file).len()), (0, 12), "{}", fewer.stderr);
     assert!(
-        fewer.stderr.contains("--repeats was 4 and is 1") && fewer.stderr.contains("3 of 3 runs are done"),
+        fewer.stderr.contains("--repeats was 4 and is now 1")
+            && fewer.stderr.contains("3 of 3 runs are done"),
         "{}",
         fewer.stderr
     );
     assert!(fewer.stdout.contains("Medians of 4 runs"), "{}", fewer.stdout);
     assert!(
-        fewer.stdout.ends_with("Last asked for: 1 of each; 9 more that were made before count, too.\n"),
+        fewer.stdout.ends_with("Last requested: 1 of each; 9 earlier runs beyond that also count.\n"),
         "{}",
         fewer.stdout
     );
@@ -396,7 +397,7 @@ fn ctrl_c_keeps_what_is_finished() {
         let finished = running.finish();
         assert_eq!(finished.code(), 130, "{}", finished.stderr);
         let done = runs(&file).len();
-        let told = format!("ended by signal 2: {done} of 32 runs are kept in job.sweep.jsonl");
+        let told = format!("ended by signal 2: {done} of 32 runs are saved in job.sweep.jsonl");
         assert!(finished.stderr.contains(&told), "{}", finished.stderr);
         assert!(finished.stdout.contains(&format!("{done} of 32 runs are done")), "{}", finished.stdout);
         let shown = sweep(directory.path(), "job.sweep.jsonl").expect_clean();
@@ -453,16 +454,8 @@ fn lines_that_were_edited_are_told() {
     let text = std::fs::read_to_string(&file).expect("it is there");
     for (from, to, what) in [
         ("{\"cell\":1", "{\"cell\":7", "the plan has no such cell and round"),
-        (
-            "\"round\":0",
-            "\"round\":3",
-            "line 2: this is no line of a sweep: the plan has no such cell and round",
-        ),
-        (
-            "\"failed_jobs\":0",
-            "\"failed_jobs\":x",
-            "line 2: this is no line of a sweep: expected value in column",
-        ),
+        ("\"round\":0", "\"round\":3", "line 2: not a line of a sweep: the plan has no such cell and round"),
+        ("\"failed_jobs\":0", "\"failed_jobs\":x", "line 2: not a line of a sweep: expected value in column"),
     ] {
         assert!(text.contains(from), "{text}");
         std::fs::write(&file, text.replacen(from, to, 1)).expect("it can be written");

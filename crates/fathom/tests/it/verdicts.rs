@@ -66,19 +66,23 @@ fn what_the_job_does_itself() {
             words,
         )
     };
-    told("--rate_iops=500", "A rate limit of the job was the bottleneck", &["rate_iops allows 500 IOPS"]);
+    told("--rate_iops=500", "The job's own rate limit was the bottleneck", &["rate_iops allows 500 IOPS"]);
     told("--thinktime=5000", "The job's own pauses were the bottleneck", &["thinktime=5000"]);
     told("--rw=randwrite --fsync=1", "Waiting for syncs was the bottleneck", &["syncs took"]);
-    told("--rw=randwrite --direct=1 --sync=1", "Waiting for syncs was the bottleneck", &["sync=1 lets each"]);
+    told(
+        "--rw=randwrite --direct=1 --sync=1",
+        "Waiting for syncs was the bottleneck",
+        &["With sync=1, each"],
+    );
     told("--direct=1", DEPTH, &["io_uring, libaio", "--vary=numjobs=1,2,4,8"]);
     told("--ioengine=libaio --iodepth=1 --direct=1", DEPTH, &["try iodepth=32"]);
-    told("--runtime=20ms", "The result does not tell", &["too short a time"]);
+    told("--runtime=20ms", "The result does not show", &["too short to judge"]);
     told("--ioengine=cpuio --cpuload=50", NO_STORAGE, &["cpuio"]);
     let few = format!(
         "--filename={device} --size=4m --bs=4k --rw=randread --ioengine=libaio --iodepth=4 --direct=1"
     );
     let few = story(directory.path(), None, &few);
-    assert!(!few.contains("no lack of work"), "{few}");
+    assert!(!few.contains("enough work"), "{few}");
 }
 
 #[test]
@@ -96,13 +100,13 @@ fn what_leaves_the_storage_out() {
     );
     let memory = require!(Mounted::memory(32 * MIB));
     let on_memory = format!("--filename={}/data --size=8m --rw=randwrite", memory.path().display());
-    is_told(directory.path(), None, &on_memory, "The files lie in memory", &["tmpfs"]);
+    is_told(directory.path(), None, &on_memory, "The files are in memory", &["tmpfs"]);
     let device = require!(LoopDevice::new(64 * MIB));
     let device = device.path().display();
     let reads = format!("--filename={device} --size=8m --rw=randread --invalidate=0 --pre_read=1");
-    is_told(directory.path(), None, &reads, CACHED, &["a file larger than the memory"]);
+    is_told(directory.path(), None, &reads, CACHED, &["a file larger than memory"]);
     let writes = format!("--filename={device} --size=8m --rw=randwrite");
-    is_told(directory.path(), None, &writes, CACHED, &["end_fsync=1 counts"]);
+    is_told(directory.path(), None, &writes, CACHED, &["end_fsync=1 includes"]);
     let synced = is_told(directory.path(), None, &format!("{writes} --end_fsync=1"), CACHED, &["direct=1"]);
     assert!(!synced.contains("and end_fsync=1"), "{synced}");
 }
@@ -131,7 +135,7 @@ fn disturbances_come_second() {
         );
         is_told(directory.path(), group, &cached, CACHED, &["may use 0.200 of a CPU"]);
         // The limit is that of the group above.
-        is_told(directory.path(), group, &direct, QUOTA, &["was held back in", "(cpu.stat)"]);
+        is_told(directory.path(), group, &direct, QUOTA, &["was throttled in", "(cpu.stat)"]);
     }
     require!(skip::tool("setsid"));
     require!(skip::tool("taskset"));
@@ -161,7 +165,7 @@ fn limits_of_io_are_read() {
     let job = format!(
         "--filename={device} --direct=1 --rw=randread --bs=4k --rate_iops=20 --cgroup={name} --cgroup_nodelete=1"
     );
-    is_told(directory.path(), None, &job, "A rate limit of the job was the bottleneck", &[]);
+    is_told(directory.path(), None, &job, "The job's own rate limit was the bottleneck", &[]);
 }
 
 /// A program that writes to a part of the device all the time.
@@ -182,8 +186,8 @@ fn what_others_do_to_the_device_is_computed() {
     let _other = hammer(elsewhere.path(), device.path());
     let reads = format!("--filename={} --size=16m --rw=randread --bs=4k --direct=1", device.path().display());
     let other = "Other I/O on the device was the bottleneck";
-    is_told(directory.path(), None, &reads, other, &["that no job of this run made", "writes ("]);
-    is_told(directory.path(), None, &format!("{reads} --rate_iops=50"), "A rate limit of the job", &[]);
+    is_told(directory.path(), None, &reads, other, &["from outside this run", "writes ("]);
+    is_told(directory.path(), None, &format!("{reads} --rate_iops=50"), "The job's own rate limit", &[]);
 }
 
 #[test]
@@ -197,7 +201,7 @@ fn file_systems_in_user_space_take_one_after_the_other() {
         None,
         &job,
         DEPTH,
-        &["an asynchronous engine brings nothing there", "numjobs=4"],
+        &["an asynchronous engine does not help there", "numjobs=4"],
     );
     assert!(!told.contains("io_uring, libaio"), "{told}");
 }

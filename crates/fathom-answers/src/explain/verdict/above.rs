@@ -1,5 +1,5 @@
-//! What held a job back between it and the device: limits of control groups, processors that others had, other I/O on the device,
-//! the file system and the block layer.
+//! What limited a job between it and the device: control group limits, busy CPUs, other I/O on the device, the file system and
+//! the block layer.
 
 use super::below::device_sentence;
 use super::{
@@ -9,7 +9,7 @@ use crate::evidence::processors::ProcessorWait;
 use crate::evidence::{Evidence, whole_latency_ns};
 use crate::figures;
 
-/// From this share of the run time on, percent, a wait for processors is a part of why a device had time left.
+/// From this share of the run time on, percent, waiting for CPUs is one reason why a device had time left.
 const WAITED_A_LITTLE: f64 = 15.0;
 /// A device that was idle for most of the time, percent, was not hindered by others.
 const HARDLY_BUSY: f64 = 40.0;
@@ -19,7 +19,7 @@ pub(super) fn io_limit(evidence: &Evidence<'_>) -> Option<Verdict> {
     let found = evidence.io_limited()?;
     let mut reasons = vec![format!("{}.", in_upper_case(&found.told()))];
     reasons.extend(device_sentence(evidence).map(|(_, sentence)| sentence));
-    reasons.push("A group without this limit shows what the device can do.".to_owned());
+    reasons.push("Run it in a group without this limit to see what the device can do.".to_owned());
     verdict(Bottleneck::IoLimit, reasons)
 }
 
@@ -30,7 +30,7 @@ pub(super) fn quota(evidence: &Evidence<'_>) -> Option<Verdict> {
     if let Some(wait) = evidence.processor_wait().filter(ProcessorWait::is_worth_telling) {
         reasons.push(format!("Each clone {}.", wait.told()));
     }
-    reasons.push("A group without this limit shows what the storage can do.".to_owned());
+    reasons.push("Run it in a group without this limit to see what the storage can do.".to_owned());
     verdict(Bottleneck::Quota, reasons)
 }
 
@@ -46,13 +46,13 @@ pub(super) fn busy_machine(evidence: &Evidence<'_>) -> Option<Verdict> {
     }
     let reasons = vec![
         format!("Each clone {}.", wait.told()),
-        "On an idle machine the same job shows what the storage can do.".to_owned(),
+        "Run the same job on an idle machine to see what the storage can do.".to_owned(),
     ];
     verdict(Bottleneck::BusyMachine, reasons)
 }
 
-/// Threads of the kernel that stand between the job and the device (of loop devices, encryption, io_uring, file systems) need a
-/// processor, too, and the job's own wait does not tell of theirs.
+/// Kernel threads between the job and the device (loop devices, encryption, io_uring, file systems) also need a CPU, and the
+/// job's own wait does not include theirs.
 pub(super) fn starved_kernel(evidence: &Evidence<'_>) -> Option<Verdict> {
     let wait = evidence.processor_wait().filter(ProcessorWait::is_machine_full)?;
     let (util, sentence) = device_sentence(evidence)?;
@@ -61,15 +61,14 @@ pub(super) fn starved_kernel(evidence: &Evidence<'_>) -> Option<Verdict> {
     if util >= HARDLY_BUSY && (util >= BUSY || !waited) {
         return None;
     }
-    let mut reasons =
-        vec![format!("{}, and there was hardly an idle moment.", in_upper_case(&wait.told_of_others()))];
+    let mut reasons = vec![format!("{}, with hardly an idle moment.", in_upper_case(&wait.told_of_others()))];
     if wait.is_worth_telling() {
         reasons.push(format!("Each clone {}.", wait.told()));
     }
     reasons.push(format!(
-        "{sentence} Threads of the kernel that hand I/O on (of loop devices, encryption, file systems) waited for a CPU, too."
+        "{sentence} Kernel threads that pass I/O on (loop devices, encryption, file systems) also waited for a CPU."
     ));
-    reasons.push("On an idle machine the same job shows what the storage can do.".to_owned());
+    reasons.push("Run the same job on an idle machine to see what the storage can do.".to_owned());
     verdict(Bottleneck::BusyMachine, reasons)
 }
 
@@ -78,25 +77,28 @@ pub(super) fn other_io(evidence: &Evidence<'_>) -> Option<Verdict> {
     let others = evidence.other_io().filter(|others| others.time_share >= OTHERS_SHARE)?;
     let (util, sentence) = device_sentence(evidence).filter(|(util, _)| *util >= HARDLY_BUSY)?;
     let mut reasons = vec![sentence, format!("It did {}.", others.told())];
-    reasons.push("The same job on a device that nobody else uses shows what it can do; iotop or pidstat -d tells who it was.".to_owned());
+    reasons.push("Run the same job on a device that nobody else uses to see what it can do; iotop or pidstat -d shows who uses it.".to_owned());
     if depth::may_be_too_small(evidence) {
         reasons.extend(depth::in_flight(evidence));
-        reasons.push(format!("Whether the queue depth would be the limit then: {}", depth::test(evidence)));
+        reasons.push(format!(
+            "To see whether the queue depth would be the limit then, {}",
+            depth::test(evidence)
+        ));
     } else if util >= BUSY {
         reasons.extend(depth::in_flight(evidence));
     }
     verdict(Bottleneck::OtherIo, reasons)
 }
 
-/// What of limits was looked for and not found.
+/// What is known about limits that were not reached.
 fn limits_seen(evidence: &Evidence<'_>) -> &'static str {
     match evidence.choices().is_some_and(|choices| choices.processors.is_some()) {
-        true => "No limit of the control groups that can be seen was met (io.max, cpu.max).",
-        false => "A limit of the control group (io.max) is one of these; a run of fathom reads it.",
+        true => "No visible control group limit was reached (io.max, cpu.max).",
+        false => "A control group limit (io.max) is also possible; results of fathom would show it.",
     }
 }
 
-/// Few I/Os in flight, which is no reason for what took its time before the device had them.
+/// Few I/Os in flight, but that does not explain the time before the device received them.
 pub(super) fn held_above(evidence: &Evidence<'_>) -> Option<Verdict> {
     let (index, direction) = main_direction(evidence)?;
     let latency = whole_latency_ns(direction);
@@ -116,9 +118,8 @@ pub(super) fn above_the_device(evidence: &Evidence<'_>) -> Option<Verdict> {
     let device_ns = told.or_else(|| evidence.device_ns_at_most(index.min(1)));
     if let Some(ns) = device_ns.filter(|ns| *ns < 0.5 * latency) {
         reasons.push(format!(
-            "An I/O spent {}{} in the device and its queue, but {} on the whole: it waited above the device (locks and journal of \
-             a file system, a full request queue, a limit that is set outside of what can be seen here, or the scheduler of \
-             processes). {}",
+            "An I/O spent {}{} in the device and its queue, but {} in total: it waited above the device (locks and journal of \
+             a file system, a full request queue, a limit that is not visible here, or the process scheduler). {}",
             if told.is_some() { "" } else { "at most " },
             figures::duration(ns),
             figures::duration(latency),
@@ -131,10 +132,10 @@ pub(super) fn above_the_device(evidence: &Evidence<'_>) -> Option<Verdict> {
         let asked = evidence.depth_asked();
         reasons.extend(depth::in_flight(evidence));
         if reached < 0.75 * asked {
-            reasons.push("The depth asked for was not reached: the job could not hand over I/O fast enough, or ended early.".to_owned());
+            reasons.push("The requested queue depth was not reached: the job could not submit I/O fast enough, or ended early.".to_owned());
         }
     }
     let (user, system) = evidence.processor();
-    reasons.push(format!("The processor had time left: {} used per clone.", figures::percent(user + system)));
+    reasons.push(format!("The CPU had time left: each clone used {}.", figures::percent(user + system)));
     verdict(Bottleneck::AboveTheDevice, reasons)
 }

@@ -1,4 +1,4 @@
-//! What held a job back below it: syncs, the device, or something that cannot be told from it.
+//! What limited a job below it: syncs, the device, or something that cannot be separated from it.
 
 use super::{BUSY, Bottleneck, DEPTH_REACHED, PROCESSOR_FULL, Verdict, depth, main_direction, verdict};
 use crate::evidence::{Evidence, whole_latency_ns};
@@ -38,17 +38,17 @@ fn synchronous_writes(evidence: &Evidence<'_>) -> Option<Verdict> {
         return None;
     }
     let mut reasons = vec![format!(
-        "sync={how} lets each of {} writes end only when its data is on the device: {} on average, with {} in flight.",
+        "With sync={how}, each of {} writes completes only when its data is on the device: {} on average, with {} in flight.",
         figures::count(direction.total_ios as f64),
         figures::duration(whole_latency_ns(direction)),
         figures::three_figures(reached)
     )];
     reasons.extend(device_sentence(evidence).map(|(_, sentence)| sentence));
-    reasons.push("More clones, or several writes before one fsync, share the wait.".to_owned());
+    reasons.push("More clones, or several writes per fsync, share the wait.".to_owned());
     verdict(Bottleneck::Syncs, reasons)
 }
 
-/// What the kernel says of the busiest device.
+/// What the kernel reports about the busiest device.
 pub(super) fn device_sentence(evidence: &Evidence<'_>) -> Option<(f64, String)> {
     let device = evidence.busiest_device()?;
     let sentence =
@@ -79,11 +79,11 @@ pub(super) fn device(evidence: &Evidence<'_>) -> Option<Verdict> {
                 format!("An I/O spent {own} in the device and its queue (ticks over ios), of the {of_job} that the job saw.")
             }
             (true, true) => format!(
-                "An I/O spent {own} in the device and its queue (ticks over ios), but those of the job took only {of_job}: \
-                 others used the device, too, with slower I/Os."
+                "An I/O spent {own} in the device and its queue (ticks over ios), but the job's own I/Os took only {of_job}: \
+                 others used the device as well, with slower I/Os."
             ),
             (true, false) => format!(
-                "The page cache took the job's I/Os, {of_job} each, and handed them on in larger requests, {own} each (ticks \
+                "The page cache took the job's I/Os, {of_job} each, and passed them on in larger requests, {own} each (ticks \
                  over ios)."
             ),
         });
@@ -91,10 +91,10 @@ pub(super) fn device(evidence: &Evidence<'_>) -> Option<Verdict> {
     let may_do_more = evidence.is_direct() && depth::may_be_too_small(evidence);
     reasons.extend(depth::in_flight(evidence));
     let (user, system) = evidence.processor();
-    reasons.push(format!("The processor had time left: {} used per clone.", figures::percent(user + system)));
+    reasons.push(format!("The CPU had time left: each clone used {}.", figures::percent(user + system)));
     if may_do_more {
         reasons.push(format!(
-            "That the device was busy says that it always had something to do, not that it could do no more: {}",
+            "A busy device always has something to do, but may still be able to do more: {}",
             depth::test(evidence)
         ));
     }
@@ -105,16 +105,16 @@ pub(super) fn device(evidence: &Evidence<'_>) -> Option<Verdict> {
 pub(super) fn no_device(evidence: &Evidence<'_>) -> Option<String> {
     if evidence.shares_counters() {
         return Some(
-            "The kernel's counters of devices (disk_util) cover all jobs, and these may have run one after the other: run a job alone \
-             to tell the device from what lies above it."
+            "The kernel's device counters (disk_util) cover all jobs, and these may have run one after the other: run a job alone \
+             to separate the device from the layers above it."
                 .to_owned(),
         );
     }
-    let none = "There are no counters of a block device in it (disk_util), so the device cannot be told from what lies above it.";
+    let none = "The result has no block device counters (disk_util), so the device cannot be separated from the layers above it.";
     evidence.disks().next().is_none().then(|| none.to_owned())
 }
 
-/// Neither the job nor the processor held it back, and no device is known.
+/// Neither the job nor the CPU was the limit, and no device is known.
 pub(super) fn storage(evidence: &Evidence<'_>) -> Option<Verdict> {
     let reached = evidence.depth_reached()?;
     let asked = evidence.depth_asked();
@@ -124,7 +124,7 @@ pub(super) fn storage(evidence: &Evidence<'_>) -> Option<Verdict> {
         return None;
     }
     let mut reasons: Vec<String> = depth::in_flight(evidence).into_iter().collect();
-    reasons.push(format!("The processor had time left: {} used per clone.", figures::percent(user + system)));
+    reasons.push(format!("The CPU had time left: each clone used {}.", figures::percent(user + system)));
     if depth::may_be_too_small(evidence) {
         reasons.push(depth::test(evidence));
     }

@@ -1,4 +1,4 @@
-//! What leaves the device out: engines without storage, files in memory, the page cache.
+//! What rules out the device: engines without storage, files in memory, the page cache.
 
 use super::{Bottleneck, Verdict, main_direction, verdict};
 use crate::evidence::processors::ProcessorWait;
@@ -16,34 +16,34 @@ pub(super) fn no_storage(evidence: &Evidence<'_>) -> Option<Verdict> {
     let engine = engines::find(evidence.engine()).filter(|engine| engine.without_files)?;
     let (user, system) = evidence.processor();
     let mut reasons = vec![format!(
-        "The engine {} moves no data. Each clone used {} of a processor (usr={}, sys={}).",
+        "The engine {} moves no data. Each clone used {} of a CPU (usr={}, sys={}).",
         engine.name,
         figures::percent(user + system),
         figures::percent(user),
         figures::percent(system)
     )];
-    // The job's own limits hold here, too.
+    // The job's own limits also apply here.
     let own = [super::own::rate_limit, super::own::think_time].into_iter().filter_map(|rule| rule(evidence));
     reasons.extend(own.flat_map(|found| found.reasons));
     verdict(Bottleneck::NoStorage, with_disturbances(evidence, reasons))
 }
 
-/// The files lie on a file system or a device in memory.
+/// The files are on a file system or a device in memory.
 pub(super) fn memory(evidence: &Evidence<'_>) -> Option<Verdict> {
     let host = evidence.run.host.as_ref()?;
     let is_in_memory = |kind: &str| IN_MEMORY.contains(&kind);
     let has_systems =
         !host.file_systems.is_empty() && host.file_systems.iter().all(|system| is_in_memory(&system.kind));
     let found = if has_systems && host.devices.is_empty() {
-        format!("The files lay on {} at {}.", host.file_systems[0].kind, host.file_systems[0].directory)
+        format!("The files were on {} at {}.", host.file_systems[0].kind, host.file_systems[0].directory)
     } else if !host.devices.is_empty() && host.devices.iter().all(|device| is_memory_device(&device.name)) {
-        format!("The device {} is a piece of memory.", host.devices[0].name)
+        format!("The device {} is backed by memory.", host.devices[0].name)
     } else {
         return None;
     };
     let (user, system) = evidence.processor();
     let used = format!(
-        "Each clone used {} of a processor: memory is as fast as the processor copies.",
+        "Each clone used {} of a CPU: memory is as fast as the CPU can copy.",
         figures::percent(user + system)
     );
     verdict(Bottleneck::Memory, with_disturbances(evidence, vec![found, used]))
@@ -60,12 +60,12 @@ pub(crate) fn is_memory_device(name: &str) -> bool {
 /// Sentences on what disturbed the job all the same.
 fn with_disturbances(evidence: &Evidence<'_>, mut reasons: Vec<String>) -> Vec<String> {
     if let Some(throttled) = evidence.throttled() {
-        reasons.push(format!("It was disturbed, too: {}.", throttled.told()));
+        reasons.push(format!("In addition, {}.", throttled.told()));
     }
     if let Some(wait) = evidence.processor_wait().filter(ProcessorWait::is_worth_telling) {
-        reasons.push(format!("It was disturbed, too: each clone {}.", wait.told()));
+        reasons.push(format!("In addition, each clone {}.", wait.told()));
         if !wait.is_others_doing() && evidence.clones() > f64::from(wait.processors) {
-            reasons.push("There are more clones than processors for them: fewer do as much.".to_owned());
+            reasons.push("There are more clones than CPUs: fewer clones would do as much.".to_owned());
         }
     }
     reasons
@@ -87,7 +87,7 @@ pub(super) fn cache(evidence: &Evidence<'_>) -> Option<Verdict> {
                 with_disturbances(
                     evidence,
                     vec![format!(
-                        "The job did not ask for direct I/O, and its {name} moved {}, the device only {}. {}",
+                        "The job did not use direct I/O: its {name} moved {}, the device only {}. {}",
                         figures::size(share.job_bytes),
                         figures::size(share.device_bytes),
                         advice(evidence, direction)
@@ -105,21 +105,21 @@ pub(super) fn cache(evidence: &Evidence<'_>) -> Option<Verdict> {
     if !idle || evidence.disks().next().is_none() {
         return None;
     }
-    let found = "The job did not ask for direct I/O, and no device was busy for more than 20 % of the time."
-        .to_owned();
+    let found =
+        "The job did not use direct I/O, and no device was busy for more than 20 % of the time.".to_owned();
     verdict(Bottleneck::Cache, with_disturbances(evidence, vec![found]))
 }
 
-/// How the device is measured instead. What the job does already is no advice.
+/// How to measure the device instead, except for what the job already does.
 fn advice(evidence: &Evidence<'_>, direction: usize) -> String {
     let is_synced =
         ["end_fsync", "fsync_on_close"].iter().any(|option| evidence.run.is_set(evidence.job, option));
     let more = match direction {
         1 if is_synced => {
-            "; the final sync counts the time until the data is there, which is short here against what was overwritten in memory"
+            "; the final sync includes the time to write the data, which is little here because most of it was overwritten in memory"
         }
-        1 => ", and end_fsync=1 counts the time until the data of buffered writes is there",
-        _ => ", and a file larger than the memory leaves the cache less to answer",
+        1 => ", and end_fsync=1 includes the time to write buffered data",
+        _ => ", and a file larger than memory leaves less to the cache",
     };
     format!("direct=1 measures the device{more}.")
 }
@@ -137,8 +137,8 @@ fn written_behind(evidence: &Evidence<'_>) -> Option<Verdict> {
         with_disturbances(
             evidence,
             vec![format!(
-                "The job did not ask for direct I/O, and its I/Os took {} on average where those of the device took {} (ticks over \
-             ios): they did not wait for it. direct=1 measures the device.",
+                "The job did not use direct I/O, and its I/Os took {} on average, but those of the device {} (ticks over \
+             ios): they did not wait for the device. direct=1 measures the device.",
                 figures::duration(latency),
                 figures::duration(device_ns)
             )],

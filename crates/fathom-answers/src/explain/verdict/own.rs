@@ -1,4 +1,4 @@
-//! What a job's own side held back: limits that it set itself, pauses, the processor, and too little in flight.
+//! How a job limited itself: its own limits, pauses, CPU usage, and too little in flight.
 
 use super::{Bottleneck, DEPTH_REACHED, PROCESSOR_FULL, Verdict, main_direction, verdict};
 use crate::evidence::Evidence;
@@ -13,7 +13,7 @@ pub(super) fn rate_limit(evidence: &Evidence<'_>) -> Option<Verdict> {
         _ => format!("{} IOPS", figures::count(value)),
     };
     let reason =
-        format!("{} allows {}, and {} were reached.", met.option, shown(met.allowed), shown(met.reached));
+        format!("{} allows {}, and the job reached {}.", met.option, shown(met.allowed), shown(met.reached));
     verdict(Bottleneck::RateLimit, vec![reason])
 }
 
@@ -27,11 +27,7 @@ pub(super) fn think_time(evidence: &Evidence<'_>) -> Option<Verdict> {
             // How long a cycle lasts is not known, but what spins shows as processor time.
             let spinning =
                 limits::spinning(evidence).filter(|spinning| spinning.share >= 20.0 && user >= 40.0)?;
-            format!(
-                "{}, and {} of a processor went to the program (usr).",
-                spinning.rule,
-                figures::percent(user)
-            )
+            format!("{}, and the program used {} of a CPU (usr).", spinning.rule, figures::percent(user))
         }
     };
     verdict(Bottleneck::ThinkTime, vec![found])
@@ -49,16 +45,16 @@ pub(super) fn latency_target(evidence: &Evidence<'_>) -> Option<Verdict> {
     verdict(
         Bottleneck::LatencyTarget,
         vec![format!(
-            "latency_target={target} was kept with a depth of {found} (latency_depth) of {asked} asked for; {} were in flight on \
-             average, those of the search included.",
+            "latency_target={target} was met at a queue depth of {found} (latency_depth) of {asked} requested; the average \
+             was {}, including the search.",
             figures::three_figures(reached)
         )],
     )
 }
 
-/// The job's work on its data, by the options that ask for it.
+/// The job's work on its data, by the options that request it.
 struct DataWork {
-    /// It checks what it reads, or makes what is to be checked; otherwise it makes the content of writes.
+    /// It checks what it reads, or generates data to be checked; otherwise it generates the content of writes.
     is_verification: bool,
     options: Vec<String>,
 }
@@ -84,28 +80,28 @@ pub(super) fn work_on_data(evidence: &Evidence<'_>) -> Option<Verdict> {
     let (user, system) = evidence.processor();
     let asked = evidence.depth_asked();
     let reached = evidence.depth_reached().unwrap_or(asked);
-    // Where others wanted the processor, too, its share is smaller than the time that the work took.
+    // If others also wanted the CPU, its share is smaller than the time that the work took.
     let leaves_gaps = reached < DEPTH_REACHED * asked && user >= 30.0;
     if user <= system || !(leaves_gaps || user + system >= PROCESSOR_FULL) {
         return None;
     }
     let deed = match work.is_verification {
-        true => "makes and checks a checksum or pattern of every block",
-        false => "makes the content of every write",
+        true => "generates and checks a checksum or pattern for every block",
+        false => "generates the content of every write",
     };
     let per_io = evidence.ns_per_io(user);
     verdict(
         if work.is_verification { Bottleneck::Verification } else { Bottleneck::MakingData },
         vec![
             format!(
-                "{} {deed}: the program used {} of a processor per clone (usr; sys={}), {} for each I/O.",
+                "{} {deed}: the program used {} of a CPU per clone (usr; sys={}), {} per I/O.",
                 work.options.join(", "),
                 figures::percent(user),
                 figures::percent(system),
                 figures::duration(per_io)
             ),
             format!(
-                "{} were in flight on average of {asked} asked for. More clones spread the work over more processors.",
+                "The queue depth was {} on average, of {asked} requested. More clones spread the work over more CPUs.",
                 figures::three_figures(reached)
             ),
         ],
@@ -120,7 +116,7 @@ pub(super) fn processor(evidence: &Evidence<'_>) -> Option<Verdict> {
         return None;
     }
     let mut reasons = vec![format!(
-        "Each clone used {} of a processor (usr={}, sys={}).",
+        "Each clone used {} of a CPU (usr={}, sys={}).",
         figures::percent(user + system),
         figures::percent(user),
         figures::percent(system)
@@ -128,15 +124,15 @@ pub(super) fn processor(evidence: &Evidence<'_>) -> Option<Verdict> {
     reasons.extend(wait.map(|wait| format!("Each {}.", wait.told())));
     let take_turns = wait.is_some_and(|wait| !wait.is_others_doing());
     reasons.push(match system > user {
-        _ if take_turns => "There are more clones than processors for them: fewer do as much.".to_owned(),
+        _ if take_turns => "There are more clones than CPUs: fewer clones would do as much.".to_owned(),
         true if !evidence.is_direct() => {
-            "Most of it was the kernel's work, which copies between the job and the page cache; direct=1 measures the device."
+            "Most of it was kernel time for copies between the job and the page cache; direct=1 measures the device."
                 .to_owned()
         }
-        true => "Most of it was the kernel's work for each I/O: a larger block size, io_uring, or more clones on other \
-                 processors bring more."
+        true => "Most of it was kernel time per I/O: try a larger block size, io_uring, or more clones on other \
+                 CPUs."
             .to_owned(),
-        false => "Most of it was the tester's own work for each I/O (usr); more clones spread it over more processors."
+        false => "Most of it was the tester's own work per I/O (usr); more clones spread it over more CPUs."
             .to_owned(),
     });
     verdict(Bottleneck::Processor, reasons)
@@ -154,17 +150,17 @@ pub(super) fn submission(evidence: &Evidence<'_>) -> Option<Verdict> {
         return None;
     }
     let mut reasons = vec![format!(
-        "Submitting took {} on average, completing {} (slat and clat): the call that should only hand the I/O over waits.",
+        "Submission latency (slat) was {} on average, completion latency (clat) {}: the call that should only submit the I/O waits.",
         figures::duration(slat),
         figures::duration(clat)
     )];
     if !evidence.is_direct() {
-        reasons.push(format!("{} works on the side only with direct=1.", evidence.engine()));
+        reasons.push(format!("{} is asynchronous only with direct=1.", evidence.engine()));
     }
     verdict(Bottleneck::Submission, reasons)
 }
 
-/// Nobody else holds a job back that has few I/Os in flight: it was busy with itself, or others had the processor.
+/// Nobody else limits a job with few I/Os in flight: it was busy itself, or others had the CPU.
 pub(super) fn own_side(evidence: &Evidence<'_>) -> Option<Verdict> {
     let reached = evidence.depth_reached()?;
     let asked = evidence.depth_asked();
@@ -176,12 +172,12 @@ pub(super) fn own_side(evidence: &Evidence<'_>) -> Option<Verdict> {
         Bottleneck::OwnSide,
         vec![
             format!(
-                "{} were in flight on average of {asked} asked for: between its I/Os the job did something else.",
+                "The queue depth was {} on average, of {asked} requested: between its I/Os the job did something else.",
                 figures::three_figures(reached)
             ),
             format!(
-                "It used {} of a processor per clone (usr={}, sys={}); a busy machine, syncs, or files that are opened and closed \
-                 take such time.",
+                "It used {} of a CPU per clone (usr={}, sys={}); possible causes are a busy machine, syncs, or opening and closing \
+                 files.",
                 figures::percent(user + system),
                 figures::percent(user),
                 figures::percent(system)

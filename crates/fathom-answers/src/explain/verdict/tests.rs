@@ -42,7 +42,7 @@ fn each_cause_is_found_by_its_figures() {
     check(&judge(r#""direct":"1""#, &one, BUSY_DISK), Bottleneck::QueueDepth, "psync waits");
     let half = judge(r#""direct":"1""#, &one, &BUSY_DISK.replace("99.1", "55"));
     check(&half, Bottleneck::QueueDepth, "55.0 %");
-    assert!(!half.reasons.iter().any(|reason| reason.contains("always something")), "{half:?}");
+    assert!(!half.reasons.iter().any(|reason| reason.contains("always has something")), "{half:?}");
     let cached = BUSY_DISK.replace("800000", "8000");
     check(&judge(r#""ioengine":"libaio","iodepth":"32""#, READS, &cached), Bottleneck::Cache, "3.91 MiB");
     let blocks = READS.replace("\"slat_ns\":{\"mean\":2000}", "\"slat_ns\":{\"mean\":4000000}");
@@ -59,7 +59,7 @@ fn each_cause_is_found_by_its_figures() {
     let pauses = format!("{DEEP},\"thinktime\":\"10ms\",\"thinktime_blocks\":\"125\"");
     check(&judge(&pauses, READS, BUSY_DISK), Bottleneck::ThinkTime, "thinktime=10ms");
     let idle_job = READS.replace("3000000", "300000").replace("3002000", "302000");
-    check(&judge(DEEP, &idle_job, BUSY_DISK), Bottleneck::OwnSide, "3.02 were in flight");
+    check(&judge(DEEP, &idle_job, BUSY_DISK), Bottleneck::OwnSide, "The queue depth was 3.02");
     let short = READS.replace("\"runtime\":10000", "\"runtime\":9");
     check(&judge(DEEP, &short, BUSY_DISK), Bottleneck::Unknown, "9 ms");
     check(&judge(DEEP, &format!("\"error\":5,{READS}"), BUSY_DISK), Bottleneck::Failure, "error=5");
@@ -98,7 +98,7 @@ fn each_cause_is_found_by_its_figures() {
 /// Each was measured with fio 3.33 or fathom, and judged wrongly once.
 #[test]
 fn hard_cases() {
-    // Buffered writes of fio 3.33, which tells no bytes of devices: the kernel writes them later.
+    // Buffered writes of fio 3.33, which does not report device bytes: the kernel writes them later.
     let writes =
         READS.replace("\"read\"", "\"write\"").replace("3000000", "176000").replace("3002000", "178000");
     let disk = r#"{"name":"vda","write_ios":2570,"write_merges":400000,"write_ticks":42919,"util":51.5}"#;
@@ -107,7 +107,7 @@ fn hard_cases() {
     let told = disk.replace("\"util\":51.5", "\"write_sectors\":800000,\"util\":99.0");
     let held = judge(r#""ioengine":"libaio","iodepth":"4""#, &writes.replace("178000", "378000"), &told);
     check(&held, Bottleneck::Device, "larger requests, 16.7 ms each");
-    // fio 3.33 counts syncs only beside their latencies.
+    // fio 3.33 counts syncs only with their latencies.
     let synced = format!(r#"{READS},"sync":{{"total_ios":0,"lat_ns":{{"N":1000,"mean":8000000}}}}"#);
     check(&judge(DEEP, &synced, BUSY_DISK), Bottleneck::Syncs, "80.0 %");
     // Depth 1, held back by a limit that cannot be seen: the device was idle.
@@ -117,7 +117,7 @@ fn hard_cases() {
     // Writes that wait for their data, one after the other.
     let one = READS.replace("\"read\"", "\"write\"").replace("3002000", "99000");
     let disk = r#"{"name":"vda","write_ios":100000,"write_sectors":800000,"write_ticks":9000,"util":52.6}"#;
-    check(&judge(r#""sync":"1""#, &one, disk), Bottleneck::Syncs, "sync=1 lets each of 100k writes");
+    check(&judge(r#""sync":"1""#, &one, disk), Bottleneck::Syncs, "With sync=1, each of 100k writes");
     check(&judge(r#""sync":"0","direct":"1""#, &one, disk), Bottleneck::QueueDepth, "52.6 %");
     // An engine without storage on a busy machine.
     let null = format!("\"usr_cpu\":70.9,{READS}");
@@ -128,7 +128,11 @@ fn hard_cases() {
     // A depth that the job gave up itself.
     let target = format!("{DEEP},\"latency_target\":\"200us\"");
     let kept = format!("\"latency_depth\":9,\"latency_target\":200,{}", READS.replace("3002000", "900000"));
-    check(&judge(&target, &kept, BUSY_DISK), Bottleneck::LatencyTarget, "a depth of 9 (latency_depth) of 32");
+    check(
+        &judge(&target, &kept, BUSY_DISK),
+        Bottleneck::LatencyTarget,
+        "a queue depth of 9 (latency_depth) of 32 requested",
+    );
 }
 
 #[test]
@@ -145,7 +149,7 @@ fn groups_side_by_side_share_what_the_device_did() {
     check(&judge_first(21), Bottleneck::Storage, "one after the other");
 }
 
-/// What fathom tells beside a result: the limits of its groups, and what the processors did.
+/// What fathom adds to a result: control group limits and CPU usage.
 fn judge_in(options: &str, figures: &str, disk: &str, surroundings: &str, host: &str) -> Verdict {
     let text = format!(
         r#"{{"fio version":"fio-3.42","jobs":[{{"jobname":"a","job options":{{{options}}},"job_runtime":10000,{figures}}}],
@@ -160,7 +164,7 @@ const IDLE: &str =
 const FULL: &str = r#""processor_wait_ms":6000,"processors":{"user_ms":19000,"busy_ms":20000,"stolen_ms":0,"total_ms":20000}"#;
 const QUOTA: &str = r#""limits":{"processors":[{"group":"/q","quota_us":20000,"period_us":100000,"periods":32,"throttled":32,"throttled_us":8000000}]}"#;
 
-/// What leaves the storage out comes before what merely disturbs, whatever that is.
+/// Rules that rule out the storage come before rules about interference.
 #[test]
 fn what_was_never_touched_was_no_bottleneck() {
     let disturbed = format!("{FULL},{QUOTA}");
@@ -178,7 +182,7 @@ fn what_was_never_touched_was_no_bottleneck() {
     let memory = r#","file_systems":[{"directory":"/dev/shm","kind":"tmpfs"}]"#;
     check(&judge_in(DEEP, READS, "", &disturbed, memory), Bottleneck::Memory, "tmpfs at /dev/shm");
     let zram = r#","devices":[{"name":"zram0"}]"#;
-    check(&judge_in(DEEP, READS, BUSY_DISK, IDLE, zram), Bottleneck::Memory, "zram0 is a piece of memory");
+    check(&judge_in(DEEP, READS, BUSY_DISK, IDLE, zram), Bottleneck::Memory, "zram0 is backed by memory");
 }
 
 #[test]
@@ -204,9 +208,9 @@ fn others_on_the_device_are_told_from_a_small_depth() {
     let hammered = BUSY_DISK
         .replace("\"util\"", "\"write_ios\":18000,\"write_sectors\":9000000,\"write_ticks\":900000,\"util\"");
     let found = judge(r#""direct":"1""#, &one, &hammered);
-    check(&found, Bottleneck::OtherIo, "18.0k writes (4.29 GiB) that no job of this run made");
+    check(&found, Bottleneck::OtherIo, "18.0k writes (4.29 GiB) from outside this run");
     check(&found, Bottleneck::OtherIo, "`fathom sweep JOBFILE --vary=numjobs=1,2,4,8`");
-    check(&judge(r#""direct":"1""#, &one, BUSY_DISK), Bottleneck::QueueDepth, "one over the latency");
+    check(&judge(r#""direct":"1""#, &one, BUSY_DISK), Bottleneck::QueueDepth, "follow from the latency");
 }
 
 #[test]
@@ -222,7 +226,7 @@ fn a_small_depth_at_a_busy_device_is_two_causes() {
 fn starved_threads_of_the_kernel_are_no_fault_of_the_storage() {
     let slow = BUSY_DISK.replace("290000", "2900").replace("99.1", "1.0");
     let told = FULL.replace("6000", "10");
-    check(&judge_in(DEEP, READS, &slow, &told, ""), Bottleneck::BusyMachine, "Threads of the kernel");
+    check(&judge_in(DEEP, READS, &slow, &told, ""), Bottleneck::BusyMachine, "Kernel threads");
     check(&judge_in(DEEP, READS, &slow, IDLE, ""), Bottleneck::AboveTheDevice, "29.0 µs");
 }
 
@@ -237,6 +241,6 @@ fn advice_is_not_what_the_job_does_already() {
     let one = READS.replace("3000000", "99000").replace("3002000", "100000");
     let fuse = r#","file_systems":[{"directory":"/f","kind":"fuse.test"}]"#;
     let found = judge_in(r#""direct":"1""#, &one, "", IDLE, fuse);
-    check(&found, Bottleneck::QueueDepth, "an asynchronous engine brings nothing there");
+    check(&found, Bottleneck::QueueDepth, "an asynchronous engine does not help there");
     check(&found, Bottleneck::QueueDepth, "numjobs=4");
 }

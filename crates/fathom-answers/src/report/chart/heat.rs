@@ -3,7 +3,7 @@
 use super::{Chart, HEIGHT};
 use std::fmt::Write as _;
 
-/// Shades that can be told apart.
+/// Distinguishable shades.
 pub(crate) const SHADES: usize = 8;
 
 /// A cell: a stretch along x, a stretch along y, and how much lies in it.
@@ -14,7 +14,7 @@ pub(crate) struct Cell {
     pub(crate) count: u64,
 }
 
-/// The shade of a count, 0 the lightest: by the logarithm, so that single slow I/Os beside thousands of quick ones are seen.
+/// The shade of a count, 0 the lightest: by the logarithm, so that single slow I/Os are visible next to thousands of fast ones.
 pub(crate) fn shade(count: u64, most: u64) -> usize {
     if most <= 1 {
         return SHADES - 1;

@@ -41,7 +41,7 @@ pub(crate) struct Chart {
     y: Axis,
     body: String,
     legend: Vec<(String, usize)>,
-    /// Places along x that a cursor stops at, and what is told there.
+    /// Positions along x where the cursor stops, and the text shown there.
     stops: Vec<(f64, String)>,
 }
 
@@ -50,12 +50,12 @@ impl Chart {
         Chart { title: title.to_owned(), x, y, body: String::new(), legend: Vec::new(), stops: Vec::new() }
     }
 
-    /// Where a value stands along x, in units of the SVG.
+    /// Position of a value along x, in SVG units.
     fn at_x(&self, value: f64) -> f64 {
         LEFT + self.x.scale.place(value) * (WIDTH - LEFT - RIGHT)
     }
 
-    /// Where a value stands along y.
+    /// Position of a value along y.
     fn at_y(&self, value: f64) -> f64 {
         HEIGHT - BOTTOM - self.y.scale.place(value) * (HEIGHT - TOP - BOTTOM)
     }

@@ -1,4 +1,4 @@
-//! Axes: where a value stands, and which values are written beside.
+//! Axes: positions of values, and tick labels.
 
 use crate::figures;
 
@@ -50,7 +50,7 @@ impl Scale {
         Scale::Linear { max: if last > 0.0 { last } else { 1.0 } }
     }
 
-    /// Where a value stands, from 0 to 1.
+    /// Position of a value, from 0 to 1.
     pub(crate) fn place(&self, value: f64) -> f64 {
         let share = match *self {
             Scale::Linear { max } => value / max,
@@ -62,7 +62,7 @@ impl Scale {
         share.clamp(0.0, 1.0)
     }
 
-    /// The values written beside the axis.
+    /// The tick labels of the axis.
     pub(crate) fn ticks(&self) -> Vec<f64> {
         match *self {
             Scale::Linear { max } => {
@@ -128,7 +128,7 @@ impl Unit {
         }
     }
 
-    /// A value as it stands at an axis: without needless zeros.
+    /// A value as a tick label: without trailing zeros.
     pub(crate) fn tick(self, value: f64) -> String {
         match self {
             Unit::Latency => {
