@@ -92,7 +92,7 @@ pub fn of_document<'de, D: Deserializer<'de, Error: fmt::Display>>(
 ) -> Result<RunResult, ReadError> {
     let result = RunResult::deserialize(document);
     let mut result =
-        result.map_err(|error| ReadError(format!("{source}: this is no result of a run: {error}")))?;
+        result.map_err(|error| ReadError(format!("{source}: this is not a result of a run: {error}")))?;
     stacks::find(&mut result);
     result.source = source.to_owned();
     Ok(result)

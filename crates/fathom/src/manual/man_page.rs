@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 /// The page as roff.
 pub(super) fn text() -> String {
     let mut page = format!(
-        ".TH FATHOM 1 \"\" \"fathom {}\" \"User Commands\"\n.SH NAME\nfathom \\- tests storage: rates, latencies, data integrity\n",
+        ".TH FATHOM 1 \"\" \"fathom {}\" \"User Commands\"\n.SH NAME\nfathom \\- storage tester: throughput, latency, data integrity\n",
         env!("CARGO_PKG_VERSION")
     );
     page.push_str(
@@ -19,9 +19,8 @@ pub(super) fn text() -> String {
     );
     paragraph(
         &mut page,
-        "fathom runs jobs of reads, writes and trims against files and devices and reports rates and latencies. It takes the job \
-         files and command lines of fio and prints what fio prints. Its commands answer a question each; every one stands for plain \
-         jobs, which it can print.",
+        "fathom runs read, write and trim jobs against files and block devices and reports throughput, IOPS and latency. It takes \
+         fio's job files and command lines and prints fio's reports. Each command below answers one question.",
     );
     page.push_str(".SH COMMANDS\n");
     for command in COMMANDS {
@@ -29,7 +28,7 @@ pub(super) fn text() -> String {
         help_text(&mut page, command.help);
     }
     page.push_str(".SH TOOLS\n");
-    paragraph(&mut page, "fathom TOOL --help explains one.");
+    paragraph(&mut page, "fathom TOOL --help explains a tool.");
     for tool in TOOLS {
         item(&mut page, tool.name, tool.summary);
     }
@@ -43,8 +42,8 @@ pub(super) fn text() -> String {
     page.push_str(".SH JOB OPTIONS\n");
     paragraph(
         &mut page,
-        "In a job file as name=value below the name of a job in brackets, on the command line as --name=value behind --name=JOB. \
-         Options in [global] or before any --name hold for all jobs.",
+        "In a job file, write name=value below the job's name in brackets. On the command line, write --name=value after --name=JOB. \
+         Options in [global] or before any --name apply to all jobs.",
     );
     for category in Category::ALL {
         let options: Vec<&OptionDef> =
@@ -67,19 +66,19 @@ pub(super) fn text() -> String {
     page.push_str(".SH EXIT STATUS\n");
     paragraph(
         &mut page,
-        "0 when all went well, the number of jobs that failed, 1 for a mistake in what was asked for, 128 after a signal. fathom \
-         compare exits with 2 when a limit of --fail-if was passed.",
+        "0 on success, otherwise the number of failed jobs; 1 for an invalid request, 128 after a signal. fathom \
+         compare exits with 2 if a --fail-if condition is met.",
     );
     page.push_str(".SH EXAMPLES\n");
     for (example, what) in [
-        ("fathom quick /mnt", "How fast is the storage below /mnt?"),
+        ("fathom quick /mnt", "How fast is the storage under /mnt?"),
         (
             "fathom --output-format=json+ --output=r.json job.fio && fathom report r.json -o r.html",
-            "Run a job and make a page of its result.",
+            "Run a job and make a page from its result.",
         ),
         (
             "fathom compare before.json after.json --fail-if 'p99 > +5%'",
-            "Fail when the 99th percentile got worse by more than 5 %.",
+            "Fail if the 99th percentile got worse by more than 5 %.",
         ),
     ] {
         paragraph(&mut page, what);
@@ -88,7 +87,7 @@ pub(super) fn text() -> String {
     page
 }
 
-/// Text that roff takes for nothing but text.
+/// Text escaped for roff.
 fn roff(text: &str) -> String {
     let escaped = text.replace('\\', "\\e").replace('-', "\\-").replace('\u{b5}', "u");
     match escaped.starts_with(['.', '\'']) {
@@ -132,7 +131,7 @@ fn job_option(page: &mut String, option: &OptionDef) {
     item(page, &names.join(", "), &text);
 }
 
-/// A help text: its lines stand as they are, because they are laid out already.
+/// A help text: its lines are kept as they are, because they are already laid out.
 fn help_text(page: &mut String, help: &str) {
     begin_paragraph(page);
     page.push_str(".nf\n");

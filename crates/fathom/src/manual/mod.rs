@@ -1,5 +1,5 @@
-//! What the program says of itself: the first screen of `--help`, the manual page, completions for shells. All of it comes
-//! from the declarations of commands, tools and options.
+//! The program's own documentation: the first screen of `--help`, the manual page, shell completions. All of it comes from the
+//! declarations of commands, tools and options.
 
 mod bash;
 mod fish;
@@ -27,10 +27,10 @@ struct Subcommand {
 const ABOUT: [(&str, &str); 3] = [
     ("tools", "List the small tools for logs, reports, traces and data"),
     ("man", "Print the manual page: fathom man | man -l -"),
-    ("completion", "Print the completions of a shell: bash, zsh or fish"),
+    ("completion", "Print shell completions: bash, zsh or fish"),
 ];
 
-/// Shells that completions are made for.
+/// Shells with completions.
 const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
 
 /// Every subcommand: commands, tools, and those about the program.
@@ -49,7 +49,7 @@ fn subcommands() -> Vec<Subcommand> {
     commands.chain(tools).chain(about).collect()
 }
 
-/// Options of jobs that people may write: built, and not only kept for old files.
+/// Job options that people may use: built, and not only kept for old files.
 fn job_options() -> impl Iterator<Item = &'static OptionDef> {
     let private = engines::ALL.iter().filter(|engine| engine.built).flat_map(|engine| engine.options());
     registry::job_options()
@@ -57,7 +57,7 @@ fn job_options() -> impl Iterator<Item = &'static OptionDef> {
         .filter(|option| option.kind != Kind::Deprecated && option.status != Status::Later)
 }
 
-/// The words that an option may be given; empty where they are not a list.
+/// The values of an option; empty where they are not a list.
 fn values_of(option: &OptionDef) -> Vec<&'static str> {
     if option.name == "ioengine" {
         return engines::ALL.iter().filter(|engine| engine.built).map(|engine| engine.name).collect();
@@ -93,14 +93,14 @@ fn unknown_tool(word: &str) -> String {
     let names = || fathom_tools::TOOLS.iter().map(|tool| tool.name);
     match names().find(|name| *name == word).or_else(|| registry::nearest(word, names())) {
         Some(name) if name == word => {
-            format!("fathom tools: it lists the tools; fathom {name} --help explains this one")
+            format!("fathom tools: this lists the tools; fathom {name} --help explains this tool")
         }
         Some(name) => format!("fathom tools: there is no tool {word}; did you mean fathom {name}?"),
         None => format!("fathom tools: there is no tool {word}; fathom tools lists them"),
     }
 }
 
-/// What `fathom man`, `fathom completion SHELL` and the like print; the error says what is wrong with the words.
+/// The output of `fathom man`, `fathom completion SHELL` and so on, or what is wrong with the arguments.
 pub(crate) fn text_for(word: &str, rest: &[String]) -> Option<Result<String, String>> {
     match word {
         "tools" => Some(match rest {
@@ -114,8 +114,8 @@ pub(crate) fn text_for(word: &str, rest: &[String]) -> Option<Result<String, Str
             [shell] if shell == "zsh" => Ok(zsh::script()),
             [shell] if shell == "fish" => Ok(fish::script()),
             _ => Err(format!(
-                "fathom completion: name one shell of {}; fathom completion bash >~/.local/share/bash-completion/completions/fathom \
-                 is where bash looks",
+                "fathom completion: name one of the shells {}; for bash, run fathom completion bash \
+                 >~/.local/share/bash-completion/completions/fathom",
                 SHELLS.join(", ")
             )),
         }),
@@ -128,19 +128,20 @@ fn help_on(words: &[String]) -> Result<String, String> {
     let [word] = words else { return Ok(first_screen()) };
     let command = COMMANDS.iter().find(|command| command.name == word).map(|command| command.help);
     let tool = || TOOLS.iter().find(|tool| tool.name == word).map(|tool| tool.help);
-    command.or_else(tool).map(str::to_owned).ok_or_else(|| {
-        format!("fathom help: {word} is no command; fathom explain {word} explains a word of the language")
-    })
+    command
+        .or_else(tool)
+        .map(str::to_owned)
+        .ok_or_else(|| format!("fathom help: {word} is not a command; fathom explain {word} explains a term"))
 }
 
-/// The subcommand that a word misspells, if it is near to one.
+/// The subcommand that a word misspells, if one is near.
 pub(crate) fn nearest_subcommand(word: &str) -> Option<&'static str> {
     let names = subcommands().into_iter().map(|command| command.name);
     let near = names.map(|name| (registry::distance(word, name), name)).min()?;
     (near.0 <= 2 && 2 * near.0 < word.len()).then_some(near.1)
 }
 
-/// What somebody may mean by a word that is no command: the nearest one, or an option of the program of that name.
+/// What a word that is not a command may mean: the nearest command, or a program option of that name.
 pub(crate) fn meant_by(word: &str) -> Option<String> {
     let option = fathom_spec::PROGRAM_OPTIONS.iter().find(|option| option.name == word);
     option
@@ -153,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn help_texts_tell_options() {
+    fn help_texts_list_options() {
         for command in COMMANDS.iter().filter(|command| command.help.contains(" --")) {
             assert!(!options_in(command.help).is_empty(), "{}", command.name);
         }
