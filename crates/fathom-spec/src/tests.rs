@@ -211,6 +211,24 @@ fn program_options_are_kept() {
 }
 
 #[test]
+fn forms_of_the_report_are_known_by_name_and_alias() {
+    let formats = |words: &str| run(&format!("{words} --name=a")).program.formats;
+    assert!(formats("").is_empty());
+    assert_eq!(formats("--output-format=json,minimal"), ["json", "terse"]);
+    assert_eq!(formats("--minimal"), ["terse"]);
+    assert_eq!(formats("--append-terse"), ["normal", "terse"]);
+    assert_eq!(formats("--output-format=lines,lines"), ["lines"]);
+    let errors = |words: &str| reply(&format!("{words} --name=a"), &MemorySource::default()).2;
+    let unknown = errors("--output-format=json,yaml");
+    assert_eq!(unknown[0], "fio: invalid output format yaml");
+    assert!(unknown[2].ends_with("expected normal, terse, json or lines"), "{unknown:?}");
+    for mixed in ["--output-format=lines,json", "--output-format=lines --append-terse"] {
+        let errors = errors(mixed);
+        assert!(errors[1].ends_with("lines stands alone: it is all lines"), "{errors:?}");
+    }
+}
+
+#[test]
 fn writing_is_refused_under_readonly() {
     let (exit, out, errors) = reply("--readonly --name=a --rw=trimwrite", &MemorySource::default());
     assert_eq!(exit, 1);
