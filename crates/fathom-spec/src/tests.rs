@@ -224,7 +224,7 @@ fn forms_of_the_report_are_known_by_name_and_alias() {
     assert!(unknown[2].ends_with("expected normal, terse, json or lines"), "{unknown:?}");
     for mixed in ["--output-format=lines,json", "--output-format=lines --append-terse"] {
         let errors = errors(mixed);
-        assert!(errors[1].ends_with("lines stands alone: it is all lines"), "{errors:?}");
+        assert!(errors[1].ends_with("lines cannot be combined: it is all lines"), "{errors:?}");
     }
 }
 
