@@ -14,10 +14,6 @@ const ERRORS: Family = Family {
             &["stderr", "json"],
             "fio names the last write in place of the sync, and counts a sync that failed",
         ),
-        same("--ioengine=libaio --iodepth=1000000 --filename=x --rw=write"),
-        same("--mem=mmaphuge --filename=x --rw=write"),
-        same("--mem=shmhuge --filename=x --rw=write"),
-        same("--mem=mmap:/tmp --filename=x --rw=write"),
         same("--zonemode=zbd --zonesize=16m --filename=present --rw=write")
             .differs(&["json"], "every job on zones counts resets"),
         same("--zonemode=zbd --zonesize=64k --filename=present --rw=write --size=32k").differs(
