@@ -1,9 +1,7 @@
 //! What blocks are filled with: random bytes that a seed gives again, and patterns.
 
+use fathom_random::HASH_FACTOR;
 use serde::{Deserialize, Serialize};
-
-/// 2^64 divided by the golden ratio, as a multiplicative hash.
-pub const HASH_FACTOR: u64 = 0x61C8_8646_80B5_83EB;
 
 /// Random bytes from one seed: four lanes of 64-bit words, each multiplied after use.
 pub fn fill_random(buffer: &mut [u8], seed: u64) {

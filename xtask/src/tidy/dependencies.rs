@@ -29,7 +29,7 @@ const MAY_USE: [(&str, &[&str]); 19] = [
     ("fathom-engines", &["fathom-run", "fathom-spec", "fathom-sys"]),
     ("fathom-live", &["fathom-report", "fathom-stats", "fathom-sys"]),
     ("fathom-logs", &["fathom-stats"]),
-    ("fathom-random", &["fathom-verify"]),
+    ("fathom-random", &[]),
     ("fathom-report", &["fathom-spec", "fathom-stats"]),
     ("fathom-results", &["fathom-stats"]),
     (
@@ -54,7 +54,7 @@ const MAY_USE: [(&str, &[&str]); 19] = [
         &["fathom-command", "fathom-logs", "fathom-random", "fathom-sys", "fathom-trace", "fathom-verify"],
     ),
     ("fathom-trace", &[]),
-    ("fathom-verify", &[]),
+    ("fathom-verify", &["fathom-random"]),
     ("xtask", &[]),
 ];
 

@@ -2,10 +2,10 @@
 //! arrived.
 
 use crate::check::{Reading, check};
-use crate::content::HASH_FACTOR;
 use crate::header::{Header, HeaderFormat};
 use crate::rule::Rule;
 use crate::stamp::exchange;
+use fathom_random::HASH_FACTOR;
 
 /// The header of a block that is valid in itself and is where its header says.
 pub(super) fn sound_header(rule: &Rule, block: &[u8], offset: u64) -> Option<Header> {
