@@ -73,8 +73,3 @@ pub fn by_name(name: &str) -> Option<&'static (dyn Format + Sync)> {
 pub fn calibration(report: &IdlenessReport) -> String {
     format!("CPU idleness:\n{}", normal::unit_work_line(report))
 }
-
-/// `terse` in the version that `--terse-version` asks for; `None` when there is no such version.
-pub fn terse(version: u32) -> Option<&'static (dyn Format + Sync)> {
-    terse::DEFAULT.in_version(version)
-}

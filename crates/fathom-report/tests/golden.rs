@@ -26,7 +26,9 @@ fn check_format(name: &str, report: &RunReport, format: &str, extension: &str) {
 /// Compares the report in each version of the terse format with `NAME.v2.terse` and its kin.
 fn check_terse_versions(name: &str, report: &RunReport) {
     for version in 2..=5 {
-        let format = fathom_report::terse(version).expect("a known version");
+        let format = fathom_report::by_name("terse")
+            .and_then(|terse| terse.in_version(version))
+            .expect("a known version");
         check_bytes(name, report, format, &format!("v{version}.terse"));
     }
 }

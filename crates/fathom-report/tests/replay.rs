@@ -256,7 +256,8 @@ fn terse_lines() {
         );
         let Some(output) = fio("terse,json+", &arguments) else { return };
         let (terse, document, _) = split(&output);
-        let format = fathom_report::terse(version).expect("a version");
+        let format =
+            fathom_report::by_name("terse").and_then(|terse| terse.in_version(version)).expect("a version");
         let ours = text(format, &our_report(&document, &default_view()));
         let theirs = &terse[terse.find(&format!("{version};")).expect("a line")..];
         for (index, (our_field, their_field)) in ours.split(';').zip(theirs.split(';')).enumerate() {

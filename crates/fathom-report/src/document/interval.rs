@@ -1,7 +1,7 @@
 //! The `interval` object of a line: what was done since the line before.
 
+use super::histogram::bins;
 use super::layout::{Object, list, object};
-use fathom_stats::histogram::RANGE_END_NS;
 use fathom_stats::interval::{IntervalDirection, IntervalJob, IntervalLatency, IntervalReport};
 
 /// Which interval it is, and its figures; the jobs are in the order of the report's jobs.
@@ -45,17 +45,11 @@ fn direction(figures: &IntervalDirection, length_us: u64) -> Object {
 }
 
 fn latency(figures: &IntervalLatency) -> Object {
-    let histogram = &figures.histogram;
-    let bins = || {
-        let beyond = (histogram.beyond_range > 0).then_some((RANGE_END_NS, histogram.beyond_range));
-        let bins = histogram.values().chain(beyond);
-        bins.map(|(value, count)| (value.to_string(), count)).collect::<Object>()
-    };
     object! {
         "N": figures.count,
         "mean": figures.mean_ns(),
         "min_at_least": figures.least_ns,
         "max_at_most": figures.most_ns,
-        "bins": (histogram.count() > 0).then(bins),
+        "bins": (figures.histogram.count() > 0).then(|| bins(&figures.histogram)),
     }
 }

@@ -1,10 +1,10 @@
 //! The object of one job.
 
+use super::histogram::{bins, percentiles};
 use super::layout::{Object, list, object, options};
 use super::steady;
 use crate::shares;
 use fathom_stats::LatencyStats;
-use fathom_stats::histogram::RANGE_END_NS;
 use fathom_stats::report::{
     CacheReport, DirectionReport, GroupReport, JobReport, LatencyGoal, PriorityReport, UnifiedReporting,
     ViewOptions,
@@ -124,18 +124,12 @@ fn latency(stats: &LatencyStats, view: &ViewOptions, shown: bool, with_bins: boo
     if !shown || stats.histogram.count() == 0 {
         return object;
     }
-    let values = stats.histogram.percentiles(&view.percentiles);
-    let keys = view.percentiles.iter().map(|percentile| format!("{percentile:.6}"));
-    let beyond = (stats.histogram.beyond_range > 0).then_some(stats.histogram.beyond_range);
-    let bins = || {
-        let bins = stats.histogram.values().chain(beyond.map(|count| (RANGE_END_NS, count)));
-        bins.map(|(value, count)| (value.to_string(), count)).collect::<Object>()
-    };
+    let beyond = stats.histogram.beyond_range;
     object.append(object! {
-        "percentile": (!values.is_empty()).then(|| keys.zip(values).collect::<Object>()),
+        "percentile": (!view.percentiles.is_empty()).then(|| percentiles(&stats.histogram, &view.percentiles)),
         // Percentiles of these are lower bounds, which a number alone cannot say.
-        "beyond_range": beyond,
-        "bins": with_bins.then(bins),
+        "beyond_range": (beyond > 0).then_some(beyond),
+        "bins": with_bins.then(|| bins(&stats.histogram)),
     });
     object
 }

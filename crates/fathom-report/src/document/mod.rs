@@ -1,5 +1,6 @@
 //! The document for programs, which all JSON formats write: fio's, key by key in its order, and what fathom adds.
 
+mod histogram;
 mod host;
 pub(crate) mod interval;
 mod job;

@@ -1,5 +1,6 @@
 //! How logs were replayed: what there was to do, and how late it was done.
 
+use super::histogram::percentiles;
 use super::layout::{Object, object};
 use fathom_stats::LatencyStats;
 use fathom_stats::report::ReplayReport;
@@ -18,10 +19,6 @@ pub(super) fn object(report: &ReplayReport, with_bins: bool) -> Object {
 }
 
 fn lateness(stats: &LatencyStats, with_bins: bool) -> Object {
-    let percentiles = || {
-        let keys = PERCENTILES.iter().map(|percentile| format!("{percentile:.6}"));
-        keys.zip(stats.histogram.percentiles(&PERCENTILES)).collect::<Object>()
-    };
     let bins = || {
         let bins = stats.histogram.values().map(|(value, count)| (value.to_string(), count));
         bins.collect::<Object>()
@@ -32,7 +29,7 @@ fn lateness(stats: &LatencyStats, with_bins: bool) -> Object {
         "max": stats.max_ns,
         "mean": stats.mean_ns(),
         "stddev": stats.stddev_ns(),
-        "percentile": (stats.count > 0).then(percentiles),
+        "percentile": (stats.count > 0).then(|| percentiles(&stats.histogram, &PERCENTILES)),
         "bins": with_bins.then(bins),
     }
 }
