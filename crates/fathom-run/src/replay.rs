@@ -198,14 +198,14 @@ fn rules(job: &JobSpec) -> Rules {
 }
 
 fn cannot_open(name: &str, errno: Errno) -> Failure {
-    let line = match errno.0 {
-        libc::EISDIR => format!("read blktrace: {errno}\nfio: unable to read iolog"),
-        _ => format!("fopen read iolog: {errno}"),
-    };
-    let message = format!("{line}\nfathom: {name}: the log cannot be read: {errno}");
+    let ours = format!("fathom: {name}: the log cannot be read: {errno}");
     match errno.0 {
-        libc::EISDIR => Failure { errno: errno.0, is_of_reading: true, message },
-        _ => Failure::invalid(message),
+        libc::EISDIR => Failure {
+            errno: errno.0,
+            is_of_reading: true,
+            message: format!("read blktrace: {errno}\nfio: unable to read iolog\n{ours}"),
+        },
+        _ => Failure::invalid(format!("fopen read iolog: {errno}\n{ours}")),
     }
 }
 

@@ -127,8 +127,7 @@ impl Review<'_> {
     /// Refuses the job: fio's line, then what is wrong in our words.
     fn refuse(&mut self, origin: &Origin, line: impl Into<String>, problem: impl Into<String>) -> Rejected {
         self.messages.push(Message::stderr(line));
-        self.messages.push(Diagnostic::general(origin, problem).message());
-        Rejected
+        self.refuse_in_our_words(origin, problem)
     }
 
     /// Refuses what fio takes, or says nothing of.

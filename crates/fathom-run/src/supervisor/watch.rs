@@ -92,7 +92,6 @@ impl<O: Observer> Supervisor<'_, O> {
         }
         for index in self.indices_started() {
             let what = self.describe_stuck(index);
-
             self.give_up_on(
                 index,
                 &format!("was ended by a second signal: {what}"),

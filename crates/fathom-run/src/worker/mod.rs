@@ -114,11 +114,16 @@ impl<'a> WorkerContext<'a> {
         self.messages.send(&if pid == 0 { Message::Error(line) } else { Message::Failure(line) });
     }
 
+    /// The same where a message has said all there is to say.
+    pub(crate) fn fail_without_line(&self, errno: Errno) {
+        self.block().fail_in_words(errno, "");
+    }
+
     /// The same for files that cannot be used.
     pub(crate) fn fail_with_files(&self, error: &FileError) {
         match &error.text {
             Some(text) => self.fail_in_words(Errno(error.errno), text),
-            None => self.block().fail_in_words(Errno(error.errno), ""),
+            None => self.fail_without_line(Errno(error.errno)),
         }
     }
 

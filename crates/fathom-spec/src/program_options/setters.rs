@@ -118,8 +118,8 @@ pub(super) fn append_terse(program: &mut ProgramOptions, given: &mut Given<'_>) 
 
 /// A form that stands alone is refused beside another.
 fn refuse_company(names: &[String], given: &Given<'_>) -> Effect {
-    let loners = names.iter().filter_map(|name| formats::find(given.formats, name));
-    let loner = loners.filter_map(|format| Some((format.name, format.stands_alone?))).next();
+    let mut formats = names.iter().filter_map(|name| formats::find(given.formats, name));
+    let loner = formats.find_map(|format| Some((format.name, format.stands_alone?)));
     match loner.filter(|_| names.len() > 1) {
         Some((name, reason)) => given.refused(
             &["fio: failed parsing output-format".to_owned()],

@@ -40,7 +40,7 @@ impl Limit {
                     context.job().name,
                     path.display()
                 )));
-                context.block().fail_in_words(Errno(libc::EINVAL), "");
+                context.fail_without_line(Errno(libc::EINVAL));
                 None
             }
         }
