@@ -109,9 +109,10 @@ impl Engine for IoUring {
         // SAFETY: buffer, vector and descriptor of the entry stay valid until its completion has been reaped: the loop
         // reuses a slot only then, and `Drop` of the ring waits for the kernel.
         let pushed = unsafe { self.ring.submission().push(&entry) };
-        if pushed.is_err() {
-            // The ring has as many entries as there are slots.
-            return Queued::Done(i64::from(-libc::EBUSY));
+        if pushed.is_err()
+            && let Err(errno) = self.push_once_there_is_room(&entry)
+        {
+            return Queued::Done(i64::from(-errno.0));
         }
         self.queued += 1;
         Queued::Pending
@@ -285,6 +286,24 @@ impl IoUring {
     fn commit_to_kernel_thread(&mut self) -> Result<u32, Errno> {
         self.ring.submit().map_err(Errno::from)?;
         Ok(std::mem::take(&mut self.queued))
+    }
+
+    /// The ring has an entry for every slot, so it is full only while the kernel's thread has ended an I/O whose entry it still
+    /// counts as waiting: it gives back the entries of a whole batch at once.
+    #[cold]
+    fn push_once_there_is_room(&mut self, entry: &squeue::Entry) -> Result<(), Errno> {
+        loop {
+            // Wakes the thread, should it sleep.
+            self.ring.submit().map_err(Errno::from)?;
+            match self.ring.submitter().squeue_wait().map_err(Errno::from) {
+                Ok(_) | Err(Errno(libc::EINTR)) => {}
+                Err(errno) => return Err(errno),
+            }
+            // SAFETY: as in `queue`.
+            if unsafe { self.ring.submission().push(entry) }.is_ok() {
+                return Ok(());
+            }
+        }
     }
 
     /// Registers the ring, and files and buffers wherever the kernel takes them and the job does not forbid it. Only

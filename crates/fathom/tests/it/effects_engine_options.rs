@@ -79,6 +79,24 @@ fn a_kernel_thread_submits() {
 }
 
 #[test]
+fn no_io_fails_while_the_kernel_thread_holds_the_queue() {
+    let directory = scratch();
+    file_of(directory.path(), "data", 64 * KIB);
+    // The thread ends cached reads at once, and gives the entries of the queue back later.
+    for depth in [1, 4, 16] {
+        let job = format!(
+            "--name=a --filename=data --size=64k --bs=4k --rw=randread --invalidate=0 --ioengine=io_uring \
+             --sqthread_poll=1 --iodepth={depth} --norandommap --io_size=400m"
+        );
+        let finished = Launch::fathom(directory.path()).words(&job).run();
+        if finished.stderr.contains("io_queue_init") {
+            skip!("io_uring does not work here: {}", finished.stderr.trim());
+        }
+        finished.expect_clean();
+    }
+}
+
+#[test]
 fn mappings_are_advised_to_use_huge_pages() {
     let trace = require!(trace("mmap,madvise", "--ioengine=mmap --thp=1"));
     assert!(trace.on("mmap", "/data").any(|call| call.contains("MAP_PRIVATE")), "{:?}", trace.calls);
