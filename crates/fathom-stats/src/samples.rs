@@ -61,6 +61,16 @@ impl LatencySamples {
         bin
     }
 
+    /// [`record_short`](LatencySamples::record_short), with the histogram or without.
+    #[inline(always)]
+    pub fn record_short_with(&self, ns: u64, with_bins: bool) {
+        if with_bins {
+            self.record_short_in_bins(ns);
+        } else {
+            self.record_short(ns);
+        }
+    }
+
     #[inline(always)]
     fn record_all_but_square(&self, ns: u64, with_bins: bool) {
         bump(&self.count, 1);

@@ -5,7 +5,7 @@ use crate::cause::{self, Cause};
 use crate::engine::Engine;
 use crate::message::Message;
 use crate::unit::{Operation, Unit};
-use fathom_stats::samples::bump;
+use fathom_stats::samples::{DirectionSamples, bump};
 use fathom_sys::Errno;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -53,12 +53,33 @@ impl<E: Engine> Worker<'_, E> {
             samples.lat.record_short(lat);
             let bin = samples.clat.record_short_in_bins(clat);
             self.samples.record_distribution_of_bin(clat, bin);
+        } else if lat < self.short_latency_ns[direction] {
+            self.record_chosen(samples, slat, clat, lat);
         } else {
             self.record_unusual(slot, unit, direction, now);
         }
     }
 
-    /// Long latencies, and jobs that record or pace in other ways than most do.
+    /// Short latencies of jobs that record other figures than most do, often fewer.
+    #[inline(always)]
+    fn record_chosen(&self, samples: &DirectionSamples, slat: u64, clat: u64, lat: u64) {
+        let recording = &self.recording;
+        if recording.slat && recording.submission {
+            samples.slat.record_short_with(slat, recording.slat_bins);
+        }
+        if recording.lat {
+            samples.lat.record_short_with(lat, recording.lat_bins);
+        }
+        if recording.clat && recording.clat_bins {
+            let bin = samples.clat.record_short_in_bins(clat);
+            self.samples.record_distribution_of_bin(clat, bin);
+        } else if recording.clat {
+            samples.clat.record_short(clat);
+            self.samples.record_distribution(clat);
+        }
+    }
+
+    /// Long latencies, and jobs that follow the ends of their I/Os.
     #[inline(never)]
     fn record_unusual(&mut self, slot: u32, unit: &Unit, direction: usize, now: u64) {
         let samples = &self.samples.directions[direction];

@@ -258,6 +258,8 @@ struct Worker<'a, E> {
     /// Below this, an I/O is recorded the usual way: all three latencies, a histogram of clat, no pacing. 0 where the
     /// job wants anything else.
     usual_latency_ns: [u64; 3],
+    /// Below this, the end of an I/O is recorded and has no other effect. 0 where something follows the ends.
+    short_latency_ns: [u64; 3],
     free: Vec<u32>,
     in_flight: u32,
     /// Tick at which [`Worker::handle_event`] must look at the clock again.

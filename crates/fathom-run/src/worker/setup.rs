@@ -87,7 +87,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
         || locks
         || tells_of_ios
         || command_priority.is_some();
-    let can_be_usual = recording.is_usual() && !has_followers;
+    let short_latency_ns = latency_limit_ns.map(|limit| if has_followers { 0 } else { limit.min(SHORT_NS) });
     Some(Worker {
         context: *context,
         job,
@@ -104,7 +104,8 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
         refreshes_payload,
         payload,
         recording,
-        usual_latency_ns: latency_limit_ns.map(|limit| if can_be_usual { limit.min(SHORT_NS) } else { 0 }),
+        usual_latency_ns: if recording.is_usual() { short_latency_ns } else { [0; 3] },
+        short_latency_ns,
         has_rules: pace.is_some()
             || syncs.is_some()
             || flow.is_some()
