@@ -1,6 +1,7 @@
 //! Draws that favour some blocks over others.
 
 use crate::{HASH_FACTOR, Taus88};
+use strength_reduce::StrengthReducedU64;
 
 /// Terms of the Zipf normaliser that are summed at most; beyond, the sum hardly changes.
 const ZIPF_TERMS: u64 = 10_000_000;
@@ -15,15 +16,28 @@ const REDRAWS: usize = 64;
 pub struct Sampler {
     kind: Kind,
     blocks: u64,
+    /// The number of blocks as a divisor, which is a product in place of a quotient per draw.
+    divisor: StrengthReducedU64,
     shift: u64,
     generator: Taus88,
 }
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Zipf { normaliser: f64, second: f64, eta: f64, power: f64 },
-    Pareto { power: f64 },
-    Normal { width: u64 },
+    Zipf {
+        normaliser: f64,
+        second: f64,
+        eta: f64,
+        power: f64,
+    },
+    Pareto {
+        power: f64,
+    },
+    /// One more than the blocks, as a divisor.
+    Normal {
+        width: u64,
+        divisor: StrengthReducedU64,
+    },
 }
 
 impl Sampler {
@@ -52,7 +66,8 @@ impl Sampler {
         // To the left of the middle it is a number of 32 bits that wrapped around, as long as it fits.
         let wrapped = shift.checked_add(1 << 32).filter(|wrapped| shift < 0 && *wrapped >= 0);
         let shift = wrapped.unwrap_or(shift).cast_unsigned() % blocks;
-        Sampler { kind: Kind::Normal { width }, blocks, shift, generator: Taus88::new(seed) }
+        let kind = Kind::Normal { width, divisor: StrengthReducedU64::new(blocks + 1) };
+        Sampler::of(kind, blocks, shift, Taus88::new(seed))
     }
 
     fn placed(kind: Kind, center: Option<f64>, blocks: u64, seed: u64) -> Sampler {
@@ -60,13 +75,17 @@ impl Sampler {
         // Drawn even where a centre is given.
         let drawn = u64::from(generator.next_u32());
         let shift = center.map_or(drawn, |center| (center * blocks as f64) as u64);
-        Sampler { kind, blocks, shift, generator }
+        Sampler::of(kind, blocks, shift, generator)
+    }
+
+    fn of(kind: Kind, blocks: u64, shift: u64, generator: Taus88) -> Sampler {
+        Sampler { kind, blocks, divisor: StrengthReducedU64::new(blocks), shift, generator }
     }
 
     /// The next block: neighbours by popularity are spread over the whole range.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> u64 {
-        (self.next_rank().wrapping_mul(HASH_FACTOR).wrapping_add(self.shift)) % self.blocks
+        self.next_rank().wrapping_mul(HASH_FACTOR).wrapping_add(self.shift) % self.divisor
     }
 
     /// The next block of the first `end`: what lies behind them is drawn again.
@@ -83,7 +102,7 @@ impl Sampler {
 
     /// The next draw in its own order, moved by the shift, as it is where neighbours stay together.
     pub fn next_in_order(&mut self) -> u64 {
-        self.next_rank().wrapping_add(self.shift) % self.blocks
+        self.next_rank().wrapping_add(self.shift) % self.divisor
     }
 
     /// The next draw in its own order: the most popular first (Zipf, Pareto), or as the bell lies (normal).
@@ -98,13 +117,16 @@ impl Sampler {
                 }
             }
             Kind::Pareto { power } => ((self.blocks - 1) as f64 * self.uniform().powf(power)) as u64,
-            Kind::Normal { width } => self.normal_rank(width),
+            Kind::Normal { width, divisor } => self.normal_rank(width, divisor),
         }
     }
 
-    fn normal_rank(&mut self, width: u64) -> u64 {
-        let sum: u128 = (0..12).map(|_| u128::from(self.up_to_blocks())).sum();
-        let bell = sum.div_ceil(12) as i128;
+    fn normal_rank(&mut self, width: u64, divisor: StrengthReducedU64) -> u64 {
+        let draws = std::array::from_fn::<u64, 12, _>(|_| self.up_to_blocks(divisor));
+        let bell = match self.blocks >> 60 {
+            0 => i128::from(draws.iter().sum::<u64>().div_ceil(12)),
+            _ => draws.map(u128::from).iter().sum::<u128>().div_ceil(12) as i128,
+        };
         if width == 0 {
             return bell as u64;
         }
@@ -116,13 +138,13 @@ impl Sampler {
     }
 
     /// A uniform number up to the number of blocks. Where fio's 32 bits would leave most of them out, there are 64.
-    fn up_to_blocks(&mut self) -> u64 {
+    fn up_to_blocks(&mut self, divisor: StrengthReducedU64) -> u64 {
         let low = u64::from(self.generator.next_u32());
         let drawn = match self.blocks >> 32 {
             0 => low,
             _ => u64::from(self.generator.next_u32()) << 32 | low,
         };
-        drawn % (self.blocks + 1)
+        drawn % divisor
     }
 
     fn uniform(&mut self) -> f64 {

@@ -314,7 +314,8 @@ impl Targets {
     pub fn new(plan: TargetPlan, regions: &[Region], seeds: Seeds) -> Targets {
         let files: Vec<FileState> =
             regions.iter().map(|region| FileState::new(&plan, region, &seeds)).collect();
-        let simple = Simple::of(&plan, regions, &seeds);
+        let random = files.first().and_then(|file| file.random.as_ref());
+        let simple = Simple::of(&plan, regions, random, &seeds);
         let (single, mixed) = match plan.directions {
             DirectionPlan::Read => (simple.map(|simple| (Direction::Read, simple)), None),
             DirectionPlan::Write => (simple.map(|simple| (Direction::Write, simple)), None),
