@@ -1,31 +1,11 @@
 //! What is written: the content of I/O buffers.
 
-pub(crate) mod plan;
 pub mod shaped;
 
+use crate::plan::model::payload::PayloadRule;
 use crate::random::{SeedUse, Seeds, Taus88};
 pub use fathom_verify::content::{Pattern, fill_random};
-use serde::{Deserialize, Serialize};
-use shaped::{ShapedRule, Shaper};
-
-/// The rule for buffer content.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum PayloadRule {
-    /// Zeros.
-    Zero,
-    /// Random bytes, filled once; `refill` makes them anew for every write, `scramble` changes a few places of
-    /// every 512 bytes instead.
-    Random {
-        /// New content for every write.
-        refill: bool,
-        /// Change parts of every block for every write.
-        scramble: bool,
-    },
-    /// A pattern, repeated.
-    Pattern(Pattern),
-    /// Random bytes that compress, or repeat, to some degree.
-    Shaped(ShapedRule),
-}
+use shaped::Shaper;
 
 /// Fills buffers of one worker.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use crate::cause::Cause;
 use crate::logs::LogRegion;
 use crate::plan::Plan;
-use crate::priority::DIRECTIONS_WITH_PRIORITY;
+use crate::plan::model::priority::DIRECTIONS_WITH_PRIORITY;
 use crate::surroundings::SurroundingsBlock;
 use crate::unit::Unit;
 use crate::zones::table::ZoneTable;

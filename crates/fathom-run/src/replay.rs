@@ -1,245 +1,77 @@
-//! Replaying recorded I/O: from a job's log to the plan of its clones.
-//!
-//! Planning goes through each log once, in constant memory, and keeps what it adds up to: files, directions, largest blocks.
-//! What cannot be read twice (standard input, sockets, pipes) is copied into a file without a name first. The run reads the
-//! log again, see `worker::replay`.
+//! Where a log is read from.
 
-mod merge;
-pub(crate) mod source;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufReader};
+use std::os::fd::IntoRawFd;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 
-use crate::targets::DirectionPlan;
-use crate::targets::length::LengthRule;
-use fathom_spec::JobSpec;
-use fathom_spec::value::split_file_names;
-use fathom_sys::Errno;
-use fathom_sys::block_device::device_path;
-use fathom_trace::reader::Reader;
-use fathom_trace::scan::{Scan, scan};
-use fathom_trace::{FileName, Rules, Skip, TraceError};
-use serde::{Deserialize, Serialize};
-use source::Spool;
-use std::collections::HashMap;
-use std::path::PathBuf;
+/// Bytes read at a time.
+const BUFFER: usize = 256 << 10;
 
-pub(crate) use merge::merge_traces;
-
-/// What a clone replays.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ReplayPlan {
-    /// The log as the job names it, for messages.
-    pub name: String,
-    /// Where it can be read, as often as needed.
-    pub path: PathBuf,
-    /// What is changed about it.
-    pub rules: Rules,
-    /// What it adds up to.
-    pub scan: Scan,
-    /// The files that stand for those of the log, by number.
-    pub files: Vec<PathBuf>,
-    /// What is wrong with it, but no reason not to replay the rest.
-    pub warnings: Vec<String>,
-    /// Why it cannot be replayed.
-    pub failure: Option<Failure>,
+/// Opens a log from its beginning.
+pub(crate) fn open(path: &Path) -> io::Result<BufReader<File>> {
+    let file = File::open(path)?;
+    if file.metadata()?.is_dir() {
+        return Err(io::Error::from_raw_os_error(libc::EISDIR));
+    }
+    Ok(BufReader::with_capacity(BUFFER, file))
 }
 
-/// Why a log cannot be replayed, for the error of the job.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
-    /// errno.
-    pub errno: i32,
-    /// The log cannot be read; otherwise there is nothing in it to replay.
-    pub is_of_reading: bool,
-    /// What a user should read.
-    pub message: String,
-}
-
-impl Failure {
-    fn invalid(message: String) -> Failure {
-        Failure { errno: libc::EINVAL, is_of_reading: false, message }
-    }
-}
-
-impl ReplayPlan {
-    /// True when the log has I/Os of this direction (0 read, 1 write, 2 trim).
-    pub fn uses(&self, direction: usize) -> bool {
-        self.scan.directions[direction].ios > 0
-    }
-
-    /// The directions, as far as a plan of targets can tell them.
-    pub(crate) fn directions(&self) -> DirectionPlan {
-        match [0, 1, 2].map(|direction| self.uses(direction)) {
-            [false, true, false] => DirectionPlan::Write,
-            [false, false, true] => DirectionPlan::Trim,
-            [_, false, false] => DirectionPlan::Read,
-            [false, true, true] => DirectionPlan::TrimThenWrite,
-            [true, _, _] => DirectionPlan::Mix(50),
-        }
-    }
-
-    /// Lengths per direction. Directions that do not occur get those of one that does.
-    pub(crate) fn lengths(&self) -> [LengthRule; 3] {
-        let used = self.scan.directions.iter().filter(|direction| direction.ios > 0);
-        let other = used.map(|direction| u64::from(direction.smallest)).min().unwrap_or(1);
-        self.scan.directions.map(|direction| {
-            match (u64::from(direction.smallest), u64::from(direction.largest)) {
-                (0, _) => LengthRule::Fixed(other),
-                (min, max) if min == max => LengthRule::Fixed(min),
-                (min, max) => LengthRule::Range { min, max, unaligned: true },
-            }
+/// True for what can be read only once.
+pub(crate) fn is_stream(name: &str) -> bool {
+    name == "-"
+        || std::fs::metadata(name).is_ok_and(|metadata| {
+            let kind = metadata.file_type();
+            kind.is_socket() || kind.is_fifo() || kind.is_char_device()
         })
+}
+
+/// The copy of a stream, in a file that has no name any more. It lasts as long as the program.
+#[derive(Debug)]
+pub(crate) struct Spool {
+    descriptor: i32,
+}
+
+impl Spool {
+    /// Reads a stream to its end.
+    pub(crate) fn of(name: &str) -> Result<Spool, String> {
+        let shown = if name == "-" { "standard input" } else { name };
+        let mut file = nameless_file().map_err(|error| {
+            format!("fathom: no room for a copy of {shown} in {}: {error}", directory().display())
+        })?;
+        let copied = copy(name, &mut file);
+        copied.map_err(|error| format!("fathom: {shown}: the log cannot be read to its end: {error}"))?;
+        // Kept open for the workers to come.
+        Ok(Spool { descriptor: file.into_raw_fd() })
     }
 
-    /// Bytes of the largest I/O.
-    pub(crate) fn largest(&self) -> u32 {
-        self.scan.directions.iter().map(|direction| direction.largest).max().unwrap_or(0)
+    /// Where every process of the run finds it.
+    pub(crate) fn path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.descriptor))
     }
 }
 
-/// Plans replays; remembers what was copied and scanned, since clones share their logs.
-#[derive(Default)]
-pub(crate) struct ReplayPlanner {
-    spools: HashMap<String, Result<Spool, String>>,
-}
-
-impl ReplayPlanner {
-    /// The replays of a job, to be dealt to its clones in turn; none for a job without a log.
-    pub(crate) fn plans(&mut self, job: &JobSpec, readonly: bool) -> Result<Vec<ReplayPlan>, String> {
-        let Some(list) = &job.replay.read_iolog else { return Ok(Vec::new()) };
-        let names = split_file_names(list);
-        let rules = rules(job);
-        let used = names.len().min(job.job_description.numjobs as usize);
-        if let Some(merged) = merge_traces(job, &names)? {
-            let name = merged.path.display().to_string();
-            let mut plan = self.plan(&job.name, &name, &rules, readonly);
-            plan.warnings.splice(0..0, merged.warnings);
-            return Ok(vec![plan]);
-        }
-        Ok(names[..used].iter().map(|name| self.plan(&job.name, name, &rules, readonly)).collect())
+fn copy(name: &str, file: &mut File) -> io::Result<u64> {
+    if name == "-" {
+        return io::copy(&mut io::stdin().lock(), file);
     }
-
-    fn plan(&mut self, job: &str, name: &str, rules: &Rules, readonly: bool) -> ReplayPlan {
-        let mut plan = ReplayPlan {
-            name: if name == "-" { "standard input".to_owned() } else { name.to_owned() },
-            path: PathBuf::from(name),
-            rules: rules.clone(),
-            scan: Scan::default(),
-            files: Vec::new(),
-            warnings: Vec::new(),
-            failure: None,
-        };
-        if let Err(failure) = self.look_through(job, name, readonly, &mut plan) {
-            // Nobody gets to the warnings of a log that is not replayed.
-            let lines: Vec<String> = plan.warnings.drain(..).chain([failure.message]).collect();
-            plan.failure = Some(Failure { message: lines.join("\n"), ..failure });
-        }
-        plan
-    }
-
-    fn look_through(
-        &mut self,
-        job: &str,
-        name: &str,
-        readonly: bool,
-        plan: &mut ReplayPlan,
-    ) -> Result<(), Failure> {
-        if source::is_stream(name) {
-            let spool = self.spools.entry(name.to_owned()).or_insert_with(|| Spool::of(name));
-            match spool {
-                Ok(spool) => plan.path = spool.path(),
-                Err(reason) => return Err(Failure::invalid(reason.clone())),
-            }
-        }
-        let mut sum = scan_log(plan)?;
-        if readonly && (sum.directions[1].ios > 0 || sum.directions[2].ios > 0) {
-            for (direction, word) in [(1, "writes"), (2, "trims")] {
-                let count = sum.directions[direction].ios;
-                if count > 0 {
-                    let text = format!("fio: {job} skips replay of {count} {word} due to read-only");
-                    plan.warnings.push(text);
-                }
-            }
-            (plan.rules.skip.write, plan.rules.skip.trim) = (true, true);
-            sum = scan_log(&mut ReplayPlan { warnings: Vec::new(), ..plan.clone() })?;
-        }
-        plan.files = files(&sum).map_err(Failure::invalid)?;
-        plan.scan = sum;
-        if plan.scan.entries() == 0 {
-            let text = format!("fathom: {}: there is no I/O in it to replay", plan.name);
-            return Err(Failure::invalid(text));
-        }
-        Ok(())
+    match std::fs::metadata(name)?.file_type().is_socket() {
+        true => io::copy(&mut UnixStream::connect(name)?, file),
+        false => io::copy(&mut File::open(name)?, file),
     }
 }
 
-/// What the log of a plan adds up to; what is wrong with it joins the warnings.
-fn scan_log(plan: &mut ReplayPlan) -> Result<Scan, Failure> {
-    let reader = source::open(&plan.path).map_err(|error| cannot_open(&plan.name, error.into()))?;
-    let found = Reader::new(reader, plan.rules.clone()).and_then(scan);
-    let (sum, complaints) = found.map_err(|error| unreadable(&plan.name, &error))?;
-    let more = complaints.count - complaints.first.len() as u64;
-    plan.warnings.extend(complaints.first);
-    if more > 0 {
-        plan.warnings.push(format!("fathom: {}: {more} more lines or records are left out", plan.name));
-    }
-    Ok(sum)
+fn directory() -> PathBuf {
+    std::env::temp_dir()
 }
 
-fn rules(job: &JobSpec) -> Rules {
-    let options = &job.replay;
-    let skip = options.replay_skip.unwrap_or_default();
-    Rules {
-        keeps_time: !options.replay_no_stall,
-        speed_percent: options.replay_time_scale,
-        offset_divisor: u64::from(options.replay_scale.max(1)),
-        alignment: options.replay_align.map_or(1, |alignment| u64::from(alignment.0)),
-        skip: Skip { read: skip.read, write: skip.write, trim: skip.trim, sync: skip.sync },
-        redirect: options.replay_redirect.clone().filter(|path| !path.is_empty()),
-    }
-}
-
-fn cannot_open(name: &str, errno: Errno) -> Failure {
-    let ours = format!("fathom: {name}: the log cannot be read: {errno}");
-    match errno.0 {
-        libc::EISDIR => Failure {
-            errno: errno.0,
-            is_of_reading: true,
-            message: format!("read blktrace: {errno}\nfio: unable to read iolog\n{ours}"),
-        },
-        _ => Failure::invalid(format!("fopen read iolog: {errno}\n{ours}")),
-    }
-}
-
-fn unreadable(name: &str, error: &TraceError) -> Failure {
-    match error {
-        TraceError::Io(error) => {
-            let errno = error.raw_os_error().map_or(Errno(libc::EIO), Errno);
-            let message = format!("fio: unable to read iolog\nfathom: {name}: {errno}");
-            Failure { errno: errno.0, is_of_reading: true, message }
-        }
-        TraceError::Empty => {
-            Failure::invalid(format!("fio: unable to read iolog\nfathom: {name}: the file is empty"))
-        }
-        TraceError::OldVersion => Failure::invalid(format!(
-            "fio: iolog version 1 is no longer supported\nfathom: {name}: it begins neither with `fio version 3 iolog` nor as a \
-             block trace does"
-        )),
-        TraceError::Broken(text) => Failure::invalid(format!("fathom: {name}: {text}")),
-    }
-}
-
-/// The paths of the files of a log.
-fn files(sum: &Scan) -> Result<Vec<PathBuf>, String> {
-    let path = |name: &FileName| {
-        match name {
-        FileName::Path(path) => Ok(PathBuf::from(path)),
-        FileName::Device(device) => device_path(device.major, device.minor).ok_or_else(|| {
-            format!(
-                "fio: did not find replay device(s)\nfathom: this machine has no block device {}:{}; replay_redirect= names \
-                 another target",
-                device.major, device.minor
-            )
-        }),
-    }
-    };
-    sum.files.iter().map(|file| path(&file.name)).collect()
+fn nameless_file() -> io::Result<File> {
+    // Readable for the user that a worker may become; nobody else finds a file without a name.
+    let path =
+        directory().join(format!("fathom-replay-{}-{:?}", std::process::id(), std::thread::current().id()));
+    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o644).open(&path)?;
+    std::fs::remove_file(&path)?;
+    Ok(file)
 }

@@ -1,7 +1,8 @@
 //! The content that files are given before they are read.
 
-use crate::payload::{Payload, PayloadRule};
+use crate::payload::Payload;
 use crate::plan::WorkerPlan;
+use crate::plan::model::payload::PayloadRule;
 use crate::random::Seeds;
 use fathom_spec::JobSpec;
 use fathom_sys::Errno;

@@ -5,7 +5,7 @@
 
 use super::filling::Filling;
 use super::in_use::{Machine, Search, Tables};
-use super::{FileEntry, FileError, FileKind, maps_files};
+use super::{FileEntry, FileError, FileKind};
 use crate::plan::WorkerPlan;
 use fathom_spec::JobSpec;
 use fathom_spec::options::file::Fallocate;
@@ -69,7 +69,7 @@ pub fn prepare_unless(
         announce(short.len(), short.iter().map(|entry| entry.wanted_size()).fold(0, u64::saturating_add));
     }
     // Writes find out themselves how far the space goes.
-    if job.size.fill_device && !plan.content_needed && !maps_files(job) {
+    if job.size.fill_device && !plan.content_needed && !plan.maps_files {
         return Ok(());
     }
     let longest = short.iter().map(|entry| entry.wanted_size()).max().unwrap_or(0);
@@ -78,7 +78,7 @@ pub fn prepare_unless(
         .then(|| Filling::new(plan, job, longest))
         .transpose()
         .map_err(|errno| FileError::of_call(errno, "malloc", &short[0].path))?;
-    short.iter().try_for_each(|entry| lay_out(job, entry, filling.as_mut(), stopped))
+    short.iter().try_for_each(|entry| lay_out(plan, job, entry, filling.as_mut(), stopped))
 }
 
 fn check_target(job: &JobSpec, entry: &FileEntry) -> Result<(), FileError> {
@@ -166,6 +166,7 @@ fn is_device_name(path: &Path) -> bool {
 }
 
 fn lay_out(
+    plan: &WorkerPlan,
     job: &JobSpec,
     entry: &FileEntry,
     filling: Option<&mut Filling>,
@@ -180,7 +181,7 @@ fn lay_out(
     let needs_content = filling.is_some();
     let laid_out = match filling {
         Some(filling) => fill_in(job, &mut file, filling, (present, missing), stopped),
-        None => preallocate(job, &file, present, missing).map_err(|errno| ("fallocate", errno)),
+        None => preallocate(plan, job, &file, present, missing).map_err(|errno| ("fallocate", errno)),
     };
     match laid_out {
         // The job's own writes find out how far the space goes.
@@ -250,7 +251,13 @@ fn reserve(job: &JobSpec, file: &File, present: u64, missing: u64) -> Result<(),
     }
 }
 
-fn preallocate(job: &JobSpec, file: &File, present: u64, missing: u64) -> Result<(), Errno> {
+fn preallocate(
+    plan: &WorkerPlan,
+    job: &JobSpec,
+    file: &File,
+    present: u64,
+    missing: u64,
+) -> Result<(), Errno> {
     let fd = file.as_raw_fd();
     match job.file.fallocate {
         Fallocate::None => Ok(()),
@@ -262,7 +269,7 @@ fn preallocate(job: &JobSpec, file: &File, present: u64, missing: u64) -> Result
         Fallocate::Native => tolerate_unsupported(file::fallocate(fd, 0, present, missing)),
     }?;
     // Writes through a mapping make no file longer.
-    if maps_files(job) { file::truncate(fd, present + missing) } else { Ok(()) }
+    if plan.maps_files { file::truncate(fd, present + missing) } else { Ok(()) }
 }
 
 /// Preallocation is a help, not a need: file systems without it get along.

@@ -13,11 +13,11 @@ pub(crate) mod scheduler;
 use crate::cause::{self, Cause};
 use crate::exhausted;
 use crate::plan::WorkerPlan;
+use crate::plan::model::distribution::DistributionRule;
+use crate::plan::model::replay::ReplayPlan;
+use crate::plan::model::zones::ZonePlan;
 use crate::random::{SeedUse, Seeds};
-use crate::replay::ReplayPlan;
-use crate::targets::distribution::DistributionRule;
 use crate::zones::geometry::{self, Geometry};
-use crate::zones::plan::ZonePlan;
 use fathom_spec::JobSpec;
 use fathom_spec::value::SizeSpec;
 use fathom_sys::Errno;
@@ -72,8 +72,8 @@ impl FileEntry {
     }
 
     /// True when a log reaches behind what can be mapped of the file.
-    fn is_too_short_to_map(&self, job: &JobSpec, end: u64) -> bool {
-        maps_files(job) && self.kind == FileKind::Regular && self.present_size.unwrap_or(0) < end
+    fn is_too_short_to_map(&self, plan: &WorkerPlan, end: u64) -> bool {
+        plan.maps_files && self.kind == FileKind::Regular && self.present_size.unwrap_or(0) < end
     }
 
     /// Bytes that a regular file lacks.
@@ -210,7 +210,7 @@ fn resolve_replay(
                 ),
             ));
         }
-        if entry.is_too_short_to_map(job, scanned.end) {
+        if entry.is_too_short_to_map(plan, scanned.end) {
             let shown = entry.path.display();
             return Err(FileError::of_job(
                 Cause::SIZES,
@@ -323,11 +323,6 @@ fn device_size(path: &Path) -> Result<u64, FileError> {
     let fd = fathom_sys::file::open(path, libc::O_RDONLY, 0)
         .map_err(|errno| FileError::of_call(errno, "open", path))?;
     fathom_sys::block_device::size(fd.as_raw_fd()).map_err(|errno| FileError::of_call(errno, "ioctl", path))
-}
-
-/// True when data is reached through mappings, which have the length of their files.
-fn maps_files(job: &JobSpec) -> bool {
-    job.engine.ioengine.name == "mmap"
 }
 
 /// What a job says about the size of one file's part.

@@ -1,6 +1,6 @@
 //! Opens the files of a clone for the run.
 
-use super::{FileEntry, FileError, FileKind, layout, maps_files};
+use super::{FileEntry, FileError, FileKind, layout};
 use crate::cause::Cause;
 use crate::engine::OpenFile;
 use crate::plan::WorkerPlan;
@@ -27,7 +27,7 @@ impl OpenFiles {
     /// Opens everything; drops the page cache of the files where the job wants that.
     pub fn open(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result<OpenFiles, FileError> {
         let mut files = OpenFiles { entries: entries.to_vec(), ..OpenFiles::default() };
-        let limit = open_limit(job);
+        let limit = plan.target_plan.files.most_open.unwrap_or(usize::MAX);
         for (index, entry) in entries.iter().enumerate() {
             let mut descriptor = None;
             if entry.kind != FileKind::None {
@@ -170,14 +170,6 @@ fn read_all(fd: RawFd, file: &OpenFile, buffer: &Mapping, stopped: &impl Fn() ->
         }
     }
     Ok(())
-}
-
-/// How many files a job keeps open at once (`openfiles`). A mapped file stays mapped, so there it says nothing.
-pub(crate) fn open_limit(job: &JobSpec) -> usize {
-    match job.file.openfiles {
-        Some(limit) if !maps_files(job) => limit.max(1) as usize,
-        _ => usize::MAX,
-    }
 }
 
 fn open_one(plan: &WorkerPlan, job: &JobSpec, entry: &FileEntry) -> Result<OwnedFd, FileError> {

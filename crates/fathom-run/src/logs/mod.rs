@@ -7,14 +7,11 @@
 
 pub(crate) mod aggregate;
 mod file;
-mod plan;
 mod recording;
 mod shared;
 mod writer;
 
 pub(crate) use file::{LogFile, OpenLogs};
-pub use plan::LogPlan;
-pub(crate) use plan::plan_logs;
 pub(crate) use recording::Event;
 pub(crate) use shared::{LogRegion, Ring};
 pub(crate) use writer::write_logs;

@@ -1,10 +1,11 @@
 //! The log writer: takes records out of the workers' rings and writes them, until no worker runs any more.
 
 use super::recording::Recording;
-use super::{LogFile, LogPlan, LogRegion, OpenLogs, Ring, aggregate};
+use super::{LogFile, LogRegion, OpenLogs, Ring, aggregate};
 use crate::exhausted;
 use crate::message::{Message, MessageSender};
 use crate::plan::Plan;
+use crate::plan::model::logs::LogPlan;
 use crate::region::Region;
 use fathom_logs::LogSet;
 use fathom_logs::ring::Consumer;

@@ -4,65 +4,9 @@
 //! content generator, so the state of this generator stands for a whole buffer: a duplicate is a buffer made from a state
 //! that was, or will be, used anyway.
 
-use super::{Pattern, fill_random};
+use super::fill_random;
+use crate::plan::model::payload::{DuplicateSource, Duplicates, SetPart, SetSize, ShapedRule};
 use crate::random::{SeedUse, Seeds, Taus88};
-use serde::{Deserialize, Serialize};
-
-/// The rule for such content.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ShapedRule {
-    /// Share of each segment that is fixed, in percent.
-    pub compress_percent: u32,
-    /// Bytes of a segment.
-    pub segment: usize,
-    /// What fixed parts hold; zeros without.
-    pub fixed: Option<Pattern>,
-    /// Which writes repeat another buffer.
-    pub duplicates: Option<Duplicates>,
-}
-
-/// Which writes repeat another buffer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Duplicates {
-    /// Their share in percent.
-    pub percent: u32,
-    /// What they repeat.
-    pub source: DuplicateSource,
-}
-
-/// What a duplicate is a copy of.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum DuplicateSource {
-    /// The buffer whose turn it is, which stays the next one.
-    Neighbour,
-    /// Any page of a set, whose parts come from the clones that share it.
-    WorkingSet(Vec<SetPart>),
-}
-
-/// The first buffers that a clone writes, as pages of a working set.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SetPart {
-    /// Seed of the clone's content; none means the clone's own.
-    pub seed: Option<u64>,
-    /// How many pages.
-    pub pages: SetSize,
-    /// Segments of a page.
-    pub segments_per_page: u64,
-}
-
-/// How many pages a part has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum SetSize {
-    /// This many.
-    Pages(u64),
-    /// This share of the clone's own bytes, in pages of so many bytes.
-    Share {
-        /// Percent.
-        percent: u32,
-        /// Bytes of a page.
-        page: u64,
-    },
-}
 
 /// Makes such content for one worker.
 #[derive(Clone, Debug)]
@@ -167,6 +111,7 @@ fn fill_segments(rule: &ShapedRule, state: &mut Taus88, buffer: &mut [u8], offse
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fathom_verify::content::Pattern;
 
     fn shaper(compress_percent: u32, segment: usize, duplicates: Option<Duplicates>) -> Shaper {
         let rule = ShapedRule { compress_percent, segment, fixed: None, duplicates };

@@ -2,8 +2,8 @@
 
 use super::{Idleness, Observer, Supervisor};
 use crate::cause::Cause;
+use crate::plan::model::priority::{DIRECTIONS_WITH_PRIORITY, Priority};
 use crate::plan::moves_no_data;
-use crate::priority::{DIRECTIONS_WITH_PRIORITY, Priority};
 use crate::region::WorkerBlock;
 use fathom_spec::JobSpec;
 use fathom_spec::options::description::{KbBase, UnitBase};
@@ -249,8 +249,8 @@ impl<O: Observer> Supervisor<'_, O> {
                 let values = priorities.values.iter();
                 values.zip(samples).map(|(value, samples)| entry(*value, samples.snapshot())).collect()
             }
-            (_, true) => vec![entry(Priority::of_job(job), report.lat.clone())],
-            (_, false) => vec![entry(Priority::of_job(job), report.clat.clone())],
+            (_, true) => vec![entry(worker.priority, report.lat.clone())],
+            (_, false) => vec![entry(worker.priority, report.clat.clone())],
         };
         all.into_iter().filter(|entry| entry.latency.count > 0).collect()
     }

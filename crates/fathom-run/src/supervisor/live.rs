@@ -1,8 +1,8 @@
 //! The status line's view of a run.
 
 use super::{Observer, Standing, Supervisor};
+use crate::plan::model::targets::DirectionPlan;
 use crate::region::Stage;
-use crate::targets::DirectionPlan;
 use fathom_stats::live::{LiveTick, RunState};
 use fathom_stats::report::DIRECTIONS;
 use std::sync::atomic::Ordering::Relaxed;

@@ -2,58 +2,7 @@
 
 pub use crate::random::Sampler;
 
-use super::precondition::PreconditionRule;
-use serde::{Deserialize, Serialize};
-
-/// A share of the range and the share of the I/Os that go there.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ZoneShare {
-    /// Percent of the I/Os.
-    pub access_percent: u32,
-    /// Size of the zone: percent of the range, or bytes for absolute zones.
-    pub size: u64,
-}
-
-/// Which distribution a job uses, with its parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum DistributionRule {
-    /// All blocks alike.
-    Uniform,
-    /// Zipf with exponent `theta`; `center` (0..1) places the favourite block, else chance does.
-    Zipf {
-        /// Exponent.
-        theta: f64,
-        /// Place of the most popular block.
-        center: Option<f64>,
-    },
-    /// Pareto with shape `h`.
-    Pareto {
-        /// Shape, 0..1.
-        h: f64,
-        /// Place of the most popular block.
-        center: Option<f64>,
-    },
-    /// A bell with this deviation in percent of the range.
-    Normal {
-        /// Deviation in percent.
-        deviation: f64,
-        /// Place of the middle.
-        center: Option<f64>,
-    },
-    /// Zones by share of the range, per direction.
-    Zoned([Vec<ZoneShare>; 3]),
-    /// Zones by size, per direction.
-    ZonedAbsolute([Vec<ZoneShare>; 3]),
-    /// These block numbers in turn; with `stride` each repetition moves on by the length of the list.
-    Sequence {
-        /// Block numbers.
-        blocks: Vec<u64>,
-        /// Move on at each repetition.
-        stride: bool,
-    },
-    /// One pass that leaves a disk in the steady state of random writes.
-    Precondition(PreconditionRule),
-}
+use crate::plan::model::distribution::ZoneShare;
 
 /// Zones laid out over `0..blocks`.
 #[derive(Clone, Debug)]

@@ -1,43 +1,8 @@
 //! Which of its files a worker turns to next.
 
 use super::distribution::Sampler;
+use crate::plan::model::targets::{FileOrder, FileRule};
 use crate::random::Taus88;
-use serde::{Deserialize, Serialize};
-
-/// The rule, and for how many I/Os a choice holds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct FileRule {
-    /// How to choose.
-    pub order: FileOrder,
-    /// I/Os until the next choice; at least 1.
-    pub hold: u64,
-    /// Files in use at the same time: another is taken up only when one is done. `None` for no limit.
-    pub most_open: Option<usize>,
-}
-
-/// How the next file is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub enum FileOrder {
-    /// Each in turn.
-    RoundRobin,
-    /// One until it is done, then the next.
-    Sequential,
-    /// Uniform draw.
-    Random,
-    /// Zipf with this exponent: the first files come up most.
-    Zipf(f64),
-    /// Pareto with this shape.
-    Pareto(f64),
-    /// A bell over the files with this deviation in percent.
-    Normal(f64),
-}
-
-impl FileOrder {
-    /// True when some files come up more often than others.
-    pub fn is_skewed(self) -> bool {
-        matches!(self, FileOrder::Zipf(_) | FileOrder::Pareto(_) | FileOrder::Normal(_))
-    }
-}
 
 /// Slots per file that a skewed draw spreads over, so that neighbouring files share the steps of the curve.
 const SLOTS_PER_FILE: u64 = 1024;

@@ -1,34 +1,7 @@
 //! How long each I/O is.
 
+use crate::plan::model::lengths::{LengthRule, WeightedSize};
 use crate::random::Generator;
-use serde::{Deserialize, Serialize};
-
-/// One entry of a weighted list of block sizes.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct WeightedSize {
-    /// Block size in bytes.
-    pub size: u64,
-    /// Share of the I/Os in percent.
-    pub percent: u32,
-}
-
-/// The rule for the lengths of one direction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum LengthRule {
-    /// All the same.
-    Fixed(u64),
-    /// Anything between two sizes, in multiples of the smaller one unless `unaligned`.
-    Range {
-        /// Smallest length in bytes.
-        min: u64,
-        /// Largest length in bytes.
-        max: u64,
-        /// Any number of bytes will do.
-        unaligned: bool,
-    },
-    /// A weighted choice; made by [`LengthRule::split`].
-    Split(Vec<WeightedSize>),
-}
 
 impl LengthRule {
     /// A weighted choice. The entries are tried from the smallest share to the largest, as fio does, so that a seed gives

@@ -19,16 +19,17 @@ mod simple;
 pub mod stride;
 mod trim_write;
 
+use crate::plan::model::distribution::DistributionRule;
+use crate::plan::model::lengths::LengthRule;
+use crate::plan::model::targets::{DirectionPlan, GeneratorKind, TargetPlan};
 use crate::random::{Generator, SeedUse, Seeds, Taus88};
 use direction::{Direction, Directions, Mix};
-use distribution::DistributionRule;
-use file_choice::{FileChoice, FileRule};
-use length::LengthRule;
+use file_choice::FileChoice;
 use offset::{BlockCounts, Draws, RandomOffsets};
 use precondition::Schedule;
 use serde::{Deserialize, Serialize};
 use simple::Simple;
-use stride::{Stride, StrideRule};
+use stride::Stride;
 
 /// What an I/O is aimed at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,105 +57,7 @@ pub struct Region {
     pub file_size: u64,
 }
 
-/// How directions follow each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum DirectionPlan {
-    /// Reads.
-    Read,
-    /// Writes.
-    Write,
-    /// Trims.
-    Trim,
-    /// Reads and writes, with this share of reads in percent.
-    Mix(u32),
-    /// Trim, then write, block by block.
-    TrimThenWrite,
-}
-
-impl DirectionPlan {
-    /// Indices of the directions that occur.
-    pub fn used(self) -> &'static [usize] {
-        match self {
-            DirectionPlan::Read => &[0],
-            DirectionPlan::Write => &[1],
-            DirectionPlan::Trim => &[2],
-            DirectionPlan::Mix(_) => &[0, 1],
-            DirectionPlan::TrimThenWrite => &[2, 1],
-        }
-    }
-}
-
-/// The generator behind uniform random offsets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum GeneratorKind {
-    /// The plan leaves it open: a permutation where one fits.
-    Free,
-    /// fio's sequence for the size of the file: taus88, and taus258 from 2^32 blocks on.
-    BySize,
-    /// taus88, fio's sequence.
-    Tausworthe,
-    /// taus258, fio's sequence.
-    Tausworthe64,
-    /// A linear feedback shift register.
-    ShiftRegister,
-}
-
-/// Everything that decides on targets.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TargetPlan {
-    /// Directions.
-    pub directions: DirectionPlan,
-    /// Random rather than sequential offsets.
-    pub random: bool,
-    /// Share of random offsets per direction, percent; 100 is all (only of interest to random plans).
-    pub random_percent: [u32; 3],
-    /// Sequential plans: bytes added after each block. Random plans: I/Os per random draw.
-    pub postfix: Option<i64>,
-    /// Between random draws repeat the offset instead of going on behind it.
-    pub repeat_offset: bool,
-    /// Lengths per direction.
-    pub lengths: [LengthRule; 3],
-    /// Sequential I/O takes lengths of reads, random I/O those of writes, whatever the direction.
-    pub length_by_pattern: bool,
-    /// Lengths of writes are drawn as those of reads are: what a job that verifies wrote must come up again when it is checked.
-    pub writes_drawn_as_reads: bool,
-    /// Sequential I/O, or a sequential step of random I/O, that comes to the very end of a file goes on at its start within
-    /// the pass, each direction by itself. Before a rest too short for a block the pass ends.
-    pub wraps: bool,
-    /// A file that is covered by random I/O is covered anew at once, and the pass does not end.
-    pub begins_files_anew: bool,
-    /// Alignment of random offsets per direction, bytes.
-    pub alignment: [u64; 3],
-    /// Cover each block once before any comes again.
-    pub each_block_once: bool,
-    /// Generator of uniform offsets.
-    pub generator: GeneratorKind,
-    /// Distribution of random offsets.
-    pub distribution: DistributionRule,
-    /// Order of files.
-    pub files: FileRule,
-    /// Zones that each file is worked on in, one after the other.
-    pub stride: Option<StrideRule>,
-    /// Zones decide where each target really goes; see [`Targets::moved`].
-    pub follows_zones: bool,
-}
-
 impl TargetPlan {
-    /// Indices of the directions that occur.
-    pub fn used_directions(&self) -> &'static [usize] {
-        self.directions.used()
-    }
-
-    /// The smallest I/O that can come.
-    pub fn smallest_length(&self) -> u64 {
-        self.used_directions()
-            .iter()
-            .map(|&direction| self.lengths[direction].min())
-            .min()
-            .unwrap_or(1)
-            .max(1)
-    }
-
     /// Bytes that one pass over a region of this size moves.
     pub fn pass_bytes(&self, size: u64) -> u64 {
         match &self.distribution {
@@ -180,11 +83,6 @@ impl TargetPlan {
     /// True when sequential I/O with holes stays in its zone however it meets the zone's end.
     fn stays_in_zones(&self) -> bool {
         self.stride.is_some() || self.follows_zones
-    }
-
-    /// The largest I/O that can come.
-    pub(crate) fn longest_length(&self) -> u64 {
-        self.used_directions().iter().map(|&direction| self.lengths[direction].max()).max().unwrap_or(0)
     }
 
     /// The direction whose lengths and alignment lay out random blocks.
@@ -239,16 +137,6 @@ impl TargetPlan {
             (DistributionRule::Uniform, _) if self.is_permuted() => "permutation",
             (DistributionRule::Uniform, _) => "tausworthe",
         })
-    }
-
-    /// True when all I/Os have one length and random offsets are multiples of it: blocks cannot overlap.
-    pub fn has_one_length(&self) -> bool {
-        let used = self.used_directions();
-        let LengthRule::Fixed(length) = self.lengths[used[0]] else { return false };
-        !self.length_by_pattern
-            && used
-                .iter()
-                .all(|&d| self.lengths[d] == LengthRule::Fixed(length) && self.alignment[d] == length)
     }
 }
 

@@ -2,12 +2,13 @@
 
 use super::block_map::BlockMap;
 use super::direction::Direction;
-use super::distribution::{DistributionRule, Sampler, Zones};
-use super::length::LengthRule;
+use super::distribution::{Sampler, Zones};
 use super::permutation::Permutation;
 use super::precondition::{Pass, Schedule};
 use super::shift_register::ShiftRegister;
-use super::{GeneratorKind, TargetPlan};
+use crate::plan::model::distribution::DistributionRule;
+use crate::plan::model::lengths::LengthRule;
+use crate::plan::model::targets::{GeneratorKind, TargetPlan};
 use crate::random::{Generator, SeedUse, Seeds, file_hash};
 
 /// The generator behind random offsets of one file, in blocks of the alignment.

@@ -21,25 +21,7 @@
 //! little that the model takes from it is shared out over the others.
 
 use super::shift_register::ShiftRegister;
-use serde::{Deserialize, Serialize};
-
-/// What a preconditioning pass is to look like.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PreconditionRule {
-    /// Regions that the writes are counted in.
-    pub regions: u32,
-    /// Flash beyond the logical size, as a share of the logical size: between 0 and 1.
-    pub over_provisioning: f64,
-    /// Bytes that the disk may hold in its cache: a block is overwritten only after as many others.
-    pub cache_bytes: u64,
-}
-
-impl PreconditionRule {
-    /// Writes of a pass over so many blocks.
-    pub fn writes(&self, blocks: u64) -> u64 {
-        blocks + (blocks as f64 * self.over_provisioning).round() as u64
-    }
-}
+use crate::plan::model::distribution::PreconditionRule;
 
 /// The share of a piece of flash that is valid when the cleaner comes to it: u in the head of this module.
 pub fn oldest_validity(over_provisioning: f64) -> f64 {

@@ -2,10 +2,11 @@
 
 use super::direction::Direction;
 use super::distribution::Sampler;
-use super::length::LengthRule;
 use super::offset::{self, RandomOffsets};
 use super::permutation::Permutation;
-use super::{DirectionPlan, Region, Target, TargetPlan};
+use super::{Region, Target};
+use crate::plan::model::lengths::LengthRule;
+use crate::plan::model::targets::{DirectionPlan, TargetPlan};
 use crate::random::Seeds;
 
 /// Targets of plans that most jobs have: one file, one length, and a permutation, a skewed distribution or plain sequential

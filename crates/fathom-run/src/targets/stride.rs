@@ -3,20 +3,9 @@
 //! A zone is left when as many bytes as it asks for have been moved in it, whatever their direction. If it is shorter than
 //! that, it is gone through again; if it is longer, part of it stays untouched. Behind the last zone comes the first.
 
-use super::{Direction, DirectionPlan, FileState, Region, Target, TargetPlan, Targets};
+use super::{Direction, FileState, Region, Target, Targets};
+use crate::plan::model::targets::{DirectionPlan, StrideRule, TargetPlan};
 use crate::random::Seeds;
-use serde::{Deserialize, Serialize};
-
-/// Zones of one length at equal distances.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StrideRule {
-    /// Bytes to move in a zone before the next has its turn.
-    pub work: u64,
-    /// Bytes from the first to the last of a zone.
-    pub length: u64,
-    /// Bytes between two zones.
-    pub skip: u64,
-}
 
 /// The zone of a file that is worked on.
 #[derive(Clone)]

@@ -1,7 +1,7 @@
-use super::distribution::ZoneShare;
-use super::file_choice::FileOrder;
-use super::length::WeightedSize;
 use super::*;
+use crate::plan::model::distribution::ZoneShare;
+use crate::plan::model::lengths::WeightedSize;
+use crate::plan::model::targets::{FileOrder, FileRule};
 use proptest::prelude::*;
 
 mod distributions;

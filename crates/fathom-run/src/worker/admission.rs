@@ -5,7 +5,6 @@ use super::overlap::OverlapRule;
 use super::{Next, Worker, WorkerContext};
 use crate::engine::Engine;
 use crate::files::locks::{Attempt, FileLocks};
-use crate::files::open::open_limit;
 use crate::logs::Event;
 use crate::targets::Target;
 use crate::targets::direction::Direction;
@@ -43,7 +42,7 @@ impl<'a> Admission<'a> {
     /// The rules of a worker with so many files, if it has any.
     pub(super) fn of(context: &WorkerContext<'a>, files: usize) -> Option<Admission<'a>> {
         let job: &JobSpec = context.job();
-        let limit = open_limit(job);
+        let limit = context.worker_plan().target_plan.files.most_open.unwrap_or(usize::MAX);
         let admission = Admission {
             held: None,
             overlap: OverlapRule::of(context),

@@ -2,8 +2,8 @@
 
 use crate::files::share_of;
 use crate::plan::WorkerPlan;
-use crate::targets::DirectionPlan;
-use crate::targets::length::LengthRule;
+use crate::plan::model::lengths::LengthRule;
+use crate::plan::model::targets::DirectionPlan;
 use fathom_spec::JobSpec;
 use fathom_spec::value::SizeSpec;
 

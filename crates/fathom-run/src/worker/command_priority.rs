@@ -1,7 +1,7 @@
 //! Single I/Os with a priority of their own (`cmdprio_*`), and their latencies by priority.
 
 use super::WorkerContext;
-use crate::priority::{CommandPriorities, DIRECTIONS_WITH_PRIORITY};
+use crate::plan::model::priority::{CommandPriorities, DIRECTIONS_WITH_PRIORITY};
 use crate::random::{SeedUse, Seeds, Taus88};
 use crate::targets::Target;
 use crate::unit::Unit;

@@ -4,7 +4,7 @@ use super::WorkerContext;
 use crate::cause::Cause;
 use crate::cgroup;
 use crate::message::Message;
-use crate::priority::Priority;
+use crate::plan::model::priority::Priority;
 use fathom_spec::JobSpec;
 use fathom_spec::options::threads::CpusAllowedPolicy;
 use fathom_spec::value::{NumaNodes, NumaPolicy};
@@ -19,7 +19,7 @@ pub(super) fn apply(context: &WorkerContext<'_>) -> Option<()> {
     if options.nice != 0 {
         check(context, priority::set_nice(options.nice), Cause::NICE)?;
     }
-    let io_priority = Priority::of_job(job);
+    let io_priority = context.worker_plan().priority;
     if io_priority != Priority::default() {
         let (class, level, hint) = (io_priority.class(), io_priority.level(), io_priority.hint());
         check(context, priority::set_io_priority(class, level, hint), Cause::IO_PRIORITY)?;

@@ -1,9 +1,9 @@
 //! How the zones of a file lie, and the part of it that whole zones cover.
 
-use super::plan::ZonePlan;
 use crate::cause::Cause;
 use crate::files::{FileEntry, FileError, FileKind};
 use crate::plan::WorkerPlan;
+use crate::plan::model::zones::ZonePlan;
 use fathom_spec::JobSpec;
 use fathom_spec::value::SizeSpec;
 use fathom_sys::{file, zoned};

@@ -8,7 +8,6 @@
 
 pub mod device;
 pub mod geometry;
-pub mod plan;
 pub mod rules;
 mod settle;
 pub mod table;

@@ -1,8 +1,8 @@
 //! Which I/O a zone takes: what becomes of a drawn target.
 
 use super::device::ZonedDevice;
-use super::plan::ZonePlan;
 use super::table::{Locked, Wanted, ZoneTable};
+use crate::plan::model::zones::ZonePlan;
 use crate::targets::Target;
 use crate::targets::direction::Direction;
 use fathom_sys::Errno;

@@ -5,9 +5,9 @@
 
 use super::device::ZonedDevice;
 use super::geometry::Geometry;
-use super::plan::ZonePlan;
 use crate::files::names::planned_paths;
 use crate::plan::Plan;
+use crate::plan::model::zones::ZonePlan;
 use fathom_sys::memory::Mapping;
 use fathom_sys::zoned::Condition;
 use fathom_sys::{Errno, futex, process};

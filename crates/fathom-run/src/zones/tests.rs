@@ -3,9 +3,9 @@
 
 use super::device::{EmulatedZones, ZonedDevice};
 use super::geometry::Geometry;
-use super::plan::ZonePlan;
 use super::rules::{Decision, ZoneRules};
 use super::table::{Wanted, ZoneTable};
+use crate::plan::model::zones::ZonePlan;
 use crate::targets::Target;
 use crate::targets::direction::Direction;
 use fathom_spec::value::SizeSpec;

@@ -1,7 +1,8 @@
 //! Preconditioning passes (`sprandom`), held against a disk that writes its flash in order.
 
 use super::*;
-use crate::targets::precondition::{PreconditionRule, Schedule, oldest_validity, validity};
+use crate::plan::model::distribution::PreconditionRule;
+use crate::targets::precondition::{Schedule, oldest_validity, validity};
 use std::collections::HashMap;
 
 fn rule(regions: u32, over_provisioning: f64, cache_blocks: u64) -> PreconditionRule {

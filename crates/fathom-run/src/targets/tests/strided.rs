@@ -1,6 +1,7 @@
 //! Zones of `zonemode=strided`. The sequential orders are those of fio.
 
 use super::*;
+use crate::plan::model::targets::StrideRule;
 
 fn zones(work: u64, length: u64, skip: u64) -> Option<StrideRule> {
     Some(StrideRule { work: work * 1024, length: length * 1024, skip: skip * 1024 })

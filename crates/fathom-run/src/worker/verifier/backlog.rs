@@ -3,7 +3,7 @@
 //! When a batch is due follows from the writes alone and not from when they end. A check that goes over the sequence of an
 //! earlier run counts the same reads as that run did, at any depth.
 
-use crate::verify::VerifyPlan;
+use crate::plan::model::verify::VerifyPlan;
 use crate::verify::history::Record;
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! `verify_async`: threads that check what was read while the worker goes on with the next I/O.
 
-use crate::verify::VerifyPlan;
+use crate::plan::model::verify::VerifyPlan;
 use crate::verify::history::Record;
 use fathom_verify::check::Mismatch;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};

@@ -1,9 +1,5 @@
 //! What a job says about zones.
 
-use crate::targets::TargetPlan;
-use fathom_spec::JobSpec;
-use fathom_spec::options::file::ZoneMode;
-use fathom_spec::options::verification::VerifyMethod;
 use fathom_spec::value::SizeSpec;
 use serde::{Deserialize, Serialize};
 
@@ -47,30 +43,6 @@ pub struct ZonePlan {
 }
 
 impl ZonePlan {
-    /// The rules of a job, if it has any.
-    pub fn of(job: &JobSpec, targets: &TargetPlan) -> Option<ZonePlan> {
-        let options = &job.file;
-        (options.zonemode == ZoneMode::Zbd).then(|| ZonePlan {
-            zone_size: options.zonesize,
-            capacity: options.zonecapacity,
-            skip: options.zoneskip.unwrap_or(SizeSpec::Bytes(0)),
-            reads_beyond: options.read_beyond_wp,
-            max_open: options.max_open_zones,
-            job_max_open: options.job_max_open_zones,
-            ignores_limits: options.ignore_zone_limits,
-            reset_threshold: options.zone_reset_threshold,
-            reset_frequency: options.zone_reset_frequency.filter(|&frequency| frequency > 0.0),
-            recovers: options.recover_zbd_write_error,
-            writes_remainder: options.write_zone_remainder,
-            random: targets.random,
-            mixed: targets.used_directions() == [0, 1],
-            writes: targets.used_directions().contains(&1),
-            keeps_data: job.verification.verify != VerifyMethod::None,
-            shortest: std::array::from_fn(|direction| targets.lengths[direction].min().max(1)),
-            longest: std::array::from_fn(|direction| targets.lengths[direction].max().max(1)),
-        })
-    }
-
     /// `zoneskip` in bytes.
     pub fn skip_bytes(&self, zone_size: u64) -> u64 {
         match self.skip {

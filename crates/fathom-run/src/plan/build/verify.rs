@@ -1,108 +1,26 @@
-//! Verification: what a job's options ask for, and the memory of what it wrote.
-//!
-//! How blocks look and are judged is the business of the crate `fathom-verify`; the worker's part is `worker/verifier.rs`.
+//! From options to verification.
 
-pub mod history;
-
-use crate::payload::plan::assembled;
-use crate::plan::{WorkerPlan, verifies};
-use crate::targets::{DirectionPlan, GeneratorKind, TargetPlan};
+use super::Subject;
+use super::payload::assembled;
+use super::questions::{goes_beyond_a_pass, verifies};
+use crate::plan::model::WorkerPlan;
+use crate::plan::model::targets::{DirectionPlan, GeneratorKind, TargetPlan};
+use crate::plan::model::verify::{CountedReads, TrimPlan, VerifyPlan};
 use fathom_spec::JobSpec;
 use fathom_spec::options::verification::{VerifyHeaderFormat, VerifyMethod, VerifyPolicy};
-use fathom_spec::value::{LedgerPlace, SizeSpec};
+use fathom_spec::value::LedgerPlace;
 use fathom_verify::header::HeaderFormat;
 use fathom_verify::method::Method;
 use fathom_verify::rule::Rule;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 /// Patterns are repeated to this length, so that filling and comparing go in long strides.
 const PATTERN_STRIDE: usize = 4096;
 
-/// What one clone does about verification.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct VerifyPlan {
-    /// How blocks are made and checked.
-    pub rule: Rule,
-    /// The job writes data of its own; otherwise it checks whatever it reads.
-    pub writes: bool,
-    /// Writes are passed over, and what an earlier run wrote is checked.
-    pub only_checks: bool,
-    /// The whole sequence is gone through first, to know which write was the last of each place.
-    pub rehearses: bool,
-    /// `io_size` goes beyond one pass, and all passes come before what was written is read back.
-    pub reads_back_last: bool,
-    /// What was written is read back: after each pass, or as a backlog allows.
-    pub reads_back: bool,
-    /// What counts against `io_size` for being read back by this run or another.
-    pub counted_reads: CountedReads,
-    /// A write may go where an earlier one went: the latest counts, and blocks are read back in order of their places.
-    pub may_overlap: bool,
-    /// A write may go where another one still is: it waits for it. Of two at a time nobody knows which is the latest, and on some
-    /// devices neither is whole.
-    pub serializes_writes: bool,
-    /// Writes are not remembered but worked out again.
-    pub regenerates: bool,
-    /// Writes after which a batch is read back; 0 for the end of the pass.
-    pub backlog: u64,
-    /// Blocks of such a batch.
-    pub backlog_batch: u64,
-    /// The first mismatch ends the job.
-    pub is_fatal: bool,
-    /// Blocks that are wrong are kept as files.
-    pub dumps: bool,
-    /// Threads that check; 0 checks in the loop.
-    pub threads: u32,
-    /// Processors for these threads.
-    pub thread_cpus: Vec<u32>,
-    /// Trimming of written blocks.
-    pub trims: Option<TrimPlan>,
-    /// Where the state is saved.
-    pub state_to_save: Option<PathBuf>,
-    /// Where the state of an earlier run is read from.
-    pub state_to_load: Option<PathBuf>,
-    /// The saved state covers writes up to the last sync only.
-    pub state_up_to_sync: bool,
-    /// Where the ledger goes.
-    pub ledger: Option<LedgerPlace>,
-    /// Where miscompares are listed.
-    pub miscompare_file: PathBuf,
-}
-
-/// What a job that verifies counts against `io_size` beside its own I/O.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum CountedReads {
-    /// Nothing: all passes come before what was written is read back, or nothing is.
-    None,
-    /// Each write of a pass.
-    Writes,
-    /// Each place that a pass wrote to, however often.
-    Places,
-}
-
-/// `trim_percentage` and its companions.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TrimPlan {
-    /// Share of written blocks, percent.
-    pub percent: u32,
-    /// Blocks to be trimmed at which a batch is; 0 for the end of the pass.
-    pub backlog: u64,
-    /// Blocks of such a batch.
-    pub batch: u64,
-    /// They must read as zeros afterwards.
-    pub reads_zero: bool,
-}
-
-/// The plan of a job with this order of targets; `thread_number` is the number of the clone over the whole run, from 1.
-pub(crate) fn verify_plan(
-    job: &JobSpec,
-    targets: &TargetPlan,
-    passes_end_by_size: bool,
-    goes_again_through_holes: bool,
-    thread_number: u32,
-    beside: impl Fn(&str) -> PathBuf,
-) -> Result<Option<VerifyPlan>, String> {
+/// What a clone does about verification, if its job verifies.
+pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, String> {
+    let Subject { job, targets, thread_number, passes_end_by_size, goes_again_through_holes, .. } = subject;
+    let (passes_end_by_size, goes_again_through_holes) = (*passes_end_by_size, *goes_again_through_holes);
     let options = &job.verification;
     let Some(method) = method_of(options.verify) else { return Ok(None) };
     let writes = !matches!(targets.directions, DirectionPlan::Read | DirectionPlan::Trim);
@@ -126,7 +44,7 @@ pub(crate) fn verify_plan(
     let backlog = options.verify_backlog.unwrap_or(0);
     let name = job.name.replace('/', ".");
     let index = thread_number - 1;
-    let state = beside(&state_file(job, thread_number));
+    let state = subject.beside(state_file(job, *thread_number));
     // What only time ends may go round and round without the end of a pass to read back at. In order, that is so unless a rest is too
     // short for a block.
     let goes_through_files = !targets.random && targets.stride.is_none();
@@ -183,15 +101,17 @@ pub(crate) fn verify_plan(
         state_to_load: options.verify_state_load.then_some(state),
         state_up_to_sync: options.verify_policy == VerifyPolicy::Fsynced,
         ledger: options.verify_ledger.clone().map(|place| match place {
-            LedgerPlace::File(path) => LedgerPlace::File(beside(&path).to_string_lossy().into_owned()),
+            LedgerPlace::File(path) => {
+                LedgerPlace::File(subject.beside(&path).to_string_lossy().into_owned())
+            }
             LedgerPlace::Tcp(address) => LedgerPlace::Tcp(address),
         }),
-        miscompare_file: beside(&format!("local-{name}-{index}-miscompares.jsonl")),
+        miscompare_file: subject.beside(format!("local-{name}-{index}-miscompares.jsonl")),
     }))
 }
 
 /// Clones that name the same file for their ledgers get one each: the number of the clone is added to its name.
-pub(crate) fn number_ledgers(workers: &mut [WorkerPlan]) {
+pub(super) fn number_ledgers(workers: &mut [WorkerPlan]) {
     let mut named = BTreeMap::new();
     for worker in workers.iter() {
         if let Some(LedgerPlace::File(path)) = ledger_of(worker) {
@@ -213,7 +133,7 @@ fn ledger_of(worker: &WorkerPlan) -> Option<&LedgerPlace> {
 }
 
 /// The file in which a clone leaves behind what it wrote.
-pub(crate) fn state_file(job: &JobSpec, thread_number: u32) -> String {
+pub(super) fn state_file(job: &JobSpec, thread_number: u32) -> String {
     format!("local-{}-{}-verify.state", job.name.replace('/', "."), thread_number - 1)
 }
 
@@ -228,20 +148,9 @@ fn trim_plan(job: &JobSpec) -> Option<TrimPlan> {
     })
 }
 
-/// True when `io_size` asks for more than one pass over the files.
-pub(crate) fn goes_beyond_a_pass(job: &JobSpec) -> bool {
-    match (&job.size.io_size, &job.size.size) {
-        (Some(SizeSpec::Bytes(bytes)), Some(SizeSpec::Bytes(size))) => bytes > size,
-        (Some(SizeSpec::Bytes(bytes)), _) => *bytes > 0,
-        (Some(SizeSpec::Percent(percent)), _) => *percent > 100,
-        (Some(SizeSpec::Zones(_)), _) => true,
-        (None, _) => false,
-    }
-}
-
 /// True for a job that verifies what lies between holes: what it moved and read back counts against `size`, and where that is not
 /// enough it goes through the file again.
-pub(crate) fn goes_again_through_holes(job: &JobSpec, targets: &TargetPlan) -> bool {
+pub(super) fn goes_again_through_holes(job: &JobSpec, targets: &TargetPlan) -> bool {
     let has_holes = targets.postfix.is_some() && !targets.random && !targets.follows_zones;
     has_holes && verifies(job) && job.verification.do_verify
 }

@@ -1,6 +1,6 @@
 //! `merge_blktrace_file`: the traces of a job become one, which is replayed.
 
-use super::source;
+use crate::replay as source;
 use fathom_spec::JobSpec;
 use fathom_trace::TraceError;
 use fathom_trace::merge::{MergeError, Merged, Part, merge};

@@ -1,15 +1,15 @@
 //! From options to the rule for buffer content.
 
-use super::shaped::{DuplicateSource, Duplicates, SetPart, SetSize, ShapedRule};
-use super::{Pattern, PayloadRule};
-use crate::plan::{Plan, WorkerPlan};
+use crate::plan::model::payload::{DuplicateSource, Duplicates, PayloadRule, SetPart, SetSize, ShapedRule};
+use crate::plan::model::{Plan, WorkerPlan};
 use crate::random::SeedUse;
 use fathom_spec::JobSpec;
 use fathom_spec::options::buffers::DedupeMode;
 use fathom_spec::value::{PatternPart, SizeSpec};
+use fathom_verify::content::Pattern;
 
 /// The rule of a job whose writes have at least `shortest_write` bytes.
-pub(crate) fn payload_rule(job: &JobSpec, shortest_write: u64) -> Result<PayloadRule, String> {
+pub(super) fn payload_rule(job: &JobSpec, shortest_write: u64) -> Result<PayloadRule, String> {
     let buffers = &job.buffers;
     let pattern = pattern(job)?;
     let compress_percent = buffers.buffer_compress_percentage.unwrap_or(0);
@@ -60,7 +60,7 @@ fn pattern(job: &JobSpec) -> Result<Option<Pattern>, String> {
 }
 
 /// Puts the parts of a pattern together; reads the files among them.
-pub(crate) fn assembled(given: &fathom_spec::value::Pattern, job: &JobSpec) -> Result<Pattern, String> {
+pub(super) fn assembled(given: &fathom_spec::value::Pattern, job: &JobSpec) -> Result<Pattern, String> {
     let (mut bytes, mut offset_places) = (Vec::new(), Vec::new());
     for part in &given.0 {
         match part {
@@ -79,7 +79,7 @@ pub(crate) fn assembled(given: &fathom_spec::value::Pattern, job: &JobSpec) -> R
 
 /// `dedupe_global`: one working set for all clones that ask for it. Each gives the share of its own pages that one clone
 /// has in the run, so that the set does not grow with the number of clones.
-pub(crate) fn share_working_sets(plan: &mut Plan) -> Result<(), String> {
+pub(super) fn share_working_sets(plan: &mut Plan) -> Result<(), String> {
     let clones = plan.workers.len() as u64;
     let mut shared = Vec::new();
     for worker in &plan.workers {

@@ -1,0 +1,240 @@
+//! From typed jobs to workers: clones, groups, stages, and one builder per feature.
+//!
+//! Nothing else in this crate reads options. What a builder finds out is plain data of [`super::model`].
+
+mod logs;
+mod payload;
+mod priority;
+mod questions;
+mod replay;
+mod targets;
+mod verify;
+mod zones;
+
+use super::model::replay::ReplayPlan;
+use super::model::targets::{DirectionPlan, TargetPlan};
+use super::model::{Plan, WorkerPlan};
+use crate::engine::Traits;
+use crate::random::Seeds;
+use fathom_spec::options::depth::IoSubmitMode;
+use fathom_spec::value::Rw;
+use fathom_spec::{JobSpec, RunSpec, Trigger};
+pub use questions::moves_no_data;
+use questions::{has_own_seeds, maps_files, repeats_passes, verifies};
+use replay::ReplayPlanner;
+use std::path::{Path, PathBuf};
+
+/// One clone of a job, and what several builders want to know of it.
+struct Subject<'a> {
+    spec: &'a RunSpec,
+    job: &'a JobSpec,
+    traits: Traits,
+    thread_number: u32,
+    subjob: u32,
+    /// The log that it replays, if that can be read.
+    replay: Option<&'a ReplayPlan>,
+    targets: TargetPlan,
+    passes_end_by_size: bool,
+    goes_again_through_holes: bool,
+}
+
+impl Subject<'_> {
+    /// Reads, writes, trims: what of it the job does.
+    fn directions(&self) -> [bool; 3] {
+        std::array::from_fn(|direction| match self.replay {
+            Some(replay) => replay.uses(direction),
+            None => self.targets.used_directions().contains(&direction),
+        })
+    }
+
+    /// Where a log or a state file goes: `--aux-path` is the directory of those that name none of their own.
+    fn beside(&self, name: impl AsRef<Path>) -> PathBuf {
+        beside(self.spec, name)
+    }
+}
+
+impl Plan {
+    /// Plans a run. `traits` tells what the engine of that name can do.
+    pub fn new(spec: &RunSpec, traits: impl Fn(&str) -> Option<Traits>) -> Result<Plan, String> {
+        let mut plan = Plan {
+            trigger: Some(spec.program.trigger.clone()).filter(Trigger::fires),
+            global_options: spec.global_options.clone(),
+            jobs: spec.jobs.clone(),
+            workers: Vec::new(),
+            readonly: spec.program.readonly,
+            debug: spec.program.debug.clone(),
+            bandwidth_log: spec.program.bandwidth_log.as_ref().map(|prefix| beside(spec, prefix)),
+        };
+        let (mut group_id, mut stage) = (0, 0);
+        let mut replays = ReplayPlanner::default();
+        for (index, job) in spec.jobs.iter().enumerate() {
+            if index > 0 {
+                stage += u32::from(job.threads.stonewall);
+                group_id += u32::from(job.threads.stonewall || job.measurement.new_group);
+            }
+            let engine = job.engine.ioengine.name.as_str();
+            let traits = traits(engine).ok_or_else(|| format!("fio: engine {engine} not loadable"))?;
+            let waits_for = waitee(spec, index, job)?;
+            let replays = replays.plans(job, spec.program.readonly)?;
+            for subjob in 0..job.job_description.numjobs {
+                let thread_number = plan.workers.len() as u32 + 1;
+                let replay = replays.get(subjob as usize % replays.len().max(1));
+                let subject = subject(spec, job, traits, (thread_number, subjob), replay);
+                let worker = worker(subject, replay)?;
+                plan.workers.push(WorkerPlan { job: index, group_id, stage, waits_for, ..worker });
+            }
+        }
+        payload::share_working_sets(&mut plan)?;
+        verify::number_ledgers(&mut plan.workers);
+        Ok(plan)
+    }
+}
+
+fn subject<'a>(
+    spec: &'a RunSpec,
+    job: &'a JobSpec,
+    traits: Traits,
+    (thread_number, subjob): (u32, u32),
+    replay: Option<&'a ReplayPlan>,
+) -> Subject<'a> {
+    let replay = replay.filter(|replay| replay.failure.is_none());
+    let passes_end_by_size = replay.is_none() && passes_end_by_size(job, traits);
+    let targets = targets::target_plan(job, passes_end_by_size, replay);
+    let goes_again_through_holes = verify::goes_again_through_holes(job, &targets);
+    Subject {
+        spec,
+        job,
+        traits,
+        thread_number,
+        subjob,
+        replay,
+        targets,
+        passes_end_by_size,
+        goes_again_through_holes,
+    }
+}
+
+/// The plan of a clone; its place in the run is filled in by the caller.
+fn worker(subject: Subject<'_>, replay: Option<&ReplayPlan>) -> Result<WorkerPlan, String> {
+    let Subject { spec, job, traits, thread_number, .. } = subject;
+    // Whoever only checks leaves the state alone that tells what there is to check.
+    let leaves_state = spec.program.trigger.fires() && !job.verification.verify_only;
+    Ok(WorkerPlan {
+        job: 0,
+        thread_number,
+        subjob: subject.subjob,
+        group_id: 0,
+        stage: 0,
+        waits_for: None,
+        diskless: traits.diskless,
+        maps_files: maps_files(job),
+        depth: job.depth.iodepth.max(1),
+        passes_end_by_size: subject.passes_end_by_size,
+        goes_again_through_holes: subject.goes_again_through_holes,
+        payload: payload::payload_rule(job, subject.targets.lengths[1].min())?,
+        content_needed: job.io_type.overwrite
+            || job.file.pre_read
+            || matches!(subject.targets.directions, DirectionPlan::Read | DirectionPlan::Mix(_)),
+        zones: zones::zone_plan(&subject),
+        priority: priority::job_priority(job),
+        command_priorities: priority::command_priorities(job),
+        logs: logs::log_plan(&subject),
+        // Where no data is moved there is none to check.
+        verify: if traits.uses_buffers { verify::verify_plan(&subject)? } else { None },
+        replay: replay.cloned(),
+        recording: job.replay.write_iolog.as_ref().map(PathBuf::from),
+        triggered_state: leaves_state.then(|| subject.beside(verify::state_file(job, thread_number))),
+        seeds: seeds(job, thread_number),
+        has_own_seeds: has_own_seeds(job),
+        repeats_passes: repeats_passes(job),
+        target_plan: subject.targets,
+    })
+}
+
+/// Where a log or a state file goes: `--aux-path` is the directory of those that name none of their own.
+fn beside(spec: &RunSpec, name: impl AsRef<Path>) -> PathBuf {
+    match &spec.program.aux_path {
+        Some(directory) => directory.join(name),
+        None => name.as_ref().to_path_buf(),
+    }
+}
+
+/// True when a pass over the files ends with its bytes, and everything begins anew then. So it is with engines that queue; those
+/// that end each I/O at once go on to the end of the targets, and so does what time alone ends and nobody reads back. A trim is
+/// never parted from its write.
+fn passes_end_by_size(job: &JobSpec, traits: Traits) -> bool {
+    let queues = job.depth.iodepth >= traits.queues_from && job.depth.io_submit_mode == IoSubmitMode::Inline;
+    let trims_first = matches!(job.io_type.rw.rw, Rw::TrimWrite | Rw::RandTrimWrite);
+    queues && !trims_first && (verifies(job) || !job.time.time_based)
+}
+
+/// The seeds of the worker with this number, from 1.
+fn seeds(job: &JobSpec, thread_number: u32) -> Seeds {
+    match has_own_seeds(job) {
+        true => Seeds::new(job.io_type.randseed, thread_number),
+        false => Seeds::from_system(),
+    }
+}
+
+fn waitee(spec: &RunSpec, index: usize, job: &JobSpec) -> Result<Option<usize>, String> {
+    let Some(name) = &job.threads.wait_for else { return Ok(None) };
+    match spec.jobs[..index].iter().position(|earlier| &earlier.name == name) {
+        Some(position) => Ok(Some(position)),
+        None => Err(format!("{}: waitee job {name} unknown.", job.name)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_spec::{Outcome, SystemSource, parse};
+
+    fn plan(words: &str) -> Plan {
+        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        let Outcome::Run(spec) = parse("fathom", &words, &SystemSource::new(4096)) else {
+            panic!("{words:?}")
+        };
+        let traits = Traits { synchronous: true, diskless: true, uses_buffers: false, queues_from: u32::MAX };
+        Plan::new(&spec, |_| Some(traits)).expect("a plan")
+    }
+
+    #[test]
+    fn clones_groups_and_stages() {
+        let plan = plan(
+            "--ioengine=null --size=1m --name=a --numjobs=2 --name=b --new_group --name=c --stonewall --name=d",
+        );
+        let summary: Vec<(usize, u32, u32, u32, u32)> =
+            plan.workers.iter().map(|w| (w.job, w.thread_number, w.subjob, w.group_id, w.stage)).collect();
+        assert_eq!(
+            summary,
+            [(0, 1, 0, 0, 0), (0, 2, 1, 0, 0), (1, 3, 0, 1, 0), (2, 4, 0, 2, 1), (3, 5, 0, 2, 1)]
+        );
+    }
+
+    #[test]
+    fn a_plan_survives_serialisation() {
+        let plan = plan(
+            "--ioengine=null --size=1m --bssplit=4k/60:8k/40 --rw=randrw --random_distribution=zoned:60/10:40/90 \
+             --name=a --rate=1m,2m --name=b --runtime=5 --time_based --percentile_list=50:99.9",
+        );
+        let text = serde_json::to_string(&plan).expect("serialises");
+        assert_eq!(serde_json::from_str::<Plan>(&text).expect("parses"), plan);
+    }
+
+    #[test]
+    fn the_generator_follows_the_rule() {
+        let offsets = |words: &str| plan(words).workers[0].target_plan.random_offsets();
+        assert_eq!(offsets("--ioengine=null --size=1m --name=a --rw=randread"), Some("permutation"));
+        assert_eq!(
+            offsets("--ioengine=null --size=1m --name=a --rw=randread --norandommap"),
+            Some("tausworthe")
+        );
+        assert_eq!(
+            offsets("--ioengine=null --size=1m --name=a --rw=randread --bsrange=4k-8k"),
+            Some("tausworthe")
+        );
+        let named = "--ioengine=null --size=1m --name=a --rw=randread --random_generator=tausworthe";
+        assert_eq!(offsets(named), Some("tausworthe"));
+        assert_eq!(offsets("--ioengine=null --size=1m --name=a --rw=read"), None);
+    }
+}

@@ -1,0 +1,115 @@
+//! From options to priorities (`prio`, `prioclass`, `priohint`, `cmdprio_*`).
+
+use crate::plan::model::priority::{CommandPriorities, DIRECTIONS_WITH_PRIORITY, Priority, Share};
+use fathom_spec::JobSpec;
+use fathom_spec::value::{PerDir, PriorityShares};
+
+/// The options of an engine that has them.
+struct Options<'a> {
+    percentage: &'a PerDir<u32>,
+    class: &'a PerDir<u32>,
+    level: &'a PerDir<u32>,
+    hint: &'a PerDir<u32>,
+    split: &'a PriorityShares,
+}
+
+/// The priority of a job's clones; none leaves the one they inherit.
+pub(super) fn job_priority(job: &JobSpec) -> Priority {
+    // No class means best effort, as it does to the kernel, which refuses a level without a class.
+    const BEST_EFFORT: u32 = 2;
+    let options = &job.threads;
+    if options.prio.is_none() && options.prioclass.is_none() && options.priohint.is_none() {
+        return Priority::default();
+    }
+    let class = options.prioclass.filter(|&class| class != 0).unwrap_or(BEST_EFFORT);
+    Priority::new(class, options.prio.unwrap_or(0), options.priohint.unwrap_or(0))
+}
+
+/// Those of a job, if its engine has such options and they say something.
+pub(super) fn command_priorities(job: &JobSpec) -> Option<CommandPriorities> {
+    let (libaio, io_uring) = (&job.private.libaio, &job.private.io_uring);
+    let options = match job.engine.ioengine.name.as_str() {
+        "libaio" => Options {
+            percentage: &libaio.cmdprio_percentage,
+            class: &libaio.cmdprio_class,
+            level: &libaio.cmdprio,
+            hint: &libaio.cmdprio_hint,
+            split: &libaio.cmdprio_bssplit,
+        },
+        "io_uring" => Options {
+            percentage: &io_uring.cmdprio_percentage,
+            class: &io_uring.cmdprio_class,
+            level: &io_uring.cmdprio,
+            hint: &io_uring.cmdprio_hint,
+            split: &io_uring.cmdprio_bssplit,
+        },
+        _ => return None,
+    };
+    let mut priorities = CommandPriorities { values: vec![job_priority(job)], shares: Default::default() };
+    for direction in 0..DIRECTIONS_WITH_PRIORITY {
+        add(&mut priorities, direction, &options);
+    }
+    priorities.shares.iter().any(|shares| !shares.is_empty()).then_some(priorities)
+}
+
+fn add(priorities: &mut CommandPriorities, direction: usize, options: &Options<'_>) {
+    let hint = options.hint.0[direction];
+    let usual = Priority::new(options.class.0[direction], options.level.0[direction], hint);
+    let percent = options.percentage.0[direction];
+    if percent > 0 {
+        let value = index_of(priorities, usual);
+        priorities.shares[direction].push(Share { size: None, percent, value });
+    }
+    for share in &options.split.0.0[direction] {
+        let priority =
+            share.priority.map_or(usual, |own| Priority::new(own.class, own.level, own.hint.unwrap_or(hint)));
+        let value = index_of(priorities, priority);
+        priorities.shares[direction].push(Share { size: Some(share.size), percent: share.percent, value });
+    }
+}
+
+fn index_of(priorities: &mut CommandPriorities, priority: Priority) -> usize {
+    if let Some(index) = priorities.values.iter().position(|value| *value == priority) {
+        return index;
+    }
+    priorities.values.push(priority);
+    priorities.values.len() - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_spec::{Outcome, SystemSource, parse};
+
+    fn of(words: &str) -> Option<CommandPriorities> {
+        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        let Outcome::Run(spec) = parse("fathom", &words, &SystemSource::new(4096)) else {
+            panic!("{words:?}")
+        };
+        command_priorities(&spec.jobs[0])
+    }
+
+    #[test]
+    fn priorities_are_packed_as_the_kernel_packs_them() {
+        let priority = Priority::new(1, 2, 3);
+        assert_eq!(priority.0, 0x201a);
+        assert_eq!((priority.class(), priority.level(), priority.hint()), (1, 2, 3));
+    }
+
+    #[test]
+    fn shares_by_percentage_and_by_size() {
+        assert_eq!(of("--name=a --ioengine=libaio --size=1m"), None);
+        let all =
+            of("--name=a --ioengine=io_uring --size=1m --cmdprio_percentage=30,0 --cmdprio=4").expect("some");
+        assert_eq!(all.values, [Priority(0), Priority(0x2004)]);
+        let chosen = |draw| all.choose(0, 4096, draw);
+        assert_eq!((chosen(1), chosen(30), chosen(31), all.choose(1, 4096, 1)), (1, 1, 0, 0));
+        let split =
+            of("--name=a --ioengine=libaio --size=1m --cmdprio_bssplit=4k/20/2/3:8k/60/1/1:8k/10 --prio=7")
+                .expect("some");
+        assert_eq!(split.values, [Priority(0x4007), Priority(0x4003), Priority(0x2001), Priority(0x2000)]);
+        let chosen = |size, draw| split.choose(1, size, draw);
+        assert_eq!((chosen(4096, 20), chosen(4096, 21), chosen(16384, 1)), (1, 0, 0));
+        assert_eq!((chosen(8192, 60), chosen(8192, 61), chosen(8192, 70), chosen(8192, 71)), (2, 3, 3, 0));
+    }
+}

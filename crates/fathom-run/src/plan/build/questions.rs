@@ -1,0 +1,57 @@
+//! What several builders ask of a job.
+
+use fathom_spec::JobSpec;
+use fathom_spec::options::verification::VerifyMethod;
+use fathom_spec::value::SizeSpec;
+
+/// True when a job goes round and round until its time is over. Whoever only checks goes once.
+pub(super) fn goes_round(job: &JobSpec) -> bool {
+    job.time.time_based && !(verifies(job) && job.verification.verify_only)
+}
+
+/// True when a job writes what it can check, or checks what it reads.
+pub(super) fn verifies(job: &JobSpec) -> bool {
+    job.verification.verify != VerifyMethod::None
+}
+
+/// True for jobs that are mere company for others: they count stretches of work, not bytes.
+pub fn moves_no_data(job: &JobSpec) -> bool {
+    fathom_spec::engines::find(&job.engine.ioengine.name).is_some_and(|engine| engine.without_data)
+}
+
+/// Seeds that are the same in every run.
+pub(super) fn has_own_seeds(job: &JobSpec) -> bool {
+    job.io_type.randrepeat || job.is_set("randseed")
+}
+
+/// True when each pass over the files repeats the first. Whoever gives a seed, or asks for other numbers in every run, gets others in
+/// every pass.
+pub(super) fn repeats_passes(job: &JobSpec) -> bool {
+    job.io_type.randrepeat && !job.is_set("randseed")
+}
+
+pub(super) fn has_several_files(job: &JobSpec) -> bool {
+    let names = job.file.filename.as_ref().map_or(0, |names| names.0.len());
+    names > 1 || job.file.nrfiles > 1 || job.file.opendir.is_some()
+}
+
+/// True when `io_size` asks for more than one pass over the files.
+pub(super) fn goes_beyond_a_pass(job: &JobSpec) -> bool {
+    match (&job.size.io_size, &job.size.size) {
+        (Some(SizeSpec::Bytes(bytes)), Some(SizeSpec::Bytes(size))) => bytes > size,
+        (Some(SizeSpec::Bytes(bytes)), _) => *bytes > 0,
+        (Some(SizeSpec::Percent(percent)), _) => *percent > 100,
+        (Some(SizeSpec::Zones(_)), _) => true,
+        (None, _) => false,
+    }
+}
+
+/// How many files a job keeps open at once (`openfiles`). A mapped file stays mapped, so there it says nothing.
+pub(super) fn open_limit(job: &JobSpec) -> Option<usize> {
+    job.file.openfiles.filter(|_| !maps_files(job)).map(|limit| limit.max(1) as usize)
+}
+
+/// True when data is reached through mappings, which have the length of their files.
+pub(super) fn maps_files(job: &JobSpec) -> bool {
+    job.engine.ioengine.name == "mmap"
+}

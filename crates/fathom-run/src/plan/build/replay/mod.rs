@@ -1,0 +1,169 @@
+//! Replaying recorded I/O: from a job's log to the plan of its clones.
+//!
+//! Planning goes through each log once, in constant memory, and keeps what it adds up to: files, directions, largest blocks.
+//! What cannot be read twice (standard input, sockets, pipes) is copied into a file without a name first. The run reads the
+//! log again, see `worker::replay`.
+
+mod merge;
+
+use crate::plan::model::replay::{Failure, ReplayPlan};
+use crate::replay::{self as source, Spool};
+use fathom_spec::JobSpec;
+use fathom_spec::value::split_file_names;
+use fathom_sys::Errno;
+use fathom_sys::block_device::device_path;
+use fathom_trace::reader::Reader;
+use fathom_trace::scan::{Scan, scan};
+use fathom_trace::{FileName, Rules, Skip, TraceError};
+use merge::merge_traces;
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+/// Plans replays; remembers what was copied and scanned, since clones share their logs.
+#[derive(Default)]
+pub(super) struct ReplayPlanner {
+    spools: HashMap<String, Result<Spool, String>>,
+}
+
+impl ReplayPlanner {
+    /// The replays of a job, to be dealt to its clones in turn; none for a job without a log.
+    pub(super) fn plans(&mut self, job: &JobSpec, readonly: bool) -> Result<Vec<ReplayPlan>, String> {
+        let Some(list) = &job.replay.read_iolog else { return Ok(Vec::new()) };
+        let names = split_file_names(list);
+        let rules = rules(job);
+        let used = names.len().min(job.job_description.numjobs as usize);
+        if let Some(merged) = merge_traces(job, &names)? {
+            let name = merged.path.display().to_string();
+            let mut plan = self.plan(&job.name, &name, &rules, readonly);
+            plan.warnings.splice(0..0, merged.warnings);
+            return Ok(vec![plan]);
+        }
+        Ok(names[..used].iter().map(|name| self.plan(&job.name, name, &rules, readonly)).collect())
+    }
+
+    fn plan(&mut self, job: &str, name: &str, rules: &Rules, readonly: bool) -> ReplayPlan {
+        let mut plan = ReplayPlan {
+            name: if name == "-" { "standard input".to_owned() } else { name.to_owned() },
+            path: PathBuf::from(name),
+            rules: rules.clone(),
+            scan: Scan::default(),
+            files: Vec::new(),
+            warnings: Vec::new(),
+            failure: None,
+        };
+        if let Err(failure) = self.look_through(job, name, readonly, &mut plan) {
+            // Nobody gets to the warnings of a log that is not replayed.
+            let lines: Vec<String> = plan.warnings.drain(..).chain([failure.message]).collect();
+            plan.failure = Some(Failure { message: lines.join("\n"), ..failure });
+        }
+        plan
+    }
+
+    fn look_through(
+        &mut self,
+        job: &str,
+        name: &str,
+        readonly: bool,
+        plan: &mut ReplayPlan,
+    ) -> Result<(), Failure> {
+        if source::is_stream(name) {
+            let spool = self.spools.entry(name.to_owned()).or_insert_with(|| Spool::of(name));
+            match spool {
+                Ok(spool) => plan.path = spool.path(),
+                Err(reason) => return Err(Failure::invalid(reason.clone())),
+            }
+        }
+        let mut sum = scan_log(plan)?;
+        if readonly && (sum.directions[1].ios > 0 || sum.directions[2].ios > 0) {
+            for (direction, word) in [(1, "writes"), (2, "trims")] {
+                let count = sum.directions[direction].ios;
+                if count > 0 {
+                    let text = format!("fio: {job} skips replay of {count} {word} due to read-only");
+                    plan.warnings.push(text);
+                }
+            }
+            (plan.rules.skip.write, plan.rules.skip.trim) = (true, true);
+            sum = scan_log(&mut ReplayPlan { warnings: Vec::new(), ..plan.clone() })?;
+        }
+        plan.files = files(&sum).map_err(Failure::invalid)?;
+        plan.scan = sum;
+        if plan.scan.entries() == 0 {
+            let text = format!("fathom: {}: there is no I/O in it to replay", plan.name);
+            return Err(Failure::invalid(text));
+        }
+        Ok(())
+    }
+}
+
+/// What the log of a plan adds up to; what is wrong with it joins the warnings.
+fn scan_log(plan: &mut ReplayPlan) -> Result<Scan, Failure> {
+    let reader = source::open(&plan.path).map_err(|error| cannot_open(&plan.name, error.into()))?;
+    let found = Reader::new(reader, plan.rules.clone()).and_then(scan);
+    let (sum, complaints) = found.map_err(|error| unreadable(&plan.name, &error))?;
+    let more = complaints.count - complaints.first.len() as u64;
+    plan.warnings.extend(complaints.first);
+    if more > 0 {
+        plan.warnings.push(format!("fathom: {}: {more} more lines or records are left out", plan.name));
+    }
+    Ok(sum)
+}
+
+fn rules(job: &JobSpec) -> Rules {
+    let options = &job.replay;
+    let skip = options.replay_skip.unwrap_or_default();
+    Rules {
+        keeps_time: !options.replay_no_stall,
+        speed_percent: options.replay_time_scale,
+        offset_divisor: u64::from(options.replay_scale.max(1)),
+        alignment: options.replay_align.map_or(1, |alignment| u64::from(alignment.0)),
+        skip: Skip { read: skip.read, write: skip.write, trim: skip.trim, sync: skip.sync },
+        redirect: options.replay_redirect.clone().filter(|path| !path.is_empty()),
+    }
+}
+
+fn cannot_open(name: &str, errno: Errno) -> Failure {
+    let ours = format!("fathom: {name}: the log cannot be read: {errno}");
+    match errno.0 {
+        libc::EISDIR => Failure {
+            errno: errno.0,
+            is_of_reading: true,
+            message: format!("read blktrace: {errno}\nfio: unable to read iolog\n{ours}"),
+        },
+        _ => Failure::invalid(format!("fopen read iolog: {errno}\n{ours}")),
+    }
+}
+
+fn unreadable(name: &str, error: &TraceError) -> Failure {
+    match error {
+        TraceError::Io(error) => {
+            let errno = error.raw_os_error().map_or(Errno(libc::EIO), Errno);
+            let message = format!("fio: unable to read iolog\nfathom: {name}: {errno}");
+            Failure { errno: errno.0, is_of_reading: true, message }
+        }
+        TraceError::Empty => {
+            Failure::invalid(format!("fio: unable to read iolog\nfathom: {name}: the file is empty"))
+        }
+        TraceError::OldVersion => Failure::invalid(format!(
+            "fio: iolog version 1 is no longer supported\nfathom: {name}: it begins neither with `fio version 3 iolog` nor as a \
+             block trace does"
+        )),
+        TraceError::Broken(text) => Failure::invalid(format!("fathom: {name}: {text}")),
+    }
+}
+
+/// The paths of the files of a log.
+fn files(sum: &Scan) -> Result<Vec<PathBuf>, String> {
+    let path = |name: &FileName| {
+        match name {
+        FileName::Path(path) => Ok(PathBuf::from(path)),
+        FileName::Device(device) => device_path(device.major, device.minor).ok_or_else(|| {
+            format!(
+                "fio: did not find replay device(s)\nfathom: this machine has no block device {}:{}; replay_redirect= names \
+                 another target",
+                device.major, device.minor
+            )
+        }),
+    }
+    };
+    sum.files.iter().map(|file| path(&file.name)).collect()
+}

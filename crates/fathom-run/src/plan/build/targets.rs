@@ -1,0 +1,204 @@
+//! From options to the order of targets.
+
+use super::questions::{
+    goes_beyond_a_pass, goes_round, has_several_files, moves_no_data, open_limit, verifies,
+};
+use crate::plan::model::distribution::{DistributionRule, PreconditionRule, ZoneShare};
+use crate::plan::model::lengths::{LengthRule, WeightedSize};
+use crate::plan::model::replay::ReplayPlan;
+use crate::plan::model::targets::{
+    DirectionPlan, FileOrder, FileRule, GeneratorKind, StrideRule, TargetPlan,
+};
+use fathom_spec::JobSpec;
+use fathom_spec::options::file::ZoneMode;
+use fathom_spec::options::io_type::{RandomGenerator, RwSequencer};
+use fathom_spec::value::{Direction as OptionDirection, Distribution, FileService, Rw, SizeSpec};
+
+/// The log of a replay goes before what the job says.
+pub(super) fn target_plan(
+    job: &JobSpec,
+    passes_end_by_size: bool,
+    replay: Option<&ReplayPlan>,
+) -> TargetPlan {
+    let mode = &job.io_type.rw;
+    let lengths = replay.map_or_else(|| lengths(job), ReplayPlan::lengths);
+    let directions = replay.map_or_else(|| directions(job), ReplayPlan::directions);
+    let smallest = |direction: usize| lengths[direction].min();
+    let alignment: [u64; 3] = std::array::from_fn(|direction| {
+        job.block_size.ba.0[direction].unwrap_or_else(|| smallest(direction)).max(1)
+    });
+    let distribution = distribution(job);
+    let random = replay.is_none()
+        && matches!(mode.rw, Rw::RandRead | Rw::RandWrite | Rw::RandTrim | Rw::RandRw | Rw::RandTrimWrite);
+    // The rules across options have turned the map off where this is not so; a map could not be kept.
+    let aligned = directions.used().iter().all(|&direction| alignment[direction] == smallest(direction));
+    TargetPlan {
+        directions,
+        random,
+        random_percent: job.io_type.percentage_random.0,
+        postfix: mode.postfix,
+        repeat_offset: job.io_type.rw_sequencer == RwSequencer::Identical,
+        lengths,
+        length_by_pattern: job.block_size.bs_is_seq_rand,
+        writes_drawn_as_reads: verifies(job),
+        wraps: job.file.zonemode == ZoneMode::None
+            && match random {
+                true => steps_wrap(job, directions),
+                false => passes_wrap(job, directions, passes_end_by_size),
+            },
+        begins_files_anew: random && begins_files_anew(job, directions, passes_end_by_size),
+        alignment,
+        each_block_once: !job.io_type.norandommap && distribution == DistributionRule::Uniform && aligned,
+        generator: match job.io_type.random_generator {
+            RandomGenerator::Lfsr => GeneratorKind::ShiftRegister,
+            RandomGenerator::Tausworthe64 => GeneratorKind::Tausworthe64,
+            RandomGenerator::Tausworthe if job.is_set("random_generator") => GeneratorKind::Tausworthe,
+            RandomGenerator::Tausworthe if job.needs_fio_sequence() => GeneratorKind::BySize,
+            RandomGenerator::Tausworthe => GeneratorKind::Free,
+        },
+        distribution,
+        files: file_rule(job),
+        stride: stride(job),
+        follows_zones: job.file.zonemode == ZoneMode::Zbd,
+    }
+}
+
+/// True when sequential I/O beyond the end of a file goes on at its start, rather than in another pass.
+fn passes_wrap(job: &JobSpec, directions: DirectionPlan, passes_end_by_size: bool) -> bool {
+    let has_no_holes = job.io_type.rw.postfix.is_none();
+    let goes_beyond = goes_beyond_a_pass(job) || goes_round(job);
+    goes_beyond
+        && match (directions, verifies(job)) {
+            (DirectionPlan::Mix(_), false) => true,
+            (_, false) => false,
+            (DirectionPlan::Mix(_), true) => goes_round(job) || has_no_holes && !passes_end_by_size,
+            // Whoever goes through file after file has to come to the end of one.
+            (_, true) => has_no_holes && !passes_end_by_size && !goes_file_by_file(job),
+        }
+}
+
+/// True when a sequential step of random I/O goes from the end of a file to its start.
+fn steps_wrap(job: &JobSpec, directions: DirectionPlan) -> bool {
+    let is_mix = matches!(directions, DirectionPlan::Mix(_));
+    goes_beyond_a_pass(job) && is_mix || job.time.time_based && !has_several_files(job)
+}
+
+/// True when random I/O that has covered a file goes on in it at once. In one file, in one direction and without sequential steps,
+/// that would be no other than the next pass.
+fn begins_files_anew(job: &JobSpec, directions: DirectionPlan, passes_end_by_size: bool) -> bool {
+    let has_steps = job.io_type.rw.postfix.is_some()
+        || job.io_type.percentage_random.0.iter().any(|&percent| percent < 100);
+    let is_mix = matches!(directions, DirectionPlan::Mix(_));
+    // A pass that ends with its bytes covers each file once.
+    goes_round(job)
+        && !passes_end_by_size
+        && (has_several_files(job) || has_steps || is_mix)
+        && job.io_type.random_generator != RandomGenerator::Lfsr
+        && job.file.zonemode == ZoneMode::None
+}
+
+fn goes_file_by_file(job: &JobSpec) -> bool {
+    has_several_files(job) && file_rule(job).order == FileOrder::Sequential
+}
+
+fn directions(job: &JobSpec) -> DirectionPlan {
+    match job.io_type.rw.rw {
+        Rw::Read | Rw::RandRead => DirectionPlan::Read,
+        Rw::Write | Rw::RandWrite => DirectionPlan::Write,
+        Rw::Trim | Rw::RandTrim => DirectionPlan::Trim,
+        Rw::ReadWrite | Rw::RandRw => DirectionPlan::Mix(job.io_type.rwmixread),
+        Rw::TrimWrite | Rw::RandTrimWrite => DirectionPlan::TrimThenWrite,
+    }
+}
+
+fn lengths(job: &JobSpec) -> [LengthRule; 3] {
+    if moves_no_data(job) {
+        return [const { LengthRule::Fixed(0) }; 3];
+    }
+    std::array::from_fn(|direction| {
+        if let Some(split) = &job.block_size.bssplit {
+            let option_direction =
+                [OptionDirection::Read, OptionDirection::Write, OptionDirection::Trim][direction];
+            let list: Vec<WeightedSize> = split
+                .resolved(option_direction)
+                .into_iter()
+                .map(|(size, percent)| WeightedSize { size, percent })
+                .collect();
+            if !list.is_empty() {
+                return LengthRule::split(list);
+            }
+        }
+        if let Some(ranges) = &job.block_size.bsrange {
+            let range = ranges.0[direction];
+            if range.max == 0 {
+                // Left blank for this direction.
+                return LengthRule::Fixed(job.block_size.bs.0[direction]);
+            }
+            if range.min != range.max {
+                let unaligned = job.block_size.bs_unaligned;
+                return LengthRule::Range { min: range.min, max: range.max, unaligned };
+            }
+            return LengthRule::Fixed(range.min);
+        }
+        LengthRule::Fixed(job.block_size.bs.0[direction])
+    })
+}
+
+fn distribution(job: &JobSpec) -> DistributionRule {
+    if job.io_type.sprandom {
+        return DistributionRule::Precondition(PreconditionRule {
+            regions: job.io_type.spr_num_regions,
+            over_provisioning: job.io_type.spr_op,
+            cache_bytes: job.io_type.spr_cs,
+        });
+    }
+    match &job.io_type.random_distribution {
+        Distribution::Random => DistributionRule::Uniform,
+        Distribution::Zipf { theta, center } => DistributionRule::Zipf { theta: *theta, center: *center },
+        Distribution::Pareto { h, center } => DistributionRule::Pareto { h: *h, center: *center },
+        Distribution::Normal { deviation, center } => {
+            DistributionRule::Normal { deviation: *deviation, center: *center }
+        }
+        Distribution::Zoned(zones) => DistributionRule::Zoned(std::array::from_fn(|direction| {
+            zones.0[direction]
+                .iter()
+                .map(|zone| ZoneShare { access_percent: zone.access, size: u64::from(zone.size) })
+                .collect()
+        })),
+        Distribution::ZonedAbs(zones) => DistributionRule::ZonedAbsolute(std::array::from_fn(|direction| {
+            zones.0[direction]
+                .iter()
+                .map(|zone| ZoneShare { access_percent: zone.access, size: zone.size })
+                .collect()
+        })),
+        Distribution::Sequence(blocks) => {
+            DistributionRule::Sequence { blocks: blocks.clone(), stride: job.io_type.random_sequence_stride }
+        }
+    }
+}
+
+fn stride(job: &JobSpec) -> Option<StrideRule> {
+    let options = &job.file;
+    (options.zonemode == ZoneMode::Strided).then_some(StrideRule {
+        work: options.zonesize,
+        length: if options.zonerange > 0 { options.zonerange } else { options.zonesize },
+        skip: match options.zoneskip {
+            Some(SizeSpec::Bytes(bytes)) => bytes,
+            // Refused with the rules across options.
+            Some(SizeSpec::Percent(_) | SizeSpec::Zones(_)) | None => 0,
+        },
+    })
+}
+
+fn file_rule(job: &JobSpec) -> FileRule {
+    let most_open = open_limit(job);
+    let rule = |order, hold: u32| FileRule { order, hold: u64::from(hold.max(1)), most_open };
+    match job.file.file_service_type {
+        FileService::RoundRobin { hold } => rule(FileOrder::RoundRobin, hold),
+        FileService::Sequential { hold } => rule(FileOrder::Sequential, hold),
+        FileService::Random { hold } => rule(FileOrder::Random, hold),
+        FileService::Zipf { theta } => rule(FileOrder::Zipf(theta), 1),
+        FileService::Pareto { h } => rule(FileOrder::Pareto(h), 1),
+        FileService::Normal { deviation } => rule(FileOrder::Normal(deviation), 1),
+    }
+}

@@ -1,0 +1,31 @@
+//! From options to the rules of zones.
+
+use super::Subject;
+use super::questions::verifies;
+use crate::plan::model::zones::ZonePlan;
+use fathom_spec::options::file::ZoneMode;
+use fathom_spec::value::SizeSpec;
+
+/// The rules of a job, if it has any.
+pub(super) fn zone_plan(subject: &Subject<'_>) -> Option<ZonePlan> {
+    let (options, targets) = (&subject.job.file, &subject.targets);
+    (options.zonemode == ZoneMode::Zbd).then(|| ZonePlan {
+        zone_size: options.zonesize,
+        capacity: options.zonecapacity,
+        skip: options.zoneskip.unwrap_or(SizeSpec::Bytes(0)),
+        reads_beyond: options.read_beyond_wp,
+        max_open: options.max_open_zones,
+        job_max_open: options.job_max_open_zones,
+        ignores_limits: options.ignore_zone_limits,
+        reset_threshold: options.zone_reset_threshold,
+        reset_frequency: options.zone_reset_frequency.filter(|&frequency| frequency > 0.0),
+        recovers: options.recover_zbd_write_error,
+        writes_remainder: options.write_zone_remainder,
+        random: targets.random,
+        mixed: targets.used_directions() == [0, 1],
+        writes: targets.used_directions().contains(&1),
+        keeps_data: verifies(subject.job),
+        shortest: std::array::from_fn(|direction| targets.lengths[direction].min().max(1)),
+        longest: std::array::from_fn(|direction| targets.lengths[direction].max().max(1)),
+    })
+}

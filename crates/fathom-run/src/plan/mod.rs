@@ -1,0 +1,9 @@
+//! From typed jobs to what each worker does: [`model`] is the result as plain data, `build` makes it from the options.
+//!
+//! Only the builders read options. The run reads the model.
+
+mod build;
+pub mod model;
+
+pub use build::moves_no_data;
+pub use model::{Plan, WorkerPlan};

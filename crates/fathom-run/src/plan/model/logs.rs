@@ -1,0 +1,24 @@
+//! The logs of a worker.
+
+use fathom_logs::LogRules;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The logs of one worker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LogPlan {
+    /// What the logs hold, and how.
+    pub rules: LogRules,
+    /// One file per entry of `rules.kinds`.
+    pub paths: Vec<PathBuf>,
+    /// All clones write to the same files, after what is there already.
+    pub shared_files: bool,
+    /// Records that the worker may be ahead of the writer; `None` for a share of the usual memory.
+    pub ring_records: Option<usize>,
+    /// Processors for the thread that writes these logs.
+    pub cpus: Option<Vec<u32>>,
+    /// Clock (`CLOCK_*`) whose reading at the start is added to all times.
+    pub epoch_clock: Option<i32>,
+    /// The kernel's `ioprio` value of the job's I/O.
+    pub priority: u16,
+}

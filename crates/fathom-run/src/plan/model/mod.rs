@@ -1,0 +1,154 @@
+//! The plan as data: what the run needs to know of its jobs, in terms of the run.
+//!
+//! It depends on nothing of the run and can be written down. What is said of files and processors holds on any machine that has the
+//! same.
+
+pub mod distribution;
+pub mod lengths;
+pub mod logs;
+pub mod payload;
+pub mod priority;
+pub mod replay;
+pub mod targets;
+pub mod verify;
+pub mod zones;
+
+use crate::random::Seeds;
+use fathom_spec::debug::{DebugClass, DebugOptions};
+use fathom_spec::{JobSpec, Trigger};
+use logs::LogPlan;
+use payload::PayloadRule;
+use priority::{CommandPriorities, Priority};
+use replay::ReplayPlan;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use targets::{DirectionPlan, TargetPlan};
+use verify::VerifyPlan;
+use zones::ZonePlan;
+
+/// A whole run: its jobs and one worker per clone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// What ends the run early and what comes then.
+    pub trigger: Option<Trigger>,
+    /// Options written before any job.
+    pub global_options: Vec<(String, String)>,
+    /// The jobs, in definition order.
+    pub jobs: Vec<JobSpec>,
+    /// One per clone, in definition order.
+    pub workers: Vec<WorkerPlan>,
+    /// Nothing may be written or laid out.
+    pub readonly: bool,
+    /// Prefix of the files for the bandwidth of the whole run.
+    pub bandwidth_log: Option<PathBuf>,
+    /// Events that a line is written about.
+    pub debug: DebugOptions,
+}
+
+/// One clone of a job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkerPlan {
+    /// Index of the job in [`Plan::jobs`].
+    pub job: usize,
+    /// Number over the whole run, from 1.
+    pub thread_number: u32,
+    /// Number among the clones of its job, from 0.
+    pub subjob: u32,
+    /// Reporting group, from 0.
+    pub group_id: u32,
+    /// Stage, from 0: a stage begins when all workers of earlier stages have ended.
+    pub stage: u32,
+    /// Index of the job whose clones must have ended first.
+    pub waits_for: Option<usize>,
+    /// The engine needs no files.
+    pub diskless: bool,
+    /// Data is reached through mappings, which have the length of their files.
+    pub maps_files: bool,
+    /// I/Os in flight at most.
+    pub depth: u32,
+    /// Sequence of targets.
+    pub target_plan: TargetPlan,
+    /// A pass over the files ends with the bytes of `size`, or those of a larger `io_size`, wherever the targets are then.
+    pub passes_end_by_size: bool,
+    /// What lies between holes is gone through again until what was moved and read back is as much as `size`.
+    pub goes_again_through_holes: bool,
+    /// Content of writes.
+    pub payload: PayloadRule,
+    /// Files must hold data before the run, not merely have a size.
+    pub content_needed: bool,
+    /// Rules of zones, with `zonemode=zbd`.
+    pub zones: Option<ZonePlan>,
+    /// I/O priority of the worker; none leaves the one it inherits.
+    pub priority: Priority,
+    /// Priorities of single I/Os.
+    pub command_priorities: Option<CommandPriorities>,
+    /// Logs to keep.
+    pub logs: Option<LogPlan>,
+    /// Verification of the data.
+    pub verify: Option<VerifyPlan>,
+    /// The log whose I/O it does.
+    pub replay: Option<ReplayPlan>,
+    /// Where it records what it issues.
+    pub recording: Option<PathBuf>,
+    /// Where it leaves behind what it wrote when a trigger ends it.
+    pub triggered_state: Option<PathBuf>,
+    /// What its random numbers begin with.
+    pub seeds: Seeds,
+    /// They are the same in every run, rather than drawn from the system.
+    pub has_own_seeds: bool,
+    /// Each pass over the files repeats the first.
+    pub repeats_passes: bool,
+}
+
+impl WorkerPlan {
+    /// True when the job writes or trims.
+    pub fn changes_data(&self) -> bool {
+        if let Some(replay) = &self.replay {
+            return replay.uses(1) || replay.uses(2);
+        }
+        self.target_plan.directions != DirectionPlan::Read
+    }
+
+    /// True when the job reads.
+    pub fn reads_data(&self) -> bool {
+        if let Some(replay) = &self.replay {
+            return replay.uses(0);
+        }
+        matches!(self.target_plan.directions, DirectionPlan::Read | DirectionPlan::Mix(_))
+    }
+
+    /// True when the job writes.
+    pub fn writes_data(&self) -> bool {
+        if let Some(replay) = &self.replay {
+            return replay.uses(1);
+        }
+        !matches!(self.target_plan.directions, DirectionPlan::Read | DirectionPlan::Trim)
+    }
+}
+
+impl Plan {
+    /// What `--debug` shows of the plan, in lines of the process with this number.
+    pub fn debug_lines(&self, pid: u32) -> Vec<String> {
+        let shown =
+            self.workers.iter().filter(|worker| self.debug.shows(DebugClass::Random, worker.thread_number));
+        let lines = shown.flat_map(|worker| {
+            let from_system = (!worker.has_own_seeds).then(|| "using system RNG for random seeds".to_owned());
+            let values = worker.seeds.values();
+            let count = format!("FIO_RAND_NR_OFFS={}", values.len());
+            let seeds = values.iter().enumerate().map(|(index, seed)| format!("rand_seeds[{index}]={seed}"));
+            from_system.into_iter().chain([count]).chain(seeds).collect::<Vec<String>>()
+        });
+        lines.map(|text| DebugClass::Random.line(pid, &text)).collect()
+    }
+
+    /// The job of a worker.
+    pub fn job_of(&self, worker: &WorkerPlan) -> &JobSpec {
+        &self.jobs[worker.job]
+    }
+
+    /// True when any worker, or the run as a whole, keeps a log.
+    pub(crate) fn keeps_logs(&self) -> bool {
+        self.bandwidth_log.is_some()
+            || self.workers.iter().any(|worker| worker.logs.is_some() || worker.recording.is_some())
+    }
+}

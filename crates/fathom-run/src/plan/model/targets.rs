@@ -1,0 +1,166 @@
+//! What a worker's I/Os are aimed at: directions, offsets, lengths and files.
+
+use super::distribution::DistributionRule;
+use super::lengths::LengthRule;
+use serde::{Deserialize, Serialize};
+
+/// Everything that decides on targets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TargetPlan {
+    /// Directions.
+    pub directions: DirectionPlan,
+    /// Random rather than sequential offsets.
+    pub random: bool,
+    /// Share of random offsets per direction, percent; 100 is all (only of interest to random plans).
+    pub random_percent: [u32; 3],
+    /// Sequential plans: bytes added after each block. Random plans: I/Os per random draw.
+    pub postfix: Option<i64>,
+    /// Between random draws repeat the offset instead of going on behind it.
+    pub repeat_offset: bool,
+    /// Lengths per direction.
+    pub lengths: [LengthRule; 3],
+    /// Sequential I/O takes lengths of reads, random I/O those of writes, whatever the direction.
+    pub length_by_pattern: bool,
+    /// Lengths of writes are drawn as those of reads are: what a job that verifies wrote must come up again when it is checked.
+    pub writes_drawn_as_reads: bool,
+    /// Sequential I/O, or a sequential step of random I/O, that comes to the very end of a file goes on at its start within
+    /// the pass, each direction by itself. Before a rest too short for a block the pass ends.
+    pub wraps: bool,
+    /// A file that is covered by random I/O is covered anew at once, and the pass does not end.
+    pub begins_files_anew: bool,
+    /// Alignment of random offsets per direction, bytes.
+    pub alignment: [u64; 3],
+    /// Cover each block once before any comes again.
+    pub each_block_once: bool,
+    /// Generator of uniform offsets.
+    pub generator: GeneratorKind,
+    /// Distribution of random offsets.
+    pub distribution: DistributionRule,
+    /// Order of files.
+    pub files: FileRule,
+    /// Zones that each file is worked on in, one after the other.
+    pub stride: Option<StrideRule>,
+    /// Zones decide where each target really goes; see [`Targets::moved`].
+    pub follows_zones: bool,
+}
+
+impl TargetPlan {
+    /// Indices of the directions that occur.
+    pub fn used_directions(&self) -> &'static [usize] {
+        self.directions.used()
+    }
+
+    /// The smallest I/O that can come.
+    pub fn smallest_length(&self) -> u64 {
+        self.used_directions()
+            .iter()
+            .map(|&direction| self.lengths[direction].min())
+            .min()
+            .unwrap_or(1)
+            .max(1)
+    }
+
+    /// The largest I/O that can come.
+    pub(crate) fn longest_length(&self) -> u64 {
+        self.used_directions().iter().map(|&direction| self.lengths[direction].max()).max().unwrap_or(0)
+    }
+
+    /// True when all I/Os have one length and random offsets are multiples of it: blocks cannot overlap.
+    pub fn has_one_length(&self) -> bool {
+        let used = self.used_directions();
+        let LengthRule::Fixed(length) = self.lengths[used[0]] else { return false };
+        !self.length_by_pattern
+            && used
+                .iter()
+                .all(|&d| self.lengths[d] == LengthRule::Fixed(length) && self.alignment[d] == length)
+    }
+}
+
+/// How directions follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DirectionPlan {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// Trims.
+    Trim,
+    /// Reads and writes, with this share of reads in percent.
+    Mix(u32),
+    /// Trim, then write, block by block.
+    TrimThenWrite,
+}
+
+impl DirectionPlan {
+    /// Indices of the directions that occur.
+    pub fn used(self) -> &'static [usize] {
+        match self {
+            DirectionPlan::Read => &[0],
+            DirectionPlan::Write => &[1],
+            DirectionPlan::Trim => &[2],
+            DirectionPlan::Mix(_) => &[0, 1],
+            DirectionPlan::TrimThenWrite => &[2, 1],
+        }
+    }
+}
+
+/// The generator behind uniform random offsets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum GeneratorKind {
+    /// The plan leaves it open: a permutation where one fits.
+    Free,
+    /// fio's sequence for the size of the file: taus88, and taus258 from 2^32 blocks on.
+    BySize,
+    /// taus88, fio's sequence.
+    Tausworthe,
+    /// taus258, fio's sequence.
+    Tausworthe64,
+    /// A linear feedback shift register.
+    ShiftRegister,
+}
+
+/// The rule, and for how many I/Os a choice holds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FileRule {
+    /// How to choose.
+    pub order: FileOrder,
+    /// I/Os until the next choice; at least 1.
+    pub hold: u64,
+    /// Files in use at the same time: another is taken up only when one is done. `None` for no limit.
+    pub most_open: Option<usize>,
+}
+
+/// How the next file is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum FileOrder {
+    /// Each in turn.
+    RoundRobin,
+    /// One until it is done, then the next.
+    Sequential,
+    /// Uniform draw.
+    Random,
+    /// Zipf with this exponent: the first files come up most.
+    Zipf(f64),
+    /// Pareto with this shape.
+    Pareto(f64),
+    /// A bell over the files with this deviation in percent.
+    Normal(f64),
+}
+
+impl FileOrder {
+    /// True when some files come up more often than others.
+    pub fn is_skewed(self) -> bool {
+        matches!(self, FileOrder::Zipf(_) | FileOrder::Pareto(_) | FileOrder::Normal(_))
+    }
+}
+
+/// Zones of one length at equal distances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StrideRule {
+    /// Bytes to move in a zone before the next has its turn.
+    pub work: u64,
+    /// Bytes from the first to the last of a zone.
+    pub length: u64,
+    /// Bytes between two zones.
+    pub skip: u64,
+}
