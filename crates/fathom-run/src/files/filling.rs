@@ -3,8 +3,6 @@
 use crate::payload::Payload;
 use crate::plan::WorkerPlan;
 use crate::plan::model::payload::PayloadRule;
-use crate::random::Seeds;
-use fathom_spec::JobSpec;
 use fathom_sys::Errno;
 use std::fs::File;
 use std::io::Write;
@@ -22,20 +20,20 @@ pub(super) struct Filling {
 
 impl Filling {
     /// For files of which the longest is to have this many bytes. Fails with ENOMEM.
-    pub(super) fn new(plan: &WorkerPlan, job: &JobSpec, longest: u64) -> Result<Filling, Errno> {
+    pub(super) fn new(plan: &WorkerPlan, longest: u64) -> Result<Filling, Errno> {
         let rule = match &plan.payload {
             // Every block of a new file is different, too.
             PayloadRule::Random { .. } => PayloadRule::Random { refill: true, scramble: false },
             other => other.clone(),
         };
         let is_pattern = matches!(rule, PayloadRule::Pattern(_));
-        let seeds = Seeds::new(job.io_type.randseed, plan.thread_number);
         let no_memory = Errno(libc::ENOMEM);
-        let mut payload = Payload::new(rule, &seeds, longest).map_err(|_| no_memory)?;
+        let mut payload = Payload::new(rule, &plan.files.seeds, longest).map_err(|_| no_memory)?;
         // As if written by the job: each of its blocks has content of its own. Small ones are handed over together.
         let block = plan.target_plan.lengths[1].max().max(1) as usize;
         // The last block that there is room for counts, too, where space is to be filled.
-        let at_once = if job.size.fill_device { block } else { block * (HANDED_OVER / block).max(1) };
+        let at_once =
+            if plan.files.layout.fills_device { block } else { block * (HANDED_OVER / block).max(1) };
         let at_once = usize::try_from(longest).map_or(at_once, |longest| longest.min(at_once));
         let mut buffer = Vec::new();
         buffer.try_reserve_exact(at_once).map_err(|_| no_memory)?;

@@ -7,7 +7,7 @@ use super::filling::Filling;
 use super::in_use::{Machine, Search, Tables};
 use super::{FileEntry, FileError, FileKind};
 use crate::plan::WorkerPlan;
-use fathom_spec::JobSpec;
+use crate::plan::model::files::{FilesPlan, LayoutPlan};
 use fathom_spec::options::file::Fallocate;
 use fathom_sys::{Errno, file};
 use std::fs::File;
@@ -19,32 +19,31 @@ use std::path::Path;
 /// out and how many bytes they will have, before the first is touched.
 pub fn prepare(
     plan: &WorkerPlan,
-    job: &JobSpec,
     entries: &[FileEntry],
     readonly: bool,
     announce: impl FnOnce(usize, u64),
 ) -> Result<(), FileError> {
-    prepare_unless(&|| false, plan, job, entries, readonly, announce)
+    prepare_unless(&|| false, plan, entries, readonly, announce)
 }
 
 /// As [`prepare`], and ends with EINTR soon after `stopped` says so. The file at hand is then put back as it was.
 pub fn prepare_unless(
     stopped: &dyn Fn() -> bool,
     plan: &WorkerPlan,
-    job: &JobSpec,
     entries: &[FileEntry],
     readonly: bool,
     announce: impl FnOnce(usize, u64),
 ) -> Result<(), FileError> {
-    entries.iter().try_for_each(|entry| check_target(job, entry))?;
-    check_uses(plan, job, entries)?;
+    let layout = &plan.files.layout;
+    entries.iter().try_for_each(|entry| check_target(layout, entry))?;
+    check_uses(plan, entries)?;
     // A log is done to the files as they are.
     if plan.replay.is_some() {
         return Ok(());
     }
-    check_growth(plan, job, entries)?;
+    check_growth(plan, entries)?;
     // What is appended must begin where the file ends now.
-    if job.file.create_on_open || appends(plan, job) {
+    if layout.happens_at_open || plan.files.part.appends {
         return Ok(());
     }
     let short: Vec<&FileEntry> = entries.iter().filter(|entry| entry.is_short()).collect();
@@ -65,27 +64,27 @@ pub fn prepare_unless(
         )));
     }
     // Files that take all the space there is have no size that could be told.
-    if !job.size.fills_space() {
+    if !plan.files.part.fills_space {
         announce(short.len(), short.iter().map(|entry| entry.wanted_size()).fold(0, u64::saturating_add));
     }
     // Writes find out themselves how far the space goes.
-    if job.size.fill_device && !plan.content_needed && !plan.maps_files {
+    if layout.fills_device && !layout.content_needed && !plan.files.are_mapped {
         return Ok(());
     }
     let longest = short.iter().map(|entry| entry.wanted_size()).max().unwrap_or(0);
-    let mut filling = plan
+    let mut filling = layout
         .content_needed
-        .then(|| Filling::new(plan, job, longest))
+        .then(|| Filling::new(plan, longest))
         .transpose()
         .map_err(|errno| FileError::of_call(errno, "malloc", &short[0].path))?;
-    short.iter().try_for_each(|entry| lay_out(plan, job, entry, filling.as_mut(), stopped))
+    short.iter().try_for_each(|entry| lay_out(&plan.files, entry, filling.as_mut(), stopped))
 }
 
-fn check_target(job: &JobSpec, entry: &FileEntry) -> Result<(), FileError> {
+fn check_target(layout: &LayoutPlan, entry: &FileEntry) -> Result<(), FileError> {
     if entry.kind != FileKind::Regular || entry.present_size.is_some() {
         return Ok(());
     }
-    if !job.file.allow_file_create {
+    if !layout.creates {
         let refused = FileError::of_call(Errno(libc::ENOENT), "open", &entry.path);
         return Err(refused.with_message("fio: file creation disallowed by allow_file_create=0".to_owned()));
     }
@@ -99,19 +98,15 @@ fn check_target(job: &JobSpec, entry: &FileEntry) -> Result<(), FileError> {
     Ok(())
 }
 
-/// Whether the job's writes begin where its files end.
-pub(super) fn appends(plan: &WorkerPlan, job: &JobSpec) -> bool {
-    job.size.file_append && plan.writes_data()
-}
-
 /// With `allow_file_create=0` no file gets a length that it does not have, except where the job says that it appends or opens
 /// files as they are.
-fn check_growth(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result<(), FileError> {
-    if job.file.allow_file_create || job.file.create_on_open || appends(plan, job) {
+fn check_growth(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError> {
+    let (layout, part) = (&plan.files.layout, &plan.files.part);
+    if layout.creates || layout.happens_at_open || part.appends {
         return Ok(());
     }
     let Some(entry) = entries.iter().find(|entry| entry.is_short()) else { return Ok(()) };
-    let wanted = match job.size.fills_space() {
+    let wanted = match part.fills_space {
         true => "is to be filled".to_owned(),
         false => format!("would need {}", entry.wanted_size()),
     };
@@ -119,20 +114,20 @@ fn check_growth(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Resu
     Err(refused.with_message(format!(
         "fio: file creation disallowed by allow_file_create=0\nfathom: job {}: {} has {} bytes and {wanted}; use a smaller size= \
          or offset=, or let the file grow with allow_file_create=1",
-        job.name,
+        plan.name,
         entry.path.display(),
         entry.present_size.unwrap_or(0)
     )))
 }
 
 /// Refuses to change what somebody uses. What a path really is counts here, whatever `filetype` says.
-fn check_uses(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result<(), FileError> {
+fn check_uses(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError> {
     let is_changed = |entry: &&FileEntry| {
         let there =
             entry.kind != FileKind::None && (entry.kind != FileKind::Regular || entry.present_size.is_some());
         there && (plan.changes_data() || entry.is_short())
     };
-    if job.file.allow_mounted_write || !entries.iter().any(|entry| is_changed(&entry)) {
+    if plan.files.layout.overwrites_used || !entries.iter().any(|entry| is_changed(&entry)) {
         return Ok(());
     }
     let machine = Machine::this();
@@ -143,7 +138,7 @@ fn check_uses(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result
         let mut message = format!(
             "fathom: job {}: {path} is in use: {used}; name another target, or set allow_mounted_write=1 if its content is to \
              be overwritten all the same",
-            job.name
+            plan.name
         );
         if used.is_mount {
             let line = format!("fio: {path} appears mounted, and 'allow_mounted_write' isn't set. Aborting.");
@@ -166,8 +161,7 @@ fn is_device_name(path: &Path) -> bool {
 }
 
 fn lay_out(
-    plan: &WorkerPlan,
-    job: &JobSpec,
+    plan: &FilesPlan,
     entry: &FileEntry,
     filling: Option<&mut Filling>,
     stopped: &dyn Fn() -> bool,
@@ -180,15 +174,15 @@ fn lay_out(
     let missing = entry.missing();
     let needs_content = filling.is_some();
     let laid_out = match filling {
-        Some(filling) => fill_in(job, &mut file, filling, (present, missing), stopped),
-        None => preallocate(plan, job, &file, present, missing).map_err(|errno| ("fallocate", errno)),
+        Some(filling) => fill_in(&plan.layout, &mut file, filling, (present, missing), stopped),
+        None => preallocate(plan, &file, present, missing).map_err(|errno| ("fallocate", errno)),
     };
     match laid_out {
         // The job's own writes find out how far the space goes.
         Err(("fallocate", Errno(libc::ENOSPC))) if !needs_content => {
             file::truncate(file.as_raw_fd(), present).map_err(failed("ftruncate"))
         }
-        Err(("write", errno)) if job.size.fill_device && errno.is_out_of_space() => Ok(()),
+        Err(("write", errno)) if plan.layout.fills_device && errno.is_out_of_space() => Ok(()),
         Err((call, errno)) => {
             put_back(entry, &file);
             Err(failed(call)(errno))
@@ -199,18 +193,18 @@ fn lay_out(
 
 /// Gives a file the content it lacks. An error comes with the name of the call.
 fn fill_in(
-    job: &JobSpec,
+    layout: &LayoutPlan,
     file: &mut File,
     filling: &mut Filling,
     (present, missing): (u64, u64),
     stopped: &dyn Fn() -> bool,
 ) -> Result<(), (&'static str, Errno)> {
-    if !job.size.fill_device {
-        reserve(job, file, present, missing).map_err(|errno| ("fallocate", errno))?;
+    if !layout.fills_device {
+        reserve(layout.reservation, file, present, missing).map_err(|errno| ("fallocate", errno))?;
     }
     std::io::Seek::seek(file, std::io::SeekFrom::Start(present)).map_err(|error| ("lseek", error.into()))?;
     filling.fill(file, (present, missing), stopped).map_err(|errno| ("write", errno))?;
-    if job.file.create_fsync {
+    if layout.syncs {
         file::sync(file.as_raw_fd()).map_err(|errno| ("fsync", errno))?;
     }
     // Laid out data must not be served from memory afterwards; failing that is no reason to stop.
@@ -239,8 +233,8 @@ pub(super) fn create_parents(path: &Path) -> Result<(), Errno> {
 
 /// Reserves space for content that follows, without giving the file its size: however the layout ends, the size says
 /// how much content there is, and the next run fills in the rest.
-fn reserve(job: &JobSpec, file: &File, present: u64, missing: u64) -> Result<(), Errno> {
-    match job.file.fallocate {
+fn reserve(reservation: Fallocate, file: &File, present: u64, missing: u64) -> Result<(), Errno> {
+    match reservation {
         Fallocate::None | Fallocate::Truncate => Ok(()),
         Fallocate::Posix | Fallocate::Keep | Fallocate::Native => tolerate_unsupported(file::fallocate(
             file.as_raw_fd(),
@@ -251,15 +245,9 @@ fn reserve(job: &JobSpec, file: &File, present: u64, missing: u64) -> Result<(),
     }
 }
 
-fn preallocate(
-    plan: &WorkerPlan,
-    job: &JobSpec,
-    file: &File,
-    present: u64,
-    missing: u64,
-) -> Result<(), Errno> {
+fn preallocate(plan: &FilesPlan, file: &File, present: u64, missing: u64) -> Result<(), Errno> {
     let fd = file.as_raw_fd();
-    match job.file.fallocate {
+    match plan.layout.reservation {
         Fallocate::None => Ok(()),
         Fallocate::Truncate => file::truncate(fd, present + missing),
         Fallocate::Posix => file::posix_fallocate(fd, present, missing),
@@ -269,7 +257,7 @@ fn preallocate(
         Fallocate::Native => tolerate_unsupported(file::fallocate(fd, 0, present, missing)),
     }?;
     // Writes through a mapping make no file longer.
-    if plan.maps_files { file::truncate(fd, present + missing) } else { Ok(()) }
+    if plan.are_mapped { file::truncate(fd, present + missing) } else { Ok(()) }
 }
 
 /// Preallocation is a help, not a need: file systems without it get along.

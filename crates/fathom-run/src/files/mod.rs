@@ -13,12 +13,14 @@ pub(crate) mod scheduler;
 use crate::cause::{self, Cause};
 use crate::exhausted;
 use crate::plan::WorkerPlan;
+use crate::plan::model::amounts::Amounts;
 use crate::plan::model::distribution::DistributionRule;
+use crate::plan::model::files::PartPlan;
 use crate::plan::model::replay::ReplayPlan;
 use crate::plan::model::zones::ZonePlan;
-use crate::random::{SeedUse, Seeds};
+use crate::random::SeedUse;
 use crate::zones::geometry::{self, Geometry};
-use fathom_spec::JobSpec;
+use fathom_spec::options::file::FileType;
 use fathom_spec::value::SizeSpec;
 use fathom_sys::Errno;
 use std::os::fd::AsRawFd;
@@ -73,7 +75,7 @@ impl FileEntry {
 
     /// True when a log reaches behind what can be mapped of the file.
     fn is_too_short_to_map(&self, plan: &WorkerPlan, end: u64) -> bool {
-        plan.maps_files && self.kind == FileKind::Regular && self.present_size.unwrap_or(0) < end
+        plan.files.are_mapped && self.kind == FileKind::Regular && self.present_size.unwrap_or(0) < end
     }
 
     /// Bytes that a regular file lacks.
@@ -126,40 +128,40 @@ impl FileError {
 }
 
 /// The files of a clone as they are now.
-pub fn resolve(plan: &WorkerPlan, job: &JobSpec) -> Result<Vec<FileEntry>, FileError> {
+pub fn resolve(plan: &WorkerPlan) -> Result<Vec<FileEntry>, FileError> {
     if let Some(replay) = &plan.replay {
-        return resolve_replay(plan, job, replay);
+        return resolve_replay(plan, replay);
     }
     let mut entries = Vec::new();
-    for path in names::paths(plan, job) {
-        entries.push(look_at(path, job, plan.diskless)?);
+    for path in names::paths(&plan.files.names) {
+        entries.push(look_at(path, plan)?);
     }
     match &plan.zones {
-        Some(zones) => place_in_zones(plan, job, zones, &mut entries)?,
-        None => place_all(plan, job, &mut entries)?,
+        Some(zones) => place_in_zones(plan, zones, &mut entries)?,
+        None => place_all(plan, &plan.amounts, &mut entries)?,
     }
-    check_plan(plan, job, &entries)?;
+    check_plan(plan, &entries)?;
     if entries.is_empty() {
-        let message = match &job.file.opendir {
-            Some(directory) => format!("{}: there is no file below opendir={directory}", job.name),
-            None => format!("{}: filename= names no file", job.name),
+        let message = match &plan.files.names.opened_directory {
+            Some(directory) => format!("{}: there is no file below opendir={directory}", plan.name),
+            None => format!("{}: filename= names no file", plan.name),
         };
         return Err(FileError::of_job(Cause::SIZES, message));
     }
     // `filesize` may end where `offset` begins. A job that says how much it wants gets nothing then.
-    let filesize_given = job.size.filesize.is_some();
+    let filesize_given = plan.files.part.lengths.is_some();
     let is_empty = entries.iter().all(|entry| entry.size == 0);
-    if is_empty && filesize_given && matches!(job.size.size, Some(SizeSpec::Bytes(_))) {
+    if is_empty && filesize_given && matches!(plan.amounts.size, Some(SizeSpec::Bytes(_))) {
         return Ok(entries);
     }
     if is_empty && !filesize_given {
-        return Err(missing_size(job));
+        return Err(missing_size(plan));
     }
     let smallest = plan.target_plan.smallest_length();
     // Bytes, even fewer than a block has, are a wish for the first one.
     let available = entries.iter().map(|entry| entry.size).fold(0, u64::saturating_add);
     let share_is_empty = matches!(
-        job.size.io_size,
+        plan.amounts.io_size,
         Some(SizeSpec::Percent(percent)) if percent > 0 && share_of(available, percent) < smallest
     );
     if share_is_empty || entries.iter().all(|entry| entry.size < smallest) {
@@ -169,8 +171,9 @@ pub fn resolve(plan: &WorkerPlan, job: &JobSpec) -> Result<Vec<FileEntry>, FileE
 }
 
 /// Files that were to take all the space there is and are read end where that was.
-pub fn end_where_filled(plan: &WorkerPlan, job: &JobSpec, entries: &mut [FileEntry]) {
-    if !job.size.fill_device || !plan.content_needed {
+pub fn end_where_filled(plan: &WorkerPlan, entries: &mut [FileEntry]) {
+    let layout = &plan.files.layout;
+    if !layout.fills_device || !layout.content_needed {
         return;
     }
     for entry in entries.iter_mut().filter(|entry| entry.kind == FileKind::Regular) {
@@ -181,11 +184,7 @@ pub fn end_where_filled(plan: &WorkerPlan, job: &JobSpec, entries: &mut [FileEnt
 }
 
 /// The files of a log, each as far as the log reaches into it.
-fn resolve_replay(
-    plan: &WorkerPlan,
-    job: &JobSpec,
-    replay: &ReplayPlan,
-) -> Result<Vec<FileEntry>, FileError> {
+fn resolve_replay(plan: &WorkerPlan, replay: &ReplayPlan) -> Result<Vec<FileEntry>, FileError> {
     if let Some(failure) = &replay.failure {
         let cause = if failure.is_of_reading { Cause::LOG_READ } else { Cause::LOG_START };
         return Err(FileError {
@@ -195,8 +194,8 @@ fn resolve_replay(
         });
     }
     let mut entries = Vec::new();
-    for (path, scanned) in names::planned_paths(plan, job).into_iter().zip(&replay.scan.files) {
-        let mut entry = look_at(path, job, plan.diskless)?;
+    for (path, scanned) in names::planned_paths(&plan.files.names).into_iter().zip(&replay.scan.files) {
+        let mut entry = look_at(path, plan)?;
         if let (FileKind::Block, Some(present)) = (entry.kind, entry.present_size)
             && present < scanned.end
         {
@@ -206,7 +205,7 @@ fn resolve_replay(
                 format!(
                     "fathom: job {}: {shown} has {present} bytes, and {} goes up to {}; replay_scale= brings offsets closer \
                      together, replay_redirect= names a larger target",
-                    job.name, replay.name, scanned.end
+                    plan.name, replay.name, scanned.end
                 ),
             ));
         }
@@ -217,7 +216,7 @@ fn resolve_replay(
                 format!(
                     "fathom: job {}: {} goes up to {} in {shown}, which is shorter; ioengine=mmap cannot make a file longer, any \
                      other engine can",
-                    job.name, replay.name, scanned.end
+                    plan.name, replay.name, scanned.end
                 ),
             ));
         }
@@ -227,40 +226,33 @@ fn resolve_replay(
     Ok(entries)
 }
 
-fn place_all(plan: &WorkerPlan, job: &JobSpec, entries: &mut [FileEntry]) -> Result<(), FileError> {
-    let sizes = file_sizes(plan, job, entries)?;
-    entries.iter_mut().zip(sizes).try_for_each(|(entry, wanted)| place(plan, job, entry, wanted))
+fn place_all(plan: &WorkerPlan, amounts: &Amounts, entries: &mut [FileEntry]) -> Result<(), FileError> {
+    let sizes = file_sizes(plan, amounts, entries)?;
+    entries.iter_mut().zip(sizes).try_for_each(|(entry, wanted)| place(plan, amounts, entry, wanted))
 }
 
 /// The same with amounts that may count zones, and whole zones as the result.
-fn place_in_zones(
-    plan: &WorkerPlan,
-    job: &JobSpec,
-    zones: &ZonePlan,
-    entries: &mut [FileEntry],
-) -> Result<(), FileError> {
-    let found = geometry::look_at(zones, job, entries)?;
+fn place_in_zones(plan: &WorkerPlan, zones: &ZonePlan, entries: &mut [FileEntry]) -> Result<(), FileError> {
+    let found = geometry::look_at(plan, zones, entries)?;
     let zone_size = found.first().map_or(0, |geometry| geometry.zone_size);
     entries.iter_mut().zip(found).for_each(|(entry, geometry)| entry.zones = Some(geometry));
-    place_all(plan, &geometry::in_bytes(job, zone_size), entries)?;
+    place_all(plan, &plan.amounts.in_bytes(zone_size), entries)?;
     geometry::fit(plan, zones, entries)
 }
 
 /// Rules between the job and the sizes found.
-fn check_plan(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result<(), FileError> {
+fn check_plan(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError> {
     // Files that are read have an end: the one that they are filled up to.
     let has_end = |entry: &FileEntry| match entry.kind {
         FileKind::Block => true,
-        FileKind::Regular | FileKind::Character => plan.content_needed,
+        FileKind::Regular | FileKind::Character => plan.files.layout.content_needed,
         FileKind::None => false,
     };
-    if job.size.fills_space()
-        && !entries.iter().all(has_end)
-        && (plan.target_plan.random || !plan.writes_data())
-    {
+    let part = &plan.files.part;
+    if part.fills_space && !entries.iter().all(has_end) && (plan.target_plan.random || !plan.writes_data()) {
         let message = format!(
             "{}: fill_device=1 without a size needs sequential writes, not rw={}",
-            job.name, job.io_type.rw.rw
+            plan.name, part.pattern
         );
         return Err(FileError::of_job(Cause::SIZES, message));
     }
@@ -280,15 +272,14 @@ fn check_plan(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result
     Ok(())
 }
 
-fn missing_size(job: &JobSpec) -> FileError {
-    FileError::of_job(Cause::TOTAL_SIZE, format!("{}: you need to specify size=", job.name))
+fn missing_size(plan: &WorkerPlan) -> FileError {
+    FileError::of_job(Cause::TOTAL_SIZE, format!("{}: you need to specify size=", plan.name))
 }
 
-fn look_at(path: PathBuf, job: &JobSpec, diskless: bool) -> Result<FileEntry, FileError> {
-    use fathom_spec::options::file::FileType;
+fn look_at(path: PathBuf, plan: &WorkerPlan) -> Result<FileEntry, FileError> {
     let mut entry =
         FileEntry { path, kind: FileKind::None, present_size: None, start: 0, size: 0, zones: None };
-    if diskless {
+    if plan.diskless {
         return Ok(entry);
     }
     let metadata = match std::fs::metadata(&entry.path) {
@@ -303,7 +294,7 @@ fn look_at(path: PathBuf, job: &JobSpec, diskless: bool) -> Result<FileEntry, Fi
     if found.is_dir() {
         return Err(FileError::of_call(Errno(libc::EISDIR), "open", &entry.path));
     }
-    entry.kind = match job.file.filetype {
+    entry.kind = match plan.files.kind {
         FileType::File => FileKind::Regular,
         FileType::Block => FileKind::Block,
         FileType::Char => FileKind::Character,
@@ -338,17 +329,18 @@ enum Wanted {
     Within { length: u64, share: Option<u32> },
 }
 
-fn file_sizes(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result<Vec<Wanted>, FileError> {
+fn file_sizes(plan: &WorkerPlan, amounts: &Amounts, entries: &[FileEntry]) -> Result<Vec<Wanted>, FileError> {
+    let part = &plan.files.part;
     let count = entries.len().max(1) as u64;
-    if let Some(range) = &job.size.filesize {
-        let mut generator = Seeds::new(job.io_type.randseed, plan.thread_number).generator(SeedUse::FileSize);
+    if let Some(range) = &part.lengths {
+        let mut generator = plan.files.seeds.generator(SeedUse::FileSize);
         let unit = plan.target_plan.lengths[0].min().max(1);
-        let share = match job.size.size {
+        let share = match amounts.size {
             Some(SizeSpec::Percent(percent)) => Some(percent),
             _ => None,
         };
         // Where there are no files whose lengths could differ, `size` is shared out among them if it fits the range.
-        let shared_size = match job.size.size {
+        let shared_size = match amounts.size {
             Some(SizeSpec::Bytes(total)) => Some(total / count),
             _ => None,
         };
@@ -365,11 +357,11 @@ fn file_sizes(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result
             })
             .collect());
     }
-    Ok(match &job.size.size {
-        _ if job.size.fills_space() => vec![Wanted::Everything; entries.len()],
+    Ok(match &amounts.size {
+        _ if part.fills_space => vec![Wanted::Everything; entries.len()],
         None => vec![Wanted::Everything; entries.len()],
         Some(SizeSpec::Percent(percent)) => vec![Wanted::Percent(*percent); entries.len()],
-        Some(SizeSpec::Zones(_)) => return Err(missing_size(job)),
+        Some(SizeSpec::Zones(_)) => return Err(missing_size(plan)),
         Some(SizeSpec::Bytes(total)) => {
             let smallest = plan.target_plan.smallest_length();
             let (each, rest) = (total / count, total % count * u64::from(count > 1));
@@ -384,7 +376,7 @@ fn file_sizes(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result
 
 /// What percentages of offsets count from: the target as it is, or the size asked for where the target has yet to grow
 /// for it. All clones come to the same answer, and to the same before and after the layout.
-fn percent_reference(job: &JobSpec, entry: &FileEntry, wanted: Wanted, smallest: u64) -> u64 {
+fn percent_reference(part: &PartPlan, amounts: &Amounts, entry: &FileEntry, wanted: Wanted) -> u64 {
     let present = entry.present_size.unwrap_or(0);
     let bytes = match wanted {
         _ if entry.kind == FileKind::Block => return present,
@@ -392,19 +384,18 @@ fn percent_reference(job: &JobSpec, entry: &FileEntry, wanted: Wanted, smallest:
         Wanted::Within { length, .. } => return length.max(present),
         Wanted::Percent(_) | Wanted::Everything => return present,
     };
-    let furthest = bytes_of(&job.io_type.offset_increment, present, job, smallest)
-        .saturating_mul(u64::from(job.job_description.numjobs.saturating_sub(1)))
-        .saturating_add(bytes_of(&job.io_type.offset, present, job, smallest));
+    let furthest = bytes_of(&amounts.offset_increment, present, part)
+        .saturating_mul(u64::from(part.later_clones))
+        .saturating_add(bytes_of(&amounts.offset, present, part));
     if furthest.saturating_add(bytes) <= present { present } else { bytes }
 }
 
 /// An offset in bytes. A share of the target begins at the next place that its alignment allows.
-fn bytes_of(spec: &SizeSpec, reference: u64, job: &JobSpec, smallest: u64) -> u64 {
-    let align = if job.io_type.offset_align > 0 { job.io_type.offset_align } else { smallest };
+fn bytes_of(spec: &SizeSpec, reference: u64, part: &PartPlan) -> u64 {
     match spec {
         SizeSpec::Bytes(bytes) => *bytes,
         SizeSpec::Percent(percent) => {
-            share_of(reference, *percent).checked_next_multiple_of(align).unwrap_or(u64::MAX)
+            share_of(reference, *percent).checked_next_multiple_of(part.alignment).unwrap_or(u64::MAX)
         }
         SizeSpec::Zones(_) => 0,
     }
@@ -414,20 +405,26 @@ pub(crate) fn share_of(bytes: u64, percent: u32) -> u64 {
     (u128::from(bytes) * u128::from(percent) / 100) as u64
 }
 
-fn place(plan: &WorkerPlan, job: &JobSpec, entry: &mut FileEntry, wanted: Wanted) -> Result<(), FileError> {
+fn place(
+    plan: &WorkerPlan,
+    amounts: &Amounts,
+    entry: &mut FileEntry,
+    wanted: Wanted,
+) -> Result<(), FileError> {
+    let part = &plan.files.part;
     let present = entry.present_size.unwrap_or(0);
     let smallest = plan.target_plan.smallest_length();
-    let reference = percent_reference(job, entry, wanted, smallest);
-    let bytes_of = |spec: &SizeSpec| bytes_of(spec, reference, job, smallest);
-    entry.start = bytes_of(&job.io_type.offset)
-        .saturating_add(bytes_of(&job.io_type.offset_increment).saturating_mul(u64::from(plan.subjob)));
-    if layout::appends(plan, job) && entry.kind == FileKind::Regular {
+    let reference = percent_reference(part, amounts, entry, wanted);
+    let bytes_of = |spec: &SizeSpec| bytes_of(spec, reference, part);
+    entry.start = bytes_of(&amounts.offset)
+        .saturating_add(bytes_of(&amounts.offset_increment).saturating_mul(u64::from(plan.subjob)));
+    if part.appends && entry.kind == FileKind::Regular {
         entry.start = entry.start.saturating_add(present);
     }
-    check_start(job, entry, wanted)?;
+    check_start(plan, entry, wanted)?;
     let room = present.saturating_sub(entry.start);
     entry.size = match wanted {
-        Wanted::Everything if job.size.fills_space() => fill_size(entry),
+        Wanted::Everything if part.fills_space => fill_size(entry),
         Wanted::Everything => room,
         Wanted::Percent(percent) => share_of(present, percent).min(room) / smallest * smallest,
         Wanted::Within { length, share } => {
@@ -437,7 +434,7 @@ fn place(plan: &WorkerPlan, job: &JobSpec, entry: &mut FileEntry, wanted: Wanted
         Wanted::Bytes(bytes)
             if entry.kind == FileKind::Block && entry.start.saturating_add(bytes) > present =>
         {
-            return Err(too_small(job, entry, bytes));
+            return Err(too_small(plan, entry, bytes));
         }
         Wanted::Bytes(bytes) => bytes,
     };
@@ -446,7 +443,7 @@ fn place(plan: &WorkerPlan, job: &JobSpec, entry: &mut FileEntry, wanted: Wanted
     if end.is_none() {
         let message = format!(
             "{}: offset {} plus size {} go beyond the end of any file; use a smaller offset=, offset_increment= or size=",
-            job.name, entry.start, entry.size
+            plan.name, entry.start, entry.size
         );
         return Err(FileError::of_job(Cause::SIZES, message));
     }
@@ -462,7 +459,7 @@ fn end_within(entry: &FileEntry, length: u64) -> u64 {
 }
 
 /// Refuses offsets that lie behind whatever there is or will be.
-fn check_start(job: &JobSpec, entry: &FileEntry, wanted: Wanted) -> Result<(), FileError> {
+fn check_start(plan: &WorkerPlan, entry: &FileEntry, wanted: Wanted) -> Result<(), FileError> {
     let present = entry.present_size.unwrap_or(0);
     let is_behind = match wanted {
         Wanted::Within { length, .. } => entry.start > end_within(entry, length),
@@ -473,7 +470,7 @@ fn check_start(job: &JobSpec, entry: &FileEntry, wanted: Wanted) -> Result<(), F
         }
     };
     if is_behind {
-        return Err(FileError::without_line(format!("{}: you need to specify valid offset=", job.name)));
+        return Err(FileError::without_line(format!("{}: you need to specify valid offset=", plan.name)));
     }
     Ok(())
 }
@@ -486,11 +483,11 @@ fn fill_size(entry: &FileEntry) -> u64 {
     }
 }
 
-fn too_small(job: &JobSpec, entry: &FileEntry, bytes: u64) -> FileError {
+fn too_small(plan: &WorkerPlan, entry: &FileEntry, bytes: u64) -> FileError {
     let present = entry.present_size.unwrap_or(0);
     FileError::of_job(Cause::SIZES, String::new()).with_message(format!(
         "{}: {} has {present} bytes, which is less than offset {} plus size {bytes}; use a smaller size= or none at all",
-        job.name,
+        plan.name,
         entry.path.display(),
         entry.start
     ))

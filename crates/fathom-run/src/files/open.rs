@@ -4,8 +4,8 @@ use super::{FileEntry, FileError, FileKind, layout};
 use crate::cause::Cause;
 use crate::engine::OpenFile;
 use crate::plan::WorkerPlan;
-use fathom_spec::JobSpec;
-use fathom_spec::options::io_type::{FadviseHint, SyncMode};
+use crate::plan::model::files::{Advice, OpenPlan};
+use fathom_spec::options::io_type::SyncMode;
 use fathom_sys::memory::{Mapping, page_size};
 use fathom_sys::{Errno, block_device, file};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -25,14 +25,14 @@ pub struct OpenFiles {
 
 impl OpenFiles {
     /// Opens everything; drops the page cache of the files where the job wants that.
-    pub fn open(plan: &WorkerPlan, job: &JobSpec, entries: &[FileEntry]) -> Result<OpenFiles, FileError> {
+    pub fn open(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<OpenFiles, FileError> {
         let mut files = OpenFiles { entries: entries.to_vec(), ..OpenFiles::default() };
         let limit = plan.target_plan.files.most_open.unwrap_or(usize::MAX);
         for (index, entry) in entries.iter().enumerate() {
             let mut descriptor = None;
             if entry.kind != FileKind::None {
-                let opened = open_one(plan, job, entry)?;
-                settle_cache(plan, job, entry, opened.as_raw_fd())?;
+                let opened = open_one(plan, entry)?;
+                settle_cache(&plan.files.opening, entry, opened.as_raw_fd())?;
                 files.remember_device(entry);
                 // Beyond the limit a file is opened when an I/O wants it; the check that it can be comes now.
                 descriptor = Some(opened).filter(|_| index < limit);
@@ -76,13 +76,8 @@ impl OpenFiles {
     }
 
     /// Opens a file (again); its descriptor.
-    pub(crate) fn reopen(
-        &mut self,
-        plan: &WorkerPlan,
-        job: &JobSpec,
-        index: usize,
-    ) -> Result<i32, FileError> {
-        let descriptor = open_one(plan, job, &self.entries[index])?;
+    pub(crate) fn reopen(&mut self, plan: &WorkerPlan, index: usize) -> Result<i32, FileError> {
+        let descriptor = open_one(plan, &self.entries[index])?;
         let fd = descriptor.as_raw_fd();
         self.descriptors[index] = Some(descriptor);
         self.list[index].fd = fd;
@@ -90,12 +85,7 @@ impl OpenFiles {
     }
 
     /// Removes the regular files, lays them out again and opens them.
-    pub(crate) fn renew(
-        &mut self,
-        plan: &WorkerPlan,
-        job: &JobSpec,
-        readonly: bool,
-    ) -> Result<(), FileError> {
+    pub(crate) fn renew(&mut self, plan: &WorkerPlan, readonly: bool) -> Result<(), FileError> {
         for index in 0..self.entries.len() {
             let entry = &mut self.entries[index];
             if entry.kind != FileKind::Regular {
@@ -109,11 +99,11 @@ impl OpenFiles {
                 _ => entry.present_size = None,
             }
         }
-        layout::prepare(plan, job, &self.entries, readonly, |_, _| {})?;
+        layout::prepare(plan, &self.entries, readonly, |_, _| {})?;
         for index in 0..self.entries.len() {
             let is_open = self.list[index].fd >= 0;
             if self.entries[index].kind == FileKind::Regular && is_open {
-                self.reopen(plan, job, index)?;
+                self.reopen(plan, index)?;
             }
         }
         Ok(())
@@ -135,7 +125,6 @@ impl OpenFiles {
     pub(crate) fn read_into_cache(
         &self,
         plan: &WorkerPlan,
-        job: &JobSpec,
         stopped: impl Fn() -> bool,
     ) -> Result<(), FileError> {
         let failed = |errno: Errno| FileError {
@@ -146,7 +135,7 @@ impl OpenFiles {
         // On a page, and in whole pages: the descriptor may be one for direct I/O.
         let buffer = Mapping::private(1 << 20).map_err(failed)?;
         for (open, entry) in self.list.iter().zip(&self.entries) {
-            let opened = if open.fd < 0 { Some(open_one(plan, job, entry)?) } else { None };
+            let opened = if open.fd < 0 { Some(open_one(plan, entry)?) } else { None };
             let fd = opened.as_ref().map_or(open.fd, |opened| opened.as_raw_fd());
             read_all(fd, open, &buffer, &stopped).map_err(failed)?;
         }
@@ -172,17 +161,17 @@ fn read_all(fd: RawFd, file: &OpenFile, buffer: &Mapping, stopped: &impl Fn() ->
     Ok(())
 }
 
-fn open_one(plan: &WorkerPlan, job: &JobSpec, entry: &FileEntry) -> Result<OwnedFd, FileError> {
+fn open_one(plan: &WorkerPlan, entry: &FileEntry) -> Result<OwnedFd, FileError> {
     let mut flags = if plan.changes_data() { libc::O_RDWR } else { libc::O_RDONLY };
-    if plan.changes_data() && entry.kind == FileKind::Regular && job.file.allow_file_create {
+    if plan.changes_data() && entry.kind == FileKind::Regular && plan.files.layout.creates {
         flags |= libc::O_CREAT;
         layout::create_parents(&entry.path)
             .map_err(|errno| FileError::of_call(errno, "mkdir", &entry.path))?;
     }
-    if job.io_type.direct || job.engine.atomic {
+    if plan.files.opening.direct {
         flags |= libc::O_DIRECT;
     }
-    flags |= match job.io_type.sync {
+    flags |= match plan.files.opening.sync {
         SyncMode::None => 0,
         SyncMode::Sync => libc::O_SYNC,
         SyncMode::Dsync => libc::O_DSYNC,
@@ -216,8 +205,8 @@ fn open_one(plan: &WorkerPlan, job: &JobSpec, entry: &FileEntry) -> Result<Owned
     Err(error)
 }
 
-fn settle_cache(plan: &WorkerPlan, job: &JobSpec, entry: &FileEntry, fd: i32) -> Result<(), FileError> {
-    if job.io_type.invalidate {
+fn settle_cache(plan: &OpenPlan, entry: &FileEntry, fd: i32) -> Result<(), FileError> {
+    if plan.invalidates {
         // Dropping the cache needs privileges on some targets; a run without it is still a run.
         let _ = match entry.kind {
             FileKind::Block => block_device::flush_buffers(fd),
@@ -225,19 +214,16 @@ fn settle_cache(plan: &WorkerPlan, job: &JobSpec, entry: &FileEntry, fd: i32) ->
             FileKind::Character | FileKind::None => Ok(()),
         };
     }
-    if let Some(hint) = job.io_type.write_hint {
-        // The kernel counts its hints from 1; 0 stands for a hint that was never given.
-        file::set_write_hint(fd, hint as u64 + 1)
+    if let Some(hint) = plan.write_hint {
+        file::set_write_hint(fd, hint)
             .map_err(|errno| FileError::of_call(errno, "fcntl write hint", &entry.path))?;
     }
-    let advice = match job.io_type.fadvise_hint {
-        FadviseHint::None => None,
-        FadviseHint::Auto if plan.target_plan.random => Some(libc::POSIX_FADV_RANDOM),
-        FadviseHint::Auto | FadviseHint::Sequential => Some(libc::POSIX_FADV_SEQUENTIAL),
-        FadviseHint::Random => Some(libc::POSIX_FADV_RANDOM),
-        FadviseHint::NoReuse => Some(libc::POSIX_FADV_NOREUSE),
-    };
-    if let Some(advice) = advice.filter(|_| matches!(entry.kind, FileKind::Regular | FileKind::Block)) {
+    if let Some(advice) = plan.advice.filter(|_| matches!(entry.kind, FileKind::Regular | FileKind::Block)) {
+        let advice = match advice {
+            Advice::Sequential => libc::POSIX_FADV_SEQUENTIAL,
+            Advice::Random => libc::POSIX_FADV_RANDOM,
+            Advice::NoReuse => libc::POSIX_FADV_NOREUSE,
+        };
         file::advise(fd, entry.start, entry.size, advice)
             .map_err(|errno| FileError::of_call(errno, "fadvise", &entry.path))?;
     }

@@ -32,7 +32,7 @@ pub(super) struct Recording {
 impl Recording {
     /// A recording that begins with the header unless another clone writes it into the same file.
     pub(super) fn new(plan: &Plan, worker: &WorkerPlan) -> Recording {
-        let paths = names::paths(worker, plan.job_of(worker));
+        let paths = names::paths(&worker.files.names);
         let is_first = plan
             .workers
             .iter()

@@ -29,7 +29,7 @@ impl<O: Observer> Supervisor<'_, O> {
             if worker.diskless || moves_no_data(job) {
                 continue;
             }
-            let paths = names::planned_paths(worker, job);
+            let paths = names::planned_paths(&worker.files.names);
             // The text of a path decides: asking the file itself might hang.
             let by_path = paths.iter().filter_map(|path| mount_of(&mounts, &current.join(path)));
             // Files below /proc lie elsewhere; the worker has told on which device.

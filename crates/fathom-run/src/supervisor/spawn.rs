@@ -179,16 +179,15 @@ fn guarded(context: &WorkerContext<'_>, work: impl FnOnce()) {
 
 fn lay_out_for(context: &WorkerContext<'_>) {
     let plan = &context.plan.workers[context.index];
-    let job = context.plan.job_of(plan);
     context.region.worker(context.index).set_stage(Stage::SettingUp);
     let announce = |files, bytes| announce_layout(context, files, bytes);
     let block = context.region.worker(context.index);
     let stopped = || block.should_stop();
-    let done = files::resolve(plan, job).and_then(|entries| {
+    let done = files::resolve(plan).and_then(|entries| {
         for entry in entries.iter().filter(|entry| entry.size == 0) {
             context.messages.send(&Message::Output(format!("fio: file {} may be ignored", entry.name())));
         }
-        layout::prepare_unless(&stopped, plan, job, &entries, context.plan.readonly, announce)
+        layout::prepare_unless(&stopped, plan, &entries, context.plan.readonly, announce)
     });
     if block.should_stop() {
         process::exit_now(0);

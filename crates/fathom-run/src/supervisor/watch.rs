@@ -218,7 +218,7 @@ impl<O: Observer> Supervisor<'_, O> {
     /// Names of a worker's files by the plan alone: looking at a hung file system would hang the supervisor.
     fn file_names(&self, index: usize) -> Vec<String> {
         let worker = &self.plan.workers[index];
-        crate::files::names::planned_paths(worker, self.plan.job_of(worker))
+        crate::files::names::planned_paths(&worker.files.names)
             .into_iter()
             .map(|path| path.to_string_lossy().into_owned())
             .collect()

@@ -49,14 +49,14 @@ impl<'a> Admission<'a> {
             // Without a device there is nothing to open, and nothing to lock.
             open_files: (limit < files && !context.worker_plan().diskless)
                 .then(|| ((0..limit as u32).collect(), limit)),
-            locks: match job.file.lockfile {
+            locks: match context.worker_plan().files.lock {
                 _ if context.worker_plan().diskless => None,
                 LockFile::None => None,
                 LockFile::Exclusive => Some(FileLocks::new(files, false)),
                 LockFile::ReadWrite => Some(FileLocks::new(files, true)),
             },
             barrier: (job.io_type.write_barrier > 0).then_some((u64::from(job.io_type.write_barrier), 0)),
-            renews_files: job.file.unlink_each_loop && !context.worker_plan().diskless,
+            renews_files: context.worker_plan().files.are_renewed,
             renewal_is_due: false,
             behind_barrier: false,
         };
@@ -153,7 +153,7 @@ impl<E: Engine> Worker<'_, E> {
                 self.fds[idle as usize] = -1;
             }
         }
-        match self.files.reopen(self.plan, self.job, file as usize) {
+        match self.files.reopen(self.plan, file as usize) {
             Ok(fd) => {
                 self.fds[file as usize] = fd;
                 open.push_back(file);
@@ -185,7 +185,7 @@ impl<E: Engine> Worker<'_, E> {
     /// Removes the regular files of the job and makes them anew.
     fn renew_files(&mut self) {
         let readonly = self.context.plan.readonly;
-        match self.files.renew(self.plan, self.job, readonly) {
+        match self.files.renew(self.plan, readonly) {
             Ok(()) => {
                 self.fds.iter_mut().zip(&self.files.list).for_each(|(fd, file)| *fd = file.fd);
                 let is_open = |index: &usize| self.fds[*index] >= 0;

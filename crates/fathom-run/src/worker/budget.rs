@@ -2,6 +2,7 @@
 
 use crate::files::share_of;
 use crate::plan::WorkerPlan;
+use crate::plan::model::amounts::Amounts;
 use crate::plan::model::lengths::LengthRule;
 use crate::plan::model::targets::DirectionPlan;
 use fathom_spec::JobSpec;
@@ -47,14 +48,14 @@ pub(super) enum AfterPass {
 
 impl Budget {
     /// The budget of a job for which one pass over its files is `available` bytes.
-    pub(super) fn new(plan: &WorkerPlan, job: &JobSpec, available: u64) -> Budget {
+    pub(super) fn new(plan: &WorkerPlan, job: &JobSpec, amounts: &Amounts, available: u64) -> Budget {
         // A pass of `sprandom` writes more than the files' size, and is the only one.
         let single_pass = job.io_type.sprandom;
-        let pass_bytes = match &job.size.size {
+        let pass_bytes = match &amounts.size {
             Some(SizeSpec::Bytes(bytes)) if !single_pass => (*bytes).min(available),
             _ => available,
         };
-        let job_bytes = match &job.size.io_size {
+        let job_bytes = match &amounts.io_size {
             Some(SizeSpec::Bytes(bytes)) if *bytes > 0 => *bytes,
             // Of the files, not of the part that `size` takes of them.
             Some(SizeSpec::Percent(percent)) if *percent > 0 => pass_bytes.min(share_of(available, *percent)),
@@ -98,7 +99,7 @@ impl Budget {
             time_based,
             // A percentage is at most one pass over files without holes.
             repeats_for_size: !single_pass
-                && match &job.size.io_size {
+                && match &amounts.io_size {
                     Some(SizeSpec::Bytes(bytes)) if *bytes > 0 => true,
                     _ => plan.goes_again_through_holes,
                 },

@@ -194,7 +194,7 @@ impl<E: Engine> Worker<'_, E> {
 
     fn failed(&mut self, slot: u32, errno: Errno) {
         let operation = self.units[slot as usize].operation();
-        if errno.is_out_of_space() && self.job.size.fill_device && operation == Operation::Write {
+        if errno.is_out_of_space() && self.plan.files.layout.fills_device && operation == Operation::Write {
             // The device is full, which is what the job wanted.
             self.stopping = true;
             return;

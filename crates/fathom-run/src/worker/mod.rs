@@ -425,7 +425,7 @@ impl<E: Engine> Worker<'_, E> {
     fn close(&mut self) {
         commands::after(&self.context);
         self.context.set_stage(Stage::Finishing);
-        if self.job.file.unlink && !self.plan.diskless {
+        if self.plan.files.are_removed {
             for file in &self.files.list {
                 let path = std::path::Path::new(&file.name);
                 let is_regular = std::fs::symlink_metadata(path).is_ok_and(|m| m.is_file() || m.is_symlink());

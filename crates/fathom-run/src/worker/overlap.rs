@@ -33,8 +33,7 @@ impl<'a> OverlapRule<'a> {
         }
         let plan = context.plan;
         let files_of = |index: usize| -> Vec<u64> {
-            let worker = &plan.workers[index];
-            names::paths(worker, plan.job_of(worker)).iter().map(number_of).collect()
+            names::paths(&plan.workers[index].files.names).iter().map(number_of).collect()
         };
         let shares = |index: &usize| {
             let job = plan.job_of(&plan.workers[*index]);

@@ -25,7 +25,6 @@ use crate::random::{SeedUse, Seeds};
 use crate::region::Stage;
 use crate::targets::direction::Direction;
 use crate::targets::{Region as TargetRegion, Targets};
-use crate::zones::geometry::in_bytes;
 use fathom_spec::JobSpec;
 use fathom_spec::debug::DebugClass;
 use fathom_spec::options::depth::IoSubmitMode;
@@ -160,9 +159,9 @@ fn setup_of<'a>(context: &WorkerContext<'a>, files: &'a OpenFiles, arena: &Arena
 /// How much there is to do, which the supervisor hears of.
 fn budget(context: &WorkerContext<'_>, files: &OpenFiles, regions: &[TargetRegion]) -> Option<Budget> {
     let (plan, job) = (context.worker_plan(), context.job());
-    let in_bytes = files.zone_size().map(|zone_size| in_bytes(job, zone_size));
-    let amounts = in_bytes.as_ref().unwrap_or(job);
-    let budget = Budget::new(plan, amounts, bytes_of_a_pass(context, regions)?);
+    let in_bytes = files.zone_size().map(|zone_size| plan.amounts.in_bytes(zone_size));
+    let amounts = in_bytes.as_ref().unwrap_or(&plan.amounts);
+    let budget = Budget::new(plan, job, amounts, bytes_of_a_pass(context, regions)?);
     let goal_bytes = plan.replay.as_ref().map_or_else(|| budget.goal_bytes(), |replay| replay.scan.bytes());
     context.block().goal_bytes.store(goal_bytes, Relaxed);
     Some(budget)
@@ -170,7 +169,7 @@ fn budget(context: &WorkerContext<'_>, files: &OpenFiles, regions: &[TargetRegio
 
 /// The files, and a word on the depth: when they are there, but before a job lays them out itself.
 fn files_of<E: Engine>(context: &WorkerContext<'_>) -> Option<OpenFiles> {
-    let lays_out = !context.job().file.create_serialize;
+    let lays_out = context.worker_plan().files.layout.by_worker;
     if lays_out {
         tell_of_depth::<E>(context);
     }
@@ -246,15 +245,15 @@ fn chosen_clock(job: &JobSpec, calibrated: Clock) -> Clock {
 }
 
 fn open_files(context: &WorkerContext<'_>) -> Option<OpenFiles> {
-    let (plan, job) = (context.worker_plan(), context.job());
-    let opened = files::resolve(plan, job).and_then(|mut entries| {
-        if !job.file.create_serialize {
+    let plan = context.worker_plan();
+    let opened = files::resolve(plan).and_then(|mut entries| {
+        if plan.files.layout.by_worker {
             let announce = |files, bytes| announce_layout(context, files, bytes);
             let stopped = || context.block().should_stop();
-            files::layout::prepare_unless(&stopped, plan, job, &entries, context.plan.readonly, announce)?;
+            files::layout::prepare_unless(&stopped, plan, &entries, context.plan.readonly, announce)?;
         }
-        files::end_where_filled(plan, job, &mut entries);
-        OpenFiles::open(plan, job, &entries)
+        files::end_where_filled(plan, &mut entries);
+        OpenFiles::open(plan, &entries)
     });
     let files = match opened {
         Ok(files) => files,
@@ -265,9 +264,9 @@ fn open_files(context: &WorkerContext<'_>) -> Option<OpenFiles> {
         }
     };
     switch_scheduler(context, &files)?;
-    if job.file.pre_read {
+    if plan.files.layout.pre_reads {
         context.set_stage(Stage::PreReading);
-        if let Err(error) = files.read_into_cache(plan, job, || context.block().should_stop()) {
+        if let Err(error) = files.read_into_cache(plan, || context.block().should_stop()) {
             tell_file_error(context, &error);
             return None;
         }
@@ -293,7 +292,7 @@ fn bytes_of_a_pass(context: &WorkerContext<'_>, regions: &[TargetRegion]) -> Opt
 
 /// `ioscheduler`: whatever the job's files lie on.
 fn switch_scheduler(context: &WorkerContext<'_>, files: &OpenFiles) -> Option<()> {
-    let Some(scheduler) = &context.job().file.ioscheduler else { return Some(()) };
+    let Some(scheduler) = &context.worker_plan().files.scheduler else { return Some(()) };
     match files::scheduler::switch(&files.devices, scheduler) {
         Ok(0) => {
             let name = &context.job().name;

@@ -4,8 +4,6 @@ use crate::cause::Cause;
 use crate::files::{FileEntry, FileError, FileKind};
 use crate::plan::WorkerPlan;
 use crate::plan::model::zones::ZonePlan;
-use fathom_spec::JobSpec;
-use fathom_spec::value::SizeSpec;
 use fathom_sys::{file, zoned};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
@@ -26,26 +24,16 @@ pub struct Geometry {
     pub notes: Vec<String>,
 }
 
-/// A job whose amounts in zones have become bytes.
-pub fn in_bytes(job: &JobSpec, zone_size: u64) -> JobSpec {
-    let mut job = job.clone();
-    let convert = |amount: &mut SizeSpec| {
-        if let SizeSpec::Zones(zones) = *amount {
-            *amount = SizeSpec::Bytes(zones.saturating_mul(zone_size));
-        }
-    };
-    job.size.size.iter_mut().chain(&mut job.size.io_size).for_each(convert);
-    convert(&mut job.io_type.offset);
-    convert(&mut job.io_type.offset_increment);
-    job
-}
-
 /// The zones of each file of a job.
-pub fn look_at(plan: &ZonePlan, job: &JobSpec, entries: &[FileEntry]) -> Result<Vec<Geometry>, FileError> {
-    entries.iter().map(|entry| geometry_of(plan, job, entry)).collect()
+pub fn look_at(
+    plan: &WorkerPlan,
+    rules: &ZonePlan,
+    entries: &[FileEntry],
+) -> Result<Vec<Geometry>, FileError> {
+    entries.iter().map(|entry| geometry_of(plan, rules, entry)).collect()
 }
 
-fn geometry_of(plan: &ZonePlan, job: &JobSpec, entry: &FileEntry) -> Result<Geometry, FileError> {
+fn geometry_of(plan: &WorkerPlan, rules: &ZonePlan, entry: &FileEntry) -> Result<Geometry, FileError> {
     let name = entry.name();
     let refuse = |text: String| Err(FileError::without_line(format!("{name}: {text}")));
     let on_device = match entry.kind {
@@ -56,32 +44,31 @@ fn geometry_of(plan: &ZonePlan, job: &JobSpec, entry: &FileEntry) -> Result<Geom
         FileKind::Regular | FileKind::None => None,
     };
     let geometry = match on_device {
-        Some(found) if plan.zone_size != 0 && plan.zone_size != found.zone_size => {
-            let (asked, found) = (plan.zone_size, found.zone_size);
+        Some(found) if rules.zone_size != 0 && rules.zone_size != found.zone_size => {
+            let (asked, found) = (rules.zone_size, found.zone_size);
             return refuse(format!("zonesize {asked} does not match the device zone size {found}."));
         }
         Some(found) => found,
-        None if plan.zone_size == 0 => {
+        None if rules.zone_size == 0 => {
             return refuse(
                 "Specifying the zone size is mandatory for regular file/block device with --zonemode=zbd"
                     .to_owned(),
             );
         }
-        None if plan.zone_size < 512 => {
+        None if rules.zone_size < 512 => {
             return refuse("zone size must be at least 512 bytes for --zonemode=zbd".to_owned());
         }
         None => {
-            let capacity = if plan.capacity > 0 { plan.capacity } else { plan.zone_size };
-            Geometry { zone_size: plan.zone_size, capacity, is_device: false, limit: 0, notes: Vec::new() }
+            let capacity = if rules.capacity > 0 { rules.capacity } else { rules.zone_size };
+            Geometry { zone_size: rules.zone_size, capacity, is_device: false, limit: 0, notes: Vec::new() }
         }
     };
     if geometry.capacity > geometry.zone_size {
         let Geometry { capacity, zone_size, .. } = geometry;
         return refuse(format!("job parameter zonecapacity {capacity} is larger than zone size {zone_size}"));
     }
-    check_skip(plan, &geometry, &name)?;
-    let changes = job.io_type.rw.rw.writes() || job.io_type.rw.rw.trims();
-    if geometry.is_device && changes && !job.io_type.direct {
+    check_skip(rules, &geometry, &name)?;
+    if geometry.is_device && plan.changes_data() && !plan.files.opening.direct {
         return Err(FileError::without_line(format!(
             "Using direct I/O is mandatory for writing to ZBD drives\nfathom: {name} is one: add direct=1"
         )));

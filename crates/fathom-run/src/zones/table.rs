@@ -154,10 +154,10 @@ impl ZoneTable {
         let zoned = plan.workers.iter().filter(|worker| worker.zones.is_some());
         let files: usize = zoned
             .map(|worker| {
-                let job = plan.job_of(worker);
+                let names = &worker.files.names;
                 // Which files a directory holds is not known yet.
-                let more = if job.file.opendir.is_some() { 64 } else { 0 };
-                planned_paths(worker, job).len().max(1) + more
+                let more = if names.opened_directory.is_some() { 64 } else { 0 };
+                planned_paths(names).len().max(1) + more
             })
             .sum();
         if files == 0 { Ok(None) } else { ZoneTable::new(files.min(MOST_FILES)).map(Some) }

@@ -2,6 +2,7 @@
 //!
 //! Nothing else in this crate reads options. What a builder finds out is plain data of [`super::model`].
 
+mod files;
 mod logs;
 mod payload;
 mod priority;
@@ -12,7 +13,7 @@ mod verify;
 mod zones;
 
 use super::model::replay::ReplayPlan;
-use super::model::targets::{DirectionPlan, TargetPlan};
+use super::model::targets::TargetPlan;
 use super::model::{Plan, WorkerPlan};
 use crate::engine::Traits;
 use crate::random::Seeds;
@@ -20,7 +21,7 @@ use fathom_spec::options::depth::IoSubmitMode;
 use fathom_spec::value::Rw;
 use fathom_spec::{JobSpec, RunSpec, Trigger};
 pub use questions::moves_no_data;
-use questions::{has_own_seeds, maps_files, repeats_passes, verifies};
+use questions::{has_own_seeds, repeats_passes, verifies};
 use replay::ReplayPlanner;
 use std::path::{Path, PathBuf};
 
@@ -31,7 +32,9 @@ struct Subject<'a> {
     traits: Traits,
     thread_number: u32,
     subjob: u32,
-    /// The log that it replays, if that can be read.
+    /// The log that it is to replay.
+    log: Option<&'a ReplayPlan>,
+    /// The same if it can be read.
     replay: Option<&'a ReplayPlan>,
     targets: TargetPlan,
     passes_end_by_size: bool,
@@ -78,9 +81,9 @@ impl Plan {
             let replays = replays.plans(job, spec.program.readonly)?;
             for subjob in 0..job.job_description.numjobs {
                 let thread_number = plan.workers.len() as u32 + 1;
-                let replay = replays.get(subjob as usize % replays.len().max(1));
-                let subject = subject(spec, job, traits, (thread_number, subjob), replay);
-                let worker = worker(subject, replay)?;
+                let log = replays.get(subjob as usize % replays.len().max(1));
+                let subject = subject(spec, job, traits, (thread_number, subjob), log);
+                let worker = worker(subject)?;
                 plan.workers.push(WorkerPlan { job: index, group_id, stage, waits_for, ..worker });
             }
         }
@@ -95,9 +98,9 @@ fn subject<'a>(
     job: &'a JobSpec,
     traits: Traits,
     (thread_number, subjob): (u32, u32),
-    replay: Option<&'a ReplayPlan>,
+    log: Option<&'a ReplayPlan>,
 ) -> Subject<'a> {
-    let replay = replay.filter(|replay| replay.failure.is_none());
+    let replay = log.filter(|replay| replay.failure.is_none());
     let passes_end_by_size = replay.is_none() && passes_end_by_size(job, traits);
     let targets = targets::target_plan(job, passes_end_by_size, replay);
     let goes_again_through_holes = verify::goes_again_through_holes(job, &targets);
@@ -107,6 +110,7 @@ fn subject<'a>(
         traits,
         thread_number,
         subjob,
+        log,
         replay,
         targets,
         passes_end_by_size,
@@ -115,33 +119,32 @@ fn subject<'a>(
 }
 
 /// The plan of a clone; its place in the run is filled in by the caller.
-fn worker(subject: Subject<'_>, replay: Option<&ReplayPlan>) -> Result<WorkerPlan, String> {
+fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
     let Subject { spec, job, traits, thread_number, .. } = subject;
     // Whoever only checks leaves the state alone that tells what there is to check.
     let leaves_state = spec.program.trigger.fires() && !job.verification.verify_only;
     Ok(WorkerPlan {
         job: 0,
+        name: job.name.clone(),
         thread_number,
         subjob: subject.subjob,
         group_id: 0,
         stage: 0,
         waits_for: None,
         diskless: traits.diskless,
-        maps_files: maps_files(job),
+        files: files::files_plan(&subject),
+        amounts: files::amounts(job),
         depth: job.depth.iodepth.max(1),
         passes_end_by_size: subject.passes_end_by_size,
         goes_again_through_holes: subject.goes_again_through_holes,
         payload: payload::payload_rule(job, subject.targets.lengths[1].min())?,
-        content_needed: job.io_type.overwrite
-            || job.file.pre_read
-            || matches!(subject.targets.directions, DirectionPlan::Read | DirectionPlan::Mix(_)),
         zones: zones::zone_plan(&subject),
         priority: priority::job_priority(job),
         command_priorities: priority::command_priorities(job),
         logs: logs::log_plan(&subject),
         // Where no data is moved there is none to check.
         verify: if traits.uses_buffers { verify::verify_plan(&subject)? } else { None },
-        replay: replay.cloned(),
+        replay: subject.log.cloned(),
         recording: job.replay.write_iolog.as_ref().map(PathBuf::from),
         triggered_state: leaves_state.then(|| subject.beside(verify::state_file(job, thread_number))),
         seeds: seeds(job, thread_number),

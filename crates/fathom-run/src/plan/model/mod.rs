@@ -3,7 +3,9 @@
 //! It depends on nothing of the run and can be written down. What is said of files and processors holds on any machine that has the
 //! same.
 
+pub mod amounts;
 pub mod distribution;
+pub mod files;
 pub mod lengths;
 pub mod logs;
 pub mod payload;
@@ -14,8 +16,10 @@ pub mod verify;
 pub mod zones;
 
 use crate::random::Seeds;
+use amounts::Amounts;
 use fathom_spec::debug::{DebugClass, DebugOptions};
 use fathom_spec::{JobSpec, Trigger};
+use files::FilesPlan;
 use logs::LogPlan;
 use payload::PayloadRule;
 use priority::{CommandPriorities, Priority};
@@ -50,6 +54,8 @@ pub struct Plan {
 pub struct WorkerPlan {
     /// Index of the job in [`Plan::jobs`].
     pub job: usize,
+    /// Name of the job.
+    pub name: String,
     /// Number over the whole run, from 1.
     pub thread_number: u32,
     /// Number among the clones of its job, from 0.
@@ -62,8 +68,10 @@ pub struct WorkerPlan {
     pub waits_for: Option<usize>,
     /// The engine needs no files.
     pub diskless: bool,
-    /// Data is reached through mappings, which have the length of their files.
-    pub maps_files: bool,
+    /// Its files.
+    pub files: FilesPlan,
+    /// How much it is asked for, and where it begins.
+    pub amounts: Amounts,
     /// I/Os in flight at most.
     pub depth: u32,
     /// Sequence of targets.
@@ -74,8 +82,6 @@ pub struct WorkerPlan {
     pub goes_again_through_holes: bool,
     /// Content of writes.
     pub payload: PayloadRule,
-    /// Files must hold data before the run, not merely have a size.
-    pub content_needed: bool,
     /// Rules of zones, with `zonemode=zbd`.
     pub zones: Option<ZonePlan>,
     /// I/O priority of the worker; none leaves the one it inherits.
