@@ -5,7 +5,6 @@ use crate::plan::WorkerPlan;
 use crate::plan::model::amounts::Amounts;
 use crate::plan::model::lengths::LengthRule;
 use crate::plan::model::targets::DirectionPlan;
-use fathom_spec::JobSpec;
 use fathom_spec::value::SizeSpec;
 
 /// Bytes of a job that has no end.
@@ -48,9 +47,9 @@ pub(super) enum AfterPass {
 
 impl Budget {
     /// The budget of a job for which one pass over its files is `available` bytes.
-    pub(super) fn new(plan: &WorkerPlan, job: &JobSpec, amounts: &Amounts, available: u64) -> Budget {
+    pub(super) fn new(plan: &WorkerPlan, amounts: &Amounts, available: u64) -> Budget {
         // A pass of `sprandom` writes more than the files' size, and is the only one.
-        let single_pass = job.io_type.sprandom;
+        let single_pass = plan.budget.is_single_pass;
         let pass_bytes = match &amounts.size {
             Some(SizeSpec::Bytes(bytes)) if !single_pass => (*bytes).min(available),
             _ => available,
@@ -61,7 +60,7 @@ impl Budget {
             Some(SizeSpec::Percent(percent)) if *percent > 0 => pass_bytes.min(share_of(available, *percent)),
             _ => pass_bytes,
         };
-        let passes = if single_pass { 1 } else { u64::from(job.job_description.loops.max(1)) };
+        let passes = if single_pass { 1 } else { plan.budget.loops };
         // A trim and the write after it cover the same bytes and count as one I/O: a pass moves each byte twice, and ends with a
         // write.
         let trims = plan.target_plan.directions == DirectionPlan::TrimThenWrite;
@@ -73,10 +72,10 @@ impl Budget {
             _ => job_bytes,
         };
         let loop_bytes = whole_bytes.saturating_mul(times);
-        let time_based = job.time.time_based && !single_pass;
+        let time_based = plan.time.time_based && !single_pass;
         let all_bytes = if time_based { u64::MAX } else { loop_bytes.saturating_mul(passes) };
         let is_read_back_in_order = plan.verify.is_some() && !plan.target_plan.random;
-        let pass_limit = match plan.passes_end_by_size {
+        let pass_limit = match plan.budget.passes_end_by_size {
             // What was written in order is read back before it is written again.
             true if is_read_back_in_order => pass_bytes,
             true => loop_bytes.max(pass_bytes),
@@ -89,19 +88,19 @@ impl Budget {
             pass_began_with: 0,
             // Trims count as the writes do, so that a job of both is sooner done with its passes.
             counted_left: job_bytes,
-            ios_left: match job.io_type.number_ios {
-                0 => None,
-                // Time alone ends such a job.
-                _ if time_based => None,
-                count => Some(count.saturating_mul(passes).saturating_mul(times)),
-            },
+            // Time alone ends a job that is based on it.
+            ios_left: plan
+                .budget
+                .ios
+                .filter(|_| !time_based)
+                .map(|count| count.saturating_mul(passes).saturating_mul(times)),
             passes_left: passes - 1,
             time_based,
             // A percentage is at most one pass over files without holes.
             repeats_for_size: !single_pass
                 && match &amounts.io_size {
                     Some(SizeSpec::Bytes(bytes)) if *bytes > 0 => true,
-                    _ => plan.goes_again_through_holes,
+                    _ => plan.budget.goes_again_through_holes,
                 },
             largest: plan.target_plan.lengths.iter().map(|rule| rule.max()).max().unwrap_or(1),
         };

@@ -24,7 +24,7 @@ impl<'a> CommandPriority<'a> {
             priorities: context.worker_plan().command_priorities.as_ref()?,
             samples: context.region.priorities(context.index),
             generator: seeds.generator(SeedUse::Priority),
-            total: context.job().measurement.lat_percentiles,
+            total: context.worker_plan().latency.lat.bins,
         })
     }
 

@@ -1,7 +1,6 @@
 //! `flow`: jobs of one flow keep their numbers of I/Os in the proportion of their weights.
 
 use super::WorkerContext;
-use crate::plan::Plan;
 use crate::region::{Region, Stage, WorkerBlock};
 use fathom_stats::samples::bump;
 use fathom_sys::clock::Clock;
@@ -21,24 +20,25 @@ pub(super) struct Flow<'a> {
 impl<'a> Flow<'a> {
     /// The flow of a worker, if it is in one with others.
     pub(super) fn of(context: &WorkerContext<'a>, clock: Clock) -> Option<Flow<'a>> {
-        let (id, weight) = membership(context.plan, context.index)?;
-        let others: Vec<(usize, u64, Stage)> = (0..context.plan.workers.len())
-            .filter(|&index| index != context.index)
-            .filter_map(|index| {
-                let (other_id, weight) = membership(context.plan, index)?;
-                let job = context.plan.job_of(&context.plan.workers[index]);
-                let first_stage =
-                    if job.time.startdelay.1.is_zero() { Stage::Created } else { Stage::Ramping };
-                (other_id == id).then_some((index, weight, first_stage))
+        let plan = context.worker_plan().flow?;
+        let others: Vec<(usize, u64, Stage)> = context
+            .plan
+            .workers
+            .iter()
+            .enumerate()
+            .filter(|&(index, _)| index != context.index)
+            .filter_map(|(index, worker)| {
+                let other = worker.flow.filter(|other| other.id == plan.id)?;
+                let starts_at_once = worker.time.start_delay.1.is_zero();
+                Some((index, other.weight, if starts_at_once { Stage::Created } else { Stage::Ramping }))
             })
             .collect();
-        let sleep = Duration::from_micros(u64::from(context.job().rate.flow_sleep));
         let flow = Flow {
             region: context.region,
             own: context.block(),
-            weight,
+            weight: plan.weight,
             others,
-            sleep_ticks: clock.ticks_of(sleep),
+            sleep_ticks: clock.ticks_of(Duration::from_micros(plan.pause_us)),
         };
         (!flow.others.is_empty()).then_some(flow)
     }
@@ -65,11 +65,4 @@ impl<'a> Flow<'a> {
     pub(super) fn issued(&self) {
         bump(&self.own.flow_ios, 1);
     }
-}
-
-/// Flow and weight of a worker; `None` when it is in no flow.
-fn membership(plan: &Plan, index: usize) -> Option<(u32, u64)> {
-    let job = plan.job_of(&plan.workers[index]);
-    let weight = u64::from(job.rate.flow);
-    (weight > 0).then_some((job.rate.flow_id, weight))
 }

@@ -68,7 +68,7 @@ impl<E: Engine> Worker<'_, E> {
             log.end_pass(&self.files);
         }
         let has_new_order = after == AfterPass::Continue && self.plan.target_plan.random;
-        let again = !has_new_order && self.plan.repeats_passes;
+        let again = !has_new_order && self.plan.budget.repeats_passes;
         self.targets.restart(again);
         let is_made = !self.verifier.as_ref().is_some_and(|verifier| verifier.only_checks());
         if after != AfterPass::Repeat && is_made {

@@ -6,22 +6,16 @@
 
 use super::Worker;
 use crate::engine::Engine;
+use crate::plan::model::latency::LatencyTarget;
 use crate::unit::Unit;
-use fathom_spec::JobSpec;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
 
 /// With `latency_run`: after so many windows at one depth, a larger one is tried again.
 const STABLE_WINDOWS: u32 = 3;
 
 /// The search of one worker.
 pub(super) struct LatencySearch {
-    target_ns: u64,
-    /// Share of I/Os that must meet the target, percent.
-    percentile: f64,
-    window_ns: u64,
-    /// Goes on after the depth is found.
-    keeps_running: bool,
+    wanted: LatencyTarget,
     bounds: Bounds,
     phase: Phase,
     met: u64,
@@ -113,23 +107,16 @@ impl Bounds {
 }
 
 impl LatencySearch {
-    /// The search of a job, if it asks for one.
-    pub(super) fn of(job: &JobSpec, most: u32) -> Option<LatencySearch> {
-        let options = &job.latency;
-        let nanoseconds = |time: Option<Duration>| time.map_or(0, |time| time.as_nanos() as u64);
-        let (target_ns, window_ns) =
-            (nanoseconds(options.latency_target), nanoseconds(options.latency_window));
-        (target_ns > 0 && window_ns > 0).then(|| LatencySearch {
-            target_ns,
-            percentile: options.latency_percentile,
-            window_ns,
-            keeps_running: options.latency_run,
+    /// A search up to this depth.
+    pub(super) fn new(wanted: LatencyTarget, most: u32) -> LatencySearch {
+        LatencySearch {
+            wanted,
             bounds: Bounds::new(most),
             phase: Phase::Settling,
             met: 0,
             missed: 0,
             slowest: None,
-        })
+        }
     }
 
     /// How many I/Os may be in flight now.
@@ -142,7 +129,7 @@ impl LatencySearch {
 
     /// Counts an I/O that took `latency_ns`; true when the window is decided by it.
     pub(super) fn completed(&mut self, unit: &Unit, latency_ns: u64) -> bool {
-        if latency_ns <= self.target_ns {
+        if latency_ns <= self.wanted.target_ns {
             self.met += 1;
             return false;
         }
@@ -161,12 +148,12 @@ impl LatencySearch {
 
     /// Where all I/Os have to meet the target, the first that does not says enough.
     fn is_decided(&self) -> bool {
-        matches!(self.phase, Phase::Judging { .. }) && self.missed > 0 && self.percentile >= 100.0
+        matches!(self.phase, Phase::Judging { .. }) && self.missed > 0 && self.wanted.percentile >= 100.0
     }
 
     fn begin_window(&mut self, now_ns: u64) -> u64 {
         (self.met, self.missed, self.slowest) = (0, 0, None);
-        now_ns + self.window_ns
+        now_ns + self.wanted.window_ns
     }
 
     /// The verdict on the window that ends at `now_ns`, if one does. A window without any I/O says nothing and goes on.
@@ -176,8 +163,8 @@ impl LatencySearch {
         if seen == 0 || (now_ns < end_ns && !self.is_decided()) {
             return None;
         }
-        let is_good = 100.0 * self.met as f64 / seen as f64 >= self.percentile;
-        Some(self.bounds.judge(is_good, self.keeps_running))
+        let is_good = 100.0 * self.met as f64 / seen as f64 >= self.wanted.percentile;
+        Some(self.bounds.judge(is_good, self.wanted.keeps_running))
     }
 
     /// When the search has to be looked at next, monotonic ns.
@@ -235,7 +222,7 @@ impl<E: Engine> Worker<'_, E> {
     #[cold]
     fn target_missed(&mut self, search: &LatencySearch) {
         if let Some((latency, slow)) = &search.slowest {
-            let (limit, file) = (search.target_ns, slow.file);
+            let (limit, file) = (search.wanted.target_ns, slow.file);
             self.latency_exceeded(*latency, limit, file, slow.word, slow.offset, slow.length);
         }
         self.stopping = true;

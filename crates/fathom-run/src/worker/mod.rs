@@ -265,7 +265,7 @@ struct Worker<'a, E> {
     /// Tick at which [`Worker::handle_event`] must look at the clock again.
     next_event: u64,
     /// The ramp, while it lasts.
-    ramp: Option<Ramp>,
+    ramp: Option<Ramp<'a>>,
     /// No more I/O is issued.
     stopping: bool,
     completions: Option<Box<Completions>>,
@@ -318,13 +318,13 @@ impl<E: Engine> Worker<'_, E> {
             pace.start(now.ticks);
         }
         self.block.begin_ns.store(now.ns, Relaxed);
-        self.block.set_job_start(now.ns, self.job.time.job_start_clock_id);
+        self.block.set_job_start(now.ns, self.plan.time.start_clock);
         if let Some(log) = &mut self.issue_log {
             log.begin(now, &self.files);
         }
-        match Ramp::of(self.job, now.ns) {
+        match &self.plan.time.ramp {
             Some(ramp) => {
-                self.ramp = Some(ramp);
+                self.ramp = Some(Ramp::new(ramp, now.ns));
                 self.block.set_stage(Stage::Ramping);
                 self.context.tell_stage(Stage::Ramping);
             }
@@ -347,8 +347,8 @@ impl<E: Engine> Worker<'_, E> {
             log.begin(now);
         }
         self.block.start_ns.store(now.ns, Relaxed);
-        if !self.job.time.runtime.is_zero() {
-            let deadline = now.ns + self.job.time.runtime.as_nanos() as u64;
+        if !self.plan.time.runtime.is_zero() {
+            let deadline = now.ns + self.plan.time.runtime.as_nanos() as u64;
             self.block.deadline_ns.store(deadline, Relaxed);
         }
         self.block.set_stage(Stage::Running);

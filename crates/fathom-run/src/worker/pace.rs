@@ -6,14 +6,11 @@ use crate::cause::Cause;
 use crate::engine::Engine;
 use crate::message::Message;
 use crate::plan::WorkerPlan;
-use crate::plan::model::lengths::LengthRule;
-use crate::plan::model::targets::DirectionPlan;
+use crate::plan::model::pace::{MinimumRates, RateRule, ThinkTimePlan};
 use crate::random::{SeedUse, Seeds, Taus88};
 use crate::targets::direction::Direction;
 use crate::targets::{Target, Targets};
 use crate::unit::Unit;
-use fathom_spec::JobSpec;
-use fathom_spec::options::rate::{RateProcess, ThinktimeBlocksType};
 use fathom_sys::Errno;
 use fathom_sys::clock::Clock;
 use std::sync::atomic::Ordering::Relaxed;
@@ -36,7 +33,7 @@ pub(super) struct Pace {
     /// Cycles of the processor spent after each I/O.
     think_cycles: u64,
     shifts_for_think: bool,
-    minimum: Option<MinimumRates>,
+    minimum: Option<Minimum>,
 }
 
 /// A rate limit of one direction: an I/O may start when its time has come.
@@ -52,14 +49,10 @@ struct Rate {
 }
 
 struct Think {
-    pause_ns: u64,
-    spin_ns: u64,
-    /// Pause after so many I/Os; 0: never.
-    blocks: u64,
+    rule: ThinkTimePlan,
+    /// I/Os since the last pause.
     count: u64,
-    counts_issues: bool,
-    /// Pause after so much time of I/O; 0: never.
-    io_time_ns: u64,
+    /// Tick at which the I/O after it began.
     io_since: u64,
     /// A pause is due, and begins when nothing is in flight any more.
     is_due: bool,
@@ -67,10 +60,8 @@ struct Think {
     until: Option<(u64, u64)>,
 }
 
-struct MinimumRates {
-    bytes: [u64; 3],
-    ios: [u64; 3],
-    cycle_ns: u64,
+struct Minimum {
+    rates: MinimumRates,
     next_check_ns: u64,
     last_check_ns: u64,
     last_bytes: [u64; 3],
@@ -78,23 +69,21 @@ struct MinimumRates {
 }
 
 impl Pace {
-    /// The rules of a job, if it has any.
-    pub(super) fn of(plan: &WorkerPlan, job: &JobSpec, seeds: &Seeds, clock: Clock) -> Option<Pace> {
-        // A limit on a direction that the job does not use says nothing.
-        let used = plan.target_plan.used_directions();
-        let rates = std::array::from_fn(|direction| {
-            used.contains(&direction).then(|| Rate::of(plan, job, seeds, clock, direction)).flatten()
-        });
-        let think = Think::of(job);
-        let minimum = MinimumRates::of(job);
-        let think_cycles = u64::from(job.rate.thinkcycles);
-        if rates.iter().all(Option::is_none) && think.is_none() && minimum.is_none() && think_cycles == 0 {
-            return None;
-        }
-        let shifts_for_think = job.rate.rate_ignore_thinktime;
-        // A direction that has no share of a mix does not go before the other, however free it is.
-        let is_mix = matches!(plan.target_plan.directions, DirectionPlan::Mix(1..=99));
-        Some(Pace { clock, rates, is_mix, drawn: None, think, think_cycles, shifts_for_think, minimum })
+    /// The rules of a worker, if it has any.
+    pub(super) fn of(plan: &WorkerPlan, clock: Clock) -> Option<Pace> {
+        let rules = plan.pace.as_ref()?;
+        Some(Pace {
+            clock,
+            rates: std::array::from_fn(|direction| {
+                rules.rates[direction].map(|rule| Rate::new(rule, &plan.seeds, clock, direction))
+            }),
+            is_mix: rules.is_mix,
+            drawn: None,
+            think: rules.think.map(Think::new),
+            think_cycles: rules.think_cycles,
+            shifts_for_think: rules.shifts_for_think,
+            minimum: rules.minimum.map(Minimum::new),
+        })
     }
 
     /// The direction of the next I/O if its rate lets it start now, or what to wait for.
@@ -143,9 +132,9 @@ impl Pace {
             return Ok(());
         }
         if !think.is_due {
-            let by_count = think.blocks > 0 && think.count >= think.blocks;
-            let by_time =
-                think.io_time_ns > 0 && self.clock.span_ns(now - think.io_since) >= think.io_time_ns;
+            let by_count = think.rule.blocks > 0 && think.count >= think.rule.blocks;
+            let by_time = think.rule.io_time_ns > 0
+                && self.clock.span_ns(now - think.io_since) >= think.rule.io_time_ns;
             if !by_count && !by_time {
                 return Ok(());
             }
@@ -157,8 +146,8 @@ impl Pace {
             return Err(Next::WaitForEnd);
         }
         think.is_due = false;
-        let until = now + self.clock.ticks_of_ns(think.pause_ns);
-        let spin_until = now + self.clock.ticks_of_ns(think.spin_ns.min(think.pause_ns));
+        let until = now + self.clock.ticks_of_ns(think.rule.pause_ns);
+        let spin_until = now + self.clock.ticks_of_ns(think.rule.spin_ns.min(think.rule.pause_ns));
         think.until = Some((until, spin_until));
         if self.shifts_for_think {
             for rate in self.rates.iter_mut().flatten() {
@@ -174,7 +163,7 @@ impl Pace {
             let units = if rate.per_io { 1.0 } else { f64::from(target.length) };
             rate.advance(units);
         }
-        if let Some(think) = self.think.as_mut().filter(|think| think.counts_issues) {
+        if let Some(think) = self.think.as_mut().filter(|think| think.rule.counts_issues) {
             think.count += 1;
         }
     }
@@ -185,25 +174,22 @@ impl Pace {
         if self.think_cycles > 0 {
             fathom_sys::clock::spin_cycles(self.think_cycles);
         }
-        if let Some(think) = self.think.as_mut().filter(|think| !think.counts_issues) {
+        if let Some(think) = self.think.as_mut().filter(|think| !think.rule.counts_issues) {
             think.count += 1;
         }
     }
 }
 
 impl Rate {
-    fn of(plan: &WorkerPlan, job: &JobSpec, seeds: &Seeds, clock: Clock, direction: usize) -> Option<Rate> {
+    fn new(rule: RateRule, seeds: &Seeds, clock: Clock, direction: usize) -> Rate {
         let ticks_per_second = clock.ticks_of(Duration::from_secs(1)) as f64;
-        let rule = &plan.target_plan.lengths[direction];
-        let arrivals = (job.rate.rate_process == RateProcess::Poisson)
-            .then(|| Taus88::new(seeds.get(SeedUse::Poisson).wrapping_add(direction as u64)));
-        let (units_per_second, per_io) = match (job.rate.rate_iops.0[direction], job.rate.rate.0[direction]) {
-            (0, 0) => return None,
-            (0, bytes) => (bytes as f64, false),
-            (ios, _) if matches!(rule, LengthRule::Split(_)) || arrivals.is_some() => (ios as f64, true),
-            (ios, _) => (ios as f64 * rule.min() as f64, false),
-        };
-        Some(Rate { due: 0.0, ticks_per_unit: ticks_per_second / units_per_second, per_io, arrivals })
+        let seed = || seeds.get(SeedUse::Poisson).wrapping_add(direction as u64);
+        Rate {
+            due: 0.0,
+            ticks_per_unit: ticks_per_second / rule.units_per_second,
+            per_io: rule.per_io,
+            arrivals: rule.is_poisson.then(|| Taus88::new(seed())),
+        }
     }
 
     /// Moves the due time on by so many units.
@@ -218,42 +204,14 @@ impl Rate {
 }
 
 impl Think {
-    fn of(job: &JobSpec) -> Option<Think> {
-        let options = &job.rate;
-        if options.thinktime.is_zero() {
-            return None;
-        }
-        let by_time = !options.thinktime_iotime.is_zero();
-        let count_is_wanted = !by_time || job.is_set("thinktime_blocks");
-        Some(Think {
-            pause_ns: options.thinktime.as_nanos() as u64,
-            spin_ns: options.thinktime_spin.as_nanos() as u64,
-            blocks: if count_is_wanted { u64::from(options.thinktime_blocks.max(1)) } else { 0 },
-            count: 0,
-            counts_issues: options.thinktime_blocks_type == ThinktimeBlocksType::Issue,
-            io_time_ns: options.thinktime_iotime.as_nanos() as u64,
-            io_since: 0,
-            is_due: false,
-            until: None,
-        })
+    fn new(rule: ThinkTimePlan) -> Think {
+        Think { rule, count: 0, io_since: 0, is_due: false, until: None }
     }
 }
 
-impl MinimumRates {
-    fn of(job: &JobSpec) -> Option<MinimumRates> {
-        let (bytes, ios) = (job.rate.rate_min.0, job.rate.rate_iops_min.0);
-        if bytes.iter().chain(&ios).all(|&rate| rate == 0) {
-            return None;
-        }
-        Some(MinimumRates {
-            bytes,
-            ios,
-            cycle_ns: u64::from(job.rate.rate_cycle.max(1)) * 1_000_000,
-            next_check_ns: 0,
-            last_check_ns: 0,
-            last_bytes: [0; 3],
-            last_ios: [0; 3],
-        })
+impl Minimum {
+    fn new(rates: MinimumRates) -> Minimum {
+        Minimum { rates, next_check_ns: 0, last_check_ns: 0, last_bytes: [0; 3], last_ios: [0; 3] }
     }
 }
 
@@ -304,22 +262,25 @@ impl<E: Engine> Worker<'_, E> {
             let (bytes, ios) = (samples.bytes.load(Relaxed), samples.completed.load(Relaxed));
             let rate = bytes.saturating_sub(minimum.last_bytes[*direction]) * 1000 / span_ms;
             let rate_ios = ios.saturating_sub(minimum.last_ios[*direction]) * 1000 / span_ms;
-            if rate < minimum.bytes[*direction] {
-                failure = Some(format!("rate_min={}B/s not met, got {rate}B/s", minimum.bytes[*direction]));
-            }
-            if rate_ios < minimum.ios[*direction] {
+            if rate < minimum.rates.bytes[*direction] {
                 failure =
-                    Some(format!("rate_iops_min={} not met, got {rate_ios} IOPS", minimum.ios[*direction]));
+                    Some(format!("rate_min={}B/s not met, got {rate}B/s", minimum.rates.bytes[*direction]));
+            }
+            if rate_ios < minimum.rates.ios[*direction] {
+                failure = Some(format!(
+                    "rate_iops_min={} not met, got {rate_ios} IOPS",
+                    minimum.rates.ios[*direction]
+                ));
             }
             minimum.last_bytes[*direction] = bytes;
             minimum.last_ios[*direction] = ios;
         }
         minimum.last_check_ns = now_ns;
-        minimum.next_check_ns = now_ns + minimum.cycle_ns;
+        minimum.next_check_ns = now_ns + minimum.rates.cycle_ns;
         if let Some(text) = failure {
             self.stopping = true;
             let errno = Errno(libc::EIO);
-            self.context.messages.send(&Message::Error(format!("{}: {text}", self.job.name)));
+            self.context.messages.send(&Message::Error(format!("{}: {text}", self.plan.name)));
             self.context.fail(errno, Cause::MIN_RATE);
         }
     }

@@ -20,12 +20,13 @@ use crate::files::open::OpenFiles;
 use crate::files::{self, FileEntry, FileError};
 use crate::message::Message;
 use crate::payload::Payload;
+use crate::plan::WorkerPlan;
+use crate::plan::model::latency::LatencyPlan;
 use crate::plan::model::targets::GeneratorKind;
 use crate::random::{SeedUse, Seeds};
 use crate::region::Stage;
 use crate::targets::direction::Direction;
 use crate::targets::{Region as TargetRegion, Targets};
-use fathom_spec::JobSpec;
 use fathom_spec::debug::DebugClass;
 use fathom_spec::options::depth::IoSubmitMode;
 use fathom_spec::options::time::ClockSource;
@@ -43,7 +44,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
     let locked_memory = arena::lock_memory(context)?;
     let seeds = plan.seeds.clone();
     let files = files_of::<E>(context)?;
-    let clock = chosen_clock(job, context.clock);
+    let clock = chosen_clock(plan, context.clock);
     let arena = Arena::of(context, E::TRAITS.uses_buffers)?;
     let mut payload = content(context, &seeds, &files)?;
     if E::TRAITS.uses_buffers && plan.writes_data() {
@@ -56,12 +57,12 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
     let verifier = Verifier::of(context, &seeds, &targets, &files)?.map(Box::new);
     let budget = budget(context, &files, &regions)?;
     context.block().set_features(&engine.features());
-    let recording = recording(job, &engine);
-    let latency_limit_ns = latency_limits(job);
-    // A log has its own pace and its own syncs.
+    let recording = recording(plan, &engine);
+    let latency_limit_ns = plan.latency.limits_ns;
+    // A log has its own syncs.
     let replay = Replay::of(context, clock)?.map(Box::new);
     let issue_log = IssueLog::of(context, clock).map(Box::new);
-    let pace = Pace::of(plan, job, &seeds, clock).filter(|_| replay.is_none()).map(Box::new);
+    let pace = Pace::of(plan, clock).map(Box::new);
     let syncs = SyncRules::of(job).filter(|_| plan.writes_data() && replay.is_none()).map(Box::new);
     let command_priority = CommandPriority::of(context, &seeds).map(Box::new);
     let refreshes_payload = E::TRAITS.uses_buffers && !payload.is_static();
@@ -76,7 +77,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
     let admission = Admission::of(context, files.list.len()).map(Box::new);
     let log = Recorder::of(context, clock).map(Box::new);
     let locks = admission.as_ref().is_some_and(|admission| admission.follows_ends());
-    let latency_search = LatencySearch::of(job, plan.depth).map(Box::new);
+    let latency_search = plan.latency.search.map(|wanted| Box::new(LatencySearch::new(wanted, plan.depth)));
     let zones = ZonedWork::of(context, &files)?;
     let has_followers = zones.is_some()
         || verifier.is_some()
@@ -158,10 +159,10 @@ fn setup_of<'a>(context: &WorkerContext<'a>, files: &'a OpenFiles, arena: &Arena
 
 /// How much there is to do, which the supervisor hears of.
 fn budget(context: &WorkerContext<'_>, files: &OpenFiles, regions: &[TargetRegion]) -> Option<Budget> {
-    let (plan, job) = (context.worker_plan(), context.job());
+    let plan = context.worker_plan();
     let in_bytes = files.zone_size().map(|zone_size| plan.amounts.in_bytes(zone_size));
     let amounts = in_bytes.as_ref().unwrap_or(&plan.amounts);
-    let budget = Budget::new(plan, job, amounts, bytes_of_a_pass(context, regions)?);
+    let budget = Budget::new(plan, amounts, bytes_of_a_pass(context, regions)?);
     let goal_bytes = plan.replay.as_ref().map_or_else(|| budget.goal_bytes(), |replay| replay.scan.bytes());
     context.block().goal_bytes.store(goal_bytes, Relaxed);
     Some(budget)
@@ -190,13 +191,6 @@ fn tell_of_depth<E: Engine>(context: &WorkerContext<'_>) {
             "note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1".to_owned(),
         ));
     }
-}
-
-/// `max_latency` in ns per direction.
-fn latency_limits(job: &JobSpec) -> [u64; 3] {
-    // 0 is no limit.
-    let in_ns = |limit: Duration| if limit.is_zero() { u64::MAX } else { limit.as_nanos() as u64 };
-    job.latency.max_latency.0.map(|limit| limit.map_or(u64::MAX, in_ns))
 }
 
 /// What of each file the job uses.
@@ -228,7 +222,7 @@ fn engine<E: Engine>(context: &WorkerContext<'_>, setup: &Setup<'_>) -> Option<E
 
 /// The job's start delay; a range is drawn from.
 pub(super) fn start_delay(context: &WorkerContext<'_>) -> Duration {
-    let (low, high) = context.job().time.startdelay;
+    let (low, high) = context.worker_plan().time.start_delay;
     if high <= low {
         return low;
     }
@@ -236,8 +230,8 @@ pub(super) fn start_delay(context: &WorkerContext<'_>) -> Duration {
     low + Duration::from_micros(generator.below((high - low).as_micros() as u64 + 1))
 }
 
-fn chosen_clock(job: &JobSpec, calibrated: Clock) -> Clock {
-    match job.time.clocksource {
+fn chosen_clock(plan: &WorkerPlan, calibrated: Clock) -> Clock {
+    match plan.time.clock {
         Some(ClockSource::GetTimeOfDay) => Clock::time_of_day(),
         Some(ClockSource::ClockGetTime) => Clock::monotonic(),
         Some(ClockSource::Cpu) | None => calibrated,
@@ -384,15 +378,15 @@ fn fill_buffers(payload: &mut Payload, arena: &Arena, count: usize) {
     }
 }
 
-fn recording<E: Engine>(job: &JobSpec, engine: &E) -> Recording {
-    let options = &job.measurement;
+fn recording<E: Engine>(plan: &WorkerPlan, engine: &E) -> Recording {
+    let LatencyPlan { slat, clat, lat, .. } = &plan.latency;
     Recording {
-        slat: !options.disable_slat && !engine.ends_at_once(),
-        clat: !options.disable_clat,
-        lat: !options.disable_lat,
-        slat_bins: options.slat_percentiles,
-        clat_bins: options.clat_percentiles,
-        lat_bins: options.lat_percentiles,
+        slat: slat.at_all && !engine.ends_at_once(),
+        clat: clat.at_all,
+        lat: lat.at_all,
+        slat_bins: slat.bins,
+        clat_bins: clat.bins,
+        lat_bins: lat.bins,
         batches: engine.counts_batches(),
         submission: !engine.ends_at_once(),
     }

@@ -462,8 +462,8 @@ fn is_endless(context: &WorkerContext<'_>, files: &OpenFiles) -> bool {
     let plan = context.worker_plan();
     let targets = &plan.target_plan;
     let length = targets.longest_length();
-    context.job().time.time_based
-        && !plan.passes_end_by_size
+    plan.time.time_based
+        && !plan.budget.passes_end_by_size
         && targets.wraps
         && targets.postfix.is_none()
         && targets.has_one_length()

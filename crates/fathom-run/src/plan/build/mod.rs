@@ -2,13 +2,18 @@
 //!
 //! Nothing else in this crate reads options. What a builder finds out is plain data of [`super::model`].
 
+mod budget;
 mod files;
+mod flow;
+mod latency;
 mod logs;
+mod pace;
 mod payload;
 mod priority;
 mod questions;
 mod replay;
 mod targets;
+mod time;
 mod verify;
 mod zones;
 
@@ -21,7 +26,7 @@ use fathom_spec::options::depth::IoSubmitMode;
 use fathom_spec::value::Rw;
 use fathom_spec::{JobSpec, RunSpec, Trigger};
 pub use questions::moves_no_data;
-use questions::{has_own_seeds, repeats_passes, verifies};
+use questions::{has_own_seeds, verifies};
 use replay::ReplayPlanner;
 use std::path::{Path, PathBuf};
 
@@ -134,9 +139,12 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
         diskless: traits.diskless,
         files: files::files_plan(&subject),
         amounts: files::amounts(job),
+        budget: budget::budget_plan(&subject),
+        time: time::time_plan(job),
+        pace: pace::pace_plan(&subject),
+        flow: flow::flow_plan(job),
+        latency: latency::latency_plan(job),
         depth: job.depth.iodepth.max(1),
-        passes_end_by_size: subject.passes_end_by_size,
-        goes_again_through_holes: subject.goes_again_through_holes,
         payload: payload::payload_rule(job, subject.targets.lengths[1].min())?,
         zones: zones::zone_plan(&subject),
         priority: priority::job_priority(job),
@@ -149,7 +157,6 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
         triggered_state: leaves_state.then(|| subject.beside(verify::state_file(job, thread_number))),
         seeds: seeds(job, thread_number),
         has_own_seeds: has_own_seeds(job),
-        repeats_passes: repeats_passes(job),
         target_plan: subject.targets,
     })
 }

@@ -24,12 +24,6 @@ pub(super) fn has_own_seeds(job: &JobSpec) -> bool {
     job.io_type.randrepeat || job.is_set("randseed")
 }
 
-/// True when each pass over the files repeats the first. Whoever gives a seed, or asks for other numbers in every run, gets others in
-/// every pass.
-pub(super) fn repeats_passes(job: &JobSpec) -> bool {
-    job.io_type.randrepeat && !job.is_set("randseed")
-}
-
 pub(super) fn has_several_files(job: &JobSpec) -> bool {
     let names = job.file.filename.as_ref().map_or(0, |names| names.0.len());
     names > 1 || job.file.nrfiles > 1 || job.file.opendir.is_some()

@@ -4,29 +4,39 @@
 //! same.
 
 pub mod amounts;
+pub mod budget;
 pub mod distribution;
 pub mod files;
+pub mod flow;
+pub mod latency;
 pub mod lengths;
 pub mod logs;
+pub mod pace;
 pub mod payload;
 pub mod priority;
 pub mod replay;
 pub mod targets;
+pub mod time;
 pub mod verify;
 pub mod zones;
 
 use crate::random::Seeds;
 use amounts::Amounts;
+use budget::BudgetPlan;
 use fathom_spec::debug::{DebugClass, DebugOptions};
 use fathom_spec::{JobSpec, Trigger};
 use files::FilesPlan;
+use flow::FlowPlan;
+use latency::LatencyPlan;
 use logs::LogPlan;
+use pace::PacePlan;
 use payload::PayloadRule;
 use priority::{CommandPriorities, Priority};
 use replay::ReplayPlan;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use targets::{DirectionPlan, TargetPlan};
+use time::TimePlan;
 use verify::VerifyPlan;
 use zones::ZonePlan;
 
@@ -72,14 +82,20 @@ pub struct WorkerPlan {
     pub files: FilesPlan,
     /// How much it is asked for, and where it begins.
     pub amounts: Amounts,
+    /// How much of it comes when.
+    pub budget: BudgetPlan,
+    /// When it begins and ends.
+    pub time: TimePlan,
+    /// What holds its I/O back.
+    pub pace: Option<PacePlan>,
+    /// Others that it keeps in proportion with.
+    pub flow: Option<FlowPlan>,
+    /// What is measured of each I/O.
+    pub latency: LatencyPlan,
     /// I/Os in flight at most.
     pub depth: u32,
     /// Sequence of targets.
     pub target_plan: TargetPlan,
-    /// A pass over the files ends with the bytes of `size`, or those of a larger `io_size`, wherever the targets are then.
-    pub passes_end_by_size: bool,
-    /// What lies between holes is gone through again until what was moved and read back is as much as `size`.
-    pub goes_again_through_holes: bool,
     /// Content of writes.
     pub payload: PayloadRule,
     /// Rules of zones, with `zonemode=zbd`.
@@ -102,8 +118,6 @@ pub struct WorkerPlan {
     pub seeds: Seeds,
     /// They are the same in every run, rather than drawn from the system.
     pub has_own_seeds: bool,
-    /// Each pass over the files repeats the first.
-    pub repeats_passes: bool,
 }
 
 impl WorkerPlan {

@@ -129,7 +129,7 @@ impl<E: Engine> Worker<'_, E> {
             return None;
         }
         let mut target = self.next_of_pass();
-        if target.is_none() && !self.job.time.time_based && self.begin_next_pass() {
+        if target.is_none() && !self.plan.time.time_based && self.begin_next_pass() {
             target = self.next_of_pass();
         }
         target

@@ -1,0 +1,35 @@
+//! From options to latencies.
+
+use crate::plan::model::latency::{LatencyPlan, LatencyTarget, Measured};
+use fathom_spec::JobSpec;
+use std::time::Duration;
+
+/// What a job says about latencies.
+pub(super) fn latency_plan(job: &JobSpec) -> LatencyPlan {
+    let options = &job.measurement;
+    LatencyPlan {
+        slat: Measured { at_all: !options.disable_slat, bins: options.slat_percentiles },
+        clat: Measured { at_all: !options.disable_clat, bins: options.clat_percentiles },
+        lat: Measured { at_all: !options.disable_lat, bins: options.lat_percentiles },
+        limits_ns: limits_ns(job),
+        search: search(job),
+    }
+}
+
+fn limits_ns(job: &JobSpec) -> [u64; 3] {
+    // 0 is no limit.
+    let in_ns = |limit: Duration| if limit.is_zero() { u64::MAX } else { limit.as_nanos() as u64 };
+    job.latency.max_latency.0.map(|limit| limit.map_or(u64::MAX, in_ns))
+}
+
+fn search(job: &JobSpec) -> Option<LatencyTarget> {
+    let options = &job.latency;
+    let nanoseconds = |time: Option<Duration>| time.map_or(0, |time| time.as_nanos() as u64);
+    let (target_ns, window_ns) = (nanoseconds(options.latency_target), nanoseconds(options.latency_window));
+    (target_ns > 0 && window_ns > 0).then_some(LatencyTarget {
+        target_ns,
+        percentile: options.latency_percentile,
+        window_ns,
+        keeps_running: options.latency_run,
+    })
+}
