@@ -9,7 +9,6 @@ use crate::logs::Event;
 use crate::targets::Target;
 use crate::targets::direction::Direction;
 use crate::unit::Unit;
-use fathom_spec::JobSpec;
 use fathom_spec::options::file::LockFile;
 use std::collections::VecDeque;
 
@@ -41,22 +40,21 @@ pub(super) struct Admission<'a> {
 impl<'a> Admission<'a> {
     /// The rules of a worker with so many files, if it has any.
     pub(super) fn of(context: &WorkerContext<'a>, files: usize) -> Option<Admission<'a>> {
-        let job: &JobSpec = context.job();
-        let limit = context.worker_plan().target_plan.files.most_open.unwrap_or(usize::MAX);
+        let plan = context.worker_plan();
+        let limit = plan.target_plan.files.most_open.unwrap_or(usize::MAX);
         let admission = Admission {
             held: None,
             overlap: OverlapRule::of(context),
             // Without a device there is nothing to open, and nothing to lock.
-            open_files: (limit < files && !context.worker_plan().diskless)
-                .then(|| ((0..limit as u32).collect(), limit)),
-            locks: match context.worker_plan().files.lock {
-                _ if context.worker_plan().diskless => None,
+            open_files: (limit < files && !plan.diskless).then(|| ((0..limit as u32).collect(), limit)),
+            locks: match plan.files.lock {
+                _ if plan.diskless => None,
                 LockFile::None => None,
                 LockFile::Exclusive => Some(FileLocks::new(files, false)),
                 LockFile::ReadWrite => Some(FileLocks::new(files, true)),
             },
-            barrier: (job.io_type.write_barrier > 0).then_some((u64::from(job.io_type.write_barrier), 0)),
-            renews_files: context.worker_plan().files.are_renewed,
+            barrier: (plan.syncs.barrier_every > 0).then_some((plan.syncs.barrier_every, 0)),
+            renews_files: plan.files.are_renewed,
             renewal_is_due: false,
             behind_barrier: false,
         };
@@ -173,7 +171,7 @@ impl<E: Engine> Worker<'_, E> {
 
     /// `fsync_on_close` of a file that is closed during the run.
     fn sync_before_close(&mut self, file: usize) {
-        if !self.job.io_type.fsync_on_close || !self.plan.writes_data() || self.fds[file] < 0 {
+        if !self.plan.syncs.at_close || self.fds[file] < 0 {
             return;
         }
         if let Err(errno) = fathom_sys::file::sync(self.fds[file]) {

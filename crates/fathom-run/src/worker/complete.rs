@@ -234,14 +234,10 @@ impl<E: Engine> Worker<'_, E> {
 
     /// `continue_on_error` and `ignore_error`.
     fn tolerates(&self, operation: Operation, errno: Errno) -> bool {
-        let options = &self.job.error_handling;
-        let reads = operation == Operation::Read;
-        let continues = if reads { options.continue_on_error.read } else { options.continue_on_error.write };
-        let listed = options.ignore_error.as_ref().is_some_and(|list| {
-            let codes = if reads { &list.read } else { &list.write };
-            codes.contains(&errno.0)
-        });
-        listed || (continues && (errno == Errno(libc::EIO) || errno == Errno(libc::EILSEQ)))
+        let errors = &self.plan.errors;
+        let tolerance = if operation == Operation::Read { &errors.reads } else { &errors.writes };
+        let is_of_device = errno == Errno(libc::EIO) || errno == Errno(libc::EILSEQ);
+        tolerance.errors.contains(&errno.0) || tolerance.goes_on && is_of_device
     }
 
     /// What a failed write leaves behind, nobody knows.
@@ -261,7 +257,7 @@ impl<E: Engine> Worker<'_, E> {
     /// An error that does not end the job. An I/O that moved nothing has no latency.
     fn count_tolerated(&mut self, slot: u32, errno: Errno) {
         self.count_error(errno);
-        if self.job.error_handling.error_dump {
+        if self.plan.errors.tells {
             self.tell_io_error(slot, errno);
         }
         self.count_ended(slot);

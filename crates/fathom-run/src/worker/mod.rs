@@ -34,6 +34,7 @@ use crate::files::FileError;
 use crate::files::open::OpenFiles;
 use crate::message::{Message, MessageSender};
 use crate::payload::Payload;
+use crate::plan::model::syncs::FinalSync;
 use crate::plan::{Plan, WorkerPlan};
 use crate::region::{Order, Region, Stage, WorkerBlock};
 use crate::surroundings::Surroundings;
@@ -394,13 +395,12 @@ impl<E: Engine> Worker<'_, E> {
 
     /// `end_fsync`, `fsync_on_close` and `end_syncfs`.
     fn final_sync(&mut self) {
-        let options = &self.job.io_type;
-        let wanted = options.end_fsync || options.fsync_on_close || options.end_syncfs;
-        if !wanted || !self.plan.writes_data() {
-            return;
-        }
+        let Some(wanted) = self.plan.syncs.at_end else { return };
         self.context.set_stage(Stage::FinalSync);
-        let kind = if options.end_syncfs { SyncKind::FileSystem } else { SyncKind::Sync };
+        let kind = match wanted {
+            FinalSync::Files => SyncKind::Sync,
+            FinalSync::FileSystems => SyncKind::FileSystem,
+        };
         for index in 0..self.files.list.len() {
             let fd = self.files.list[index].fd;
             if fd < 0 {

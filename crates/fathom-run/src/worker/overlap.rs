@@ -6,8 +6,6 @@ use crate::files::names;
 use crate::region::{Region, Reservation};
 use crate::targets::Target;
 use crate::unit::Unit;
-use fathom_spec::JobSpec;
-use fathom_spec::options::depth::IoSubmitMode;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
@@ -25,23 +23,21 @@ pub(super) struct OverlapRule<'a> {
 impl<'a> OverlapRule<'a> {
     /// The rule of a worker, if there is anything that its I/O could overlap with.
     pub(super) fn of(context: &WorkerContext<'a>) -> Option<OverlapRule<'a>> {
-        let asks = |job: &JobSpec| job.depth.serialize_overlap;
-        let offloads = |job: &JobSpec| job.depth.io_submit_mode == IoSubmitMode::Offload;
-        let verifies = context.worker_plan().verify.as_ref();
-        if !asks(context.job()) && !verifies.is_some_and(|verify| verify.serializes_writes) {
+        let (plan, own) = (context.plan, context.worker_plan());
+        let verifies = own.verify.as_ref();
+        if !own.queue.serializes_overlap && !verifies.is_some_and(|verify| verify.serializes_writes) {
             return None;
         }
-        let plan = context.plan;
         let files_of = |index: usize| -> Vec<u64> {
             names::paths(&plan.workers[index].files.names).iter().map(number_of).collect()
         };
         let shares = |index: &usize| {
-            let job = plan.job_of(&plan.workers[*index]);
-            *index != context.index && asks(job) && offloads(job) && offloads(context.job())
+            let other = &plan.workers[*index].queue;
+            *index != context.index && other.serializes_overlap && other.offloads && own.queue.offloads
         };
         let others: Vec<(usize, Vec<u64>)> =
             (0..plan.workers.len()).filter(shares).map(|index| (index, files_of(index))).collect();
-        if context.worker_plan().depth == 1 && others.is_empty() {
+        if own.depth == 1 && others.is_empty() {
             return None;
         }
         Some(OverlapRule {

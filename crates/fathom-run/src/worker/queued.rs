@@ -4,6 +4,7 @@ use super::Worker;
 use super::complete::After;
 use super::issue::Next;
 use crate::engine::{Engine, Io, Queued};
+use crate::plan::model::queue::QueuePlan;
 use crate::targets::Target;
 use crate::unit::{Operation, Unit};
 use fathom_stats::samples::{batch_bucket, bump};
@@ -114,32 +115,11 @@ impl<E: Engine> Worker<'_, E> {
     }
 
     fn batching(&self) -> Batching {
+        let QueuePlan { submit, complete_min, complete_max, low, tops_up, .. } = self.plan.queue;
         let depth = self.plan.depth;
-        let options = &self.job.depth;
-        let at_most_depth = |value: u32| if value == 0 { depth } else { value.min(depth) };
-        let complete_min = options.iodepth_batch_complete_min.min(depth);
-        // fio, left to itself, fetches one completion at a time and lets the others wait, which counts as their latency.
-        // Unless the job says otherwise, everything that has ended is listed at once, and the queue is topped up after
-        // each, so that it stays full.
-        let complete_max = match options.iodepth_batch_complete_max {
-            Some(max) if self.job.is_set("iodepth_batch_complete_max") && max > 0 => max.max(complete_min),
-            _ => depth,
-        };
-        let own_limits =
-            ["iodepth_batch_complete_max", "iodepth_low"].iter().any(|option| self.job.is_set(option));
-        Batching {
-            // While a depth is searched for, its limit is looked at before each I/O.
-            tops_up: options.iodepth_batch == 1
-                && complete_min <= 1
-                && !own_limits
-                && self.latency_search.is_none(),
-            depth,
-            limit: depth,
-            submit: at_most_depth(options.iodepth_batch),
-            complete_min,
-            complete_max: complete_max.max(1),
-            low: at_most_depth(options.iodepth_low.unwrap_or(0)),
-        }
+        // While a depth is searched for, its limit is looked at before each I/O.
+        let tops_up = tops_up && self.latency_search.is_none();
+        Batching { depth, limit: depth, submit, complete_min, complete_max, low, tops_up }
     }
 
     #[inline(always)]

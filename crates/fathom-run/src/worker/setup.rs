@@ -28,7 +28,6 @@ use crate::region::Stage;
 use crate::targets::direction::Direction;
 use crate::targets::{Region as TargetRegion, Targets};
 use fathom_spec::debug::DebugClass;
-use fathom_spec::options::depth::IoSubmitMode;
 use fathom_spec::options::time::ClockSource;
 use fathom_stats::samples::SHORT_NS;
 use fathom_sys::Errno;
@@ -59,11 +58,10 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
     context.block().set_features(&engine.features());
     let recording = recording(plan, &engine);
     let latency_limit_ns = plan.latency.limits_ns;
-    // A log has its own syncs.
     let replay = Replay::of(context, clock)?.map(Box::new);
     let issue_log = IssueLog::of(context, clock).map(Box::new);
     let pace = Pace::of(plan, clock).map(Box::new);
-    let syncs = SyncRules::of(job).filter(|_| plan.writes_data() && replay.is_none()).map(Box::new);
+    let syncs = SyncRules::of(&plan.syncs).map(Box::new);
     let command_priority = CommandPriority::of(context, &seeds).map(Box::new);
     let refreshes_payload = E::TRAITS.uses_buffers && !payload.is_static();
     let tells_of_ios = context.shows(DebugClass::Io);
@@ -183,9 +181,7 @@ fn files_of<E: Engine>(context: &WorkerContext<'_>) -> Option<OpenFiles> {
 
 /// A depth that the engine cannot have.
 fn tell_of_depth<E: Engine>(context: &WorkerContext<'_>) {
-    let job = context.job();
-    let is_capped =
-        job.asked_iodepth > 1 && E::TRAITS.synchronous && job.depth.io_submit_mode == IoSubmitMode::Inline;
+    let is_capped = context.worker_plan().queue.is_deep && E::TRAITS.synchronous;
     if is_capped {
         context.messages.send(&Message::Output(
             "note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1".to_owned(),

@@ -1,9 +1,9 @@
 //! Syncs between writes: `fsync`, `fdatasync` and `sync_file_range` every so many writes.
 
+use crate::plan::model::syncs::SyncPlan;
 use crate::targets::Target;
 use crate::targets::direction::Direction;
 use crate::unit::Operation;
-use fathom_spec::JobSpec;
 
 /// The rules of a job, and how many writes have gone by since each sync.
 #[derive(Clone, Debug)]
@@ -22,17 +22,16 @@ struct Rule {
 }
 
 impl SyncRules {
-    /// The rules of a job, if it has any.
-    pub(super) fn of(job: &JobSpec) -> Option<SyncRules> {
-        let range_every = job.io_type.sync_file_range.as_ref().map_or(0, |range| range.every);
+    /// The rules of a worker, if it has any.
+    pub(super) fn of(plan: &SyncPlan) -> Option<SyncRules> {
         let rules: Vec<Rule> = [
-            (Operation::Sync, job.io_type.fsync),
-            (Operation::DataSync, job.io_type.fdatasync),
-            (Operation::RangeSync, range_every),
+            (Operation::Sync, plan.sync_every),
+            (Operation::DataSync, plan.data_sync_every),
+            (Operation::RangeSync, plan.range_sync_every),
         ]
         .into_iter()
         .filter(|(_, every)| *every > 0)
-        .map(|(operation, every)| Rule { operation, every: u64::from(every), writes: 0 })
+        .map(|(operation, every)| Rule { operation, every, writes: 0 })
         .collect();
         (!rules.is_empty()).then_some(SyncRules { rules, last_file: 0, range: None })
     }

@@ -3,6 +3,7 @@
 //! Nothing else in this crate reads options. What a builder finds out is plain data of [`super::model`].
 
 mod budget;
+mod errors;
 mod files;
 mod flow;
 mod latency;
@@ -11,7 +12,9 @@ mod pace;
 mod payload;
 mod priority;
 mod questions;
+mod queue;
 mod replay;
+mod syncs;
 mod targets;
 mod time;
 mod verify;
@@ -144,7 +147,10 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
         pace: pace::pace_plan(&subject),
         flow: flow::flow_plan(job),
         latency: latency::latency_plan(job),
-        depth: job.depth.iodepth.max(1),
+        depth: queue::depth(job),
+        queue: queue::queue_plan(job),
+        syncs: syncs::sync_plan(&subject),
+        errors: errors::error_plan(job),
         payload: payload::payload_rule(job, subject.targets.lengths[1].min())?,
         zones: zones::zone_plan(&subject),
         priority: priority::job_priority(job),

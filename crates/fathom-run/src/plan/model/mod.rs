@@ -6,6 +6,7 @@
 pub mod amounts;
 pub mod budget;
 pub mod distribution;
+pub mod errors;
 pub mod files;
 pub mod flow;
 pub mod latency;
@@ -14,7 +15,9 @@ pub mod logs;
 pub mod pace;
 pub mod payload;
 pub mod priority;
+pub mod queue;
 pub mod replay;
+pub mod syncs;
 pub mod targets;
 pub mod time;
 pub mod verify;
@@ -23,6 +26,7 @@ pub mod zones;
 use crate::random::Seeds;
 use amounts::Amounts;
 use budget::BudgetPlan;
+use errors::ErrorPlan;
 use fathom_spec::debug::{DebugClass, DebugOptions};
 use fathom_spec::{JobSpec, Trigger};
 use files::FilesPlan;
@@ -32,9 +36,11 @@ use logs::LogPlan;
 use pace::PacePlan;
 use payload::PayloadRule;
 use priority::{CommandPriorities, Priority};
+use queue::QueuePlan;
 use replay::ReplayPlan;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use syncs::SyncPlan;
 use targets::{DirectionPlan, TargetPlan};
 use time::TimePlan;
 use verify::VerifyPlan;
@@ -94,6 +100,12 @@ pub struct WorkerPlan {
     pub latency: LatencyPlan,
     /// I/Os in flight at most.
     pub depth: u32,
+    /// How they are queued.
+    pub queue: QueuePlan,
+    /// When what was written must be on the device.
+    pub syncs: SyncPlan,
+    /// Which errors do not end it.
+    pub errors: ErrorPlan,
     /// Sequence of targets.
     pub target_plan: TargetPlan,
     /// Content of writes.

@@ -109,7 +109,7 @@ impl<E: Engine> Worker<'_, E> {
                 let path = verifier.findings.path.display().to_string();
                 self.context.messages.send(&Message::Error(format!(
                     "fathom: job {}: more than {MOST_TOLD} blocks are wrong; all are listed in {path}",
-                    self.job.name
+                    self.plan.name
                 )));
             }
             if verifier.plan.dumps {
@@ -168,7 +168,7 @@ impl<E: Engine> Worker<'_, E> {
             .and_then(|bytes| Header::decode(bytes, verifier.plan.rule.format))
             .filter(|header| header.magic == fathom_verify::header::MAGIC);
         let line = serde_json::json!({
-            "job": self.job.name,
+            "job": self.plan.name,
             "clone": self.plan.thread_number,
             "file": file,
             "offset": mismatch.offset,
@@ -199,7 +199,7 @@ impl<E: Engine> Worker<'_, E> {
         if let Err(error) = verifier.findings.list(&line.to_string()) {
             self.context.messages.send(&Message::Error(format!(
                 "fathom: job {}: cannot write {}: {error}",
-                self.job.name,
+                self.plan.name,
                 verifier.findings.path.display()
             )));
         }
@@ -239,9 +239,8 @@ impl<E: Engine> Worker<'_, E> {
 
     fn miscompare_ends_job(&mut self, verifier: &Verifier<'_>) {
         let errno = Errno(libc::EILSEQ);
-        let handling = &self.job.error_handling;
-        let listed = handling.ignore_error.as_ref().is_some_and(|list| list.verify.contains(&errno.0));
-        if listed || handling.continue_on_error.verify {
+        let tolerance = &self.plan.errors.checks;
+        if tolerance.goes_on || tolerance.errors.contains(&errno.0) {
             self.count_error(errno);
             self.stopping |= verifier.plan.is_fatal;
             return;

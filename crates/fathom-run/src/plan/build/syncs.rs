@@ -1,0 +1,28 @@
+//! From options to syncs and barriers.
+
+use super::Subject;
+use crate::plan::model::syncs::{FinalSync, SyncPlan};
+
+/// When what a clone wrote must be on the device.
+pub(super) fn sync_plan(subject: &Subject<'_>) -> SyncPlan {
+    let options = &subject.job.io_type;
+    let writes = subject.directions()[1];
+    // Syncs come behind writes; a log has its own.
+    let every = |writes_between: u32| match writes && subject.log.is_none() {
+        true => u64::from(writes_between),
+        false => 0,
+    };
+    SyncPlan {
+        sync_every: every(options.fsync),
+        data_sync_every: every(options.fdatasync),
+        range_sync_every: every(options.sync_file_range.as_ref().map_or(0, |range| range.every)),
+        barrier_every: u64::from(options.write_barrier),
+        at_close: writes && options.fsync_on_close,
+        at_end: match (options.end_syncfs, options.end_fsync || options.fsync_on_close) {
+            _ if !writes => None,
+            (true, _) => Some(FinalSync::FileSystems),
+            (false, true) => Some(FinalSync::Files),
+            (false, false) => None,
+        },
+    }
+}
