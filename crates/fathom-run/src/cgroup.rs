@@ -3,7 +3,7 @@
 //! Of version 1 it is the hierarchy of the controller `blkio`, and where there is none the single one of version 2, whose
 //! controller is called `io`. The kernel's documentation is cgroup-v1/blkio-controller.rst and cgroup-v2.rst.
 
-use fathom_spec::JobSpec;
+use crate::plan::WorkerPlan;
 use fathom_sys::Errno;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -33,28 +33,28 @@ impl GroupError {
 pub(crate) struct Groups(Vec<PathBuf>);
 
 impl Groups {
-    /// Makes the group of a job, unless it is there, and gives it its weight.
-    pub(crate) fn make(&mut self, job: &JobSpec) -> Result<(), GroupError> {
-        let Some(name) = &job.threads.cgroup else { return Ok(()) };
-        let hierarchy = hierarchy(job)?;
-        let directory = group_directory(&hierarchy, name, job)?;
+    /// Makes the group of a job by one of its workers, unless it is there, and gives it its weight.
+    pub(crate) fn make(&mut self, worker: &WorkerPlan) -> Result<(), GroupError> {
+        let Some(group) = &worker.placement.control_group else { return Ok(()) };
+        let hierarchy = hierarchy(worker)?;
+        let directory = group_directory(&hierarchy, &group.name, worker)?;
         let mut missing: Vec<&Path> =
             directory.ancestors().take_while(|part| *part != hierarchy.root && !part.exists()).collect();
         while let Some(part) = missing.pop() {
             std::fs::create_dir(part).map_err(|error| {
                 let text = format!(
                     "fathom: job {}: the control group {} cannot be made: {error}",
-                    job.name,
+                    worker.name,
                     part.display()
                 );
                 GroupError::new(&error, text)
             })?;
-            if !job.threads.cgroup_nodelete {
+            if !group.stays {
                 self.0.push(part.to_owned());
             }
         }
-        match job.threads.cgroup_weight {
-            Some(weight) => set_weight(&hierarchy, &directory, weight, job),
+        match group.weight {
+            Some(weight) => set_weight(&hierarchy, &directory, weight, worker),
             None => Ok(()),
         }
     }
@@ -66,41 +66,41 @@ impl Groups {
     }
 }
 
-/// Puts the calling thread into the job's group; in version 2 its whole process, because groups of that version hold
+/// Puts the calling thread into the worker's group; in version 2 its whole process, because groups of that version hold
 /// processes.
-pub(crate) fn join(job: &JobSpec) -> Result<(), GroupError> {
-    let Some(name) = &job.threads.cgroup else { return Ok(()) };
-    let hierarchy = hierarchy(job)?;
+pub(crate) fn join(worker: &WorkerPlan) -> Result<(), GroupError> {
+    let Some(group) = &worker.placement.control_group else { return Ok(()) };
+    let hierarchy = hierarchy(worker)?;
     let members = if hierarchy.is_v2 { "cgroup.procs" } else { "tasks" };
-    let path = group_directory(&hierarchy, name, job)?.join(members);
+    let path = group_directory(&hierarchy, &group.name, worker)?.join(members);
     // 0 is the caller.
     std::fs::write(&path, "0").map_err(|error| {
         GroupError::new(
             &error,
-            format!("fathom: job {}: {} cannot be written: {error}", job.name, path.display()),
+            format!("fathom: job {}: {} cannot be written: {error}", worker.name, path.display()),
         )
     })
 }
 
-fn group_directory(hierarchy: &Hierarchy, name: &str, job: &JobSpec) -> Result<PathBuf, GroupError> {
+fn group_directory(hierarchy: &Hierarchy, name: &str, worker: &WorkerPlan) -> Result<PathBuf, GroupError> {
     let relative = Path::new(name.trim_start_matches('/'));
     let leads_out = relative.components().any(|part| !matches!(part, std::path::Component::Normal(_)));
     if relative.as_os_str().is_empty() || leads_out {
         return Err(GroupError {
             errno: Errno(libc::EINVAL),
-            message: format!("fathom: job {}: cgroup={name} is no name of a control group", job.name),
+            message: format!("fathom: job {}: cgroup={name} is no name of a control group", worker.name),
         });
     }
     Ok(hierarchy.root.join(relative))
 }
 
-fn hierarchy(job: &JobSpec) -> Result<Hierarchy, GroupError> {
+fn hierarchy(worker: &WorkerPlan) -> Result<Hierarchy, GroupError> {
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     find(&mounts).ok_or_else(|| GroupError {
         errno: Errno(libc::ENOENT),
         message: format!(
             "fathom: job {}: cgroup= needs a mounted hierarchy of control groups: cgroup2, or cgroup with blkio",
-            job.name
+            worker.name
         ),
     })
 }
@@ -118,7 +118,12 @@ fn find(mounts: &str) -> Option<Hierarchy> {
     v1.or_else(|| of_kind("cgroup2").next().map(|(root, _)| Hierarchy { root, is_v2: true }))
 }
 
-fn set_weight(hierarchy: &Hierarchy, directory: &Path, weight: u32, job: &JobSpec) -> Result<(), GroupError> {
+fn set_weight(
+    hierarchy: &Hierarchy,
+    directory: &Path,
+    weight: u32,
+    worker: &WorkerPlan,
+) -> Result<(), GroupError> {
     let names: &[&str] = if hierarchy.is_v2 {
         enable_io(hierarchy, directory);
         &["io.weight", "io.bfq.weight"]
@@ -131,7 +136,7 @@ fn set_weight(hierarchy: &Hierarchy, directory: &Path, weight: u32, job: &JobSpe
             message: format!(
                 "fathom: job {}: cgroup_weight needs {} in {}, which comes with an I/O scheduler or controller that heeds \
                  weights (bfq, io.cost)",
-                job.name,
+                worker.name,
                 names.join(" or "),
                 directory.display()
             ),
@@ -140,7 +145,7 @@ fn set_weight(hierarchy: &Hierarchy, directory: &Path, weight: u32, job: &JobSpe
     std::fs::write(&path, weight.to_string()).map_err(|error| {
         GroupError::new(
             &error,
-            format!("fathom: job {}: {} cannot be written: {error}", job.name, path.display()),
+            format!("fathom: job {}: {} cannot be written: {error}", worker.name, path.display()),
         )
     })
 }

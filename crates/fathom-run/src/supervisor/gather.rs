@@ -249,8 +249,8 @@ impl<O: Observer> Supervisor<'_, O> {
                 let values = priorities.values.iter();
                 values.zip(samples).map(|(value, samples)| entry(*value, samples.snapshot())).collect()
             }
-            (_, true) => vec![entry(worker.priority, report.lat.clone())],
-            (_, false) => vec![entry(worker.priority, report.clat.clone())],
+            (_, true) => vec![entry(worker.placement.priority, report.lat.clone())],
+            (_, false) => vec![entry(worker.placement.priority, report.clat.clone())],
         };
         all.into_iter().filter(|entry| entry.latency.count > 0).collect()
     }

@@ -55,10 +55,12 @@ impl<O: Observer> Supervisor<'_, O> {
 
     /// Makes the control groups of all jobs. A job without its group fails.
     pub(super) fn make_control_groups(&mut self) {
-        for (index, job) in self.plan.jobs.iter().enumerate() {
-            let Err(error) = self.groups.make(job) else { continue };
+        for first in self.plan.workers.iter().filter(|worker| worker.subjob == 0) {
+            let Err(error) = self.groups.make(first) else { continue };
             self.observer.message(&Message::Error(error.message));
-            for clone in (0..self.plan.workers.len()).filter(|&clone| self.plan.workers[clone].job == index) {
+            for clone in
+                (0..self.plan.workers.len()).filter(|&clone| self.plan.workers[clone].job == first.job)
+            {
                 self.region.worker(clone).fail(error.errno, Cause::CGROUP);
             }
         }

@@ -4,7 +4,7 @@ use super::WorkerContext;
 use crate::cause::Cause;
 use crate::exhausted;
 use crate::message::Message;
-use fathom_spec::options::buffers::BufferOptions;
+use crate::plan::model::memory::MemoryPlan;
 use fathom_spec::value::MemoryKind;
 use fathom_sys::memory::{self, HugePage, Mapping, page_size};
 use fathom_sys::{Errno, file};
@@ -28,9 +28,9 @@ pub(super) struct Arena {
 impl Arena {
     /// Memory for the buffers of a worker. A failure is stored and told.
     pub(super) fn of(context: &WorkerContext<'_>, uses_buffers: bool) -> Option<Arena> {
-        let (plan, buffers) = (context.worker_plan(), &context.job().buffers);
+        let plan = context.worker_plan();
         let longest = plan.target_plan.lengths.iter().map(|rule| rule.max()).max().unwrap_or(1) as usize;
-        let alignment = (buffers.iomem_align as usize).max(page_size());
+        let alignment = (plan.memory.alignment as usize).max(page_size());
         let stride = longest.div_ceil(alignment) * alignment;
         // Diskless engines never touch their buffers: all slots share one page.
         let count = if uses_buffers { plan.depth as usize } else { 1 };
@@ -39,7 +39,7 @@ impl Arena {
         let slack = if alignment > page_size() { alignment } else { 0 };
         let length = stride.max(page_size()).checked_mul(count).and_then(|all| all.checked_add(slack));
         let taken = match length {
-            Some(length) if uses_buffers => take(buffers, length),
+            Some(length) if uses_buffers => take(&plan.memory, length),
             Some(_) => Mapping::private(page_size()).map(|memory| (memory, None)).map_err(Refusal::from),
             None => Err(Refusal::from(Errno(libc::ENOMEM))),
         };
@@ -97,22 +97,22 @@ impl Refusal {
     }
 }
 
-fn take(buffers: &BufferOptions, length: usize) -> Result<(Mapping, Option<PathBuf>), Refusal> {
+fn take(plan: &MemoryPlan, length: usize) -> Result<(Mapping, Option<PathBuf>), Refusal> {
     let plain = |memory: Result<Mapping, Errno>| memory.map(|memory| (memory, None)).map_err(Refusal::from);
-    match (buffers.mem.kind, &buffers.mem.file) {
+    match (plan.buffers.kind, &plan.buffers.file) {
         (MemoryKind::Malloc | MemoryKind::CudaMalloc, _) | (MemoryKind::Mmap, None) => {
             plain(Mapping::private(length))
         }
         (MemoryKind::MmapShared, None) => plain(Mapping::shared(length)),
         (MemoryKind::Shm, _) => plain(Mapping::system_v(length, None)),
         (MemoryKind::ShmHuge, _) => {
-            in_huge_pages(buffers, length, |length, page| Mapping::system_v(length, Some(page)))
+            in_huge_pages(plan, length, |length, page| Mapping::system_v(length, Some(page)))
         }
-        (MemoryKind::MmapHuge, None) => in_huge_pages(buffers, length, Mapping::huge),
+        (MemoryKind::MmapHuge, None) => in_huge_pages(plan, length, Mapping::huge),
         (MemoryKind::Mmap, Some(path)) => in_file(path, length, true),
         (MemoryKind::MmapShared, Some(path)) => in_file(path, length, false),
         (MemoryKind::MmapHuge, Some(path)) => {
-            let page = huge_page(buffers)?;
+            let page = huge_page(plan)?;
             let length = length.next_multiple_of(page.bytes());
             let (file, made_file) = open(path)?;
             if !memory::is_huge_page_file(file.as_raw_fd())? {
@@ -126,13 +126,13 @@ fn take(buffers: &BufferOptions, length: usize) -> Result<(Mapping, Option<PathB
                     )),
                 });
             }
-            map_file(&file, made_file, length, false).map_err(|refusal| no_huge_pages(refusal.errno, buffers))
+            map_file(&file, made_file, length, false).map_err(|refusal| no_huge_pages(refusal.errno, plan))
         }
     }
 }
 
-fn huge_page(buffers: &BufferOptions) -> Result<HugePage, Refusal> {
-    let bytes = buffers.hugepage_size;
+fn huge_page(plan: &MemoryPlan) -> Result<HugePage, Refusal> {
+    let bytes = plan.huge_page_bytes;
     HugePage::of_bytes(u64::from(bytes)).ok_or_else(|| Refusal {
         errno: Errno(libc::EINVAL),
         cause: Cause::BUFFERS,
@@ -143,18 +143,18 @@ fn huge_page(buffers: &BufferOptions) -> Result<HugePage, Refusal> {
 }
 
 fn in_huge_pages(
-    buffers: &BufferOptions,
+    plan: &MemoryPlan,
     length: usize,
     map: impl FnOnce(usize, HugePage) -> Result<Mapping, Errno>,
 ) -> Result<(Mapping, Option<PathBuf>), Refusal> {
-    let page = huge_page(buffers)?;
+    let page = huge_page(plan)?;
     let memory = map(length.next_multiple_of(page.bytes()), page);
-    memory.map(|memory| (memory, None)).map_err(|errno| no_huge_pages(errno, buffers))
+    memory.map(|memory| (memory, None)).map_err(|errno| no_huge_pages(errno, plan))
 }
 
-fn no_huge_pages(errno: Errno, buffers: &BufferOptions) -> Refusal {
-    let kib = buffers.hugepage_size / 1024;
-    let (cause, line_of_fio) = match buffers.mem.kind {
+fn no_huge_pages(errno: Errno, plan: &MemoryPlan) -> Refusal {
+    let kib = plan.huge_page_bytes / 1024;
+    let (cause, line_of_fio) = match plan.buffers.kind {
         MemoryKind::ShmHuge => (
             Cause::SHARED_BUFFERS,
             "fio: no huge pages available, do you need to allocate some? See HOWTO.\n",
@@ -202,7 +202,7 @@ fn map_file(
 /// told.
 pub(super) fn lock_memory(context: &WorkerContext<'_>) -> Option<Option<Mapping>> {
     const KEPT_FREE: u64 = 128 << 20;
-    let wanted = context.job().buffers.lockmem;
+    let wanted = context.worker_plan().memory.locked_bytes;
     if wanted == 0 {
         return Some(None);
     }
@@ -218,7 +218,7 @@ pub(super) fn lock_memory(context: &WorkerContext<'_>) -> Option<Option<Mapping>
         Err(errno) => {
             context.messages.send(&Message::Error(format!(
                 "fathom: job {}: lockmem={wanted} cannot be locked: {errno}; {}",
-                context.job().name,
+                context.worker_plan().name,
                 exhausted::locked_memory()
             )));
             context.fail(errno, Cause::LOCK_MEMORY);

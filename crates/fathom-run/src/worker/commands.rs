@@ -9,7 +9,7 @@ use std::fs::File;
 
 /// Runs the command that comes before; `None` when the clone must not run.
 pub(super) fn before(context: &WorkerContext<'_>) -> Option<()> {
-    match &context.job().threads.exec_prerun {
+    match &context.worker_plan().command_before {
         Some(command) => run(context, command, "prerun"),
         None => Some(()),
     }
@@ -17,14 +17,14 @@ pub(super) fn before(context: &WorkerContext<'_>) -> Option<()> {
 
 /// Runs the command that comes after. How it ends makes no difference to the job.
 pub(super) fn after(context: &WorkerContext<'_>) {
-    if let Some(command) = &context.job().threads.exec_postrun {
+    if let Some(command) = &context.worker_plan().command_after {
         context.set_stage(Stage::PostRun);
         run(context, command, "postrun");
     }
 }
 
 fn run(context: &WorkerContext<'_>, command: &str, when: &str) -> Option<()> {
-    let name = &context.job().name;
+    let name = &context.worker_plan().name;
     let cause = if when == "prerun" { Cause::EXEC_PRERUN } else { Cause::EXEC_POSTRUN };
     let path = format!("{name}.{when}.txt");
     context.messages.send(&Message::Output(format!("{name} : Saving output of {when} in {path}")));

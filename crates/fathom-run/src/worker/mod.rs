@@ -44,7 +44,6 @@ use admission::Admission;
 use arena::Arena;
 use budget::Budget;
 use command_priority::CommandPriority;
-use fathom_spec::JobSpec;
 use fathom_stats::samples::WorkerSamples;
 use fathom_sys::clock::{Clock, Moment};
 use fathom_sys::memory::Mapping;
@@ -91,10 +90,6 @@ impl<'a> WorkerContext<'a> {
         &self.plan.workers[self.index]
     }
 
-    fn job(&self) -> &'a JobSpec {
-        self.plan.job_of(self.worker_plan())
-    }
-
     pub(crate) fn set_stage(&self, stage: Stage) {
         self.block().set_stage(stage);
         self.tell_stage(stage);
@@ -133,7 +128,7 @@ impl<'a> WorkerContext<'a> {
         let errno = Errno(error.raw_os_error().unwrap_or(libc::EAGAIN));
         self.messages.send(&Message::Error(format!(
             "fathom: job {}: no thread {purpose}: {errno}; {}",
-            self.job().name,
+            self.worker_plan().name,
             exhausted::processes()
         )));
         self.fail(errno, Cause::THREAD);
@@ -210,7 +205,6 @@ impl Recording {
 /// The state of a running worker.
 struct Worker<'a, E> {
     context: WorkerContext<'a>,
-    job: &'a JobSpec,
     plan: &'a WorkerPlan,
     block: &'a WorkerBlock,
     samples: &'a WorkerSamples,

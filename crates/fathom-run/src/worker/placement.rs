@@ -5,28 +5,25 @@ use crate::cause::Cause;
 use crate::cgroup;
 use crate::message::Message;
 use crate::plan::model::priority::Priority;
-use fathom_spec::JobSpec;
-use fathom_spec::options::threads::CpusAllowedPolicy;
 use fathom_spec::value::{NumaNodes, NumaPolicy};
 use fathom_sys::{Errno, affinity, credentials, numa, priority, process};
 
 /// Applies all that; `None` when something failed, which is then stored and told.
 pub(super) fn apply(context: &WorkerContext<'_>) -> Option<()> {
-    let job = context.job();
-    let options = &job.threads;
-    priority::set_name(options.comm.as_deref().unwrap_or("fathom"));
+    let plan = &context.worker_plan().placement;
+    priority::set_name(plan.process_name.as_deref().unwrap_or("fathom"));
     priority::set_precise_sleep();
-    if options.nice != 0 {
-        check(context, priority::set_nice(options.nice), Cause::NICE)?;
+    if plan.nice != 0 {
+        check(context, priority::set_nice(plan.nice), Cause::NICE)?;
     }
-    let io_priority = context.worker_plan().priority;
+    let io_priority = plan.priority;
     if io_priority != Priority::default() {
         let (class, level, hint) = (io_priority.class(), io_priority.level(), io_priority.hint());
         check(context, priority::set_io_priority(class, level, hint), Cause::IO_PRIORITY)?;
     }
     bind_to_cpus(context)?;
     set_memory_policy(context)?;
-    if let Err(error) = cgroup::join(job) {
+    if let Err(error) = cgroup::join(context.worker_plan()) {
         context.messages.send(&Message::Error(error.message));
         return check(context, Err(error.errno), Cause::CGROUP);
     }
@@ -35,27 +32,24 @@ pub(super) fn apply(context: &WorkerContext<'_>) -> Option<()> {
 
 /// `cpus_allowed`, `cpumask` and `numa_cpu_nodes`, less the processors that are kept free (`gtod_cpu`).
 fn bind_to_cpus(context: &WorkerContext<'_>) -> Option<()> {
-    let (plan, job) = (context.worker_plan(), context.job());
-    let kept_free: Vec<u32> = context.plan.jobs.iter().filter_map(|job| job.time.gtod_cpu).collect();
-    let nodes = job.threads.numa_cpu_nodes.as_ref();
-    let chosen = allowed_cpus(job, plan.subjob);
-    if chosen.is_none() && nodes.is_none() && kept_free.is_empty() {
+    let plan = &context.worker_plan().placement;
+    if plan.cpus.is_none() && plan.cpu_nodes.is_none() && plan.kept_free.is_empty() {
         return Some(());
     }
-    let mut cpus = match chosen {
-        Some(cpus) => cpus,
+    let mut cpus = match &plan.cpus {
+        Some(cpus) => cpus.clone(),
         None => affinity::current().unwrap_or_default(),
     };
-    if let Some(nodes) = nodes {
+    if let Some(nodes) = &plan.cpu_nodes {
         let of_nodes: Vec<u32> =
             existing(context, nodes, "numa_cpu_nodes")?.into_iter().flat_map(numa::cpus_of).collect();
         cpus.retain(|cpu| of_nodes.contains(cpu));
     }
-    cpus.retain(|cpu| !kept_free.contains(cpu));
+    cpus.retain(|cpu| !plan.kept_free.contains(cpu));
     if cpus.is_empty() {
         context.messages.send(&Message::Error(format!(
             "fathom: job {}: cpus_allowed, numa_cpu_nodes and gtod_cpu leave it no CPU to run on",
-            job.name
+            context.worker_plan().name
         )));
     }
     check(context, affinity::bind(&cpus), Cause::AFFINITY)
@@ -63,7 +57,7 @@ fn bind_to_cpus(context: &WorkerContext<'_>) -> Option<()> {
 
 /// `numa_mem_policy`.
 fn set_memory_policy(context: &WorkerContext<'_>) -> Option<()> {
-    let Some(wanted) = &context.job().threads.numa_mem_policy else { return Some(()) };
+    let Some(wanted) = &context.worker_plan().placement.memory_policy else { return Some(()) };
     let nodes = |nodes: &NumaNodes| existing(context, nodes, "numa_mem_policy");
     let policy = match wanted {
         NumaPolicy::Default => numa::Policy::Default,
@@ -85,7 +79,7 @@ fn existing(context: &WorkerContext<'_>, wanted: &NumaNodes, option: &str) -> Op
     let Some(missing) = list.iter().find(|node| !present.contains(node)) else { return Some(list.clone()) };
     context.messages.send(&Message::Error(format!(
         "fathom: job {}: {option}: there is no node {missing}; this machine has {present:?}",
-        context.job().name
+        context.worker_plan().name
     )));
     let cause = if option == "numa_cpu_nodes" { Cause::AFFINITY } else { Cause::MEMORY_POLICY };
     context.fail(Errno(libc::EINVAL), cause);
@@ -104,38 +98,23 @@ fn check(context: &WorkerContext<'_>, result: Result<(), Errno>, cause: Cause) -
 
 /// `uid` and `gid`; the group first, while that is still permitted.
 fn change_user(context: &WorkerContext<'_>) -> Option<()> {
-    let options = &context.job().threads;
+    let plan = &context.worker_plan().placement;
     let changed = |result: Result<(), Errno>, cause, option: &str| {
         if result == Err(Errno(libc::EPERM)) {
-            let text = format!("fathom: job {}: {option} of another needs root", context.job().name);
+            let text = format!("fathom: job {}: {option} of another needs root", context.worker_plan().name);
             context.messages.send(&Message::Error(text));
         }
         check(context, result, cause)
     };
-    if let Some(group) = options.gid {
+    if let Some(group) = plan.group {
         changed(credentials::set_group(group), Cause::SET_GID, "gid")?;
     }
-    if let Some(user) = options.uid {
+    if let Some(user) = plan.user {
         changed(credentials::set_user(user), Cause::SET_UID, "uid")?;
     }
-    if options.uid.or(options.gid).is_some() {
+    if plan.user.or(plan.group).is_some() {
         // The kernel forgets this wish when credentials change.
         let _ = process::die_with_parent();
     }
     Some(())
-}
-
-fn allowed_cpus(job: &JobSpec, subjob: u32) -> Option<Vec<u32>> {
-    let cpus: Vec<u32> = match (&job.threads.cpus_allowed, job.threads.cpumask) {
-        (Some(list), _) => list.0.clone(),
-        (None, Some(mask)) => (0..64).filter(|cpu| mask >> cpu & 1 == 1).collect(),
-        (None, None) => return None,
-    };
-    if cpus.is_empty() {
-        return None;
-    }
-    Some(match job.threads.cpus_allowed_policy {
-        Some(CpusAllowedPolicy::Split) => vec![cpus[subjob as usize % cpus.len()]],
-        _ => cpus,
-    })
 }

@@ -200,7 +200,7 @@ impl<E: Engine> Worker<'_, E> {
     #[cold]
     fn replay_failed(&mut self, reason: &str) {
         self.stopping = true;
-        self.context.messages.send(&Message::Error(format!("fathom: job {}: {reason}", self.job.name)));
+        self.context.messages.send(&Message::Error(format!("fathom: job {}: {reason}", self.plan.name)));
         self.context.fail(Errno(libc::EINVAL), Cause::LOG_READ);
     }
 }

@@ -37,7 +37,7 @@ use std::time::Duration;
 
 /// Brings a worker to the start gate; `None` when it failed, which is then stored and told.
 pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worker<'a, E>> {
-    let (plan, job) = (context.worker_plan(), context.job());
+    let plan = context.worker_plan();
     placement::apply(context)?;
     commands::before(context)?;
     let locked_memory = arena::lock_memory(context)?;
@@ -89,7 +89,6 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
     let short_latency_ns = latency_limit_ns.map(|limit| if has_followers { 0 } else { limit.min(SHORT_NS) });
     Some(Worker {
         context: *context,
-        job,
         plan,
         block: context.block(),
         samples: &context.block().samples,
@@ -143,7 +142,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
 fn setup_of<'a>(context: &WorkerContext<'a>, files: &'a OpenFiles, arena: &Arena) -> Setup<'a> {
     let plan = context.worker_plan();
     Setup {
-        job: context.job(),
+        job: context.plan.job_of(plan),
         files: &files.list,
         reads: plan.reads_data(),
         writes: plan.writes_data(),
@@ -206,7 +205,7 @@ fn engine<E: Engine>(context: &WorkerContext<'_>, setup: &Setup<'_>) -> Option<E
         Ok(engine) => Some(engine),
         Err(error) => {
             if !error.advice.is_empty() {
-                let name = &context.job().name;
+                let name = &context.worker_plan().name;
                 context.messages.send(&Message::Error(format!("fathom: job {name}: {}", error.advice)));
             }
             let line = cause::line_of_engine(E::NAME, error.call, error.errno);
@@ -273,7 +272,9 @@ fn open_files(context: &WorkerContext<'_>) -> Option<OpenFiles> {
 fn bytes_of_a_pass(context: &WorkerContext<'_>, regions: &[TargetRegion]) -> Option<u64> {
     let plan = &context.worker_plan().target_plan;
     if let Err(reason) = plan.check(regions) {
-        context.messages.send(&Message::Error(format!("fathom: job {}: {reason}", context.job().name)));
+        context
+            .messages
+            .send(&Message::Error(format!("fathom: job {}: {reason}", context.worker_plan().name)));
         context.fail(Errno(libc::EINVAL), Cause::PASS);
         return None;
     }
@@ -285,7 +286,7 @@ fn switch_scheduler(context: &WorkerContext<'_>, files: &OpenFiles) -> Option<()
     let Some(scheduler) = &context.worker_plan().files.scheduler else { return Some(()) };
     match files::scheduler::switch(&files.devices, scheduler) {
         Ok(0) => {
-            let name = &context.job().name;
+            let name = &context.worker_plan().name;
             context.messages.send(&Message::Output(format!(
                 "fathom: job {name}: ioscheduler has no effect: no block device with a choice of schedulers lies below its files"
             )));
@@ -305,7 +306,7 @@ fn switch_scheduler(context: &WorkerContext<'_>, files: &OpenFiles) -> Option<()
 
 /// Says that files are being laid out.
 pub(crate) fn announce_layout(context: &WorkerContext<'_>, files: usize, bytes: u64) {
-    let job = context.job().name.clone();
+    let job = context.worker_plan().name.clone();
     context.messages.send(&Message::LayingOut { job, files, bytes });
 }
 
@@ -321,7 +322,7 @@ pub(crate) fn tell_file_error(context: &WorkerContext<'_>, error: &FileError) {
 fn tell_of_set_up(context: &WorkerContext<'_>, files: &OpenFiles, arena: &Arena, regions: &[TargetRegion]) {
     tell_of_wide_files(context, regions);
     let depth = context.worker_plan().depth;
-    context.debug(DebugClass::Io, || format!("load ioengine {}", context.job().engine.ioengine.name));
+    context.debug(DebugClass::Io, || format!("load ioengine {}", context.worker_plan().engine));
     context.debug(DebugClass::Memory, || format!("{depth} buffers of {} bytes", arena.stride));
     for file in &files.list {
         let how = if file.fd < 0 { "not open yet" } else { "open" };
@@ -357,7 +358,9 @@ fn content(context: &WorkerContext<'_>, seeds: &Seeds, files: &OpenFiles) -> Opt
     match Payload::new(plan.payload.clone(), seeds, bytes) {
         Ok(payload) => Some(payload.beside_reads(reads_and_writes)),
         Err(reason) => {
-            context.messages.send(&Message::Error(format!("fathom: job {}: {reason}", context.job().name)));
+            context
+                .messages
+                .send(&Message::Error(format!("fathom: job {}: {reason}", context.worker_plan().name)));
             context.fail(Errno(libc::ENOMEM), Cause::BUFFER_CONTENT);
             None
         }

@@ -620,7 +620,8 @@ impl<E: Engine> Worker<'_, E> {
     /// Lets the kernel forget the data of files, where the job does not ask to keep it. That is no wish of the job, so its run
     /// time does not pass meanwhile: data that was written is checked, however slow the device.
     fn drop_cached_data(&mut self) {
-        if self.job.io_type.direct || !self.job.io_type.invalidate {
+        let opening = &self.plan.files.opening;
+        if opening.direct || !opening.invalidates {
             return;
         }
         self.context.set_stage(Stage::FinalSync);

@@ -8,8 +8,10 @@ mod files;
 mod flow;
 mod latency;
 mod logs;
+mod memory;
 mod pace;
 mod payload;
+mod placement;
 mod priority;
 mod questions;
 mod queue;
@@ -139,7 +141,12 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
         group_id: 0,
         stage: 0,
         waits_for: None,
+        engine: job.engine.ioengine.name.clone(),
         diskless: traits.diskless,
+        placement: placement::placement_plan(&subject),
+        memory: memory::memory_plan(job),
+        command_before: job.threads.exec_prerun.clone(),
+        command_after: job.threads.exec_postrun.clone(),
         files: files::files_plan(&subject),
         amounts: files::amounts(job),
         budget: budget::budget_plan(&subject),
@@ -153,7 +160,6 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
         errors: errors::error_plan(job),
         payload: payload::payload_rule(job, subject.targets.lengths[1].min())?,
         zones: zones::zone_plan(&subject),
-        priority: priority::job_priority(job),
         command_priorities: priority::command_priorities(job),
         logs: logs::log_plan(&subject),
         // Where no data is moved there is none to check.

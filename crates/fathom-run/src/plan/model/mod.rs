@@ -12,8 +12,10 @@ pub mod flow;
 pub mod latency;
 pub mod lengths;
 pub mod logs;
+pub mod memory;
 pub mod pace;
 pub mod payload;
+pub mod placement;
 pub mod priority;
 pub mod queue;
 pub mod replay;
@@ -33,9 +35,11 @@ use files::FilesPlan;
 use flow::FlowPlan;
 use latency::LatencyPlan;
 use logs::LogPlan;
+use memory::MemoryPlan;
 use pace::PacePlan;
 use payload::PayloadRule;
-use priority::{CommandPriorities, Priority};
+use placement::PlacementPlan;
+use priority::CommandPriorities;
 use queue::QueuePlan;
 use replay::ReplayPlan;
 use serde::{Deserialize, Serialize};
@@ -82,8 +86,18 @@ pub struct WorkerPlan {
     pub stage: u32,
     /// Index of the job whose clones must have ended first.
     pub waits_for: Option<usize>,
+    /// Name of its engine.
+    pub engine: String,
     /// The engine needs no files.
     pub diskless: bool,
+    /// Where it runs, and as whom.
+    pub placement: PlacementPlan,
+    /// Its memory.
+    pub memory: MemoryPlan,
+    /// A command of the user that runs before its I/O.
+    pub command_before: Option<String>,
+    /// One that runs after it.
+    pub command_after: Option<String>,
     /// Its files.
     pub files: FilesPlan,
     /// How much it is asked for, and where it begins.
@@ -112,8 +126,6 @@ pub struct WorkerPlan {
     pub payload: PayloadRule,
     /// Rules of zones, with `zonemode=zbd`.
     pub zones: Option<ZonePlan>,
-    /// I/O priority of the worker; none leaves the one it inherits.
-    pub priority: Priority,
     /// Priorities of single I/Os.
     pub command_priorities: Option<CommandPriorities>,
     /// Logs to keep.

@@ -52,7 +52,7 @@ impl Ledger {
         match Ledger::begin(context, plan, place, files) {
             Ok(ledger) => Some(Some(ledger)),
             Err(reason) => {
-                let job = &context.job().name;
+                let job = &context.worker_plan().name;
                 context.messages.send(&Message::Error(format!(
                     "fathom: job {job}: the ledger {place} cannot be kept: {reason}"
                 )));
@@ -68,15 +68,15 @@ impl Ledger {
         place: &LedgerPlace,
         files: &OpenFiles,
     ) -> Result<Ledger, String> {
-        let (worker, job) = (context.worker_plan(), context.job());
+        let worker = context.worker_plan();
         let time_ns = context.clock.monotonic_ns();
         let start = Start {
-            job: job.name.clone(),
+            job: worker.name.clone(),
             clone: worker.thread_number as u16,
             files: files.entries().iter().map(absolute_name).collect(),
             rule: plan.rule.clone(),
             // What is written to a mapping is not durable before it is synced, however the file is open.
-            durable_at_once: job.io_type.sync != SyncMode::None && job.engine.ioengine.name != "mmap",
+            durable_at_once: worker.files.opening.sync != SyncMode::None && !worker.files.are_mapped,
             boot_id: boot_id()?,
             time_ns,
             time_of_day_ms: clock_at(libc::CLOCK_REALTIME, time_ns).unwrap_or(0) / 1_000_000,
@@ -271,7 +271,7 @@ impl<E: Engine> Worker<'_, E> {
         self.context.messages.send(&Message::Error(format!(
             "fathom: job {}: the ledger {} cannot be written any more: {error}; the job ends here, and what the ledger has can \
              be checked",
-            self.job.name, ledger.place
+            self.plan.name, ledger.place
         )));
         let errno = Errno(error.raw_os_error().unwrap_or(libc::EIO));
         self.context.fail(errno, Cause::LEDGER);

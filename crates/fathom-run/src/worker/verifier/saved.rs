@@ -37,7 +37,7 @@ impl Limit {
                 context.messages.send(&Message::Error(format!(
                     "fathom: job {}: verify_state_load: {}: {problem}; a run with verify_state_save=1 leaves the file, and \
                      --aux-path says in which directory",
-                    context.job().name,
+                    context.worker_plan().name,
                     path.display()
                 )));
                 context.fail_without_line(Errno(libc::EINVAL));
@@ -108,7 +108,7 @@ impl<E: Engine> Worker<'_, E> {
             index: u64::from(self.plan.thread_number) - 1,
             is_64_bit,
             generator: words,
-            name: self.job.name.clone(),
+            name: self.plan.name.clone(),
             in_flight: verifier.map_or_else(Vec::new, |verifier| verifier.writes_in_flight().collect()),
         };
         let save = || {
@@ -119,7 +119,7 @@ impl<E: Engine> Worker<'_, E> {
         if let Err(error) = save() {
             self.context.messages.send(&Message::Error(format!(
                 "fathom: job {}: cannot save the verify state {}: {error}",
-                self.job.name,
+                self.plan.name,
                 path.display()
             )));
         }
