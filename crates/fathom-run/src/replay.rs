@@ -1,17 +1,36 @@
 //! Where a log is read from.
 
+use crate::plan::model::replay::LogSource;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader};
-use std::os::fd::IntoRawFd;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// Bytes read at a time.
 const BUFFER: usize = 256 << 10;
 
+/// The copies of streams, by the order in which this process made them. They are files that have no name any more, and last as long
+/// as the process and those that it forks.
+static COPIES: Mutex<Vec<File>> = Mutex::new(Vec::new());
+
 /// Opens a log from its beginning.
-pub(crate) fn open(path: &Path) -> io::Result<BufReader<File>> {
+pub(crate) fn open(source: &LogSource) -> io::Result<BufReader<File>> {
+    match source {
+        LogSource::File(path) => open_file(path),
+        LogSource::Copy(number) => {
+            let copies = COPIES.lock().unwrap_or_else(PoisonError::into_inner);
+            let copy = copies.get(*number).ok_or(io::ErrorKind::NotFound)?;
+            // Opened anew, since a descriptor that was inherited shares its position with others.
+            open_file(Path::new(&format!("/proc/self/fd/{}", copy.as_raw_fd())))
+        }
+    }
+}
+
+/// The same for a file.
+pub(crate) fn open_file(path: &Path) -> io::Result<BufReader<File>> {
     let file = File::open(path)?;
     if file.metadata()?.is_dir() {
         return Err(io::Error::from_raw_os_error(libc::EISDIR));
@@ -28,29 +47,17 @@ pub(crate) fn is_stream(name: &str) -> bool {
         })
 }
 
-/// The copy of a stream, in a file that has no name any more. It lasts as long as the program.
-#[derive(Debug)]
-pub(crate) struct Spool {
-    descriptor: i32,
-}
-
-impl Spool {
-    /// Reads a stream to its end.
-    pub(crate) fn of(name: &str) -> Result<Spool, String> {
-        let shown = if name == "-" { "standard input" } else { name };
-        let mut file = nameless_file().map_err(|error| {
-            format!("fathom: no room for a copy of {shown} in {}: {error}", directory().display())
-        })?;
-        let copied = copy(name, &mut file);
-        copied.map_err(|error| format!("fathom: {shown}: the log cannot be read to its end: {error}"))?;
-        // Kept open for the workers to come.
-        Ok(Spool { descriptor: file.into_raw_fd() })
-    }
-
-    /// Where every process of the run finds it.
-    pub(crate) fn path(&self) -> PathBuf {
-        PathBuf::from(format!("/proc/self/fd/{}", self.descriptor))
-    }
+/// Reads a stream to its end; where it can be read from then on.
+pub(crate) fn keep_copy(name: &str) -> Result<LogSource, String> {
+    let shown = if name == "-" { "standard input" } else { name };
+    let mut file = nameless_file().map_err(|error| {
+        format!("fathom: no room for a copy of {shown} in {}: {error}", directory().display())
+    })?;
+    let copied = copy(name, &mut file);
+    copied.map_err(|error| format!("fathom: {shown}: the log cannot be read to its end: {error}"))?;
+    let mut copies = COPIES.lock().unwrap_or_else(PoisonError::into_inner);
+    copies.push(file);
+    Ok(LogSource::Copy(copies.len() - 1))
 }
 
 fn copy(name: &str, file: &mut File) -> io::Result<u64> {

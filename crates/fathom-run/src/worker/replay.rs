@@ -78,7 +78,7 @@ impl<'a> Replay<'a> {
         let Some(replay) = &plan.replay else { return Some(None) };
         let mut before = context.plan.workers[..context.index].iter();
         let is_same = |other: &WorkerPlan| {
-            other.job == plan.job && other.replay.as_ref().is_some_and(|own| own.path == replay.path)
+            other.job == plan.job && other.replay.as_ref().is_some_and(|own| own.source == replay.source)
         };
         if !before.any(is_same) {
             replay.warnings.iter().for_each(|text| context.messages.send(&Message::Error(text.clone())));
@@ -220,7 +220,7 @@ fn read_chunks(
     used: &Receiver<Vec<Entry>>,
 ) -> Result<(), String> {
     let told = |reason: &dyn std::fmt::Display| format!("{}: {reason}", plan.name);
-    let file = source::open(&plan.path).map_err(|error| told(&error))?;
+    let file = source::open(&plan.source).map_err(|error| told(&error))?;
     let mut reader = Reader::new(file, plan.rules.clone()).map_err(|error| told(&error))?;
     loop {
         // Chunks go round; the first few are new.
@@ -255,6 +255,7 @@ fn checked(entry: Entry, plan: &ReplayPlan) -> Result<Entry, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::model::replay::LogSource;
     use fathom_trace::scan::{Scan, ScannedDirection, ScannedFile};
     use fathom_trace::{FileName, Rules};
 
@@ -264,14 +265,13 @@ mod tests {
         let file = ScannedFile { name: FileName::Path("a".to_owned()), end: 4096 };
         let plan = ReplayPlan {
             name: "log".to_owned(),
-            path: "log".into(),
+            source: LogSource::File("log".into()),
             rules: Rules::default(),
             scan: Scan {
                 files: vec![file],
                 directions: [read, ScannedDirection::default(), ScannedDirection::default()],
                 ..Scan::default()
             },
-            files: vec!["a".into()],
             warnings: Vec::new(),
             failure: None,
         };

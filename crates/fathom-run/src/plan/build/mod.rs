@@ -32,7 +32,7 @@ use fathom_spec::value::Rw;
 use fathom_spec::{JobSpec, RunSpec, Trigger};
 pub use questions::moves_no_data;
 use questions::{has_own_seeds, verifies};
-use replay::ReplayPlanner;
+use replay::{Log, ReplayPlanner};
 use std::path::{Path, PathBuf};
 
 /// One clone of a job, and what several builders want to know of it.
@@ -43,7 +43,7 @@ struct Subject<'a> {
     thread_number: u32,
     subjob: u32,
     /// The log that it is to replay.
-    log: Option<&'a ReplayPlan>,
+    log: Option<&'a Log>,
     /// The same if it can be read.
     replay: Option<&'a ReplayPlan>,
     targets: TargetPlan,
@@ -108,9 +108,9 @@ fn subject<'a>(
     job: &'a JobSpec,
     traits: Traits,
     (thread_number, subjob): (u32, u32),
-    log: Option<&'a ReplayPlan>,
+    log: Option<&'a Log>,
 ) -> Subject<'a> {
-    let replay = log.filter(|replay| replay.failure.is_none());
+    let replay = log.map(|log| &log.plan).filter(|plan| plan.failure.is_none());
     let passes_end_by_size = replay.is_none() && passes_end_by_size(job, traits);
     let targets = targets::target_plan(job, passes_end_by_size, replay);
     let goes_again_through_holes = verify::goes_again_through_holes(job, &targets);
@@ -164,7 +164,7 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
         logs: logs::log_plan(&subject),
         // Where no data is moved there is none to check.
         verify: if traits.uses_buffers { verify::verify_plan(&subject)? } else { None },
-        replay: subject.log.cloned(),
+        replay: subject.log.map(|log| log.plan.clone()),
         recording: job.replay.write_iolog.as_ref().map(PathBuf::from),
         triggered_state: leaves_state.then(|| subject.beside(verify::state_file(job, thread_number))),
         seeds: seeds(job, thread_number),

@@ -13,13 +13,11 @@ pub struct ReplayPlan {
     /// The log as the job names it, for messages.
     pub name: String,
     /// Where it can be read, as often as needed.
-    pub path: PathBuf,
+    pub source: LogSource,
     /// What is changed about it.
     pub rules: Rules,
     /// What it adds up to.
     pub scan: Scan,
-    /// The files that stand for those of the log, by number.
-    pub files: Vec<PathBuf>,
     /// What is wrong with it, but no reason not to replay the rest.
     pub warnings: Vec<String>,
     /// Why it cannot be replayed.
@@ -60,6 +58,15 @@ impl ReplayPlan {
     pub(crate) fn largest(&self) -> u32 {
         self.scan.directions.iter().map(|direction| direction.largest).max().unwrap_or(0)
     }
+}
+
+/// Where a log can be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LogSource {
+    /// In a file.
+    File(PathBuf),
+    /// In a copy, if it can be read only once: its number among those that the planning process keeps.
+    Copy(usize),
 }
 
 /// Why a log cannot be replayed, for the error of the job.

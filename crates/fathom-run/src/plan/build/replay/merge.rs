@@ -30,7 +30,7 @@ pub(crate) fn merge_traces(job: &JobSpec, names: &[String]) -> Result<Option<Mer
     check_target(&path, names)?;
     let told = |error: io::Error| format!("fathom: merge_blktrace_file={target}: {error}");
     let mut out = BufWriter::new(File::create(&path).map_err(told)?);
-    let merged: Merged = merge(&parts, |number| source::open(Path::new(&names[number])), &mut out)
+    let merged: Merged = merge(&parts, |number| source::open_file(Path::new(&names[number])), &mut out)
         .map_err(|error| failure(&error, names, target))?;
     out.flush().map_err(told)?;
     let broken = merged.broken.into_iter();

@@ -6,8 +6,8 @@
 
 mod merge;
 
-use crate::plan::model::replay::{Failure, ReplayPlan};
-use crate::replay::{self as source, Spool};
+use crate::plan::model::replay::{Failure, LogSource, ReplayPlan};
+use crate::replay as source;
 use fathom_spec::JobSpec;
 use fathom_spec::value::split_file_names;
 use fathom_sys::Errno;
@@ -22,56 +22,56 @@ use std::path::PathBuf;
 /// Plans replays; remembers what was copied and scanned, since clones share their logs.
 #[derive(Default)]
 pub(super) struct ReplayPlanner {
-    spools: HashMap<String, Result<Spool, String>>,
+    copies: HashMap<String, Result<LogSource, String>>,
+}
+
+/// A log and what it is done to.
+pub(super) struct Log {
+    /// What is replayed.
+    pub(super) plan: ReplayPlan,
+    /// The files that stand for those of the log, by number.
+    pub(super) files: Vec<PathBuf>,
 }
 
 impl ReplayPlanner {
     /// The replays of a job, to be dealt to its clones in turn; none for a job without a log.
-    pub(super) fn plans(&mut self, job: &JobSpec, readonly: bool) -> Result<Vec<ReplayPlan>, String> {
+    pub(super) fn plans(&mut self, job: &JobSpec, readonly: bool) -> Result<Vec<Log>, String> {
         let Some(list) = &job.replay.read_iolog else { return Ok(Vec::new()) };
         let names = split_file_names(list);
         let rules = rules(job);
         let used = names.len().min(job.job_description.numjobs as usize);
         if let Some(merged) = merge_traces(job, &names)? {
             let name = merged.path.display().to_string();
-            let mut plan = self.plan(&job.name, &name, &rules, readonly);
-            plan.warnings.splice(0..0, merged.warnings);
-            return Ok(vec![plan]);
+            let mut log = self.log(&job.name, &name, &rules, readonly);
+            log.plan.warnings.splice(0..0, merged.warnings);
+            return Ok(vec![log]);
         }
-        Ok(names[..used].iter().map(|name| self.plan(&job.name, name, &rules, readonly)).collect())
+        Ok(names[..used].iter().map(|name| self.log(&job.name, name, &rules, readonly)).collect())
     }
 
-    fn plan(&mut self, job: &str, name: &str, rules: &Rules, readonly: bool) -> ReplayPlan {
-        let mut plan = ReplayPlan {
+    fn log(&mut self, job: &str, name: &str, rules: &Rules, readonly: bool) -> Log {
+        let plan = ReplayPlan {
             name: if name == "-" { "standard input".to_owned() } else { name.to_owned() },
-            path: PathBuf::from(name),
+            source: LogSource::File(PathBuf::from(name)),
             rules: rules.clone(),
             scan: Scan::default(),
-            files: Vec::new(),
             warnings: Vec::new(),
             failure: None,
         };
-        if let Err(failure) = self.look_through(job, name, readonly, &mut plan) {
+        let mut log = Log { plan, files: Vec::new() };
+        if let Err(failure) = self.look_through(job, name, readonly, &mut log) {
             // Nobody gets to the warnings of a log that is not replayed.
-            let lines: Vec<String> = plan.warnings.drain(..).chain([failure.message]).collect();
-            plan.failure = Some(Failure { message: lines.join("\n"), ..failure });
+            let lines: Vec<String> = log.plan.warnings.drain(..).chain([failure.message]).collect();
+            log.plan.failure = Some(Failure { message: lines.join("\n"), ..failure });
         }
-        plan
+        log
     }
 
-    fn look_through(
-        &mut self,
-        job: &str,
-        name: &str,
-        readonly: bool,
-        plan: &mut ReplayPlan,
-    ) -> Result<(), Failure> {
+    fn look_through(&mut self, job: &str, name: &str, readonly: bool, log: &mut Log) -> Result<(), Failure> {
+        let plan = &mut log.plan;
         if source::is_stream(name) {
-            let spool = self.spools.entry(name.to_owned()).or_insert_with(|| Spool::of(name));
-            match spool {
-                Ok(spool) => plan.path = spool.path(),
-                Err(reason) => return Err(Failure::invalid(reason.clone())),
-            }
+            let copy = self.copies.entry(name.to_owned()).or_insert_with(|| source::keep_copy(name));
+            plan.source = copy.clone().map_err(Failure::invalid)?;
         }
         let mut sum = scan_log(plan)?;
         if readonly && (sum.directions[1].ios > 0 || sum.directions[2].ios > 0) {
@@ -85,7 +85,7 @@ impl ReplayPlanner {
             (plan.rules.skip.write, plan.rules.skip.trim) = (true, true);
             sum = scan_log(&mut ReplayPlan { warnings: Vec::new(), ..plan.clone() })?;
         }
-        plan.files = files(&sum).map_err(Failure::invalid)?;
+        log.files = files(&sum).map_err(Failure::invalid)?;
         plan.scan = sum;
         if plan.scan.entries() == 0 {
             let text = format!("fathom: {}: there is no I/O in it to replay", plan.name);
@@ -97,7 +97,7 @@ impl ReplayPlanner {
 
 /// What the log of a plan adds up to; what is wrong with it joins the warnings.
 fn scan_log(plan: &mut ReplayPlan) -> Result<Scan, Failure> {
-    let reader = source::open(&plan.path).map_err(|error| cannot_open(&plan.name, error.into()))?;
+    let reader = source::open(&plan.source).map_err(|error| cannot_open(&plan.name, error.into()))?;
     let found = Reader::new(reader, plan.rules.clone()).and_then(scan);
     let (sum, complaints) = found.map_err(|error| unreadable(&plan.name, &error))?;
     let more = complaints.count - complaints.first.len() as u64;
