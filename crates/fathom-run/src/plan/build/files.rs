@@ -26,7 +26,7 @@ pub(super) fn files_plan(subject: &Subject<'_>) -> FilesPlan {
         scheduler: options.ioscheduler.clone(),
         are_renewed: options.unlink_each_loop && has_files,
         are_removed: options.unlink && has_files,
-        seeds: Seeds::new(job.io_type.randseed, subject.thread_number),
+        seeds: Seeds::new(job.io_type.randseed, subject.place.thread_number),
     }
 }
 
@@ -71,7 +71,7 @@ fn names(subject: &Subject<'_>) -> NamesPlan {
 fn directory(subject: &Subject<'_>) -> Option<String> {
     let options = &subject.job.file;
     let list = split_file_names(options.directory.as_deref()?);
-    let place = if options.filename.is_some() { 0 } else { subject.subjob as usize };
+    let place = if options.filename.is_some() { 0 } else { subject.place.subjob as usize };
     list.get(place % list.len().max(1)).cloned()
 }
 
@@ -80,7 +80,7 @@ fn texts_around_number(subject: &Subject<'_>) -> Vec<String> {
     // A slash in a job name must not make directories out of it.
     let keywords = [
         ("$jobname", Some(subject.job.name.replace('/', "_"))),
-        ("$jobnum", Some(subject.subjob.to_string())),
+        ("$jobnum", Some(subject.place.subjob.to_string())),
         ("$filenum", None),
         ("$clientuid", Some(String::new())),
     ];

@@ -32,8 +32,9 @@ pub(super) fn log_plan(subject: &Subject<'_>) -> Option<LogPlan> {
         return None;
     }
     let shared_files = !options.per_job_logs;
-    let path =
-        |(kind, prefix): &(LogKind, &str)| subject.beside(path(job, prefix, *kind, subject.thread_number));
+    let path = |(kind, prefix): &(LogKind, &str)| {
+        subject.beside(path(job, prefix, *kind, subject.place.thread_number))
+    };
     Some(LogPlan {
         rules: rules(job, files.iter().map(|(kind, _)| *kind).collect(), subject.directions()),
         paths: files.iter().map(path).collect(),

@@ -40,8 +40,7 @@ struct Subject<'a> {
     spec: &'a RunSpec,
     job: &'a JobSpec,
     traits: Traits,
-    thread_number: u32,
-    subjob: u32,
+    place: Place,
     /// The log that it is to replay.
     log: Option<&'a Log>,
     /// The same if it can be read.
@@ -49,6 +48,17 @@ struct Subject<'a> {
     targets: TargetPlan,
     passes_end_by_size: bool,
     goes_again_through_holes: bool,
+}
+
+/// The place of a clone in the run, as in [`WorkerPlan`].
+#[derive(Clone, Copy)]
+struct Place {
+    job: usize,
+    thread_number: u32,
+    subjob: u32,
+    group_id: u32,
+    stage: u32,
+    waits_for: Option<usize>,
 }
 
 impl Subject<'_> {
@@ -91,10 +101,9 @@ impl Plan {
             let replays = replays.plans(job, spec.program.readonly)?;
             for subjob in 0..job.job_description.numjobs {
                 let thread_number = plan.workers.len() as u32 + 1;
+                let place = Place { job: index, thread_number, subjob, group_id, stage, waits_for };
                 let log = replays.get(subjob as usize % replays.len().max(1));
-                let subject = subject(spec, job, traits, (thread_number, subjob), log);
-                let worker = worker(subject)?;
-                plan.workers.push(WorkerPlan { job: index, group_id, stage, waits_for, ..worker });
+                plan.workers.push(worker(subject(spec, job, traits, place, log))?);
             }
         }
         payload::share_working_sets(&mut plan)?;
@@ -107,40 +116,30 @@ fn subject<'a>(
     spec: &'a RunSpec,
     job: &'a JobSpec,
     traits: Traits,
-    (thread_number, subjob): (u32, u32),
+    place: Place,
     log: Option<&'a Log>,
 ) -> Subject<'a> {
     let replay = log.map(|log| &log.plan).filter(|plan| plan.failure.is_none());
     let passes_end_by_size = replay.is_none() && passes_end_by_size(job, traits);
     let targets = targets::target_plan(job, passes_end_by_size, replay);
     let goes_again_through_holes = verify::goes_again_through_holes(job, &targets);
-    Subject {
-        spec,
-        job,
-        traits,
-        thread_number,
-        subjob,
-        log,
-        replay,
-        targets,
-        passes_end_by_size,
-        goes_again_through_holes,
-    }
+    Subject { spec, job, traits, place, log, replay, targets, passes_end_by_size, goes_again_through_holes }
 }
 
-/// The plan of a clone; its place in the run is filled in by the caller.
+/// The plan of a clone, from all builders.
 fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
-    let Subject { spec, job, traits, thread_number, .. } = subject;
+    let Subject { spec, job, traits, place, .. } = subject;
+    let thread_number = place.thread_number;
     // Whoever only checks leaves the state alone that tells what there is to check.
     let leaves_state = spec.program.trigger.fires() && !job.verification.verify_only;
     Ok(WorkerPlan {
-        job: 0,
+        job: place.job,
         name: job.name.clone(),
         thread_number,
-        subjob: subject.subjob,
-        group_id: 0,
-        stage: 0,
-        waits_for: None,
+        subjob: place.subjob,
+        group_id: place.group_id,
+        stage: place.stage,
+        waits_for: place.waits_for,
         engine: job.engine.ioengine.name.clone(),
         diskless: traits.diskless,
         placement: placement::placement_plan(&subject),
@@ -209,15 +208,23 @@ fn waitee(spec: &RunSpec, index: usize, job: &JobSpec) -> Result<Option<usize>, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::model::files::Names;
     use fathom_spec::{Outcome, SystemSource, parse};
 
-    fn plan(words: &str) -> Plan {
-        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
-        let Outcome::Run(spec) = parse("fathom", &words, &SystemSource::new(4096)) else {
-            panic!("{words:?}")
-        };
-        let traits = Traits { synchronous: true, diskless: true, uses_buffers: false, queues_from: u32::MAX };
+    const WITHOUT_FILES: Traits =
+        Traits { synchronous: true, diskless: true, uses_buffers: false, queues_from: u32::MAX };
+    const WITH_FILES: Traits =
+        Traits { synchronous: false, diskless: false, uses_buffers: true, queues_from: 1 };
+
+    fn plan_with(traits: Traits, words: &str) -> Plan {
+        let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+        let outcome = parse("fathom", &words, &SystemSource::new(4096));
+        let Outcome::Run(spec) = outcome else { panic!("{words:?}: {outcome:?}") };
         Plan::new(&spec, |_| Some(traits)).expect("a plan")
+    }
+
+    fn plan(words: &str) -> Plan {
+        plan_with(WITHOUT_FILES, words)
     }
 
     #[test]
@@ -233,14 +240,73 @@ mod tests {
         );
     }
 
+    fn survives_serialisation(plan: &Plan) {
+        let text = serde_json::to_string(plan).expect("serialises");
+        assert_eq!(serde_json::from_str::<Plan>(&text).expect("parses"), *plan);
+    }
+
     #[test]
     fn a_plan_survives_serialisation() {
-        let plan = plan(
+        survives_serialisation(&plan(
             "--ioengine=null --size=1m --bssplit=4k/60:8k/40 --rw=randrw --random_distribution=zoned:60/10:40/90 \
              --name=a --rate=1m,2m --name=b --runtime=5 --time_based --percentile_list=50:99.9",
+        ));
+    }
+
+    #[test]
+    fn a_plan_with_something_of_every_feature_survives_serialisation() {
+        let plan = plan_with(
+            WITH_FILES,
+            "--ioengine=libaio --size=1m --directory=/:/tmp --rw=randrw \
+             --name=queue --iodepth=16 --iodepth_batch=4 --iodepth_low=2 --serialize_overlap=1 --nrfiles=3 --openfiles=2 \
+             --filesize=64k-1m --offset=10% --offset_increment=5% --file_service_type=zipf:1.2 --lockfile=readwrite \
+             --fallocate=keep --fadvise_hint=noreuse --write_hint=short --unlink=1 --ramp_time=1 --startdelay=1-2 \
+             --name=pace --rate=1m,2m --rate_process=poisson --rate_min=1k --thinktime=10 --thinktime_blocks=4 --flow=2 \
+             --latency_target=1ms --latency_window=1s --max_latency=1s --runtime=5 --time_based --write_lat_log=l \
+             --write_iolog=i --prio=3 --cmdprio_percentage=30 --loops=2 --number_ios=1k \
+             --name=place --numjobs=2 --cpus_allowed=0,1 --cpus_allowed_policy=split --nice=1 --uid=0 --gid=0 --cgroup=c \
+             --cgroup_weight=100 --exec_prerun=true --exec_postrun=true --mem=mmapshared:m --lockmem=4k --ignore_error=EIO,28 \
+             --continue_on_error=read --buffer_compress_percentage=50 --dedupe_percentage=20 --dedupe_mode=working_set \
+             --name=check --rw=write --verify=crc32c --verify_backlog=16 --verify_pattern=0x1234 --trim_percentage=10 --fsync=8 \
+             --write_barrier=4 --end_fsync=1 --verify_state_save=1 \
+             --name=zones --rw=randwrite --zonemode=zbd --zonesize=64k --max_open_zones=4 --zone_reset_threshold=0.5 \
+             --name=strided --rw=read --zonemode=strided --zonesize=64k --zoneskip=64k --name=spread --rw=randwrite --sprandom=1",
         );
-        let text = serde_json::to_string(&plan).expect("serialises");
-        assert_eq!(serde_json::from_str::<Plan>(&text).expect("parses"), plan);
+        survives_serialisation(&plan);
+        let any = |has: fn(&WorkerPlan) -> bool| plan.workers.iter().any(has);
+        assert!(any(|worker| worker.command_before.is_some() && worker.placement.control_group.is_some()));
+        assert!(any(|worker| worker.pace.is_some()
+            && worker.flow.is_some()
+            && worker.latency.search.is_some()));
+        assert!(any(|worker| worker.command_priorities.is_some() && worker.logs.is_some()));
+        assert!(any(|worker| worker.verify.as_ref().is_some_and(|verify| verify.trims.is_some())));
+        assert!(any(|worker| worker.zones.is_some()) && any(|worker| worker.target_plan.stride.is_some()));
+        assert!(any(|worker| worker.time.ramp.is_some() && worker.files.part.lengths.is_some()));
+    }
+
+    #[test]
+    fn a_plan_of_a_replay_survives_serialisation() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let log = directory.path().join("log");
+        let lines =
+            "fio version 3 iolog\n1 f add\n2 f open\n3 f write 0 4096\n4 f read 4096 512\n5 f close\n";
+        std::fs::write(&log, lines).expect("a log");
+        let words = format!("--ioengine=psync --name=a --directory=/ --read_iolog={}", log.display());
+        let plan = plan_with(WITH_FILES, &words);
+        survives_serialisation(&plan);
+        let worker = &plan.workers[0];
+        assert!(worker.replay.as_ref().is_some_and(|replay| replay.failure.is_none() && replay.uses(1)));
+        assert_eq!(worker.files.names.names, Names::Listed(vec!["f".into()]));
+    }
+
+    #[test]
+    fn names_of_files_are_ready_but_for_their_number() {
+        let plan = plan_with(
+            WITH_FILES,
+            "--ioengine=psync --size=1m --name=a/b --numjobs=2 --nrfiles=2 --filename_format=$JOBNAME.$jobnum/$filenum-$filenum",
+        );
+        let paths = crate::files::names::planned_paths(&plan.workers[1].files.names);
+        assert_eq!(paths, [PathBuf::from("a_b.1/0-0"), PathBuf::from("a_b.1/1-1")]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub(super) fn placement_plan(subject: &Subject<'_>) -> PlacementPlan {
         process_name: options.comm.clone(),
         nice: options.nice,
         priority: job_priority(job),
-        cpus: allowed_cpus(job, subject.subjob),
+        cpus: allowed_cpus(job, subject.place.subjob),
         cpu_nodes: options.numa_cpu_nodes.clone(),
         kept_free: subject.spec.jobs.iter().filter_map(|job| job.time.gtod_cpu).collect(),
         memory_policy: options.numa_mem_policy.clone(),

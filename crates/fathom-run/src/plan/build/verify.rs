@@ -19,8 +19,8 @@ const PATTERN_STRIDE: usize = 4096;
 
 /// What a clone does about verification, if its job verifies.
 pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, String> {
-    let Subject { job, targets, thread_number, passes_end_by_size, goes_again_through_holes, .. } = subject;
-    let (passes_end_by_size, goes_again_through_holes) = (*passes_end_by_size, *goes_again_through_holes);
+    let (job, targets, thread_number) = (subject.job, &subject.targets, subject.place.thread_number);
+    let Subject { passes_end_by_size, goes_again_through_holes, .. } = *subject;
     let options = &job.verification;
     let Some(method) = method_of(options.verify) else { return Ok(None) };
     let writes = !matches!(targets.directions, DirectionPlan::Read | DirectionPlan::Trim);
@@ -44,7 +44,7 @@ pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, S
     let backlog = options.verify_backlog.unwrap_or(0);
     let name = job.name.replace('/', ".");
     let index = thread_number - 1;
-    let state = subject.beside(state_file(job, *thread_number));
+    let state = subject.beside(state_file(job, thread_number));
     // What only time ends may go round and round without the end of a pass to read back at. In order, that is so unless a rest is too
     // short for a block.
     let goes_through_files = !targets.random && targets.stride.is_none();
