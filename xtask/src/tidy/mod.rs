@@ -3,6 +3,7 @@
 mod dependencies;
 mod licences;
 mod metadata;
+mod plans;
 mod scripts;
 mod spdx;
 mod tree;
@@ -26,6 +27,7 @@ pub(crate) fn run(repository: &Path) -> Result<(), String> {
         ("unfinished work", words::check_unfinished(&tree)),
         ("module documentation", words::check_module_docs(&tree)),
         ("unsafe code", unsafe_code::check(&tree)),
+        ("run code reads plans, not options", plans::check(&tree)),
         ("shell scripts", scripts::check(&tree)),
     ];
     let mut violations = Vec::new();

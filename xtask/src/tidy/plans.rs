@@ -1,0 +1,91 @@
+//! Run code reads plans, not options, and plans depend on nothing of the run.
+
+use super::tree::{File, Tree};
+
+/// The crate that plans and runs.
+const RUN: &str = "crates/fathom-run/src/";
+
+/// The plan as data.
+const MODEL: &str = "crates/fathom-run/src/plan/model/";
+
+/// Words by which code gets at options.
+const WORDS: [&str; 3] = ["JobSpec", "is_set(", "job_of("];
+
+/// Who may say which of them, by the beginning of a path below [`RUN`].
+const MAY_READ: [(&str, &[&str]); 5] = [
+    // The builders turn options into plans.
+    ("plan/build/", &WORDS),
+    // Reports show what a job said, and a plan holds the jobs for them.
+    ("supervisor/", &WORDS),
+    ("plan/model/mod.rs", &["JobSpec", "job_of("]),
+    // Engines have private options.
+    ("engine.rs", &["JobSpec"]),
+    ("worker/setup.rs", &["job_of("]),
+];
+
+/// What the model may use of its own crate.
+const BELOW_MODEL: [&str; 2] = ["crate::random", "crate::plan::model"];
+
+/// Places that read options where a plan is meant to be read, and parts of the model that depend on the run.
+pub(crate) fn check(tree: &Tree) -> Vec<String> {
+    tree.files.iter().filter(|file| file.has_extension("rs")).flat_map(broken_in).collect()
+}
+
+fn broken_in(file: &File) -> Vec<String> {
+    let name = file.name();
+    let Some(own) = name.strip_prefix(RUN) else { return Vec::new() };
+    let is_model = name.starts_with(MODEL);
+    let may = |word: &str| {
+        MAY_READ.iter().any(|(place, allowed)| own.starts_with(place) && allowed.contains(&word))
+    };
+    let mut broken = Vec::new();
+    for (number, line) in file.text.lines().enumerate() {
+        let place = format!("{name}:{}", number + 1);
+        for word in WORDS.iter().filter(|word| line.contains(**word) && !may(word)) {
+            broken.push(format!(
+                "{place}: `{word}` reads options; add to the plan what is needed (plan/build)"
+            ));
+        }
+        if is_model && line.contains("crate::") && !BELOW_MODEL.iter().any(|below| line.contains(below)) {
+            broken.push(format!("{place}: the model of the plan depends on nothing of the run"));
+        }
+    }
+    broken
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_builders_read_options() {
+        let tree = Tree::of(&[
+            (
+                "crates/fathom-run/src/plan/build/pace.rs",
+                "fn pace(job: &JobSpec) {\n    job.is_set(\"rate\");\n}\n",
+            ),
+            ("crates/fathom-run/src/supervisor/live.rs", "let job = plan.job_of(worker);\n"),
+            ("crates/fathom-run/src/worker/pace.rs", "use x;\nfn of(job: &JobSpec) {}\n"),
+            ("crates/fathom-run/src/worker/setup.rs", "plan.job_of(worker);\njob.is_set(\"rate\");\n"),
+            ("crates/fathom-spec/src/spec.rs", "pub struct JobSpec;\n"),
+        ]);
+        let places: Vec<String> =
+            check(&tree).iter().filter_map(|text| Some(text.split_once(": ")?.0.to_owned())).collect();
+        assert_eq!(
+            places,
+            ["crates/fathom-run/src/worker/pace.rs:2", "crates/fathom-run/src/worker/setup.rs:2"]
+        );
+    }
+
+    #[test]
+    fn the_model_depends_on_nothing_of_the_run() {
+        let text = "use crate::random::Seeds;\nuse crate::unit::Unit;\n";
+        let tree = Tree::of(&[("crates/fathom-run/src/plan/model/pace.rs", text)]);
+        assert_eq!(
+            check(&tree),
+            [
+                "crates/fathom-run/src/plan/model/pace.rs:2: the model of the plan depends on nothing of the run"
+            ]
+        );
+    }
+}
