@@ -1,8 +1,9 @@
 //! `cpuio`: keeps a processor busy beside jobs that do I/O. Each "I/O" is one stretch of work of `cpuchunks`; the pause
 //! between two of them, which makes the load, is the job's think time.
 
-use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError, Traits};
-use fathom_spec::options::private::cpuio::CpuMode;
+use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError};
+use fathom_spec::engines::cpuio::CpuMode;
+use fathom_spec::engines::{self, EngineDef};
 use std::hint::{black_box, spin_loop};
 use std::time::{Duration, Instant};
 
@@ -19,9 +20,7 @@ pub(crate) struct Cpuio {
 }
 
 impl Engine for Cpuio {
-    const NAME: &'static str = "cpuio";
-    const TRAITS: Traits =
-        Traits { synchronous: true, diskless: true, uses_buffers: false, queues_from: u32::MAX };
+    const DEFINITION: &'static EngineDef = &engines::cpuio::DEFINITION;
 
     fn new(setup: &Setup<'_>) -> Result<Cpuio, SetupError> {
         let options = &setup.job.private.cpuio;

@@ -4,9 +4,10 @@
 //! which. Two calls a round (submit, then wait), so that submission and completion latency mean what they say.
 
 use crate::shared::{Immediate, rwf, timespec};
-use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError, Traits};
+use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
 use fathom_run::exhausted;
 use fathom_run::unit::Operation;
+use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::Errno;
 use io_uring::{Probe, opcode, squeue, types};
 use std::os::fd::AsRawFd;
@@ -58,8 +59,7 @@ struct Options {
 }
 
 impl Engine for IoUring {
-    const NAME: &'static str = "io_uring";
-    const TRAITS: Traits = Traits { synchronous: false, diskless: false, uses_buffers: true, queues_from: 1 };
+    const DEFINITION: &'static EngineDef = &engines::io_uring::DEFINITION;
 
     fn new(setup: &Setup<'_>) -> Result<IoUring, SetupError> {
         let private = &setup.job.private.io_uring;

@@ -16,18 +16,17 @@ mod shared;
 mod sync;
 mod vsync;
 
-use fathom_run::engine::{AnyEngine, Engine, Setup, SetupError, Traits, open_any};
+use fathom_run::engine::{AnyEngine, Engine, Setup, SetupError, open_any};
 use fathom_run::supervisor::RunWorker;
 use fathom_run::worker;
 use fathom_spec::JobSpec;
+use fathom_spec::engines::EngineDef;
 use fathom_spec::options::depth::IoSubmitMode;
 
 /// What the rest of the program knows of an engine.
 pub struct EngineEntry {
-    /// Name in `ioengine=`.
-    pub name: &'static str,
-    /// What it can do.
-    pub traits: Traits,
+    /// Its name, and what it can do.
+    pub definition: &'static EngineDef,
     run: RunWorker,
     open: fn(&Setup<'_>) -> Result<Box<dyn AnyEngine>, SetupError>,
 }
@@ -51,7 +50,7 @@ impl EngineEntry {
 }
 
 const fn entry<E: Engine + 'static>() -> EngineEntry {
-    EngineEntry { name: E::NAME, traits: E::TRAITS, run: worker::run::<E>, open: open_any::<E> }
+    EngineEntry { definition: E::DEFINITION, run: worker::run::<E>, open: open_any::<E> }
 }
 
 /// All engines, in the order of the documentation.
@@ -71,5 +70,5 @@ pub static ENGINES: &[EngineEntry] = &[
 
 /// The engine of a name.
 pub fn find(name: &str) -> Option<&'static EngineEntry> {
-    ENGINES.iter().find(|engine| engine.name == name)
+    ENGINES.iter().find(|engine| engine.definition.name == name)
 }

@@ -2,9 +2,10 @@
 //! `io_destroy`.
 
 use crate::shared::{Immediate, rwf, timespec};
-use fathom_run::engine::{Completions, Engine, Io, Queued, REAP_BATCH, Setup, SetupError, Traits};
+use fathom_run::engine::{Completions, Engine, Io, Queued, REAP_BATCH, Setup, SetupError};
 use fathom_run::exhausted;
 use fathom_run::unit::Operation;
+use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::Errno;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -83,8 +84,7 @@ pub(crate) struct Libaio {
 }
 
 impl Engine for Libaio {
-    const NAME: &'static str = "libaio";
-    const TRAITS: Traits = Traits { synchronous: false, diskless: false, uses_buffers: true, queues_from: 1 };
+    const DEFINITION: &'static EngineDef = &engines::libaio::DEFINITION;
 
     fn new(setup: &Setup<'_>) -> Result<Libaio, SetupError> {
         let depth = setup.depth as usize;

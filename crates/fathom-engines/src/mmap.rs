@@ -1,9 +1,10 @@
 //! `mmap`: the file is mapped, reads and writes are copies, fsync is `msync`.
 
 use crate::shared::Immediate;
-use fathom_run::engine::{Engine, Io, OpenFile, Queued, Setup, SetupError, Traits};
+use fathom_run::engine::{Engine, Io, OpenFile, Queued, Setup, SetupError};
 use fathom_run::unit::Operation;
 use fathom_spec::JobSpec;
+use fathom_spec::engines::{self, EngineDef};
 use fathom_spec::value::Rw;
 use fathom_sys::Errno;
 use fathom_sys::memory::{Mapping, page_size};
@@ -23,9 +24,7 @@ pub(crate) struct Mmap {
 }
 
 impl Engine for Mmap {
-    const NAME: &'static str = "mmap";
-    const TRAITS: Traits =
-        Traits { synchronous: true, diskless: false, uses_buffers: true, queues_from: u32::MAX };
+    const DEFINITION: &'static EngineDef = &engines::mmap::DEFINITION;
 
     fn new(setup: &Setup<'_>) -> Result<Mmap, SetupError> {
         let files = setup

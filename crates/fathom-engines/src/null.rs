@@ -1,6 +1,7 @@
 //! `null`: does nothing, at once. What is left is the cost of the tester itself.
 
-use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError, Traits};
+use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
+use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::Errno;
 
 /// At depth 1 every I/O ends as it is queued; deeper, when it is reaped.
@@ -12,8 +13,7 @@ pub(crate) struct Null {
 }
 
 impl Engine for Null {
-    const NAME: &'static str = "null";
-    const TRAITS: Traits = Traits { synchronous: false, diskless: true, uses_buffers: false, queues_from: 2 };
+    const DEFINITION: &'static EngineDef = &engines::plain::NULL;
 
     fn new(setup: &Setup<'_>) -> Result<Null, SetupError> {
         let deep = setup.depth > 1;

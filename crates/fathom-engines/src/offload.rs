@@ -2,8 +2,9 @@
 //! synchronous engines reach a depth.
 
 use crate::find;
-use fathom_run::engine::{AnyEngine, Completions, Engine, Io, Queued, Setup, SetupError, Traits};
+use fathom_run::engine::{AnyEngine, Completions, Engine, Io, Queued, Setup, SetupError};
 use fathom_run::exhausted;
+use fathom_spec::engines::EngineDef;
 use fathom_sys::Errno;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -83,15 +84,17 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// It stands in for any engine: whatever that is, it never hands an I/O over as that engine would.
+const DEFINITION: EngineDef =
+    EngineDef { queues_from: u32::MAX, ..EngineDef::new("offload", "threads that each have an engine") };
+
 impl Engine for Offload {
-    const NAME: &'static str = "offload";
-    const TRAITS: Traits =
-        Traits { synchronous: false, diskless: false, uses_buffers: true, queues_from: u32::MAX };
+    const DEFINITION: &'static EngineDef = &DEFINITION;
 
     fn new(setup: &Setup<'_>) -> Result<Offload, SetupError> {
         let name = setup.job.engine.ioengine.name.as_str();
         let entry = find(name).ok_or_else(|| SetupError::new(Errno(libc::ENOENT), "dlopen"))?;
-        let uses_position = matches!(name, "sync" | "vsync");
+        let uses_position = entry.definition.keeps_position;
         let shared = Arc::new(Shared {
             todo: Mutex::default(),
             wanted: Condvar::new(),

@@ -1,8 +1,9 @@
 //! `posixaio`: the C library's `aio_read`, `aio_write`, `aio_fsync` and `aio_suspend`.
 
 use crate::shared::{Immediate, timespec};
-use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError, Traits};
+use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
 use fathom_run::unit::Operation;
+use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::Errno;
 use std::time::{Duration, Instant};
 
@@ -49,8 +50,7 @@ pub(crate) struct Posixaio {
 }
 
 impl Engine for Posixaio {
-    const NAME: &'static str = "posixaio";
-    const TRAITS: Traits = Traits { synchronous: false, diskless: false, uses_buffers: true, queues_from: 1 };
+    const DEFINITION: &'static EngineDef = &engines::plain::POSIXAIO;
 
     fn new(setup: &Setup<'_>) -> Result<Posixaio, SetupError> {
         let depth = setup.depth as usize;

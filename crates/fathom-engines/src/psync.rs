@@ -1,17 +1,16 @@
 //! `psync`: `pread` and `pwrite`.
 
 use crate::shared::{Immediate, outcome};
-use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError, Traits};
+use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError};
 use fathom_run::unit::Operation;
+use fathom_spec::engines::{self, EngineDef};
 
 pub(crate) struct Psync {
     immediate: Immediate,
 }
 
 impl Engine for Psync {
-    const NAME: &'static str = "psync";
-    const TRAITS: Traits =
-        Traits { synchronous: true, diskless: false, uses_buffers: true, queues_from: u32::MAX };
+    const DEFINITION: &'static EngineDef = &engines::plain::PSYNC;
 
     fn new(setup: &Setup<'_>) -> Result<Psync, SetupError> {
         Ok(Psync { immediate: Immediate::new(setup) })

@@ -1,17 +1,16 @@
 //! `pvsync`: `preadv` and `pwritev` with one vector.
 
 use crate::shared::{Immediate, outcome};
-use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError, Traits};
+use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError};
 use fathom_run::unit::Operation;
+use fathom_spec::engines::{self, EngineDef};
 
 pub(crate) struct Pvsync {
     immediate: Immediate,
 }
 
 impl Engine for Pvsync {
-    const NAME: &'static str = "pvsync";
-    const TRAITS: Traits =
-        Traits { synchronous: true, diskless: false, uses_buffers: true, queues_from: u32::MAX };
+    const DEFINITION: &'static EngineDef = &engines::plain::PVSYNC;
 
     fn new(setup: &Setup<'_>) -> Result<Pvsync, SetupError> {
         Ok(Pvsync { immediate: Immediate::new(setup) })

@@ -1,9 +1,10 @@
 //! `pvsync2`: `preadv2` and `pwritev2`, which take flags for each call.
 
 use crate::shared::{Immediate, outcome, rwf};
-use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError, Traits};
+use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError};
 use fathom_run::random::Taus88;
 use fathom_run::unit::Operation;
+use fathom_spec::engines::{self, EngineDef};
 
 pub(crate) struct Pvsync2 {
     immediate: Immediate,
@@ -15,9 +16,7 @@ pub(crate) struct Pvsync2 {
 }
 
 impl Engine for Pvsync2 {
-    const NAME: &'static str = "pvsync2";
-    const TRAITS: Traits =
-        Traits { synchronous: true, diskless: false, uses_buffers: true, queues_from: u32::MAX };
+    const DEFINITION: &'static EngineDef = &engines::pvsync2::DEFINITION;
 
     fn new(setup: &Setup<'_>) -> Result<Pvsync2, SetupError> {
         let options = &setup.job.private.pvsync2;

@@ -1,8 +1,9 @@
 //! `sync`: `lseek` where the position differs, then `read` or `write`.
 
 use crate::shared::{Immediate, Positions, outcome};
-use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError, Traits};
+use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError};
 use fathom_run::unit::Operation;
+use fathom_spec::engines::{self, EngineDef};
 
 pub(crate) struct Sync {
     immediate: Immediate,
@@ -10,9 +11,7 @@ pub(crate) struct Sync {
 }
 
 impl Engine for Sync {
-    const NAME: &'static str = "sync";
-    const TRAITS: Traits =
-        Traits { synchronous: true, diskless: false, uses_buffers: true, queues_from: u32::MAX };
+    const DEFINITION: &'static EngineDef = &engines::plain::SYNC;
 
     fn new(setup: &Setup<'_>) -> Result<Sync, SetupError> {
         Ok(Sync { immediate: Immediate::new(setup), positions: Positions::new(setup) })

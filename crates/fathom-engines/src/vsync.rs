@@ -3,8 +3,9 @@
 //! With a depth above 1, I/Os handed over together (`iodepth_batch`) that lie one behind the other go into one call.
 
 use crate::shared::{Immediate, Positions, outcome};
-use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError, Traits};
+use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
 use fathom_run::unit::Operation;
+use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::Errno;
 use std::collections::VecDeque;
 
@@ -22,8 +23,7 @@ pub(crate) struct Vsync {
 }
 
 impl Engine for Vsync {
-    const NAME: &'static str = "vsync";
-    const TRAITS: Traits = Traits { synchronous: true, diskless: false, uses_buffers: true, queues_from: 1 };
+    const DEFINITION: &'static EngineDef = &engines::plain::VSYNC;
 
     fn new(setup: &Setup<'_>) -> Result<Vsync, SetupError> {
         let depth = setup.depth as usize;

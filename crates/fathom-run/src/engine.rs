@@ -5,23 +5,10 @@
 
 use crate::unit::Operation;
 use fathom_spec::JobSpec;
+use fathom_spec::engines::EngineDef;
 use fathom_sys::Errno;
 use std::os::fd::RawFd;
 use std::time::Duration;
-
-/// What an engine can do; the plan is checked against it before anything runs.
-#[derive(Clone, Copy, Debug)]
-pub struct Traits {
-    /// Every I/O ends inside [`Engine::queue`]; depth is 1.
-    pub synchronous: bool,
-    /// Works without files (nothing is opened or laid out).
-    pub diskless: bool,
-    /// Buffers are touched, so writes need content.
-    pub uses_buffers: bool,
-    /// Smallest depth at which fio's engine of that name hands an I/O over and fetches its end later: what ends a pass over the
-    /// files depends on it. `u32::MAX` for those that never do.
-    pub queues_from: u32,
-}
 
 /// One I/O as an engine sees it.
 #[derive(Clone, Copy, Debug)]
@@ -180,10 +167,8 @@ impl SetupError {
 
 /// A way of doing I/O.
 pub trait Engine: Sized {
-    /// Name in `ioengine=`.
-    const NAME: &'static str;
-    /// What it can do.
-    const TRAITS: Traits;
+    /// Its name, and what it can do.
+    const DEFINITION: &'static EngineDef;
 
     /// Sets the engine up; runs in the worker, before the clock starts.
     fn new(setup: &Setup<'_>) -> Result<Self, SetupError>;
@@ -218,7 +203,7 @@ pub trait Engine: Sized {
 
     /// True when every unit ends inside [`queue`](Engine::queue): the loop then takes one after the other.
     fn ends_at_once(&self) -> bool {
-        Self::TRAITS.synchronous
+        Self::DEFINITION.synchronous
     }
 
     /// Which kernel features the engine found and uses, for the report.

@@ -5,6 +5,7 @@ use crate::assembly::{Assembly, known_names, unknown_option};
 use crate::assign::{RawOption, Rejected};
 use crate::definition::{Kind, OptionDef};
 use crate::diagnostic::Diagnostic;
+use crate::engines;
 use crate::job_file::is_global_name;
 use crate::options::private;
 use crate::outcome::{Message, Outcome};
@@ -253,7 +254,8 @@ fn profile_option(name: &str) -> Option<&'static OptionDef> {
 
 /// Every known name that begins with the text, once for each table that has it.
 fn names_with_prefix(engine: &str, prefix: &str) -> Vec<&'static str> {
-    let tables = [private::of_engine(engine)].into_iter().chain(private::of_profiles()).flatten();
+    let of_engine = engines::find(engine).map_or(&[][..], |engine| engine.options);
+    let tables = [of_engine].into_iter().chain(private::of_profiles()).flatten();
     let private =
         tables.flat_map(|option| std::iter::once(option.name).chain(option.aliases.iter().copied()));
     program_options::ALL

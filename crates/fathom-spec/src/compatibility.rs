@@ -81,9 +81,9 @@ fn write_job_options(text: &mut String) {
 
 fn write_engine_options(text: &mut String) {
     text.push_str("\n## Engine options\n");
-    for engine in engines::ALL.iter().filter(|engine| !engine.options().is_empty()) {
+    for engine in engines::ALL.iter().filter(|engine| !engine.options.is_empty()) {
         let _ = write!(text, "\n### `{}`\n\n", engine.name);
-        write_options(text, engine.options().iter());
+        write_options(text, engine.options.iter());
     }
     for (name, options) in ["act", "tiobench"].into_iter().zip(private::of_profiles()) {
         let _ = write!(text, "\n### Profile `{name}`\n\n");

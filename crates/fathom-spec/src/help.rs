@@ -142,7 +142,7 @@ pub(crate) fn engine_help(request: Option<&str>) -> Reply {
         ];
         return Reply { messages, exit: 1 };
     };
-    if engine.options().is_empty() {
+    if engine.options.is_empty() {
         return Reply {
             messages: vec![Message::stdout(format!("IO engine {name} has no options"))],
             exit: 1,
@@ -150,7 +150,7 @@ pub(crate) fn engine_help(request: Option<&str>) -> Reply {
     }
     match option {
         None => {
-            let lines: Vec<String> = engine.options().iter().map(|option| list_line(option, 0)).collect();
+            let lines: Vec<String> = engine.options.iter().map(|option| list_line(option, 0)).collect();
             Reply { messages: vec![Message::stdout(lines.join("\n"))], exit: 0 }
         }
         Some(option) => match find_engine_option(name, option) {

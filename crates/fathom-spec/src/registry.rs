@@ -2,7 +2,7 @@
 
 use crate::definition::OptionDef;
 use crate::engines;
-use crate::options::{TABLES, private};
+use crate::options::TABLES;
 
 /// The options of every job, in the order of the tables.
 pub fn job_options() -> impl Iterator<Item = &'static OptionDef> {
@@ -16,7 +16,7 @@ pub fn find_job_option(name: &str) -> Option<&'static OptionDef> {
 
 /// The private option of an engine that goes by this name or alias.
 pub fn find_engine_option(engine: &str, name: &str) -> Option<&'static OptionDef> {
-    private::of_engine(engine).iter().find(|option| option.is_named(name))
+    engines::find(engine)?.options.iter().find(|option| option.is_named(name))
 }
 
 /// The option that the name means in a job with this engine.
@@ -28,7 +28,7 @@ pub fn find_option(engine: &str, name: &str) -> Option<&'static OptionDef> {
 pub(crate) fn engines_with_option(name: &str) -> Vec<&'static str> {
     engines::ALL
         .iter()
-        .filter(|engine| engine.options().iter().any(|option| option.is_named(name)))
+        .filter(|engine| engine.options.iter().any(|option| option.is_named(name)))
         .map(|engine| engine.name)
         .collect()
 }

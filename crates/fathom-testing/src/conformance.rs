@@ -1,8 +1,9 @@
 //! What holds for every engine, tried on real files: a new one only has to be handed to [`check`].
 
 use crate::words::spec;
-use fathom_run::engine::{AnyEngine, Completions, Io, OpenFile, Queued, Setup, SetupError, Traits};
+use fathom_run::engine::{AnyEngine, Completions, Io, OpenFile, Queued, Setup, SetupError};
 use fathom_run::unit::Operation;
+use fathom_spec::engines::EngineDef;
 use fathom_sys::Errno;
 use std::fs::{File, OpenOptions};
 use std::os::fd::{IntoRawFd, RawFd};
@@ -17,11 +18,9 @@ pub struct Subject<'a> {
     /// Words of the command line: the engine and its options.
     pub words: String,
     /// What it says it can do.
-    pub traits: Traits,
+    pub engine: &'static EngineDef,
     /// Sets it up.
     pub open: &'a Open<'a>,
-    /// It reaches files through memory, so that there is nothing beyond their end, and descriptors do not matter.
-    pub maps_files: bool,
     /// It refuses jobs whose files come and go.
     pub keeps_files_open: bool,
 }
@@ -50,7 +49,7 @@ pub fn check(subject: &Subject<'_>) -> Result<(), String> {
     a_reap_lists_no_more_than_it_may(subject);
     a_wait_has_an_end(subject);
     in_flight_at_the_end_is_no_harm(subject);
-    if subject.traits.diskless {
+    if !subject.engine.has_files() {
         return Ok(());
     }
     data_written_is_data_read(subject);
@@ -93,7 +92,7 @@ impl Bench {
     fn set_up(subject: &Subject<'_>, words: &str) -> Result<Bench, SetupError> {
         let directory = tempfile::tempdir().unwrap_or_else(|error| panic!("a directory: {error}"));
         let paths = ["first", "second"].map(|name| directory.path().join(name));
-        let has_descriptors = !subject.traits.diskless;
+        let has_descriptors = subject.engine.has_files();
         for (index, path) in paths.iter().enumerate() {
             let content: Vec<u8> = (0..BLOCK * BLOCKS).map(|at| old_byte(index, at)).collect();
             std::fs::write(path, content).unwrap_or_else(|error| panic!("a file: {error}"));
@@ -108,7 +107,7 @@ impl Bench {
                 size: (BLOCK * BLOCKS) as u64,
             })
             .collect();
-        let depth = if subject.traits.synchronous && !subject.words.contains("offload") { 1 } else { DEPTH };
+        let depth = if subject.engine.synchronous && !subject.words.contains("offload") { 1 } else { DEPTH };
         let frame = format!("--name=conformance {} --iodepth={depth}", subject.words);
         let job = spec(&format!("{frame} --size=64k --rw=randrw --bs=4k {words}")).jobs.remove(0);
         // The first buffer lies on a page.
@@ -445,7 +444,7 @@ fn the_end_of_a_file_is_the_end(subject: &Subject<'_>) {
     let end = BLOCK * BLOCKS;
     let across = bench.one(Operation::Read, 0, end - 1000, BLOCK);
     let beyond = bench.one(Operation::Read, 0, end + BLOCK, BLOCK);
-    match subject.maps_files {
+    match subject.engine.maps_files {
         true => assert!(across < 0 && beyond < 0, "{}: {across}, {beyond}", bench.name),
         false => assert_eq!((across, beyond), (1000, 0), "{}", bench.name),
     }

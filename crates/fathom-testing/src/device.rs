@@ -2,9 +2,10 @@
 
 use crate::behaviour::{Behaviour, Service};
 use crate::store::Store;
-use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError, Traits};
+use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
 use fathom_run::random::Taus88;
 use fathom_run::unit::Operation;
+use fathom_spec::engines::{EngineDef, Storage};
 use fathom_sys::Errno;
 use fathom_sys::clock::VirtualTime;
 use std::cell::RefCell;
@@ -136,9 +137,9 @@ pub struct Device {
 
 impl Device {
     /// What the plan of a job on this device is held against.
-    pub(crate) fn traits(behaviour: &Behaviour) -> Traits {
-        let queues_from = if behaviour.ends_at_once { u32::MAX } else { Self::TRAITS.queues_from };
-        Traits { synchronous: behaviour.ends_at_once, queues_from, ..Self::TRAITS }
+    pub(crate) fn definition(behaviour: &Behaviour) -> EngineDef {
+        let queues_from = if behaviour.ends_at_once { u32::MAX } else { DEFINITION.queues_from };
+        EngineDef { synchronous: behaviour.ends_at_once, queues_from, ..DEFINITION }
     }
 
     fn is_chosen(&mut self, permille: u32) -> bool {
@@ -272,9 +273,14 @@ impl Device {
     }
 }
 
+const DEFINITION: EngineDef = EngineDef {
+    queues_from: 2,
+    storage: Storage::None,
+    ..EngineDef::new("simulated", "a device in virtual time")
+};
+
 impl Engine for Device {
-    const NAME: &'static str = "simulated";
-    const TRAITS: Traits = Traits { synchronous: false, diskless: true, uses_buffers: true, queues_from: 2 };
+    const DEFINITION: &'static EngineDef = &DEFINITION;
 
     fn new(setup: &Setup<'_>) -> Result<Device, SetupError> {
         let start = NEXT.take().ok_or_else(|| SetupError::new(Errno(libc::ENODEV), "a device laid ready"))?;

@@ -75,8 +75,8 @@ pub fn run(words: &str, behaviour: Behaviour) -> Simulated {
     let beside = tempfile::tempdir().unwrap_or_else(|error| panic!("a directory: {error}"));
     let frame = format!("--aux-path={} --name=simulated --ioengine={engine}", beside.path().display());
     let spec = spec(&format!("{frame} --verify_state_save=0 {words}"));
-    let traits = Device::traits(&behaviour);
-    let plan = Plan::new(&spec, |_| Some(traits)).unwrap_or_else(|problem| panic!("{words}: {problem}"));
+    let engine = Device::definition(&behaviour);
+    let plan = Plan::new(&spec, |_| Some(engine)).unwrap_or_else(|problem| panic!("{words}: {problem}"));
     let region = Region::for_plan(&plan).unwrap_or_else(|errno| panic!("{words}: {errno}"));
     let (sender, mut receiver) = message::channel().unwrap_or_else(|errno| panic!("{words}: {errno}"));
     let time = VirtualTime::starting_at(BEGIN_NS);

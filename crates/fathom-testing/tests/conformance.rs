@@ -1,16 +1,16 @@
 //! Every engine of the program does what an engine has to do.
 
 use fathom_engines::{ENGINES, EngineEntry};
+use fathom_spec::engines::Data;
 use fathom_testing::conformance::{Open, Subject, check};
 
 fn subject<'a>(engine: &EngineEntry, words: &str, open: &'a Open<'a>) -> Subject<'a> {
-    let maps_files = engine.name == "mmap";
+    let definition = engine.definition;
     Subject {
-        words: format!("--ioengine={} {words}", engine.name),
-        traits: engine.traits,
+        words: format!("--ioengine={} {words}", definition.name),
+        engine: definition,
         open,
-        maps_files,
-        keeps_files_open: maps_files || words.contains("registerfiles=1"),
+        keeps_files_open: definition.maps_files || words.contains("registerfiles=1"),
     }
 }
 
@@ -23,8 +23,8 @@ fn try_engine(engine: &EngineEntry, words: &str) {
 
 #[test]
 fn engines() {
-    for engine in ENGINES.iter().filter(|engine| engine.name != "io_uring") {
-        let words = if engine.name == "cpuio" { "--cpuload=50 --cpuchunks=10us" } else { "" };
+    for engine in ENGINES.iter().filter(|engine| !engine.definition.one_thread) {
+        let words = if engine.definition.data == Data::Absent { "--cpuload=50 --cpuchunks=10us" } else { "" };
         try_engine(engine, words);
     }
     for (name, words) in [("libaio", "--userspace_reap"), ("pvsync2", "--nowait=0")] {
@@ -35,7 +35,9 @@ fn engines() {
 #[test]
 fn engines_with_threads_that_submit() {
     // The ring of io_uring belongs to one thread.
-    for engine in ENGINES.iter().filter(|engine| !engine.traits.diskless && engine.name != "io_uring") {
+    for engine in
+        ENGINES.iter().filter(|engine| engine.definition.has_files() && !engine.definition.one_thread)
+    {
         try_engine(engine, "--io_submit_mode=offload");
     }
 }

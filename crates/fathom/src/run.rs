@@ -51,7 +51,7 @@ pub(crate) fn run(spec: &RunSpec, calibration: Calibration) -> ExitCode {
         spec.messages.iter().for_each(|message| output.say(message));
         return ExitCode::SUCCESS;
     }
-    let plan = match Plan::new(spec, |name| fathom_engines::find(name).map(|engine| engine.traits)) {
+    let plan = match Plan::new(spec, |name| fathom_engines::find(name).map(|engine| *engine.definition)) {
         Ok(plan) => plan,
         Err(text) => {
             output.error_line(&text);

@@ -30,7 +30,7 @@ impl Runner for Program {
 
     fn run(&mut self, spec: &RunSpec, watch: &mut dyn Watch) -> Result<Ended, Failure> {
         let calibration = Calibration::start();
-        let plan = Plan::new(spec, |name| fathom_engines::find(name).map(|engine| engine.traits))
+        let plan = Plan::new(spec, |name| fathom_engines::find(name).map(|engine| *engine.definition))
             .map_err(Failure::new)?;
         let options = Options {
             tick: watch.interval(),

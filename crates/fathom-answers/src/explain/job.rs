@@ -1,6 +1,7 @@
 //! What a job did, in a sentence: from its options.
 
 use crate::evidence::Evidence;
+use fathom_spec::engines::{Data, EngineDef};
 
 /// `4 processes read 4 KiB at random offsets, 32 in flight each, bypassing the page cache, with libaio.`
 pub(super) fn sentence(evidence: &Evidence<'_>) -> String {
@@ -12,7 +13,8 @@ pub(super) fn sentence(evidence: &Evidence<'_>) -> String {
         (count, "process") => format!("{count} processes"),
         (count, kind) => format!("{count} {kind}s"),
     };
-    if evidence.engine() == "cpuio" {
+    let engine = fathom_spec::engines::find(evidence.engine());
+    if engine.is_some_and(|engine| engine.data == Data::Absent) {
         let load = option("cpuload").unwrap_or("100").trim_end_matches('%');
         let s = if clones == 1 { "s" } else { "" };
         return format!("{who} keep{s} CPUs busy for {load} % of the time (cpuload), with the engine cpuio.");
@@ -25,7 +27,7 @@ pub(super) fn sentence(evidence: &Evidence<'_>) -> String {
         (false, true) => format!("up to {depth} in flight{}", if clones > 1 { " each" } else { "" }),
         (false, false) => "one in flight".to_owned(),
     });
-    let has_files = fathom_spec::engines::find(evidence.engine()).is_none_or(|engine| !engine.without_files);
+    let has_files = engine.is_none_or(EngineDef::has_files);
     match (has_files, evidence.is_direct()) {
         (false, _) => {}
         (true, true) => parts.push("bypassing the page cache (direct)".to_owned()),

@@ -122,7 +122,7 @@ fn of_engine(engine: &EngineDef) -> String {
     if !engine.built {
         text.push_str("  * Not built yet: fathom refuses a job with it.\n");
     }
-    let options: Vec<&str> = engine.options().iter().map(|option| option.name).collect();
+    let options: Vec<&str> = engine.options.iter().map(|option| option.name).collect();
     if !options.is_empty() {
         let _ = writeln!(text, "  * Its own options: {}.", options.join(", "));
     }

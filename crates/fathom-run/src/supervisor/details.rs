@@ -126,9 +126,9 @@ impl<O: Observer> Supervisor<'_, O> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Traits;
     use crate::plan::Plan;
     use crate::region::Region;
+    use fathom_spec::engines::plain::NULL;
     use fathom_spec::{Outcome, SystemSource, parse};
 
     fn region() -> Region {
@@ -136,8 +136,7 @@ mod tests {
         let Outcome::Run(spec) = parse("fathom", &words, &SystemSource::new(4096)) else {
             panic!("{words:?}")
         };
-        let traits = Traits { synchronous: true, diskless: true, uses_buffers: false, queues_from: u32::MAX };
-        let plan = Plan::new(&spec, |_| Some(traits)).expect("a plan");
+        let plan = Plan::new(&spec, |_| Some(NULL)).expect("a plan");
         Region::for_plan(&plan).expect("memory")
     }
 

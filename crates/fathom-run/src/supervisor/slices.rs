@@ -88,7 +88,7 @@ impl<O: Observer> Supervisor<'_, O> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Traits;
+    use fathom_spec::engines::plain::NULL;
     use fathom_spec::{Outcome, SystemSource, parse};
 
     fn plan(words: &str) -> Plan {
@@ -96,8 +96,7 @@ mod tests {
         let Outcome::Run(spec) = parse("fathom", &words, &SystemSource::new(4096)) else {
             panic!("{words:?}")
         };
-        let traits = Traits { synchronous: true, diskless: true, uses_buffers: false, queues_from: u32::MAX };
-        Plan::new(&spec, |_| Some(traits)).expect("a plan")
+        Plan::new(&spec, |_| Some(NULL)).expect("a plan")
     }
 
     #[test]

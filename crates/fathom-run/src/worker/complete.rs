@@ -300,6 +300,6 @@ impl<E: Engine> Worker<'_, E> {
     #[cold]
     pub(super) fn engine_failed(&mut self, call: &str, errno: Errno) {
         self.stopping = true;
-        self.context.fail_in_words(errno, &cause::line_of_engine(E::NAME, call, errno));
+        self.context.fail_in_words(errno, &cause::line_of_engine(E::DEFINITION.name, call, errno));
     }
 }

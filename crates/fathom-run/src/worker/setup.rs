@@ -44,9 +44,9 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
     let seeds = plan.seeds.clone();
     let files = files_of::<E>(context)?;
     let clock = chosen_clock(plan, context.clock);
-    let arena = Arena::of(context, E::TRAITS.uses_buffers)?;
+    let arena = Arena::of(context, E::DEFINITION.moves_data())?;
     let mut payload = content(context, &seeds, &files)?;
-    if E::TRAITS.uses_buffers && plan.writes_data() {
+    if E::DEFINITION.moves_data() && plan.writes_data() {
         fill_buffers(&mut payload, &arena, plan.depth as usize);
     }
     let engine: E = engine(context, &setup_of(context, &files, &arena))?;
@@ -63,7 +63,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
     let pace = Pace::of(plan, clock).map(Box::new);
     let syncs = SyncRules::of(&plan.syncs).map(Box::new);
     let command_priority = CommandPriority::of(context, &seeds).map(Box::new);
-    let refreshes_payload = E::TRAITS.uses_buffers && !payload.is_static();
+    let refreshes_payload = E::DEFINITION.moves_data() && !payload.is_static();
     let tells_of_ios = context.shows(DebugClass::Io);
     let prepares_more = refreshes_payload
         || command_priority.is_some()
@@ -180,7 +180,7 @@ fn files_of<E: Engine>(context: &WorkerContext<'_>) -> Option<OpenFiles> {
 
 /// A depth that the engine cannot have.
 fn tell_of_depth<E: Engine>(context: &WorkerContext<'_>) {
-    let is_capped = context.worker_plan().queue.is_deep && E::TRAITS.synchronous;
+    let is_capped = context.worker_plan().queue.is_deep && E::DEFINITION.synchronous;
     if is_capped {
         context.messages.send(&Message::Output(
             "note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1".to_owned(),
@@ -208,7 +208,7 @@ fn engine<E: Engine>(context: &WorkerContext<'_>, setup: &Setup<'_>) -> Option<E
                 let name = &context.worker_plan().name;
                 context.messages.send(&Message::Error(format!("fathom: job {name}: {}", error.advice)));
             }
-            let line = cause::line_of_engine(E::NAME, error.call, error.errno);
+            let line = cause::line_of_engine(E::DEFINITION.name, error.call, error.errno);
             context.fail_in_words(error.errno, &line);
             None
         }

@@ -11,7 +11,7 @@ use crate::value::{NoSource, ParseContext};
 const FIO_OPTIONS: &str = include_str!("../../tests/fixtures/options.txt");
 
 fn all_tables() -> Vec<&'static [OptionDef]> {
-    let mut tables: Vec<&[OptionDef]> = engines::ALL.iter().map(engines::EngineDef::options).collect();
+    let mut tables: Vec<&[OptionDef]> = engines::ALL.iter().map(|engine| engine.options).collect();
     tables.extend(private::of_profiles());
     tables.extend(TABLES);
     tables
@@ -47,7 +47,7 @@ fn names_are_unique_within_what_a_job_understands() {
         .flat_map(|option| std::iter::once(option.name).chain(option.aliases.iter().copied()))
         .collect();
     for engine in engines::ALL {
-        let own = engine.options().iter();
+        let own = engine.options.iter();
         let own = own.flat_map(|option| std::iter::once(option.name).chain(option.aliases.iter().copied()));
         let mut names: Vec<&str> = shared.iter().copied().chain(own).collect();
         names.sort_unstable();

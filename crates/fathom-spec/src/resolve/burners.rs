@@ -2,14 +2,14 @@
 
 use super::Review;
 use crate::assign::Rejected;
-use crate::engines;
+use crate::engines::{self, Data};
 use crate::spec::JobSpec;
 use crate::value::{Rw, SizeSpec};
 use std::time::Duration;
 
 /// Gives such a job what follows from its load: the pauses between its stretches of work, and no end of its own.
 pub(super) fn turn_load_into_pauses(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
-    if !engines::find(&job.engine.ioengine.name).is_some_and(|engine| engine.without_data) {
+    if engines::of(job).is_none_or(|engine| engine.data != Data::Absent) {
         return Ok(());
     }
     let options = &job.private.cpuio;

@@ -2,19 +2,15 @@
 
 use super::Review;
 use crate::assign::Rejected;
-use crate::engines::{self, EngineDef};
+use crate::engines;
 use crate::spec::JobSpec;
-
-fn engine(job: &JobSpec) -> Option<&'static EngineDef> {
-    engines::find(&job.engine.ioengine.name)
-}
 
 /// Atomic writes need an engine that has them, and direct I/O.
 pub(super) fn check_atomic(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if !job.engine.atomic {
         return Ok(());
     }
-    if !engine(job).is_some_and(|engine| engine.atomic_writes) {
+    if !engines::of(job).is_some_and(|engine| engine.atomic_writes) {
         return Err(review.refuse(
             &job.origin,
             "fio: engine does not support atomic writes",
@@ -28,7 +24,7 @@ pub(super) fn check_atomic(job: &mut JobSpec, review: &mut Review<'_>) -> Result
 
 /// Syncing the whole file system at the end is up to the engine.
 pub(super) fn check_syncfs(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
-    if job.io_type.end_syncfs && !engine(job).is_some_and(|engine| engine.syncfs) {
+    if job.io_type.end_syncfs && !engines::of(job).is_some_and(|engine| engine.syncfs) {
         let engine = &job.engine.ioengine.name;
         return Err(review.refuse(
             &job.origin,
@@ -41,7 +37,7 @@ pub(super) fn check_syncfs(job: &mut JobSpec, review: &mut Review<'_>) -> Result
 
 /// A trim command with several ranges needs an engine that can send one.
 pub(super) fn check_ranges(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
-    if job.engine.num_range > 1 && engine(job).is_none_or(|engine| engine.name != "io_uring_cmd") {
+    if job.engine.num_range > 1 && engines::of(job).is_none_or(|engine| !engine.many_ranges) {
         let engine = &job.engine.ioengine.name;
         return Err(review.refuse(
             &job.origin,
@@ -62,7 +58,8 @@ pub(super) fn note_unique_filename(job: &mut JobSpec, review: &mut Review<'_>) -
 
 /// A mapped file cannot be replaced under its mapping, as it would be between two loops.
 pub(super) fn check_unlink_each_loop(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
-    if job.file.unlink_each_loop && job.job_description.loops > 1 && job.engine.ioengine.name == "mmap" {
+    let maps_files = engines::of(job).is_some_and(|engine| engine.maps_files);
+    if job.file.unlink_each_loop && job.job_description.loops > 1 && maps_files {
         return Err(review.refuse(
             &job.origin,
             format!("{}: unlink_each_loop does not work with ioengine mmap", job.name),
@@ -74,7 +71,7 @@ pub(super) fn check_unlink_each_loop(job: &mut JobSpec, review: &mut Review<'_>)
 
 /// Engines without files have nothing to read ahead.
 pub(super) fn drop_pre_read(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
-    if job.file.pre_read && engine(job).is_some_and(|engine| engine.without_files) {
+    if job.file.pre_read && engines::of(job).is_some_and(|engine| !engine.has_files()) {
         review.warn("fio: cannot pre-read files with an IO engine that isn't seekable. Pre-read disabled.");
         job.file.pre_read = false;
     }

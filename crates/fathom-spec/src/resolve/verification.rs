@@ -186,11 +186,11 @@ pub(super) fn warn_without_map(job: &mut JobSpec, review: &mut Review<'_>) -> Re
 
 /// Jobs that can run, but may not verify what was asked for.
 pub(super) fn warn_of_trouble(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
-    let engine = job.engine.ioengine.name.as_str();
-    if verifies(job) && (engine == "null" || engines::find(engine).is_some_and(|engine| engine.without_data))
+    if verifies(job)
+        && let Some(engine) = engines::of(job).filter(|engine| !engine.moves_data())
     {
-        review
-            .note(format!("fathom: job {}: verify has no effect: ioengine={engine} moves no data", job.name));
+        let (job, engine) = (&job.name, engine.name);
+        review.note(format!("fathom: job {job}: verify has no effect: ioengine={engine} moves no data"));
         return Ok(());
     }
     if !verifies(job) || !writes(job) {

@@ -51,7 +51,7 @@ fn subcommands() -> Vec<Subcommand> {
 
 /// Job options that people may use: built, and not only kept for old files.
 fn job_options() -> impl Iterator<Item = &'static OptionDef> {
-    let private = engines::ALL.iter().filter(|engine| engine.built).flat_map(|engine| engine.options());
+    let private = engines::ALL.iter().filter(|engine| engine.built).flat_map(|engine| engine.options);
     registry::job_options()
         .chain(private)
         .filter(|option| option.kind != Kind::Deprecated && option.status != Status::Later)

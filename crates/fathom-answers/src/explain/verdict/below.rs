@@ -3,6 +3,7 @@
 use super::{BUSY, Bottleneck, DEPTH_REACHED, PROCESSOR_FULL, Verdict, depth, main_direction, verdict};
 use crate::evidence::{Evidence, whole_latency_ns};
 use crate::figures;
+use fathom_spec::engines::EngineDef;
 
 pub(super) fn syncs(evidence: &Evidence<'_>) -> Option<Verdict> {
     let sync = &evidence.job.sync;
@@ -119,7 +120,7 @@ pub(super) fn storage(evidence: &Evidence<'_>) -> Option<Verdict> {
     let reached = evidence.depth_reached()?;
     let asked = evidence.depth_asked();
     let (user, system) = evidence.processor();
-    let is_real = !fathom_spec::engines::find(evidence.engine()).is_some_and(|engine| engine.without_files);
+    let is_real = fathom_spec::engines::find(evidence.engine()).is_none_or(EngineDef::has_files);
     if reached < 0.75 * asked || user + system > PROCESSOR_FULL - 20.0 || !is_real || !evidence.is_direct() {
         return None;
     }

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 /// What a job says about its files.
 pub(super) fn files_plan(subject: &Subject<'_>) -> FilesPlan {
     let (job, options) = (subject.job, &subject.job.file);
-    let has_files = !subject.traits.diskless;
+    let has_files = subject.engine.has_files();
     FilesPlan {
         names: names(subject),
         kind: options.filetype,

@@ -25,8 +25,8 @@ mod zones;
 use super::model::replay::ReplayPlan;
 use super::model::targets::TargetPlan;
 use super::model::{Plan, WorkerPlan};
-use crate::engine::Traits;
 use crate::random::Seeds;
+use fathom_spec::engines::EngineDef;
 use fathom_spec::options::depth::IoSubmitMode;
 use fathom_spec::value::Rw;
 use fathom_spec::{JobSpec, RunSpec, Trigger};
@@ -39,7 +39,7 @@ use std::path::{Path, PathBuf};
 struct Subject<'a> {
     spec: &'a RunSpec,
     job: &'a JobSpec,
-    traits: Traits,
+    engine: EngineDef,
     place: Place,
     /// The log that it is to replay.
     log: Option<&'a Log>,
@@ -77,8 +77,8 @@ impl Subject<'_> {
 }
 
 impl Plan {
-    /// Plans a run. `traits` tells what the engine of that name can do.
-    pub fn new(spec: &RunSpec, traits: impl Fn(&str) -> Option<Traits>) -> Result<Plan, String> {
+    /// Plans a run. `engine` gives the engine of that name.
+    pub fn new(spec: &RunSpec, engine: impl Fn(&str) -> Option<EngineDef>) -> Result<Plan, String> {
         let mut plan = Plan {
             trigger: Some(spec.program.trigger.clone()).filter(Trigger::fires),
             global_options: spec.global_options.clone(),
@@ -95,15 +95,15 @@ impl Plan {
                 stage += u32::from(job.threads.stonewall);
                 group_id += u32::from(job.threads.stonewall || job.measurement.new_group);
             }
-            let engine = job.engine.ioengine.name.as_str();
-            let traits = traits(engine).ok_or_else(|| format!("fio: engine {engine} not loadable"))?;
+            let name = job.engine.ioengine.name.as_str();
+            let engine = engine(name).ok_or_else(|| format!("fio: engine {name} not loadable"))?;
             let waits_for = waitee(spec, index, job)?;
             let replays = replays.plans(job, spec.program.readonly)?;
             for subjob in 0..job.job_description.numjobs {
                 let thread_number = plan.workers.len() as u32 + 1;
                 let place = Place { job: index, thread_number, subjob, group_id, stage, waits_for };
                 let log = replays.get(subjob as usize % replays.len().max(1));
-                plan.workers.push(worker(subject(spec, job, traits, place, log))?);
+                plan.workers.push(worker(subject(spec, job, engine, place, log))?);
             }
         }
         payload::share_working_sets(&mut plan)?;
@@ -115,20 +115,20 @@ impl Plan {
 fn subject<'a>(
     spec: &'a RunSpec,
     job: &'a JobSpec,
-    traits: Traits,
+    engine: EngineDef,
     place: Place,
     log: Option<&'a Log>,
 ) -> Subject<'a> {
     let replay = log.map(|log| &log.plan).filter(|plan| plan.failure.is_none());
-    let passes_end_by_size = replay.is_none() && passes_end_by_size(job, traits);
+    let passes_end_by_size = replay.is_none() && passes_end_by_size(job, &engine);
     let targets = targets::target_plan(job, passes_end_by_size, replay);
     let goes_again_through_holes = verify::goes_again_through_holes(job, &targets);
-    Subject { spec, job, traits, place, log, replay, targets, passes_end_by_size, goes_again_through_holes }
+    Subject { spec, job, engine, place, log, replay, targets, passes_end_by_size, goes_again_through_holes }
 }
 
 /// The plan of a clone, from all builders.
 fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
-    let Subject { spec, job, traits, place, .. } = subject;
+    let Subject { spec, job, engine, place, .. } = subject;
     let thread_number = place.thread_number;
     // Whoever only checks leaves the state alone that tells what there is to check.
     let leaves_state = spec.program.trigger.fires() && !job.verification.verify_only;
@@ -141,7 +141,7 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
         stage: place.stage,
         waits_for: place.waits_for,
         engine: job.engine.ioengine.name.clone(),
-        diskless: traits.diskless,
+        diskless: !engine.has_files(),
         placement: placement::placement_plan(&subject),
         memory: memory::memory_plan(job),
         command_before: job.threads.exec_prerun.clone(),
@@ -162,7 +162,7 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
         command_priorities: priority::command_priorities(job),
         logs: logs::log_plan(&subject),
         // Where no data is moved there is none to check.
-        verify: if traits.uses_buffers { verify::verify_plan(&subject)? } else { None },
+        verify: if engine.moves_data() { verify::verify_plan(&subject)? } else { None },
         replay: subject.log.map(|log| log.plan.clone()),
         recording: job.replay.write_iolog.as_ref().map(PathBuf::from),
         triggered_state: leaves_state.then(|| subject.beside(verify::state_file(job, thread_number))),
@@ -183,8 +183,8 @@ fn beside(spec: &RunSpec, name: impl AsRef<Path>) -> PathBuf {
 /// True when a pass over the files ends with its bytes, and everything begins anew then. So it is with engines that queue; those
 /// that end each I/O at once go on to the end of the targets, and so does what time alone ends and nobody reads back. A trim is
 /// never parted from its write.
-fn passes_end_by_size(job: &JobSpec, traits: Traits) -> bool {
-    let queues = job.depth.iodepth >= traits.queues_from && job.depth.io_submit_mode == IoSubmitMode::Inline;
+fn passes_end_by_size(job: &JobSpec, engine: &EngineDef) -> bool {
+    let queues = job.depth.iodepth >= engine.queues_from && job.depth.io_submit_mode == IoSubmitMode::Inline;
     let trims_first = matches!(job.io_type.rw.rw, Rw::TrimWrite | Rw::RandTrimWrite);
     queues && !trims_first && (verifies(job) || !job.time.time_based)
 }
@@ -209,22 +209,19 @@ fn waitee(spec: &RunSpec, index: usize, job: &JobSpec) -> Result<Option<usize>, 
 mod tests {
     use super::*;
     use crate::plan::model::files::Names;
+    use fathom_spec::engines::libaio::DEFINITION as LIBAIO;
+    use fathom_spec::engines::plain::NULL;
     use fathom_spec::{Outcome, SystemSource, parse};
 
-    const WITHOUT_FILES: Traits =
-        Traits { synchronous: true, diskless: true, uses_buffers: false, queues_from: u32::MAX };
-    const WITH_FILES: Traits =
-        Traits { synchronous: false, diskless: false, uses_buffers: true, queues_from: 1 };
-
-    fn plan_with(traits: Traits, words: &str) -> Plan {
+    fn plan_with(engine: EngineDef, words: &str) -> Plan {
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
         let outcome = parse("fathom", &words, &SystemSource::new(4096));
         let Outcome::Run(spec) = outcome else { panic!("{words:?}: {outcome:?}") };
-        Plan::new(&spec, |_| Some(traits)).expect("a plan")
+        Plan::new(&spec, |_| Some(engine)).expect("a plan")
     }
 
     fn plan(words: &str) -> Plan {
-        plan_with(WITHOUT_FILES, words)
+        plan_with(NULL, words)
     }
 
     #[test]
@@ -256,7 +253,7 @@ mod tests {
     #[test]
     fn a_plan_with_something_of_every_feature_survives_serialisation() {
         let plan = plan_with(
-            WITH_FILES,
+            LIBAIO,
             "--ioengine=libaio --size=1m --directory=/:/tmp --rw=randrw \
              --name=queue --iodepth=16 --iodepth_batch=4 --iodepth_low=2 --serialize_overlap=1 --nrfiles=3 --openfiles=2 \
              --filesize=64k-1m --offset=10% --offset_increment=5% --file_service_type=zipf:1.2 --lockfile=readwrite \
@@ -292,7 +289,7 @@ mod tests {
             "fio version 3 iolog\n1 f add\n2 f open\n3 f write 0 4096\n4 f read 4096 512\n5 f close\n";
         std::fs::write(&log, lines).expect("a log");
         let words = format!("--ioengine=psync --name=a --directory=/ --read_iolog={}", log.display());
-        let plan = plan_with(WITH_FILES, &words);
+        let plan = plan_with(LIBAIO, &words);
         survives_serialisation(&plan);
         let worker = &plan.workers[0];
         assert!(worker.replay.as_ref().is_some_and(|replay| replay.failure.is_none() && replay.uses(1)));
@@ -302,7 +299,7 @@ mod tests {
     #[test]
     fn names_of_files_are_ready_but_for_their_number() {
         let plan = plan_with(
-            WITH_FILES,
+            LIBAIO,
             "--ioengine=psync --size=1m --name=a/b --numjobs=2 --nrfiles=2 --filename_format=$JOBNAME.$jobnum/$filenum-$filenum",
         );
         let paths = crate::files::names::planned_paths(&plan.workers[1].files.names);

@@ -2,16 +2,7 @@
 
 use crate::plan::model::priority::{CommandPriorities, DIRECTIONS_WITH_PRIORITY, Priority, Share};
 use fathom_spec::JobSpec;
-use fathom_spec::value::{PerDir, PriorityShares};
-
-/// The options of an engine that has them.
-struct Options<'a> {
-    percentage: &'a PerDir<u32>,
-    class: &'a PerDir<u32>,
-    level: &'a PerDir<u32>,
-    hint: &'a PerDir<u32>,
-    split: &'a PriorityShares,
-}
+use fathom_spec::engines::{self, PriorityOptions};
 
 /// The priority of a job's clones; none leaves the one they inherit.
 pub(super) fn job_priority(job: &JobSpec) -> Priority {
@@ -27,24 +18,7 @@ pub(super) fn job_priority(job: &JobSpec) -> Priority {
 
 /// Those of a job, if its engine has such options and they say something.
 pub(super) fn command_priorities(job: &JobSpec) -> Option<CommandPriorities> {
-    let (libaio, io_uring) = (&job.private.libaio, &job.private.io_uring);
-    let options = match job.engine.ioengine.name.as_str() {
-        "libaio" => Options {
-            percentage: &libaio.cmdprio_percentage,
-            class: &libaio.cmdprio_class,
-            level: &libaio.cmdprio,
-            hint: &libaio.cmdprio_hint,
-            split: &libaio.cmdprio_bssplit,
-        },
-        "io_uring" => Options {
-            percentage: &io_uring.cmdprio_percentage,
-            class: &io_uring.cmdprio_class,
-            level: &io_uring.cmdprio,
-            hint: &io_uring.cmdprio_hint,
-            split: &io_uring.cmdprio_bssplit,
-        },
-        _ => return None,
-    };
+    let options = engines::of(job)?.priorities?(job);
     let mut priorities = CommandPriorities { values: vec![job_priority(job)], shares: Default::default() };
     for direction in 0..DIRECTIONS_WITH_PRIORITY {
         add(&mut priorities, direction, &options);
@@ -52,7 +26,7 @@ pub(super) fn command_priorities(job: &JobSpec) -> Option<CommandPriorities> {
     priorities.shares.iter().any(|shares| !shares.is_empty()).then_some(priorities)
 }
 
-fn add(priorities: &mut CommandPriorities, direction: usize, options: &Options<'_>) {
+fn add(priorities: &mut CommandPriorities, direction: usize, options: &PriorityOptions<'_>) {
     let hint = options.hint.0[direction];
     let usual = Priority::new(options.class.0[direction], options.level.0[direction], hint);
     let percent = options.percentage.0[direction];

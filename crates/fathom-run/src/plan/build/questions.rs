@@ -1,6 +1,7 @@
 //! What several builders ask of a job.
 
 use fathom_spec::JobSpec;
+use fathom_spec::engines::{self, Data};
 use fathom_spec::options::verification::VerifyMethod;
 use fathom_spec::value::SizeSpec;
 
@@ -16,7 +17,7 @@ pub(super) fn verifies(job: &JobSpec) -> bool {
 
 /// True for jobs that are mere company for others: they count stretches of work, not bytes.
 pub fn moves_no_data(job: &JobSpec) -> bool {
-    fathom_spec::engines::find(&job.engine.ioengine.name).is_some_and(|engine| engine.without_data)
+    engines::of(job).is_some_and(|engine| engine.data == Data::Absent)
 }
 
 /// Seeds that are the same in every run.
@@ -47,5 +48,5 @@ pub(super) fn open_limit(job: &JobSpec) -> Option<usize> {
 
 /// True when data is reached through mappings, which have the length of their files.
 pub(super) fn maps_files(job: &JobSpec) -> bool {
-    job.engine.ioengine.name == "mmap"
+    engines::of(job).is_some_and(|engine| engine.maps_files)
 }

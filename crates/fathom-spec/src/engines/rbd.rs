@@ -1,9 +1,13 @@
 //! Options of the `rbd` engine.
 
 use crate::definition::options;
+use crate::engines::EngineDef;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "rbd";
+
+/// `ioengine=rbd`
+pub const DEFINITION: EngineDef = EngineDef::new("rbd", "Ceph block devices").with_options(TABLE);
 
 options! {
     /// Options of the `rbd` engine.

@@ -1,9 +1,18 @@
 //! Options of the `net` and `netsplice` engines.
 
 use crate::definition::{Bounds, choices, options};
+use crate::engines::EngineDef;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "net";
+
+/// `ioengine=net`
+pub const DEFINITION: EngineDef =
+    EngineDef::new("net", "sockets").synchronous().without_files().with_options(TABLE);
+
+/// `ioengine=netsplice`
+pub const SPLICED: EngineDef =
+    EngineDef::new("netsplice", "sockets with splice(2)").synchronous().without_files().with_options(TABLE);
 
 choices! {
     /// Transport of network I/O.

@@ -1,9 +1,14 @@
 //! Options of the `exec` engine.
 
 use crate::definition::{Bounds, options};
+use crate::engines::EngineDef;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "exec";
+
+/// `ioengine=exec`
+pub const DEFINITION: EngineDef =
+    EngineDef::new("exec", "runs a program").synchronous().without_files().with_options(TABLE);
 
 options! {
     /// Options of the `exec` engine.

@@ -1,9 +1,13 @@
 //! Options of the `sg` engine.
 
 use crate::definition::{choices, options};
+use crate::engines::EngineDef;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "sg";
+
+/// `ioengine=sg`
+pub const DEFINITION: EngineDef = EngineDef::new("sg", "SCSI generic").synchronous().with_options(TABLE);
 
 choices! {
     /// Kind of write command.

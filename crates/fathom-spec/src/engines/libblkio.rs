@@ -1,9 +1,14 @@
 //! Options of the `libblkio` engine.
 
 use crate::definition::{Bounds, choices, options};
+use crate::engines::EngineDef;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "libblkio";
+
+/// `ioengine=libblkio`
+pub const DEFINITION: EngineDef =
+    EngineDef::new("libblkio", "block devices through libblkio").one_thread().with_options(TABLE);
 
 choices! {
     /// How completions are awaited.

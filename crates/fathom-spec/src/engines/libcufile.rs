@@ -1,9 +1,14 @@
 //! Options of the `libcufile` engine.
 
 use crate::definition::{choices, options};
+use crate::engines::EngineDef;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "libcufile";
+
+/// `ioengine=libcufile`
+pub const DEFINITION: EngineDef =
+    EngineDef::new("libcufile", "GPUDirect storage").synchronous().with_options(TABLE);
 
 choices! {
     /// Path of the data.

@@ -1,9 +1,13 @@
 //! Options of the `dfs` engine.
 
 use crate::definition::options;
+use crate::engines::EngineDef;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "dfs";
+
+/// `ioengine=dfs`
+pub const DEFINITION: EngineDef = EngineDef::new("dfs", "DAOS file system").with_options(TABLE);
 
 options! {
     /// Options of the `dfs` engine.

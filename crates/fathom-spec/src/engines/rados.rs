@@ -1,9 +1,13 @@
 //! Options of the `rados` engine.
 
 use crate::definition::options;
+use crate::engines::EngineDef;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "rados";
+
+/// `ioengine=rados`
+pub const DEFINITION: EngineDef = EngineDef::new("rados", "Ceph objects").with_options(TABLE);
 
 options! {
     /// Options of the `rados` engine.

@@ -1,9 +1,13 @@
 //! Options of the `libiscsi` engine.
 
 use crate::definition::options;
+use crate::engines::EngineDef;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "libiscsi";
+
+/// `ioengine=libiscsi`
+pub const DEFINITION: EngineDef = EngineDef::new("libiscsi", "iSCSI through libiscsi").with_options(TABLE);
 
 options! {
     /// Options of the `libiscsi` engine.

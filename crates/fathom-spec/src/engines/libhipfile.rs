@@ -1,9 +1,14 @@
 //! Options of the `libhipfile` engine.
 
 use crate::definition::{choices, options};
+use crate::engines::EngineDef;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "libhipfile";
+
+/// `ioengine=libhipfile`
+pub const DEFINITION: EngineDef =
+    EngineDef::new("libhipfile", "ROCm storage").synchronous().with_options(TABLE);
 
 choices! {
     /// Path of the data.

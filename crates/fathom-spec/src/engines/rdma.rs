@@ -1,9 +1,13 @@
 //! Options of the `rdma` engine.
 
 use crate::definition::{Bounds, choices, options};
+use crate::engines::EngineDef;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "rdma";
+
+/// `ioengine=rdma`
+pub const DEFINITION: EngineDef = EngineDef::new("rdma", "RDMA between hosts").with_options(TABLE);
 
 choices! {
     /// RDMA operation.

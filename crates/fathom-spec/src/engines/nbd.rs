@@ -1,9 +1,13 @@
 //! Options of the `nbd` engine.
 
 use crate::definition::options;
+use crate::engines::EngineDef;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "nbd";
+
+/// `ioengine=nbd`
+pub const DEFINITION: EngineDef = EngineDef::new("nbd", "network block device").with_options(TABLE);
 
 options! {
     /// Options of the `nbd` engine.

@@ -1,9 +1,17 @@
 //! Options of the `mmap` engine.
 
 use crate::definition::options;
+use crate::engines::EngineDef;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "mmap";
+
+/// `ioengine=mmap`
+pub const DEFINITION: EngineDef = EngineDef::new("mmap", "memory copies to and from a mapping of the file")
+    .built()
+    .synchronous()
+    .maps_files()
+    .with_options(TABLE);
 
 options! {
     /// Options of the `mmap` engine.

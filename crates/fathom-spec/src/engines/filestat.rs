@@ -1,9 +1,17 @@
 //! Options of the `filestat` and `dirstat` engines.
 
 use crate::definition::{choices, options};
+use crate::engines::EngineDef;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "filestat";
+
+/// `ioengine=filestat`
+pub const DEFINITION: EngineDef = EngineDef::new("filestat", "stats files").synchronous().with_options(TABLE);
+
+/// `ioengine=dirstat`
+pub const DIRECTORIES: EngineDef =
+    EngineDef::new("dirstat", "stats directories").synchronous().with_options(TABLE);
 
 choices! {
     /// System call to measure.

@@ -1,9 +1,14 @@
 //! Options of the `windowsaio` engine.
 
 use crate::definition::options;
+use crate::engines::EngineDef;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "windowsaio";
+
+/// `ioengine=windowsaio`
+pub const DEFINITION: EngineDef =
+    EngineDef::new("windowsaio", "Windows native asynchronous I/O").with_options(TABLE);
 
 options! {
     /// Options of the `windowsaio` engine.

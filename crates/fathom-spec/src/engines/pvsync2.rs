@@ -1,9 +1,18 @@
 //! Options of the `pvsync2` engine.
 
 use crate::definition::{Bounds, options};
+use crate::engines::EngineDef;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "pvsync2";
+
+/// `ioengine=pvsync2`
+pub const DEFINITION: EngineDef = EngineDef::new("pvsync2", "preadv2(2) and pwritev2(2) with flags")
+    .built()
+    .synchronous()
+    .atomic_writes()
+    .syncfs()
+    .with_options(TABLE);
 
 options! {
     /// Options of the `pvsync2` engine.

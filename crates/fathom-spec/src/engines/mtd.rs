@@ -1,9 +1,14 @@
 //! Options of the `mtd` engine.
 
 use crate::definition::options;
+use crate::engines::EngineDef;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "mtd";
+
+/// `ioengine=mtd`
+pub const DEFINITION: EngineDef =
+    EngineDef::new("mtd", "flash memory character devices").synchronous().with_options(TABLE);
 
 options! {
     /// Options of the `mtd` engine.

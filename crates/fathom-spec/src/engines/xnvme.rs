@@ -2,10 +2,15 @@
 
 use super::io_uring::PiCheck;
 use crate::definition::options;
+use crate::engines::EngineDef;
 use crate::value::WordList;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "xnvme";
+
+/// `ioengine=xnvme`
+pub const DEFINITION: EngineDef =
+    EngineDef::new("xnvme", "NVMe through xNVMe").places_data().with_options(TABLE);
 
 options! {
     /// Options of the `xnvme` engine.

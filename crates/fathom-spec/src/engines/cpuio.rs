@@ -1,9 +1,18 @@
 //! Options of the `cpuio` engine.
 
 use crate::definition::{choices, options};
+use crate::engines::EngineDef;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "cpuio";
+
+/// `ioengine=cpuio`
+pub const DEFINITION: EngineDef = EngineDef::new("cpuio", "burns CPU time")
+    .built()
+    .synchronous()
+    .without_files()
+    .without_data()
+    .with_options(TABLE);
 
 choices! {
     /// How to keep the CPU busy.

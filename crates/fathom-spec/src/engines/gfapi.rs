@@ -1,9 +1,17 @@
 //! Options of the `gfapi` and `gfapi_async` engines.
 
 use crate::definition::options;
+use crate::engines::EngineDef;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "gfapi";
+
+/// `ioengine=gfapi`
+pub const DEFINITION: EngineDef = EngineDef::new("gfapi", "Gluster").synchronous().with_options(TABLE);
+
+/// `ioengine=gfapi_async`
+pub const ASYNCHRONOUS: EngineDef =
+    EngineDef::new("gfapi_async", "Gluster, asynchronous").with_options(TABLE);
 
 options! {
     /// Options of the `gfapi` and `gfapi_async` engines.

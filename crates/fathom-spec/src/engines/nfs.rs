@@ -1,9 +1,13 @@
 //! Options of the `nfs` engine.
 
 use crate::definition::options;
+use crate::engines::EngineDef;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "nfs";
+
+/// `ioengine=nfs`
+pub const DEFINITION: EngineDef = EngineDef::new("nfs", "NFS through libnfs").with_options(TABLE);
 
 options! {
     /// Options of the `nfs` engine.

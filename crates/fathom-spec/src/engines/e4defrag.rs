@@ -1,9 +1,14 @@
 //! Options of the `e4defrag` engine.
 
 use crate::definition::{Bounds, options};
+use crate::engines::EngineDef;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "e4defrag";
+
+/// `ioengine=e4defrag`
+pub const DEFINITION: EngineDef =
+    EngineDef::new("e4defrag", "moves ext4 extents").synchronous().with_options(TABLE);
 
 options! {
     /// Options of the `e4defrag` engine.

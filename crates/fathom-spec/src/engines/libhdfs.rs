@@ -1,9 +1,14 @@
 //! Options of the `libhdfs` engine.
 
 use crate::definition::{Bounds, options};
+use crate::engines::EngineDef;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "libhdfs";
+
+/// `ioengine=libhdfs`
+pub const DEFINITION: EngineDef =
+    EngineDef::new("libhdfs", "Hadoop file system").synchronous().with_options(TABLE);
 
 options! {
     /// Options of the `libhdfs` engine.

@@ -1,9 +1,14 @@
 //! Options of the `http` engine.
 
 use crate::definition::{choices, options};
+use crate::engines::EngineDef;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "http";
+
+/// `ioengine=http`
+pub const DEFINITION: EngineDef =
+    EngineDef::new("http", "objects over HTTP: WebDAV, S3, Swift").synchronous().with_options(TABLE);
 
 choices! {
     /// Use of TLS.

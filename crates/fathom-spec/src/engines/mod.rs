@@ -1,0 +1,311 @@
+//! The engines: each is one declaration of its name, what it can do, and the options that only it understands. The rules across
+//! options, the plan and the run loop all ask this declaration.
+
+pub mod cpuio;
+pub mod dfs;
+pub mod e4defrag;
+pub mod exec;
+pub mod filestat;
+pub mod gfapi;
+pub mod http;
+pub mod io_uring;
+pub mod libaio;
+pub mod libblkio;
+pub mod libcufile;
+pub mod libhdfs;
+pub mod libhipfile;
+pub mod libiscsi;
+pub mod mmap;
+pub mod mtd;
+pub mod nbd;
+pub mod net;
+pub mod nfs;
+pub mod plain;
+pub mod pvsync2;
+pub mod rados;
+pub mod rbd;
+pub mod rdma;
+pub mod sg;
+pub mod windowsaio;
+pub mod xnvme;
+
+use crate::definition::{Choice, OptionDef};
+use crate::spec::JobSpec;
+use crate::value::{PerDir, PriorityShares};
+
+/// One I/O engine.
+#[derive(Debug, Clone, Copy)]
+pub struct EngineDef {
+    /// Name, as in `ioengine=`.
+    pub name: &'static str,
+    /// What it does.
+    pub summary: &'static str,
+    /// Whether it works in this version.
+    pub built: bool,
+    /// Completes each I/O before the next begins: the depth is 1.
+    pub synchronous: bool,
+    /// Smallest depth at which fio's engine of that name hands an I/O over and fetches its end later: what ends a pass over the
+    /// files depends on it. `u32::MAX` for those that never do.
+    pub queues_from: u32,
+    /// Where its data lies.
+    pub storage: Storage,
+    /// What becomes of the data in its buffers.
+    pub data: Data,
+    /// Can write blocks that are never torn.
+    pub atomic_writes: bool,
+    /// Can trim several ranges with one command.
+    pub many_ranges: bool,
+    /// Can sync whole file systems.
+    pub syncfs: bool,
+    /// Can pass data placement hints to a device.
+    pub places_data: bool,
+    /// Reaches files through mappings, which have the length of their files.
+    pub maps_files: bool,
+    /// Where it stands in a file is kept with the descriptor.
+    pub keeps_position: bool,
+    /// Belongs to the thread that set it up.
+    pub one_thread: bool,
+    /// The options that only it understands.
+    pub options: &'static [OptionDef],
+    /// Those of them that give single I/Os a priority.
+    pub priorities: Option<fn(&JobSpec) -> PriorityOptions<'_>>,
+}
+
+/// Where the data of an engine lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Storage {
+    /// In files and devices, which are looked at, laid out and opened before the run.
+    Files,
+    /// Nowhere that has to be prepared.
+    None,
+}
+
+/// What an engine does with the data in its buffers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Data {
+    /// Moves it.
+    Moved,
+    /// Ends the I/O without looking at it.
+    Discarded,
+    /// Has none: its jobs are background load for others.
+    Absent,
+}
+
+/// The options by which an engine gives single I/Os a priority (`cmdprio_*`).
+#[derive(Debug, Clone, Copy)]
+pub struct PriorityOptions<'a> {
+    /// Share of the I/Os, in percent.
+    pub percentage: &'a PerDir<u32>,
+    /// Their class.
+    pub class: &'a PerDir<u32>,
+    /// Their level.
+    pub level: &'a PerDir<u32>,
+    /// Their hint.
+    pub hint: &'a PerDir<u32>,
+    /// Shares by block size.
+    pub split: &'a PriorityShares,
+}
+
+impl EngineDef {
+    /// An asynchronous engine on files that is not built yet.
+    pub const fn new(name: &'static str, summary: &'static str) -> Self {
+        EngineDef {
+            name,
+            summary,
+            built: false,
+            synchronous: false,
+            queues_from: 1,
+            storage: Storage::Files,
+            data: Data::Moved,
+            atomic_writes: false,
+            many_ranges: false,
+            syncfs: false,
+            places_data: false,
+            maps_files: false,
+            keeps_position: false,
+            one_thread: false,
+            options: &[],
+            priorities: None,
+        }
+    }
+
+    const fn built(self) -> Self {
+        EngineDef { built: true, ..self }
+    }
+
+    const fn synchronous(self) -> Self {
+        EngineDef { synchronous: true, queues_from: u32::MAX, ..self }
+    }
+
+    const fn queues_from(self, queues_from: u32) -> Self {
+        EngineDef { queues_from, ..self }
+    }
+
+    const fn without_files(self) -> Self {
+        EngineDef { storage: Storage::None, ..self }
+    }
+
+    const fn discards_data(self) -> Self {
+        EngineDef { data: Data::Discarded, ..self }
+    }
+
+    const fn without_data(self) -> Self {
+        EngineDef { data: Data::Absent, ..self }
+    }
+
+    const fn atomic_writes(self) -> Self {
+        EngineDef { atomic_writes: true, ..self }
+    }
+
+    const fn many_ranges(self) -> Self {
+        EngineDef { many_ranges: true, ..self }
+    }
+
+    const fn syncfs(self) -> Self {
+        EngineDef { syncfs: true, ..self }
+    }
+
+    const fn places_data(self) -> Self {
+        EngineDef { places_data: true, ..self }
+    }
+
+    const fn maps_files(self) -> Self {
+        EngineDef { maps_files: true, ..self }
+    }
+
+    const fn keeps_position(self) -> Self {
+        EngineDef { keeps_position: true, ..self }
+    }
+
+    const fn one_thread(self) -> Self {
+        EngineDef { one_thread: true, ..self }
+    }
+
+    const fn with_options(self, options: &'static [OptionDef]) -> Self {
+        EngineDef { options, ..self }
+    }
+
+    const fn with_priorities(self, priorities: fn(&JobSpec) -> PriorityOptions<'_>) -> Self {
+        EngineDef { priorities: Some(priorities), ..self }
+    }
+
+    /// True when it works on files and devices.
+    pub const fn has_files(&self) -> bool {
+        matches!(self.storage, Storage::Files)
+    }
+
+    /// True when data is moved, so that writes need content and reads give some.
+    pub const fn moves_data(&self) -> bool {
+        matches!(self.data, Data::Moved)
+    }
+}
+
+/// Every engine that job files may name.
+pub const ALL: &[EngineDef] = &[
+    plain::SYNC,
+    plain::PSYNC,
+    plain::VSYNC,
+    plain::PVSYNC,
+    pvsync2::DEFINITION,
+    mmap::DEFINITION,
+    libaio::DEFINITION,
+    io_uring::DEFINITION,
+    plain::POSIXAIO,
+    plain::NULL,
+    io_uring::COMMANDS,
+    EngineDef::new("splice", "splice(2) and vmsplice(2) through a pipe").synchronous(),
+    sg::DEFINITION,
+    net::DEFINITION,
+    net::SPLICED,
+    cpuio::DEFINITION,
+    exec::DEFINITION,
+    EngineDef::new("page_fault", "touches anonymous memory").synchronous().without_files(),
+    EngineDef::new("falloc", "fallocate calls").synchronous().syncfs(),
+    EngineDef::new("ftruncate", "sets the file size").synchronous(),
+    e4defrag::DEFINITION,
+    mtd::DEFINITION,
+    EngineDef::new("filecreate", "creates files").synchronous(),
+    filestat::DEFINITION,
+    EngineDef::new("filedelete", "deletes files").synchronous(),
+    EngineDef::new("dircreate", "creates directories").synchronous(),
+    filestat::DIRECTORIES,
+    EngineDef::new("dirdelete", "deletes directories").synchronous(),
+    EngineDef::new("libpmem", "persistent memory through PMDK").synchronous(),
+    EngineDef::new("dev-dax", "device DAX through PMDK").synchronous(),
+    rbd::DEFINITION,
+    rados::DEFINITION,
+    gfapi::DEFINITION,
+    gfapi::ASYNCHRONOUS,
+    libhdfs::DEFINITION,
+    http::DEFINITION,
+    nbd::DEFINITION,
+    nfs::DEFINITION,
+    dfs::DEFINITION,
+    libiscsi::DEFINITION,
+    libblkio::DEFINITION,
+    xnvme::DEFINITION,
+    EngineDef::new("ime_psync", "Infinite Memory Engine").synchronous(),
+    EngineDef::new("ime_psyncv", "Infinite Memory Engine, vectored").synchronous(),
+    EngineDef::new("ime_aio", "Infinite Memory Engine, asynchronous"),
+    libcufile::DEFINITION,
+    libhipfile::DEFINITION,
+    EngineDef::new("libzbc", "zoned devices through libzbc").synchronous(),
+    rdma::DEFINITION,
+    EngineDef::new("solarisaio", "Solaris native asynchronous I/O"),
+    windowsaio::DEFINITION,
+    EngineDef::new("external", "an engine in a shared object"),
+];
+
+/// The names as values of `ioengine`.
+pub const CHOICES: &[Choice] = &{
+    let mut choices = [Choice { name: "", help: "" }; ALL.len()];
+    let mut index = 0;
+    while index < ALL.len() {
+        choices[index] = Choice { name: ALL[index].name, help: ALL[index].summary };
+        index += 1;
+    }
+    choices
+};
+
+/// The engine of a job.
+pub fn of(job: &JobSpec) -> Option<&'static EngineDef> {
+    find(&job.engine.ioengine.name)
+}
+
+/// The engine of that name.
+pub fn find(name: &str) -> Option<&'static EngineDef> {
+    ALL.iter().find(|engine| engine.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique() {
+        for (index, engine) in ALL.iter().enumerate() {
+            assert!(ALL[..index].iter().all(|other| other.name != engine.name), "{}", engine.name);
+        }
+    }
+
+    #[test]
+    fn private_options_name_an_engine_that_exists() {
+        for engine in ALL {
+            for option in engine.options {
+                assert!(find(option.engine).is_some(), "{}", option.name);
+            }
+        }
+    }
+
+    #[test]
+    fn the_built_engines_are_these() {
+        let built: Vec<&str> = ALL.iter().filter(|engine| engine.built).map(|engine| engine.name).collect();
+        assert_eq!(
+            built,
+            [
+                "sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "libaio", "io_uring", "posixaio",
+                "null", "cpuio"
+            ]
+        );
+    }
+}
