@@ -40,7 +40,7 @@ pub struct TargetPlan {
     pub files: FileRule,
     /// Zones that each file is worked on in, one after the other.
     pub stride: Option<StrideRule>,
-    /// Zones decide where each target really goes; see [`Targets::moved`].
+    /// Zones decide where each target really goes; see `Targets::moved`.
     pub follows_zones: bool,
 }
 
