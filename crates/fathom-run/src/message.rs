@@ -1,11 +1,13 @@
 //! Lines from workers to the supervisor, which alone prints.
 //!
 //! A pipe carries them. Every message is one `write` of at most `PIPE_BUF` bytes, so messages of many processes never
-//! mix and a worker killed in between leaves none half-written.
+//! mix and a worker killed in between leaves none half-written. On its way a message is in an [`Envelope`], which names the
+//! worker that it is from.
 
 use fathom_sys::Errno;
 use fathom_sys::signal;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
 
 /// What a worker has to say.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,17 +27,31 @@ pub enum Message {
         /// Bytes that they will have together.
         bytes: u64,
     },
-    /// This worker changed its stage; look at its block.
+    /// This worker has reached another stage.
     StageChanged,
+}
+
+/// A message and where it is from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Envelope {
+    /// Index of the worker in the plan; `None` for a process that serves all of them.
+    pub worker: Option<usize>,
+    /// What it says.
+    pub message: Message,
 }
 
 /// Longest text of a message; with the header it stays below `PIPE_BUF` (4096).
 const TEXT_LIMIT: usize = 4000;
-const HEADER: usize = 3;
+/// Kind, length of the text, worker.
+const HEADER: usize = 1 + 2 + 4;
+const _: () = assert!(HEADER + TEXT_LIMIT <= libc::PIPE_BUF);
+/// Stands for no worker.
+const NOBODY: u32 = u32::MAX;
 
-/// The writing end; workers share it.
+/// The writing end, in the hands of one worker; all of them share the pipe.
 pub struct MessageSender {
-    pipe: OwnedFd,
+    pipe: Arc<OwnedFd>,
+    worker: u32,
 }
 
 /// The reading end.
@@ -44,13 +60,19 @@ pub struct MessageReceiver {
     pending: Vec<u8>,
 }
 
-/// A new channel.
+/// A new channel. The sender is nobody's; see [`MessageSender::of_worker`].
 pub fn channel() -> Result<(MessageSender, MessageReceiver), Errno> {
     let (read, write) = signal::pipe()?;
-    Ok((MessageSender { pipe: write }, MessageReceiver { pipe: read, pending: Vec::new() }))
+    let sender = MessageSender { pipe: Arc::new(write), worker: NOBODY };
+    Ok((sender, MessageReceiver { pipe: read, pending: Vec::new() }))
 }
 
 impl MessageSender {
+    /// The same channel in the hands of a worker.
+    pub fn of_worker(&self, index: usize) -> MessageSender {
+        MessageSender { pipe: Arc::clone(&self.pipe), worker: u32::try_from(index).unwrap_or(NOBODY) }
+    }
+
     /// Sends a message. A supervisor that is gone is no error: there is nobody left to tell.
     pub fn send(&self, message: &Message) {
         let layout;
@@ -68,6 +90,7 @@ impl MessageSender {
         let mut bytes = Vec::with_capacity(HEADER + text.len());
         bytes.push(kind);
         bytes.extend_from_slice(&(text.len() as u16).to_le_bytes());
+        bytes.extend_from_slice(&self.worker.to_le_bytes());
         bytes.extend_from_slice(text);
         // SAFETY: the buffer is as long as stated.
         unsafe { libc::write(self.pipe.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) };
@@ -81,7 +104,7 @@ impl MessageReceiver {
     }
 
     /// All messages that have arrived.
-    pub fn drain(&mut self) -> Vec<Message> {
+    pub fn drain(&mut self) -> Vec<Envelope> {
         let mut buffer = [0u8; 16384];
         loop {
             // SAFETY: the buffer is as long as stated.
@@ -102,12 +125,13 @@ impl MessageReceiver {
     }
 }
 
-fn decode(bytes: &[u8]) -> Option<(Option<Message>, usize)> {
-    let header = bytes.get(..HEADER)?;
-    let end = HEADER + usize::from(u16::from_le_bytes([header[1], header[2]]));
+/// The first message and its length; no message if its kind is unknown, nothing if it is not whole yet.
+fn decode(bytes: &[u8]) -> Option<(Option<Envelope>, usize)> {
+    let &[kind, low, high, w0, w1, w2, w3] = bytes.first_chunk::<HEADER>()?;
+    let end = HEADER + usize::from(u16::from_le_bytes([low, high]));
     let body = bytes.get(HEADER..end)?;
     let text = || String::from_utf8_lossy(body).into_owned();
-    let message = match header[0] {
+    let message = match kind {
         0 => Some(Message::Output(text())),
         1 => Some(Message::Error(text())),
         2 => Some(Message::StageChanged),
@@ -115,7 +139,9 @@ fn decode(bytes: &[u8]) -> Option<(Option<Message>, usize)> {
         4 => Some(Message::Failure(text())),
         _ => None,
     };
-    Some((message, end))
+    let worker = u32::from_le_bytes([w0, w1, w2, w3]);
+    let worker = (worker != NOBODY).then_some(worker as usize);
+    Some((message.map(|message| Envelope { worker, message }), end))
 }
 
 fn decode_layout(text: &str) -> Option<Message> {
@@ -130,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_arrive_in_order() {
+    fn messages_arrive_in_order_and_name_their_worker() {
         let (sender, mut receiver) = channel().expect("a pipe");
         let sent = [
             Message::LayingOut { job: "a job".into(), files: 2, bytes: 1 << 30 },
@@ -139,9 +165,18 @@ mod tests {
             Message::Error("bad".into()),
             Message::Failure("over".into()),
         ];
-        sent.iter().for_each(|message| sender.send(message));
-        assert_eq!(receiver.drain(), sent);
+        let workers = [Some(0), None, Some(70_000), Some(1), None];
+        for (message, worker) in sent.iter().zip(workers) {
+            match worker {
+                Some(index) => sender.of_worker(index).send(message),
+                None => sender.send(message),
+            }
+        }
+        let arrived = receiver.drain();
+        assert!(arrived.iter().map(|envelope| &envelope.message).eq(&sent));
+        assert!(arrived.iter().map(|envelope| envelope.worker).eq(workers));
         sender.send(&Message::Output("x".repeat(10_000)));
-        assert_eq!(receiver.drain(), [Message::Output("x".repeat(TEXT_LIMIT))]);
+        let message = Message::Output("x".repeat(TEXT_LIMIT));
+        assert_eq!(receiver.drain(), [Envelope { worker: None, message }]);
     }
 }

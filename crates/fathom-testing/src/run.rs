@@ -97,7 +97,7 @@ pub fn run(words: &str, behaviour: Behaviour) -> Simulated {
         Err(reason) => resume_unwind(reason),
     };
     assert!(hung || region.worker(0).stage() == Stage::Ended, "{words}");
-    let messages = receiver.drain();
+    let messages = receiver.drain().into_iter().map(|envelope| envelope.message).collect();
     let record = record.borrow().clone();
     Simulated { plan, record, messages, hung, region }
 }

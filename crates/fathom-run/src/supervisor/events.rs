@@ -93,9 +93,9 @@ impl<O: Observer> Supervisor<'_, O> {
     }
 
     pub(super) fn pass_messages_on(&mut self) {
-        for message in self.receiver.drain() {
-            if message != Message::StageChanged {
-                self.observer.message(&message);
+        for envelope in self.receiver.drain() {
+            if envelope.message != Message::StageChanged {
+                self.observer.message(&envelope.message);
             }
         }
     }

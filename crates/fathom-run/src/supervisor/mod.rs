@@ -207,7 +207,9 @@ struct Supervisor<'a, O> {
     options: Options,
     observer: &'a mut O,
     region: Region,
+    /// What the log writer says its lines with, and each worker.
     sender: MessageSender,
+    senders: Vec<MessageSender>,
     receiver: MessageReceiver,
     signals: SignalQueue,
     tracked: Vec<Tracked>,
@@ -261,6 +263,7 @@ pub fn run<O: Observer>(
         options,
         observer,
         region,
+        senders: (0..plan.workers.len()).map(|index| sender.of_worker(index)).collect(),
         sender,
         receiver,
         signals,
@@ -331,7 +334,7 @@ impl<O: Observer> Supervisor<'_, O> {
             index,
             region: &self.region,
             clock: self.clock,
-            messages: &self.sender,
+            messages: &self.senders[index],
         }
     }
 
