@@ -16,8 +16,8 @@ mod shared;
 mod sync;
 mod vsync;
 
+use fathom_run::crew::RunWorker;
 use fathom_run::engine::{AnyEngine, Engine, Setup, SetupError, open_any};
-use fathom_run::supervisor::RunWorker;
 use fathom_run::worker;
 use fathom_spec::JobSpec;
 use fathom_spec::engines::EngineDef;

@@ -1,9 +1,10 @@
-//! Plan and run: what a job does, how files are prepared, the worker's loop and the supervisor that watches.
+//! Plan and run: what a job does, how files are prepared, the loop of a worker, the crew of all workers, and the supervisor.
 //!
 //! Nothing here parses option text or prints. A plan goes in; samples and events come out.
 
 mod cause;
 mod cgroup;
+pub mod crew;
 pub mod engine;
 pub mod exhausted;
 pub mod files;

@@ -1,6 +1,7 @@
-//! Memory that the supervisor and the workers share: one block per worker, and all units.
+//! Memory that the workers on this machine share with each other and with their crew: one block per worker, and all units.
 
-use crate::cause::Cause;
+use crate::crew::job_start_ms;
+pub use crate::crew::{Order, Stage};
 use crate::logs::LogRegion;
 use crate::plan::Plan;
 use crate::plan::model::priority::DIRECTIONS_WITH_PRIORITY;
@@ -8,8 +9,8 @@ use crate::surroundings::SurroundingsBlock;
 use crate::unit::Unit;
 use crate::zones::table::ZoneTable;
 use fathom_stats::samples::{LatencySamples, WorkerSamples};
+use fathom_sys::Errno;
 use fathom_sys::memory::Mapping;
-use fathom_sys::{Errno, clock};
 use fathom_verify::verdict::CLASSES;
 use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 
@@ -19,62 +20,6 @@ const ERROR_TEXT: usize = 127;
 const FEATURE_TEXT: usize = 255;
 /// Block devices remembered per worker.
 pub const DEVICES: usize = 16;
-
-/// Stages of a worker's life, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u32)]
-pub enum Stage {
-    /// Nothing has happened yet.
-    NotStarted = 0,
-    /// Created.
-    Created = 1,
-    /// Setting itself up.
-    SettingUp = 2,
-    /// Reading files into the cache.
-    PreReading = 3,
-    /// Ready, waiting for the start gate (or its start delay).
-    Ready = 4,
-    /// Running, not yet recording.
-    Ramping = 5,
-    /// Running.
-    Running = 6,
-    /// Reading back what it wrote.
-    Verifying = 7,
-    /// Waiting for I/Os in flight after the last was issued.
-    Draining = 8,
-    /// In its final fsync.
-    FinalSync = 9,
-    /// Waiting for a command of the user that comes after the run.
-    PostRun = 10,
-    /// Closing up.
-    Finishing = 11,
-    /// Done.
-    Ended = 12,
-}
-
-impl Stage {
-    fn from_number(number: u32) -> Stage {
-        use Stage::*;
-        [
-            NotStarted, Created, SettingUp, PreReading, Ready, Ramping, Running, Verifying, Draining,
-            FinalSync, PostRun, Finishing, Ended,
-        ][(number as usize).min(12)]
-    }
-}
-
-/// Requests from the supervisor to a worker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum Order {
-    /// Wait at the start gate.
-    Wait = 0,
-    /// Run.
-    Go = 1,
-    /// Stop issuing, finish what is in flight.
-    Stop = 2,
-    /// The same, and leave behind what was written, for a later check.
-    StopAndSave = 3,
-}
 
 /// A range of a file that a worker has chosen but not yet put into a unit. All-zero memory is none.
 pub struct Reservation {
@@ -225,11 +170,6 @@ impl WorkerBlock {
     }
 
     /// Stores the error that ends the job, unless there is one already.
-    pub(crate) fn fail(&self, errno: Errno, cause: Cause) {
-        self.fail_in_words(errno, &cause.line(errno));
-    }
-
-    /// The same with a line that says more than the error.
     pub fn fail_in_words(&self, errno: Errno, text: &str) {
         if self.error.load(Ordering::Acquire) != 0 {
             return;
@@ -245,9 +185,12 @@ impl WorkerBlock {
 
     /// The job starts now, at this monotonic time: told by the clock of this number (`job_start_clock_id`).
     pub fn set_job_start(&self, now_ns: u64, clock_id: Option<u32>) {
-        let clock_id = clock_id.map_or(libc::CLOCK_REALTIME, |id| id as i32);
-        let start = clock::clock_at(clock_id, now_ns).unwrap_or(0);
-        self.job_start_ms.store(start / 1_000_000, Ordering::Relaxed);
+        self.job_start_ms.store(job_start_ms(now_ns, clock_id), Ordering::Relaxed);
+    }
+
+    /// Kernel numbers of the block devices below the files, as far as they are known.
+    pub fn devices(&self) -> impl Iterator<Item = u64> {
+        self.devices.iter().map(|device| device.load(Ordering::Relaxed)).take_while(|&device| device != 0)
     }
 
     /// Stores which kernel features the engine uses; names that find no room are left out.
@@ -273,6 +216,11 @@ impl WorkerBlock {
             .take_while(|name| !name.is_empty())
             .map(|name| String::from_utf8_lossy(name).into_owned())
             .collect()
+    }
+
+    /// True once an error has ended the job.
+    pub fn has_failed(&self) -> bool {
+        self.error.load(Ordering::Acquire) != 0
     }
 
     /// The error that ended the job: errno and text.

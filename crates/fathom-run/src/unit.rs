@@ -1,14 +1,15 @@
 //! One I/O in flight.
 //!
-//! Units lie in memory that the supervisor can read too: when a device hangs, that is how it names the I/Os that are
+//! Units lie in memory that the crew can read too: when a device hangs, that is how it names the I/Os that are
 //! stuck. Every field is an atomic that only the worker writes, with `Relaxed` stores, which cost what plain ones do.
 
 use crate::targets::Target;
 use crate::targets::direction::Direction;
+use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// What a unit does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u32)]
 pub enum Operation {
     /// Read data.

@@ -6,11 +6,12 @@ use crate::output::Output;
 use fathom_live::LiveTerminal;
 use fathom_report::Chosen;
 use fathom_report::header::{JobHeader, layout_line, starting_line};
+use fathom_run::crew::RunWorker;
 use fathom_run::exhausted;
 use fathom_run::message::Message;
-use fathom_run::plan::{Plan, WorkerPlan, moves_no_data};
+use fathom_run::plan::{Plan, WorkerPlan};
 use fathom_run::supervisor::{
-    self, Idleness, Observer, Options, Request, RunWorker, SliceRule, StartError, TerminalEvent,
+    self, Idleness, Observer, Options, Request, SliceRule, StartError, TerminalEvent,
 };
 use fathom_spec::options::description::KbBase;
 use fathom_spec::{Eta, IdleProfile, JobSpec, RunSpec};
@@ -210,14 +211,15 @@ fn print_headers(plan: &Plan, messages: &[fathom_spec::Message], output: &mut Ou
     let of_job = |job| messages.iter().filter(move |message| message.job == job);
     for (index, job) in plan.jobs.iter().enumerate() {
         of_job(Some(index)).for_each(|message| output.say(message));
-        if let Some(worker) = plan.workers.iter().find(|worker| worker.job == index && !moves_no_data(job)) {
+        if let Some(worker) = plan.workers.iter().find(|worker| worker.job == index && !worker.moves_no_data)
+        {
             output.bytes(header(job, worker).lines().as_bytes());
         }
     }
     output.line(COMPATIBLE_VERSION);
-    let threads = plan.workers.iter().filter(|worker| plan.job_of(worker).threads.thread).count();
+    let threads = plan.workers.iter().filter(|worker| worker.is_thread).count();
     output.line(&starting_line(plan.workers.len() - threads, threads));
-    for job in plan.workers.iter().map(|worker| plan.job_of(worker)).filter(|job| moves_no_data(job)) {
+    for job in plan.workers.iter().filter(|worker| worker.moves_no_data).map(|worker| plan.job_of(worker)) {
         let burn = &job.private.cpuio;
         let (load, stretch) = (burn.cpuload.unwrap_or(0).min(100), burn.cpuchunks);
         output.line(&format!(

@@ -5,5 +5,4 @@
 mod build;
 pub mod model;
 
-pub use build::moves_no_data;
 pub use model::{Plan, WorkerPlan};

@@ -1,12 +1,11 @@
 //! What a full-screen view shows beside the status line: figures of every job and device since the previous tick, as exact
 //! differences of the workers' samples. Nobody pays for it who has not asked.
 
-use super::{Observer, Standing, Supervisor, does_io};
-use crate::region::WorkerBlock;
+use super::{Observer, Supervisor};
+use crate::crew::{LatencyKind, WorkerState};
 use fathom_stats::Histogram;
 use fathom_stats::live::{LiveDetails, LiveJob, LivePercentiles};
 use fathom_stats::report::DIRECTIONS;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// The figures of every clone at the previous tick.
 pub(super) struct DetailWatch {
@@ -41,20 +40,20 @@ impl DetailWatch {
 }
 
 impl Figures {
-    /// Moves on to what the clone has counted by now, and tells what is new.
-    fn advance(&mut self, block: &WorkerBlock) -> Difference {
-        let epoch = block.samples.epoch.load(Relaxed);
-        if epoch != self.epoch {
-            *self = Figures { epoch, ..Figures::default() };
+    /// Moves on to what the clone has counted by now, and tells what is new. `latencies` gives the completion latencies of a
+    /// direction so far.
+    fn advance(&mut self, state: &WorkerState, latencies: impl Fn(usize) -> Histogram) -> Difference {
+        if state.epoch != self.epoch {
+            *self = Figures { epoch: state.epoch, ..Figures::default() };
         }
         let mut new = Difference::default();
-        for (direction, samples) in block.samples.directions.iter().enumerate() {
+        for (direction, so_far) in state.directions.iter().enumerate() {
             let step = |before: &mut u64, now: u64| now.saturating_sub(std::mem::replace(before, now));
-            new.bytes[direction] = step(&mut self.bytes[direction], samples.bytes.load(Relaxed));
-            new.ios[direction] = step(&mut self.ios[direction], samples.completed.load(Relaxed));
+            new.bytes[direction] = step(&mut self.bytes[direction], so_far.bytes);
+            new.ios[direction] = step(&mut self.ios[direction], so_far.ios);
             // Most directions of most jobs have nothing new, and a histogram is long.
-            if step(&mut self.latency_counts[direction], samples.clat.count()) > 0 {
-                let now = samples.clat.snapshot().histogram;
+            if step(&mut self.latency_counts[direction], so_far.latencies) > 0 {
+                let now = latencies(direction);
                 new.latency.merge(&now.since(&self.latencies[direction]));
                 self.latencies[direction] = now;
             }
@@ -71,22 +70,24 @@ impl<O: Observer> Supervisor<'_, O> {
         let mut details = LiveDetails {
             elapsed_ns: now_ns.saturating_sub(self.started_ns),
             interval_ns,
-            disks: self.disks.look(),
+            disks: self.crew.look_at_disks(),
             ..LiveDetails::default()
         };
         let mut everything = Histogram::default();
         let clones: Vec<usize> = (0..self.tracked.len()).collect();
         for members in clones.chunk_by(|&a, &b| self.plan.workers[a].job == self.plan.workers[b].job) {
             let mut sum = Difference::default();
-            for &index in members {
-                let new = watch.before[index].advance(self.region.worker(index));
+            let states: Vec<WorkerState> = members.iter().map(|&index| self.crew.state(index)).collect();
+            for (&index, state) in members.iter().zip(&states) {
+                let latencies = |direction| self.crew.latencies(index, direction, LatencyKind::Completion);
+                let new = watch.before[index].advance(state, latencies);
                 for direction in 0..DIRECTIONS {
                     sum.bytes[direction] += new.bytes[direction];
                     sum.ios[direction] += new.ios[direction];
                 }
                 sum.latency.merge(&new.latency);
             }
-            details.jobs.push(self.live_job(members, &sum, interval_ns));
+            details.jobs.push(self.live_job(members, &states, &sum, interval_ns));
             everything.merge(&sum.latency);
         }
         details.latency = LivePercentiles::of(&everything);
@@ -96,27 +97,29 @@ impl<O: Observer> Supervisor<'_, O> {
     }
 
     /// One entry for clones of the same job.
-    fn live_job(&self, members: &[usize], sum: &Difference, interval_ns: u64) -> LiveJob {
+    fn live_job(
+        &self,
+        members: &[usize],
+        states: &[WorkerState],
+        sum: &Difference,
+        interval_ns: u64,
+    ) -> LiveJob {
         let per_second =
             |amount: u64| (u128::from(amount) * 1_000_000_000 / u128::from(interval_ns.max(1))) as u64;
         let mut entry = LiveJob {
-            states: members.iter().map(|&index| self.state_of(index)).collect(),
+            states: members.iter().zip(states).map(|(&index, state)| self.run_state(index, state)).collect(),
             bytes_per_second: sum.bytes.map(per_second),
             iops: sum.ios.map(per_second),
             latency: LivePercentiles::of(&sum.latency),
             ..LiveJob::default()
         };
-        for &index in members {
+        for (&index, state) in members.iter().zip(states) {
             let job = self.plan.job_of(&self.plan.workers[index]);
-            let block = self.region.worker(index);
             entry.name.clone_from(&job.name);
-            let tolerated = block.samples.tolerated_errors.load(Relaxed);
-            entry.errors += tolerated + u64::from(block.error().is_some());
-            let is_started = matches!(self.tracked[index].standing, Standing::Started { .. });
-            if is_started && does_io(block.stage()) {
+            entry.errors += state.tolerated_errors + u64::from(state.has_failed);
+            if self.tracked[index].is_started() && state.stage.does_io() {
                 entry.asked_depth += u64::from(job.asked_iodepth);
-                let units = self.region.units(index).iter();
-                entry.in_flight += units.filter(|unit| unit.is_in_flight()).count() as u64;
+                entry.in_flight += self.crew.in_flight(index).len() as u64;
             }
         }
         entry
@@ -126,47 +129,27 @@ impl<O: Observer> Supervisor<'_, O> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Plan;
-    use crate::region::Region;
-    use fathom_spec::engines::plain::NULL;
-    use fathom_spec::{Outcome, SystemSource, parse};
-
-    fn region() -> Region {
-        let words: Vec<String> = ["--ioengine=null", "--size=1m", "--name=a"].map(str::to_owned).to_vec();
-        let Outcome::Run(spec) = parse("fathom", &words, &SystemSource::new(4096)) else {
-            panic!("{words:?}")
-        };
-        let plan = Plan::new(&spec, |_| Some(NULL)).expect("a plan");
-        Region::for_plan(&plan).expect("memory")
-    }
+    use crate::crew::DirectionState;
 
     #[test]
     fn differences_are_exact_and_begin_anew_with_the_figures() {
-        let region = region();
-        let block = region.worker(0);
-        block.samples.reset();
-        let count = |latencies: &[u64]| {
-            let reads = &block.samples.directions[0];
-            for &ns in latencies {
-                reads.clat.record(ns, true);
-                reads.completed.store(reads.completed.load(Relaxed) + 1, Relaxed);
-                reads.bytes.store(reads.bytes.load(Relaxed) + 4096, Relaxed);
-            }
-        };
         let mut figures = Figures::default();
-        let mut advance = || {
-            let new = figures.advance(block);
+        // All that was counted in an epoch, and what is new of it.
+        let mut advance = |epoch, latencies: &[u64]| {
+            let mut histogram = Histogram::default();
+            latencies.iter().for_each(|&ns| histogram.record(ns));
+            let count = latencies.len() as u64;
+            let mut state = WorkerState { epoch, ..WorkerState::default() };
+            state.directions[0] =
+                DirectionState { bytes: count * 4096, ios: count, latencies: count, ..Default::default() };
+            let new = figures.advance(&state, |_| histogram.clone());
             let values: Vec<(u64, u64)> = new.latency.values().collect();
             (new.ios[0], new.bytes[0], values)
         };
-        count(&[100, 100, 50]);
-        assert_eq!(advance(), (3, 3 * 4096, vec![(50, 1), (100, 2)]));
-        count(&[100]);
-        assert_eq!(advance(), (1, 4096, vec![(100, 1)]));
-        assert_eq!(advance(), (0, 0, vec![]));
+        assert_eq!(advance(1, &[100, 100, 50]), (3, 3 * 4096, vec![(50, 1), (100, 2)]));
+        assert_eq!(advance(1, &[100, 100, 50, 100]), (1, 4096, vec![(100, 1)]));
+        assert_eq!(advance(1, &[100, 100, 50, 100]), (0, 0, vec![]));
         // The ramp is over: more than before, and all of it new.
-        block.samples.reset();
-        count(&[7, 7, 7, 7, 7]);
-        assert_eq!(advance(), (5, 5 * 4096, vec![(7, 5)]));
+        assert_eq!(advance(2, &[7; 5]), (5, 5 * 4096, vec![(7, 5)]));
     }
 }

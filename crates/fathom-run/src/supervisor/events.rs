@@ -1,14 +1,12 @@
 //! What happens to the supervisor: messages, signals, ended processes, time.
 
-use super::{Observer, Standing, Supervisor, terminal};
+use super::{Observer, Supervisor, terminal};
 use crate::cause::Cause;
-use crate::exhausted;
+use crate::crew::{Event, Lost};
 use crate::message::Message;
-use crate::region::Stage;
 use fathom_sys::Errno;
 use fathom_sys::clock::monotonic_ns;
-use fathom_sys::limits::{self, Limit, Resource};
-use fathom_sys::process::{self, Ended};
+use fathom_sys::process::Ended;
 use fathom_sys::signal;
 use std::time::Duration;
 
@@ -22,13 +20,9 @@ pub(super) fn signals(has_live_view: bool) -> Vec<i32> {
 }
 
 /// Longest time between two looks at the workers.
-const LONGEST_WAIT: Duration = Duration::from_millis(250);
+pub(super) const LONGEST_WAIT: Duration = Duration::from_millis(250);
 /// The same while something is about to end, so that a hang is seen in time.
-const SHORT_WAIT: Duration = Duration::from_millis(50);
-/// How long the layout process may take to put its file back, unless `--patience` says otherwise, and then to go when it is
-/// killed.
-const LAYOUT_PATIENCE: Duration = Duration::from_secs(10);
-const LAYOUT_END: Duration = Duration::from_millis(300);
+pub(super) const SHORT_WAIT: Duration = Duration::from_millis(50);
 
 impl<O: Observer> Supervisor<'_, O> {
     /// Sleeps until something happens or the next look is due.
@@ -61,8 +55,9 @@ impl<O: Observer> Supervisor<'_, O> {
     }
 
     /// Sleeps until something can be read, at most this long.
-    fn wait_readable(&self, wait: Duration) {
-        let mut descriptors = vec![self.receiver.descriptor(), self.signals.descriptor()];
+    pub(super) fn wait_readable(&self, wait: Duration) {
+        let mut descriptors = self.crew.descriptors();
+        descriptors.push(self.signals.descriptor());
         descriptors.extend(self.observer.input());
         signal::wait_readable(&descriptors, wait);
     }
@@ -70,7 +65,7 @@ impl<O: Observer> Supervisor<'_, O> {
     /// Handles everything that has happened.
     pub(super) fn handle_events(&mut self) {
         self.observer.advance();
-        self.pass_messages_on();
+        let events = self.take_lines();
         self.take_requests();
         while let Some(signal) = self.signals.next() {
             match signal {
@@ -82,21 +77,41 @@ impl<O: Observer> Supervisor<'_, O> {
                 _ => self.handle_terminal_signal(signal),
             }
         }
-        while let Some((pid, ended, usage)) = process::reap_one() {
-            self.note_log_writer_end(pid, ended);
-            self.note_trigger_end(pid, ended);
-            self.process_ended(pid, ended, usage);
-        }
-        self.collect_ended_threads();
-        // Lines that a process wrote before it ended.
-        self.pass_messages_on();
+        events.into_iter().for_each(|event| self.handle(event));
     }
 
-    pub(super) fn pass_messages_on(&mut self) {
-        for envelope in self.receiver.drain() {
-            if envelope.message != Message::StageChanged {
-                self.observer.message(&envelope.message);
+    /// Asks the crew what has happened. What was said is printed at once, before a signal that came later has its effect; what
+    /// follows on the first other event is returned with it.
+    pub(super) fn take_lines(&mut self) -> Vec<Event> {
+        let mut events = self.crew.poll().into_iter().peekable();
+        while let Some(said) = events.next_if(Event::is_said) {
+            self.handle(said);
+        }
+        events.collect()
+    }
+
+    /// Handles events, those first that are lines of somebody who has ended meanwhile.
+    pub(super) fn handle_lines_first(&mut self, events: Vec<Event>) {
+        let (said, others): (Vec<Event>, Vec<Event>) = events.into_iter().partition(Event::is_said);
+        said.into_iter().chain(others).for_each(|event| self.handle(event));
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Said(envelope) if envelope.message == Message::StageChanged => {}
+            Event::Said(envelope) => self.observer.message(&envelope.message),
+            // It may have been given up before.
+            Event::Ended { worker, .. } if !self.tracked[worker].is_started() => {}
+            Event::Ended { worker, lost } => {
+                if let Some(lost) = lost {
+                    self.lost_worker(worker, lost);
+                }
+                self.mark_over(worker);
             }
+            Event::LogsLost(ended) => self.say_logs_lost(ended),
+            Event::OtherEnded { process, ended } => self.note_trigger_end(process, ended),
+            // Whoever waits for it takes it out of the events; here it has been given up.
+            Event::LayoutEnded(_) => {}
         }
     }
 
@@ -111,34 +126,19 @@ impl<O: Observer> Supervisor<'_, O> {
         self.stop_everything();
     }
 
-    fn process_ended(&mut self, pid: u32, ended: Ended, usage: fathom_sys::usage::Usage) {
-        let members: Vec<usize> = (0..self.tracked.len())
-            .filter(|&index| self.tracked[index].process == pid && self.tracked[index].is_started())
-            .collect();
-        for index in members {
-            if self.region.worker(index).stage() != Stage::Ended {
-                self.lost_worker(index, pid, ended);
-                self.tracked[index].usage = Some(usage);
-            }
-            self.mark_over(index);
-        }
-    }
-
     /// A worker's process ended before the worker had.
-    fn lost_worker(&mut self, index: usize, pid: u32, ended: Ended) {
-        self.tracked[index].killed = Some(ended);
-        if self.tracked[index].stuck {
-            return;
-        }
+    fn lost_worker(&mut self, index: usize, lost: Lost) {
+        self.tracked[index].killed = Some(lost.ended);
+        self.tracked[index].cpu = Some(lost.cpu);
+        let pid = self.tracked[index].process;
         let job = self.plan.job_of(&self.plan.workers[index]);
-        let how = match ended {
+        let how = match lost.ended {
             Ended::Killed(signal) => {
                 self.observer.message(&Message::Failure(format!("fio: pid={pid}, got signal={signal}")));
-                let reason = self.memory_ran_out(signal);
-                if let Some(reason) = &reason {
+                if let Some(reason) = &lost.without_memory {
                     self.observer.message(&Message::Error(format!("fathom: job {}: {reason}", job.name)));
                 }
-                let reason = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
+                let reason = lost.without_memory.map_or_else(String::new, |reason| format!(" ({reason})"));
                 format!("was killed by signal {signal}{reason}")
             }
             Ended::Exited(status) => format!("ended with status {status}"),
@@ -146,103 +146,6 @@ impl<O: Observer> Supervisor<'_, O> {
         self.notes
             .push(format!("job {} (pid {pid}) {how}; its figures are those up to that moment", job.name));
         let line = Cause::PROCESS.line(format_args!("worker {how}"));
-        self.region.worker(index).fail_in_words(Errno(libc::EINTR), &line);
-    }
-
-    /// Why a signal means that there was no memory: a program that gets none aborts, and the kernel kills in a control group
-    /// that has used up its own.
-    fn memory_ran_out(&mut self, signal: i32) -> Option<String> {
-        let kills = limits::group_memory_kills();
-        let killed_by_group = kills > std::mem::replace(&mut self.memory_kills, kills);
-        let is_limited = Limit::of(Resource::AddressSpace).soft.is_some();
-        match signal {
-            libc::SIGABRT if is_limited => Some(format!("it got no memory: {}", exhausted::memory())),
-            libc::SIGKILL if killed_by_group => Some(format!("out of memory: {}", exhausted::memory())),
-            _ => None,
-        }
-    }
-
-    /// Threads share a process, so their end shows in their blocks only.
-    fn collect_ended_threads(&mut self) {
-        for index in self.indices_started() {
-            let is_thread = self.plan.job_of(&self.plan.workers[index]).threads.thread;
-            if is_thread && self.region.worker(index).stage() == Stage::Ended {
-                self.mark_over(index);
-            }
-        }
-    }
-
-    /// Follows the layout process until it has ended, or a signal ends it.
-    pub(super) fn wait_for_layout(&mut self, pid: u32) {
-        let mut stopped_since = None;
-        loop {
-            let wait = if stopped_since.is_some() { SHORT_WAIT } else { LONGEST_WAIT };
-            self.wait_readable(wait);
-            self.pass_messages_on();
-            self.take_requests();
-            while let Some(signal) = self.signals.next() {
-                match signal {
-                    // A second one ends the wait.
-                    libc::SIGINT | libc::SIGTERM if self.is_second_signal() => {
-                        process::kill(pid, libc::SIGKILL)
-                    }
-                    libc::SIGINT | libc::SIGTERM => self.end_by_signal(signal),
-                    _ => self.handle_terminal_signal(signal),
-                }
-            }
-            if self.options.live_view {
-                self.tick_if_due(monotonic_ns());
-            }
-            while let Some((ended_pid, ended, _)) = process::reap_one() {
-                if ended_pid == pid {
-                    self.pass_messages_on();
-                    self.layout_ended(ended);
-                    return;
-                }
-            }
-            if self.signal.is_some()
-                && self.layout_is_stuck(pid, *stopped_since.get_or_insert_with(monotonic_ns))
-            {
-                return;
-            }
-        }
-    }
-
-    /// The layout process was told to stop at `since`: it puts its file back, or it is killed; true when it does not
-    /// even go then.
-    fn layout_is_stuck(&mut self, pid: u32, since: u64) -> bool {
-        let patience = self.options.patience.unwrap_or(LAYOUT_PATIENCE);
-        let waited = Duration::from_nanos(monotonic_ns() - since);
-        if waited > patience {
-            process::kill(pid, libc::SIGKILL);
-        }
-        if waited <= patience + LAYOUT_END {
-            return false;
-        }
-        self.notes
-            .push(format!("laying out files (pid {pid}) is stuck in the kernel and could not be ended"));
-        self.layout_failed("is stuck in the kernel");
-        true
-    }
-
-    fn layout_ended(&mut self, ended: Ended) {
-        match ended {
-            Ended::Exited(0) => {}
-            _ if self.signal.is_some() => {}
-            Ended::Killed(signal) => self.layout_failed(&format!("was killed by signal {signal}")),
-            Ended::Exited(status) => self.layout_failed(&format!("ended with status {status}")),
-        }
-    }
-
-    /// Without its files no job can run.
-    pub(super) fn layout_failed(&mut self, how: &str) {
-        self.observer
-            .message(&Message::Error(format!("fathom: laying out files {how}; no job that needs them runs")));
-        for index in 0..self.tracked.len() {
-            if self.tracked[index].standing == Standing::Waiting && !self.plan.workers[index].diskless {
-                let line = Cause::LAYOUT.line(format_args!("laying out files {how}"));
-                self.region.worker(index).fail_in_words(Errno(libc::EINTR), &line);
-            }
-        }
+        self.crew.fail(index, Errno(libc::EINTR), &line);
     }
 }

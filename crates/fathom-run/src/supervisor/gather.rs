@@ -1,24 +1,21 @@
 //! From the workers' samples to the result of the run.
 
-use super::{Idleness, Observer, Supervisor};
+use super::{Idleness, Observer, Standing, Supervisor};
 use crate::cause::Cause;
+use crate::crew::{DirectionFigures, Figures, WorkerState};
 use crate::plan::model::priority::{DIRECTIONS_WITH_PRIORITY, Priority};
-use crate::plan::moves_no_data;
-use crate::region::WorkerBlock;
 use fathom_spec::JobSpec;
 use fathom_spec::options::description::{KbBase, UnitBase};
 use fathom_spec::options::measurement::UnifiedReporting as Unified;
 use fathom_stats::latency::LatencyStats;
 use fathom_stats::report::{
-    CpuReport, DirectionReport, GroupReport, IdlenessReport, JobChoices, JobError, JobReport, LatencyGoal,
+    DirectionReport, GroupReport, IdlenessReport, JobChoices, JobError, JobReport, LatencyGoal,
     PriorityReport, ReplayReport, RunReport, ToleratedErrors, UnifiedReporting, VerificationReport,
     ViewOptions,
 };
-use fathom_stats::samples::DirectionSamples;
 use fathom_sys::Errno;
 use fathom_sys::clock::{monotonic_ns, wall_clock_ms};
 use fathom_verify::verdict::CLASSES;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// Index of the counters of reads.
@@ -42,11 +39,19 @@ impl<O: Observer> Supervisor<'_, O> {
     /// The result so far.
     pub(super) fn report(&mut self, is_last: bool) -> RunReport {
         let now = monotonic_ns();
-        let snapshots: Vec<(Option<u64>, JobReport)> =
-            (0..self.tracked.len()).map(|index| self.snapshot_of(index)).collect();
+        let figures: Vec<Figures> = (0..self.tracked.len()).map(|index| self.crew.figures(index)).collect();
+        let (verification, replays) = (self.verification(&figures), self.replays(&figures));
+        let choices = self.choices(&figures);
+        let eta_seconds = self.seconds_to_go(now).unwrap_or(0);
+        let snapshots: Vec<(Option<u64>, JobReport)> = figures
+            .into_iter()
+            .enumerate()
+            .map(|(index, figures)| {
+                (self.epoch_that_counts(index, &figures), self.clone_report(index, figures, eta_seconds))
+            })
+            .collect();
         let interval = self.close_interval(&snapshots, now, is_last);
         let clones: Vec<JobReport> = snapshots.into_iter().map(|(_, clone)| clone).collect();
-        let (verification, replays) = (self.verification(), self.replays());
         RunReport {
             version: self.options.version.to_owned(),
             timestamp_ms: wall_clock_ms(),
@@ -56,11 +61,11 @@ impl<O: Observer> Supervisor<'_, O> {
             interval,
             slices: if is_last { self.slice_report() } else { None },
             timeline: self.timeline_so_far(now),
-            host: is_last.then(|| self.host()),
+            host: is_last.then(|| self.crew.host()),
             idleness: self.idleness(),
-            disks: self.disks.report(),
+            disks: self.crew.disks(),
             stages: Vec::new(),
-            choices: self.choices(),
+            choices,
             notes: self.notes_of_report(&verification, &replays),
             verification,
             replays,
@@ -69,11 +74,11 @@ impl<O: Observer> Supervisor<'_, O> {
 
     fn idleness(&self) -> Option<IdlenessReport> {
         let wanted = self.options.idleness?;
-        self.idle.as_ref().map(|idle| idle.report(wanted == Idleness::PerCpu))
+        self.crew.idleness(wanted == Idleness::PerCpu)
     }
 
     /// What was checked and found, per job.
-    fn verification(&self) -> Vec<VerificationReport> {
+    fn verification(&self, figures: &[Figures]) -> Vec<VerificationReport> {
         let mut reports: Vec<(usize, VerificationReport)> = Vec::new();
         for (index, worker) in self.plan.workers.iter().enumerate() {
             let Some(plan) = &worker.verify else { continue };
@@ -82,12 +87,10 @@ impl<O: Observer> Supervisor<'_, O> {
                 reports.push((worker.job, VerificationReport { job: name, ..VerificationReport::default() }));
             }
             let Some((_, report)) = reports.last_mut() else { continue };
-            let counters = &self.region.worker(index).verification;
-            report.checked_reads += counters.checked_reads.load(Relaxed);
-            report.checked_bytes += counters.checked_bytes.load(Relaxed);
+            report.checked_reads += figures[index].state.checked_reads;
+            report.checked_bytes += figures[index].checks.bytes;
             let before = report.wrong_blocks();
-            for (class, counter) in CLASSES.iter().zip(&counters.classes) {
-                let count = counter.load(Relaxed);
+            for (class, count) in CLASSES.iter().zip(figures[index].checks.classes) {
                 if count > 0 {
                     *report.miscompares.entry((*class).to_owned()).or_default() += count;
                 }
@@ -119,22 +122,21 @@ impl<O: Observer> Supervisor<'_, O> {
     }
 
     /// What was chosen for each job, as its first clone tells, and how long its clones waited for a processor.
-    fn choices(&self) -> Vec<JobChoices> {
+    fn choices(&self, figures: &[Figures]) -> Vec<JobChoices> {
         let workers: Vec<usize> = (0..self.tracked.len()).collect();
         let clones_of_jobs = workers.chunk_by(|&a, &b| self.plan.workers[a].job == self.plan.workers[b].job);
         clones_of_jobs
             .map(|clones| {
                 let worker = &self.plan.workers[clones[0]];
-                let first = self.region.worker(clones[0]);
-                let waits =
-                    clones.iter().map(|&index| self.region.worker(index).surroundings.processor_wait_ms());
+                let first = &figures[clones[0]].surroundings;
+                let waits = clones.iter().map(|&index| figures[index].surroundings.processor_wait_ms);
                 JobChoices {
                     name: self.plan.job_of(worker).name.clone(),
                     random_offsets: worker.target_plan.random_offsets().map(str::to_owned),
-                    engine_features: first.features(),
+                    engine_features: first.engine_features.clone(),
                     processor_wait_ms: waits.sum(),
-                    processors: first.surroundings.processors(),
-                    limits: first.surroundings.limits(),
+                    processors: first.processors,
+                    limits: first.limits.clone(),
                 }
             })
             .collect()
@@ -181,59 +183,69 @@ impl<O: Observer> Supervisor<'_, O> {
         entries.into_iter().map(|(entry, _)| entry).collect()
     }
 
-    pub(super) fn clone_report(&self, index: usize) -> JobReport {
+    /// How often a clone has begun its figures anew; `None` while nothing of them counts.
+    fn epoch_that_counts(&self, index: usize, figures: &Figures) -> Option<u64> {
+        let counts = figures.state.start_ns != 0 || self.tracked[index].standing == Standing::Over;
+        counts.then_some(figures.state.epoch)
+    }
+
+    fn clone_report(&self, index: usize, figures: Figures, eta_seconds: u64) -> JobReport {
         let worker = &self.plan.workers[index];
         let job = self.plan.job_of(worker);
-        let block = self.region.worker(index);
-        let now = monotonic_ns();
-        let runtime_ms = self.runtime_ms(index, now);
-        let samples = &block.samples;
-        let load_all =
-            |counters: &[std::sync::atomic::AtomicU64; 7]| counters.each_ref().map(|c| c.load(Relaxed));
+        let tracked = &self.tracked[index];
+        let runtime_ms = self.runtime_ms(index, &figures);
         let mut report = JobReport {
             name: job.name.clone(),
             group_id: worker.group_id,
             clones: 1,
-            pid: block.pid.load(Relaxed),
-            job_start_ms: block.job_start_ms.load(Relaxed),
-            error: error_of(block),
-            eta_seconds: self.seconds_to_go(now).unwrap_or(0),
-            elapsed_seconds: (now - self.started_ns).div_ceil(1_000_000_000),
+            pid: figures.process,
+            job_start_ms: if tracked.job_start_ms > 0 { tracked.job_start_ms } else { figures.job_start_ms },
+            error: error_of(&figures),
+            eta_seconds,
+            elapsed_seconds: (figures.taken_ns - self.started_ns).div_ceil(1_000_000_000),
             options: job.written.clone(),
             description: job.job_description.description.clone(),
-            sync: samples.sync.snapshot(),
+            sync: figures.sync,
             runtime_total_ms: runtime_ms,
-            cpu: self.cpu(index, block),
-            depth_map: load_all(&samples.depth_map),
-            submit_map: load_all(&samples.submit_map),
-            complete_map: load_all(&samples.complete_map),
-            distribution: samples.distribution.each_ref().map(|counter| counter.load(Relaxed)),
-            tolerated_errors: tolerated(job, block),
-            latency_goal: latency_goal(job, block),
-            never_ran: block.begin_ns.load(Relaxed) == 0
+            cpu: tracked.cpu.clone().unwrap_or(figures.cpu),
+            depth_map: figures.depth_map,
+            submit_map: figures.submit_map,
+            complete_map: figures.complete_map,
+            distribution: figures.distribution,
+            tolerated_errors: tolerated(job, &figures.state, figures.first_tolerated_error),
+            latency_goal: latency_goal(job, figures.found_depth),
+            never_ran: figures.state.begin_ns == 0
                 || worker.verify.as_ref().is_some_and(|verify| verify.only_checks),
-            zone_resets: worker.zones.is_some().then(|| samples.zone_resets.load(Relaxed)),
+            zone_resets: worker.zones.is_some().then_some(figures.zone_resets),
             steady_state: self.steady_state_of(index),
             view: view(job),
             ..JobReport::default()
         };
-        for (direction, place) in report.directions.iter_mut().enumerate() {
-            if moves_no_data(job) {
+        let read_back_ms = figures.checks.read_back_ns / 1_000_000;
+        let places = report.directions.iter_mut().zip(figures.directions);
+        for (direction, (place, figures_of_direction)) in places.enumerate() {
+            if worker.moves_no_data {
                 // Without data there is no rate, and no time over which there could be one.
-                *place = direction_report(&samples.directions[direction], 0);
+                *place = direction_report(figures_of_direction, 0);
                 continue;
             }
-            let time_ms = self.runtime_of_direction_ms(index, direction, runtime_ms, now);
-            *place = direction_report(&samples.directions[direction], time_ms);
-            place.bw = self.tracked[index].series.bw(direction).clone();
-            place.iops = self.tracked[index].series.iops(direction).clone();
-            place.priorities = self.priorities(index, direction, place);
+            let time_ms = self.runtime_of_direction_ms(index, direction, runtime_ms, read_back_ms);
+            *place = direction_report(figures_of_direction, time_ms);
+            place.bw = tracked.series.bw(direction).clone();
+            place.iops = tracked.series.iops(direction).clone();
+            place.priorities = self.priorities(index, direction, place, &figures.priorities);
         }
         report
     }
 
     /// Latencies by priority. Unless single I/Os have their own, all I/O of a clone has one; merged clones may have several.
-    fn priorities(&self, index: usize, direction: usize, report: &DirectionReport) -> Vec<PriorityReport> {
+    fn priorities(
+        &self,
+        index: usize,
+        direction: usize,
+        report: &DirectionReport,
+        by_priority: &[LatencyStats],
+    ) -> Vec<PriorityReport> {
         let worker = &self.plan.workers[index];
         let job = self.plan.job_of(worker);
         let entry = |priority: Priority, latency: LatencyStats| PriorityReport {
@@ -244,10 +256,9 @@ impl<O: Observer> Supervisor<'_, O> {
         };
         let all = match (&worker.command_priorities, job.measurement.lat_percentiles) {
             (Some(priorities), _) if direction < DIRECTIONS_WITH_PRIORITY => {
-                let samples =
-                    self.region.priorities(index).iter().skip(direction).step_by(DIRECTIONS_WITH_PRIORITY);
+                let latencies = by_priority.iter().skip(direction).step_by(DIRECTIONS_WITH_PRIORITY);
                 let values = priorities.values.iter();
-                values.zip(samples).map(|(value, samples)| entry(*value, samples.snapshot())).collect()
+                values.zip(latencies).map(|(value, latency)| entry(*value, latency.clone())).collect()
             }
             (_, true) => vec![entry(worker.placement.priority, report.lat.clone())],
             (_, false) => vec![entry(worker.placement.priority, report.clat.clone())],
@@ -256,18 +267,15 @@ impl<O: Observer> Supervisor<'_, O> {
     }
 
     /// Milliseconds of recorded run time. A worker that could not say when it ended, ended when that was seen.
-    fn runtime_ms(&self, index: usize, now: u64) -> u64 {
-        let block = self.region.worker(index);
+    fn runtime_ms(&self, index: usize, figures: &Figures) -> u64 {
+        let state = &figures.state;
         // A job that ended before its ramp did has only the ramp to report.
-        let start = match block.start_ns.load(Relaxed) {
-            0 => block.begin_ns.load(Relaxed),
-            start => start,
-        };
+        let start = if state.start_ns > 0 { state.start_ns } else { state.begin_ns };
         if start == 0 {
             return 0;
         }
-        let end = match (block.end_ns.load(Relaxed), self.tracked[index].over_ns) {
-            (0, 0) => now,
+        let end = match (state.end_ns, self.tracked[index].over_ns) {
+            (0, 0) => figures.taken_ns,
             (0, over) => over,
             (end, _) => end,
         };
@@ -276,10 +284,15 @@ impl<O: Observer> Supervisor<'_, O> {
     }
 
     /// Milliseconds that I/O of one direction had: what is read back has the time of reading back, the rest the rest.
-    fn runtime_of_direction_ms(&self, index: usize, direction: usize, runtime_ms: u64, now: u64) -> u64 {
+    fn runtime_of_direction_ms(
+        &self,
+        index: usize,
+        direction: usize,
+        runtime_ms: u64,
+        read_back_ms: u64,
+    ) -> u64 {
         let worker = &self.plan.workers[index];
         let Some(plan) = worker.verify.as_ref().filter(|plan| plan.writes) else { return runtime_ms };
-        let read_back_ms = self.region.worker(index).verification.read_back_until(now) / 1_000_000;
         let reads_besides = plan.backlog > 0 || plan.only_checks || worker.reads_data();
         match (direction, reads_besides) {
             (READ, true) => runtime_ms,
@@ -289,45 +302,28 @@ impl<O: Observer> Supervisor<'_, O> {
             _ => runtime_ms.saturating_sub(read_back_ms).max(1),
         }
     }
-
-    fn cpu(&self, index: usize, block: &WorkerBlock) -> CpuReport {
-        if let Some(usage) = self.tracked[index].usage {
-            return CpuReport {
-                user_us: usage.user_us,
-                system_us: usage.system_us,
-                context_switches: usage.context_switches,
-                major_faults: usage.major_faults,
-                minor_faults: usage.minor_faults,
-            };
-        }
-        let [user_us, system_us, context_switches, major_faults, minor_faults] =
-            block.usage.each_ref().map(|value| value.load(Relaxed));
-        CpuReport { user_us, system_us, context_switches, major_faults, minor_faults }
-    }
 }
 
-fn direction_report(samples: &DirectionSamples, runtime_ms: u64) -> DirectionReport {
-    let total_ios = samples.completed.load(Relaxed);
-    let issued = samples.issued.load(Relaxed);
+fn direction_report(figures: DirectionFigures, runtime_ms: u64) -> DirectionReport {
+    let has_run = figures.issued > 0 || figures.completed > 0;
     DirectionReport {
-        io_bytes: samples.bytes.load(Relaxed),
-        issued,
-        total_ios,
-        short_ios: samples.short.load(Relaxed),
-        drop_ios: samples.dropped.load(Relaxed),
-        runtime_ms: if issued > 0 || total_ios > 0 { runtime_ms } else { 0 },
-        slat: samples.slat.snapshot(),
-        clat: samples.clat.snapshot(),
-        lat: samples.lat.snapshot(),
+        io_bytes: figures.bytes,
+        issued: figures.issued,
+        total_ios: figures.completed,
+        short_ios: figures.short,
+        drop_ios: figures.dropped,
+        runtime_ms: if has_run { runtime_ms } else { 0 },
+        slat: figures.slat,
+        clat: figures.clat,
+        lat: figures.lat,
         ..DirectionReport::default()
     }
 }
 
 /// What `latency_target` asks for, and the depth that was found or asked for.
-fn latency_goal(job: &JobSpec, block: &WorkerBlock) -> LatencyGoal {
+fn latency_goal(job: &JobSpec, found: u32) -> LatencyGoal {
     let options = &job.latency;
     let nanoseconds = |time: Option<Duration>| time.map_or(0, |time| time.as_nanos() as u64);
-    let found = block.found_depth.load(Relaxed);
     LatencyGoal {
         depth: if found > 0 { found } else { job.asked_iodepth },
         target_ns: nanoseconds(options.latency_target),
@@ -337,29 +333,26 @@ fn latency_goal(job: &JobSpec, block: &WorkerBlock) -> LatencyGoal {
 }
 
 /// The error that ended the job, or the first of those that it went on after.
-fn error_of(block: &WorkerBlock) -> Option<JobError> {
-    let tolerated = || match block.samples.first_error.load(Relaxed) {
+fn error_of(figures: &Figures) -> Option<JobError> {
+    let tolerated = || match figures.first_tolerated_error {
         0 => None,
         code => {
-            let errno = Errno(code as i32);
+            let errno = Errno(code);
             // Wrong data is no failure of a call.
             let text = if errno == Errno(libc::EILSEQ) { String::new() } else { Cause::TRANSFER.line(errno) };
-            Some(JobError { code: errno.0, text })
+            Some(JobError { code, text })
         }
     };
-    block.error().map(|(code, text)| JobError { code, text }).or_else(tolerated)
+    figures.error.clone().or_else(tolerated)
 }
 
-fn tolerated(job: &JobSpec, block: &WorkerBlock) -> Option<ToleratedErrors> {
+fn tolerated(job: &JobSpec, state: &WorkerState, first: i32) -> Option<ToleratedErrors> {
     let options = &job.error_handling;
     let chosen = options.continue_on_error;
     if !chosen.read && !chosen.write && !chosen.verify && options.ignore_error.is_none() {
         return None;
     }
-    Some(ToleratedErrors {
-        total: block.samples.tolerated_errors.load(Relaxed),
-        first: block.samples.first_error.load(Relaxed) as i32,
-    })
+    Some(ToleratedErrors { total: state.tolerated_errors, first })
 }
 
 pub(super) fn kb_base(job: &JobSpec) -> u32 {

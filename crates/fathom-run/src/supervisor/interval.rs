@@ -3,15 +3,11 @@
 //! Only what counts in the final report is in an interval. So a clone in its ramp adds nothing, its first interval
 //! begins where its ramp ends, and the intervals of a run add up to its total.
 
-use super::{Observer, Standing, Supervisor};
+use super::{Observer, Supervisor};
 use fathom_stats::interval::{IntervalJob, IntervalReport};
 use fathom_stats::report::JobReport;
 use fathom_sys::clock::wall_clock_ms;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
-
-/// How often a snapshot is taken anew when a worker begins its figures anew in the middle of it.
-const SNAPSHOT_TRIES: usize = 3;
 
 /// Where the next interval begins.
 pub(super) struct IntervalWatch {
@@ -94,22 +90,8 @@ impl<O: Observer> Supervisor<'_, O> {
         }
     }
 
-    /// A clone's figures that belong together, and their epoch; no epoch while nothing counts.
-    pub(super) fn snapshot_of(&self, index: usize) -> (Option<u64>, JobReport) {
-        let block = self.region.worker(index);
-        let mut tries = 0;
-        loop {
-            let counts = block.start_ns.load(Relaxed) != 0 || self.tracked[index].standing == Standing::Over;
-            let epoch = block.samples.epoch.load(Relaxed);
-            let clone = self.clone_report(index);
-            tries += 1;
-            if tries == SNAPSHOT_TRIES || block.samples.epoch.load(Relaxed) == epoch {
-                return (counts.then_some(epoch), clone);
-            }
-        }
-    }
-
-    /// Closes the interval, where intervals are asked for.
+    /// Closes the interval, where intervals are asked for. For each clone there is its report, and the epoch that this belongs to;
+    /// no epoch while nothing of it counts.
     pub(super) fn close_interval(
         &mut self,
         snapshots: &[(Option<u64>, JobReport)],

@@ -1,11 +1,10 @@
 //! The status line's view of a run.
 
 use super::{Observer, Standing, Supervisor};
+use crate::crew::{Stage, WorkerState};
 use crate::plan::model::targets::DirectionPlan;
-use crate::region::Stage;
 use fathom_stats::live::{LiveTick, RunState};
 use fathom_stats::report::DIRECTIONS;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// An estimate of the time to go is given from this age of the run on.
@@ -46,13 +45,14 @@ impl<O: Observer> Supervisor<'_, O> {
         let mut tick = LiveTick { unit_base: 8, kb_base: 1024, ..LiveTick::default() };
         let (mut bytes, mut ios) = ([0; DIRECTIONS], [0; DIRECTIONS]);
         for index in 0..self.tracked.len() {
-            tick.states.push(self.state_of(index));
-            let block = self.region.worker(index);
-            for (direction, samples) in block.samples.directions.iter().enumerate() {
-                bytes[direction] += samples.bytes.load(Relaxed);
-                ios[direction] += samples.completed.load(Relaxed);
+            let state = self.crew.state(index);
+            tick.states.push(self.run_state(index, &state));
+            for (direction, so_far) in state.directions.iter().enumerate() {
+                bytes[direction] += so_far.bytes;
+                ios[direction] += so_far.ios;
             }
             if self.tracked[index].is_started() {
+                tick.open_files += state.open_files;
                 self.add_running(index, &mut tick);
             }
         }
@@ -79,7 +79,6 @@ impl<O: Observer> Supervisor<'_, O> {
         let worker = &self.plan.workers[index];
         let job = self.plan.job_of(worker);
         tick.running += 1;
-        tick.open_files += self.region.worker(index).open_files.load(Relaxed);
         for &direction in worker.target_plan.used_directions() {
             tick.rate_limit_bytes += job.rate.rate.0[direction];
             tick.rate_min_bytes += job.rate.rate_min.0[direction];
@@ -90,17 +89,17 @@ impl<O: Observer> Supervisor<'_, O> {
         tick.unit_base = super::gather::unit_base(job);
     }
 
-    pub(super) fn state_of(&self, index: usize) -> RunState {
+    /// Where the run stands with a worker that is in this state.
+    pub(super) fn run_state(&self, index: usize, state: &WorkerState) -> RunState {
         let tracked = &self.tracked[index];
-        let block = self.region.worker(index);
         match tracked.standing {
             Standing::Waiting => return RunState::NotStarted,
             Standing::Over if tracked.killed.is_some() || tracked.stuck => return RunState::Killed,
-            Standing::Over if block.error().is_some() => return RunState::Failed,
+            Standing::Over if state.has_failed => return RunState::Failed,
             Standing::Over => return RunState::Reaped,
             Standing::Started { .. } => {}
         }
-        match block.stage() {
+        match state.stage {
             Stage::NotStarted | Stage::Created => RunState::Created,
             Stage::SettingUp | Stage::Ready => RunState::Initialising,
             Stage::PreReading => RunState::PreReading,
@@ -144,9 +143,9 @@ impl<O: Observer> Supervisor<'_, O> {
     }
 
     fn worker_seconds_to_go(&self, index: usize, now: u64) -> Option<u64> {
-        let block = self.region.worker(index);
+        let state = self.crew.state(index);
         let job = self.plan.job_of(&self.plan.workers[index]);
-        let (start, deadline) = (block.start_ns.load(Relaxed), block.deadline_ns.load(Relaxed));
+        let (start, deadline) = (state.start_ns, state.deadline_ns);
         let by_time = match (start, deadline) {
             (0, _) if !job.time.runtime.is_zero() => Some(
                 (job.time.runtime + job.time.ramp_time.unwrap_or_default() + job.time.startdelay.0).as_secs(),
@@ -154,8 +153,7 @@ impl<O: Observer> Supervisor<'_, O> {
             (_, 0) => None,
             (_, deadline) => Some(deadline.saturating_sub(now).div_ceil(1_000_000_000)),
         };
-        let goal = block.goal_bytes.load(Relaxed);
-        let done: u64 = block.samples.directions.iter().map(|d| d.bytes.load(Relaxed)).sum();
+        let (goal, done) = (state.goal_bytes, state.bytes());
         let by_amount = (start != 0 && goal > 0 && done > 0).then(|| {
             let elapsed = (now - start) as f64 / 1e9;
             (elapsed * goal.saturating_sub(done) as f64 / done as f64) as u64

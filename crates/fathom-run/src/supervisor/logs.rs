@@ -1,38 +1,21 @@
-//! The log writer's process: started before any worker, ended after the last.
+//! The logs of a run: opened before any worker starts, completed after the last has ended.
 
 use super::{Observer, StartError, Supervisor};
-use crate::logs::{OpenLogs, write_logs};
+use crate::crew::{LogError, LogLosses, LogState};
 use crate::message::Message;
 use fathom_sys::clock::monotonic_ns;
-use fathom_sys::process::{self, Ended, Fork};
+use fathom_sys::process::Ended;
 use fathom_sys::signal;
 use std::path::Path;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// A writer that neither takes a record nor ends a write for so long is stuck on its disk, unless `--patience` says otherwise.
 const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The process that writes the logs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LogWriter {
-    /// There are no logs.
-    None,
-    /// It runs.
-    Running(u32),
-    /// It has written everything.
-    Done,
-    /// It ended before that.
-    Lost,
-}
-
 impl<O: Observer> Supervisor<'_, O> {
-    /// Opens all log files and starts the process that writes them.
-    pub(super) fn start_log_writer(&mut self) -> Result<(), StartError> {
-        if self.region.logs().is_none() {
-            return Ok(());
-        }
+    /// Opens all log files; from then on they are written.
+    pub(super) fn open_logs(&mut self) -> Result<(), StartError> {
         let mut is_said = false;
         let mut keep_waiting = |path: &Path| {
             if !std::mem::replace(&mut is_said, true) {
@@ -43,64 +26,36 @@ impl<O: Observer> Supervisor<'_, O> {
             self.signal = self.signals.asked_to_end();
             self.signal.is_none()
         };
-        let opened = OpenLogs::open(self.plan, &mut keep_waiting);
+        let opened = self.crew.open_logs(&mut keep_waiting);
         if let Some(signal) = self.signal {
             return Err(StartError::Signal(signal));
         }
-        let open = opened.map_err(|(path, errno)| StartError::Log { path, errno })?;
-        // SAFETY: the supervisor has a single thread.
-        match unsafe { process::fork() }? {
-            Fork::Child => {
-                super::spawn::become_child();
-                if let Some(logs) = self.region.logs() {
-                    write_logs(self.plan, &self.region, logs, open, &self.sender);
-                }
-                process::exit_now(0);
-            }
-            Fork::Parent(pid) => self.log_writer = LogWriter::Running(pid),
-        }
-        Ok(())
+        opened.map_err(|error| match error {
+            LogError::Process(errno) => StartError::System(errno),
+            LogError::Open { path, errno } => StartError::Log { path, errno },
+        })
     }
 
-    /// A worker is over, and may not have been able to say so.
-    pub(super) fn close_logs_of(&self, index: usize) {
-        let Some(logs) = self.region.logs() else { return };
-        let start = self.region.worker(index).start_ns.load(Relaxed);
-        let end_ns = if start == 0 { 0 } else { monotonic_ns().saturating_sub(start) };
-        logs.headers_of(index).for_each(|header| header.close(end_ns));
-    }
-
-    /// A process of the run has ended: was it the log writer?
-    pub(super) fn note_log_writer_end(&mut self, pid: u32, ended: Ended) {
-        if self.log_writer != LogWriter::Running(pid) {
-            return;
-        }
-        self.log_writer = if ended == Ended::Exited(0) { LogWriter::Done } else { LogWriter::Lost };
-        if self.log_writer == LogWriter::Lost {
-            if let Some(logs) = self.region.logs() {
-                logs.set_gone();
-            }
-            let how = match ended {
-                Ended::Killed(signal) => format!("was killed by signal {signal}"),
-                Ended::Exited(status) => format!("ended with status {status}"),
-            };
-            let text = format!("fathom: the process that writes the logs {how}; the logs are incomplete");
-            self.observer.message(&Message::Error(text));
-        }
+    pub(super) fn say_logs_lost(&mut self, ended: Ended) {
+        let how = match ended {
+            Ended::Killed(signal) => format!("was killed by signal {signal}"),
+            Ended::Exited(status) => format!("ended with status {status}"),
+        };
+        let text = format!("fathom: the process that writes the logs {how}; the logs are incomplete");
+        self.observer.message(&Message::Error(text));
     }
 
     /// Waits until the logs have been written. A second signal, be the first one that ended the run or one that came meanwhile, ends
     /// the wait, and so does a log disk that does not answer.
     pub(super) fn finish_logs(&mut self) {
-        (0..self.tracked.len()).for_each(|index| self.close_logs_of(index));
-        let Some(logs) = self.region.logs() else { return };
-        logs.finish();
+        self.crew.finish_logs();
+        let LogState::Writing { mut progress } = self.crew.log_state() else { return };
         let patience = self.options.patience.unwrap_or(PATIENCE).as_nanos();
-        let (mut progress, mut since) = (logs.progress(), monotonic_ns());
+        let mut since = monotonic_ns();
         let mut was_asked_to_end = self.signal.is_some();
-        while let LogWriter::Running(pid) = self.log_writer {
-            signal::wait_readable(&[self.receiver.descriptor(), self.signals.descriptor()], LOOK);
-            self.pass_messages_on();
+        while let LogState::Writing { .. } = self.crew.log_state() {
+            signal::wait_readable(&[self.crew.descriptors(), vec![self.signals.descriptor()]].concat(), LOOK);
+            let events = self.take_lines();
             let mut interrupted = false;
             while let Some(signal) = self.signals.next() {
                 let asks_to_end = matches!(signal, libc::SIGINT | libc::SIGTERM);
@@ -110,56 +65,45 @@ impl<O: Observer> Supervisor<'_, O> {
                     self.observer.message(&Message::Error(text.to_owned()));
                 }
             }
-            while let Some((ended_pid, ended, _)) = process::reap_one() {
-                self.pass_messages_on();
-                self.note_log_writer_end(ended_pid, ended);
-            }
-            let now_progress = self.region.logs().map_or(0, |logs| logs.progress());
+            self.handle_lines_first(events);
+            let LogState::Writing { progress: now_progress } = self.crew.log_state() else { return };
             if now_progress != progress {
                 (progress, since) = (now_progress, monotonic_ns());
             }
             if interrupted || u128::from(monotonic_ns() - since) > patience {
-                process::kill(pid, libc::SIGKILL);
-                self.note_log_writer_end(pid, Ended::Killed(libc::SIGKILL));
+                let ended = self.crew.give_up_logs();
+                self.say_logs_lost(ended);
             }
         }
     }
 
     /// What a reader of the logs must know.
-    pub(super) fn note_log_losses(&mut self) {
-        let Some(logs) = self.region.logs() else { return };
-        if self.log_writer == LogWriter::Lost {
+    pub(super) fn note_log_losses(&mut self, losses: &LogLosses) {
+        if self.crew.log_state() == LogState::Lost {
             self.notes
                 .push("the process that writes the logs ended early; the logs are incomplete".to_owned());
         }
-        let failed = logs.failed_files();
-        if failed > 0 {
-            self.notes.push(format!("log files that could not be written to their end: {failed}"));
+        if losses.failed_files > 0 {
+            self.notes
+                .push(format!("log files that could not be written to their end: {}", losses.failed_files));
         }
-        for (index, worker) in self.plan.workers.iter().enumerate() {
+        for loss in &losses.of_workers {
+            let worker = &self.plan.workers[loss.worker];
             let name = &self.plan.job_of(worker).name;
             let number = worker.thread_number;
-            for header in logs.headers_of(index) {
-                let (times, ns) = header.held_back();
-                if times > 0 {
-                    self.notes.push(format!(
-                        "job {name} (log {number}) was faster than its logs could be written: it waited {times} times, {} ms in all",
-                        ns / 1_000_000
-                    ));
-                }
-                let dropped = header.dropped();
-                if dropped > 0 {
-                    self.notes.push(format!(
-                        "{dropped} I/Os of job {name} are missing in its logs (number {number})"
-                    ));
-                }
+            if loss.waits > 0 {
+                self.notes.push(format!(
+                    "job {name} (log {number}) was faster than its logs could be written: it waited {} times, {} ms in all",
+                    loss.waits,
+                    loss.waited_ns / 1_000_000
+                ));
+            }
+            if loss.dropped > 0 {
+                self.notes.push(format!(
+                    "{} I/Os of job {name} are missing in its logs (number {number})",
+                    loss.dropped
+                ));
             }
         }
-    }
-
-    /// True when some log is not whole.
-    pub(super) fn lost_logs(&self) -> bool {
-        let failed = self.region.logs().is_some_and(|logs| logs.failed_files() > 0);
-        failed || self.log_writer == LogWriter::Lost
     }
 }

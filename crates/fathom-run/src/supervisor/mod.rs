@@ -1,15 +1,18 @@
-//! The supervisor: starts workers, watches them, takes signals, enforces deadlines, and gathers the result.
+//! The supervisor: decides when workers start, watches them, takes signals, enforces deadlines, and gathers the result.
+//!
+//! The workers are those of a [`Crew`], which it asks for everything: it has no part in their memory and makes no processes for
+//! them. What concerns the user is here: signals, the terminal, requests by file, the trigger's command, all lines that are
+//! printed.
 //!
 //! It never touches a target: files are looked at, laid out and opened by other processes. So a hung device cannot hang
 //! it, and whatever happens to a worker, everything counted so far is in the report.
 
 mod details;
-mod disks;
 mod dump_request;
 mod events;
 mod gather;
-mod host;
 mod interval;
+mod layout;
 mod live;
 mod logs;
 mod patience;
@@ -18,33 +21,27 @@ mod replays;
 mod schedule;
 mod series;
 mod slices;
-mod spawn;
-mod stack;
 mod steady;
 mod terminal;
+#[cfg(test)]
+mod tests;
 mod timeline;
 mod trigger;
 mod watch;
 
-use crate::cgroup::Groups;
-use crate::idleness::IdleProcess;
-use crate::message::{self, Message, MessageReceiver, MessageSender};
+use crate::cause::Cause;
+use crate::crew::{Crew, LocalCrew, LogState, Order, RunWorker};
+use crate::message::Message;
 use crate::plan::Plan;
-use crate::region::{Order, Region, Stage};
-use crate::worker::WorkerContext;
 use details::DetailWatch;
-use disks::DiskWatch;
 use dump_request::DumpWatch;
 use fathom_stats::live::{LiveDetails, LiveTick};
-use fathom_stats::report::{RunReport, StageReport};
+use fathom_stats::report::{CpuReport, RunReport, StageReport};
 use fathom_sys::Errno;
 use fathom_sys::clock::{Clock, monotonic_ns};
-use fathom_sys::limits;
 use fathom_sys::process::Ended;
 use fathom_sys::signal::SignalQueue;
-use fathom_sys::usage::Usage;
 use interval::IntervalWatch;
-use logs::LogWriter;
 use progress::Progress;
 use series::Series;
 pub use slices::SliceRule;
@@ -55,9 +52,6 @@ use std::time::Duration;
 use steady::SteadyGroup;
 use timeline::TimelineWatch;
 use trigger::TriggerWatch;
-
-/// Runs a worker with the engine of its job.
-pub type RunWorker = fn(&WorkerContext<'_>);
 
 /// What a caller wants to hear of a run while it goes on.
 pub trait Observer {
@@ -184,40 +178,35 @@ struct Tracked {
     standing: Standing,
     /// Process that runs it (shared by the threads of a batch).
     process: u32,
+    is_told_to_stop: bool,
     /// How its process ended, if it ended before the worker was done.
     killed: Option<Ended>,
     /// Given up on: its I/O is stuck.
     stuck: bool,
+    /// `job_start` of a job that has nothing to run; 0 for others.
+    job_start_ms: u64,
     /// Monotonic ns when it was over, for workers that could not say so themselves.
     over_ns: u64,
     /// Processor use as the kernel counted it for a process that was killed.
-    usage: Option<Usage>,
+    cpu: Option<CpuReport>,
     progress: Progress,
+    /// Its deadline when it was last looked at, monotonic ns; 0 for none.
+    deadline_ns: u64,
     /// Monotonic ns when it was first seen to have been told to stop.
     told_to_stop_ns: Option<u64>,
-    /// Where sysfs tells about the devices below its files, once that is of interest.
-    devices: Option<Vec<PathBuf>>,
     series: Series,
 }
 
 struct Supervisor<'a, O> {
     plan: &'a Plan,
-    engines: Vec<RunWorker>,
-    clock: Clock,
+    crew: &'a mut dyn Crew,
     options: Options,
     observer: &'a mut O,
-    region: Region,
-    /// What the log writer says its lines with, and each worker.
-    sender: MessageSender,
-    senders: Vec<MessageSender>,
-    receiver: MessageReceiver,
     signals: SignalQueue,
     tracked: Vec<Tracked>,
-    disks: DiskWatch,
     live: live::LiveView,
     details: Option<DetailWatch>,
     intervals: Option<IntervalWatch>,
-    idle: Option<IdleProcess>,
     steady: Vec<SteadyGroup>,
     slices: Option<SliceWatch>,
     timeline: Option<TimelineWatch>,
@@ -230,21 +219,16 @@ struct Supervisor<'a, O> {
     /// Stages that are over.
     stages: Vec<StageReport>,
     signal: Option<i32>,
-    /// Control groups that the run has made.
-    groups: Groups,
-    log_writer: LogWriter,
     dump_watch: DumpWatch,
     trigger: Option<TriggerWatch<'a>>,
     /// Monotonic ns since when everything has been told to stop.
     stopping_since: Option<u64>,
     /// When to say again what is waited for.
     waiting_lines: watch::WaitingLines,
-    /// How often the kernel had killed in this control group for want of memory.
-    memory_kills: u64,
 }
 
-/// Runs a plan. `engines` gives, for each job of the plan, the function that runs its workers. The calling process must
-/// have one thread.
+/// Runs a plan with workers on this machine. `engines` gives, for each job of the plan, the function that runs its workers. The
+/// calling process must have one thread.
 pub fn run<O: Observer>(
     plan: &Plan,
     engines: Vec<RunWorker>,
@@ -252,27 +236,29 @@ pub fn run<O: Observer>(
     options: Options,
     observer: &mut O,
 ) -> Result<Outcome, StartError> {
-    let region = Region::for_plan(plan)?;
-    let (sender, receiver) = message::channel()?;
+    let mut crew = LocalCrew::new(plan, engines, clock, events::signals(true))?;
+    supervise(plan, &mut crew, options, observer)
+}
+
+/// Runs a plan with the workers of a crew, none of which has been started.
+pub fn supervise<O: Observer>(
+    plan: &Plan,
+    crew: &mut dyn Crew,
+    options: Options,
+    observer: &mut O,
+) -> Result<Outcome, StartError> {
     let signals = SignalQueue::new(&events::signals(options.live_view))?;
     let tracked = plan.workers.iter().map(|worker| Tracked::new(plan.job_of(worker))).collect();
     let mut supervisor = Supervisor {
         plan,
-        engines,
-        clock,
+        crew,
         options,
         observer,
-        region,
-        senders: (0..plan.workers.len()).map(|index| sender.of_worker(index)).collect(),
-        sender,
-        receiver,
         signals,
         tracked,
-        disks: DiskWatch::default(),
         live: live::LiveView::default(),
         details: options.live_view.then(|| DetailWatch::begin(plan.workers.len(), monotonic_ns())),
         intervals: None,
-        idle: None,
         steady: steady::groups(plan),
         slices: options.slices.and_then(|rule| SliceWatch::of(rule, plan)),
         timeline: None,
@@ -283,24 +269,22 @@ pub fn run<O: Observer>(
         stage: 0,
         stages: Vec::new(),
         signal: None,
-        groups: Groups::default(),
-        log_writer: LogWriter::None,
         dump_watch: DumpWatch::default(),
         trigger: plan.trigger.as_ref().map(TriggerWatch::new),
         stopping_since: None,
         waiting_lines: watch::WaitingLines::default(),
-        memory_kills: limits::group_memory_kills(),
     };
-    supervisor.start_log_writer()?;
+    supervisor.open_logs()?;
     supervisor.make_control_groups();
     supervisor.prepare_files();
-    supervisor.start_idle_process();
+    supervisor.measure_idleness();
     supervisor.intervals = options
         .status_interval
         .map(|length| IntervalWatch::begin(length, plan.workers.len(), monotonic_ns()));
     supervisor.timeline = options.timeline.then(|| supervisor.begin_timeline(monotonic_ns()));
     supervisor.run_all();
-    supervisor.remove_control_groups();
+    let groups_that_stay = supervisor.crew.remove_control_groups();
+    supervisor.notes.extend(groups_that_stay);
     supervisor.finish_logs();
     supervisor.say_stuck();
     Ok(supervisor.outcome())
@@ -328,16 +312,6 @@ impl<O: Observer> Supervisor<'_, O> {
         none_running && (none_waiting || self.stopping_since.is_some())
     }
 
-    fn context(&self, index: usize) -> WorkerContext<'_> {
-        WorkerContext {
-            plan: self.plan,
-            index,
-            region: &self.region,
-            clock: self.clock,
-            messages: &self.senders[index],
-        }
-    }
-
     fn indices_started(&self) -> Vec<usize> {
         (0..self.tracked.len())
             .filter(|&index| matches!(self.tracked[index].standing, Standing::Started { .. }))
@@ -352,8 +326,13 @@ impl<O: Observer> Supervisor<'_, O> {
     fn tell_all(&mut self, order: Order) {
         self.stopping_since.get_or_insert_with(monotonic_ns);
         for index in 0..self.tracked.len() {
-            self.region.worker(index).send(order);
+            self.tell(index, order);
         }
+    }
+
+    fn tell(&mut self, index: usize, order: Order) {
+        self.tracked[index].is_told_to_stop |= matches!(order, Order::Stop | Order::StopAndSave);
+        self.crew.order(index, order);
     }
 
     /// A worker is over: note when, and let `exitall` do its work.
@@ -363,22 +342,53 @@ impl<O: Observer> Supervisor<'_, O> {
         }
         self.tracked[index].standing = Standing::Over;
         self.tracked[index].over_ns = monotonic_ns();
-        self.close_logs_of(index);
-        self.end_stuck_process(self.tracked[index].process);
+        self.crew.release(index, self.tracked[index].stuck);
         let failed = self.has_failed(index);
         self.apply_exitall(index, failed);
         self.dismiss_company();
     }
 
     fn has_failed(&self, index: usize) -> bool {
-        self.region.worker(index).error().is_some()
+        self.crew.state(index).has_failed
+    }
+
+    /// Makes the control groups of all jobs. A job without its group fails.
+    fn make_control_groups(&mut self) {
+        for failure in self.crew.make_control_groups() {
+            self.observer.message(&Message::Error(failure.message));
+            for index in 0..self.tracked.len() {
+                if self.plan.workers[index].job == failure.job {
+                    self.crew.fail(index, failure.errno, &Cause::CGROUP.line(failure.errno));
+                }
+            }
+        }
+    }
+
+    /// Measures the processors' idleness from now on, if that is asked for.
+    fn measure_idleness(&mut self) {
+        if self.options.idleness.is_none() || self.signal.is_some() {
+            return;
+        }
+        let mut signal = None;
+        let mut interrupted = || {
+            signal = self.signals.asked_to_end();
+            signal.is_some()
+        };
+        if let Err(reason) = self.crew.measure_idleness(&mut interrupted) {
+            self.notes.push(format!("the idleness of the processors is not measured: {reason}"));
+        }
+        if let Some(signal) = signal {
+            self.end_by_signal(signal);
+        }
     }
 
     fn outcome(mut self) -> Outcome {
-        self.note_log_losses();
+        let losses = self.crew.log_losses();
+        self.note_log_losses(&losses);
         let report = self.final_report();
         let failed_jobs = (0..self.tracked.len()).filter(|&index| self.has_failed(index)).count() as u32;
-        Outcome { report, failed_jobs, signal: self.signal, lost_logs: self.lost_logs() }
+        let lost_logs = losses.failed_files > 0 || self.crew.log_state() == LogState::Lost;
+        Outcome { report, failed_jobs, signal: self.signal, lost_logs }
     }
 }
 
@@ -387,13 +397,15 @@ impl Tracked {
         Tracked {
             standing: Standing::Waiting,
             process: 0,
+            is_told_to_stop: false,
             killed: None,
             stuck: false,
+            job_start_ms: 0,
             over_ns: 0,
-            usage: None,
+            cpu: None,
             progress: Progress::default(),
+            deadline_ns: 0,
             told_to_stop_ns: None,
-            devices: None,
             series: Series::of(job),
         }
     }
@@ -401,9 +413,4 @@ impl Tracked {
     fn is_started(&self) -> bool {
         matches!(self.standing, Standing::Started { .. })
     }
-}
-
-/// True for stages in which I/O is under way.
-fn does_io(stage: Stage) -> bool {
-    matches!(stage, Stage::Ramping | Stage::Running | Stage::Verifying | Stage::Draining)
 }

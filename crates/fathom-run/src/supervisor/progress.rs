@@ -4,8 +4,8 @@
 //! below its files transfers anything, no log is written. One that was stopped or got no processor cannot have got on, and
 //! time in which this process itself did not run says nothing about others.
 
-use crate::region::Stage;
-use fathom_sys::task::{Task, TaskState};
+use crate::crew::{SignsOfLife, Stage};
+use fathom_sys::task::TaskState;
 
 /// Looks are closer together than this, unless this process was held up itself: more does not count as waiting.
 const LONGEST_STEP_NS: u64 = 500_000_000;
@@ -20,20 +20,7 @@ pub(super) struct Look {
     /// Where the worker is.
     pub(super) stage: Stage,
     /// Only of a worker that should have ended: what takes a closer look.
-    pub(super) closer: Option<Closer>,
-}
-
-/// What costs a few reads of `/proc` and `/sys`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Closer {
-    /// Its thread; `None` when that is gone.
-    pub(super) task: Option<Task>,
-    /// What the devices below its files have done since they are there.
-    pub(super) devices: u64,
-    /// What the log writer has done.
-    pub(super) logs: u64,
-    /// It has I/O in flight.
-    pub(super) in_flight: bool,
+    pub(super) closer: Option<SignsOfLife>,
 }
 
 /// When a worker last got on.
@@ -62,7 +49,7 @@ impl Progress {
         if own {
             self.own_ns = now_ns;
         }
-        let gets_on = own || look.closer.is_some_and(|closer| closer.gets_on_since(last.closer));
+        let gets_on = own || look.closer.is_some_and(|closer| gets_on_since(last.closer, closer));
         if gets_on {
             (self.idle_ns, self.watched_ns) = (0, 0);
             return;
@@ -93,28 +80,27 @@ impl Progress {
     }
 }
 
-impl Closer {
-    /// True when something moved since the last close look, or nothing could have.
-    fn gets_on_since(&self, last: Option<Closer>) -> bool {
-        // The first close look has nothing to compare with.
-        let Some(last) = last else { return false };
-        if self.devices != last.devices || self.logs != last.logs {
-            return true;
-        }
-        let (Some(task), Some(before)) = (self.task, last.task) else { return false };
-        match task.state {
-            TaskState::Stopped => true,
-            TaskState::Waiting => false,
-            // Ready without a processor; or computing: checking, sorting, reading a log. With I/O in flight that is polling,
-            // which goes on for as long as a device hangs.
-            TaskState::Runnable => task.used_ticks == before.used_ticks || !self.in_flight,
-        }
+/// True when something moved since the last close look, or nothing could have.
+fn gets_on_since(last: Option<SignsOfLife>, now: SignsOfLife) -> bool {
+    // The first close look has nothing to compare with.
+    let Some(last) = last else { return false };
+    if now.devices != last.devices || now.logs != last.logs {
+        return true;
+    }
+    let (Some(task), Some(before)) = (now.task, last.task) else { return false };
+    match task.state {
+        TaskState::Stopped => true,
+        TaskState::Waiting => false,
+        // Ready without a processor; or computing: checking, sorting, reading a log. With I/O in flight that is polling,
+        // which goes on for as long as a device hangs.
+        TaskState::Runnable => task.used_ticks == before.used_ticks || !now.in_flight,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fathom_sys::task::Task;
     use proptest::prelude::*;
 
     const PATIENCE_NS: u64 = 30_000_000_000;
@@ -122,11 +108,11 @@ mod tests {
 
     fn waiting(ended: u64) -> Look {
         let task = Some(Task { state: TaskState::Waiting, used_ticks: 7 });
-        let closer = Closer { task, devices: 1, logs: 1, in_flight: true };
+        let closer = SignsOfLife { task, devices: 1, logs: 1, in_flight: true };
         Look { ended, stage: Stage::Draining, closer: Some(closer) }
     }
 
-    fn closer(look: Look, change: impl FnOnce(&mut Closer)) -> Look {
+    fn closer(look: Look, change: impl FnOnce(&mut SignsOfLife)) -> Look {
         let mut closer = look.closer.expect("a close look");
         change(&mut closer);
         Look { closer: Some(closer), ..look }

@@ -1,11 +1,12 @@
 //! What the report says of replayed logs.
 
 use super::{Observer, Supervisor};
+use crate::crew::Figures;
 use fathom_stats::report::ReplayReport;
 
 impl<O: Observer> Supervisor<'_, O> {
     /// How logs were replayed, per job.
-    pub(super) fn replays(&self) -> Vec<ReplayReport> {
+    pub(super) fn replays(&self, figures: &[Figures]) -> Vec<ReplayReport> {
         let mut reports: Vec<(usize, ReplayReport)> = Vec::new();
         for (index, worker) in self.plan.workers.iter().enumerate() {
             let Some(plan) = &worker.replay else { continue };
@@ -15,7 +16,7 @@ impl<O: Observer> Supervisor<'_, O> {
             }
             let Some((_, report)) = reports.last_mut() else { continue };
             report.entries += plan.scan.entries();
-            report.lateness.merge(&self.region.worker(index).lateness.snapshot());
+            report.lateness.merge(&figures[index].lateness);
             if !report.logs.contains(&plan.name) {
                 report.logs.push(plan.name.clone());
             }

@@ -2,13 +2,10 @@
 
 use super::{Observer, Standing, Supervisor};
 use crate::cause::Cause;
-use crate::exhausted;
+use crate::crew::{Order, Stage, Start, job_start_ms};
 use crate::message::Message;
-use crate::plan::moves_no_data;
-use crate::region::{Order, Stage};
 use fathom_spec::options::threads::ExitWhat;
 use fathom_stats::report::StageReport;
-use fathom_sys::Errno;
 use fathom_sys::clock::monotonic_ns;
 
 impl<O: Observer> Supervisor<'_, O> {
@@ -36,7 +33,7 @@ impl<O: Observer> Supervisor<'_, O> {
 
     /// Notes what the devices did in the stage that is over.
     pub(super) fn end_stage(&mut self) {
-        let disks = self.disks.end_stage();
+        let disks = self.crew.end_stage_of_disks();
         let workers = self.plan.workers.iter().filter(|worker| worker.stage == self.stage);
         let mut groups: Vec<u32> = workers.map(|worker| worker.group_id).collect();
         groups.dedup();
@@ -53,12 +50,12 @@ impl<O: Observer> Supervisor<'_, O> {
                 continue;
             }
             // Files that could not be prepared, a stop that came first, or nothing to do but prepare files.
-            let block = self.region.worker(index);
             let job = self.plan.job_of(worker);
             let only_files = job.file.create_only;
-            if block.error().is_some() || block.should_stop() || only_files {
+            if self.has_failed(index) || self.tracked[index].is_told_to_stop || only_files {
                 if only_files {
-                    block.set_job_start(monotonic_ns(), job.time.job_start_clock_id);
+                    let clock_id = job.time.job_start_clock_id;
+                    self.tracked[index].job_start_ms = job_start_ms(monotonic_ns(), clock_id);
                 }
                 self.mark_over(index);
                 continue;
@@ -78,40 +75,28 @@ impl<O: Observer> Supervisor<'_, O> {
     fn start_batch(&mut self, indices: &[usize]) {
         let batch = self.batch;
         self.batch += 1;
-        let is_thread = |index: &usize| self.plan.job_of(&self.plan.workers[*index]).threads.thread;
-        let threads: Vec<usize> = indices.iter().copied().filter(is_thread).collect();
-        for &index in indices {
-            self.region.worker(index).set_stage(Stage::Created);
-        }
-        for &index in indices.iter().filter(|index| !is_thread(index)) {
-            let started = self.start_process(index);
-            self.track_start(&[index], started, batch);
-        }
-        if !threads.is_empty() {
-            let started = self.start_threads(&threads);
-            self.track_start(&threads, started, batch);
+        for start in self.crew.start(indices) {
+            self.track_start(start, batch);
         }
         self.closed_batches.push(batch);
     }
 
-    /// Notes a new process. Workers for which there is none have failed; the others run, and the report is whole.
-    fn track_start(&mut self, indices: &[usize], started: Result<u32, Errno>, batch: u32) {
-        for &index in indices {
-            match started {
-                Ok(pid) => {
-                    self.tracked[index].process = pid;
-                    self.tracked[index].standing = Standing::Started { batch };
-                    self.region.worker(index).pid.store(pid, std::sync::atomic::Ordering::Relaxed);
-                }
-                Err(errno) => {
-                    let name = &self.plan.job_of(&self.plan.workers[index]).name;
-                    self.observer.message(&Message::Error(format!(
-                        "fathom: no process for job {name}: {errno}; {}",
-                        exhausted::processes()
-                    )));
-                    self.region.worker(index).fail(errno, Cause::FORK);
-                    self.mark_over(index);
-                }
+    /// Notes a new process. A worker for which there is none has failed; the others run, and the report is whole.
+    fn track_start(&mut self, start: Start, batch: u32) {
+        let index = start.worker;
+        match start.process {
+            Ok(pid) => {
+                self.tracked[index].process = pid;
+                self.tracked[index].standing = Standing::Started { batch };
+            }
+            Err(refusal) => {
+                let name = &self.plan.job_of(&self.plan.workers[index]).name;
+                self.observer.message(&Message::Error(format!(
+                    "fathom: no process for job {name}: {}; {}",
+                    refusal.errno, refusal.limits
+                )));
+                self.crew.fail(index, refusal.errno, &Cause::FORK.line(refusal.errno));
+                self.mark_over(index);
             }
         }
     }
@@ -122,17 +107,19 @@ impl<O: Observer> Supervisor<'_, O> {
             let members: Vec<usize> = (0..self.tracked.len())
                 .filter(|&index| self.tracked[index].standing == Standing::Started { batch })
                 .collect();
-            let all_ready = members.iter().all(|&index| self.region.worker(index).stage() >= Stage::Ready);
+            let all_ready = members.iter().all(|&index| self.crew.state(index).stage >= Stage::Ready);
             if !all_ready {
                 self.closed_batches.push(batch);
                 continue;
             }
             for &index in &members {
-                self.disks.add(self.region.worker(index), self.plan.job_of(&self.plan.workers[index]));
+                if self.plan.job_of(&self.plan.workers[index]).measurement.disk_util {
+                    self.crew.watch_disks(index);
+                }
             }
             for &index in &members {
-                if !self.region.worker(index).should_stop() {
-                    self.region.worker(index).send(Order::Go);
+                if !self.tracked[index].is_told_to_stop {
+                    self.tell(index, Order::Go);
                 }
             }
         }
@@ -140,7 +127,7 @@ impl<O: Observer> Supervisor<'_, O> {
 
     /// `exit_on_io_done`: jobs that are mere company end when nobody is left to keep company.
     pub(super) fn dismiss_company(&mut self) {
-        let is_company = |index: usize| moves_no_data(self.plan.job_of(&self.plan.workers[index]));
+        let is_company = |index: usize| self.plan.workers[index].moves_no_data;
         let does_io = |index: usize| self.tracked[index].standing != Standing::Over && !is_company(index);
         if (0..self.tracked.len()).any(does_io) {
             return;
@@ -148,7 +135,7 @@ impl<O: Observer> Supervisor<'_, O> {
         for index in 0..self.tracked.len() {
             let job = self.plan.job_of(&self.plan.workers[index]);
             if self.tracked[index].standing != Standing::Over && job.private.cpuio.exit_on_io_done {
-                self.region.worker(index).send(Order::Stop);
+                self.tell(index, Order::Stop);
             }
         }
     }
@@ -170,7 +157,7 @@ impl<O: Observer> Supervisor<'_, O> {
                 ExitWhat::Stonewall => worker.stage == own.stage,
             };
             if concerned && self.tracked[other].standing != Standing::Over {
-                self.region.worker(other).send(Order::Stop);
+                self.tell(other, Order::Stop);
             }
         }
     }

@@ -1,10 +1,9 @@
 //! Bandwidth and IOPS samples at regular intervals, taken from outside: the worker does nothing for them.
 
-use crate::region::WorkerBlock;
+use crate::crew::WorkerState;
 use fathom_spec::JobSpec;
 use fathom_stats::report::DIRECTIONS;
 use fathom_stats::series::SampleStats;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// The series of one worker.
@@ -39,16 +38,14 @@ impl Series {
     }
 
     /// Takes the samples that are due.
-    pub(super) fn sample(&mut self, block: &WorkerBlock, now: u64) {
-        let start = block.start_ns.load(Relaxed);
-        let ended = block.end_ns.load(Relaxed) != 0;
-        if start == 0 || ended {
+    pub(super) fn sample(&mut self, state: &WorkerState, now: u64) {
+        let (start, epoch) = (state.start_ns, state.epoch);
+        let has_ended = state.end_ns != 0;
+        if start == 0 || has_ended {
             return;
         }
-        let epoch = block.samples.epoch.load(Relaxed);
-        let directions = &block.samples.directions;
-        let bytes = std::array::from_fn(|d| directions[d].bytes.load(Relaxed));
-        let ios = std::array::from_fn(|d| directions[d].completed.load(Relaxed));
+        let bytes = state.directions.map(|direction| direction.bytes);
+        let ios = state.directions.map(|direction| direction.ios);
         // Bytes per millisecond times 1000 / 1024 are KiB per second.
         self.bw.sample(start, epoch, now, bytes, |delta, ns| {
             (u128::from(delta) * 1_000_000_000 / 1024 / ns) as u64

@@ -2,11 +2,13 @@
 //! workers' samples; the workers do nothing for it.
 
 use super::{Observer, Supervisor};
+use crate::crew::{Crew, LatencyKind};
 use crate::plan::Plan;
-use crate::region::Region;
 use fathom_stats::slices::{Slice, SliceReport};
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
+
+/// Index of the figures of reads.
+const READ: usize = 0;
 
 /// How a run is cut.
 #[derive(Clone, Copy, Debug)]
@@ -40,26 +42,31 @@ impl SliceWatch {
         })
     }
 
-    /// Monotonic ns when the first clone began; `None` before that.
-    fn origin_ns(&self, region: &Region) -> Option<u64> {
-        let starts = self.readers.iter().map(|&index| region.worker(index).start_ns.load(Relaxed));
-        starts.filter(|&start| start != 0).min()
-    }
-
-    /// Monotonic ns when the current slice ends and another follows.
-    fn end_ns(&self, region: &Region) -> Option<u64> {
+    /// Monotonic ns when the current slice ends and another follows; the first begins at `origin_ns`.
+    fn end_ns(&self, origin_ns: u64) -> Option<u64> {
         let ended = self.closed.len() as u64 + 1;
         let is_last = ended >= self.rule.count;
         let length = self.rule.length.as_nanos() as u64;
-        (!is_last).then(|| Some(self.origin_ns(region)? + ended * length)).flatten()
+        (!is_last).then_some(origin_ns + ended * length)
     }
 
-    fn close(&mut self, region: &Region) {
+    /// Monotonic ns when the first clone began; `None` before that.
+    fn origin_ns(&self, crew: &dyn Crew) -> Option<u64> {
+        let starts = self.readers.iter().map(|&index| crew.state(index).start_ns);
+        starts.filter(|&start| start != 0).min()
+    }
+
+    /// The reads of all clones so far.
+    fn total(&self, crew: &dyn Crew) -> Slice {
         let mut total = Slice::default();
         for &index in &self.readers {
-            let reads = &region.worker(index).samples.directions[0];
-            total.merge(&Slice::of(&reads.clat.snapshot().histogram));
+            total.merge(&Slice::of(&crew.latencies(index, READ, LatencyKind::Completion)));
         }
+        total
+    }
+
+    /// Closes the slice at whose end this is the total.
+    fn close(&mut self, total: Slice) {
         self.closed.push(total.since(&self.before));
         self.before = total;
     }
@@ -69,8 +76,9 @@ impl<O: Observer> Supervisor<'_, O> {
     /// Closes the slice that has ended, if one has.
     pub(super) fn watch_slices(&mut self, now_ns: u64) {
         let Some(watch) = &mut self.slices else { return };
-        if watch.end_ns(&self.region).is_some_and(|end| now_ns >= end) {
-            watch.close(&self.region);
+        let Some(origin_ns) = watch.origin_ns(self.crew) else { return };
+        if watch.end_ns(origin_ns).is_some_and(|end| now_ns >= end) {
+            watch.close(watch.total(self.crew));
         }
     }
 
@@ -78,8 +86,8 @@ impl<O: Observer> Supervisor<'_, O> {
     pub(super) fn slice_report(&mut self) -> Option<SliceReport> {
         let has_failed_jobs = (0..self.tracked.len()).any(|index| self.has_failed(index));
         let watch = self.slices.as_mut()?;
-        watch.origin_ns(&self.region)?;
-        watch.close(&self.region);
+        watch.origin_ns(self.crew)?;
+        watch.close(watch.total(self.crew));
         let is_interrupted = self.signal.is_some();
         Some(SliceReport { slices: watch.closed.clone(), has_failed_jobs, is_interrupted })
     }
@@ -101,31 +109,18 @@ mod tests {
 
     #[test]
     fn slices_follow_each_other_from_the_first_start_on() {
-        let plan = plan(
-            "--ioengine=null --size=1m --name=a --rw=write --name=b --rw=randread --name=c --rw=randread",
-        );
-        let region = Region::for_plan(&plan).expect("memory");
+        let plan = plan("--ioengine=null --size=1m --name=a --rw=write --name=b --rw=randread");
         let rule = SliceRule { length: Duration::from_nanos(100), count: 3 };
         let mut watch = SliceWatch::of(rule, &plan).expect("readers");
-        assert_eq!(watch.end_ns(&region), None);
-        for (index, start) in [(0, 10), (1, 1030), (2, 1000)] {
-            region.worker(index).samples.reset();
-            region.worker(index).start_ns.store(start, Relaxed);
-        }
-        let read = |index: usize, ms: u64| {
-            region.worker(index).samples.directions[0].clat.record(ms * 1_000_000, true);
-        };
-        assert_eq!(watch.end_ns(&region), Some(1100));
-        read(1, 0);
-        read(2, 10);
-        watch.close(&region);
-        assert_eq!(watch.end_ns(&region), Some(1200));
-        read(2, 2);
-        watch.close(&region);
-        // The third is the last: it ends with the run.
-        assert_eq!(watch.end_ns(&region), None);
-        watch.close(&region);
+        assert_eq!(watch.readers, [1]);
         let slice = |reads, above| Slice { reads, above };
+        assert_eq!(watch.end_ns(1000), Some(1100));
+        watch.close(slice(2, [1, 1, 0]));
+        assert_eq!(watch.end_ns(1000), Some(1200));
+        watch.close(slice(3, [2, 1, 0]));
+        // The third is the last: it ends with the run.
+        assert_eq!(watch.end_ns(1000), None);
+        watch.close(slice(3, [2, 1, 0]));
         assert_eq!(watch.closed, [slice(2, [1, 1, 0]), slice(1, [1, 0, 0]), slice(0, [0; 3])]);
     }
 

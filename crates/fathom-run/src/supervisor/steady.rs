@@ -1,13 +1,12 @@
 //! `steadystate`: samples what jobs do, and ends them when their figures have settled. The workers do nothing for it.
 
-use super::{Observer, Standing, Supervisor};
+use super::{Observer, Supervisor};
+use crate::crew::{Crew, Order};
 use crate::plan::Plan;
-use crate::region::{Order, Region};
 use fathom_spec::JobSpec;
 use fathom_spec::value::SteadyCriterion;
 use fathom_stats::report::{SteadyStateMetric, SteadyStateReport};
 use fathom_stats::steady_state::{Criterion, Judgement, Sample, Window};
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// Clones that are judged together: one, or all of a group with `group_reporting`.
@@ -101,11 +100,11 @@ impl SteadyGroup {
     }
 
     /// Takes the sample that is due, if one is; true when the group has just become steady.
-    fn sample(&mut self, region: &Region, now_ns: u64) -> bool {
+    fn sample(&mut self, crew: &dyn Crew, now_ns: u64) -> bool {
         if self.attained {
             return false;
         }
-        let start = self.members.iter().map(|&index| region.worker(index).start_ns.load(Relaxed)).min();
+        let start = self.members.iter().map(|&index| crew.state(index).start_ns).min();
         // All of them have to record before any figure is one of the group.
         let Some(begin) = start.filter(|&start| start != 0).map(|start| start + self.ramp_ns) else {
             return false;
@@ -113,7 +112,7 @@ impl SteadyGroup {
         if now_ns < begin {
             return false;
         }
-        let totals = self.totals(region, now_ns);
+        let totals = self.totals(crew, now_ns);
         let Some(step) = self.step.filter(|step| step.epochs == totals.epochs) else {
             self.window.clear();
             self.step = Some(totals);
@@ -131,17 +130,17 @@ impl SteadyGroup {
         self.attained
     }
 
-    fn totals(&self, region: &Region, now_ns: u64) -> Step {
+    fn totals(&self, crew: &dyn Crew, now_ns: u64) -> Step {
         let mut totals =
             Step { since_ns: now_ns, epochs: 0, ios: 0, bytes: 0, latencies: 0, latency_sum_ns: 0 };
         for &index in &self.members {
-            let samples = &region.worker(index).samples;
-            totals.epochs += samples.epoch.load(Relaxed);
-            for direction in &samples.directions {
-                totals.ios += direction.completed.load(Relaxed);
-                totals.bytes += direction.bytes.load(Relaxed);
-                totals.latencies += direction.clat.count();
-                totals.latency_sum_ns += direction.clat.sum_ns();
+            let state = crew.state(index);
+            totals.epochs += state.epoch;
+            for direction in &state.directions {
+                totals.ios += direction.ios;
+                totals.bytes += direction.bytes;
+                totals.latencies += direction.latencies;
+                totals.latency_sum_ns += direction.latency_sum_ns;
             }
         }
         totals
@@ -187,16 +186,15 @@ impl Step {
 impl<O: Observer> Supervisor<'_, O> {
     /// Samples the jobs that wait for a steady state, and ends those that have reached it.
     pub(super) fn watch_steady_states(&mut self, now_ns: u64) {
+        let mut settled = Vec::new();
         for group in &mut self.steady {
-            let running = group
-                .members
-                .iter()
-                .any(|&index| matches!(self.tracked[index].standing, Standing::Started { .. }));
-            if running && group.sample(&self.region, now_ns) {
-                for &index in &group.members {
-                    self.region.worker(index).send(Order::Stop);
-                }
+            let is_running = group.members.iter().any(|&index| self.tracked[index].is_started());
+            if is_running && group.sample(self.crew, now_ns) {
+                settled.extend(&group.members);
             }
+        }
+        for index in settled {
+            self.tell(index, Order::Stop);
         }
     }
 

@@ -1,9 +1,9 @@
 //! The course of a run, for the report: differences of the workers' samples. The workers do nothing for it.
 
 use super::{Observer, Supervisor};
+use crate::crew::{LatencyKind, WorkerState};
 use fathom_stats::report::DIRECTIONS;
 use fathom_stats::timeline::{Timeline, TimelineEntry, TimelineFigures};
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// Length of a point of a short run.
@@ -91,14 +91,14 @@ impl<O: Observer> Supervisor<'_, O> {
             vec![Default::default(); watch.timeline.entries.len()];
         for index in 0..self.tracked.len() {
             let Some(entry) = watch.entry_of[index] else { continue };
-            let samples = &self.region.worker(index).samples;
+            let state = self.crew.state(index);
             // What is done in a ramp is thrown away at its end.
-            let counts = self.region.worker(index).start_ns.load(Relaxed) != 0;
+            let counts = state.start_ns != 0;
             if !counts {
                 continue;
             }
-            let epoch = samples.epoch.load(Relaxed);
-            let now = samples.directions.each_ref().map(totals);
+            let epoch = state.epoch;
+            let now = std::array::from_fn(|direction| self.totals(index, direction, &state));
             let (epoch_before, before) = std::mem::replace(&mut watch.before[index], (epoch, now.clone()));
             for (direction, total) in now.iter().enumerate() {
                 let since = match epoch_before == epoch {
@@ -112,14 +112,14 @@ impl<O: Observer> Supervisor<'_, O> {
         watch.timeline.push((now_ns - watch.origin_ns) / 1_000_000, figures);
         self.timeline = Some(watch);
     }
-}
 
-fn totals(samples: &fathom_stats::samples::DirectionSamples) -> TimelineFigures {
-    // Jobs without completion latencies may still have total ones.
-    let latency = if samples.clat.count() > 0 { &samples.clat } else { &samples.lat };
-    let (bytes, ios) = (samples.bytes.load(Relaxed), samples.completed.load(Relaxed));
-    if ios == 0 {
-        return TimelineFigures::default();
+    fn totals(&self, index: usize, direction: usize, state: &WorkerState) -> TimelineFigures {
+        let so_far = &state.directions[direction];
+        if so_far.ios == 0 {
+            return TimelineFigures::default();
+        }
+        // Jobs without completion latencies may still have total ones.
+        let kind = if so_far.latencies > 0 { LatencyKind::Completion } else { LatencyKind::Total };
+        TimelineFigures::of(so_far.bytes, so_far.ios, &self.crew.latencies(index, direction, kind))
     }
-    TimelineFigures::of(bytes, ios, &latency.snapshot().histogram)
 }

@@ -6,8 +6,8 @@
 //! supervisor no harm.
 
 use super::{Observer, Supervisor};
+use crate::crew::Order;
 use crate::message::Message;
-use crate::region::Order;
 use fathom_spec::Trigger;
 use fathom_sys::directory_watch::DirectoryWatch;
 use fathom_sys::process::{self, Ended};

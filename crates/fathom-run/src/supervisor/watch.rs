@@ -1,15 +1,14 @@
 //! Workers that should have ended: what is waited for is said, and what does not move is given up. The report names the I/Os
 //! that are stuck, and for how long, and the run goes on without them.
 
+use super::progress::Look;
 use super::{Observer, Supervisor};
 use crate::cause::Cause;
+use crate::crew::{InFlight, Stage};
 use crate::message::Message;
-use crate::region::Stage;
-use crate::unit::{Operation, Unit};
+use crate::unit::Operation;
 use fathom_sys::Errno;
 use fathom_sys::clock::monotonic_ns;
-use fathom_sys::process;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// A deadline nearer than this is looked at more often.
 const NEAR_NS: u64 = 600_000_000;
@@ -42,15 +41,17 @@ impl<O: Observer> Supervisor<'_, O> {
         let now = monotonic_ns();
         let mut silent = Vec::new();
         for index in self.indices_started() {
-            let overdue = self.overdue_since(index, now);
+            let state = self.crew.state(index);
+            let overdue = self.overdue_since(index, &state, now);
             let closely =
                 overdue.is_some() && self.tracked[index].progress.silent_ns(now) >= CLOSELY_AFTER_NS;
-            let look = self.look_at(index, closely);
+            let closer = closely.then(|| self.crew.signs_of_life(index));
             let tracked = &mut self.tracked[index];
-            tracked.series.sample(self.region.worker(index), now);
-            tracked.progress.see(look, now);
-            let Some(since) = overdue.filter(|_| look.stage != Stage::Ended) else { continue };
-            if self.tracked[index].progress.is_stuck(self.patience_ns(index)) {
+            tracked.deadline_ns = state.deadline_ns;
+            tracked.series.sample(&state, now);
+            tracked.progress.see(Look { ended: state.ended(), stage: state.stage, closer }, now);
+            let Some(since) = overdue.filter(|_| state.stage != Stage::Ended) else { continue };
+            if self.tracked[index].progress.is_stuck(self.patience_ns(index, &state)) {
                 let what = self.describe_stuck(index);
                 self.give_up_on(index, &format!("is stuck: {what}"), Errno(libc::ETIMEDOUT), Cause::STUCK);
             } else {
@@ -71,10 +72,8 @@ impl<O: Observer> Supervisor<'_, O> {
 
     /// True when some worker is within reach of its deadline or past it.
     pub(super) fn a_deadline_is_near(&self, now: u64) -> bool {
-        self.tracked.iter().enumerate().any(|(index, worker)| {
-            let deadline = self.region.worker(index).deadline_ns.load(Relaxed);
-            worker.is_started() && deadline != 0 && now + NEAR_NS > deadline
-        })
+        let is_near = |deadline: u64| deadline != 0 && now + NEAR_NS > deadline;
+        self.tracked.iter().any(|worker| worker.is_started() && is_near(worker.deadline_ns))
     }
 
     /// True for a request to end that is not the first one once more.
@@ -107,17 +106,9 @@ impl<O: Observer> Supervisor<'_, O> {
         let pid = self.tracked[index].process;
         self.notes
             .push(format!("job {} (pid {pid}) {how}; its figures are those up to that moment", job.name));
-        self.region.worker(index).fail(errno, cause);
+        self.crew.fail(index, errno, &cause.line(errno));
         self.tracked[index].stuck = true;
         self.mark_over(index);
-    }
-
-    /// Ends a process with a stuck worker, once no other worker (a thread of the same process) needs it any more.
-    pub(super) fn end_stuck_process(&self, pid: u32) {
-        let members = || self.tracked.iter().filter(|worker| worker.process == pid);
-        if members().any(|worker| worker.stuck) && !members().any(|worker| worker.is_started()) {
-            process::kill(pid, libc::SIGKILL);
-        }
     }
 
     /// Says what keeps the run from ending, now and then.
@@ -152,10 +143,9 @@ impl<O: Observer> Supervisor<'_, O> {
         if self.tracked[index].progress.is_stopped() {
             return "its process, which a signal has stopped (kill -CONT lets it go on)".to_owned();
         }
-        let now = self.clock.ticks();
-        let in_flight = || self.region.units(index).iter().filter(|unit| unit.is_in_flight());
-        let Some(oldest) = in_flight().map(Unit::start).min() else {
-            return match self.region.worker(index).stage() {
+        let in_flight = self.crew.in_flight(index);
+        let Some(oldest_ns) = in_flight.iter().map(|io| io.age_ns).max() else {
+            return match self.crew.state(index).stage {
                 Stage::SettingUp | Stage::Created => "its files to be opened",
                 Stage::PreReading => "its files to be read into the cache",
                 Stage::FinalSync => "its data to be synced",
@@ -165,16 +155,14 @@ impl<O: Observer> Supervisor<'_, O> {
             }
             .to_owned();
         };
-        let seconds = self.clock.span_ns(now.saturating_sub(oldest)) as f64 / 1e9;
+        let seconds = oldest_ns as f64 / 1e9;
         let kinds = [Operation::Read, Operation::Write, Operation::Trim, Operation::Sync];
         let counted: Vec<String> = kinds
             .into_iter()
             .filter_map(|kind| {
-                let is_kind = |unit: &&Unit| {
-                    let operation = unit.operation();
-                    operation == kind || (kind.is_sync() && operation.is_sync())
-                };
-                let count = in_flight().filter(is_kind).count();
+                let is_kind =
+                    |io: &&InFlight| io.operation == kind || (kind.is_sync() && io.operation.is_sync());
+                let count = in_flight.iter().filter(is_kind).count();
                 let plural = if count == 1 { "" } else { "s" };
                 (count > 0).then(|| format!("{count} {}{plural}", kind.word()))
             })
@@ -186,9 +174,9 @@ impl<O: Observer> Supervisor<'_, O> {
     }
 
     fn describe_stuck(&self, index: usize) -> String {
-        let stuck: Vec<&Unit> = self.region.units(index).iter().filter(|unit| unit.is_in_flight()).collect();
+        let stuck = self.crew.in_flight(index);
         if stuck.is_empty() {
-            return match self.region.worker(index).stage() {
+            return match self.crew.state(index).stage {
                 Stage::SettingUp | Stage::Created => "it does not get its files open",
                 Stage::PreReading => "it does not get its files read into the cache",
                 Stage::FinalSync => "its final sync does not return",
@@ -198,15 +186,14 @@ impl<O: Observer> Supervisor<'_, O> {
             .to_owned();
         }
         let names = self.file_names(index);
-        let now = self.clock.ticks();
         let listed: Vec<String> = stuck
             .iter()
             .take(NAMED)
-            .map(|unit| {
-                let seconds = self.clock.span_ns(now.saturating_sub(unit.start())) as f64 / 1e9;
-                let file = names.get(unit.file() as usize).map_or("?", String::as_str);
-                let word = unit.operation().word();
-                format!("{word} {file} offset={} length={} for {seconds:.1} s", unit.offset(), unit.length())
+            .map(|io| {
+                let seconds = io.age_ns as f64 / 1e9;
+                let file = names.get(io.file as usize).map_or("?", String::as_str);
+                let word = io.operation.word();
+                format!("{word} {file} offset={} length={} for {seconds:.1} s", io.offset, io.length)
             })
             .collect();
         let more = stuck.len().saturating_sub(NAMED);
@@ -230,8 +217,8 @@ impl<O: Observer> Supervisor<'_, O> {
             if !worker.stuck {
                 continue;
             }
-            let (errno, text) = self.region.worker(index).error().unwrap_or_default();
-            let line = format!("fio: pid={}, err={errno}/{text}", worker.process);
+            let error = self.crew.figures(index).error.unwrap_or_default();
+            let line = format!("fio: pid={}, err={}/{}", worker.process, error.code, error.text);
             self.observer.message(&Message::Failure(line));
         }
     }

@@ -26,11 +26,10 @@ use super::model::replay::ReplayPlan;
 use super::model::targets::TargetPlan;
 use super::model::{Plan, WorkerPlan};
 use crate::random::Seeds;
-use fathom_spec::engines::EngineDef;
+use fathom_spec::engines::{Data, EngineDef};
 use fathom_spec::options::depth::IoSubmitMode;
 use fathom_spec::value::Rw;
 use fathom_spec::{JobSpec, RunSpec, Trigger};
-pub use questions::moves_no_data;
 use questions::{has_own_seeds, verifies};
 use replay::{Log, ReplayPlanner};
 use std::path::{Path, PathBuf};
@@ -142,6 +141,8 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
         waits_for: place.waits_for,
         engine: job.engine.ioengine.name.clone(),
         diskless: !engine.has_files(),
+        moves_no_data: engine.data == Data::Absent,
+        is_thread: job.threads.thread,
         placement: placement::placement_plan(&subject),
         memory: memory::memory_plan(job),
         command_before: job.threads.exec_prerun.clone(),

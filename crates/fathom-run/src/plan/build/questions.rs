@@ -15,8 +15,8 @@ pub(super) fn verifies(job: &JobSpec) -> bool {
     job.verification.verify != VerifyMethod::None
 }
 
-/// True for jobs that are mere company for others: they count stretches of work, not bytes.
-pub fn moves_no_data(job: &JobSpec) -> bool {
+/// True for jobs that are background load for others: they count stretches of work, not bytes.
+pub(super) fn moves_no_data(job: &JobSpec) -> bool {
     engines::of(job).is_some_and(|engine| engine.data == Data::Absent)
 }
 

@@ -90,6 +90,10 @@ pub struct WorkerPlan {
     pub engine: String,
     /// The engine needs no files.
     pub diskless: bool,
+    /// It is background load for others: it counts stretches of work, not bytes.
+    pub moves_no_data: bool,
+    /// It is a thread beside others, not a process of its own.
+    pub is_thread: bool,
     /// Where it runs, and as whom.
     pub placement: PlacementPlan,
     /// Its memory.

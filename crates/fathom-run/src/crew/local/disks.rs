@@ -1,13 +1,10 @@
 //! What the kernel counts for the block devices below the files, from sysfs: reading it never touches the device.
 
-use crate::region::WorkerBlock;
-use fathom_spec::JobSpec;
 use fathom_stats::live::LiveDisk;
 use fathom_stats::report::DiskReport;
 use fathom_sys::clock::monotonic_ns;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering::Relaxed;
 
 /// Bytes of a sector in the kernel's counters, whatever the device's own are.
 const SECTOR: u64 = 512;
@@ -44,14 +41,9 @@ struct Counters {
 }
 
 impl DiskWatch {
-    /// Adds the devices that a worker found below its files.
-    pub(super) fn add(&mut self, block: &WorkerBlock, job: &JobSpec) {
-        if !job.measurement.disk_util {
-            return;
-        }
-        for device in
-            block.devices.iter().map(|device| device.load(Relaxed)).take_while(|&device| device != 0)
-        {
+    /// Adds devices by their kernel numbers (`dev_t`).
+    pub(super) fn add(&mut self, devices: impl IntoIterator<Item = u64>) {
+        for device in devices {
             let Some(directory) = directory_of(device) else { continue };
             match self.disks.iter_mut().find(|disk| disk.directory == directory) {
                 Some(disk) => disk.begin_stage(),

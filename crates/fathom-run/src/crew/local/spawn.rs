@@ -1,111 +1,42 @@
 //! New processes: one per worker, one for all threads of a batch, one that lays files out.
 
-use super::{Observer, Supervisor};
+use super::LocalCrew;
 use crate::cause::Cause;
-use crate::exhausted;
+use crate::crew::Stage;
 use crate::files::{self, layout};
-use crate::idleness::IdleProcess;
 use crate::message::Message;
-use crate::region::Stage;
 use crate::worker::WorkerContext;
 use crate::worker::setup::{announce_layout, tell_file_error};
 use fathom_sys::process::{self, Fork};
 use fathom_sys::{Errno, signal};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::events::signals;
-
 /// No process of a run wants more files open than this, and some programs that jobs start close as many as they may have.
 const MOST_OPEN_FILES: u64 = 1 << 20;
 
-impl<O: Observer> Supervisor<'_, O> {
-    /// Looks at and lays out the files of all jobs, one after the other, in a process of its own. Returns when that is
-    /// done, or when a signal ended the run.
-    pub(super) fn prepare_files(&mut self) {
-        let wants_files: Vec<usize> = (0..self.plan.workers.len())
-            .filter(|&index| {
-                let worker = &self.plan.workers[index];
-                let job = self.plan.job_of(worker);
-                // A job without files has nothing to lay out, but that it lacks a size is told here as of any other.
-                let is_looked_at =
-                    !worker.diskless || (job.size.size.is_none() && job.size.filesize.is_none());
-                is_looked_at && (job.file.create_serialize || job.file.create_only)
-            })
-            .collect();
-        if wants_files.is_empty() {
-            return;
-        }
-        // SAFETY: the supervisor has a single thread.
-        let pid = match unsafe { process::fork() } {
-            Err(errno) => {
-                return self.layout_failed(&format!("needs a process: {errno}; {}", exhausted::processes()));
-            }
-            Ok(Fork::Child) => {
-                become_child();
-                for index in wants_files {
+impl LocalCrew<'_> {
+    /// Starts the process that looks at and lays out the files of these workers, one after the other.
+    pub(super) fn start_layout(&self, workers: &[usize]) -> Result<u32, Errno> {
+        // SAFETY: whoever has a crew promises to have a single thread.
+        match unsafe { process::fork() }? {
+            Fork::Child => {
+                become_child(&self.blocked_signals);
+                for &index in workers {
                     let context = self.context(index);
                     guarded(&context, || lay_out_for(&context));
                 }
                 process::exit_now(0);
             }
-            Ok(Fork::Parent(pid)) => pid,
-        };
-        self.wait_for_layout(pid);
-    }
-
-    /// Makes the control groups of all jobs. A job without its group fails.
-    pub(super) fn make_control_groups(&mut self) {
-        for first in self.plan.workers.iter().filter(|worker| worker.subjob == 0) {
-            let Err(error) = self.groups.make(first) else { continue };
-            self.observer.message(&Message::Error(error.message));
-            for clone in
-                (0..self.plan.workers.len()).filter(|&clone| self.plan.workers[clone].job == first.job)
-            {
-                self.region.worker(clone).fail(error.errno, Cause::CGROUP);
-            }
-        }
-    }
-
-    /// Removes the control groups that were made, unless somebody is in them.
-    pub(super) fn remove_control_groups(&mut self) {
-        for (path, error) in self.groups.remove() {
-            self.notes.push(format!("the control group {} stays: {error}", path.display()));
-        }
-    }
-
-    /// Starts the process that measures the processors' idleness, if that is asked for.
-    pub(super) fn start_idle_process(&mut self) {
-        if self.options.idleness.is_none() || self.signal.is_some() {
-            return;
-        }
-        let mut signal = None;
-        let interrupted = || {
-            signal = self.signals.asked_to_end();
-            signal.is_some()
-        };
-        // SAFETY: the supervisor has a single thread.
-        match unsafe { IdleProcess::start(become_child, interrupted) } {
-            Ok(idle) => self.idle = Some(idle),
-            Err(Errno(libc::EINTR)) => {}
-            Err(errno) => {
-                let limit = match errno {
-                    Errno(libc::EAGAIN) => format!("; {}", exhausted::processes()),
-                    _ => String::new(),
-                };
-                self.notes.push(format!("the idleness of the processors is not measured: {errno}{limit}"));
-            }
-        }
-        if let Some(signal) = signal {
-            self.end_by_signal(signal);
+            Fork::Parent(pid) => Ok(pid),
         }
     }
 
     /// Starts one worker in a process.
-    pub(super) fn start_process(&mut self, index: usize) -> Result<u32, Errno> {
-        // SAFETY: the supervisor has a single thread.
+    pub(super) fn start_process(&self, index: usize) -> Result<u32, Errno> {
+        // SAFETY: whoever has a crew promises to have a single thread.
         match unsafe { process::fork() }? {
             Fork::Child => {
-                become_child();
+                become_child(&self.blocked_signals);
                 let run = self.engines[self.plan.workers[index].job];
                 let context = self.context(index);
                 guarded(&context, || run(&context));
@@ -117,11 +48,11 @@ impl<O: Observer> Supervisor<'_, O> {
 
     /// Starts workers as threads of one process. They share its table of descriptors: a library with threads of its own, such
     /// as the C library's asynchronous I/O, knows files by number, and a number has to mean the same file everywhere.
-    pub(super) fn start_threads(&mut self, indices: &[usize]) -> Result<u32, Errno> {
-        // SAFETY: the supervisor has a single thread.
+    pub(super) fn start_threads(&self, indices: &[usize]) -> Result<u32, Errno> {
+        // SAFETY: whoever has a crew promises to have a single thread.
         match unsafe { process::fork() }? {
             Fork::Child => {
-                become_child();
+                become_child(&self.blocked_signals);
                 std::thread::scope(|scope| {
                     for &index in indices {
                         let run = self.engines[self.plan.workers[index].job];
@@ -142,7 +73,7 @@ impl<O: Observer> Supervisor<'_, O> {
 }
 
 /// A child has its own session, no terminal, leaves signals to the supervisor, and does not outlive it.
-pub(super) fn become_child() {
+pub(super) fn become_child(blocked_signals: &[i32]) {
     // Failing to arrange it is no reason not to run.
     let _ = process::die_with_parent();
     if process::parent_is_gone() {
@@ -154,7 +85,7 @@ pub(super) fn become_child() {
     for ignored in [libc::SIGINT, libc::SIGTERM, libc::SIGUSR1, libc::SIGXFSZ] {
         signal::ignore(ignored);
     }
-    signal::unblock(&signals(true));
+    signal::unblock(blocked_signals);
     // Jobs of many files, and many clones that share one table of descriptors, are only held to the hard limit.
     fathom_sys::file::raise_open_file_limit(MOST_OPEN_FILES);
     // Whoever reads the program's output must see its end even if this process hangs.

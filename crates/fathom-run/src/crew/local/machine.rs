@@ -1,43 +1,99 @@
-//! What machine this is, and what devices and file systems the files of a run lie on: from /proc and /sys alone, which
-//! never touches a target.
+//! The machine of the workers, and the devices and file systems that their files lie on: from /proc and /sys alone, which
+//! never touches a target. Also what of the machine a run changes or measures: control groups, idle processors.
 
-use super::{Observer, Supervisor, stack};
+use super::spawn::become_child;
+use super::{LocalCrew, stack};
+use crate::crew::{GroupFailure, Machine};
+use crate::exhausted;
 use crate::files::names;
+use crate::idleness::IdleProcess;
 use crate::mounts::{Mount, mount_of, mount_of_device, mounts};
-use crate::plan::moves_no_data;
 use fathom_stats::host::{DeviceReport, FileSystemReport, HostReport};
+use fathom_stats::live::LiveDisk;
+use fathom_stats::report::{DiskReport, IdlenessReport};
+use fathom_sys::Errno;
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::Ordering::Relaxed;
 
-impl<O: Observer> Supervisor<'_, O> {
-    /// The machine and the storage of this run.
-    pub(super) fn host(&self) -> HostReport {
+impl Machine for LocalCrew<'_> {
+    fn make_control_groups(&mut self) -> Vec<GroupFailure> {
+        let mut failures = Vec::new();
+        for worker in self.plan.workers.iter().filter(|worker| worker.subjob == 0) {
+            if let Err(error) = self.groups.make(worker) {
+                let (errno, message) = (error.errno, error.message);
+                failures.push(GroupFailure { job: worker.job, errno, message });
+            }
+        }
+        failures
+    }
+
+    fn remove_control_groups(&mut self) -> Vec<String> {
+        let stays = |(path, error): (std::path::PathBuf, std::io::Error)| {
+            format!("the control group {} stays: {error}", path.display())
+        };
+        self.groups.remove().into_iter().map(stays).collect()
+    }
+
+    fn measure_idleness(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<(), String> {
+        let in_child = || become_child(&self.blocked_signals);
+        // SAFETY: whoever has a crew promises to have a single thread.
+        match unsafe { IdleProcess::start(in_child, interrupted) } {
+            Ok(idle) => self.idle = Some(idle),
+            Err(Errno(libc::EINTR)) => {}
+            Err(Errno(libc::EAGAIN)) => {
+                return Err(format!("{}; {}", Errno(libc::EAGAIN), exhausted::processes()));
+            }
+            Err(errno) => return Err(errno.to_string()),
+        }
+        Ok(())
+    }
+
+    fn idleness(&self, of_each_processor: bool) -> Option<IdlenessReport> {
+        self.idle.as_ref().map(|idle| idle.report(of_each_processor))
+    }
+
+    fn watch_disks(&mut self, worker: usize) {
+        self.disks.add(self.region.worker(worker).devices());
+    }
+
+    fn disks(&self) -> Vec<DiskReport> {
+        self.disks.report()
+    }
+
+    fn end_stage_of_disks(&mut self) -> Vec<DiskReport> {
+        self.disks.end_stage()
+    }
+
+    fn look_at_disks(&mut self) -> Vec<LiveDisk> {
+        self.disks.look()
+    }
+
+    fn host(&self) -> HostReport {
         HostReport {
             devices: self.disks.directories().filter_map(|directory| device(directory, &mounts())).collect(),
             file_systems: self.file_systems(),
             ..machine()
         }
     }
+}
 
+impl LocalCrew<'_> {
     fn file_systems(&self) -> Vec<FileSystemReport> {
         let mounts = mounts();
         let current = std::env::current_dir().unwrap_or_default();
         let mut found: Vec<FileSystemReport> = Vec::new();
         for (index, worker) in self.plan.workers.iter().enumerate() {
-            let job = self.plan.job_of(worker);
-            if worker.diskless || moves_no_data(job) {
+            if worker.diskless || worker.moves_no_data {
                 continue;
             }
             let paths = names::planned_paths(&worker.files.names);
             // The text of a path decides: asking the file itself might hang.
             let by_path = paths.iter().filter_map(|path| mount_of(&mounts, &current.join(path)));
             // Files below /proc lie elsewhere; the worker has told on which device.
-            let devices = self.region.worker(index).devices.iter().map(|device| device.load(Relaxed));
             let of_device = |device| mount_of_device(&mounts, device);
             let mut below: Vec<&Mount> = by_path.filter(|mount| mount.report.kind != "devtmpfs").collect();
             if below.iter().any(|mount| mount.report.kind == "proc") {
-                below = devices.take_while(|&device| device != 0).filter_map(of_device).collect();
+                below = self.region.worker(index).devices().filter_map(of_device).collect();
             }
             for mount in below {
                 if !found.contains(&mount.report) {

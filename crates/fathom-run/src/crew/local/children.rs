@@ -1,0 +1,93 @@
+//! What the children of this process do: the lines they send, and how they end.
+
+use super::{LocalCrew, LogWriter};
+use crate::crew::{Event, Lost, Stage};
+use crate::exhausted;
+use fathom_stats::report::CpuReport;
+use fathom_sys::limits::{self, Limit, Resource};
+use fathom_sys::process::{self, Ended};
+use fathom_sys::usage::Usage;
+
+impl LocalCrew<'_> {
+    /// All messages that have arrived.
+    pub(super) fn take_messages(&mut self, events: &mut Vec<Event>) {
+        events.extend(self.receiver.drain().into_iter().map(Event::Said));
+    }
+
+    /// Collects all children that have ended.
+    pub(super) fn reap(&mut self, events: &mut Vec<Event>) {
+        while let Some((pid, ended, usage)) = process::reap_one() {
+            if self.layout == Some(pid) {
+                self.layout = None;
+                events.push(Event::LayoutEnded(ended));
+            } else if self.log_writer == LogWriter::Running(pid) {
+                events.extend(self.log_writer_ended(ended));
+            } else {
+                self.process_ended(pid, ended, usage, events);
+            }
+        }
+    }
+
+    /// The process of some workers has ended, or one that was none of theirs.
+    fn process_ended(&mut self, pid: u32, ended: Ended, usage: Usage, events: &mut Vec<Event>) {
+        let mut was_running = false;
+        for worker in 0..self.members.len() {
+            let member = &mut self.members[worker];
+            if member.process != Some(pid) {
+                continue;
+            }
+            // The number may soon be that of another process.
+            member.process = None;
+            if std::mem::take(&mut member.is_running) {
+                was_running = true;
+                let is_done = self.region.worker(worker).stage() == Stage::Ended;
+                let lost = (!is_done).then(|| self.lost(ended, usage));
+                events.push(Event::Ended { worker, lost });
+            }
+        }
+        if !was_running {
+            events.push(Event::OtherEnded { process: pid, ended });
+        }
+    }
+
+    fn lost(&mut self, ended: Ended, usage: Usage) -> Lost {
+        let without_memory = match ended {
+            Ended::Killed(signal) => self.memory_ran_out(signal),
+            Ended::Exited(_) => None,
+        };
+        let cpu = CpuReport {
+            user_us: usage.user_us,
+            system_us: usage.system_us,
+            context_switches: usage.context_switches,
+            major_faults: usage.major_faults,
+            minor_faults: usage.minor_faults,
+        };
+        Lost { ended, cpu, without_memory }
+    }
+
+    /// Why a signal means that there was no memory: a program that gets none aborts, and the kernel kills in a control group
+    /// that has used up its own.
+    fn memory_ran_out(&mut self, signal: i32) -> Option<String> {
+        let kills = limits::group_memory_kills();
+        let killed_by_group = kills > std::mem::replace(&mut self.memory_kills, kills);
+        let is_limited = Limit::of(Resource::AddressSpace).soft.is_some();
+        match signal {
+            libc::SIGABRT if is_limited => Some(format!("it got no memory: {}", exhausted::memory())),
+            libc::SIGKILL if killed_by_group => Some(format!("out of memory: {}", exhausted::memory())),
+            _ => None,
+        }
+    }
+
+    /// Threads share a process, so their end shows in their blocks only.
+    pub(super) fn collect_ended_threads(&mut self, events: &mut Vec<Event>) {
+        for worker in 0..self.members.len() {
+            let has_ended = self.members[worker].is_running
+                && self.is_thread(worker)
+                && self.region.worker(worker).stage() == Stage::Ended;
+            if has_ended {
+                self.members[worker].is_running = false;
+                events.push(Event::Ended { worker, lost: None });
+            }
+        }
+    }
+}

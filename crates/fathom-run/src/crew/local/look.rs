@@ -1,0 +1,193 @@
+//! What can be read of a worker in the memory that it shares with this process. A worker does nothing for it, and need not be
+//! alive.
+
+use crate::crew::{
+    CheckFigures, DirectionFigures, DirectionState, Figures, InFlight, SurroundingFigures, WorkerState,
+};
+use crate::region::{Region, WorkerBlock};
+use crate::unit::Unit;
+use fathom_stats::report::{CpuReport, JobError};
+use fathom_stats::samples::{DirectionSamples, LatencySamples};
+use fathom_sys::clock::{Clock, monotonic_ns};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// How often figures are read anew when a worker begins them anew in the middle of it.
+const TRIES: usize = 3;
+
+/// A worker now.
+pub(super) fn state(block: &WorkerBlock) -> WorkerState {
+    let samples = &block.samples;
+    WorkerState {
+        stage: block.stage(),
+        has_failed: block.has_failed(),
+        begin_ns: block.begin_ns.load(Relaxed),
+        start_ns: block.start_ns.load(Relaxed),
+        end_ns: block.end_ns.load(Relaxed),
+        deadline_ns: block.deadline_ns.load(Relaxed),
+        goal_bytes: block.goal_bytes.load(Relaxed),
+        open_files: block.open_files.load(Relaxed),
+        epoch: samples.epoch.load(Relaxed),
+        tolerated_errors: samples.tolerated_errors.load(Relaxed),
+        directions: samples.directions.each_ref().map(direction_state),
+        syncs: samples.sync.count(),
+        longest_sync_ns: samples.sync.max_ns(),
+        checked_reads: block.verification.checked_reads.load(Relaxed),
+    }
+}
+
+fn direction_state(samples: &DirectionSamples) -> DirectionState {
+    DirectionState {
+        bytes: samples.bytes.load(Relaxed),
+        ios: samples.completed.load(Relaxed),
+        latencies: samples.clat.count(),
+        latency_sum_ns: samples.clat.sum_ns(),
+        longest_latency_ns: samples.clat.max_ns(),
+    }
+}
+
+/// The units that are in flight.
+pub(super) fn in_flight(units: &[Unit], clock: Clock) -> Vec<InFlight> {
+    let now = clock.ticks();
+    let describe = |unit: &Unit| InFlight {
+        operation: unit.operation(),
+        file: unit.file(),
+        offset: unit.offset(),
+        length: unit.length(),
+        age_ns: clock.span_ns(now.saturating_sub(unit.start())),
+    };
+    units.iter().filter(|unit| unit.is_in_flight()).map(describe).collect()
+}
+
+/// Everything that a worker has counted so far.
+pub(super) fn figures(region: &Region, index: usize) -> Figures {
+    let block = region.worker(index);
+    for _ in 1..TRIES {
+        let figures = figures_now(block, region.priorities(index));
+        if block.samples.epoch.load(Relaxed) == figures.state.epoch {
+            return figures;
+        }
+    }
+    figures_now(block, region.priorities(index))
+}
+
+fn figures_now(block: &WorkerBlock, priorities: &[LatencySamples]) -> Figures {
+    let taken_ns = monotonic_ns();
+    let samples = &block.samples;
+    let [user_us, system_us, context_switches, major_faults, minor_faults] = all(&block.usage);
+    Figures {
+        taken_ns,
+        state: state(block),
+        process: block.pid.load(Relaxed),
+        job_start_ms: block.job_start_ms.load(Relaxed),
+        error: block.error().map(|(code, text)| JobError { code, text }),
+        first_tolerated_error: samples.first_error.load(Relaxed) as i32,
+        cpu: CpuReport { user_us, system_us, context_switches, major_faults, minor_faults },
+        found_depth: block.found_depth.load(Relaxed),
+        zone_resets: samples.zone_resets.load(Relaxed),
+        depth_map: all(&samples.depth_map),
+        submit_map: all(&samples.submit_map),
+        complete_map: all(&samples.complete_map),
+        distribution: all(&samples.distribution),
+        directions: samples.directions.each_ref().map(direction_figures),
+        sync: samples.sync.snapshot(),
+        priorities: priorities.iter().map(LatencySamples::snapshot).collect(),
+        checks: CheckFigures {
+            bytes: block.verification.checked_bytes.load(Relaxed),
+            read_back_ns: block.verification.read_back_until(taken_ns),
+            classes: all(&block.verification.classes),
+        },
+        lateness: block.lateness.snapshot(),
+        surroundings: SurroundingFigures {
+            engine_features: block.features(),
+            processor_wait_ms: block.surroundings.processor_wait_ms(),
+            processors: block.surroundings.processors(),
+            limits: block.surroundings.limits(),
+        },
+    }
+}
+
+fn direction_figures(samples: &DirectionSamples) -> DirectionFigures {
+    DirectionFigures {
+        completed: samples.completed.load(Relaxed),
+        issued: samples.issued.load(Relaxed),
+        bytes: samples.bytes.load(Relaxed),
+        short: samples.short.load(Relaxed),
+        dropped: samples.dropped.load(Relaxed),
+        slat: samples.slat.snapshot(),
+        clat: samples.clat.snapshot(),
+        lat: samples.lat.snapshot(),
+    }
+}
+
+fn all<const COUNT: usize>(counters: &[AtomicU64; COUNT]) -> [u64; COUNT] {
+    counters.each_ref().map(|counter| counter.load(Relaxed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crew::Stage;
+    use crate::plan::Plan;
+    use crate::unit::Operation;
+    use fathom_spec::engines::plain::NULL;
+    use fathom_spec::{Outcome, SystemSource, parse};
+    use fathom_sys::Errno;
+    use fathom_sys::clock::VirtualTime;
+
+    fn region() -> Region {
+        let words = ["--ioengine=null", "--iodepth=4", "--size=1m", "--name=a"].map(str::to_owned);
+        let Outcome::Run(spec) = parse("fathom", &words, &SystemSource::new(4096)) else {
+            panic!("{words:?}")
+        };
+        let plan = Plan::new(&spec, |_| Some(NULL)).expect("a plan");
+        Region::for_plan(&plan).expect("memory")
+    }
+
+    #[test]
+    fn what_a_worker_counts_is_what_is_seen() {
+        let region = region();
+        let block = region.worker(0);
+        assert_eq!(state(block), WorkerState::default());
+        block.samples.reset();
+        let writes = &block.samples.directions[1];
+        for ns in [100, 300] {
+            writes.clat.record(ns, true);
+            writes.completed.store(writes.completed.load(Relaxed) + 1, Relaxed);
+            writes.bytes.store(writes.bytes.load(Relaxed) + 4096, Relaxed);
+        }
+        block.samples.sync.record(5000, true);
+        block.verification.checked_reads.store(3, Relaxed);
+        block.start_ns.store(7, Relaxed);
+        block.set_stage(Stage::FinalSync);
+        block.fail_in_words(Errno(libc::EIO), "file:fathom, func=test");
+        let seen = state(block);
+        let so_far = DirectionState {
+            bytes: 8192,
+            ios: 2,
+            latencies: 2,
+            latency_sum_ns: 400,
+            longest_latency_ns: 300,
+        };
+        assert_eq!(seen.directions, [DirectionState::default(), so_far, DirectionState::default()]);
+        assert_eq!((seen.stage, seen.has_failed, seen.start_ns, seen.epoch), (Stage::FinalSync, true, 7, 1));
+        assert_eq!((seen.ended(), seen.longest_latency_ns()), (2 + 1 + 3, 5000));
+        let figures = figures(&region, 0);
+        assert_eq!(figures.state, seen);
+        assert_eq!(figures.directions[1].clat, writes.clat.snapshot());
+        assert_eq!(figures.sync.count, 1);
+        assert_eq!(figures.error.map(|error| error.code), Some(libc::EIO));
+    }
+
+    #[test]
+    fn what_is_in_flight_has_an_age() {
+        let region = region();
+        let clock = Clock::of_virtual_time(VirtualTime::starting_at(1_000_000));
+        region.units(0)[2].aim_sync(Operation::DataSync, 5, 4096, 512, clock.ticks());
+        clock.sleep(std::time::Duration::from_nanos(500));
+        let waiting = in_flight(region.units(0), clock);
+        let [io] = waiting[..] else { panic!("{waiting:?}") };
+        assert!(io.age_ns >= 500, "{io:?}");
+        let expected = InFlight { operation: Operation::DataSync, file: 5, offset: 4096, length: 512, ..io };
+        assert_eq!(io, expected);
+    }
+}

@@ -1,0 +1,238 @@
+//! A crew on this machine. Workers are processes, or threads of one process, that share memory with the caller: what they
+//! count and what they wait for can be read at any moment, even when they were killed or hang.
+//!
+//! The memory is that of [`Region`]. Here are the children (`spawn`, `children`), what is read from the memory (`look`), what shows
+//! from outside whether a worker gets on (`life`), the log writer (`log_writer`), and the machine below (`machine`, `disks`,
+//! `stack`).
+
+mod children;
+mod disks;
+mod life;
+mod log_writer;
+mod look;
+mod machine;
+mod spawn;
+mod stack;
+
+use super::{
+    Crew, Event, Figures, InFlight, LatencyKind, Order, Refusal, SignsOfLife, Stage, Start, WorkerState,
+};
+use crate::cgroup::Groups;
+use crate::exhausted;
+use crate::idleness::IdleProcess;
+use crate::message::{self, MessageReceiver, MessageSender};
+use crate::plan::Plan;
+use crate::region::Region;
+use crate::worker::WorkerContext;
+use disks::DiskWatch;
+use fathom_stats::Histogram;
+use fathom_sys::clock::Clock;
+use fathom_sys::process;
+use fathom_sys::{Errno, limits};
+use log_writer::LogWriter;
+use std::os::fd::RawFd;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Runs a worker with the engine of its job.
+pub type RunWorker = fn(&WorkerContext<'_>);
+
+/// Workers on this machine, and the processes that serve them.
+pub struct LocalCrew<'a> {
+    plan: &'a Plan,
+    /// Per job.
+    engines: Vec<RunWorker>,
+    clock: Clock,
+    /// What the caller takes itself; children do not block it.
+    blocked_signals: Vec<i32>,
+    region: Region,
+    /// What the log writer says its lines with, and each worker.
+    sender: MessageSender,
+    senders: Vec<MessageSender>,
+    receiver: MessageReceiver,
+    members: Vec<Member>,
+    /// The process that lays files out.
+    layout: Option<u32>,
+    log_writer: LogWriter,
+    idle: Option<IdleProcess>,
+    disks: DiskWatch,
+    /// Control groups that were made.
+    groups: Groups,
+    /// How often the kernel had killed in this control group for want of memory.
+    memory_kills: u64,
+}
+
+/// What is kept per worker.
+#[derive(Default)]
+struct Member {
+    /// Process that runs it (shared by the threads of a batch); `None` when there is none any more, or not yet.
+    process: Option<u32>,
+    /// Started; neither has its end been told, nor was it released.
+    is_running: bool,
+    /// Released because it is stuck.
+    is_stuck: bool,
+    /// Where sysfs tells about the devices below its files, once that is of interest.
+    devices: Option<Vec<PathBuf>>,
+}
+
+impl<'a> LocalCrew<'a> {
+    /// A crew for all workers of a plan; none of them is started yet. `engines` has, for each job of the plan, the function
+    /// that runs its workers. The calling process must have one thread for as long as there is a crew. It blocks the
+    /// signals `blocked_signals`, which its children do not.
+    pub fn new(
+        plan: &'a Plan,
+        engines: Vec<RunWorker>,
+        clock: Clock,
+        blocked_signals: Vec<i32>,
+    ) -> Result<LocalCrew<'a>, Errno> {
+        let region = Region::for_plan(plan)?;
+        let (sender, receiver) = message::channel()?;
+        Ok(LocalCrew {
+            plan,
+            engines,
+            clock,
+            blocked_signals,
+            region,
+            senders: (0..plan.workers.len()).map(|index| sender.of_worker(index)).collect(),
+            sender,
+            receiver,
+            members: plan.workers.iter().map(|_| Member::default()).collect(),
+            layout: None,
+            log_writer: LogWriter::None,
+            idle: None,
+            disks: DiskWatch::default(),
+            groups: Groups::default(),
+            memory_kills: limits::group_memory_kills(),
+        })
+    }
+
+    fn context(&self, index: usize) -> WorkerContext<'_> {
+        WorkerContext {
+            plan: self.plan,
+            index,
+            region: &self.region,
+            clock: self.clock,
+            messages: &self.senders[index],
+        }
+    }
+
+    fn is_thread(&self, index: usize) -> bool {
+        self.plan.workers[index].is_thread
+    }
+
+    /// Notes the process of a worker, if there is one.
+    fn note_start(&mut self, worker: usize, started: Result<u32, Errno>) -> Start {
+        let process = started.map_err(refused);
+        if let Ok(pid) = process {
+            self.members[worker].process = Some(pid);
+            self.members[worker].is_running = true;
+            self.region.worker(worker).pid.store(pid, Relaxed);
+        }
+        Start { worker, process }
+    }
+
+    /// Ends a process with a stuck worker, once no other worker (a thread of the same process) needs it any more.
+    fn end_stuck_process(&self, pid: u32) {
+        let members = || self.members.iter().filter(|member| member.process == Some(pid));
+        if members().any(|member| member.is_stuck) && !members().any(|member| member.is_running) {
+            process::kill(pid, libc::SIGKILL);
+        }
+    }
+}
+
+/// No process could be made.
+fn refused(errno: Errno) -> Refusal {
+    Refusal { errno, limits: exhausted::processes() }
+}
+
+impl Crew for LocalCrew<'_> {
+    fn lay_out(&mut self, workers: &[usize]) -> Result<u32, Refusal> {
+        let pid = self.start_layout(workers).map_err(refused)?;
+        self.layout = Some(pid);
+        Ok(pid)
+    }
+
+    fn end_layout(&mut self) {
+        if let Some(pid) = self.layout {
+            process::kill(pid, libc::SIGKILL);
+        }
+    }
+
+    fn start(&mut self, workers: &[usize]) -> Vec<Start> {
+        for &index in workers {
+            self.region.worker(index).set_stage(Stage::Created);
+        }
+        let (threads, processes): (Vec<usize>, Vec<usize>) =
+            workers.iter().partition(|&&index| self.is_thread(index));
+        let mut starts = Vec::with_capacity(workers.len());
+        for index in processes {
+            let started = self.start_process(index);
+            starts.push(self.note_start(index, started));
+        }
+        if !threads.is_empty() {
+            let started = self.start_threads(&threads);
+            starts.extend(threads.into_iter().map(|index| self.note_start(index, started)));
+        }
+        starts
+    }
+
+    fn order(&mut self, worker: usize, order: Order) {
+        self.region.worker(worker).send(order);
+    }
+
+    fn fail(&mut self, worker: usize, errno: Errno, text: &str) {
+        self.region.worker(worker).fail_in_words(errno, text);
+    }
+
+    fn release(&mut self, worker: usize, is_stuck: bool) {
+        self.close_logs_of(worker);
+        let member = &mut self.members[worker];
+        member.is_running = false;
+        member.is_stuck |= is_stuck;
+        if let Some(pid) = member.process {
+            self.end_stuck_process(pid);
+        }
+    }
+
+    fn descriptors(&self) -> Vec<RawFd> {
+        vec![self.receiver.descriptor()]
+    }
+
+    fn poll(&mut self) -> Vec<Event> {
+        let mut events = Vec::new();
+        self.take_messages(&mut events);
+        self.reap(&mut events);
+        self.collect_ended_threads(&mut events);
+        // Lines that a process wrote before it ended.
+        self.take_messages(&mut events);
+        events
+    }
+
+    fn state(&self, worker: usize) -> WorkerState {
+        look::state(self.region.worker(worker))
+    }
+
+    fn latencies(&self, worker: usize, direction: usize, kind: LatencyKind) -> Histogram {
+        let samples = &self.region.worker(worker).samples.directions[direction];
+        match kind {
+            LatencyKind::Completion => samples.clat.snapshot().histogram,
+            LatencyKind::Total => samples.lat.snapshot().histogram,
+        }
+    }
+
+    fn in_flight(&self, worker: usize) -> Vec<InFlight> {
+        look::in_flight(self.region.units(worker), self.clock)
+    }
+
+    fn awaited_bytes(&self, worker: usize) -> u64 {
+        self.bytes_awaited_by(worker)
+    }
+
+    fn signs_of_life(&mut self, worker: usize) -> SignsOfLife {
+        self.look_for_life(worker)
+    }
+
+    fn figures(&self, worker: usize) -> Figures {
+        look::figures(&self.region, worker)
+    }
+}

@@ -1,0 +1,66 @@
+//! Where a worker is, and what it is told to do: the words that a supervisor and its workers have in common.
+
+use serde::{Deserialize, Serialize};
+
+/// Stages of a worker's life, in order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[repr(u32)]
+pub enum Stage {
+    /// Nothing has happened yet.
+    #[default]
+    NotStarted = 0,
+    /// Created.
+    Created = 1,
+    /// Setting itself up.
+    SettingUp = 2,
+    /// Reading files into the cache.
+    PreReading = 3,
+    /// Ready, waiting for the start gate (or its start delay).
+    Ready = 4,
+    /// Running, not yet recording.
+    Ramping = 5,
+    /// Running.
+    Running = 6,
+    /// Reading back what it wrote.
+    Verifying = 7,
+    /// Waiting for I/Os in flight after the last was issued.
+    Draining = 8,
+    /// In its final fsync.
+    FinalSync = 9,
+    /// Waiting for a command of the user that comes after the run.
+    PostRun = 10,
+    /// Closing up.
+    Finishing = 11,
+    /// Done.
+    Ended = 12,
+}
+
+impl Stage {
+    /// The stage with this number; numbers beyond the last stand for it.
+    pub(crate) fn from_number(number: u32) -> Stage {
+        use Stage::*;
+        [
+            NotStarted, Created, SettingUp, PreReading, Ready, Ramping, Running, Verifying, Draining,
+            FinalSync, PostRun, Finishing, Ended,
+        ][(number as usize).min(12)]
+    }
+
+    /// True for stages in which I/O is under way.
+    pub(crate) fn does_io(self) -> bool {
+        matches!(self, Stage::Ramping | Stage::Running | Stage::Verifying | Stage::Draining)
+    }
+}
+
+/// Requests from the supervisor to a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(u32)]
+pub enum Order {
+    /// Wait at the start gate.
+    Wait = 0,
+    /// Run.
+    Go = 1,
+    /// Stop issuing, finish what is in flight.
+    Stop = 2,
+    /// The same, and leave behind what was written, for a later check.
+    StopAndSave = 3,
+}
