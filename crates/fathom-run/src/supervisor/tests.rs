@@ -1,13 +1,14 @@
 //! The supervisor with a crew that has neither processes nor memory to share: workers that a test makes up, as they might be
 //! on another machine.
 
-use super::{Observer, Options, Outcome, supervise};
+use super::{Observer, Options, Outcome, SliceRule, supervise};
 use crate::crew::{
     Crew, Event, Figures, GroupFailure, InFlight, LatencyKind, LogError, LogKeeper, LogLosses, LogState,
     Lost, Machine, Order, Refusal, SignsOfLife, Stage, Start, WorkerState,
 };
 use crate::message::{Envelope, Message};
 use crate::plan::Plan;
+use crate::unit::Operation;
 use fathom_spec::engines::plain::PSYNC;
 use fathom_spec::{SystemSource, parse};
 use fathom_stats::Histogram;
@@ -17,9 +18,11 @@ use fathom_stats::report::{CpuReport, DiskReport, IdlenessReport, JobError, RunR
 use fathom_sys::Errno;
 use fathom_sys::clock::monotonic_ns;
 use fathom_sys::process::Ended;
+use fathom_sys::task::{Task, TaskState};
 use std::fs::File;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
+use std::time::Duration;
 
 /// What a worker does as soon as it may.
 #[derive(Clone, Copy)]
@@ -30,6 +33,8 @@ enum Fate {
     IsKilled,
     /// Runs until it is told to stop.
     Waits,
+    /// Waits for an I/O past the end of its run time, and nothing moves.
+    Hangs,
     /// It cannot be started.
     FindsNoProcess,
 }
@@ -83,6 +88,7 @@ impl Elsewhere {
                 let lost = Lost { ended: Ended::Killed(libc::SIGKILL), cpu, without_memory: None };
                 self.ends(worker, Some(lost));
             }
+            Fate::Hangs => (state.deadline_ns, state.stage) = (now, Stage::Draining),
             Fate::Waits | Fate::FindsNoProcess => {}
         }
     }
@@ -128,8 +134,8 @@ impl Crew for Elsewhere {
     }
 
     fn release(&mut self, worker: usize, is_stuck: bool) {
-        assert!(!is_stuck);
-        self.asked.push(format!("release {worker}"));
+        let how = if is_stuck { " as stuck" } else { "" };
+        self.asked.push(format!("release {worker}{how}"));
     }
 
     fn descriptors(&self) -> Vec<RawFd> {
@@ -144,12 +150,21 @@ impl Crew for Elsewhere {
         self.states[worker]
     }
 
-    fn latencies(&self, _: usize, _: usize, _: LatencyKind) -> Histogram {
-        Histogram::default()
+    /// All I/Os of the first worker take 0.9 ms, those of the second 1.8 ms, and so on.
+    fn latencies(&self, worker: usize, direction: usize, _: LatencyKind) -> Histogram {
+        let mut histogram = Histogram::default();
+        for _ in 0..self.states[worker].directions[direction].ios {
+            histogram.record((worker as u64 + 1) * 900_000);
+        }
+        histogram
     }
 
-    fn in_flight(&self, _: usize) -> Vec<InFlight> {
-        Vec::new()
+    fn in_flight(&self, worker: usize) -> Vec<InFlight> {
+        let operation = Operation::Read;
+        match self.fates[worker] {
+            Fate::Hangs => vec![InFlight { operation, file: 0, offset: 4096, length: 512, age_ns: 3 << 30 }],
+            _ => Vec::new(),
+        }
     }
 
     fn awaited_bytes(&self, _: usize) -> u64 {
@@ -157,7 +172,8 @@ impl Crew for Elsewhere {
     }
 
     fn signs_of_life(&mut self, _: usize) -> SignsOfLife {
-        SignsOfLife { task: None, devices: 0, logs: 0, in_flight: false }
+        let task = Task { state: TaskState::Waiting, used_ticks: 7 };
+        SignsOfLife { task: Some(task), devices: 1, logs: 1, in_flight: true }
     }
 
     fn figures(&self, worker: usize) -> Figures {
@@ -255,9 +271,9 @@ fn run(words: &str, fates: &[Fate]) -> (Outcome, Vec<String>, Vec<String>) {
         live_view: false,
         status_interval: None,
         idleness: None,
-        slices: None,
+        slices: Some(SliceRule { length: Duration::from_secs(3600), count: 2 }),
         timeline: false,
-        patience: None,
+        patience: Some(Duration::from_millis(100)),
         version: "test",
     };
     let mut crew = Elsewhere::new(fates);
@@ -287,6 +303,9 @@ fn stages_follow_each_other_and_their_figures_are_reported() {
     assert_eq!(bytes, [8192, 4096, 1 << 20]);
     assert_eq!(outcome.failed_jobs, 0);
     assert_eq!(outcome.report.host.expect("a machine").name, "elsewhere");
+    // 2 reads of 0.9 ms, 1 of 1.8 ms and 256 of 2.7 ms; more than 1 ms is slow.
+    let slices = outcome.report.slices.expect("there are readers").slices;
+    assert_eq!(slices.iter().map(|slice| (slice.reads, slice.above[0])).collect::<Vec<_>>(), [(259, 257)]);
 }
 
 #[test]
@@ -315,4 +334,16 @@ fn without_a_process_a_job_fails_and_the_others_run() {
     assert_eq!(lines, [refused, "worker 1 has read"]);
     assert_eq!(outcome.failed_jobs, 1);
     assert_eq!(outcome.report.jobs[0].error.as_ref().map(|error| error.code), Some(libc::EAGAIN));
+}
+
+#[test]
+fn what_hangs_is_named_and_given_up() {
+    let words = "--ioengine=psync --size=1m --rw=read --name=a --filename=f --name=b --stonewall";
+    let (outcome, asked, lines) = run(words, &[Fate::Hangs, Fate::Reads(4096)]);
+    assert_eq!(asked[1..], ["start [0]", "Go 0", "release 0 as stuck", "start [1]", "Go 1", "release 1"]);
+    assert!(lines.iter().any(|line| line.starts_with("fio: pid=100, err=110/")), "{lines:?}");
+    let stuck = "job a (pid 100) is stuck: 1 I/O does not return: read f offset=4096 length=512 for 3.2 s; ";
+    let notes = &outcome.report.notes;
+    assert!(notes.iter().any(|note| note.starts_with(stuck)), "{notes:?}");
+    assert_eq!(outcome.failed_jobs, 1);
 }
