@@ -41,7 +41,7 @@ pub(super) fn json(
     let extents: Vec<_> = found
         .extents
         .iter()
-        .map(|(hash, offsets)| json!({"md5": format!("{:x}", md5::Digest(*hash)), "offsets": offsets}))
+        .map(|(hash, offsets)| json!({"md5": format!("{:032x}", u128::from_be_bytes(*hash)), "offsets": offsets}))
         .collect();
     let mut document = json!({
         "file": target.path.display().to_string(),

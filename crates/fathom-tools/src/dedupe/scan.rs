@@ -255,7 +255,7 @@ impl Shared<'_> {
     }
 
     fn add(&self, chunk: &[u8], offset: u64, scratch: &mut Scratch) -> Result<(), Failure> {
-        let hash = md5::compute(chunk).0;
+        let hash = fast_md5::digest(chunk);
         let is_new = match &self.seen {
             Seen::Bloom(bloom) => bloom.insert(hash),
             Seen::Exact(table) => table.add(hash, offset, |first| {
