@@ -1,6 +1,7 @@
 //! What a drawn I/O may have to wait for: one in flight that it overlaps, a file that must first be opened or locked, a
 //! barrier.
 
+use super::features::{Feature, Needs};
 use super::overlap::OverlapRule;
 use super::{Next, Worker, WorkerContext};
 use crate::engine::Engine;
@@ -37,6 +38,13 @@ pub(super) struct Admission<'a> {
     behind_barrier: bool,
 }
 
+impl Feature for Admission<'_> {
+    /// May hold the next I/O back; some rules hold it until others have ended.
+    fn needs(&self) -> Needs {
+        Needs { choice: true, ends: self.follows_ends(), ..Needs::default() }
+    }
+}
+
 impl<'a> Admission<'a> {
     /// The rules of a worker with so many files, if it has any.
     pub(super) fn of(context: &WorkerContext<'a>, files: usize) -> Option<Admission<'a>> {
@@ -67,7 +75,7 @@ impl<'a> Admission<'a> {
     }
 
     /// True when the end of every I/O matters to the rules.
-    pub(super) fn follows_ends(&self) -> bool {
+    fn follows_ends(&self) -> bool {
         self.locks.is_some() || self.overlap.as_ref().is_some_and(OverlapRule::spans_jobs)
     }
 
@@ -86,10 +94,10 @@ impl<E: Engine> Worker<'_, E> {
     /// Lets an I/O through, or holds it back and says until when to wait.
     pub(super) fn admit(&mut self, next: Next, now: u64) -> Next {
         let Next::Io(target) = next else { return next };
-        let Some(mut admission) = self.admission.take() else { return next };
+        let Some(mut admission) = self.features.admission.take() else { return next };
         let wait = self.reason_to_wait(&mut admission, target, now);
         admission.held = wait.is_some().then_some(target);
-        self.admission = Some(admission);
+        self.features.admission = Some(admission);
         wait.unwrap_or(next)
     }
 
@@ -145,7 +153,7 @@ impl<E: Engine> Worker<'_, E> {
             if let Some(idle) = open.remove(place) {
                 self.sync_before_close(idle as usize);
                 self.files.close(idle as usize);
-                if let Some(log) = &mut self.issue_log {
+                if let Some(log) = &mut self.features.issue_log {
                     log.note(Event::Close, idle);
                 }
                 self.fds[idle as usize] = -1;
@@ -157,7 +165,7 @@ impl<E: Engine> Worker<'_, E> {
                 open.push_back(file);
                 // What the engine knows of a file, such as its position, is not true of a new descriptor.
                 self.engine.reopened(file as usize);
-                if let Some(log) = &mut self.issue_log {
+                if let Some(log) = &mut self.features.issue_log {
                     log.note(Event::Open, file);
                 }
             }
@@ -201,10 +209,12 @@ impl<E: Engine> Worker<'_, E> {
     pub(super) fn settle_admission(&mut self, unit: &Unit, moved: bool) {
         self.settle_zone(unit, moved);
         let file = unit.file();
-        if let Some(overlap) = self.admission.as_ref().and_then(|admission| admission.overlap.as_ref()) {
+        if let Some(overlap) =
+            self.features.admission.as_ref().and_then(|admission| admission.overlap.as_ref())
+        {
             overlap.clear_reservation();
         }
-        if let Some(locks) = self.admission.as_mut().and_then(|admission| admission.locks.as_mut()) {
+        if let Some(locks) = self.features.admission.as_mut().and_then(|admission| admission.locks.as_mut()) {
             locks.unlock(file as usize);
         }
     }

@@ -1,6 +1,7 @@
 //! Single I/Os with a priority of their own (`cmdprio_*`), and their latencies by priority.
 
 use super::WorkerContext;
+use super::features::{Feature, Needs};
 use crate::plan::model::priority::{CommandPriorities, DIRECTIONS_WITH_PRIORITY};
 use crate::random::{SeedUse, Seeds, Taus88};
 use crate::targets::Target;
@@ -15,6 +16,13 @@ pub(super) struct CommandPriority<'a> {
     generator: Taus88,
     /// Total latency counts rather than completion latency.
     total: bool,
+}
+
+impl Feature for CommandPriority<'_> {
+    /// Gives an I/O its priority, and counts its latency there.
+    fn needs(&self) -> Needs {
+        Needs { preparation: true, ends: true, ..Needs::default() }
+    }
 }
 
 impl<'a> CommandPriority<'a> {

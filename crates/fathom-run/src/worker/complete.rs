@@ -101,11 +101,11 @@ impl<E: Engine> Worker<'_, E> {
         if recording.lat {
             samples.lat.record(lat, recording.lat_bins);
         }
-        if let Some(priority) = &self.command_priority {
+        if let Some(priority) = &self.features.command_priority {
             priority.record(unit, direction, clat, lat);
         }
-        if let Some(log) = &mut self.log {
-            let own = self.command_priority.as_ref().map(|priority| priority.value_of(unit));
+        if let Some(log) = &mut self.features.log {
+            let own = self.features.command_priority.as_ref().map(|priority| priority.value_of(unit));
             log.record(unit, direction, submission, clat, own, now);
         }
         let file = unit.file();
@@ -114,21 +114,21 @@ impl<E: Engine> Worker<'_, E> {
             let word = unit.operation().word();
             self.latency_exceeded(lat, limit, file, word, unit.offset(), unit.length());
         }
-        if let Some(search) = &mut self.latency_search
+        if let Some(search) = &mut self.features.latency_search
             && search.completed(unit, lat)
         {
             self.next_event = 0;
         }
-        if let Some(pace) = &mut self.pace {
+        if let Some(pace) = &mut self.features.pace {
             pace.completed();
         }
-        if let Some(replay) = &mut self.replay {
+        if let Some(replay) = &mut self.features.replay {
             replay.issued(slot, unit.issue());
         }
-        if self.admission.is_some() || self.zones.is_some() {
+        if self.features.admission.is_some() || self.features.zones.is_some() {
             self.settle_admission(unit, true);
         }
-        if self.verifier.is_some() {
+        if self.features.verifier.is_some() {
             self.settle_verified(slot, unit);
         }
         self.tell_of_end(unit);
@@ -150,10 +150,10 @@ impl<E: Engine> Worker<'_, E> {
         if operation.is_sync() {
             let lat = self.clock.span_ns(now.saturating_sub(unit.start()));
             self.samples.sync.record(lat, true);
-            if let Some(replay) = &mut self.replay {
+            if let Some(replay) = &mut self.features.replay {
                 replay.issued(slot, unit.issue());
             }
-            if self.verifier.is_some() {
+            if self.features.verifier.is_some() {
                 self.settle_verified(slot, unit);
             }
             self.tell_of_end(unit);
@@ -242,7 +242,7 @@ impl<E: Engine> Worker<'_, E> {
 
     /// What a failed write leaves behind, nobody knows.
     fn forget_verified(&mut self, slot: u32) {
-        if let Some(verifier) = &mut self.verifier {
+        if let Some(verifier) = &mut self.features.verifier {
             verifier.failed(slot);
         }
     }
@@ -261,7 +261,7 @@ impl<E: Engine> Worker<'_, E> {
             self.tell_io_error(slot, errno);
         }
         self.count_ended(slot);
-        if let Some(pace) = &mut self.pace {
+        if let Some(pace) = &mut self.features.pace {
             pace.completed();
         }
     }

@@ -1,6 +1,7 @@
 //! `flow`: jobs of one flow keep their numbers of I/Os in the proportion of their weights.
 
 use super::WorkerContext;
+use super::features::{Feature, Needs};
 use crate::region::{Region, Stage, WorkerBlock};
 use fathom_stats::samples::bump;
 use fathom_sys::clock::Clock;
@@ -15,6 +16,13 @@ pub(super) struct Flow<'a> {
     /// All members but this one: index, weight, and the stage from which on it counts.
     others: Vec<(usize, u64, Stage)>,
     sleep_ticks: u64,
+}
+
+impl Feature for Flow<'_> {
+    /// May hold the next I/O back.
+    fn needs(&self) -> Needs {
+        Needs { choice: true, ..Needs::default() }
+    }
 }
 
 impl<'a> Flow<'a> {

@@ -57,24 +57,24 @@ impl<E: Engine> Worker<'_, E> {
 
     /// Closes the pass and begins the next one; false when there is none.
     pub(super) fn begin_next_pass(&mut self) -> bool {
-        if let Some(verifier) = &mut self.verifier {
+        if let Some(verifier) = &mut self.features.verifier {
             self.budget.count_read_back(verifier.take_bytes_read_back());
         }
         let after = self.budget.end_pass();
         if after == AfterPass::End {
             return false;
         }
-        if let Some(log) = &mut self.issue_log {
+        if let Some(log) = &mut self.features.issue_log {
             log.end_pass(&self.files);
         }
         let has_new_order = after == AfterPass::Continue && self.plan.target_plan.random;
         let again = !has_new_order && self.plan.budget.repeats_passes;
         self.targets.restart(again);
-        let is_made = !self.verifier.as_ref().is_some_and(|verifier| verifier.only_checks());
+        let is_made = !self.features.verifier.as_ref().is_some_and(|verifier| verifier.only_checks());
         if after != AfterPass::Repeat && is_made {
             self.loop_is_over();
         }
-        if let Some(verifier) = &mut self.verifier {
+        if let Some(verifier) = &mut self.features.verifier {
             verifier.begin_pass(again, &self.targets);
         }
         self.begin_pass_of_zones();
@@ -107,14 +107,14 @@ impl<E: Engine> Worker<'_, E> {
     /// Like [`Worker::next`] for jobs with syncs, rates, think times or a number of I/Os.
     #[inline(never)]
     fn next_with_rules(&mut self, now: u64) -> Next {
-        if let Some(target) = self.admission.as_mut().and_then(|admission| admission.take_held()) {
+        if let Some(target) = self.features.admission.as_mut().and_then(|admission| admission.take_held()) {
             return self.admit(Next::Io(target), now);
         }
-        if self.replay.is_some() {
+        if self.features.replay.is_some() {
             let next = self.next_to_replay(now);
             return self.admit(next, now);
         }
-        if self.verifier.is_some()
+        if self.features.verifier.is_some()
             && let Some(next) = self.next_to_verify()
         {
             self.enter_zone(&next);
@@ -124,7 +124,7 @@ impl<E: Engine> Worker<'_, E> {
             Some(target) => Next::Io(target),
             None => {
                 let next = self.next_of_job(now);
-                if let (Some(flow), Next::Io(_)) = (&self.flow, &next) {
+                if let (Some(flow), Next::Io(_)) = (&self.features.flow, &next) {
                     flow.issued();
                 }
                 next
@@ -139,7 +139,8 @@ impl<E: Engine> Worker<'_, E> {
         loop {
             let next = self.next_by_rules(now);
             let messages = self.context.messages;
-            let Some(verifier) = self.verifier.as_mut().filter(|verifier| verifier.only_checks()) else {
+            let Some(verifier) = self.features.verifier.as_mut().filter(|verifier| verifier.only_checks())
+            else {
                 return next;
             };
             let instead = verifier.instead(next, messages);
@@ -158,17 +159,17 @@ impl<E: Engine> Worker<'_, E> {
     fn next_by_rules(&mut self, now: u64) -> Next {
         // A sync comes before the next I/O, so none follows the last one.
         if !self.budget.is_spent()
-            && let Some(rules) = &mut self.syncs
+            && let Some(rules) = &mut self.features.syncs
             && let Some((operation, file)) = rules.due()
         {
             return Next::Sync(operation, file);
         }
-        if let Some(flow) = &self.flow
+        if let Some(flow) = &self.features.flow
             && let Some(until) = flow.is_ahead(now)
         {
             return if until > now { Next::Wait(until) } else { Next::WaitForEnd };
         }
-        let Some(mut pace) = self.pace.take() else {
+        let Some(mut pace) = self.features.pace.take() else {
             if !self.budget.count_io() {
                 return Next::End;
             }
@@ -180,7 +181,7 @@ impl<E: Engine> Worker<'_, E> {
             return self.count_for_syncs(next);
         };
         let next = self.next_at_its_pace(&mut pace, now);
-        self.pace = Some(pace);
+        self.features.pace = Some(pace);
         self.count_for_syncs(next)
     }
 
@@ -224,12 +225,13 @@ impl<E: Engine> Worker<'_, E> {
 
     /// Closes the pass; true when no other one follows, or not yet, because what was written is read back first.
     fn is_last_pass(&mut self) -> bool {
-        self.verifier.as_mut().is_some_and(|verifier| verifier.ends_pass()) || !self.begin_next_pass()
+        self.features.verifier.as_mut().is_some_and(|verifier| verifier.ends_pass())
+            || !self.begin_next_pass()
     }
 
     /// `unlink_each_loop`: before the next I/O, the files are made anew.
     fn loop_is_over(&mut self) {
-        if let Some(admission) = &mut self.admission {
+        if let Some(admission) = &mut self.features.admission {
             admission.begin_loop();
         }
     }
@@ -245,7 +247,7 @@ impl<E: Engine> Worker<'_, E> {
     }
 
     fn count_for_syncs(&mut self, next: Next) -> Next {
-        if let (Some(rules), Next::Io(target)) = (&mut self.syncs, &next) {
+        if let (Some(rules), Next::Io(target)) = (&mut self.features.syncs, &next) {
             rules.issued(target);
         }
         next
@@ -270,27 +272,27 @@ impl<E: Engine> Worker<'_, E> {
     /// What only some jobs need; gives the priority of the I/O.
     #[inline(never)]
     fn prepare_more(&mut self, slot: u32, target: Target) -> u16 {
-        if let Some(replay) = &mut self.replay {
+        if let Some(replay) = &mut self.features.replay {
             replay.begin(slot);
         }
-        if self.verifier.is_some() {
+        if self.features.verifier.is_some() {
             self.begin_verified(slot, target);
         } else if target.direction == Direction::Write && self.refreshes_payload {
             self.refresh_payload(slot, target);
         }
-        if let Some(log) = &mut self.issue_log {
+        if let Some(log) = &mut self.features.issue_log {
             log.issue(target.direction as u8, target.file, target.offset, target.length);
         }
         let unit = &self.units[slot as usize];
         self.tell_of_begin(unit);
-        self.command_priority.as_mut().map_or(0, |priority| priority.choose(target, unit))
+        self.features.command_priority.as_mut().map_or(0, |priority| priority.choose(target, unit))
     }
 
     /// Content of a write that will be verified; submission starts afterwards.
     fn begin_verified(&mut self, slot: u32, target: Target) {
         // SAFETY: the buffer of a free slot belongs to this worker alone and holds the longest I/O of the plan.
         let buffer = unsafe { std::slice::from_raw_parts_mut(self.buffer(slot), target.length as usize) };
-        if let Some(verifier) = &mut self.verifier
+        if let Some(verifier) = &mut self.features.verifier
             && verifier.begin(slot, target, buffer)
         {
             self.units[slot as usize].aim(target, self.clock.ticks());
@@ -309,17 +311,17 @@ impl<E: Engine> Worker<'_, E> {
 
     /// Aims a unit at a sync.
     pub(super) fn prepare_sync(&mut self, slot: u32, operation: Operation, file: u32, start: u64) -> Io {
-        let (offset, length) = match &mut self.syncs {
+        let (offset, length) = match &mut self.features.syncs {
             Some(rules) => rules.take_range(operation),
             None => (0, 0),
         };
-        if let Some(verifier) = &mut self.verifier {
+        if let Some(verifier) = &mut self.features.verifier {
             verifier.sync_begins(slot, operation, file);
         }
-        if let Some(replay) = &mut self.replay {
+        if let Some(replay) = &mut self.features.replay {
             replay.begin(slot);
         }
-        if let Some(log) = &mut self.issue_log {
+        if let Some(log) = &mut self.features.issue_log {
             log.issue(operation as u8, file, offset, 0);
         }
         self.units[slot as usize].aim_sync(operation, file, offset, length, start);
@@ -347,7 +349,7 @@ impl<E: Engine> Worker<'_, E> {
             buffer: unsafe { self.buffer(slot).add(done as usize) },
             length: unit.length() - done,
             offset: unit.offset() + u64::from(done),
-            priority: self.command_priority.as_ref().map_or(0, |priority| priority.value_of(unit)),
+            priority: self.features.command_priority.as_ref().map_or(0, |priority| priority.value_of(unit)),
         }
     }
 

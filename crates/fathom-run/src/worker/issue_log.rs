@@ -1,6 +1,7 @@
 //! `write_iolog`: the worker notes what it issues, in the order of issue.
 
 use super::WorkerContext;
+use super::features::{Feature, Needs};
 use super::logging::RecordQueue;
 use crate::files::open::OpenFiles;
 use crate::logs::{Event, Ring};
@@ -16,6 +17,13 @@ pub(super) struct IssueLog<'a> {
     start_ns: u64,
     /// A sync has that of the I/O before it.
     last_offset: u64,
+}
+
+impl Feature for IssueLog<'_> {
+    /// Writes down what is issued.
+    fn needs(&self) -> Needs {
+        Needs { preparation: true, ..Needs::default() }
+    }
 }
 
 impl<'a> IssueLog<'a> {

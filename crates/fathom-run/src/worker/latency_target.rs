@@ -5,6 +5,7 @@
 //! waited for, so that a window is judged by I/Os of its own depth only.
 
 use super::Worker;
+use super::features::{Feature, Needs};
 use crate::engine::Engine;
 use crate::plan::model::latency::LatencyTarget;
 use crate::unit::Unit;
@@ -106,6 +107,13 @@ impl Bounds {
     }
 }
 
+impl Feature for LatencySearch {
+    /// Counts how many I/Os met the target.
+    fn needs(&self) -> Needs {
+        Needs { ends: true, ..Needs::default() }
+    }
+}
+
 impl LatencySearch {
     /// A search up to this depth.
     pub(super) fn new(wanted: LatencyTarget, most: u32) -> LatencySearch {
@@ -179,13 +187,13 @@ impl LatencySearch {
 impl<E: Engine> Worker<'_, E> {
     /// Goes on with the search, if there is one: when it has to be looked at again, monotonic ns.
     pub(super) fn follow_latency_target(&mut self, now_ns: u64) -> Option<u64> {
-        let mut search = self.latency_search.take()?;
+        let mut search = self.features.latency_search.take()?;
         // What happens in the ramp does not count.
         if self.ramp.is_none() && !self.stopping {
             self.advance_search(&mut search, now_ns);
         }
         let next = search.next_look_ns(now_ns);
-        self.latency_search = Some(search);
+        self.features.latency_search = Some(search);
         Some(next)
     }
 

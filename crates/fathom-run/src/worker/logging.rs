@@ -1,6 +1,7 @@
 //! The worker's part in its logs: a record per I/O, pushed into a ring that the log writer empties.
 
 use super::WorkerContext;
+use super::features::{Feature, Needs};
 use crate::logs::{LogRegion, Ring};
 use crate::region::WorkerBlock;
 use crate::unit::Unit;
@@ -35,6 +36,13 @@ pub(super) struct Recorder<'a> {
     /// Taken anew with every look at the system's clock, so that the times of a long run do not drift with the calibration of
     /// the counter.
     anchor: Moment,
+}
+
+impl Feature for Recorder<'_> {
+    /// Records each end.
+    fn needs(&self) -> Needs {
+        Needs { ends: true, ..Needs::default() }
+    }
 }
 
 impl<'a> Recorder<'a> {

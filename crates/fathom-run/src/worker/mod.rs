@@ -10,6 +10,7 @@ mod command_priority;
 mod commands;
 mod complete;
 mod debug;
+mod features;
 mod flow;
 mod issue;
 mod issue_log;
@@ -40,31 +41,21 @@ use crate::region::{Order, Region, Stage, WorkerBlock};
 use crate::surroundings::Surroundings;
 use crate::targets::Targets;
 use crate::unit::{Operation, Unit};
-use admission::Admission;
 use arena::Arena;
 use budget::Budget;
-use command_priority::CommandPriority;
 use fathom_stats::samples::WorkerSamples;
 use fathom_sys::clock::{Clock, Moment};
 use fathom_sys::memory::Mapping;
 use fathom_sys::usage::Usage;
 use fathom_sys::{Errno, futex};
 use fathom_verify::ledger::SyncKind;
-use flow::Flow;
+use features::Features;
 use issue::Next;
-use issue_log::IssueLog;
-use latency_target::LatencySearch;
-use logging::Recorder;
-use pace::Pace;
 use ramp::Ramp;
-use replay::Replay;
 use std::mem::ManuallyDrop;
 use std::os::fd::RawFd;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
-use syncs::SyncRules;
-use verifier::Verifier;
-use zones::ZonedWork;
 
 /// What a worker is given.
 #[derive(Clone, Copy)]
@@ -218,36 +209,20 @@ struct Worker<'a, E> {
     buffer_stride: usize,
     targets: Targets,
     payload: Payload,
+    /// What takes part in its I/O.
+    features: Features<'a>,
     /// Writes need their buffer refreshed.
     refreshes_payload: bool,
     /// That, or a priority of its own: an I/O takes a longer way to the engine.
     prepares_more: bool,
     recording: Recording,
     budget: Budget,
-    /// Rates and think times.
-    pace: Option<Box<Pace>>,
-    syncs: Option<Box<SyncRules>>,
-    /// What is issued, for others to replay.
-    issue_log: Option<Box<IssueLog<'a>>>,
     /// There is a line about each I/O (`--debug=io`).
     tells_of_ios: bool,
-    /// A log whose entries come instead of targets.
-    replay: Option<Box<Replay<'a>>>,
-    /// Data that is stamped, remembered and checked.
-    verifier: Option<Box<Verifier<'a>>>,
-    log: Option<Box<Recorder<'a>>>,
-    flow: Option<Box<Flow<'a>>>,
-    command_priority: Option<Box<CommandPriority<'a>>>,
-    /// What an I/O may have to wait for.
-    admission: Option<Box<Admission<'a>>>,
-    /// `zonemode=zbd`.
-    zones: Option<Box<ZonedWork<'a>>>,
     /// Any of `pace`, `syncs` or a limited number of I/Os: the next I/O takes the longer way.
     has_rules: bool,
     /// Descriptors of the files, close together.
     fds: Box<[RawFd]>,
-    /// The search for a depth that `latency_target` asks for.
-    latency_search: Option<Box<LatencySearch>>,
     /// Latency limit in ns per direction (`max_latency`).
     latency_limit_ns: [u64; 3],
     /// Below this, an I/O is recorded the usual way: all three latencies, a histogram of clat, no pacing. 0 where the
@@ -271,7 +246,7 @@ impl<E: Engine> Worker<'_, E> {
         let surroundings = Surroundings::look(self.plan.subjob == 0);
         let usage_before = Usage::of_thread();
         self.begin();
-        let is_synced = match self.verifier.is_some() {
+        let is_synced = match self.features.verifier.is_some() {
             true => self.run_passes(),
             false => {
                 self.run_engine();
@@ -287,10 +262,10 @@ impl<E: Engine> Worker<'_, E> {
         self.close_ledger();
         let end_ns = self.clock.monotonic_ns();
         self.block.end_ns.store(end_ns, Relaxed);
-        if let Some(log) = &self.log {
+        if let Some(log) = &self.features.log {
             log.close(end_ns);
         }
-        if let Some(log) = &mut self.issue_log {
+        if let Some(log) = &mut self.features.issue_log {
             log.end(&self.files);
         }
         self.store_usage(Usage::of_thread().since(usage_before));
@@ -309,12 +284,12 @@ impl<E: Engine> Worker<'_, E> {
     /// Starts the job's clock.
     fn begin(&mut self) {
         let now = self.clock.moment();
-        if let Some(pace) = &mut self.pace {
+        if let Some(pace) = &mut self.features.pace {
             pace.start(now.ticks);
         }
         self.block.begin_ns.store(now.ns, Relaxed);
         self.block.set_job_start(now.ns, self.plan.time.start_clock);
-        if let Some(log) = &mut self.issue_log {
+        if let Some(log) = &mut self.features.issue_log {
             log.begin(now, &self.files);
         }
         match &self.plan.time.ramp {
@@ -331,14 +306,14 @@ impl<E: Engine> Worker<'_, E> {
     /// From now on everything counts.
     fn begin_recording(&mut self, now: Moment) {
         self.samples.reset();
-        if let Some(priority) = &self.command_priority {
+        if let Some(priority) = &self.features.command_priority {
             priority.reset();
         }
-        if self.replay.is_some() {
+        if self.features.replay.is_some() {
             self.block.lateness.reset();
         }
         self.ramp = None;
-        if let Some(log) = &mut self.log {
+        if let Some(log) = &mut self.features.log {
             log.begin(now);
         }
         self.block.start_ns.store(now.ns, Relaxed);
@@ -360,10 +335,10 @@ impl<E: Engine> Worker<'_, E> {
         if self.ramp.as_ref().is_some_and(|ramp| ramp.is_over(now, &self.context)) {
             self.begin_recording(moment);
         }
-        if let Some(log) = &mut self.log {
+        if let Some(log) = &mut self.features.log {
             log.anchor(moment);
         }
-        if let Some(log) = &mut self.issue_log {
+        if let Some(log) = &mut self.features.issue_log {
             log.anchor(moment);
         }
         let deadline = self.block.deadline_ns.load(Relaxed);
@@ -400,7 +375,7 @@ impl<E: Engine> Worker<'_, E> {
             if fd < 0 {
                 continue;
             }
-            if let Some(log) = &mut self.issue_log {
+            if let Some(log) = &mut self.features.issue_log {
                 log.issue(Operation::Sync as u8, index as u32, 0, 0);
             }
             let sync = || match kind {

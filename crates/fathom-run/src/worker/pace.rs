@@ -1,6 +1,7 @@
 //! Rates, minimum rates and think times: what holds I/O back.
 
 use super::Worker;
+use super::features::{Feature, Needs};
 use super::issue::Next;
 use crate::cause::Cause;
 use crate::engine::Engine;
@@ -66,6 +67,13 @@ struct Minimum {
     last_check_ns: u64,
     last_bytes: [u64; 3],
     last_ios: [u64; 3],
+}
+
+impl Feature for Pace {
+    /// Says when the next I/O is due, and counts from the last one's end.
+    fn needs(&self) -> Needs {
+        Needs { choice: true, ends: true, ..Needs::default() }
+    }
 }
 
 impl Pace {
@@ -242,7 +250,7 @@ impl<E: Engine> Worker<'_, E> {
 
     /// `rate_min` and `rate_iops_min`: a job that is slower than asked fails.
     pub(super) fn check_minimum_rates(&mut self, now_ns: u64) {
-        let Some(pace) = &mut self.pace else { return };
+        let Some(pace) = &mut self.features.pace else { return };
         let Some(minimum) = &mut pace.minimum else { return };
         let start = self.block.start_ns.load(Relaxed);
         if start == 0 || self.stopping {

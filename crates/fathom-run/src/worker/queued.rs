@@ -106,7 +106,7 @@ impl<E: Engine> Worker<'_, E> {
 
     /// How many I/Os may be in flight: the depth, or what the search for one says.
     fn issue_limit(&self) -> u32 {
-        match &self.latency_search {
+        match &self.features.latency_search {
             None => self.plan.depth,
             // The search begins after the ramp, at a depth of one.
             Some(_) if self.ramp.is_some() => 1,
@@ -118,7 +118,7 @@ impl<E: Engine> Worker<'_, E> {
         let QueuePlan { submit, complete_min, complete_max, low, tops_up, .. } = self.plan.queue;
         let depth = self.plan.depth;
         // While a depth is searched for, its limit is looked at before each I/O.
-        let tops_up = tops_up && self.latency_search.is_none();
+        let tops_up = tops_up && self.features.latency_search.is_none();
         Batching { depth, limit: depth, submit, complete_min, complete_max, low, tops_up }
     }
 

@@ -3,6 +3,7 @@
 //! A thread of the worker reads ahead and hands over entries in chunks; the run loop takes one after the other, at its time.
 //! Times are those of the log, counted from the first look of the loop: an entry that comes late makes no other late.
 
+use super::features::{Feature, Needs};
 use super::issue::Next;
 use super::{Worker, WorkerContext};
 use crate::cause::Cause;
@@ -68,6 +69,13 @@ enum Step {
     Wait(u64),
     End,
     Failed(String),
+}
+
+impl Feature for Replay<'_> {
+    /// Gives the I/Os, with their priorities, and notes when they were issued.
+    fn needs(&self) -> Needs {
+        Needs { choice: true, preparation: true, ends: true }
+    }
 }
 
 impl<'a> Replay<'a> {
@@ -154,7 +162,7 @@ impl<E: Engine> Worker<'_, E> {
     /// The next entry of the log, once its time has come and nothing has to end first.
     #[inline(never)]
     pub(super) fn next_to_replay(&mut self, recent: u64) -> Next {
-        let Some(replay) = &mut self.replay else { return Next::End };
+        let Some(replay) = &mut self.features.replay else { return Next::End };
         if replay.behind_sync {
             if self.units.iter().any(|unit| unit.is_in_flight() && unit.operation().is_sync()) {
                 return Next::WaitForEnd;
@@ -190,7 +198,7 @@ impl<E: Engine> Worker<'_, E> {
         if self.units.iter().any(blocks) {
             return Next::WaitForEnd;
         }
-        if let Some(replay) = &mut self.replay {
+        if let Some(replay) = &mut self.features.replay {
             replay.position += 1;
             replay.behind_sync = true;
         }

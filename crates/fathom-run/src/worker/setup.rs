@@ -4,6 +4,7 @@ use super::admission::Admission;
 use super::arena::{self, Arena};
 use super::budget::Budget;
 use super::command_priority::CommandPriority;
+use super::features::Features;
 use super::flow::Flow;
 use super::issue_log::IssueLog;
 use super::latency_target::LatencySearch;
@@ -53,39 +54,28 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
     let regions = regions(&files);
     let targets = Targets::new(plan.target_plan.clone(), &regions, seeds.clone());
     tell_of_set_up(context, &files, &arena, &regions);
-    let verifier = Verifier::of(context, &seeds, &targets, &files)?.map(Box::new);
+    let verifier = Verifier::of(context, &seeds, &targets, &files)?;
     let budget = budget(context, &files, &regions)?;
     context.block().set_features(&engine.features());
     let recording = recording(plan, &engine);
     let latency_limit_ns = plan.latency.limits_ns;
-    let replay = Replay::of(context, clock)?.map(Box::new);
-    let issue_log = IssueLog::of(context, clock).map(Box::new);
-    let pace = Pace::of(plan, clock).map(Box::new);
-    let syncs = SyncRules::of(&plan.syncs).map(Box::new);
-    let command_priority = CommandPriority::of(context, &seeds).map(Box::new);
+    let features = Features {
+        replay: Replay::of(context, clock)?.map(Box::new),
+        issue_log: IssueLog::of(context, clock).map(Box::new),
+        pace: Pace::of(plan, clock).map(Box::new),
+        syncs: SyncRules::of(&plan.syncs).map(Box::new),
+        verifier: verifier.map(Box::new),
+        command_priority: CommandPriority::of(context, &seeds).map(Box::new),
+        flow: Flow::of(context, clock).map(Box::new),
+        admission: Admission::of(context, files.list.len()).map(Box::new),
+        log: Recorder::of(context, clock).map(Box::new),
+        latency_search: plan.latency.search.map(|wanted| Box::new(LatencySearch::new(wanted, plan.depth))),
+        zones: ZonedWork::of(context, &files)?,
+    };
+    let needs = features.needs();
     let refreshes_payload = E::DEFINITION.moves_data() && !payload.is_static();
     let tells_of_ios = context.shows(DebugClass::Io);
-    let prepares_more = refreshes_payload
-        || command_priority.is_some()
-        || verifier.is_some()
-        || replay.is_some()
-        || issue_log.is_some()
-        || tells_of_ios;
-    let flow = Flow::of(context, clock).map(Box::new);
-    let admission = Admission::of(context, files.list.len()).map(Box::new);
-    let log = Recorder::of(context, clock).map(Box::new);
-    let locks = admission.as_ref().is_some_and(|admission| admission.follows_ends());
-    let latency_search = plan.latency.search.map(|wanted| Box::new(LatencySearch::new(wanted, plan.depth)));
-    let zones = ZonedWork::of(context, &files)?;
-    let has_followers = zones.is_some()
-        || verifier.is_some()
-        || replay.is_some()
-        || pace.is_some()
-        || log.is_some()
-        || latency_search.is_some()
-        || locks
-        || tells_of_ios
-        || command_priority.is_some();
+    let has_followers = needs.ends || tells_of_ios;
     let short_latency_ns = latency_limit_ns.map(|limit| if has_followers { 0 } else { limit.min(SHORT_NS) });
     Some(Worker {
         context: *context,
@@ -104,29 +94,12 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
         recording,
         usual_latency_ns: if recording.is_usual() { short_latency_ns } else { [0; 3] },
         short_latency_ns,
-        has_rules: pace.is_some()
-            || syncs.is_some()
-            || flow.is_some()
-            || admission.is_some()
-            || zones.is_some()
-            || verifier.is_some()
-            || replay.is_some()
-            || budget.counts_ios(),
+        has_rules: needs.choice || budget.counts_ios(),
         fds: files.list.iter().map(|file| file.fd).collect(),
         budget,
-        pace,
-        syncs,
-        issue_log,
+        features,
         tells_of_ios,
-        replay,
-        verifier,
-        log,
-        flow,
-        command_priority,
-        prepares_more,
-        admission,
-        zones,
-        latency_search,
+        prepares_more: needs.preparation || refreshes_payload || tells_of_ios,
         latency_limit_ns,
         free: (0..plan.depth).rev().collect(),
         in_flight: 0,

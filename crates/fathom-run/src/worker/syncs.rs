@@ -1,5 +1,6 @@
 //! Syncs between writes: `fsync`, `fdatasync` and `sync_file_range` every so many writes.
 
+use super::features::{Feature, Needs};
 use crate::plan::model::syncs::SyncPlan;
 use crate::targets::Target;
 use crate::targets::direction::Direction;
@@ -19,6 +20,13 @@ struct Rule {
     operation: Operation,
     every: u64,
     writes: u64,
+}
+
+impl Feature for SyncRules {
+    /// Says when a sync comes next.
+    fn needs(&self) -> Needs {
+        Needs { choice: true, ..Needs::default() }
+    }
 }
 
 impl SyncRules {

@@ -11,6 +11,7 @@ mod saved;
 mod threads;
 
 use self::backlog::Backlog;
+use super::features::{Feature, Needs};
 use super::issue::Next;
 use super::{Worker, WorkerContext};
 use crate::engine::{Engine, OpenFile};
@@ -127,6 +128,13 @@ struct StartOfPass {
     number: u64,
     /// Places that nobody knows the content of.
     unknown: Vec<(u16, u64, u32)>,
+}
+
+impl Feature for Verifier<'_> {
+    /// Says what is to be checked, fills what is written, and checks what was read.
+    fn needs(&self) -> Needs {
+        Needs { choice: true, preparation: true, ends: true }
+    }
 }
 
 impl<'a> Verifier<'a> {
@@ -538,7 +546,7 @@ impl<E: Engine> Worker<'_, E> {
     /// An I/O that verification asks for.
     #[inline(never)]
     pub(super) fn next_to_verify(&mut self) -> Option<Next> {
-        let verifier = self.verifier.as_mut()?;
+        let verifier = self.features.verifier.as_mut()?;
         if let Some(line) = verifier.line_at_end_of_state() {
             // For the block that was not written, and for the end of the job, as fio says it.
             for _ in 0..2 {
@@ -556,7 +564,7 @@ impl<E: Engine> Worker<'_, E> {
     /// the job asks for.
     pub(super) fn run_passes(&mut self) -> bool {
         let mut is_synced;
-        if self.verifier.as_ref().is_some_and(|verifier| verifier.plan.rehearses) {
+        if self.features.verifier.as_ref().is_some_and(|verifier| verifier.plan.rehearses) {
             self.check_by_rehearsal();
             return false;
         }
@@ -569,13 +577,13 @@ impl<E: Engine> Worker<'_, E> {
             // What is read back should come from the device, not from the memory it was written to.
             self.final_sync();
             self.drop_cached_data();
-            if let Some(log) = &mut self.issue_log {
+            if let Some(log) = &mut self.features.issue_log {
                 log.end_pass(&self.files);
             }
             self.context.set_stage(Stage::Verifying);
             self.block.verification.set_reading_back(true, self.clock.monotonic_ns());
             for phase in [Phase::Trimming, Phase::ReadingBack] {
-                let Some(verifier) = &mut self.verifier else { continue };
+                let Some(verifier) = &mut self.features.verifier else { continue };
                 verifier.phase = phase;
                 if phase == Phase::ReadingBack && !verifier.plan.reads_back {
                     verifier.history.clear();
@@ -605,14 +613,14 @@ impl<E: Engine> Worker<'_, E> {
     }
 
     fn has_work_after_pass(&self) -> bool {
-        let Some(verifier) = &self.verifier else { return false };
+        let Some(verifier) = &self.features.verifier else { return false };
         let plan = verifier.plan;
         !self.is_over() && plan.writes && !plan.only_checks && (plan.reads_back || plan.trims.is_some())
     }
 
     /// True when the job has more to do after what was read back.
     fn begin_another_pass(&mut self) -> bool {
-        let Some(verifier) = &mut self.verifier else { return false };
+        let Some(verifier) = &mut self.features.verifier else { return false };
         verifier.phase = Phase::Working;
         std::mem::take(&mut verifier.pass_is_over) && self.begin_next_pass()
     }
@@ -647,7 +655,7 @@ impl<E: Engine> Worker<'_, E> {
     #[cold]
     #[inline(never)]
     pub(super) fn settle_verified(&mut self, slot: u32, unit: &Unit) {
-        let Some(mut verifier) = self.verifier.take() else { return };
+        let Some(mut verifier) = self.features.verifier.take() else { return };
         if let Some(ledger) = &mut verifier.ledger {
             ledger.ended(slot, true);
         }
@@ -661,7 +669,7 @@ impl<E: Engine> Worker<'_, E> {
             Load::Other if unit.operation() == Operation::Sync => verifier.sync_ended(),
             Load::Other | Load::OwnTrim(_) => {}
         }
-        self.verifier = Some(verifier);
+        self.features.verifier = Some(verifier);
         self.follow_ledger();
     }
 
@@ -711,11 +719,11 @@ impl<E: Engine> Worker<'_, E> {
 
     /// Waits for the threads that check.
     fn finish_checks(&mut self) {
-        let Some(mut verifier) = self.verifier.take() else { return };
+        let Some(mut verifier) = self.features.verifier.take() else { return };
         while let Some(result) = verifier.checkers.as_mut().and_then(Checkers::wait_for_one) {
             self.take_result(&mut verifier, result);
         }
-        self.verifier = Some(verifier);
+        self.features.verifier = Some(verifier);
     }
 }
 

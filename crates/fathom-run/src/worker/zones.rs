@@ -1,5 +1,6 @@
 //! `zonemode=zbd` in the run loop: each drawn I/O is placed by the rules of its zone before it goes on.
 
+use super::features::{Feature, Needs};
 use super::{Next, Worker, WorkerContext};
 use crate::cause::{self, Cause};
 use crate::engine::Engine;
@@ -32,6 +33,13 @@ pub(super) struct ZonedWork<'a> {
     held_since: u64,
     /// Bytes that were left when the files were gone round last.
     left_at_round: Option<i64>,
+}
+
+impl Feature for ZonedWork<'_> {
+    /// Moves an I/O to where its zone takes it, and the write pointer with its end.
+    fn needs(&self) -> Needs {
+        Needs { choice: true, ends: true, ..Needs::default() }
+    }
 }
 
 impl<'a> ZonedWork<'a> {
@@ -95,21 +103,21 @@ fn identity(entry: &FileEntry) -> [u64; 2] {
 impl<E: Engine> Worker<'_, E> {
     /// Takes the I/O whose zone was not ready.
     pub(super) fn take_held_by_zone(&mut self) -> Option<Target> {
-        self.zones.as_mut().and_then(|zones| zones.held.take())
+        self.features.zones.as_mut().and_then(|zones| zones.held.take())
     }
 
     /// Moves a drawn I/O to where its zone takes it.
     pub(super) fn place_in_zones(&mut self, next: Next, now: u64) -> Next {
-        let Some(mut zones) = self.zones.take() else { return next };
+        let Some(mut zones) = self.features.zones.take() else { return next };
         let next = self.place(&mut zones, next, now);
         self.note_resets(&mut zones.rules);
-        self.zones = Some(zones);
+        self.features.zones = Some(zones);
         next
     }
 
     /// An I/O of verification knows its place, but no zone may be reset under it.
     pub(super) fn enter_zone(&mut self, next: &Next) {
-        if let (Some(zones), Next::Io(target)) = (&mut self.zones, next) {
+        if let (Some(zones), Next::Io(target)) = (&mut self.features.zones, next) {
             zones.rules.enter(*target);
         }
     }
@@ -176,7 +184,7 @@ impl<E: Engine> Worker<'_, E> {
 
     /// Carries out a reset that stands for a trim.
     pub(super) fn reset_zone(&mut self, target: Target) -> i64 {
-        match &mut self.zones {
+        match &mut self.features.zones {
             Some(zones) => zones.rules.reset_for_trim(target),
             None => -i64::from(libc::EINVAL),
         }
@@ -184,20 +192,20 @@ impl<E: Engine> Worker<'_, E> {
 
     /// An I/O has ended; its zone takes note.
     pub(super) fn settle_zone(&mut self, unit: &Unit, moved: bool) {
-        let Some(mut zones) = self.zones.take() else { return };
+        let Some(mut zones) = self.features.zones.take() else { return };
         let direction = match unit.operation() {
             Operation::Read => Direction::Read,
             Operation::Write => Direction::Write,
             Operation::Trim => Direction::Trim,
             Operation::Sync | Operation::DataSync | Operation::RangeSync => {
-                self.zones = Some(zones);
+                self.features.zones = Some(zones);
                 return;
             }
         };
         let target = Target { offset: unit.offset(), length: unit.length(), file: unit.file(), direction };
         let result = zones.rules.settle(target, moved);
         self.note_resets(&mut zones.rules);
-        self.zones = Some(zones);
+        self.features.zones = Some(zones);
         if let Err(errno) = result {
             self.engine_failed("zone management", errno);
         }
@@ -206,7 +214,9 @@ impl<E: Engine> Worker<'_, E> {
     /// Counts resets; what lay in the zone is not there to be verified any more.
     fn note_resets(&mut self, rules: &mut ZoneRules<'_>) {
         bump(&self.samples.zone_resets, rules.take_resets());
-        if let (Some((file, offset, length)), Some(verifier)) = (rules.take_emptied(), &mut self.verifier) {
+        if let (Some((file, offset, length)), Some(verifier)) =
+            (rules.take_emptied(), &mut self.features.verifier)
+        {
             verifier.emptied(file, offset, length);
         }
     }
@@ -214,7 +224,7 @@ impl<E: Engine> Worker<'_, E> {
     /// The first target of another round in the same pass, if the job goes round and the last one was not in vain.
     pub(super) fn next_round_of_zones(&mut self, direction: Direction) -> Option<Target> {
         let left = self.budget.own_left;
-        let zones = self.zones.as_mut()?;
+        let zones = self.features.zones.as_mut()?;
         if left <= 0 || zones.left_at_round == Some(left) || !zones.rules.goes_round() {
             return None;
         }
@@ -227,15 +237,15 @@ impl<E: Engine> Worker<'_, E> {
 
     /// Zones that were filled in an earlier pass may be written anew.
     pub(super) fn begin_pass_of_zones(&mut self) {
-        if let Some(zones) = &mut self.zones {
+        if let Some(zones) = &mut self.features.zones {
             zones.rules.begin_pass();
         }
     }
 
     /// The run is over: what was let through and never issued is taken back.
     pub(super) fn leave_zones(&mut self) {
-        let held = self.admission.as_mut().and_then(|admission| admission.take_held());
-        if let (Some(zones), Some(target)) = (&mut self.zones, held) {
+        let held = self.features.admission.as_mut().and_then(|admission| admission.take_held());
+        if let (Some(zones), Some(target)) = (&mut self.features.zones, held) {
             zones.rules.retract(target);
         }
     }

@@ -254,7 +254,7 @@ impl<E: Engine> Worker<'_, E> {
         file: u32,
         sync: impl FnOnce() -> Result<(), Errno>,
     ) -> Result<(), Errno> {
-        match ledger_of(&mut self.verifier) {
+        match ledger_of(&mut self.features.verifier) {
             Some(ledger) => ledger.around_sync(kind, file, sync),
             None => sync(),
         }
@@ -262,7 +262,7 @@ impl<E: Engine> Worker<'_, E> {
 
     /// Ends the job when its ledger cannot be written any more: a check would miss promises.
     pub(in crate::worker) fn follow_ledger(&mut self) {
-        let Some(ledger) = ledger_of(&mut self.verifier) else { return };
+        let Some(ledger) = ledger_of(&mut self.features.verifier) else { return };
         let Some(error) = &ledger.problem else { return };
         if self.stopping {
             return;
@@ -279,7 +279,7 @@ impl<E: Engine> Worker<'_, E> {
 
     /// The last record.
     pub(in crate::worker) fn close_ledger(&mut self) {
-        if let Some(ledger) = ledger_of(&mut self.verifier) {
+        if let Some(ledger) = ledger_of(&mut self.features.verifier) {
             ledger.close();
         }
         self.follow_ledger();

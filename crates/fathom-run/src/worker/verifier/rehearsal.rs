@@ -42,7 +42,7 @@ impl<E: Engine> Worker<'_, E> {
                 beginning = None;
             }
             self.rehearse((windows.len() > 1).then_some(window), index == 0);
-            let Some(verifier) = &mut self.verifier else { return };
+            let Some(verifier) = &mut self.features.verifier else { return };
             verifier.phase = Phase::ReadingBack;
             if !self.is_over() {
                 self.run_engine();
@@ -60,7 +60,7 @@ impl<E: Engine> Worker<'_, E> {
     }
 
     fn beginning(&self) -> Option<Beginning> {
-        let verifier = self.verifier.as_ref()?;
+        let verifier = self.features.verifier.as_ref()?;
         Some(Beginning {
             targets: self.targets.clone(),
             budget: self.budget.clone(),
@@ -71,7 +71,7 @@ impl<E: Engine> Worker<'_, E> {
 
     fn begin_again(&mut self, beginning: Beginning) {
         (self.targets, self.budget) = (beginning.targets, beginning.budget);
-        if let Some(verifier) = &mut self.verifier {
+        if let Some(verifier) = &mut self.features.verifier {
             verifier.history.clear();
             verifier.take_bytes_read_back();
             (verifier.generator, verifier.number) = (beginning.generator, 0);
@@ -104,7 +104,7 @@ impl<E: Engine> Worker<'_, E> {
             if counts {
                 count_as_made(self.samples, &target);
             }
-            let Some(verifier) = &mut self.verifier else { return };
+            let Some(verifier) = &mut self.features.verifier else { return };
             match verifier.rehearse(target, is_near(&target)) {
                 Rehearsed::GoneOver => self.budget.count_ios(verifier.take_reads_of_backlog()),
                 Rehearsed::Stop(line) => {
@@ -116,7 +116,7 @@ impl<E: Engine> Worker<'_, E> {
             }
             verifier.history.condense_when_doubled(MOST_PLACES as usize);
         }
-        if let (Some(verifier), Some(window)) = (&mut self.verifier, window) {
+        if let (Some(verifier), Some(window)) = (&mut self.features.verifier, window) {
             verifier
                 .history
                 .retain(|record| window.contains(&position(usize::from(record.file), record.offset)));

@@ -84,7 +84,8 @@ impl Limit {
 impl<E: Engine> Worker<'_, E> {
     /// Leaves behind what a later run has to know.
     pub(super) fn save_verify_state(&mut self) {
-        let wanted = self.verifier.as_ref().and_then(|verifier| verifier.plan.state_to_save.as_ref());
+        let wanted =
+            self.features.verifier.as_ref().and_then(|verifier| verifier.plan.state_to_save.as_ref());
         if let Some(path) = wanted {
             self.save_state(path, false);
         }
@@ -100,7 +101,7 @@ impl<E: Engine> Worker<'_, E> {
 
     fn save_state(&self, path: &Path, is_synced: bool) {
         let (words, is_64_bit) = self.targets.generator_state();
-        let verifier = self.verifier.as_deref();
+        let verifier = self.features.verifier.as_deref();
         let writes_issued = || self.block.samples.directions[1].issued.load(Relaxed);
         let state = SavedState {
             depth: self.plan.depth,
