@@ -1,6 +1,7 @@
 //! Writes the first inputs of each target, from what the tests use, into the directory named: `seeds DIRECTORY`.
 
-use fathom_trace::blktrace::{Action, Direction, Event};
+use fathom_stats::Direction;
+use fathom_trace::blktrace::{Action, Event};
 use fathom_trace::Device;
 use fathom_verify::header::HeaderFormat;
 use fathom_verify::ledger::record::{Issued, Record, Start, SyncKind};

@@ -4,7 +4,7 @@
 //! stuck. Every field is an atomic that only the worker writes, with `Relaxed` stores, which cost what plain ones do.
 
 use crate::targets::Target;
-use crate::targets::direction::Direction;
+use fathom_stats::Direction;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use fathom_stats::Direction;
 use serde::{Deserialize, Serialize};
 
 use crate::options::{
@@ -18,7 +19,7 @@ use crate::options::{
 use crate::options::{io_type::RandomGenerator, verification::VerifyMethod};
 use crate::outcome::Message;
 use crate::program_options::ProgramOptions;
-use crate::value::{Direction, SizeRange};
+use crate::value::SizeRange;
 
 /// Everything requested in one invocation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

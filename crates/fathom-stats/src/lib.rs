@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod direction;
 pub mod histogram;
 pub mod host;
 pub mod inference;
@@ -20,5 +21,6 @@ pub mod split_mix;
 pub mod steady_state;
 pub mod timeline;
 
+pub use direction::Direction;
 pub use histogram::Histogram;
 pub use latency::LatencyStats;

@@ -5,6 +5,7 @@
 
 use crate::error::TraceError;
 use crate::names::Device;
+use fathom_stats::Direction;
 use std::io::{self, Read};
 
 /// Bytes of a sector.
@@ -27,22 +28,6 @@ const QUEUE: u32 = 1;
 const BACK_MERGE: u32 = 2;
 const FRONT_MERGE: u32 = 3;
 const COMPLETE: u32 = 8;
-
-/// What a request does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Direction {
-    /// It reads.
-    Read,
-    /// It writes.
-    Write,
-    /// It discards.
-    Trim,
-}
-
-impl Direction {
-    /// All of them, in the order of reports.
-    pub const ALL: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
-}
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

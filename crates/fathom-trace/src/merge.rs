@@ -133,7 +133,7 @@ mod tests {
 
     fn trace(times: &[u32]) -> Vec<u8> {
         let record = |time: &u32| {
-            let direction = crate::blktrace::Direction::Read;
+            let direction = fathom_stats::Direction::Read;
             let device = Device { major: 8, minor: 16 };
             let event = Event {
                 time_ns: u64::from(*time),

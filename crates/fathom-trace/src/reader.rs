@@ -6,6 +6,7 @@ use crate::error::TraceError;
 use crate::iolog::{self, BadLine, Line, Said, Version};
 use crate::names::{FileName, Names};
 use crate::rules::Rules;
+use fathom_stats::Direction;
 use std::io::{BufRead, Read};
 
 /// Longest line that is looked at; a path is at most 4096 bytes.
@@ -174,9 +175,9 @@ impl<R: BufRead> Reader<R> {
             return Ok(flush);
         }
         let action = match event.direction {
-            blktrace::Direction::Read => Action::Read,
-            blktrace::Direction::Write => Action::Write,
-            blktrace::Direction::Trim => Action::Trim,
+            Direction::Read => Action::Read,
+            Direction::Write => Action::Write,
+            Direction::Trim => Action::Trim,
         };
         let records = trace.records();
         let offset =

@@ -1,7 +1,7 @@
 //! What became of a target otherwise than it was drawn: zones move it, cut it short or have no room for it.
 
-use super::direction::Direction;
 use super::{Target, Targets, step_position};
+use fathom_stats::Direction;
 
 impl Targets {
     /// The last target went elsewhere: what follows goes on from there. `behind` is the byte of the file at which a sequential

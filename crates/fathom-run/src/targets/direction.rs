@@ -1,25 +1,7 @@
 //! Whether the next I/O reads, writes or trims.
 
 use crate::random::Taus88;
-
-/// Direction of an I/O. The numbers are the indices of per-direction arrays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Direction {
-    /// Data from the file.
-    Read = 0,
-    /// Data to the file.
-    Write = 1,
-    /// Giving a range back.
-    Trim = 2,
-}
-
-impl Direction {
-    /// The word of messages and logs.
-    pub fn word(self) -> &'static str {
-        ["read", "write", "trim"][self as usize]
-    }
-}
+use fathom_stats::Direction;
 
 /// The rule by which directions follow each other.
 #[derive(Clone, Debug)]

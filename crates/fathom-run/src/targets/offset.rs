@@ -1,7 +1,6 @@
 //! Where in a file the next I/O goes.
 
 use super::block_map::BlockMap;
-use super::direction::Direction;
 use super::distribution::{Sampler, Zones};
 use super::permutation::Permutation;
 use super::precondition::{Pass, Schedule};
@@ -10,6 +9,7 @@ use crate::plan::model::distribution::DistributionRule;
 use crate::plan::model::lengths::LengthRule;
 use crate::plan::model::targets::{GeneratorKind, TargetPlan};
 use crate::random::{Generator, SeedUse, Seeds, file_hash};
+use fathom_stats::Direction;
 
 /// The generator behind random offsets of one file, in blocks of the alignment.
 #[derive(Clone, Debug)]

@@ -1,6 +1,5 @@
 //! The short way to the next target, for the plans that most jobs have.
 
-use super::direction::Direction;
 use super::distribution::Sampler;
 use super::offset::{self, RandomOffsets};
 use super::permutation::Permutation;
@@ -8,6 +7,7 @@ use super::{Region, Target};
 use crate::plan::model::lengths::LengthRule;
 use crate::plan::model::targets::{DirectionPlan, TargetPlan};
 use crate::random::Seeds;
+use fathom_stats::Direction;
 
 /// Targets of plans that most jobs have: one file, one length, and a permutation, a skewed distribution or plain sequential
 /// order.

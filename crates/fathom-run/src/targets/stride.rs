@@ -3,9 +3,10 @@
 //! A zone is left when as many bytes as it asks for have been moved in it, whatever their direction. If it is shorter than
 //! that, it is gone through again; if it is longer, part of it stays untouched. Behind the last zone comes the first.
 
-use super::{Direction, FileState, Region, Target, Targets};
+use super::{FileState, Region, Target, Targets};
 use crate::plan::model::targets::{DirectionPlan, StrideRule, TargetPlan};
 use crate::random::Seeds;
+use fathom_stats::Direction;
 
 /// The zone of a file that is worked on.
 #[derive(Clone)]

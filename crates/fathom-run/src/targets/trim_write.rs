@@ -1,7 +1,8 @@
 //! `rw=trimwrite` and `randtrimwrite`: each block is trimmed, then written, in each file for itself.
 
-use super::direction::{Direction, Directions};
+use super::direction::Directions;
 use super::{Target, Targets};
+use fathom_stats::Direction;
 
 impl Targets {
     /// The direction of the next target, which is that of the file whose turn it is.

@@ -8,9 +8,9 @@ use crate::engine::Engine;
 use crate::files::locks::{Attempt, FileLocks};
 use crate::logs::Event;
 use crate::targets::Target;
-use crate::targets::direction::Direction;
 use crate::unit::Unit;
 use fathom_spec::options::file::LockFile;
+use fathom_stats::Direction;
 use std::collections::VecDeque;
 
 /// Between two attempts to get a lock that another job holds, in ns.

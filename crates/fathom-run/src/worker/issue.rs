@@ -5,8 +5,8 @@ use super::budget::AfterPass;
 use super::pace::Pace;
 use crate::engine::{Engine, Io};
 use crate::targets::Target;
-use crate::targets::direction::Direction;
 use crate::unit::{Operation, Unit};
+use fathom_stats::Direction;
 use fathom_stats::samples::{WorkerSamples, bump, depth_bucket};
 
 /// The next thing to do.

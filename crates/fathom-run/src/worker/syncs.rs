@@ -3,8 +3,8 @@
 use super::features::{Feature, Needs};
 use crate::plan::model::syncs::SyncPlan;
 use crate::targets::Target;
-use crate::targets::direction::Direction;
 use crate::unit::Operation;
+use fathom_stats::Direction;
 
 /// The rules of a job, and how many writes have gone by since each sync.
 #[derive(Clone, Debug)]

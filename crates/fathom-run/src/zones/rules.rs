@@ -4,7 +4,7 @@ use super::device::ZonedDevice;
 use super::table::{Locked, Wanted, ZoneTable};
 use crate::plan::model::zones::ZonePlan;
 use crate::targets::Target;
-use crate::targets::direction::Direction;
+use fathom_stats::Direction;
 use fathom_sys::Errno;
 
 /// What to do with a drawn target.

@@ -4,7 +4,7 @@ use super::rules::{ZoneRules, ZonedFile};
 use super::table::Locked;
 use super::write::finish;
 use crate::targets::Target;
-use crate::targets::direction::Direction;
+use fathom_stats::Direction;
 use fathom_sys::Errno;
 
 impl ZoneRules<'_> {

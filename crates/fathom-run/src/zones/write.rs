@@ -3,7 +3,7 @@
 use super::rules::{Decision, ZoneRules, ZonedFile};
 use super::table::Locked;
 use crate::targets::Target;
-use crate::targets::direction::Direction;
+use fathom_stats::Direction;
 use fathom_sys::Errno;
 
 /// What came of one zone.

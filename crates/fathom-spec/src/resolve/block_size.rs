@@ -3,7 +3,8 @@
 use super::Review;
 use crate::assign::Rejected;
 use crate::spec::JobSpec;
-use crate::value::{Direction, Distribution, Rw, SizeSpec};
+use crate::value::{Distribution, Rw, SizeSpec};
+use fathom_stats::Direction;
 
 /// Blocks that do not start at multiples of their size cannot be kept in the map, nor can those of directions whose
 /// multiples differ. An alignment that says what is so anyway changes nothing.

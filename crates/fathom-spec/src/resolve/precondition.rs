@@ -8,7 +8,8 @@ use crate::options::io_type::RandomGenerator;
 use crate::options::verification::VerifyMethod;
 use crate::outcome::Message;
 use crate::spec::JobSpec;
-use crate::value::{Direction, Distribution, Rw};
+use crate::value::{Distribution, Rw};
+use fathom_stats::Direction;
 
 /// Regions at most: more differ from each other by less than a disk can show.
 const REGIONS: u32 = 100_000;

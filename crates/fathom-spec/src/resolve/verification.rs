@@ -5,7 +5,8 @@ use crate::assign::Rejected;
 use crate::engines;
 use crate::options::verification::{VerifyHeaderFormat, VerifyMethod};
 use crate::spec::JobSpec;
-use crate::value::{Direction, Rw};
+use crate::value::Rw;
+use fathom_stats::Direction;
 
 /// Whether the job verifies at all.
 fn verifies(job: &JobSpec) -> bool {

@@ -6,7 +6,8 @@ use crate::diagnostic::Diagnostic;
 use crate::options::file::ZoneMode;
 use crate::outcome::Message;
 use crate::spec::JobSpec;
-use crate::value::{Direction, SizeSpec};
+use crate::value::SizeSpec;
+use fathom_stats::Direction;
 
 /// Zones are counted only where there are zones.
 pub(super) fn check_zones(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {

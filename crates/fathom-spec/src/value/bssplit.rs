@@ -2,11 +2,12 @@
 
 use std::fmt;
 
+use fathom_stats::Direction;
 use serde::{Deserialize, Serialize};
 
 use super::per_direction::spread;
 use super::range::split_outside_parentheses;
-use super::{Direction, OptionValue, ParseContext, PerDir, ValueError, parse_whole};
+use super::{OptionValue, ParseContext, PerDir, ValueError, parse_whole};
 use crate::definition::OptionDef;
 
 /// At most this many sizes for a direction.

@@ -2,35 +2,11 @@
 
 use std::fmt;
 
+use fathom_stats::Direction;
 use serde::{Deserialize, Serialize};
 
 use super::{OptionValue, ParseContext, ValueError};
 use crate::definition::{Kind, OptionDef};
-
-/// What an I/O does to the data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Direction {
-    /// Reads.
-    Read,
-    /// Writes.
-    Write,
-    /// Discards.
-    Trim,
-}
-
-impl Direction {
-    /// The three directions in fio's order.
-    pub const ALL: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
-
-    /// Position in a [`PerDir`].
-    pub fn index(self) -> usize {
-        match self {
-            Direction::Read => 0,
-            Direction::Write => 1,
-            Direction::Trim => 2,
-        }
-    }
-}
 
 /// One value each for reads, writes and trims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

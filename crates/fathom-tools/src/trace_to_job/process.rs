@@ -1,7 +1,8 @@
 //! What each process of a trace did.
 
+use fathom_stats::Direction;
 use fathom_trace::Device;
-use fathom_trace::blktrace::{Action, Direction, Event, SECTOR};
+use fathom_trace::blktrace::{Action, Event, SECTOR};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Longer requests are not looked for when something is merged in front of them: 64 MiB.

@@ -1,5 +1,6 @@
 use super::*;
-use fathom_trace::blktrace::{Action, Direction, Event};
+use fathom_stats::Direction;
+use fathom_trace::blktrace::{Action, Event};
 use proptest::prelude::*;
 
 const READ: u32 = 1 << 16;

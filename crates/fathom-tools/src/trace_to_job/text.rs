@@ -3,7 +3,7 @@
 use super::Options;
 use super::process::{Process, Requests};
 use fathom_command::{Failure, Streams};
-use fathom_trace::blktrace::Direction;
+use fathom_stats::Direction;
 use serde_json::{Value as Json, json};
 
 /// A process with the names of its devices.

@@ -12,7 +12,8 @@ use crate::plan::model::targets::{
 use fathom_spec::JobSpec;
 use fathom_spec::options::file::ZoneMode;
 use fathom_spec::options::io_type::{RandomGenerator, RwSequencer};
-use fathom_spec::value::{Direction as OptionDirection, Distribution, FileService, Rw, SizeSpec};
+use fathom_spec::value::{Distribution, FileService, Rw, SizeSpec};
+use fathom_stats::Direction;
 
 /// The log of a replay goes before what the job says.
 pub(super) fn target_plan(
@@ -117,10 +118,8 @@ fn lengths(job: &JobSpec) -> [LengthRule; 3] {
     }
     std::array::from_fn(|direction| {
         if let Some(split) = &job.block_size.bssplit {
-            let option_direction =
-                [OptionDirection::Read, OptionDirection::Write, OptionDirection::Trim][direction];
             let list: Vec<WeightedSize> = split
-                .resolved(option_direction)
+                .resolved(Direction::ALL[direction])
                 .into_iter()
                 .map(|(size, percent)| WeightedSize { size, percent })
                 .collect();

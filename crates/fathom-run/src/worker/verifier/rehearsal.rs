@@ -8,11 +8,11 @@ use super::{Phase, Verifier, Worker, gone, is_to_trim, new_record};
 use crate::engine::Engine;
 use crate::message::Message;
 use crate::random::Taus88;
-use crate::targets::direction::Direction;
 use crate::targets::{Target, Targets};
 use crate::verify::history::State;
 use crate::worker::budget::Budget;
 use crate::worker::issue::count_as_made;
+use fathom_stats::Direction;
 use std::ops::Range;
 
 /// Places kept in memory.
