@@ -1,12 +1,11 @@
 //! The status line of a run: `Jobs: 1 (f=1): [W(1)][75.0%][w=1025KiB/s][w=256 IOPS][eta 00m:01s]`.
 
 use crate::scale::{Base, Scale, scaled};
+use fathom_stats::Direction;
 use fathom_stats::live::{LiveTick, RunState};
 
 /// Digits of the figures in a status line.
 const FIGURES: u32 = 4;
-/// The letters that stand for read, write and trim.
-const DIRECTION_LETTERS: [char; 3] = ['r', 'w', 't'];
 
 /// The status line of one moment, without padding or line end.
 pub fn status_line(tick: &LiveTick) -> String {
@@ -55,11 +54,11 @@ fn percent(tick: &LiveTick) -> String {
 
 /// The non-zero figures in brackets, or nothing when all are zero.
 fn bracket(figures: &[u64; 3], text: impl Fn(u64) -> String, suffix: &str) -> String {
-    let shown: Vec<String> = DIRECTION_LETTERS
+    let shown: Vec<String> = Direction::ALL
         .iter()
         .zip(figures)
         .filter(|&(_, &figure)| figure > 0)
-        .map(|(letter, &figure)| format!("{letter}={}", text(figure)))
+        .map(|(direction, &figure)| format!("{}={}", &direction.word()[..1], text(figure)))
         .collect();
     if shown.is_empty() { String::new() } else { format!("[{}{suffix}]", shown.join(",")) }
 }

@@ -1,15 +1,13 @@
 //! The content of a result. Times are in ns if the name says so, rates are per second, shares in percent.
 
 use crate::lenient;
+use fathom_stats::Direction;
 use fathom_stats::histogram::Histogram;
 pub use fathom_stats::host::{DeviceReport, FileSystemReport, HostReport};
 pub use fathom_stats::limits::ProcessorLimit;
 pub use fathom_stats::report::ProcessorShares;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// Names of the directions, in the order of every array over them.
-pub const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 
 /// One run.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -495,12 +493,12 @@ pub(crate) fn server_name(all: &[(&str, u64)], host: &str, port: u64) -> String 
 impl JobResult {
     /// Read, write and trim; those without any I/O are `None`. With `unified_rw_reporting` all is under read.
     pub fn directions(&self) -> [Option<&DirectionResult>; 3] {
-        let shown = |direction: &'static str| match direction {
-            "read" => self.mixed.as_ref().unwrap_or(&self.read),
-            "write" => &self.write,
-            _ => &self.trim,
+        let shown = |direction| match direction {
+            Direction::Read => self.mixed.as_ref().unwrap_or(&self.read),
+            Direction::Write => &self.write,
+            Direction::Trim => &self.trim,
         };
-        DIRECTIONS.map(|name| Some(shown(name)).filter(|direction| !direction.is_empty()))
+        Direction::ALL.map(|direction| Some(shown(direction)).filter(|figures| !figures.is_empty()))
     }
 
     /// The directions with I/O and their names; a job that reports all as one has `mixed`.
@@ -508,8 +506,9 @@ impl JobResult {
         if let Some(mixed) = self.mixed.as_ref().filter(|_| self.read.is_empty() && self.write.is_empty()) {
             return vec![("mixed", mixed)];
         }
-        let all = [("read", &self.read), ("write", &self.write), ("trim", &self.trim)];
-        all.into_iter().filter(|(_, direction)| !direction.is_empty()).collect()
+        let names = Direction::ALL.map(Direction::word).into_iter();
+        let all = names.zip([&self.read, &self.write, &self.trim]);
+        all.filter(|(_, direction)| !direction.is_empty()).collect()
     }
 }
 

@@ -4,7 +4,7 @@ mod fio_programs;
 mod histogram;
 mod windows;
 
-use crate::log_summary::DIRECTIONS;
+use crate::log_summary::direction_numbers;
 use crate::{FioProgram, Tool};
 use arguments::Format;
 use fathom_command::{Failure, Streams, arguments};
@@ -68,7 +68,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
             Long("percentiles") => shown.percentiles = arguments::percentiles(&mut parser, "--percentiles")?,
             Long("unit") => shown.unit_ns = arguments::choice(&mut parser, "--unit", &UNITS)?,
             Long("direction") => {
-                rules.direction = Some(arguments::choice(&mut parser, "--direction", &DIRECTIONS)?);
+                rules.direction = Some(arguments::choice(&mut parser, "--direction", &direction_numbers())?);
             }
             Long("window") => rules.window_ms = Some(arguments::milliseconds(&mut parser, "--window")?),
             Long("format") => {

@@ -6,6 +6,7 @@ pub(crate) mod series;
 use crate::{FioProgram, Tool};
 use arguments::Format;
 use fathom_command::{Failure, Streams, arguments};
+use fathom_stats::Direction;
 use intervals::Interval;
 use lexopt::Arg::{Long, Short, Value};
 use serde_json::{Value as Json, json};
@@ -35,8 +36,10 @@ single I/Os each I/O counts once. Each file and direction is a series.
     fio_programs: &[FioProgram { name: "fiologparser.py", run: run_as_fio }],
 };
 
-/// Directions by their word.
-pub(crate) const DIRECTIONS: [(&str, u8); 3] = [("read", 0), ("write", 1), ("trim", 2)];
+/// The numbers of directions in logs, by their word.
+pub(crate) fn direction_numbers() -> [(&'static str, u8); 3] {
+    Direction::ALL.map(|direction| (direction.word(), direction as u8))
+}
 
 #[derive(Debug)]
 struct Options {
@@ -70,7 +73,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
             }
             Long("each") => options.each = true,
             Long("direction") => {
-                direction = Some(arguments::choice(&mut parser, "--direction", &DIRECTIONS)?)
+                direction = Some(arguments::choice(&mut parser, "--direction", &direction_numbers())?)
             }
             Long("percentiles") => {
                 options.percentiles = arguments::percentiles(&mut parser, "--percentiles")?
@@ -110,7 +113,7 @@ impl Options {
     fn columns(&self, all: &[Series]) -> Vec<String> {
         if self.each {
             let name = |series: &Series| {
-                format!("{}:{}", series.file.display(), DIRECTIONS[usize::from(series.direction)].0)
+                format!("{}:{}", series.file.display(), Direction::ALL[usize::from(series.direction)].word())
             };
             return all.iter().map(name).collect();
         }

@@ -3,6 +3,7 @@
 use super::workload::{Traffic, Workload};
 use crate::figures;
 use fathom_command::Failure;
+use fathom_stats::Direction;
 use std::fmt;
 
 /// What is looked at.
@@ -132,10 +133,10 @@ impl FigureOf {
     /// From a name such as `p99`, `read.p99` or `read-bw`.
     pub(crate) fn parse(word: &str) -> Result<FigureOf, Failure> {
         let lower = word.trim().to_ascii_lowercase();
-        let known = ["read", "write", "trim", "mixed"];
-        let split = known.iter().find_map(|name| {
+        let mut known = Direction::ALL.map(Direction::word).into_iter().chain(["mixed"]);
+        let split = known.find_map(|name| {
             let rest = lower.strip_prefix(name)?;
-            Some((*name, rest.strip_prefix(['.', '-'])?))
+            Some((name, rest.strip_prefix(['.', '-'])?))
         });
         let (direction, name) = match split {
             Some((direction, name)) => (Some(direction), name),

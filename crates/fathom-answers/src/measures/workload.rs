@@ -1,7 +1,7 @@
 //! What one job did in one run: all clones of a name together, which ran side by side.
 
 use fathom_results::{DirectionResult, JobResult, RunResult};
-use fathom_stats::Histogram;
+use fathom_stats::{Direction, Histogram};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -140,16 +140,14 @@ impl Workload {
         let clones: Vec<_> =
             course.jobs.iter().filter(|entry| entry.jobname == self.name && entry.groupid == group).collect();
         for (name, traffic) in &mut self.directions {
-            let Some(index) = fathom_results::model::DIRECTIONS.iter().position(|own| own == name) else {
-                continue;
-            };
+            let Some(direction) = Direction::from_word(name) else { continue };
             for entry in &clones {
                 for (number, point) in entry.points.iter().enumerate() {
                     if traffic.course.len() == number {
                         let seconds = point.end_ms.saturating_sub(entry.start_ms(number)) as f64 / 1e3;
                         traffic.course.push(Moment { seconds, ..Moment::default() });
                     }
-                    let figures = point.directions()[index];
+                    let figures = point.directions()[direction.index()];
                     traffic.course[number].add(figures.io_bytes, figures.total_ios, &figures.clat_bins);
                 }
             }

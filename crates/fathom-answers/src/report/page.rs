@@ -10,6 +10,7 @@ use crate::quick;
 use crate::shapes::{self, Subject};
 use crate::table::{Align, Table, escape};
 use fathom_results::RunResult;
+use fathom_stats::Direction;
 use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("assets/style.css");
@@ -88,7 +89,7 @@ fn side_by_side(results: &[RunResult]) -> String {
         results.iter().map(|run| (run, shapes::subjects(run))).collect();
     let mut charts_text = String::new();
     for (number, name) in compared(&all).iter().enumerate() {
-        for direction_name in ["read", "write", "trim", "mixed"] {
+        for direction_name in Direction::ALL.map(Direction::word).into_iter().chain(["mixed"]) {
             let mut series = Vec::new();
             for (style, (run, subjects)) in all.iter().enumerate() {
                 let own = match name {

@@ -9,9 +9,9 @@ use distribution::ASKED_FOR;
 pub(crate) use distribution::{Bin, curve};
 
 use crate::evidence::Evidence;
-use fathom_results::model::{CourseEntry, DIRECTIONS, JobResult};
+use fathom_results::model::{CourseEntry, JobResult};
 use fathom_results::{LatencyResult, RunResult};
-use fathom_stats::histogram::Histogram;
+use fathom_stats::{Direction, Histogram};
 
 /// A job, a group, or all jobs of a run together.
 #[derive(Clone, Debug)]
@@ -81,10 +81,9 @@ pub(crate) fn depth_range(level: &str) -> String {
 
 fn of_job(evidence: &Evidence<'_>, place_of_job: usize) -> Subject {
     let job = evidence.job;
-    let place = |name: &str| DIRECTIONS.iter().position(|direction| *direction == name).unwrap_or(0);
     let directions = job.active().into_iter().map(|(name, figures)| {
         let latency = figures.latency();
-        let direction = place(name);
+        let direction = Direction::from_word(name).unwrap_or(Direction::Read).index();
         let course = evidence.course().map(|entry| course::of(std::slice::from_ref(entry), direction));
         let course = course.unwrap_or_default();
         Shapes {
@@ -137,7 +136,8 @@ fn distribution_of(latency: &LatencyResult, job: &JobResult, course: &[Moment]) 
 /// All jobs as one: amounts add up over the time of the whole run, histograms are added bin by bin. Without histograms of all
 /// of them there are no percentiles, because percentiles cannot be added.
 fn all_jobs(run: &RunResult) -> Subject {
-    let directions = (0..DIRECTIONS.len()).filter_map(|direction| merged(run, direction)).collect();
+    let directions =
+        Direction::ALL.into_iter().filter_map(|direction| merged(run, direction.index())).collect();
     Subject { name: "All jobs".to_owned(), job: None, directions, depths: Vec::new() }
 }
 
@@ -166,7 +166,7 @@ fn merged(run: &RunResult, direction: usize) -> Option<Shapes> {
         None => distribution::of_course(&course),
     };
     Some(Shapes {
-        name: DIRECTIONS[direction],
+        name: Direction::ALL[direction].word(),
         direction,
         bytes_per_second: bytes as f64 / seconds,
         iops: ios as f64 / seconds,

@@ -3,10 +3,9 @@
 use super::Charted;
 use crate::look::Look;
 use crate::state::{State, count};
+use fathom_stats::Direction;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-
-const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 
 pub(crate) fn heading(state: &State) -> String {
     match state.details.interval_ns {
@@ -28,7 +27,7 @@ pub(crate) fn draw(buffer: &mut Buffer, area: Rect, state: &State, look: Look) {
         });
         let row = Rect { y: area.y + place as u16 * height, height, ..area };
         Charted {
-            label: DIRECTIONS[direction],
+            label: Direction::ALL[direction].word(),
             figure: state.rate(bytes),
             second: format!("{} IOPS", count(ios)),
             history: &state.rates[direction],

@@ -5,6 +5,7 @@ use super::steady;
 use crate::ctime::ctime;
 use crate::scale::{Scale, duration};
 use crate::shares;
+use fathom_stats::Direction;
 use fathom_stats::report::{
     DEPTH_BUCKETS, DISTRIBUTION_BUCKETS, DirectionReport, JobError, JobReport, RunReport, UnifiedReporting,
 };
@@ -65,9 +66,10 @@ fn error_text(error: Option<&JobError>) -> String {
 fn append_directions(text: &mut String, job: &JobReport, report: &RunReport) {
     let (group_rates, group_mixed_rate) = shares::group_rates(&report.groups, job.group_id);
     if job.view.unified != UnifiedReporting::Mixed {
-        for (index, label) in ["read", "write", "trim"].into_iter().enumerate() {
-            let resets = job.zone_resets.filter(|_| label != "read");
-            append_direction(text, label, job, &job.directions[index], group_rates[index], resets);
+        for direction in Direction::ALL {
+            let resets = job.zone_resets.filter(|_| direction != Direction::Read);
+            let (figures, rate) = (&job.directions[direction.index()], group_rates[direction.index()]);
+            append_direction(text, direction.word(), job, figures, rate, resets);
         }
     }
     if job.view.unified != UnifiedReporting::Apart {

@@ -3,6 +3,7 @@
 use super::LogRegion;
 use crate::message::{Message, MessageSender};
 use crate::plan::Plan;
+use fathom_stats::Direction;
 use fathom_sys::Errno;
 use fathom_sys::fifo;
 use fathom_sys::file::raise_open_file_limit;
@@ -79,8 +80,9 @@ impl OpenLogs {
         let of_recordings =
             recordings.map(|path| path.map(|path| open(path, true)).transpose()).collect::<Result<_, _>>()?;
         let aggregate = plan.bandwidth_log.iter().flat_map(|prefix| {
-            ["read", "write", "trim"]
-                .map(|word| open(Path::new(&format!("{}-{word}_bw.log", prefix.display())), false))
+            Direction::ALL
+                .map(|direction| format!("{}-{}_bw.log", prefix.display(), direction.word()))
+                .map(|path| open(Path::new(&path), false))
         });
         Ok(OpenLogs { of_workers, of_recordings, aggregate: aggregate.collect::<Result<_, _>>()? })
     }

@@ -3,8 +3,8 @@
 use super::UNITS;
 use super::histogram::Layout;
 use super::windows::{self, Rules};
-use crate::log_summary::DIRECTIONS;
 use fathom_command::{Failure, Streams, arguments};
+use fathom_stats::Direction;
 use lexopt::Arg::{Long, Short, Value};
 use lexopt::Parser;
 use std::ffi::OsString;
@@ -189,7 +189,7 @@ pub(super) fn weighted(words: &[OsString], streams: &mut Streams<'_>) -> Result<
         names.join(", ")
     )?;
     let chosen: Vec<Option<u8>> = match settings.directions {
-        true => DIRECTIONS.iter().map(|(_, direction)| Some(*direction)).collect(),
+        true => Direction::ALL.map(|direction| Some(direction as u8)).to_vec(),
         false => vec![None],
     };
     let windows = windows::read(&settings.files, rules)?;
@@ -203,7 +203,7 @@ pub(super) fn weighted(words: &[OsString], streams: &mut Streams<'_>) -> Result<
             let histogram = &interval.histogram;
             let shown = |value: Option<f64>| format!("{:.3}", value.unwrap_or_default() / divisor);
             let mut cells = vec![format!("{}", interval.end_ms)];
-            cells.extend(direction.map(|direction| DIRECTIONS[usize::from(direction)].0.to_owned()));
+            cells.extend(direction.map(|direction| Direction::ALL[usize::from(direction)].word().to_owned()));
             cells.push(format!("{:.0}", histogram.total()));
             cells.extend(
                 [histogram.percentile_ns(0.0), histogram.mean_ns(), histogram.percentile_ns(50.0)].map(shown),
