@@ -1,4 +1,4 @@
-//! Options of the `cpuio` engine.
+//! The `cpuio` engine and its options.
 
 use crate::definition::{choices, options};
 use crate::engines::EngineDef;

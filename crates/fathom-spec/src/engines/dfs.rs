@@ -1,4 +1,4 @@
-//! Options of the `dfs` engine.
+//! The `dfs` engine and its options.
 
 use crate::definition::options;
 use crate::engines::EngineDef;

@@ -1,4 +1,4 @@
-//! Options of the `e4defrag` engine.
+//! The `e4defrag` engine and its options.
 
 use crate::definition::{Bounds, options};
 use crate::engines::EngineDef;

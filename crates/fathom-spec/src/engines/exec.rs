@@ -1,4 +1,4 @@
-//! Options of the `exec` engine.
+//! The `exec` engine and its options.
 
 use crate::definition::{Bounds, options};
 use crate::engines::EngineDef;

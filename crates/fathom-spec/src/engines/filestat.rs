@@ -1,4 +1,4 @@
-//! Options of the `filestat` and `dirstat` engines.
+//! The `filestat` and `dirstat` engines and their options.
 
 use crate::definition::{choices, options};
 use crate::engines::EngineDef;

@@ -1,4 +1,4 @@
-//! Options of the `gfapi` and `gfapi_async` engines.
+//! The `gfapi` and `gfapi_async` engines and their options.
 
 use crate::definition::options;
 use crate::engines::EngineDef;

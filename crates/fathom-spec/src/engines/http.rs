@@ -1,4 +1,4 @@
-//! Options of the `http` engine.
+//! The `http` engine and its options.
 
 use crate::definition::{choices, options};
 use crate::engines::EngineDef;

@@ -1,4 +1,4 @@
-//! Options of the `io_uring` and `io_uring_cmd` engines.
+//! The `io_uring` and `io_uring_cmd` engines and their options.
 
 use crate::definition::{Bounds, choices, options};
 use crate::engines::{EngineDef, PriorityOptions};

@@ -1,4 +1,4 @@
-//! Options of the `libaio` engine.
+//! The `libaio` engine and its options.
 
 use crate::definition::{Bounds, options};
 use crate::engines::{EngineDef, PriorityOptions};

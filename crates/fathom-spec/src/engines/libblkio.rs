@@ -1,4 +1,4 @@
-//! Options of the `libblkio` engine.
+//! The `libblkio` engine and its options.
 
 use crate::definition::{Bounds, choices, options};
 use crate::engines::EngineDef;

@@ -1,4 +1,4 @@
-//! Options of the `libcufile` engine.
+//! The `libcufile` engine and its options.
 
 use crate::definition::{choices, options};
 use crate::engines::EngineDef;

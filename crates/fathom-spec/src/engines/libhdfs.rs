@@ -1,4 +1,4 @@
-//! Options of the `libhdfs` engine.
+//! The `libhdfs` engine and its options.
 
 use crate::definition::{Bounds, options};
 use crate::engines::EngineDef;

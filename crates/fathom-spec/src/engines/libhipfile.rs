@@ -1,4 +1,4 @@
-//! Options of the `libhipfile` engine.
+//! The `libhipfile` engine and its options.
 
 use crate::definition::{choices, options};
 use crate::engines::EngineDef;

@@ -1,4 +1,4 @@
-//! Options of the `libiscsi` engine.
+//! The `libiscsi` engine and its options.
 
 use crate::definition::options;
 use crate::engines::EngineDef;

@@ -1,4 +1,4 @@
-//! Options of the `mmap` engine.
+//! The `mmap` engine and its options.
 
 use crate::definition::options;
 use crate::engines::EngineDef;

@@ -1,4 +1,4 @@
-//! Options of the `mtd` engine.
+//! The `mtd` engine and its options.
 
 use crate::definition::options;
 use crate::engines::EngineDef;

@@ -1,4 +1,4 @@
-//! Options of the `nbd` engine.
+//! The `nbd` engine and its options.
 
 use crate::definition::options;
 use crate::engines::EngineDef;

@@ -1,4 +1,4 @@
-//! Options of the `net` and `netsplice` engines.
+//! The `net` and `netsplice` engines and their options.
 
 use crate::definition::{Bounds, choices, options};
 use crate::engines::EngineDef;

@@ -1,4 +1,4 @@
-//! Options of the `nfs` engine.
+//! The `nfs` engine and its options.
 
 use crate::definition::options;
 use crate::engines::EngineDef;

@@ -1,4 +1,4 @@
-//! Options of the `pvsync2` engine.
+//! The `pvsync2` engine and its options.
 
 use crate::definition::{Bounds, options};
 use crate::engines::EngineDef;

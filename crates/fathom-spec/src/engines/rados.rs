@@ -1,4 +1,4 @@
-//! Options of the `rados` engine.
+//! The `rados` engine and its options.
 
 use crate::definition::options;
 use crate::engines::EngineDef;

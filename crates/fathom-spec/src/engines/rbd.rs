@@ -1,4 +1,4 @@
-//! Options of the `rbd` engine.
+//! The `rbd` engine and its options.
 
 use crate::definition::options;
 use crate::engines::EngineDef;

@@ -1,4 +1,4 @@
-//! Options of the `sg` engine.
+//! The `sg` engine and its options.
 
 use crate::definition::{choices, options};
 use crate::engines::EngineDef;

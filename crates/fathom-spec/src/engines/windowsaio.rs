@@ -1,4 +1,4 @@
-//! Options of the `windowsaio` engine.
+//! The `windowsaio` engine and its options.
 
 use crate::definition::options;
 use crate::engines::EngineDef;

@@ -1,4 +1,4 @@
-//! Options of the `xnvme` engine.
+//! The `xnvme` engine and its options.
 
 use super::io_uring::PiCheck;
 use crate::definition::options;

@@ -1,5 +1,4 @@
-//! Private options: each engine (and each built-in profile) has a file with the options
-//! that only it understands.
+//! The values of private options: of engines, which declare theirs in `engines/`, and of the built-in profiles.
 
 use serde::{Deserialize, Serialize};
 
