@@ -53,7 +53,9 @@ fn results_of_servers_are_read() {
     std::fs::write(directory.join("jobs.fio"), JOBS).expect("can be written");
     let (_one, first) = server(&fio, directory);
     let (_two, second) = server(&fio, directory);
-    let client = |words: &str| Launch::of(&fio, directory).words(words).run().expect_clean();
+    // fio may complain of an interim report in which it had counted but half of an I/O.
+    let client =
+        |words: &str| assert_eq!(Launch::of(&fio, directory).words(words).run().code(), 0, "{words}");
     client(&format!("--client={first} jobs.fio --output-format=json+ --output=one.json"));
     // Text stands before the document, and each server's jobs twice in it.
     client(&format!(
