@@ -32,7 +32,8 @@ fn told(directory: &Path, words: &str) -> String {
     stdout.split_whitespace().collect::<Vec<&str>>().join(" ")
 }
 
-/// What the job `writer` of the server with this name wrote, in bytes per second.
+/// What the job `writer` of the server with this name wrote, in bytes per second: the last time it is listed, as
+/// interim figures stand before the final ones in one document.
 #[track_caller]
 fn written_a_second(document: &Value, server: &str) -> u64 {
     let jobs = document["client_stats"].as_array().expect("jobs of servers");
@@ -40,7 +41,7 @@ fn written_a_second(document: &Value, server: &str) -> u64 {
         let name = format!("{}:{}", job["hostname"].as_str().unwrap_or_default(), job["port"]);
         job["jobname"] == "writer" && name == server
     };
-    json::integer(jobs.iter().find(is_it).expect("a writer"), "write/bw_bytes")
+    json::integer(jobs.iter().rfind(is_it).expect("a writer"), "write/bw_bytes")
 }
 
 #[test]
