@@ -2,6 +2,7 @@
 
 use crate::errno::{Errno, check};
 use crate::usage::{self, Usage};
+use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Who called [`fork`] last: in a child, its parent at that time.
@@ -42,6 +43,16 @@ pub enum Ended {
     Exited(i32),
     /// This signal killed it.
     Killed(i32),
+}
+
+impl fmt::Display for Ended {
+    /// The end of a sentence about it: `was killed by signal 9`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ended::Exited(status) => write!(f, "ended with status {status}"),
+            Ended::Killed(signal) => write!(f, "was killed by signal {signal}"),
+        }
+    }
 }
 
 /// Collects one child that has ended, if there is any: its pid, how it ended and what it used.

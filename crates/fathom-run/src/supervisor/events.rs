@@ -132,17 +132,14 @@ impl<O: Observer> Supervisor<'_, O> {
         self.tracked[index].cpu = Some(lost.cpu);
         let pid = self.tracked[index].process;
         let job = self.plan.job_of(&self.plan.workers[index]);
-        let how = match lost.ended {
-            Ended::Killed(signal) => {
-                self.observer.message(&Message::Failure(format!("fio: pid={pid}, got signal={signal}")));
-                if let Some(reason) = &lost.without_memory {
-                    self.observer.message(&Message::Error(format!("fathom: job {}: {reason}", job.name)));
-                }
-                let reason = lost.without_memory.map_or_else(String::new, |reason| format!(" ({reason})"));
-                format!("was killed by signal {signal}{reason}")
-            }
-            Ended::Exited(status) => format!("ended with status {status}"),
-        };
+        if let Ended::Killed(signal) = lost.ended {
+            self.observer.message(&Message::Failure(format!("fio: pid={pid}, got signal={signal}")));
+        }
+        let mut how = lost.ended.to_string();
+        if let Some(reason) = lost.without_memory {
+            self.observer.message(&Message::Error(format!("fathom: job {}: {reason}", job.name)));
+            how = format!("{how} ({reason})");
+        }
         self.notes
             .push(format!("job {} (pid {pid}) {how}; its figures are those up to that moment", job.name));
         let line = Cause::PROCESS.line(format_args!("worker {how}"));

@@ -95,8 +95,7 @@ impl<O: Observer> Supervisor<'_, O> {
         match ended {
             Ended::Exited(0) => {}
             _ if self.signal.is_some() => {}
-            Ended::Killed(signal) => self.layout_failed(&format!("was killed by signal {signal}")),
-            Ended::Exited(status) => self.layout_failed(&format!("ended with status {status}")),
+            _ => self.layout_failed(&ended.to_string()),
         }
     }
 

@@ -37,11 +37,7 @@ impl<O: Observer> Supervisor<'_, O> {
     }
 
     pub(super) fn say_logs_lost(&mut self, ended: Ended) {
-        let how = match ended {
-            Ended::Killed(signal) => format!("was killed by signal {signal}"),
-            Ended::Exited(status) => format!("ended with status {status}"),
-        };
-        let text = format!("fathom: the process that writes the logs {how}; the logs are incomplete");
+        let text = format!("fathom: the process that writes the logs {ended}; the logs are incomplete");
         self.observer.message(&Message::Error(text));
     }
 

@@ -129,13 +129,11 @@ impl<O: Observer> Supervisor<'_, O> {
             return;
         };
         trigger.stage = Stage::Over;
-        let how = match ended {
-            Ended::Exited(0) => return,
-            Ended::Exited(status) => format!("ended with status {status}"),
-            Ended::Killed(signal) => format!("was killed by signal {signal}"),
-        };
+        if ended == Ended::Exited(0) {
+            return;
+        }
         let command = trigger.plan.command.as_deref().unwrap_or_default();
-        self.observer.message(&Message::Error(format!("fathom: --trigger={command} {how}")));
+        self.observer.message(&Message::Error(format!("fathom: --trigger={command} {ended}")));
     }
 
     /// A signal asks for the end: the command is not waited for.
