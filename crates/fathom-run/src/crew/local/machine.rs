@@ -69,17 +69,17 @@ impl Machine for LocalCrew<'_> {
     }
 
     fn host(&self) -> HostReport {
+        let mounts = mounts();
         HostReport {
-            devices: self.disks.directories().filter_map(|directory| device(directory, &mounts())).collect(),
-            file_systems: self.file_systems(),
+            devices: self.disks.directories().filter_map(|directory| device(directory, &mounts)).collect(),
+            file_systems: self.file_systems(&mounts),
             ..machine()
         }
     }
 }
 
 impl LocalCrew<'_> {
-    fn file_systems(&self) -> Vec<FileSystemReport> {
-        let mounts = mounts();
+    fn file_systems(&self, mounts: &[Mount]) -> Vec<FileSystemReport> {
         let current = std::env::current_dir().unwrap_or_default();
         let mut found: Vec<FileSystemReport> = Vec::new();
         for (index, worker) in self.plan.workers.iter().enumerate() {
@@ -88,9 +88,9 @@ impl LocalCrew<'_> {
             }
             let paths = names::planned_paths(&worker.files.names);
             // The text of a path decides: asking the file itself might hang.
-            let by_path = paths.iter().filter_map(|path| mount_of(&mounts, &current.join(path)));
+            let by_path = paths.iter().filter_map(|path| mount_of(mounts, &current.join(path)));
             // Files below /proc lie elsewhere; the worker has told on which device.
-            let of_device = |device| mount_of_device(&mounts, device);
+            let of_device = |device| mount_of_device(mounts, device);
             let mut below: Vec<&Mount> = by_path.filter(|mount| mount.report.kind != "devtmpfs").collect();
             if below.iter().any(|mount| mount.report.kind == "proc") {
                 below = self.region.worker(index).devices().filter_map(of_device).collect();
