@@ -1,10 +1,8 @@
 //! From options to files: names, sizes, layout, and how they are opened.
 
 use super::Subject;
-use super::questions::maps_files;
 use crate::plan::model::amounts::Amounts;
 use crate::plan::model::files::{Advice, FilesPlan, LayoutPlan, Names, NamesPlan, OpenPlan, PartPlan};
-use crate::plan::model::targets::DirectionPlan;
 use crate::random::Seeds;
 use fathom_spec::JobSpec;
 use fathom_spec::options::io_type::FadviseHint;
@@ -18,7 +16,7 @@ pub(super) fn files_plan(subject: &Subject<'_>) -> FilesPlan {
     FilesPlan {
         names: names(subject),
         kind: options.filetype,
-        are_mapped: maps_files(job),
+        are_mapped: subject.engine.maps_files,
         part: part(subject),
         layout: layout(subject),
         opening: opening(subject),
@@ -127,12 +125,13 @@ fn part(subject: &Subject<'_>) -> PartPlan {
 
 fn layout(subject: &Subject<'_>) -> LayoutPlan {
     let options = &subject.job.file;
-    let reads = matches!(subject.targets.directions, DirectionPlan::Read | DirectionPlan::Mix(_));
     LayoutPlan {
         creates: options.allow_file_create,
         happens_at_open: options.create_on_open,
         by_worker: !options.create_serialize,
-        content_needed: subject.job.io_type.overwrite || options.pre_read || reads,
+        content_needed: subject.job.io_type.overwrite
+            || options.pre_read
+            || subject.targets.directions.reads(),
         fills_device: subject.job.size.fill_device,
         reservation: options.fallocate,
         syncs: options.create_fsync,

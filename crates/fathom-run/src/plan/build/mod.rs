@@ -120,7 +120,7 @@ fn subject<'a>(
 ) -> Subject<'a> {
     let replay = log.map(|log| &log.plan).filter(|plan| plan.failure.is_none());
     let passes_end_by_size = replay.is_none() && passes_end_by_size(job, &engine);
-    let targets = targets::target_plan(job, passes_end_by_size, replay);
+    let targets = targets::target_plan(job, &engine, passes_end_by_size, replay);
     let goes_again_through_holes = verify::goes_again_through_holes(job, &targets);
     Subject { spec, job, engine, place, log, replay, targets, passes_end_by_size, goes_again_through_holes }
 }
@@ -160,7 +160,7 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
         errors: errors::error_plan(job),
         payload: payload::payload_rule(job, subject.targets.lengths[1].min())?,
         zones: zones::zone_plan(&subject),
-        command_priorities: priority::command_priorities(job),
+        command_priorities: priority::command_priorities(job, &engine),
         logs: logs::log_plan(&subject),
         // Where no data is moved there is none to check.
         verify: if engine.moves_data() { verify::verify_plan(&subject)? } else { None },

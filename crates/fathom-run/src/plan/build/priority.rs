@@ -2,7 +2,7 @@
 
 use crate::plan::model::priority::{CommandPriorities, DIRECTIONS_WITH_PRIORITY, Priority, Share};
 use fathom_spec::JobSpec;
-use fathom_spec::engines::{self, PriorityOptions};
+use fathom_spec::engines::{EngineDef, PriorityOptions};
 
 /// The priority of a job's clones; none leaves the one they inherit.
 pub(super) fn job_priority(job: &JobSpec) -> Priority {
@@ -17,8 +17,8 @@ pub(super) fn job_priority(job: &JobSpec) -> Priority {
 }
 
 /// Those of a job, if its engine has such options and they say something.
-pub(super) fn command_priorities(job: &JobSpec) -> Option<CommandPriorities> {
-    let options = engines::of(job)?.priorities?(job);
+pub(super) fn command_priorities(job: &JobSpec, engine: &EngineDef) -> Option<CommandPriorities> {
+    let options = engine.priorities?(job);
     let mut priorities = CommandPriorities { values: vec![job_priority(job)], shares: Default::default() };
     for direction in 0..DIRECTIONS_WITH_PRIORITY {
         add(&mut priorities, direction, &options);
@@ -53,14 +53,14 @@ fn index_of(priorities: &mut CommandPriorities, priority: Priority) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fathom_spec::{Outcome, SystemSource, parse};
+    use fathom_spec::{Outcome, SystemSource, engines, parse};
 
     fn of(words: &str) -> Option<CommandPriorities> {
         let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
         let Outcome::Run(spec) = parse("fathom", &words, &SystemSource::new(4096)) else {
             panic!("{words:?}")
         };
-        command_priorities(&spec.jobs[0])
+        command_priorities(&spec.jobs[0], engines::of(&spec.jobs[0])?)
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! What several builders ask of a job.
 
 use fathom_spec::JobSpec;
-use fathom_spec::engines::{self, Data};
 use fathom_spec::options::verification::VerifyMethod;
 use fathom_spec::value::SizeSpec;
 
@@ -13,11 +12,6 @@ pub(super) fn goes_round(job: &JobSpec) -> bool {
 /// True when a job writes what it can check, or checks what it reads.
 pub(super) fn verifies(job: &JobSpec) -> bool {
     job.verification.verify != VerifyMethod::None
-}
-
-/// True for jobs that are background load for others: they count stretches of work, not bytes.
-pub(super) fn moves_no_data(job: &JobSpec) -> bool {
-    engines::of(job).is_some_and(|engine| engine.data == Data::Absent)
 }
 
 /// Seeds that are the same in every run.
@@ -39,14 +33,4 @@ pub(super) fn goes_beyond_a_pass(job: &JobSpec) -> bool {
         (Some(SizeSpec::Zones(_)), _) => true,
         (None, _) => false,
     }
-}
-
-/// How many files a job keeps open at once (`openfiles`). A mapped file stays mapped, so there it says nothing.
-pub(super) fn open_limit(job: &JobSpec) -> Option<usize> {
-    job.file.openfiles.filter(|_| !maps_files(job)).map(|limit| limit.max(1) as usize)
-}
-
-/// True when data is reached through mappings, which have the length of their files.
-pub(super) fn maps_files(job: &JobSpec) -> bool {
-    engines::of(job).is_some_and(|engine| engine.maps_files)
 }

@@ -1,8 +1,6 @@
 //! From options to the order of targets.
 
-use super::questions::{
-    goes_beyond_a_pass, goes_round, has_several_files, moves_no_data, open_limit, verifies,
-};
+use super::questions::{goes_beyond_a_pass, goes_round, has_several_files, verifies};
 use crate::plan::model::distribution::{DistributionRule, PreconditionRule, ZoneShare};
 use crate::plan::model::lengths::{LengthRule, WeightedSize};
 use crate::plan::model::replay::ReplayPlan;
@@ -10,6 +8,7 @@ use crate::plan::model::targets::{
     DirectionPlan, FileOrder, FileRule, GeneratorKind, StrideRule, TargetPlan,
 };
 use fathom_spec::JobSpec;
+use fathom_spec::engines::{Data, EngineDef};
 use fathom_spec::options::file::ZoneMode;
 use fathom_spec::options::io_type::{RandomGenerator, RwSequencer};
 use fathom_spec::value::{Distribution, FileService, Rw, SizeSpec};
@@ -18,11 +17,12 @@ use fathom_stats::Direction;
 /// The log of a replay goes before what the job says.
 pub(super) fn target_plan(
     job: &JobSpec,
+    engine: &EngineDef,
     passes_end_by_size: bool,
     replay: Option<&ReplayPlan>,
 ) -> TargetPlan {
     let mode = &job.io_type.rw;
-    let lengths = replay.map_or_else(|| lengths(job), ReplayPlan::lengths);
+    let lengths = replay.map_or_else(|| lengths(job, engine), ReplayPlan::lengths);
     let directions = replay.map_or_else(|| directions(job), ReplayPlan::directions);
     let smallest = |direction: usize| lengths[direction].min();
     let alignment: [u64; 3] = std::array::from_fn(|direction| {
@@ -58,7 +58,7 @@ pub(super) fn target_plan(
             RandomGenerator::Tausworthe => GeneratorKind::Free,
         },
         distribution,
-        files: file_rule(job),
+        files: file_rule(job, engine),
         stride: stride(job),
         follows_zones: job.file.zonemode == ZoneMode::Zbd,
     }
@@ -99,7 +99,7 @@ fn begins_files_anew(job: &JobSpec, directions: DirectionPlan, passes_end_by_siz
 }
 
 fn goes_file_by_file(job: &JobSpec) -> bool {
-    has_several_files(job) && file_rule(job).order == FileOrder::Sequential
+    has_several_files(job) && matches!(job.file.file_service_type, FileService::Sequential { .. })
 }
 
 fn directions(job: &JobSpec) -> DirectionPlan {
@@ -112,8 +112,8 @@ fn directions(job: &JobSpec) -> DirectionPlan {
     }
 }
 
-fn lengths(job: &JobSpec) -> [LengthRule; 3] {
-    if moves_no_data(job) {
+fn lengths(job: &JobSpec, engine: &EngineDef) -> [LengthRule; 3] {
+    if engine.data == Data::Absent {
         return [const { LengthRule::Fixed(0) }; 3];
     }
     std::array::from_fn(|direction| {
@@ -189,8 +189,10 @@ fn stride(job: &JobSpec) -> Option<StrideRule> {
     })
 }
 
-fn file_rule(job: &JobSpec) -> FileRule {
-    let most_open = open_limit(job);
+fn file_rule(job: &JobSpec, engine: &EngineDef) -> FileRule {
+    // A mapped file stays mapped, so there `openfiles` says nothing.
+    let limit = job.file.openfiles.filter(|_| !engine.maps_files);
+    let most_open = limit.map(|limit| limit.max(1) as usize);
     let rule = |order, hold: u32| FileRule { order, hold: u64::from(hold.max(1)), most_open };
     match job.file.file_service_type {
         FileService::RoundRobin { hold } => rule(FileOrder::RoundRobin, hold),

@@ -23,7 +23,7 @@ pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, S
     let Subject { passes_end_by_size, goes_again_through_holes, .. } = *subject;
     let options = &job.verification;
     let Some(method) = method_of(options.verify) else { return Ok(None) };
-    let writes = !matches!(targets.directions, DirectionPlan::Read | DirectionPlan::Trim);
+    let writes = targets.directions.writes();
     let pattern = options.verify_pattern.as_ref().filter(|pattern| !pattern.0.is_empty());
     let pattern = pattern.map(|pattern| assembled(pattern, job)).transpose()?;
     let counts_by_time = writes && options.verify_only && job.time.time_based;

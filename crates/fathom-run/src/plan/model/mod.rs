@@ -162,7 +162,7 @@ impl WorkerPlan {
         if let Some(replay) = &self.replay {
             return replay.uses(0);
         }
-        matches!(self.target_plan.directions, DirectionPlan::Read | DirectionPlan::Mix(_))
+        self.target_plan.directions.reads()
     }
 
     /// True when the job writes.
@@ -170,7 +170,7 @@ impl WorkerPlan {
         if let Some(replay) = &self.replay {
             return replay.uses(1);
         }
-        !matches!(self.target_plan.directions, DirectionPlan::Read | DirectionPlan::Trim)
+        self.target_plan.directions.writes()
     }
 }
 

@@ -92,6 +92,16 @@ pub enum DirectionPlan {
 }
 
 impl DirectionPlan {
+    /// True when some I/Os read.
+    pub fn reads(self) -> bool {
+        matches!(self, DirectionPlan::Read | DirectionPlan::Mix(_))
+    }
+
+    /// True when some I/Os write.
+    pub fn writes(self) -> bool {
+        !matches!(self, DirectionPlan::Read | DirectionPlan::Trim)
+    }
+
     /// Indices of the directions that occur.
     pub fn used(self) -> &'static [usize] {
         match self {
