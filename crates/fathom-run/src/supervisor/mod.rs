@@ -306,16 +306,13 @@ impl<O: Observer> Supervisor<'_, O> {
     }
 
     fn everything_is_over(&self) -> bool {
-        let none_running =
-            self.tracked.iter().all(|worker| !matches!(worker.standing, Standing::Started { .. }));
+        let none_running = !self.tracked.iter().any(Tracked::is_started);
         let none_waiting = self.tracked.iter().all(|worker| worker.standing == Standing::Over);
         none_running && (none_waiting || self.stopping_since.is_some())
     }
 
     fn indices_started(&self) -> Vec<usize> {
-        (0..self.tracked.len())
-            .filter(|&index| matches!(self.tracked[index].standing, Standing::Started { .. }))
-            .collect()
+        (0..self.tracked.len()).filter(|&index| self.tracked[index].is_started()).collect()
     }
 
     /// Tells every worker to stop; those that have not begun never will.
