@@ -7,7 +7,7 @@ use crate::engines::EngineDef;
 pub(crate) const ENGINE: &str = "cpuio";
 
 /// `ioengine=cpuio`
-pub const DEFINITION: EngineDef = EngineDef::new("cpuio", "burns CPU time")
+pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "burns CPU time")
     .built()
     .synchronous()
     .without_files()

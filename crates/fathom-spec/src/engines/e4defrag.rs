@@ -8,7 +8,7 @@ pub(crate) const ENGINE: &str = "e4defrag";
 
 /// `ioengine=e4defrag`
 pub const DEFINITION: EngineDef =
-    EngineDef::new("e4defrag", "moves ext4 extents").synchronous().with_options(TABLE);
+    EngineDef::new(ENGINE, "moves ext4 extents").synchronous().with_options(TABLE);
 
 options! {
     /// Options of the `e4defrag` engine.

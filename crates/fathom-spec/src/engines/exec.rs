@@ -8,7 +8,7 @@ pub(crate) const ENGINE: &str = "exec";
 
 /// `ioengine=exec`
 pub const DEFINITION: EngineDef =
-    EngineDef::new("exec", "runs a program").synchronous().without_files().with_options(TABLE);
+    EngineDef::new(ENGINE, "runs a program").synchronous().without_files().with_options(TABLE);
 
 options! {
     /// Options of the `exec` engine.

@@ -7,7 +7,7 @@ use crate::engines::EngineDef;
 pub(crate) const ENGINE: &str = "filestat";
 
 /// `ioengine=filestat`
-pub const DEFINITION: EngineDef = EngineDef::new("filestat", "stats files").synchronous().with_options(TABLE);
+pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "stats files").synchronous().with_options(TABLE);
 
 /// `ioengine=dirstat`
 pub const DIRECTORIES: EngineDef =

@@ -7,7 +7,7 @@ use crate::engines::EngineDef;
 pub(crate) const ENGINE: &str = "gfapi";
 
 /// `ioengine=gfapi`
-pub const DEFINITION: EngineDef = EngineDef::new("gfapi", "Gluster").synchronous().with_options(TABLE);
+pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "Gluster").synchronous().with_options(TABLE);
 
 /// `ioengine=gfapi_async`
 pub const ASYNCHRONOUS: EngineDef =

@@ -8,7 +8,7 @@ pub(crate) const ENGINE: &str = "http";
 
 /// `ioengine=http`
 pub const DEFINITION: EngineDef =
-    EngineDef::new("http", "objects over HTTP: WebDAV, S3, Swift").synchronous().with_options(TABLE);
+    EngineDef::new(ENGINE, "objects over HTTP: WebDAV, S3, Swift").synchronous().with_options(TABLE);
 
 choices! {
     /// Use of TLS.

@@ -1,8 +1,7 @@
 //! The `io_uring` and `io_uring_cmd` engines and their options.
 
 use crate::definition::{Bounds, choices, options};
-use crate::engines::{EngineDef, PriorityOptions};
-use crate::spec::JobSpec;
+use crate::engines::{EngineDef, priorities};
 use crate::value::{PerDir, PriorityShares, WordList};
 
 /// The engine these options belong to.
@@ -10,12 +9,12 @@ pub(crate) const ENGINE: &str = "io_uring";
 
 /// `ioengine=io_uring`
 pub const DEFINITION: EngineDef =
-    EngineDef::new("io_uring", "Linux io_uring: asynchronous I/O through shared rings")
+    EngineDef::new(ENGINE, "Linux io_uring: asynchronous I/O through shared rings")
         .built()
         .atomic_writes()
         .one_thread()
         .with_options(TABLE)
-        .with_priorities(priorities);
+        .with_priorities(priorities!(io_uring));
 
 /// `ioengine=io_uring_cmd`
 pub const COMMANDS: EngineDef = EngineDef::new("io_uring_cmd", "NVMe and SCSI pass-through over io_uring")
@@ -90,17 +89,6 @@ choices! {
         RefTag = "REFTAG",
         /// Application tag
         AppTag = "APPTAG",
-    }
-}
-
-fn priorities(job: &JobSpec) -> PriorityOptions<'_> {
-    let options = &job.private.io_uring;
-    PriorityOptions {
-        percentage: &options.cmdprio_percentage,
-        class: &options.cmdprio_class,
-        level: &options.cmdprio,
-        hint: &options.cmdprio_hint,
-        split: &options.cmdprio_bssplit,
     }
 }
 

@@ -1,31 +1,19 @@
 //! The `libaio` engine and its options.
 
 use crate::definition::{Bounds, options};
-use crate::engines::{EngineDef, PriorityOptions};
-use crate::spec::JobSpec;
+use crate::engines::{EngineDef, priorities};
 use crate::value::{PerDir, PriorityShares};
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "libaio";
 
 /// `ioengine=libaio`
-pub const DEFINITION: EngineDef = EngineDef::new("libaio", "Linux native asynchronous I/O (io_submit)")
+pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "Linux native asynchronous I/O (io_submit)")
     .built()
     .atomic_writes()
     .syncfs()
     .with_options(TABLE)
-    .with_priorities(priorities);
-
-fn priorities(job: &JobSpec) -> PriorityOptions<'_> {
-    let options = &job.private.libaio;
-    PriorityOptions {
-        percentage: &options.cmdprio_percentage,
-        class: &options.cmdprio_class,
-        level: &options.cmdprio,
-        hint: &options.cmdprio_hint,
-        split: &options.cmdprio_bssplit,
-    }
-}
+    .with_priorities(priorities!(libaio));
 
 options! {
     /// Options of the `libaio` engine.

@@ -8,7 +8,7 @@ pub(crate) const ENGINE: &str = "libblkio";
 
 /// `ioengine=libblkio`
 pub const DEFINITION: EngineDef =
-    EngineDef::new("libblkio", "block devices through libblkio").one_thread().with_options(TABLE);
+    EngineDef::new(ENGINE, "block devices through libblkio").one_thread().with_options(TABLE);
 
 choices! {
     /// How completions are awaited.

@@ -8,7 +8,7 @@ pub(crate) const ENGINE: &str = "libcufile";
 
 /// `ioengine=libcufile`
 pub const DEFINITION: EngineDef =
-    EngineDef::new("libcufile", "GPUDirect storage").synchronous().with_options(TABLE);
+    EngineDef::new(ENGINE, "GPUDirect storage").synchronous().with_options(TABLE);
 
 choices! {
     /// Path of the data.

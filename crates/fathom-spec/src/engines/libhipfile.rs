@@ -7,8 +7,7 @@ use crate::engines::EngineDef;
 pub(crate) const ENGINE: &str = "libhipfile";
 
 /// `ioengine=libhipfile`
-pub const DEFINITION: EngineDef =
-    EngineDef::new("libhipfile", "ROCm storage").synchronous().with_options(TABLE);
+pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "ROCm storage").synchronous().with_options(TABLE);
 
 choices! {
     /// Path of the data.

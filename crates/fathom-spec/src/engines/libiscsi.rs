@@ -7,7 +7,7 @@ use crate::engines::EngineDef;
 pub(crate) const ENGINE: &str = "libiscsi";
 
 /// `ioengine=libiscsi`
-pub const DEFINITION: EngineDef = EngineDef::new("libiscsi", "iSCSI through libiscsi").with_options(TABLE);
+pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "iSCSI through libiscsi").with_options(TABLE);
 
 options! {
     /// Options of the `libiscsi` engine.

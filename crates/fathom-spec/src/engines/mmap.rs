@@ -7,7 +7,7 @@ use crate::engines::EngineDef;
 pub(crate) const ENGINE: &str = "mmap";
 
 /// `ioengine=mmap`
-pub const DEFINITION: EngineDef = EngineDef::new("mmap", "memory copies to and from a mapping of the file")
+pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "memory copies to and from a mapping of the file")
     .built()
     .synchronous()
     .maps_files()

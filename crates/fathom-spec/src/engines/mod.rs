@@ -106,6 +106,23 @@ pub struct PriorityOptions<'a> {
     pub split: &'a PriorityShares,
 }
 
+/// The `cmdprio_*` options of an engine: each that has them has all of them.
+macro_rules! priorities {
+    ($engine:ident) => {
+        |job| {
+            let options = &job.private.$engine;
+            $crate::engines::PriorityOptions {
+                percentage: &options.cmdprio_percentage,
+                class: &options.cmdprio_class,
+                level: &options.cmdprio,
+                hint: &options.cmdprio_hint,
+                split: &options.cmdprio_bssplit,
+            }
+        }
+    };
+}
+pub(crate) use priorities;
+
 impl EngineDef {
     /// An asynchronous engine on files that is not built yet.
     pub const fn new(name: &'static str, summary: &'static str) -> Self {

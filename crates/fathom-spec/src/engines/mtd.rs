@@ -8,7 +8,7 @@ pub(crate) const ENGINE: &str = "mtd";
 
 /// `ioengine=mtd`
 pub const DEFINITION: EngineDef =
-    EngineDef::new("mtd", "flash memory character devices").synchronous().with_options(TABLE);
+    EngineDef::new(ENGINE, "flash memory character devices").synchronous().with_options(TABLE);
 
 options! {
     /// Options of the `mtd` engine.

@@ -8,7 +8,7 @@ pub(crate) const ENGINE: &str = "net";
 
 /// `ioengine=net`
 pub const DEFINITION: EngineDef =
-    EngineDef::new("net", "sockets").synchronous().without_files().with_options(TABLE);
+    EngineDef::new(ENGINE, "sockets").synchronous().without_files().with_options(TABLE);
 
 /// `ioengine=netsplice`
 pub const SPLICED: EngineDef =

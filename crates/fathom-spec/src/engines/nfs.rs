@@ -7,7 +7,7 @@ use crate::engines::EngineDef;
 pub(crate) const ENGINE: &str = "nfs";
 
 /// `ioengine=nfs`
-pub const DEFINITION: EngineDef = EngineDef::new("nfs", "NFS through libnfs").with_options(TABLE);
+pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "NFS through libnfs").with_options(TABLE);
 
 options! {
     /// Options of the `nfs` engine.

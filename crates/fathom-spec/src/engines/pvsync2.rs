@@ -7,7 +7,7 @@ use crate::engines::EngineDef;
 pub(crate) const ENGINE: &str = "pvsync2";
 
 /// `ioengine=pvsync2`
-pub const DEFINITION: EngineDef = EngineDef::new("pvsync2", "preadv2(2) and pwritev2(2) with flags")
+pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "preadv2(2) and pwritev2(2) with flags")
     .built()
     .synchronous()
     .atomic_writes()

@@ -7,7 +7,7 @@ use crate::engines::EngineDef;
 pub(crate) const ENGINE: &str = "rbd";
 
 /// `ioengine=rbd`
-pub const DEFINITION: EngineDef = EngineDef::new("rbd", "Ceph block devices").with_options(TABLE);
+pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "Ceph block devices").with_options(TABLE);
 
 options! {
     /// Options of the `rbd` engine.

@@ -7,7 +7,7 @@ use crate::engines::EngineDef;
 pub(crate) const ENGINE: &str = "rdma";
 
 /// `ioengine=rdma`
-pub const DEFINITION: EngineDef = EngineDef::new("rdma", "RDMA between hosts").with_options(TABLE);
+pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "RDMA between hosts").with_options(TABLE);
 
 choices! {
     /// RDMA operation.

@@ -7,7 +7,7 @@ use crate::engines::EngineDef;
 pub(crate) const ENGINE: &str = "sg";
 
 /// `ioengine=sg`
-pub const DEFINITION: EngineDef = EngineDef::new("sg", "SCSI generic").synchronous().with_options(TABLE);
+pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "SCSI generic").synchronous().with_options(TABLE);
 
 choices! {
     /// Kind of write command.

@@ -8,7 +8,7 @@ pub(crate) const ENGINE: &str = "windowsaio";
 
 /// `ioengine=windowsaio`
 pub const DEFINITION: EngineDef =
-    EngineDef::new("windowsaio", "Windows native asynchronous I/O").with_options(TABLE);
+    EngineDef::new(ENGINE, "Windows native asynchronous I/O").with_options(TABLE);
 
 options! {
     /// Options of the `windowsaio` engine.

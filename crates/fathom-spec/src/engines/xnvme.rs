@@ -10,7 +10,7 @@ pub(crate) const ENGINE: &str = "xnvme";
 
 /// `ioengine=xnvme`
 pub const DEFINITION: EngineDef =
-    EngineDef::new("xnvme", "NVMe through xNVMe").places_data().with_options(TABLE);
+    EngineDef::new(ENGINE, "NVMe through xNVMe").places_data().with_options(TABLE);
 
 options! {
     /// Options of the `xnvme` engine.
