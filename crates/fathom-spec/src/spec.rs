@@ -203,7 +203,7 @@ impl JobSpec {
     /// The block sizes a direction may use: those of bssplit, else of bsrange, else bs.
     pub fn block_sizes(&self, direction: Direction) -> SizeRange {
         let sizes = &self.block_size;
-        let split = sizes.bssplit.as_ref().map(|split| split.0.get(direction).as_slice()).unwrap_or_default();
+        let split = sizes.bssplit.as_ref().map(|split| split.0[direction].as_slice()).unwrap_or_default();
         if let (Some(min), Some(max)) =
             (split.iter().map(|share| share.size).min(), split.iter().map(|share| share.size).max())
         {
@@ -211,9 +211,9 @@ impl JobSpec {
         }
         match &sizes.bsrange {
             // A direction that was left blank has no range of its own.
-            Some(ranges) if ranges.get(direction).max > 0 => *ranges.get(direction),
+            Some(ranges) if ranges[direction].max > 0 => ranges[direction],
             _ => {
-                let size = *sizes.bs.get(direction);
+                let size = sizes.bs[direction];
                 SizeRange { min: size, max: size }
             }
         }

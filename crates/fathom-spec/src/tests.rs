@@ -1,5 +1,6 @@
 //! Whole invocations: what a command line and its job files become.
 
+use fathom_stats::{Direction, PerDirection};
 use proptest::prelude::*;
 
 use crate::testing::MemorySource;
@@ -48,8 +49,8 @@ fn names(run: &RunSpec) -> Vec<&str> {
 fn names_open_jobs_and_globals_change_defaults() {
     let run = run("--bs=8k --name=a --size=1m --name=global --bs=16k --name=b --direct=1");
     assert_eq!(names(&run), ["a", "b"]);
-    assert_eq!(run.jobs[0].block_size.bs.0, [8192; 3]);
-    assert_eq!(run.jobs[1].block_size.bs.0, [16384; 3]);
+    assert_eq!(run.jobs[0].block_size.bs, PerDirection::all(8192));
+    assert_eq!(run.jobs[1].block_size.bs, PerDirection::all(16384));
     assert_eq!(run.jobs[0].size.size, Some(SizeSpec::Bytes(1 << 20)));
     assert_eq!(run.jobs[1].size.size, None);
     assert_eq!(run.global_options, [("bs".to_owned(), "16k".to_owned())]);
@@ -116,7 +117,10 @@ fn sections_inherit_and_keep_their_place() {
     let run = run_with("job.fio", &MemorySource::with_file("job.fio", text));
     assert_eq!(names(&run), ["a", "c"]);
     assert_eq!((run.jobs[0].io_type.rw.rw, run.jobs[1].io_type.rw.rw), (Rw::Read, Rw::Write));
-    assert_eq!((run.jobs[0].block_size.bs.0[0], run.jobs[1].block_size.bs.0[0]), (8192, 4096));
+    assert_eq!(
+        (run.jobs[0].block_size.bs[Direction::Read], run.jobs[1].block_size.bs[Direction::Read]),
+        (8192, 4096)
+    );
     assert_eq!(run.jobs[1].origin, Origin::File { path: "job.fio".into(), line: 7 });
     assert_eq!(run.jobs[0].written, [("size".to_owned(), "1m".to_owned())]);
     assert_eq!(run.global_options.len(), 2);
@@ -176,7 +180,7 @@ fn further_files_wait_and_start_from_scratch() {
     assert_eq!(names(&run), ["z", "a", "b", "c", "d"]);
     let stonewalls: Vec<bool> = run.jobs.iter().map(|job| job.threads.stonewall).collect();
     assert_eq!(stonewalls, [false, false, false, true, false]);
-    let sizes: Vec<u64> = run.jobs.iter().map(|job| job.block_size.bs.0[0]).collect();
+    let sizes: Vec<u64> = run.jobs.iter().map(|job| job.block_size.bs[Direction::Read]).collect();
     assert_eq!(sizes, [8192, 8192, 8192, 4096, 4096]);
 }
 
@@ -191,7 +195,7 @@ fn sections_can_be_chosen() {
     let source = MemorySource::with_file("job.fio", "[global]\nbs=8k\n[a]\n[b]\n[c]\n");
     let run = run_with("--section=a --section=c job.fio", &source);
     assert_eq!(names(&run), ["a", "c"]);
-    assert_eq!(run.jobs[0].block_size.bs.0[0], 8192);
+    assert_eq!(run.jobs[0].block_size.bs[Direction::Read], 8192);
     let (exit, out, errors) = reply("--section=z job.fio", &source);
     assert_eq!((exit, out[0].as_str(), errors[0].as_str()), (1, "fio-3.42", "No job(s) defined"));
     assert_eq!(reply("--section=global job.fio", &source).2[0], "fio: can't use global as only section");

@@ -55,7 +55,6 @@ pub use memory::{Memory, MemoryKind};
 pub use numa::{NumaNodes, NumaPolicy};
 pub use number::parse_amount;
 pub use pattern::{Pattern, PatternPart};
-pub use per_direction::PerDir;
 pub use placement::PlacementIds;
 pub use power_of_two::PowerOfTwo;
 pub use priority_shares::{OwnPriority, PriorityShare, PriorityShares};

@@ -4,6 +4,7 @@ use crate::entry::Action;
 use crate::error::TraceError;
 use crate::names::FileName;
 use crate::reader::{Complaints, Reader};
+use fathom_stats::{Direction, PerDirection};
 use serde::{Deserialize, Serialize};
 use std::io::BufRead;
 
@@ -35,7 +36,7 @@ pub struct Scan {
     /// Its files, by number.
     pub files: Vec<ScannedFile>,
     /// Reads, writes, trims.
-    pub directions: [ScannedDirection; 3],
+    pub directions: PerDirection<ScannedDirection>,
     /// Syncs of all kinds.
     pub syncs: u64,
     /// When the last entry is due, in ns; `None` when no entry has a time.
@@ -45,12 +46,12 @@ pub struct Scan {
 impl Scan {
     /// Number of entries.
     pub fn entries(&self) -> u64 {
-        self.directions.iter().map(|direction| direction.ios).sum::<u64>() + self.syncs
+        self.directions.values().map(|direction| direction.ios).sum::<u64>() + self.syncs
     }
 
     /// Bytes that all entries move.
     pub fn bytes(&self) -> u64 {
-        self.directions.iter().fold(0, |sum: u64, direction| sum.saturating_add(direction.bytes))
+        self.directions.values().fold(0, |sum: u64, direction| sum.saturating_add(direction.bytes))
     }
 }
 
@@ -67,16 +68,16 @@ pub fn scan<R: BufRead>(mut reader: Reader<R>) -> Result<(Scan, Complaints), Tra
         if entry.due_ns.is_some() {
             sum.last_due_ns = entry.due_ns;
         }
-        let index = match entry.action {
-            Action::Read => 0,
-            Action::Write => 1,
-            Action::Trim => 2,
+        let direction = match entry.action {
+            Action::Read => Direction::Read,
+            Action::Write => Direction::Write,
+            Action::Trim => Direction::Trim,
             Action::Sync | Action::DataSync | Action::RangeSync => {
                 sum.syncs += 1;
                 continue;
             }
         };
-        let direction = &mut sum.directions[index];
+        let direction = &mut sum.directions[direction];
         direction.smallest =
             if direction.ios == 0 { entry.length } else { direction.smallest.min(entry.length) };
         direction.largest = direction.largest.max(entry.length);

@@ -15,6 +15,7 @@ use fathom_run::supervisor::{
 };
 use fathom_spec::options::description::KbBase;
 use fathom_spec::{Eta, IdleProfile, JobSpec, RunSpec};
+use fathom_stats::Direction;
 use fathom_stats::live::{LiveDetails, LiveTick};
 use fathom_stats::report::RunReport;
 use fathom_sys::Errno;
@@ -231,14 +232,17 @@ fn print_headers(plan: &Plan, messages: &[fathom_spec::Message], output: &mut Ou
 }
 
 fn header(job: &JobSpec, worker: &WorkerPlan) -> JobHeader {
-    let [read, write, trim] = &worker.target_plan.lengths;
+    let sizes = |direction| {
+        let lengths = &worker.target_plan.lengths[direction];
+        (lengths.min(), lengths.max())
+    };
     JobHeader {
         name: job.name.clone(),
         group_id: worker.group_id,
         workload: job.io_type.rw.rw.to_string(),
-        read_block_size: (read.min(), read.max()),
-        write_block_size: (write.min(), write.max()),
-        trim_block_size: (trim.min(), trim.max()),
+        read_block_size: sizes(Direction::Read),
+        write_block_size: sizes(Direction::Write),
+        trim_block_size: sizes(Direction::Trim),
         sequential_and_random: job.block_size.bs_is_seq_rand,
         engine: job.engine.ioengine.name.clone(),
         queue_depth: job.asked_iodepth,

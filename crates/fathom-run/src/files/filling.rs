@@ -3,6 +3,7 @@
 use crate::payload::Payload;
 use crate::plan::WorkerPlan;
 use crate::plan::model::payload::PayloadRule;
+use fathom_stats::Direction;
 use fathom_sys::Errno;
 use std::fs::File;
 use std::io::Write;
@@ -30,7 +31,7 @@ impl Filling {
         let no_memory = Errno(libc::ENOMEM);
         let mut payload = Payload::new(rule, &plan.files.seeds, longest).map_err(|_| no_memory)?;
         // As if written by the job: each of its blocks has content of its own. Small ones are handed over together.
-        let block = plan.target_plan.lengths[1].max().max(1) as usize;
+        let block = plan.target_plan.lengths[Direction::Write].max().max(1) as usize;
         // The last block that there is room for counts, too, where space is to be filled.
         let at_once =
             if plan.files.layout.fills_device { block } else { block * (HANDED_OVER / block).max(1) };

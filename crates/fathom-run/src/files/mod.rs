@@ -22,6 +22,7 @@ use crate::random::SeedUse;
 use crate::zones::geometry::{self, Geometry};
 use fathom_spec::options::file::FileType;
 use fathom_spec::value::SizeSpec;
+use fathom_stats::Direction;
 use fathom_sys::Errno;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileTypeExt;
@@ -334,7 +335,7 @@ fn file_sizes(plan: &WorkerPlan, amounts: &Amounts, entries: &[FileEntry]) -> Re
     let count = entries.len().max(1) as u64;
     if let Some(range) = &part.lengths {
         let mut generator = plan.files.seeds.generator(SeedUse::FileSize);
-        let unit = plan.target_plan.lengths[0].min().max(1);
+        let unit = plan.target_plan.lengths[Direction::Read].min().max(1);
         let share = match amounts.size {
             Some(SizeSpec::Percent(percent)) => Some(percent),
             _ => None,

@@ -80,10 +80,10 @@ impl<O: Observer> Supervisor<'_, O> {
         let job = self.plan.job_of(worker);
         tick.running += 1;
         for &direction in worker.target_plan.used_directions() {
-            tick.rate_limit_bytes += job.rate.rate.0[direction];
-            tick.rate_min_bytes += job.rate.rate_min.0[direction];
-            tick.rate_limit_iops += job.rate.rate_iops.0[direction];
-            tick.rate_min_iops += job.rate.rate_iops_min.0[direction];
+            tick.rate_limit_bytes += job.rate.rate[direction];
+            tick.rate_min_bytes += job.rate.rate_min[direction];
+            tick.rate_limit_iops += job.rate.rate_iops[direction];
+            tick.rate_min_iops += job.rate.rate_iops_min[direction];
         }
         tick.kb_base = super::gather::kb_base(job);
         tick.unit_base = super::gather::unit_base(job);

@@ -8,7 +8,7 @@ impl Targets {
     /// job goes on.
     pub fn moved(&mut self, target: Target, behind: u64) {
         let state = &mut self.files[target.file as usize];
-        state.positions[target.direction as usize] = match self.plan.postfix {
+        state.positions[target.direction] = match self.plan.postfix {
             Some(step) if !self.plan.random => {
                 step_position(target.offset + u64::from(target.length) - state.start, step, state.size)
             }
@@ -24,7 +24,7 @@ impl Targets {
     /// Less of the last target is done than was drawn: the rest may be drawn again.
     pub fn shortened(&mut self, drawn: Target, length: u32) {
         let state = &mut self.files[drawn.file as usize];
-        let alignment = self.plan.alignment[drawn.direction as usize];
+        let alignment = self.plan.alignment[drawn.direction];
         let units = |length: u32| u64::from(length).div_ceil(alignment);
         let first = drawn.offset.saturating_sub(state.start) / alignment + units(length);
         if let Some(random) = &mut state.random {

@@ -24,7 +24,7 @@ use crate::plan::model::lengths::LengthRule;
 use crate::plan::model::targets::{DirectionPlan, GeneratorKind, TargetPlan};
 use crate::random::{Generator, SeedUse, Seeds, Taus88};
 use direction::{Directions, Mix};
-use fathom_stats::Direction;
+use fathom_stats::{Direction, PerDirection};
 use file_choice::FileChoice;
 use offset::{BlockCounts, Draws, RandomOffsets};
 use precondition::Schedule;
@@ -87,7 +87,7 @@ impl TargetPlan {
     }
 
     /// The direction whose lengths and alignment lay out random blocks.
-    fn first_direction(&self) -> usize {
+    fn first_direction(&self) -> Direction {
         self.used_directions()[0]
     }
 
@@ -107,7 +107,7 @@ impl TargetPlan {
     }
 
     /// Blocks of a region that random offsets of a direction are drawn from.
-    fn blocks_of(&self, direction: usize, size: u64) -> u64 {
+    fn blocks_of(&self, direction: Direction, size: u64) -> u64 {
         let (alignment, smallest) = (self.alignment[direction], self.lengths[direction].min());
         size.saturating_sub(smallest.saturating_sub(alignment)) / alignment
     }
@@ -148,9 +148,9 @@ struct FileState {
     /// Bytes of the whole file.
     file_size: u64,
     /// Blocks of the alignment that random offsets are drawn from, per direction.
-    blocks: [u64; 3],
+    blocks: PerDirection<u64>,
     /// Position of sequential I/O per direction, relative to `start`.
-    positions: [u64; 3],
+    positions: PerDirection<u64>,
     /// What they are at the beginning of a pass.
     first_position: u64,
     random: Option<RandomOffsets>,
@@ -169,8 +169,8 @@ struct FileState {
 struct Beginning {
     directions: Directions,
     choice: FileChoice,
-    length_generators: [Generator; 3],
-    pattern_generators: [Taus88; 3],
+    length_generators: PerDirection<Generator>,
+    pattern_generators: PerDirection<Taus88>,
     draws: Draws,
 }
 
@@ -185,8 +185,8 @@ pub struct Targets {
     directions: Directions,
     files: Vec<FileState>,
     choice: FileChoice,
-    length_generators: [Generator; 3],
-    pattern_generators: [Taus88; 3],
+    length_generators: PerDirection<Generator>,
+    pattern_generators: PerDirection<Taus88>,
     draws: Draws,
     /// All these as they were before the first target.
     beginning: Box<Beginning>,
@@ -216,8 +216,7 @@ impl Targets {
             directions: directions(&plan, &seeds),
             choice: FileChoice::new(plan.files, regions.len(), seeds.get(SeedUse::File)),
             length_generators: length_generators(&plan, &seeds),
-            pattern_generators: [const { SeedUse::SequentialOrRandom }; 3]
-                .map(|purpose| seeds.generator(purpose)),
+            pattern_generators: PerDirection::from_fn(|_| seeds.generator(SeedUse::SequentialOrRandom)),
             draws: Draws::new(&plan, &seeds, is_wide),
         };
         let Beginning { directions, choice, length_generators, pattern_generators, draws } =
@@ -364,7 +363,7 @@ impl Targets {
         if !self.plan.random {
             return self.next_sequential(file, direction);
         }
-        if self.plan.postfix.is_some() || self.plan.random_percent[direction as usize] < 100 {
+        if self.plan.postfix.is_some() || self.plan.random_percent[direction] < 100 {
             return self.next_partly_random(file, direction);
         }
         self.next_random(file, direction, true)
@@ -375,13 +374,13 @@ impl Targets {
         let stays_in_zones = self.plan.postfix.is_some() && self.plan.stays_in_zones();
         let rule = self.length_rule(direction, true);
         let state = &mut self.files[file];
-        let position = state.positions[direction as usize];
+        let position = state.positions[direction];
         let room = if position < state.size { state.size - position + state.overhang } else { 0 };
         let wraps = stays_in_zones || self.plan.wraps && position >= state.size;
         let generator = &mut self.length_generators[rule];
         let (position, length) = state.draw_at(position, room, wraps, &self.plan.lengths[rule], generator)?;
         let behind = position + length;
-        state.positions[direction as usize] = match self.plan.postfix {
+        state.positions[direction] = match self.plan.postfix {
             None => behind,
             Some(step) if self.plan.stays_in_zones() => step_position(behind, step, state.size),
             Some(step) => state.position_behind_hole(behind, step),
@@ -396,8 +395,8 @@ impl Targets {
         let rule = self.length_rule(direction, false);
         let state = &mut self.files[file];
         let random = state.random.as_mut()?;
-        let alignment = self.plan.alignment[direction as usize];
-        let blocks = state.blocks[direction as usize];
+        let alignment = self.plan.alignment[direction];
+        let blocks = state.blocks[direction];
         let mut block = random.next(blocks, direction, &mut self.draws);
         // Writes that the end of a zone cut short leave bytes to be made.
         let is_cut_short = self.plan.follows_zones && random.is_permuted();
@@ -407,7 +406,7 @@ impl Targets {
             }
             // Sequential steps begin at the start again, in the other direction as well.
             if !is_cut_short {
-                state.positions = [state.first_position; 3];
+                state.positions = PerDirection::all(state.first_position);
             }
             block = random.next(blocks, direction, &mut self.draws);
         }
@@ -430,7 +429,7 @@ impl Targets {
             }
             _ => length,
         };
-        state.positions[direction as usize] = position + length;
+        state.positions[direction] = position + length;
         Some(Target { offset: state.start + position, length: length as u32, file: file as u32, direction })
     }
 
@@ -450,14 +449,14 @@ impl Targets {
             }
             self.follow_ups = (count.max(1) - 1) as u64;
         }
-        let random_percent = self.plan.random_percent[direction as usize];
-        if random_percent >= 100 || self.pattern_generators[direction as usize].percent() <= random_percent {
+        let random_percent = self.plan.random_percent[direction];
+        if random_percent >= 100 || self.pattern_generators[direction].percent() <= random_percent {
             return self.next_random(file, direction, true);
         }
         let behind_last = self.next_behind_last(file, direction);
         let state = &self.files[file];
         // Without any random share, a rest too short for a block ends the pass.
-        if random_percent == 0 && state.positions[direction as usize] < state.size {
+        if random_percent == 0 && state.positions[direction] < state.size {
             return behind_last;
         }
         behind_last.or_else(|| self.next_random(file, direction, false))
@@ -466,18 +465,22 @@ impl Targets {
     fn next_behind_last(&mut self, file: usize, direction: Direction) -> Option<Target> {
         let rule = self.length_rule(direction, true);
         let state = &mut self.files[file];
-        let position = state.positions[direction as usize];
+        let position = state.positions[direction];
         let room = state.size.saturating_sub(position);
         let wraps = self.plan.wraps && position >= state.size;
         let generator = &mut self.length_generators[rule];
         let (position, length) = state.draw_at(position, room, wraps, &self.plan.lengths[rule], generator)?;
-        state.positions[direction as usize] = position + length;
+        state.positions[direction] = position + length;
         Some(Target { offset: state.start + position, length: length as u32, file: file as u32, direction })
     }
 
     #[inline(always)]
-    fn length_rule(&self, direction: Direction, sequential: bool) -> usize {
-        if self.plan.length_by_pattern { usize::from(!sequential) } else { direction as usize }
+    fn length_rule(&self, direction: Direction, sequential: bool) -> Direction {
+        match (self.plan.length_by_pattern, sequential) {
+            (false, _) => direction,
+            (true, true) => Direction::Read,
+            (true, false) => Direction::Write,
+        }
     }
 
     /// Files that targets lie in.
@@ -505,7 +508,7 @@ impl Targets {
             }
             state.done = false;
             state.restart_random(again);
-            state.positions = [state.first_position; 3];
+            state.positions = PerDirection::all(state.first_position);
         }
         if again {
             // Everything repeats: directions, files, lengths and offsets.
@@ -529,7 +532,7 @@ impl FileState {
         let Some(rule) = plan.stride else {
             let mut state = FileState::of_extent(plan, region, region.size, seeds);
             state.first_position = first_position(plan, region);
-            state.positions = [state.first_position; 3];
+            state.positions = PerDirection::all(state.first_position);
             return state;
         };
         let mut state = FileState::of_extent(plan, region, rule.length.min(region.size), seeds);
@@ -540,7 +543,7 @@ impl FileState {
 
     /// True when anything of the file has been given since its pass began.
     fn has_begun(&self) -> bool {
-        self.positions != [self.first_position; 3]
+        self.positions != PerDirection::all(self.first_position)
     }
 
     /// A length for this position, or for the first one where there is no room and it `wraps`; and which of the two it is for.
@@ -566,7 +569,7 @@ impl FileState {
     /// Gives everything of the file again, random offsets in a new order.
     fn begin_anew(&mut self) {
         self.restart_random(false);
-        self.positions = [self.first_position; 3];
+        self.positions = PerDirection::all(self.first_position);
     }
 
     /// Lets every random offset be given again, in the same order or in a new one.
@@ -599,7 +602,7 @@ impl FileState {
             size,
             file_size: region.file_size,
             blocks: counts.of_direction,
-            positions: [0; 3],
+            positions: PerDirection::default(),
             first_position: 0,
             // Repeating an order needs the generator as it was; the map in it is still empty and cheap to copy
             // only when taken now.
@@ -649,12 +652,13 @@ fn directions(plan: &TargetPlan, seeds: &Seeds) -> Directions {
     }
 }
 
-fn length_generators(plan: &TargetPlan, seeds: &Seeds) -> [Generator; 3] {
+fn length_generators(plan: &TargetPlan, seeds: &Seeds) -> PerDirection<Generator> {
     let write = if plan.writes_drawn_as_reads { SeedUse::BlockSizeRead } else { SeedUse::BlockSizeWrite };
     // A trim and its write must draw the same lengths.
     let trim = if plan.directions == DirectionPlan::TrimThenWrite { write } else { SeedUse::BlockSizeTrim };
     let has_64_bits = plan.generator == GeneratorKind::Tausworthe64;
-    [SeedUse::BlockSizeRead, write, trim].map(|purpose| Generator::new(seeds.get(purpose), has_64_bits))
+    PerDirection::new([SeedUse::BlockSizeRead, write, trim])
+        .map(|purpose| Generator::new(seeds.get(purpose), has_64_bits))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::plan::model::distribution::DistributionRule;
 use crate::plan::model::lengths::LengthRule;
 use crate::plan::model::targets::{GeneratorKind, TargetPlan};
 use crate::random::{Generator, SeedUse, Seeds, file_hash};
-use fathom_stats::Direction;
+use fathom_stats::{Direction, PerDirection};
 
 /// The generator behind random offsets of one file, in blocks of the alignment.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub(super) enum RandomOffsets {
     /// Zipf, Pareto or normal.
     Skewed(Sampler),
     /// Zones, per direction.
-    Zoned { zones: Box<[Zones; 3]> },
+    Zoned { zones: Box<PerDirection<Zones>> },
     /// A pass that preconditions a disk; boxed, since few jobs have it.
     Precondition(Box<Pass>),
     /// A list of block numbers.
@@ -33,7 +33,7 @@ pub(super) enum RandomOffsets {
 /// How many blocks a file has.
 pub(super) struct BlockCounts {
     /// From which random offsets of a direction are drawn.
-    pub(super) of_direction: [u64; 3],
+    pub(super) of_direction: PerDirection<u64>,
     /// Of the direction with the fewest, so that all directions can reach them.
     pub(super) fewest: u64,
     /// Of the direction with the most, which need room in a map.
@@ -47,19 +47,21 @@ pub(super) struct BlockCounts {
 impl BlockCounts {
     /// The blocks of a file of this size.
     pub(super) fn of(plan: &TargetPlan, size: u64) -> BlockCounts {
-        let of_direction: [u64; 3] = std::array::from_fn(|direction| plan.blocks_of(direction, size));
+        let of_direction = PerDirection::from_fn(|direction| plan.blocks_of(direction, size));
         let used = || plan.used_directions().iter().map(|&direction| of_direction[direction]);
         let fewest = used().min().unwrap_or(0);
         // Registers and skewed distributions have fio's number of blocks: in a smallest size, however blocks are aligned. Where they
         // are aligned further apart than that, most of them would lie behind the end.
         let widest = plan.used_directions().iter().map(|&direction| plan.alignment[direction]).max();
-        let smallest_of = |rules: &[LengthRule]| {
-            let smallest = rules.iter().map(LengthRule::min).min().unwrap_or(1).max(1);
+        let smallest_of = |directions: &[Direction]| {
+            let rules = directions.iter().map(|&direction| &plan.lengths[direction]);
+            let smallest = rules.map(LengthRule::min).min().unwrap_or(1).max(1);
             widest.filter(|&widest| widest <= smallest).map(|_| smallest)
         };
-        let registered = smallest_of(&plan.lengths).map_or(fewest, |smallest| size / smallest);
+        let registered = smallest_of(&Direction::ALL).map_or(fewest, |smallest| size / smallest);
         // These leave the size of trims out, and the last part counts.
-        let in_parts = smallest_of(&plan.lengths[..2]).map_or(fewest, |smallest| size.div_ceil(smallest));
+        let in_parts = smallest_of(&[Direction::Read, Direction::Write])
+            .map_or(fewest, |smallest| size.div_ceil(smallest));
         BlockCounts { of_direction, fewest, most: used().max().unwrap_or(0), registered, in_parts }
     }
 }
@@ -150,8 +152,8 @@ impl RandomOffsets {
         }
     }
 
-    fn zoned(zones: impl Fn(usize) -> Zones) -> RandomOffsets {
-        RandomOffsets::Zoned { zones: Box::new(std::array::from_fn(zones)) }
+    fn zoned(zones: impl Fn(Direction) -> Zones) -> RandomOffsets {
+        RandomOffsets::Zoned { zones: Box::new(PerDirection::from_fn(zones)) }
     }
 
     /// The next block; `None` when each has been given.
@@ -173,7 +175,7 @@ impl RandomOffsets {
             RandomOffsets::Precondition(pass) => pass.next(),
             RandomOffsets::Zoned { zones } => {
                 let percent = 1 + draws.zones.below(100) as u32;
-                zones[direction as usize].next(percent, |end| draws.offsets.below(end))
+                zones[direction].next(percent, |end| draws.offsets.below(end))
             }
             RandomOffsets::Sequence { blocks: list, stride, position, moved } => {
                 let block = (list[*position] + *moved) % blocks;

@@ -7,7 +7,7 @@ use super::{Region, Target};
 use crate::plan::model::lengths::LengthRule;
 use crate::plan::model::targets::{DirectionPlan, TargetPlan};
 use crate::random::Seeds;
-use fathom_stats::Direction;
+use fathom_stats::{Direction, PerDirection};
 
 /// Targets of plans that most jobs have: one file, one length, and a permutation, a skewed distribution or plain sequential
 /// order.
@@ -28,7 +28,7 @@ enum SimpleOrder {
     /// Drawn in batches: the generator's state then stays in registers.
     Random { source: Source, drawn: [u64; DRAWN], used: usize, count: usize },
     /// Next position per direction, relative to the start, and the last at which an I/O still fits; `wraps` goes on at the start.
-    Sequential { positions: [u64; 3], last: u64, wraps: bool },
+    Sequential { positions: PerDirection<u64>, last: u64, wraps: bool },
 }
 
 /// Where random blocks come from.
@@ -53,7 +53,7 @@ impl Simple {
     ) -> Option<Simple> {
         let [region] = regions else { return None };
         let LengthRule::Fixed(length) = plan.lengths[plan.first_direction()] else { return None };
-        let partly = plan.postfix.is_some() || plan.random_percent.iter().any(|&percent| percent < 100);
+        let partly = plan.postfix.is_some() || plan.random_percent.values().any(|&percent| percent < 100);
         if partly
             || plan.stride.is_some()
             || plan.follows_zones
@@ -65,7 +65,7 @@ impl Simple {
         }
         let order = if !plan.random {
             let wraps = plan.wraps && region.size.is_multiple_of(length);
-            SimpleOrder::Sequential { positions: [0; 3], last: region.size - length, wraps }
+            SimpleOrder::Sequential { positions: PerDirection::default(), last: region.size - length, wraps }
         } else {
             let blocks = region.size / length;
             let source = match random {
@@ -97,14 +97,14 @@ impl Simple {
                 block * self.length
             }
             SimpleOrder::Sequential { positions, last, wraps } => {
-                let mut position = positions[direction as usize];
+                let mut position = positions[direction];
                 if position > *last {
                     if !*wraps {
                         return None;
                     }
                     position = 0;
                 }
-                positions[direction as usize] = position + self.length;
+                positions[direction] = position + self.length;
                 position
             }
         };
@@ -119,7 +119,7 @@ impl Simple {
                     (*used, *count) = (0, 0);
                 }
             }
-            SimpleOrder::Sequential { positions, .. } => *positions = [0; 3],
+            SimpleOrder::Sequential { positions, .. } => *positions = PerDirection::default(),
         }
     }
 }

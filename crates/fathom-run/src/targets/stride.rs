@@ -6,7 +6,7 @@
 use super::{FileState, Region, Target, Targets};
 use crate::plan::model::targets::{DirectionPlan, StrideRule, TargetPlan};
 use crate::random::Seeds;
-use fathom_stats::Direction;
+use fathom_stats::{Direction, PerDirection};
 
 /// The zone of a file that is worked on.
 #[derive(Clone)]
@@ -104,13 +104,13 @@ impl FileState {
             std::mem::swap(&mut self.fresh, &mut other.fresh);
         }
         self.overhang = left - self.size;
-        self.positions = [0; 3];
+        self.positions = PerDirection::default();
         self.cover_anew(false);
     }
 
     /// Starts over in a zone that has been gone through before it had its bytes.
     fn repeat_zone(&mut self, direction: Direction) {
-        self.positions[direction as usize] = 0;
+        self.positions[direction] = 0;
         self.cover_anew(false);
     }
 

@@ -15,15 +15,15 @@ fn plan(directions: DirectionPlan, random: bool) -> TargetPlan {
     TargetPlan {
         directions,
         random,
-        random_percent: [100; 3],
+        random_percent: PerDirection::all(100),
         postfix: None,
         repeat_offset: false,
-        lengths: std::array::from_fn(|_| LengthRule::Fixed(BLOCK)),
+        lengths: PerDirection::from_fn(|_| LengthRule::Fixed(BLOCK)),
         length_by_pattern: false,
         writes_drawn_as_reads: false,
         wraps: false,
         begins_files_anew: false,
-        alignment: [BLOCK; 3],
+        alignment: PerDirection::all(BLOCK),
         each_block_once: true,
         generator: GeneratorKind::Tausworthe,
         distribution: DistributionRule::Uniform,
@@ -74,7 +74,7 @@ fn golden_orders_with_postfix() {
     let wide = LengthRule::Fixed(8192);
     let holes = TargetPlan {
         postfix: Some(4096),
-        lengths: std::array::from_fn(|_| wide.clone()),
+        lengths: PerDirection::from_fn(|_| wide.clone()),
         ..plan(DirectionPlan::Read, false)
     };
     assert_eq!(blocks(holes, 126_976, 99), [0, 3, 6, 9, 12, 15, 18, 21, 24, 27]);
@@ -104,8 +104,10 @@ fn golden_mix() {
 #[test]
 fn golden_variable_lengths() {
     let order = |rule: LengthRule| {
-        let plan =
-            TargetPlan { lengths: std::array::from_fn(|_| rule.clone()), ..plan(DirectionPlan::Read, true) };
+        let plan = TargetPlan {
+            lengths: PerDirection::from_fn(|_| rule.clone()),
+            ..plan(DirectionPlan::Read, true)
+        };
         let mut targets = targets(plan, 4 * MIB);
         let list: Vec<(u64, u64)> = (0..8)
             .filter_map(|_| targets.next())
@@ -123,7 +125,7 @@ fn golden_variable_lengths() {
 
 #[test]
 fn golden_partly_random_and_sequence() {
-    let half = TargetPlan { random_percent: [50; 3], ..plan(DirectionPlan::Read, true) };
+    let half = TargetPlan { random_percent: PerDirection::all(50), ..plan(DirectionPlan::Read, true) };
     let expected = [250, 251, 252, 221, 222, 168, 169, 132, 154, 251, 3, 4, 5, 57, 58, 59];
     assert_eq!(blocks(half, MIB, 16), expected);
     let listed = |stride| TargetPlan {
@@ -138,7 +140,7 @@ fn golden_partly_random_and_sequence() {
         ZoneShare { access_percent: 40, size: 200 << 10 },
     ];
     let zoned = TargetPlan {
-        distribution: DistributionRule::ZonedAbsolute(std::array::from_fn(|_| shares.clone())),
+        distribution: DistributionRule::ZonedAbsolute(PerDirection::from_fn(|_| shares.clone())),
         each_block_once: false,
         ..plan(DirectionPlan::Read, true)
     };
@@ -147,7 +149,11 @@ fn golden_partly_random_and_sequence() {
 
 #[test]
 fn fine_alignment_spreads_offsets() {
-    let fine = TargetPlan { alignment: [512; 3], each_block_once: false, ..plan(DirectionPlan::Read, true) };
+    let fine = TargetPlan {
+        alignment: PerDirection::all(512),
+        each_block_once: false,
+        ..plan(DirectionPlan::Read, true)
+    };
     let mut targets = targets(fine, MIB);
     let places: Vec<f64> = (0..3).filter_map(|_| targets.next()).map(|t| t.offset as f64 / 4096.0).collect();
     assert_eq!(places, [249.25, 220.875, 167.5]);
@@ -173,7 +179,7 @@ fn golden_orders_without_an_end() {
         4, 5, 6, 5, 6, 7, 8, 14, 15, 0, 1, 11, 12, 13, 14,
     ];
     assert_eq!(blocks(four_each, 65536, 44), expected);
-    let half = TargetPlan { random_percent: [50; 3], ..endless.clone() };
+    let half = TargetPlan { random_percent: PerDirection::all(50), ..endless.clone() };
     let expected = [
         15, 0, 1, 13, 14, 10, 11, 8, 9, 0, 1, 2, 3, 3, 4, 5, 5, 14, 15, 0, 11, 12, 13, 2, 3, 4, 6, 4, 5, 6,
         7, 8, 9, 10, 7, 7, 12, 13, 9, 2, 8, 5, 6, 7,
@@ -242,8 +248,12 @@ fn asking_again_behind_the_end_gives_no_write_without_a_trim() {
 #[test]
 fn directions_may_have_alignments_of_their_own() {
     let plan = TargetPlan {
-        alignment: [4096, 65536, 4096],
-        lengths: [LengthRule::Fixed(4096), LengthRule::Fixed(65536), LengthRule::Fixed(4096)],
+        alignment: PerDirection::new([4096, 65536, 4096]),
+        lengths: PerDirection::new([
+            LengthRule::Fixed(4096),
+            LengthRule::Fixed(65536),
+            LengthRule::Fixed(4096),
+        ]),
         each_block_once: false,
         ..plan(DirectionPlan::Mix(50), true)
     };
@@ -288,8 +298,8 @@ proptest! {
     ) {
         let rule = LengthRule::Range { min, max: min + span, unaligned: false };
         let plan = TargetPlan {
-            lengths: std::array::from_fn(|_| rule.clone()), alignment: [min; 3], each_block_once: once,
-            random_percent: [percent; 3], postfix, ..plan(DirectionPlan::Read, random)
+            lengths: PerDirection::from_fn(|_| rule.clone()), alignment: PerDirection::all(min), each_block_once: once,
+            random_percent: PerDirection::all(percent), postfix, ..plan(DirectionPlan::Read, random)
         };
         let region = Region { name: "f".into(), start, size, file_size: start + size + behind };
         let mut targets = Targets::new(plan, &[region], Seeds::new(seed, 1));

@@ -29,7 +29,7 @@ impl Arena {
     /// Memory for the buffers of a worker. A failure is stored and told.
     pub(super) fn of(context: &WorkerContext<'_>, uses_buffers: bool) -> Option<Arena> {
         let plan = context.worker_plan();
-        let longest = plan.target_plan.lengths.iter().map(|rule| rule.max()).max().unwrap_or(1) as usize;
+        let longest = plan.target_plan.lengths.values().map(|rule| rule.max()).max().unwrap_or(1) as usize;
         let alignment = (plan.memory.alignment as usize).max(page_size());
         let stride = longest.div_ceil(alignment) * alignment;
         // Diskless engines never touch their buffers: all slots share one page.

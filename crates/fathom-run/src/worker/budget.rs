@@ -6,6 +6,7 @@ use crate::plan::model::amounts::Amounts;
 use crate::plan::model::lengths::LengthRule;
 use crate::plan::model::targets::DirectionPlan;
 use fathom_spec::value::SizeSpec;
+use fathom_stats::Direction;
 
 /// Bytes of a job that has no end.
 const MOST_BYTES: u64 = i64::MAX as u64;
@@ -65,7 +66,7 @@ impl Budget {
         // write.
         let trims = plan.target_plan.directions == DirectionPlan::TrimThenWrite;
         let times = if trims { 2 } else { 1 };
-        let whole_bytes = match plan.target_plan.lengths[2] {
+        let whole_bytes = match plan.target_plan.lengths[Direction::Trim] {
             LengthRule::Fixed(length) if trims && length > 0 => {
                 job_bytes.div_ceil(length).saturating_mul(length)
             }
@@ -102,7 +103,7 @@ impl Budget {
                     Some(SizeSpec::Bytes(bytes)) if *bytes > 0 => true,
                     _ => plan.budget.goes_again_through_holes,
                 },
-            largest: plan.target_plan.lengths.iter().map(|rule| rule.max()).max().unwrap_or(1),
+            largest: plan.target_plan.lengths.values().map(|rule| rule.max()).max().unwrap_or(1),
         };
         budget.begin_pass();
         budget

@@ -11,7 +11,7 @@ use crate::plan::model::pace::{MinimumRates, RateRule, ThinkTimePlan};
 use crate::random::{SeedUse, Seeds, Taus88};
 use crate::targets::{Target, Targets};
 use crate::unit::Unit;
-use fathom_stats::Direction;
+use fathom_stats::{Direction, PerDirection};
 use fathom_sys::Errno;
 use fathom_sys::clock::Clock;
 use std::sync::atomic::Ordering::Relaxed;
@@ -25,7 +25,7 @@ const FIRST_RATE_CHECK_NS: u64 = 2_000_000_000;
 /// Everything that may come between two I/Os.
 pub(super) struct Pace {
     clock: Clock,
-    rates: [Option<Rate>; 3],
+    rates: PerDirection<Option<Rate>>,
     /// Reads and writes by chance: one may go before the other.
     is_mix: bool,
     /// Drawn, but held back so far.
@@ -65,8 +65,8 @@ struct Minimum {
     rates: MinimumRates,
     next_check_ns: u64,
     last_check_ns: u64,
-    last_bytes: [u64; 3],
-    last_ios: [u64; 3],
+    last_bytes: PerDirection<u64>,
+    last_ios: PerDirection<u64>,
 }
 
 impl Feature for Pace {
@@ -82,7 +82,7 @@ impl Pace {
         let rules = plan.pace.as_ref()?;
         Some(Pace {
             clock,
-            rates: std::array::from_fn(|direction| {
+            rates: PerDirection::from_fn(|direction| {
                 rules.rates[direction].map(|rule| Rate::new(rule, &plan.seeds, clock, direction))
             }),
             is_mix: rules.is_mix,
@@ -111,12 +111,12 @@ impl Pace {
     }
 
     fn due(&self, direction: Direction) -> Option<u64> {
-        self.rates[direction as usize].as_ref().map(|rate| rate.due as u64)
+        self.rates[direction].as_ref().map(|rate| rate.due as u64)
     }
 
     /// The job begins at this tick, and so do its schedules.
     pub(super) fn start(&mut self, now: u64) {
-        for rate in self.rates.iter_mut().flatten() {
+        for rate in self.rates.values_mut().flatten() {
             rate.due = now as f64;
             if rate.arrivals.is_some() {
                 rate.advance(1.0);
@@ -158,7 +158,7 @@ impl Pace {
         let spin_until = now + self.clock.ticks_of_ns(think.rule.spin_ns.min(think.rule.pause_ns));
         think.until = Some((until, spin_until));
         if self.shifts_for_think {
-            for rate in self.rates.iter_mut().flatten() {
+            for rate in self.rates.values_mut().flatten() {
                 rate.due += (until - now) as f64;
             }
         }
@@ -167,7 +167,7 @@ impl Pace {
 
     /// Counts an I/O that is being issued.
     pub(super) fn issued(&mut self, target: &Target) {
-        if let Some(rate) = &mut self.rates[target.direction as usize] {
+        if let Some(rate) = &mut self.rates[target.direction] {
             let units = if rate.per_io { 1.0 } else { f64::from(target.length) };
             rate.advance(units);
         }
@@ -189,7 +189,7 @@ impl Pace {
 }
 
 impl Rate {
-    fn new(rule: RateRule, seeds: &Seeds, clock: Clock, direction: usize) -> Rate {
+    fn new(rule: RateRule, seeds: &Seeds, clock: Clock, direction: Direction) -> Rate {
         let ticks_per_second = clock.ticks_of(Duration::from_secs(1)) as f64;
         let seed = || seeds.get(SeedUse::Poisson).wrapping_add(direction as u64);
         Rate {
@@ -219,7 +219,13 @@ impl Think {
 
 impl Minimum {
     fn new(rates: MinimumRates) -> Minimum {
-        Minimum { rates, next_check_ns: 0, last_check_ns: 0, last_bytes: [0; 3], last_ios: [0; 3] }
+        Minimum {
+            rates,
+            next_check_ns: 0,
+            last_check_ns: 0,
+            last_bytes: PerDirection::default(),
+            last_ios: PerDirection::default(),
+        }
     }
 }
 
@@ -265,23 +271,23 @@ impl<E: Engine> Worker<'_, E> {
         }
         let span_ms = ((now_ns - minimum.last_check_ns) / 1_000_000).max(1);
         let mut failure = None;
-        for direction in self.plan.target_plan.used_directions() {
-            let samples = &self.samples.directions[*direction];
+        for &direction in self.plan.target_plan.used_directions() {
+            let samples = &self.samples.directions[direction.index()];
             let (bytes, ios) = (samples.bytes.load(Relaxed), samples.completed.load(Relaxed));
-            let rate = bytes.saturating_sub(minimum.last_bytes[*direction]) * 1000 / span_ms;
-            let rate_ios = ios.saturating_sub(minimum.last_ios[*direction]) * 1000 / span_ms;
-            if rate < minimum.rates.bytes[*direction] {
+            let rate = bytes.saturating_sub(minimum.last_bytes[direction]) * 1000 / span_ms;
+            let rate_ios = ios.saturating_sub(minimum.last_ios[direction]) * 1000 / span_ms;
+            if rate < minimum.rates.bytes[direction] {
                 failure =
-                    Some(format!("rate_min={}B/s not met, got {rate}B/s", minimum.rates.bytes[*direction]));
+                    Some(format!("rate_min={}B/s not met, got {rate}B/s", minimum.rates.bytes[direction]));
             }
-            if rate_ios < minimum.rates.ios[*direction] {
+            if rate_ios < minimum.rates.ios[direction] {
                 failure = Some(format!(
                     "rate_iops_min={} not met, got {rate_ios} IOPS",
-                    minimum.rates.ios[*direction]
+                    minimum.rates.ios[direction]
                 ));
             }
-            minimum.last_bytes[*direction] = bytes;
-            minimum.last_ios[*direction] = ios;
+            minimum.last_bytes[direction] = bytes;
+            minimum.last_ios[direction] = ios;
         }
         minimum.last_check_ns = now_ns;
         minimum.next_check_ns = now_ns + minimum.rates.cycle_ns;

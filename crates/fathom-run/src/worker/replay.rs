@@ -277,7 +277,7 @@ mod tests {
             rules: Rules::default(),
             scan: Scan {
                 files: vec![file],
-                directions: [read, ScannedDirection::default(), ScannedDirection::default()],
+                directions: [read, ScannedDirection::default(), ScannedDirection::default()].into(),
                 ..Scan::default()
             },
             warnings: Vec::new(),

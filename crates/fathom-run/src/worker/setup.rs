@@ -58,7 +58,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
     let budget = budget(context, &files, &regions)?;
     context.block().set_features(&engine.features());
     let recording = recording(plan, &engine);
-    let latency_limit_ns = plan.latency.limits_ns;
+    let latency_limit_ns: [u64; 3] = plan.latency.limits_ns.into();
     let features = Features {
         replay: Replay::of(context, clock)?.map(Box::new),
         issue_log: IssueLog::of(context, clock).map(Box::new),
@@ -327,7 +327,7 @@ fn content(context: &WorkerContext<'_>, seeds: &Seeds, files: &OpenFiles) -> Opt
     let plan = context.worker_plan();
     let reads_and_writes = [Direction::Read, Direction::Write]
         .iter()
-        .all(|&direction| plan.target_plan.used_directions().contains(&(direction as usize)));
+        .all(|&direction| plan.target_plan.used_directions().contains(&direction));
     match Payload::new(plan.payload.clone(), seeds, bytes) {
         Ok(payload) => Some(payload.beside_reads(reads_and_writes)),
         Err(reason) => {

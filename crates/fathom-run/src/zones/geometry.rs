@@ -4,6 +4,7 @@ use crate::cause::Cause;
 use crate::files::{FileEntry, FileError, FileKind};
 use crate::plan::WorkerPlan;
 use crate::plan::model::zones::ZonePlan;
+use fathom_stats::Direction;
 use fathom_sys::{file, zoned};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
@@ -161,13 +162,13 @@ fn check_lengths(
     let zone_size = geometry.zone_size;
     for &direction in plan.target_plan.used_directions() {
         let (shortest, longest) = (rules.shortest[direction], rules.longest[direction]);
-        if direction == 2 && (shortest, longest) != (zone_size, zone_size) {
+        if direction == Direction::Trim && (shortest, longest) != (zone_size, zone_size) {
             let text = format!("{name}: trim block size {shortest} is not the zone size {zone_size}");
             return Err(FileError::without_line(text));
         }
         let room = geometry.capacity;
         // What is read either lies in a zone or does not care for them.
-        if direction == 1 && (longest > zone_size || shortest > room) {
+        if direction == Direction::Write && (longest > zone_size || shortest > room) {
             let text = format!(
                 "fathom: {name}: blocks of {longest} bytes do not fit zones of which {room} bytes can be used; use a smaller bs="
             );

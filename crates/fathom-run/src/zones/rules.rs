@@ -152,7 +152,7 @@ impl<'a> ZoneRules<'a> {
         let placed = {
             let file = &self.files[target.file as usize];
             let locked = self.table.lock(file.slot);
-            let shortest = self.plan.shortest[Direction::Read as usize];
+            let shortest = self.plan.shortest[Direction::Read];
             let place = Reads { file, locked: &locked, shortest, beyond: self.plan.reads_beyond };
             let placed = if self.plan.random { place.random(target) } else { place.sequential(target) };
             if let Some((target, _)) = placed {
@@ -171,8 +171,7 @@ impl<'a> ZoneRules<'a> {
     /// A write in place of a read.
     fn as_write(&self, read: Target) -> Target {
         let direction = Direction::Write;
-        let (shortest, longest) =
-            (self.plan.shortest[direction as usize], self.plan.longest[direction as usize]);
+        let (shortest, longest) = (self.plan.shortest[direction], self.plan.longest[direction]);
         let fits = (shortest..=longest).contains(&u64::from(read.length));
         Target { direction, length: if fits { read.length } else { shortest as u32 }, ..read }
     }

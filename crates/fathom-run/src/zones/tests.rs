@@ -8,7 +8,7 @@ use super::table::{Wanted, ZoneTable};
 use crate::plan::model::zones::ZonePlan;
 use crate::targets::Target;
 use fathom_spec::value::SizeSpec;
-use fathom_stats::Direction;
+use fathom_stats::{Direction, PerDirection};
 use fathom_sys::Errno;
 use fathom_sys::zoned::{Condition, ZoneReport};
 use proptest::prelude::*;
@@ -155,8 +155,8 @@ fn zone_plan(random: bool, directions: [bool; 3]) -> ZonePlan {
         mixed: directions[0] && directions[1],
         writes: directions[1],
         keeps_data: false,
-        shortest: [BLOCK; 3],
-        longest: [BLOCK; 3],
+        shortest: PerDirection::all(BLOCK),
+        longest: PerDirection::all(BLOCK),
     }
 }
 
@@ -354,12 +354,12 @@ fn simulate(shape: &Shape, choices: &[u32]) {
         writes_remainder: shape.remainder,
         reset_threshold: shape.threshold,
         reset_frequency: shape.threshold.map(|_| 0.5),
-        shortest: [shortest, shortest, zone_size],
-        longest: [longest, longest, zone_size],
+        shortest: PerDirection::new([shortest, shortest, zone_size]),
+        longest: PerDirection::new([longest, longest, zone_size]),
         ..zone_plan(shape.random, [true, true, false])
     };
     // Some jobs have smaller blocks than others: they leave tails that the others cannot fill.
-    let small = ZonePlan { shortest: [BLOCK, BLOCK, zone_size], ..plan.clone() };
+    let small = ZonePlan { shortest: PerDirection::new([BLOCK, BLOCK, zone_size]), ..plan.clone() };
     let plans = [&plan, &small];
     let mut workers: Vec<Simulated> = (0..shape.workers)
         .map(|worker| Simulated {

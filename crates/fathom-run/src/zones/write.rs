@@ -231,7 +231,7 @@ impl ZoneRules<'_> {
         number: usize,
         target: Target,
     ) -> Result<Step, Errno> {
-        let shortest = self.plan.shortest[Direction::Write as usize];
+        let shortest = self.plan.shortest[Direction::Write];
         let position = locked.zones[number].write_pointer;
         let room = locked.capacity(number) - position;
         let length = match u64::from(target.length) {

@@ -2,7 +2,8 @@
 
 use crate::definition::{Bounds, choices, options};
 use crate::engines::{EngineDef, priorities};
-use crate::value::{PerDir, PriorityShares, WordList};
+use crate::value::{PriorityShares, WordList};
+use fathom_stats::PerDirection;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "io_uring";
@@ -166,19 +167,19 @@ options! {
     Later Bool deac: bool = "0", { engine: ENGINE };
 
     /// Share of I/Os that get cmdprio, in percent, for reads and writes
-    Built Int cmdprio_percentage: PerDir<u32> = "0", {
+    Built Int cmdprio_percentage: PerDirection<u32> = "0", {
         bounds: Bounds::between(0.0, 100.0),
         engine: ENGINE,
     };
 
     /// Priority class of these I/Os
-    Built Int cmdprio_class: PerDir<u32> = "1", { bounds: Bounds::between(1.0, 3.0), engine: ENGINE };
+    Built Int cmdprio_class: PerDirection<u32> = "1", { bounds: Bounds::between(1.0, 3.0), engine: ENGINE };
 
     /// Priority hint of these I/Os
-    Built Int cmdprio_hint: PerDir<u32> = "0", { bounds: Bounds::between(0.0, 1023.0), engine: ENGINE };
+    Built Int cmdprio_hint: PerDirection<u32> = "0", { bounds: Bounds::between(0.0, 1023.0), engine: ENGINE };
 
     /// Priority level of these I/Os
-    Built Int cmdprio: PerDir<u32> = "0", { bounds: Bounds::between(0.0, 7.0), engine: ENGINE };
+    Built Int cmdprio: PerDirection<u32> = "0", { bounds: Bounds::between(0.0, 7.0), engine: ENGINE };
 
     /// Share of I/Os that get a priority, per block size: size/percent[/class/level[/hint]]
     Built Text cmdprio_bssplit: PriorityShares, { engine: ENGINE };

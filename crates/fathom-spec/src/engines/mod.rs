@@ -31,7 +31,8 @@ pub mod xnvme;
 
 use crate::definition::{Choice, OptionDef};
 use crate::spec::JobSpec;
-use crate::value::{PerDir, PriorityShares};
+use crate::value::PriorityShares;
+use fathom_stats::PerDirection;
 
 /// One I/O engine.
 #[derive(Debug, Clone, Copy)]
@@ -95,13 +96,13 @@ pub enum Data {
 #[derive(Debug, Clone, Copy)]
 pub struct PriorityOptions<'a> {
     /// Share of the I/Os, in percent.
-    pub percentage: &'a PerDir<u32>,
+    pub percentage: &'a PerDirection<u32>,
     /// Their class.
-    pub class: &'a PerDir<u32>,
+    pub class: &'a PerDirection<u32>,
     /// Their level.
-    pub level: &'a PerDir<u32>,
+    pub level: &'a PerDirection<u32>,
     /// Their hint.
-    pub hint: &'a PerDir<u32>,
+    pub hint: &'a PerDirection<u32>,
     /// Shares by block size.
     pub split: &'a PriorityShares,
 }

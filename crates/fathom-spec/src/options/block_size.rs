@@ -1,7 +1,8 @@
 //! Block sizes.
 
 use crate::definition::{Bounds, options};
-use crate::value::{BlockSizeSplit, PerDir, SizeRange};
+use crate::value::{BlockSizeSplit, SizeRange};
+use fathom_stats::PerDirection;
 
 options! {
     /// Block sizes.
@@ -10,7 +11,7 @@ options! {
     /// Block size
     ///
     /// One value each for reads, writes and trims; trims default to the write size.
-    Built Int bs: PerDir<u64> = "4096", {
+    Built Int bs: PerDirection<u64> = "4096", {
         aliases: &["blocksize"],
         bounds: Bounds::at_least(1.0),
         parent: Some("rw"),
@@ -19,7 +20,7 @@ options! {
     /// Alignment of random offsets
     ///
     /// The default is the smallest block size. Any other value turns the random map off.
-    Built Int ba: PerDir<Option<u64>>, {
+    Built Int ba: PerDirection<Option<u64>>, {
         aliases: &["blockalign"],
         bounds: Bounds::at_least(1.0),
         parent: Some("rw"),
@@ -28,7 +29,7 @@ options! {
     /// Range of random block sizes, in multiples of the lower bound
     ///
     /// One range each for reads, writes and trims.
-    Built Range bsrange: Option<PerDir<SizeRange>>, {
+    Built Range bsrange: Option<PerDirection<SizeRange>>, {
         aliases: &["blocksize_range"],
         bounds: Bounds::at_least(1.0),
         parent: Some("rw"),

@@ -1,7 +1,8 @@
 //! I/O direction, pattern, caching and syncing.
 
 use crate::definition::{Bounds, choices, options};
-use crate::value::{Distribution, PerDir, Rw, RwMode, SizeSpec, SyncFileRange};
+use crate::value::{Distribution, Rw, RwMode, SizeSpec, SyncFileRange};
+use fathom_stats::PerDirection;
 
 choices! {
     /// Offsets of the I/Os between two random offsets.
@@ -153,7 +154,7 @@ options! {
     /// Share of random offsets in a random workload, in percent
     ///
     /// All other I/Os continue after the previous one. One value each for reads, writes and trims.
-    Built Int percentage_random: PerDir<u32> = "100,100,100", { bounds: Bounds::at_most(100.0) };
+    Built Int percentage_random: PerDirection<u32> = "100,100,100", { bounds: Bounds::at_most(100.0) };
 
     /// Access pattern hint for the kernel (fadvise)
     Built Choice fadvise_hint: FadviseHint = "1", { choices: FadviseHint::CHOICES };

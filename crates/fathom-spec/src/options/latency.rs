@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::definition::{Bounds, options};
-use crate::value::{PerDir, TimeUnit};
+use crate::value::TimeUnit;
+use fathom_stats::PerDirection;
 
 options! {
     /// Limits on latency.
@@ -12,7 +13,7 @@ options! {
     /// Fail the job if an I/O takes longer than this
     ///
     /// One value each for reads, writes and trims; microseconds without a unit.
-    Built Time max_latency: PerDir<Option<Duration>>, { unit: TimeUnit::Microseconds };
+    Built Time max_latency: PerDirection<Option<Duration>>, { unit: TimeUnit::Microseconds };
 
     /// Find the largest queue depth that meets this latency
     Built Time latency_target: Option<Duration>, { unit: TimeUnit::Microseconds };

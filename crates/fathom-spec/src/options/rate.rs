@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::definition::{Bounds, choices, options};
-use crate::value::{PerDir, TimeUnit};
+use crate::value::TimeUnit;
+use fathom_stats::PerDirection;
 
 choices! {
     /// Which I/Os thinktime_blocks counts.
@@ -57,22 +58,22 @@ options! {
     /// Bandwidth limit per clone, in bytes per second
     ///
     /// One value each for reads, writes and trims; 0 means no limit.
-    Built Int rate: PerDir<u64>;
+    Built Int rate: PerDirection<u64>;
 
     /// Fail the job if its bandwidth is below this, in bytes per second
     ///
     /// One value each for reads, writes and trims.
-    Built Int rate_min: PerDir<u64>, { aliases: &["ratemin"], parent: Some("rate") };
+    Built Int rate_min: PerDirection<u64>, { aliases: &["ratemin"], parent: Some("rate") };
 
     /// IOPS limit per clone
     ///
     /// One value each for reads, writes and trims; cannot be combined with rate.
-    Built Int rate_iops: PerDir<u64>;
+    Built Int rate_iops: PerDirection<u64>;
 
     /// Fail the job if its IOPS are below this
     ///
     /// One value each for reads, writes and trims.
-    Built Int rate_iops_min: PerDir<u64>, { parent: Some("rate_iops") };
+    Built Int rate_iops_min: PerDirection<u64>, { parent: Some("rate_iops") };
 
     /// Spacing of I/Os under a rate limit
     Built Choice rate_process: RateProcess = "linear", {

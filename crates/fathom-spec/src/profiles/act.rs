@@ -184,6 +184,7 @@ mod tests {
     use crate::resolve::testing::refusal;
     use crate::testing::MemorySource;
     use crate::{Outcome, RunSpec, parse};
+    use fathom_stats::{Direction, PerDirection};
 
     fn run(words: &str) -> RunSpec {
         let words = format!("--profile=act {words}");
@@ -197,8 +198,9 @@ mod tests {
     /// Name, clones, rates of reads and writes, block sizes of both.
     fn jobs(words: &str) -> Vec<(String, u32, [u64; 2], [u64; 2])> {
         let summary = |job: &crate::JobSpec| {
-            let (rates, sizes) = (job.rate.rate_iops.0, job.block_size.bs.0);
-            (job.name.clone(), job.job_description.numjobs, [rates[0], rates[1]], [sizes[0], sizes[1]])
+            let of_both = |values: &PerDirection<u64>| [values[Direction::Read], values[Direction::Write]];
+            let (rates, sizes) = (of_both(&job.rate.rate_iops), of_both(&job.block_size.bs));
+            (job.name.clone(), job.job_description.numjobs, rates, sizes)
         };
         run(words).jobs.iter().map(summary).collect()
     }

@@ -10,13 +10,12 @@ use fathom_stats::Direction;
 /// multiples differ. An alignment that says what is so anyway changes nothing.
 pub(super) fn alignment_turns_map_off(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let aligned = Direction::ALL.iter().any(|direction| {
-        job.block_size.ba.get(*direction).is_some_and(|align| align != job.smallest_block(*direction))
+        job.block_size.ba[*direction].is_some_and(|align| align != job.smallest_block(*direction))
     });
     let rw = job.io_type.rw.rw;
     let used =
         [(rw.reads(), Direction::Read), (rw.writes(), Direction::Write), (rw.trims(), Direction::Trim)];
-    let mut of_used =
-        used.iter().filter(|(is_used, _)| *is_used).filter_map(|(_, d)| *job.block_size.ba.get(*d));
+    let mut of_used = used.iter().filter(|(is_used, _)| *is_used).filter_map(|(_, d)| job.block_size.ba[*d]);
     let differ = of_used.next().is_some_and(|first| of_used.any(|align| align != first));
     if (aligned || differ) && job.io_type.rw.rw.is_random() && !job.io_type.norandommap {
         review.warn("fio: Any use of blockalign= turns off randommap");

@@ -78,9 +78,9 @@ fn unfit(job: &JobSpec) -> Option<String> {
     let sizes = job.block_sizes(Direction::Write);
     let together = [
         (sizes.min != sizes.max, "blocks of one size; leave out bsrange and bssplit"),
-        (job.block_size.ba.get(Direction::Write).is_some_and(|align| align != sizes.min), "no blockalign"),
+        (job.block_size.ba[Direction::Write].is_some_and(|align| align != sizes.min), "no blockalign"),
         (options.random_distribution != Distribution::Random, "random_distribution=random"),
-        (*options.percentage_random.get(Direction::Write) < 100, "percentage_random=100"),
+        (options.percentage_random[Direction::Write] < 100, "percentage_random=100"),
         (options.rw.postfix.is_some(), "rw=randwrite without a number after it"),
         (job.file.zonemode != ZoneMode::None, "zonemode=none"),
         (job.verification.verify != VerifyMethod::None, "no verify, since blocks are written more than once"),

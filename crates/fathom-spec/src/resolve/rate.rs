@@ -5,11 +5,12 @@ use crate::assign::Rejected;
 use crate::diagnostic::Diagnostic;
 use crate::outcome::Message;
 use crate::spec::JobSpec;
+use fathom_stats::Direction;
 
 /// A direction is held back by bytes or by I/Os, not by both.
 pub(super) fn check_exclusive(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let rate = &job.rate;
-    if (0..3).any(|direction| rate.rate.0[direction] > 0 && rate.rate_iops.0[direction] > 0) {
+    if Direction::ALL.iter().any(|&direction| rate.rate[direction] > 0 && rate.rate_iops[direction] > 0) {
         return Err(review.refuse(
             &job.origin,
             "fio: rate and rate_iops are mutually exclusive",
@@ -24,13 +25,12 @@ pub(super) fn check_minimum(job: &mut JobSpec, review: &mut Review<'_>) -> Resul
     let rate = &job.rate;
     let above = |minimum: u64, cap: u64| minimum > 0 && cap > 0 && minimum > cap;
     let mut wrong = false;
-    for direction in 0..3 {
-        if above(rate.rate_min.0[direction], rate.rate.0[direction])
-            || above(rate.rate_iops_min.0[direction], rate.rate_iops.0[direction])
+    for direction in Direction::ALL {
+        if above(rate.rate_min[direction], rate.rate[direction])
+            || above(rate.rate_iops_min[direction], rate.rate_iops[direction])
         {
-            review
-                .messages
-                .push(Message::stderr(format!("fio: minimum rate exceeds rate, ddir {direction}")));
+            let line = format!("fio: minimum rate exceeds rate, ddir {}", direction.index());
+            review.messages.push(Message::stderr(line));
             wrong = true;
         }
     }
@@ -45,12 +45,13 @@ pub(super) fn check_minimum(job: &mut JobSpec, review: &mut Review<'_>) -> Resul
 #[cfg(test)]
 mod tests {
     use super::super::testing::{job, quiet_job, refusal};
+    use fathom_stats::PerDirection;
 
     #[test]
     fn bytes_and_ios_exclude_each_other() {
         let line = "fio: rate and rate_iops are mutually exclusive";
         assert_eq!(refusal("--name=a --rate=1m --rate_iops=10"), line);
-        assert_eq!(quiet_job("--name=a --rate=1m").rate.rate.0, [1 << 20; 3]);
+        assert_eq!(quiet_job("--name=a --rate=1m").rate.rate, PerDirection::all(1 << 20));
     }
 
     #[test]

@@ -136,7 +136,7 @@ fn check_strided(job: &JobSpec, review: &mut Review<'_>) -> Result<(), Rejected>
     let used =
         [(Direction::Read, mode.reads()), (Direction::Write, mode.writes()), (Direction::Trim, mode.trims())];
     let needed = |direction| {
-        let alignment = job.block_size.ba.get(direction).unwrap_or(0);
+        let alignment = job.block_size.ba[direction].unwrap_or(0);
         job.smallest_block(direction).max(alignment)
     };
     let needed = used

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use fathom_stats::Direction;
+use fathom_stats::{Direction, PerDirection};
 use serde::{Deserialize, Serialize};
 
 use super::per_direction::spread;
 use super::range::split_outside_parentheses;
-use super::{OptionValue, ParseContext, PerDir, ValueError, parse_whole};
+use super::{OptionValue, ParseContext, ValueError, parse_whole};
 use crate::definition::OptionDef;
 
 /// At most this many sizes for a direction.
@@ -24,12 +24,12 @@ pub struct BsShare {
 
 /// The splits of the three directions; an empty list means no split.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct BlockSizeSplit(pub PerDir<Vec<BsShare>>);
+pub struct BlockSizeSplit(pub PerDirection<Vec<BsShare>>);
 
 impl BlockSizeSplit {
     /// The split of a direction with every percentage filled in.
     pub fn resolved(&self, direction: Direction) -> Vec<(u64, u32)> {
-        let shares = self.0.get(direction);
+        let shares = &self.0[direction];
         let given: u32 = shares.iter().filter_map(|share| share.percent).sum();
         let blanks = shares.iter().filter(|share| share.percent.is_none()).count();
         let each = u32::try_from(blanks).map_or(0, |blanks| 100u32.saturating_sub(given) / blanks.max(1));
@@ -39,7 +39,7 @@ impl BlockSizeSplit {
 
 impl fmt::Display for BlockSizeSplit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, shares) in self.0.0.iter().enumerate() {
+        for (index, shares) in self.0.values().enumerate() {
             if index > 0 {
                 formatter.write_str(",")?;
             }
@@ -104,9 +104,9 @@ impl OptionValue for BlockSizeSplit {
         _: &OptionDef,
         context: &mut ParseContext<'_>,
     ) -> Result<(), ValueError> {
-        let mut splits: [Vec<BsShare>; 3] = Default::default();
+        let mut splits = PerDirection::default();
         spread(&mut splits, &split_outside_parentheses(text, &[',']), |part| parse_shares(part, context))?;
-        *self = BlockSizeSplit(PerDir(splits));
+        *self = BlockSizeSplit(splits);
         Ok(())
     }
 }
@@ -146,7 +146,7 @@ mod tests {
         ) {
             let shares: Vec<BsShare> =
                 shares.into_iter().map(|(size, percent)| BsShare { size, percent }).collect();
-            let split = BlockSizeSplit(PerDir::all(shares));
+            let split = BlockSizeSplit(PerDirection::all(shares));
             prop_assert_eq!(parse(&split.to_string()), Ok(split));
         }
 

@@ -2,11 +2,12 @@
 
 use std::fmt;
 
+use fathom_stats::PerDirection;
 use serde::{Deserialize, Serialize};
 
 use super::per_direction::spread;
 use super::range::split_outside_parentheses;
-use super::{OptionValue, ParseContext, PerDir, ValueError, list_choices, one_of, parse_float, parse_whole};
+use super::{OptionValue, ParseContext, ValueError, list_choices, one_of, parse_float, parse_whole};
 use crate::definition::{Choice, OptionDef};
 
 /// At most this many zones for a direction.
@@ -57,9 +58,9 @@ pub enum Distribution {
         center: Option<f64>,
     },
     /// Shares of I/O for shares of the range.
-    Zoned(PerDir<Vec<Zone>>),
+    Zoned(PerDirection<Vec<Zone>>),
     /// Shares of I/O for lengths of the range.
-    ZonedAbs(PerDir<Vec<AbsoluteZone>>),
+    ZonedAbs(PerDirection<Vec<AbsoluteZone>>),
     /// The listed block numbers, in order.
     Sequence(Vec<u64>),
 }
@@ -103,11 +104,11 @@ impl fmt::Display for Distribution {
 fn write_zones<T>(
     formatter: &mut fmt::Formatter<'_>,
     name: &str,
-    zones: &PerDir<Vec<T>>,
+    zones: &PerDirection<Vec<T>>,
     parts: impl Fn(&T) -> (u32, u64),
 ) -> fmt::Result {
     write!(formatter, "{name}:")?;
-    for (index, list) in zones.0.iter().enumerate() {
+    for (index, list) in zones.values().enumerate() {
         let list: Vec<String> =
             list.iter().map(&parts).map(|(access, size)| format!("{access}/{size}")).collect();
         write!(formatter, "{}{}", if index > 0 { "," } else { "" }, list.join(":"))?;
@@ -243,8 +244,8 @@ fn check_access(sum: u64, context: &mut ParseContext<'_>) -> Result<(), ValueErr
     Err(ValueError::new("access percentages that add up to 100"))
 }
 
-fn parse_zoned(text: &str, context: &mut ParseContext<'_>) -> Result<PerDir<Vec<Zone>>, ValueError> {
-    let mut zones: [Vec<Zone>; 3] = Default::default();
+fn parse_zoned(text: &str, context: &mut ParseContext<'_>) -> Result<PerDirection<Vec<Zone>>, ValueError> {
+    let mut zones = PerDirection::default();
     spread(&mut zones, &split_outside_parentheses(text, &[',']), |part| {
         let pairs = parse_pairs(part, 1024)?;
         check_access(pairs.iter().map(|pair| u64::from(pair.0)).sum(), context)?;
@@ -260,21 +261,21 @@ fn parse_zoned(text: &str, context: &mut ParseContext<'_>) -> Result<PerDir<Vec<
         };
         pairs.into_iter().map(fill).collect::<Result<Vec<Zone>, _>>().map_err(|_| expected_zones())
     })?;
-    Ok(PerDir(zones))
+    Ok(zones)
 }
 
 fn parse_zoned_abs(
     text: &str,
     context: &mut ParseContext<'_>,
-) -> Result<PerDir<Vec<AbsoluteZone>>, ValueError> {
-    let mut zones: [Vec<AbsoluteZone>; 3] = Default::default();
+) -> Result<PerDirection<Vec<AbsoluteZone>>, ValueError> {
+    let mut zones = PerDirection::default();
     spread(&mut zones, &split_outside_parentheses(text, &[',']), |part| {
         let pairs = parse_pairs(part, context.kb_base)?;
         check_access(pairs.iter().map(|pair| u64::from(pair.0)).sum(), context)?;
         // A blank length means everything after the other zones; 0 represents it.
         Ok(pairs.into_iter().map(|(access, size)| AbsoluteZone { access, size: size.unwrap_or(0) }).collect())
     })?;
-    Ok(PerDir(zones))
+    Ok(zones)
 }
 
 fn parse_sequence(text: &str, context: &mut ParseContext<'_>) -> Result<Distribution, ValueError> {
@@ -310,9 +311,9 @@ mod tests {
         assert_eq!(parse("normal:20"), Ok(Distribution::Normal { deviation: 20.0, center: None }));
         assert_eq!(parse("sequence:2,0,1"), Ok(Distribution::Sequence(vec![2, 0, 1])));
         let zones = vec![Zone { access: 60, size: 10 }, Zone { access: 40, size: 90 }];
-        assert_eq!(parse("zoned:60/10:40/"), Ok(Distribution::Zoned(PerDir::all(zones))));
+        assert_eq!(parse("zoned:60/10:40/"), Ok(Distribution::Zoned(PerDirection::all(zones))));
         let zones = vec![AbsoluteZone { access: 100, size: 1 << 20 }];
-        assert_eq!(parse("zoned_abs:100/1m"), Ok(Distribution::ZonedAbs(PerDir::all(zones))));
+        assert_eq!(parse("zoned_abs:100/1m"), Ok(Distribution::ZonedAbs(PerDirection::all(zones))));
     }
 
     #[test]
@@ -340,8 +341,8 @@ mod tests {
                 Distribution::Pareto { h: theta / 10.0, center },
                 Distribution::Normal { deviation: theta, center },
                 Distribution::Sequence(blocks),
-                Distribution::Zoned(PerDir([zones(10), zones(20), zones(30)])),
-                Distribution::ZonedAbs(PerDir::all(vec![AbsoluteZone { access: 100, size: 4096 }])),
+                Distribution::Zoned(PerDirection::new([zones(10), zones(20), zones(30)])),
+                Distribution::ZonedAbs(PerDirection::all(vec![AbsoluteZone { access: 100, size: 4096 }])),
             ] {
                 prop_assert_eq!(parse(&value.to_string()), Ok(value));
             }

@@ -1,36 +1,9 @@
 //! Values given separately for reads, writes and trims.
 
-use std::fmt;
-
-use fathom_stats::Direction;
-use serde::{Deserialize, Serialize};
+use fathom_stats::{Direction, PerDirection};
 
 use super::{OptionValue, ParseContext, ValueError};
 use crate::definition::{Kind, OptionDef};
-
-/// One value each for reads, writes and trims.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct PerDir<T>(pub [T; 3]);
-
-impl<T> PerDir<T> {
-    /// The value of a direction.
-    pub fn get(&self, direction: Direction) -> &T {
-        &self.0[direction.index()]
-    }
-}
-
-impl<T: Clone> PerDir<T> {
-    /// The same value for all directions.
-    pub fn all(value: T) -> Self {
-        PerDir([value.clone(), value.clone(), value])
-    }
-}
-
-impl<T: fmt::Display> fmt::Display for PerDir<T> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{},{},{}", self.0[0], self.0[1], self.0[2])
-    }
-}
 
 /// A value that can stand in a list of up to three.
 pub(crate) trait Element: Clone + PartialEq {
@@ -85,13 +58,13 @@ pub(crate) fn split_values(text: &str, kind: Kind) -> Vec<&str> {
 /// Fills the three slots from up to three parts: a part left blank keeps what was there, a
 /// missing third takes the second's, a single one counts for all.
 pub(crate) fn spread<T: Clone>(
-    slots: &mut [T; 3],
+    slots: &mut PerDirection<T>,
     parts: &[&str],
     mut parse: impl FnMut(&str) -> Result<T, ValueError>,
 ) -> Result<(), ValueError> {
     let mut filled = slots.clone();
     let mut any = false;
-    for (slot, part) in filled.iter_mut().zip(parts) {
+    for (slot, part) in filled.values_mut().zip(parts) {
         if !part.trim().is_empty() {
             *slot = parse(part)?;
             any = true;
@@ -101,17 +74,17 @@ pub(crate) fn spread<T: Clone>(
         return Err(ValueError::new("at least one value"));
     }
     match parts.len() {
-        1 => filled = [filled[0].clone(), filled[0].clone(), filled[0].clone()],
-        2 => filled[2] = filled[1].clone(),
+        1 => filled = PerDirection::all(filled[Direction::Read].clone()),
+        2 => filled[Direction::Trim] = filled[Direction::Write].clone(),
         _ => {}
     }
     *slots = filled;
     Ok(())
 }
 
-impl<T: Element> OptionValue for PerDir<T> {
+impl<T: Element> OptionValue for PerDirection<T> {
     fn unset() -> Self {
-        PerDir([T::unset_element(), T::unset_element(), T::unset_element()])
+        PerDirection::all(T::unset_element())
     }
 
     fn assign(
@@ -121,7 +94,7 @@ impl<T: Element> OptionValue for PerDir<T> {
         context: &mut ParseContext<'_>,
     ) -> Result<(), ValueError> {
         let parts = split_values(text, definition.kind);
-        spread(&mut self.0, &parts, |part| T::parse_element(part, definition, context))
+        spread(self, &parts, |part| T::parse_element(part, definition, context))
     }
 }
 
@@ -132,7 +105,7 @@ mod tests {
 
     fn parse(text: &str) -> Option<[u64; 3]> {
         let definition = OptionDef { name: "bs", kind: Kind::Int, default: Some("1"), ..OptionDef::BLANK };
-        parse_as::<PerDir<u64>>(text, &definition).0.ok().map(|value| value.0)
+        parse_as::<PerDirection<u64>>(text, &definition).0.ok().map(Into::into)
     }
 
     #[test]

@@ -2,11 +2,12 @@
 
 use std::fmt;
 
+use fathom_stats::PerDirection;
 use serde::{Deserialize, Serialize};
 
 use super::per_direction::spread;
 use super::range::split_outside_parentheses;
-use super::{OptionValue, ParseContext, PerDir, ValueError, parse_whole};
+use super::{OptionValue, ParseContext, ValueError, parse_whole};
 use crate::definition::OptionDef;
 
 /// The priority of a share where it is not that of the other `cmdprio` options: class and level, and a hint.
@@ -33,11 +34,11 @@ pub struct PriorityShare {
 
 /// The shares of reads and writes (and, unused, trims).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct PriorityShares(pub PerDir<Vec<PriorityShare>>);
+pub struct PriorityShares(pub PerDirection<Vec<PriorityShare>>);
 
 impl fmt::Display for PriorityShares {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, shares) in self.0.0.iter().take(2).enumerate() {
+        for (index, shares) in self.0.values().take(2).enumerate() {
             if index > 0 {
                 formatter.write_str(",")?;
             }
@@ -113,13 +114,13 @@ impl OptionValue for PriorityShares {
         _: &OptionDef,
         context: &mut ParseContext<'_>,
     ) -> Result<(), ValueError> {
-        let mut directions: [Vec<PriorityShare>; 3] = Default::default();
+        let mut directions = PerDirection::default();
         let parts = split_outside_parentheses(text, &[',']);
         if parts.len() > 2 {
             return Err(ValueError::new("shares for reads, and after a comma for writes; trims have none"));
         }
         spread(&mut directions, &parts, |part| parse_shares(part, context))?;
-        *self = PriorityShares(PerDir(directions));
+        *self = PriorityShares(directions);
         Ok(())
     }
 }
@@ -128,6 +129,7 @@ impl OptionValue for PriorityShares {
 mod tests {
     use super::super::testing::parse;
     use super::*;
+    use fathom_stats::Direction;
     use proptest::prelude::*;
 
     #[test]
@@ -136,10 +138,10 @@ mod tests {
         let own = |class, level, hint| Some(OwnPriority { class, level, hint });
         let share = |size, percent, priority| PriorityShare { size, percent, priority };
         assert_eq!(
-            shares.0.0[0],
+            shares.0[Direction::Read],
             [share(4096, 20, own(2, 3, None)), share(8192, 60, own(1, 1, Some(5))), share(8192, 10, None)]
         );
-        assert_eq!(shares.0.0[1], [share(65536, 50, None)]);
+        assert_eq!(shares.0[Direction::Write], [share(65536, 50, None)]);
         assert_eq!(parse(&shares.to_string()), Ok(shares));
     }
 

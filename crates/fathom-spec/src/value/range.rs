@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use fathom_stats::PerDirection;
 use serde::{Deserialize, Serialize};
 
 use super::per_direction::spread;
-use super::{OptionValue, ParseContext, PerDir, ValueError, parse_whole};
+use super::{OptionValue, ParseContext, ValueError, parse_whole};
 use crate::definition::OptionDef;
 
 /// From a smallest to a largest number of bytes.
@@ -67,9 +68,9 @@ fn parse_range(
     Ok(SizeRange { min: low.min(high), max: low.max(high) })
 }
 
-impl OptionValue for PerDir<SizeRange> {
+impl OptionValue for PerDirection<SizeRange> {
     fn unset() -> Self {
-        PerDir::default()
+        PerDirection::default()
     }
 
     fn assign(
@@ -79,7 +80,7 @@ impl OptionValue for PerDir<SizeRange> {
         context: &mut ParseContext<'_>,
     ) -> Result<(), ValueError> {
         let parts = split_outside_parentheses(text, &[',', '/']);
-        spread(&mut self.0, &parts, |part| parse_range(part, definition, context))
+        spread(self, &parts, |part| parse_range(part, definition, context))
     }
 }
 
@@ -124,20 +125,20 @@ mod tests {
         fn printing_parses_back(low in any::<u64>(), high in any::<u64>()) {
             let range = SizeRange { min: low.min(high), max: low.max(high) };
             prop_assert_eq!(parse(&range.to_string()), Ok(range));
-            let ranges = PerDir([range, SizeRange { min: 1, max: 2 }, range]);
+            let ranges = PerDirection::new([range, SizeRange { min: 1, max: 2 }, range]);
             prop_assert_eq!(parse(&ranges.to_string()), Ok(ranges));
         }
 
         #[test]
         fn no_text_panics(text in ".*") {
             let _ = parse::<SizeRange>(&text);
-            let _ = parse::<PerDir<SizeRange>>(&text);
+            let _ = parse::<PerDirection<SizeRange>>(&text);
         }
     }
 
     #[test]
     fn directions_are_separated_by_commas_or_slashes() {
-        let expected = PerDir([
+        let expected = PerDirection::new([
             SizeRange { min: 1, max: 2 },
             SizeRange { min: 3, max: 4 },
             SizeRange { min: 3, max: 4 },
@@ -146,8 +147,8 @@ mod tests {
         assert_eq!(parse("1-2/3-4"), Ok(expected));
         assert_eq!(parse("1:2,4:3"), Ok(expected));
         assert_eq!(parse("2:1/3-4"), Ok(expected));
-        assert!(parse::<PerDir<SizeRange>>("5").is_err());
-        assert!(parse::<PerDir<SizeRange>>("5:").is_err());
-        assert!(parse::<PerDir<SizeRange>>("a-b").is_err());
+        assert!(parse::<PerDirection<SizeRange>>("5").is_err());
+        assert!(parse::<PerDirection<SizeRange>>("5:").is_err());
+        assert!(parse::<PerDirection<SizeRange>>("a-b").is_err());
     }
 }

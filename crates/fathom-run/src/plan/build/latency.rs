@@ -2,6 +2,7 @@
 
 use crate::plan::model::latency::{LatencyPlan, LatencyTarget, Measured};
 use fathom_spec::JobSpec;
+use fathom_stats::PerDirection;
 use std::time::Duration;
 
 /// What a job says about latencies.
@@ -16,10 +17,10 @@ pub(super) fn latency_plan(job: &JobSpec) -> LatencyPlan {
     }
 }
 
-fn limits_ns(job: &JobSpec) -> [u64; 3] {
+fn limits_ns(job: &JobSpec) -> PerDirection<u64> {
     // 0 is no limit.
     let in_ns = |limit: Duration| if limit.is_zero() { u64::MAX } else { limit.as_nanos() as u64 };
-    job.latency.max_latency.0.map(|limit| limit.map_or(u64::MAX, in_ns))
+    job.latency.max_latency.map(|limit| limit.map_or(u64::MAX, in_ns))
 }
 
 fn search(job: &JobSpec) -> Option<LatencyTarget> {

@@ -30,6 +30,7 @@ use fathom_spec::engines::{Data, EngineDef};
 use fathom_spec::options::depth::IoSubmitMode;
 use fathom_spec::value::Rw;
 use fathom_spec::{JobSpec, RunSpec, Trigger};
+use fathom_stats::Direction;
 use questions::{has_own_seeds, verifies};
 use replay::{Log, ReplayPlanner};
 use std::path::{Path, PathBuf};
@@ -63,7 +64,7 @@ struct Place {
 impl Subject<'_> {
     /// Reads, writes, trims: what of it the job does.
     fn directions(&self) -> [bool; 3] {
-        std::array::from_fn(|direction| match self.replay {
+        Direction::ALL.map(|direction| match self.replay {
             Some(replay) => replay.uses(direction),
             None => self.targets.used_directions().contains(&direction),
         })
@@ -158,7 +159,7 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
         queue: queue::queue_plan(job),
         syncs: syncs::sync_plan(&subject),
         errors: errors::error_plan(job),
-        payload: payload::payload_rule(job, subject.targets.lengths[1].min())?,
+        payload: payload::payload_rule(job, subject.targets.lengths[Direction::Write].min())?,
         zones: zones::zone_plan(&subject),
         command_priorities: priority::command_priorities(job, &engine),
         logs: logs::log_plan(&subject),
@@ -293,7 +294,12 @@ mod tests {
         let plan = plan_with(LIBAIO, &words);
         survives_serialisation(&plan);
         let worker = &plan.workers[0];
-        assert!(worker.replay.as_ref().is_some_and(|replay| replay.failure.is_none() && replay.uses(1)));
+        assert!(
+            worker
+                .replay
+                .as_ref()
+                .is_some_and(|replay| replay.failure.is_none() && replay.uses(Direction::Write))
+        );
         assert_eq!(worker.files.names.names, Names::Listed(vec!["f".into()]));
     }
 

@@ -6,6 +6,7 @@ use crate::plan::model::pace::{MinimumRates, PacePlan, RateRule, ThinkTimePlan};
 use crate::plan::model::targets::DirectionPlan;
 use fathom_spec::JobSpec;
 use fathom_spec::options::rate::{RateProcess, ThinktimeBlocksType};
+use fathom_stats::{Direction, PerDirection};
 
 /// What holds the I/O of a clone back, if anything does.
 pub(super) fn pace_plan(subject: &Subject<'_>) -> Option<PacePlan> {
@@ -13,7 +14,7 @@ pub(super) fn pace_plan(subject: &Subject<'_>) -> Option<PacePlan> {
     // A limit on a direction that the job does not use says nothing.
     let used = subject.targets.used_directions();
     let pace = PacePlan {
-        rates: std::array::from_fn(|direction| {
+        rates: PerDirection::from_fn(|direction| {
             used.contains(&direction).then(|| rate(subject, direction)).flatten()
         }),
         // A direction that has no share of a mix does not go before the other, however free it is.
@@ -23,7 +24,7 @@ pub(super) fn pace_plan(subject: &Subject<'_>) -> Option<PacePlan> {
         shifts_for_think: options.rate_ignore_thinktime,
         minimum: minimum_rates(subject.job),
     };
-    let holds_back = pace.rates.iter().any(Option::is_some)
+    let holds_back = pace.rates.values().any(Option::is_some)
         || pace.think.is_some()
         || pace.minimum.is_some()
         || pace.think_cycles > 0;
@@ -31,11 +32,11 @@ pub(super) fn pace_plan(subject: &Subject<'_>) -> Option<PacePlan> {
     (holds_back && subject.log.is_none()).then_some(pace)
 }
 
-fn rate(subject: &Subject<'_>, direction: usize) -> Option<RateRule> {
+fn rate(subject: &Subject<'_>, direction: Direction) -> Option<RateRule> {
     let options = &subject.job.rate;
     let lengths = &subject.targets.lengths[direction];
     let is_poisson = options.rate_process == RateProcess::Poisson;
-    let (units_per_second, per_io) = match (options.rate_iops.0[direction], options.rate.0[direction]) {
+    let (units_per_second, per_io) = match (options.rate_iops[direction], options.rate[direction]) {
         (0, 0) => return None,
         (0, bytes) => (bytes as f64, false),
         (ios, _) if matches!(lengths, LengthRule::Split(_)) || is_poisson => (ios as f64, true),
@@ -61,8 +62,8 @@ fn think_time(job: &JobSpec) -> Option<ThinkTimePlan> {
 }
 
 fn minimum_rates(job: &JobSpec) -> Option<MinimumRates> {
-    let (bytes, ios) = (job.rate.rate_min.0, job.rate.rate_iops_min.0);
-    if bytes.iter().chain(&ios).all(|&rate| rate == 0) {
+    let (bytes, ios) = (job.rate.rate_min, job.rate.rate_iops_min);
+    if bytes.values().chain(ios.values()).all(|&rate| rate == 0) {
         return None;
     }
     Some(MinimumRates { bytes, ios, cycle_ns: u64::from(job.rate.rate_cycle.max(1)) * 1_000_000 })

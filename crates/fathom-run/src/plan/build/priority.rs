@@ -1,8 +1,9 @@
 //! From options to priorities (`prio`, `prioclass`, `priohint`, `cmdprio_*`).
 
-use crate::plan::model::priority::{CommandPriorities, DIRECTIONS_WITH_PRIORITY, Priority, Share};
+use crate::plan::model::priority::{CommandPriorities, Priority, Share};
 use fathom_spec::JobSpec;
 use fathom_spec::engines::{EngineDef, PriorityOptions};
+use fathom_stats::Direction;
 
 /// The priority of a job's clones; none leaves the one they inherit.
 pub(super) fn job_priority(job: &JobSpec) -> Priority {
@@ -20,25 +21,29 @@ pub(super) fn job_priority(job: &JobSpec) -> Priority {
 pub(super) fn command_priorities(job: &JobSpec, engine: &EngineDef) -> Option<CommandPriorities> {
     let options = engine.priorities?(job);
     let mut priorities = CommandPriorities { values: vec![job_priority(job)], shares: Default::default() };
-    for direction in 0..DIRECTIONS_WITH_PRIORITY {
+    for direction in [Direction::Read, Direction::Write] {
         add(&mut priorities, direction, &options);
     }
     priorities.shares.iter().any(|shares| !shares.is_empty()).then_some(priorities)
 }
 
-fn add(priorities: &mut CommandPriorities, direction: usize, options: &PriorityOptions<'_>) {
-    let hint = options.hint.0[direction];
-    let usual = Priority::new(options.class.0[direction], options.level.0[direction], hint);
-    let percent = options.percentage.0[direction];
+fn add(priorities: &mut CommandPriorities, direction: Direction, options: &PriorityOptions<'_>) {
+    let hint = options.hint[direction];
+    let usual = Priority::new(options.class[direction], options.level[direction], hint);
+    let percent = options.percentage[direction];
     if percent > 0 {
         let value = index_of(priorities, usual);
-        priorities.shares[direction].push(Share { size: None, percent, value });
+        priorities.shares[direction.index()].push(Share { size: None, percent, value });
     }
-    for share in &options.split.0.0[direction] {
+    for share in &options.split.0[direction] {
         let priority =
             share.priority.map_or(usual, |own| Priority::new(own.class, own.level, own.hint.unwrap_or(hint)));
         let value = index_of(priorities, priority);
-        priorities.shares[direction].push(Share { size: Some(share.size), percent: share.percent, value });
+        priorities.shares[direction.index()].push(Share {
+            size: Some(share.size),
+            percent: share.percent,
+            value,
+        });
     }
 }
 

@@ -12,7 +12,7 @@ use fathom_spec::engines::{Data, EngineDef};
 use fathom_spec::options::file::ZoneMode;
 use fathom_spec::options::io_type::{RandomGenerator, RwSequencer};
 use fathom_spec::value::{Distribution, FileService, Rw, SizeSpec};
-use fathom_stats::Direction;
+use fathom_stats::{Direction, PerDirection};
 
 /// The log of a replay goes before what the job says.
 pub(super) fn target_plan(
@@ -24,9 +24,9 @@ pub(super) fn target_plan(
     let mode = &job.io_type.rw;
     let lengths = replay.map_or_else(|| lengths(job, engine), ReplayPlan::lengths);
     let directions = replay.map_or_else(|| directions(job), ReplayPlan::directions);
-    let smallest = |direction: usize| lengths[direction].min();
-    let alignment: [u64; 3] = std::array::from_fn(|direction| {
-        job.block_size.ba.0[direction].unwrap_or_else(|| smallest(direction)).max(1)
+    let smallest = |direction: Direction| lengths[direction].min();
+    let alignment = PerDirection::from_fn(|direction| {
+        job.block_size.ba[direction].unwrap_or_else(|| smallest(direction)).max(1)
     });
     let distribution = distribution(job);
     let random = replay.is_none()
@@ -36,7 +36,7 @@ pub(super) fn target_plan(
     TargetPlan {
         directions,
         random,
-        random_percent: job.io_type.percentage_random.0,
+        random_percent: job.io_type.percentage_random,
         postfix: mode.postfix,
         repeat_offset: job.io_type.rw_sequencer == RwSequencer::Identical,
         lengths,
@@ -88,7 +88,7 @@ fn steps_wrap(job: &JobSpec, directions: DirectionPlan) -> bool {
 /// that would be no other than the next pass.
 fn begins_files_anew(job: &JobSpec, directions: DirectionPlan, passes_end_by_size: bool) -> bool {
     let has_steps = job.io_type.rw.postfix.is_some()
-        || job.io_type.percentage_random.0.iter().any(|&percent| percent < 100);
+        || job.io_type.percentage_random.values().any(|&percent| percent < 100);
     let is_mix = matches!(directions, DirectionPlan::Mix(_));
     // A pass that ends with its bytes covers each file once.
     goes_round(job)
@@ -112,14 +112,14 @@ fn directions(job: &JobSpec) -> DirectionPlan {
     }
 }
 
-fn lengths(job: &JobSpec, engine: &EngineDef) -> [LengthRule; 3] {
+fn lengths(job: &JobSpec, engine: &EngineDef) -> PerDirection<LengthRule> {
     if engine.data == Data::Absent {
-        return [const { LengthRule::Fixed(0) }; 3];
+        return PerDirection::all(LengthRule::Fixed(0));
     }
-    std::array::from_fn(|direction| {
+    PerDirection::from_fn(|direction| {
         if let Some(split) = &job.block_size.bssplit {
             let list: Vec<WeightedSize> = split
-                .resolved(Direction::ALL[direction])
+                .resolved(direction)
                 .into_iter()
                 .map(|(size, percent)| WeightedSize { size, percent })
                 .collect();
@@ -128,10 +128,10 @@ fn lengths(job: &JobSpec, engine: &EngineDef) -> [LengthRule; 3] {
             }
         }
         if let Some(ranges) = &job.block_size.bsrange {
-            let range = ranges.0[direction];
+            let range = ranges[direction];
             if range.max == 0 {
                 // Left blank for this direction.
-                return LengthRule::Fixed(job.block_size.bs.0[direction]);
+                return LengthRule::Fixed(job.block_size.bs[direction]);
             }
             if range.min != range.max {
                 let unaligned = job.block_size.bs_unaligned;
@@ -139,7 +139,7 @@ fn lengths(job: &JobSpec, engine: &EngineDef) -> [LengthRule; 3] {
             }
             return LengthRule::Fixed(range.min);
         }
-        LengthRule::Fixed(job.block_size.bs.0[direction])
+        LengthRule::Fixed(job.block_size.bs[direction])
     })
 }
 
@@ -158,18 +158,20 @@ fn distribution(job: &JobSpec) -> DistributionRule {
         Distribution::Normal { deviation, center } => {
             DistributionRule::Normal { deviation: *deviation, center: *center }
         }
-        Distribution::Zoned(zones) => DistributionRule::Zoned(std::array::from_fn(|direction| {
-            zones.0[direction]
+        Distribution::Zoned(zones) => DistributionRule::Zoned(PerDirection::from_fn(|direction| {
+            zones[direction]
                 .iter()
                 .map(|zone| ZoneShare { access_percent: zone.access, size: u64::from(zone.size) })
                 .collect()
         })),
-        Distribution::ZonedAbs(zones) => DistributionRule::ZonedAbsolute(std::array::from_fn(|direction| {
-            zones.0[direction]
-                .iter()
-                .map(|zone| ZoneShare { access_percent: zone.access, size: zone.size })
-                .collect()
-        })),
+        Distribution::ZonedAbs(zones) => {
+            DistributionRule::ZonedAbsolute(PerDirection::from_fn(|direction| {
+                zones[direction]
+                    .iter()
+                    .map(|zone| ZoneShare { access_percent: zone.access, size: zone.size })
+                    .collect()
+            }))
+        }
         Distribution::Sequence(blocks) => {
             DistributionRule::Sequence { blocks: blocks.clone(), stride: job.io_type.random_sequence_stride }
         }

@@ -159,7 +159,7 @@ pub(super) fn goes_again_through_holes(job: &JobSpec, targets: &TargetPlan) -> b
 fn may_overlap(job: &JobSpec, targets: &TargetPlan, passes_end_by_size: bool) -> bool {
     let each_once = match targets.random {
         true => {
-            let everywhere = targets.random_percent.iter().all(|&percent| percent >= 100);
+            let everywhere = targets.random_percent.values().all(|&percent| percent >= 100);
             // A shift register keeps no map, so that longer I/Os reach into each other.
             let has_map = targets.generator != GeneratorKind::ShiftRegister || targets.has_one_length();
             targets.each_block_once && targets.postfix.is_none() && everywhere && has_map

@@ -5,6 +5,7 @@ use super::questions::verifies;
 use crate::plan::model::zones::ZonePlan;
 use fathom_spec::options::file::ZoneMode;
 use fathom_spec::value::SizeSpec;
+use fathom_stats::{Direction, PerDirection};
 
 /// The rules of a job, if it has any.
 pub(super) fn zone_plan(subject: &Subject<'_>) -> Option<ZonePlan> {
@@ -22,10 +23,10 @@ pub(super) fn zone_plan(subject: &Subject<'_>) -> Option<ZonePlan> {
         recovers: options.recover_zbd_write_error,
         writes_remainder: options.write_zone_remainder,
         random: targets.random,
-        mixed: targets.used_directions() == [0, 1],
-        writes: targets.used_directions().contains(&1),
+        mixed: targets.used_directions() == [Direction::Read, Direction::Write],
+        writes: targets.used_directions().contains(&Direction::Write),
         keeps_data: verifies(subject.job),
-        shortest: std::array::from_fn(|direction| targets.lengths[direction].min().max(1)),
-        longest: std::array::from_fn(|direction| targets.lengths[direction].max().max(1)),
+        shortest: PerDirection::from_fn(|direction| targets.lengths[direction].min().max(1)),
+        longest: PerDirection::from_fn(|direction| targets.lengths[direction].max().max(1)),
     })
 }

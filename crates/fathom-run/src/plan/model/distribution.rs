@@ -1,5 +1,6 @@
 //! Which blocks random offsets favour.
 
+use fathom_stats::PerDirection;
 use serde::{Deserialize, Serialize};
 
 /// Which distribution a job uses, with its parameters.
@@ -29,9 +30,9 @@ pub enum DistributionRule {
         center: Option<f64>,
     },
     /// Zones by share of the range, per direction.
-    Zoned([Vec<ZoneShare>; 3]),
+    Zoned(PerDirection<Vec<ZoneShare>>),
     /// Zones by size, per direction.
-    ZonedAbsolute([Vec<ZoneShare>; 3]),
+    ZonedAbsolute(PerDirection<Vec<ZoneShare>>),
     /// These block numbers in turn; with `stride` each repetition moves on by the length of the list.
     Sequence {
         /// Block numbers.

@@ -1,5 +1,6 @@
 //! Which latencies are recorded, and which are asked for.
 
+use fathom_stats::PerDirection;
 use serde::{Deserialize, Serialize};
 
 /// What is measured of each I/O, and what it may not exceed.
@@ -12,7 +13,7 @@ pub struct LatencyPlan {
     /// Latency from start to end.
     pub lat: Measured,
     /// An I/O that takes longer ends the job: ns, per direction; `u64::MAX` for no limit.
-    pub limits_ns: [u64; 3],
+    pub limits_ns: PerDirection<u64>,
     /// The search for a depth.
     pub search: Option<LatencyTarget>,
 }

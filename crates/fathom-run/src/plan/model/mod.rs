@@ -31,6 +31,7 @@ use budget::BudgetPlan;
 use errors::ErrorPlan;
 use fathom_spec::debug::{DebugClass, DebugOptions};
 use fathom_spec::{JobSpec, Trigger};
+use fathom_stats::Direction;
 use files::FilesPlan;
 use flow::FlowPlan;
 use latency::LatencyPlan;
@@ -152,7 +153,7 @@ impl WorkerPlan {
     /// True when the job writes or trims.
     pub fn changes_data(&self) -> bool {
         if let Some(replay) = &self.replay {
-            return replay.uses(1) || replay.uses(2);
+            return replay.uses(Direction::Write) || replay.uses(Direction::Trim);
         }
         self.target_plan.directions != DirectionPlan::Read
     }
@@ -160,7 +161,7 @@ impl WorkerPlan {
     /// True when the job reads.
     pub fn reads_data(&self) -> bool {
         if let Some(replay) = &self.replay {
-            return replay.uses(0);
+            return replay.uses(Direction::Read);
         }
         self.target_plan.directions.reads()
     }
@@ -168,7 +169,7 @@ impl WorkerPlan {
     /// True when the job writes.
     pub fn writes_data(&self) -> bool {
         if let Some(replay) = &self.replay {
-            return replay.uses(1);
+            return replay.uses(Direction::Write);
         }
         self.target_plan.directions.writes()
     }

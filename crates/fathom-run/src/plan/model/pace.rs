@@ -1,12 +1,13 @@
 //! Rates, minimum rates and think times: what holds I/O back.
 
+use fathom_stats::PerDirection;
 use serde::{Deserialize, Serialize};
 
 /// Everything that may come between two I/Os.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PacePlan {
     /// Limits per direction.
-    pub rates: [Option<RateRule>; 3],
+    pub rates: PerDirection<Option<RateRule>>,
     /// Reads and writes by chance: one may go before the other.
     pub is_mix: bool,
     /// Pauses.
@@ -49,9 +50,9 @@ pub struct ThinkTimePlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MinimumRates {
     /// Bytes in a second, per direction; 0: any.
-    pub bytes: [u64; 3],
+    pub bytes: PerDirection<u64>,
     /// I/Os in a second, per direction; 0: any.
-    pub ios: [u64; 3],
+    pub ios: PerDirection<u64>,
     /// Time between two looks, ns.
     pub cycle_ns: u64,
 }

@@ -2,6 +2,7 @@
 
 use super::lengths::LengthRule;
 use super::targets::DirectionPlan;
+use fathom_stats::{Direction, PerDirection};
 use fathom_trace::Rules;
 use fathom_trace::scan::Scan;
 use serde::{Deserialize, Serialize};
@@ -25,14 +26,14 @@ pub struct ReplayPlan {
 }
 
 impl ReplayPlan {
-    /// True when the log has I/Os of this direction (0 read, 1 write, 2 trim).
-    pub fn uses(&self, direction: usize) -> bool {
+    /// True when the log has I/Os of this direction.
+    pub fn uses(&self, direction: Direction) -> bool {
         self.scan.directions[direction].ios > 0
     }
 
     /// The directions, as far as a plan of targets can tell them.
     pub(crate) fn directions(&self) -> DirectionPlan {
-        match [0, 1, 2].map(|direction| self.uses(direction)) {
+        match Direction::ALL.map(|direction| self.uses(direction)) {
             [false, true, false] => DirectionPlan::Write,
             [false, false, true] => DirectionPlan::Trim,
             [_, false, false] => DirectionPlan::Read,
@@ -42,8 +43,8 @@ impl ReplayPlan {
     }
 
     /// Lengths per direction. Directions that do not occur get those of one that does.
-    pub(crate) fn lengths(&self) -> [LengthRule; 3] {
-        let used = self.scan.directions.iter().filter(|direction| direction.ios > 0);
+    pub(crate) fn lengths(&self) -> PerDirection<LengthRule> {
+        let used = self.scan.directions.values().filter(|direction| direction.ios > 0);
         let other = used.map(|direction| u64::from(direction.smallest)).min().unwrap_or(1);
         self.scan.directions.map(|direction| {
             match (u64::from(direction.smallest), u64::from(direction.largest)) {
@@ -56,7 +57,7 @@ impl ReplayPlan {
 
     /// Bytes of the largest I/O.
     pub(crate) fn largest(&self) -> u32 {
-        self.scan.directions.iter().map(|direction| direction.largest).max().unwrap_or(0)
+        self.scan.directions.values().map(|direction| direction.largest).max().unwrap_or(0)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::distribution::DistributionRule;
 use super::lengths::LengthRule;
+use fathom_stats::{Direction, PerDirection};
 use serde::{Deserialize, Serialize};
 
 /// Everything that decides on targets.
@@ -12,13 +13,13 @@ pub struct TargetPlan {
     /// Random rather than sequential offsets.
     pub random: bool,
     /// Share of random offsets per direction, percent; 100 is all (only of interest to random plans).
-    pub random_percent: [u32; 3],
+    pub random_percent: PerDirection<u32>,
     /// Sequential plans: bytes added after each block. Random plans: I/Os per random draw.
     pub postfix: Option<i64>,
     /// Between random draws repeat the offset instead of going on behind it.
     pub repeat_offset: bool,
     /// Lengths per direction.
-    pub lengths: [LengthRule; 3],
+    pub lengths: PerDirection<LengthRule>,
     /// Sequential I/O takes lengths of reads, random I/O those of writes, whatever the direction.
     pub length_by_pattern: bool,
     /// Lengths of writes are drawn as those of reads are: what a job that verifies wrote must come up again when it is checked.
@@ -29,7 +30,7 @@ pub struct TargetPlan {
     /// A file that is covered by random I/O is covered anew at once, and the pass does not end.
     pub begins_files_anew: bool,
     /// Alignment of random offsets per direction, bytes.
-    pub alignment: [u64; 3],
+    pub alignment: PerDirection<u64>,
     /// Cover each block once before any comes again.
     pub each_block_once: bool,
     /// Generator of uniform offsets.
@@ -45,8 +46,8 @@ pub struct TargetPlan {
 }
 
 impl TargetPlan {
-    /// Indices of the directions that occur.
-    pub fn used_directions(&self) -> &'static [usize] {
+    /// The directions that occur.
+    pub fn used_directions(&self) -> &'static [Direction] {
         self.directions.used()
     }
 
@@ -94,22 +95,22 @@ pub enum DirectionPlan {
 impl DirectionPlan {
     /// True when some I/Os read.
     pub fn reads(self) -> bool {
-        matches!(self, DirectionPlan::Read | DirectionPlan::Mix(_))
+        self.used().contains(&Direction::Read)
     }
 
     /// True when some I/Os write.
     pub fn writes(self) -> bool {
-        !matches!(self, DirectionPlan::Read | DirectionPlan::Trim)
+        self.used().contains(&Direction::Write)
     }
 
-    /// Indices of the directions that occur.
-    pub fn used(self) -> &'static [usize] {
+    /// The directions that occur.
+    pub fn used(self) -> &'static [Direction] {
         match self {
-            DirectionPlan::Read => &[0],
-            DirectionPlan::Write => &[1],
-            DirectionPlan::Trim => &[2],
-            DirectionPlan::Mix(_) => &[0, 1],
-            DirectionPlan::TrimThenWrite => &[2, 1],
+            DirectionPlan::Read => &[Direction::Read],
+            DirectionPlan::Write => &[Direction::Write],
+            DirectionPlan::Trim => &[Direction::Trim],
+            DirectionPlan::Mix(_) => &[Direction::Read, Direction::Write],
+            DirectionPlan::TrimThenWrite => &[Direction::Trim, Direction::Write],
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a job says about zones.
 
 use fathom_spec::value::SizeSpec;
+use fathom_stats::PerDirection;
 use serde::{Deserialize, Serialize};
 
 /// The rules of a job with `zonemode=zbd`.
@@ -37,9 +38,9 @@ pub struct ZonePlan {
     /// What was written is read back later, so that a random write resets no zone that was filled in the same pass.
     pub keeps_data: bool,
     /// Shortest block per direction, bytes.
-    pub shortest: [u64; 3],
+    pub shortest: PerDirection<u64>,
     /// Longest block per direction, bytes.
-    pub longest: [u64; 3],
+    pub longest: PerDirection<u64>,
 }
 
 impl ZonePlan {

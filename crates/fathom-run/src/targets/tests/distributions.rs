@@ -46,9 +46,9 @@ fn half_a_pass_of_a_map_is_uniform() {
     }
 }
 
-fn shares(list: &[(u32, u64)]) -> [Vec<ZoneShare>; 3] {
+fn shares(list: &[(u32, u64)]) -> PerDirection<Vec<ZoneShare>> {
     let of_one = || list.iter().map(|&(access_percent, size)| ZoneShare { access_percent, size }).collect();
-    std::array::from_fn(|_| of_one())
+    PerDirection::from_fn(|_| of_one())
 }
 
 #[test]
@@ -78,7 +78,8 @@ fn zones_get_their_shares_and_are_uniform_inside() {
 #[test]
 fn directions_have_zones_of_their_own() {
     let mut each = shares(&[(100, 10)]);
-    each[1] = vec![ZoneShare { access_percent: 0, size: 50 }, ZoneShare { access_percent: 100, size: 50 }];
+    each[Direction::Write] =
+        vec![ZoneShare { access_percent: 0, size: 50 }, ZoneShare { access_percent: 100, size: 50 }];
     let plan = TargetPlan {
         distribution: DistributionRule::Zoned(each),
         each_block_once: false,
@@ -166,7 +167,7 @@ fn skewed_offsets_are_spread_but_keep_their_popularity() {
 
 #[test]
 fn percentages_of_random_offsets_are_kept_for_each_direction() {
-    let percent = [20, 70, 100];
+    let percent = PerDirection::new([20, 70, 100]);
     let plan =
         TargetPlan { random_percent: percent, each_block_once: false, ..plan(DirectionPlan::Mix(50), true) };
     let mut targets = targets(plan, 1 << 40);
@@ -177,8 +178,9 @@ fn percentages_of_random_offsets_are_kept_for_each_direction() {
         random[direction] += u32::from(target.offset != behind[direction]);
         behind[direction] = target.offset + BLOCK;
     }
-    for direction in [0, 1] {
-        let found = f64::from(random[direction]) / f64::from(ios[direction]) * 100.0;
-        assert!((found - f64::from(percent[direction])).abs() < 0.6, "{direction}: {found} %");
+    for direction in [Direction::Read, Direction::Write] {
+        let index = direction.index();
+        let found = f64::from(random[index]) / f64::from(ios[index]) * 100.0;
+        assert!((found - f64::from(percent[direction])).abs() < 0.6, "{direction:?}: {found} %");
     }
 }

@@ -84,7 +84,7 @@ impl<E: Engine> Worker<'_, E> {
     fn rehearse(&mut self, window: Option<&Range<u64>>, counts: bool) {
         let bases: Vec<u64> = bases(self.files.list.iter().map(|file| file.size));
         let starts: Vec<u64> = self.files.list.iter().map(|file| file.start).collect();
-        let longest = self.plan.target_plan.lengths.iter().map(|rule| rule.max()).max().unwrap_or(0);
+        let longest = self.plan.target_plan.lengths.values().map(|rule| rule.max()).max().unwrap_or(0);
         let position = |file: usize, offset: u64| bases[file] + offset.saturating_sub(starts[file]);
         let is_near = |target: &Target| {
             let at = position(target.file as usize, target.offset);

@@ -10,6 +10,7 @@ use crate::plan::model::replay::{Failure, LogSource, ReplayPlan};
 use crate::replay as source;
 use fathom_spec::JobSpec;
 use fathom_spec::value::split_file_names;
+use fathom_stats::Direction;
 use fathom_sys::Errno;
 use fathom_sys::block_device::device_path;
 use fathom_trace::reader::Reader;
@@ -74,8 +75,8 @@ impl ReplayPlanner {
             plan.source = copy.clone().map_err(Failure::invalid)?;
         }
         let mut sum = scan_log(plan)?;
-        if readonly && (sum.directions[1].ios > 0 || sum.directions[2].ios > 0) {
-            for (direction, word) in [(1, "writes"), (2, "trims")] {
+        if readonly && (sum.directions[Direction::Write].ios > 0 || sum.directions[Direction::Trim].ios > 0) {
+            for (direction, word) in [(Direction::Write, "writes"), (Direction::Trim, "trims")] {
                 let count = sum.directions[direction].ios;
                 if count > 0 {
                     let text = format!("fio: {job} skips replay of {count} {word} due to read-only");
