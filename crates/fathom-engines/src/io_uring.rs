@@ -165,7 +165,7 @@ impl IoUring {
     fn transfer(&mut self, slot: u32, io: &Io) -> squeue::Entry {
         let reads = io.operation == Operation::Read;
         let flags = if reads { self.options.read_flags } else { self.options.write_flags };
-        let (fd, fixed) = (types::Fd(io.fd), types::Fixed(io.file));
+        let (fd, fixed) = (types::Fd(io.handle.descriptor()), types::Fixed(io.file));
         macro_rules! with_target {
             ($build:expr) => {
                 if self.options.registered_files { $build(fixed.into()) } else { $build(fd.into()) }
@@ -193,7 +193,7 @@ impl IoUring {
 
     fn sync(&self, io: &Io) -> squeue::Entry {
         if io.operation == Operation::RangeSync {
-            return opcode::SyncFileRange::new(types::Fd(io.fd), io.length)
+            return opcode::SyncFileRange::new(types::Fd(io.handle.descriptor()), io.length)
                 .offset(io.offset)
                 .flags(self.immediate.range_flags())
                 .build();
@@ -202,11 +202,11 @@ impl IoUring {
             Operation::DataSync => types::FsyncFlags::DATASYNC,
             _ => types::FsyncFlags::empty(),
         };
-        opcode::Fsync::new(types::Fd(io.fd)).flags(flags).build()
+        opcode::Fsync::new(types::Fd(io.handle.descriptor())).flags(flags).build()
     }
 
     fn punch_hole(&self, io: &Io) -> squeue::Entry {
-        opcode::Fallocate::new(types::Fd(io.fd), u64::from(io.length))
+        opcode::Fallocate::new(types::Fd(io.handle.descriptor()), u64::from(io.length))
             .offset(io.offset)
             .mode(libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE)
             .build()
@@ -323,14 +323,14 @@ impl IoUring {
             }
         }
         // Files that come and go (`openfiles`, `unlink_each_loop`) have no descriptor to register.
-        let all_are_open = setup.files.iter().all(|file| file.fd >= 0) && !job.file.unlink_each_loop;
+        let all_are_open = setup.files.iter().all(|file| file.handle.is_open()) && !job.file.unlink_each_loop;
         if asked.registerfiles && !all_are_open {
             return Err(SetupError::new(Errno(libc::EINVAL), "io_uring_register_files").with_advice(
                 "registerfiles=1 needs all files open; leave openfiles and unlink_each_loop out",
             ));
         }
         if all_are_open && (asked.registerfiles || !job.is_set("registerfiles")) {
-            let fds: Vec<i32> = setup.files.iter().map(|file| file.fd).collect();
+            let fds: Vec<i32> = setup.files.iter().map(|file| file.handle.descriptor()).collect();
             match self.ring.submitter().register_files(&fds) {
                 Ok(()) => {
                     self.options.registered_files = true;

@@ -16,7 +16,7 @@ mod shared;
 mod sync;
 mod vsync;
 
-use fathom_run::crew::RunWorker;
+use fathom_run::crew::Runner;
 use fathom_run::engine::{AnyEngine, Engine, Setup, SetupError, open_any};
 use fathom_run::worker;
 use fathom_spec::JobSpec;
@@ -27,16 +27,16 @@ use fathom_spec::options::depth::IoSubmitMode;
 pub struct EngineEntry {
     /// Its name, and what it can do.
     pub definition: &'static EngineDef,
-    run: RunWorker,
+    runner: Runner,
     open: fn(&Setup<'_>) -> Result<Box<dyn AnyEngine>, SetupError>,
 }
 
 impl EngineEntry {
-    /// What runs the workers of a job with it: the one indirect call of a job.
-    pub fn runner(&self, job: &JobSpec) -> RunWorker {
+    /// How the workers of a job with it are run: the one indirect call of a job.
+    pub fn runner(&self, job: &JobSpec) -> Runner {
         match job.depth.io_submit_mode {
-            IoSubmitMode::Inline => self.run,
-            IoSubmitMode::Offload => worker::run::<offload::Offload>,
+            IoSubmitMode::Inline => self.runner,
+            IoSubmitMode::Offload => Runner { run: worker::run::<offload::Offload>, ..self.runner },
         }
     }
 
@@ -50,7 +50,8 @@ impl EngineEntry {
 }
 
 const fn entry<E: Engine + 'static>() -> EngineEntry {
-    EngineEntry { definition: E::DEFINITION, run: worker::run::<E>, open: open_any::<E> }
+    let runner = Runner { run: worker::run::<E>, storage: E::storage };
+    EngineEntry { definition: E::DEFINITION, runner, open: open_any::<E> }
 }
 
 /// All engines, in the order of the documentation.

@@ -131,7 +131,7 @@ impl Engine for Libaio {
             priority: io.priority as i16,
             flags: if io.priority != 0 { FLAG_PRIORITY } else { 0 },
             opcode,
-            fd: io.fd as u32,
+            fd: io.handle.descriptor() as u32,
             buffer,
             length,
             offset,
@@ -263,7 +263,8 @@ fn syncs_by_kernel(context: u64, setup: &Setup<'_>) -> bool {
     let Some(file) = setup.files.first().filter(|_| options.fsync > 0 || options.fdatasync > 0) else {
         return false;
     };
-    let mut block = ControlBlock { opcode: CMD_FDSYNC, fd: file.fd as u32, ..ControlBlock::default() };
+    let mut block =
+        ControlBlock { opcode: CMD_FDSYNC, fd: file.handle.descriptor() as u32, ..ControlBlock::default() };
     let mut list = [std::ptr::from_mut(&mut block)];
     let mut event = Event::default();
     // SAFETY: block, list and event live until the event has been reaped.

@@ -90,7 +90,7 @@ fn map(job: &JobSpec, file: &OpenFile, reads: bool, writes: bool) -> Result<Mapp
     };
     // Beyond the last page of a file there is nothing that could be touched without a signal.
     let reaches_beyond = !file.is_block_device
-        && std::fs::metadata(format!("/proc/thread-self/fd/{}", file.fd))
+        && std::fs::metadata(format!("/proc/thread-self/fd/{}", file.handle.descriptor()))
             .is_ok_and(|found| found.is_file() && found.len() < file.start + file.size);
     if reaches_beyond {
         let advice =
@@ -99,7 +99,8 @@ fn map(job: &JobSpec, file: &OpenFile, reads: bool, writes: bool) -> Result<Mapp
     }
     let length_here = usize::try_from(length).map_err(|_| error(Errno(libc::EFBIG)))?;
     let mapping =
-        Mapping::file(file.fd, first, length_here, reads || !writes, writes, huge_pages).map_err(error)?;
+        Mapping::file(file.handle.descriptor(), first, length_here, reads || !writes, writes, huge_pages)
+            .map_err(error)?;
     // Advice may be refused without harm.
     let _ = if huge_pages {
         mapping.advise(libc::MADV_HUGEPAGE)

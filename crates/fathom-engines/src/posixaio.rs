@@ -70,7 +70,7 @@ impl Engine for Posixaio {
             return Queued::Done(self.immediate.perform(io));
         }
         let block = &mut self.control_blocks[slot as usize];
-        block.aio_fildes = io.fd;
+        block.aio_fildes = io.handle.descriptor();
         block.aio_buf = io.buffer.cast();
         block.aio_nbytes = io.length as usize;
         block.aio_offset = io.offset as libc::off_t;

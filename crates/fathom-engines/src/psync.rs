@@ -22,8 +22,8 @@ impl Engine for Psync {
         // SAFETY: the loop gives a buffer of at least `length` bytes that nobody else uses during the call.
         let returned = unsafe {
             match io.operation {
-                Operation::Read => libc::pread(io.fd, buffer, length, offset),
-                Operation::Write => libc::pwrite(io.fd, buffer, length, offset),
+                Operation::Read => libc::pread(io.handle.descriptor(), buffer, length, offset),
+                Operation::Write => libc::pwrite(io.handle.descriptor(), buffer, length, offset),
                 _ => return Queued::Done(self.immediate.perform(io)),
             }
         };

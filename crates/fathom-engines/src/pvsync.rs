@@ -23,8 +23,8 @@ impl Engine for Pvsync {
         // SAFETY: the vector names a buffer of the loop that nobody else uses during the call.
         let returned = unsafe {
             match io.operation {
-                Operation::Read => libc::preadv(io.fd, &vector, 1, offset),
-                Operation::Write => libc::pwritev(io.fd, &vector, 1, offset),
+                Operation::Read => libc::preadv(io.handle.descriptor(), &vector, 1, offset),
+                Operation::Write => libc::pwritev(io.handle.descriptor(), &vector, 1, offset),
                 _ => return Queued::Done(self.immediate.perform(io)),
             }
         };

@@ -47,8 +47,10 @@ impl Engine for Pvsync2 {
         // SAFETY: the vector names a buffer of the loop that nobody else uses during the call.
         let returned = unsafe {
             match io.operation {
-                Operation::Read => libc::preadv2(io.fd, &vector, 1, offset, flags),
-                Operation::Write => libc::pwritev2(io.fd, &vector, 1, offset, flags | self.write_flags),
+                Operation::Read => libc::preadv2(io.handle.descriptor(), &vector, 1, offset, flags),
+                Operation::Write => {
+                    libc::pwritev2(io.handle.descriptor(), &vector, 1, offset, flags | self.write_flags)
+                }
                 _ => return Queued::Done(self.immediate.perform(io)),
             }
         };

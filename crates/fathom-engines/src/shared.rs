@@ -39,10 +39,11 @@ impl Immediate {
     pub(crate) fn perform(&self, io: &Io) -> i64 {
         let result = match io.operation {
             Operation::Trim => self.trim(io),
-            Operation::Sync => file::sync(io.fd).map(|()| 0),
-            Operation::DataSync => file::sync_data(io.fd).map(|()| 0),
+            Operation::Sync => file::sync(io.handle.descriptor()).map(|()| 0),
+            Operation::DataSync => file::sync_data(io.handle.descriptor()).map(|()| 0),
             Operation::RangeSync => {
-                file::sync_range(io.fd, io.offset, u64::from(io.length), self.range_flags).map(|()| 0)
+                file::sync_range(io.handle.descriptor(), io.offset, u64::from(io.length), self.range_flags)
+                    .map(|()| 0)
             }
             Operation::Read | Operation::Write => Err(Errno(libc::EINVAL)),
         };
@@ -52,9 +53,9 @@ impl Immediate {
     fn trim(&self, io: &Io) -> Result<i64, Errno> {
         let length = u64::from(io.length);
         if self.block_devices[io.file as usize] {
-            block_device::discard(io.fd, io.offset, length)?;
+            block_device::discard(io.handle.descriptor(), io.offset, length)?;
         } else {
-            file::punch_hole(io.fd, io.offset, length)?;
+            file::punch_hole(io.handle.descriptor(), io.offset, length)?;
         }
         Ok(i64::from(io.length))
     }
@@ -126,7 +127,8 @@ impl Positions {
             return Ok(());
         }
         // SAFETY: no memory is passed.
-        let reached = unsafe { libc::lseek(io.fd, io.offset as libc::off_t, libc::SEEK_SET) };
+        let reached =
+            unsafe { libc::lseek(io.handle.descriptor(), io.offset as libc::off_t, libc::SEEK_SET) };
         if reached < 0 { Err(Errno::last()) } else { Ok(()) }
     }
 

@@ -29,8 +29,8 @@ impl Engine for Sync {
         // SAFETY: the loop gives a buffer of at least `length` bytes that nobody else uses during the call.
         let result = outcome(unsafe {
             match io.operation {
-                Operation::Read => libc::read(io.fd, buffer, length),
-                _ => libc::write(io.fd, buffer, length),
+                Operation::Read => libc::read(io.handle.descriptor(), buffer, length),
+                _ => libc::write(io.handle.descriptor(), buffer, length),
             }
         });
         self.positions.moved(io, result);

@@ -108,8 +108,8 @@ impl Vsync {
         // SAFETY: the vectors name buffers of the loop that nobody else uses during the call.
         let result = outcome(unsafe {
             match io.operation {
-                Operation::Read => libc::readv(io.fd, vectors, count),
-                _ => libc::writev(io.fd, vectors, count),
+                Operation::Read => libc::readv(io.handle.descriptor(), vectors, count),
+                _ => libc::writev(io.handle.descriptor(), vectors, count),
             }
         });
         self.positions.moved(io, result);

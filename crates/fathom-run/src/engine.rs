@@ -3,11 +3,12 @@
 //! The run loop is generic over [`Engine`] and instantiated once per engine, so nothing in it is an indirect call. An
 //! engine never prints, never retries and never takes time: it moves one unit, or a batch, and says what came out.
 
+use crate::files::{FileEntry, FileKind};
+use crate::storage::{self, Handle, Storage};
 use crate::unit::Operation;
 use fathom_spec::JobSpec;
 use fathom_spec::engines::EngineDef;
 use fathom_sys::Errno;
-use std::os::fd::RawFd;
 use std::time::Duration;
 
 /// One I/O as an engine sees it.
@@ -17,8 +18,8 @@ pub struct Io {
     pub operation: Operation,
     /// Index of the file.
     pub file: u32,
-    /// Descriptor of the file (-1 for diskless engines).
-    pub fd: RawFd,
+    /// How the storage calls the open file.
+    pub handle: Handle,
     /// Memory to read into or write from.
     pub buffer: *mut u8,
     /// Bytes.
@@ -109,14 +110,27 @@ impl Completions {
 pub struct OpenFile {
     /// Name as in messages.
     pub name: String,
-    /// Descriptor, -1 for diskless engines.
-    pub fd: RawFd,
+    /// How the storage calls it while it is open.
+    pub handle: Handle,
     /// True for block devices.
     pub is_block_device: bool,
     /// First byte of the part that the job uses.
     pub start: u64,
     /// Bytes of that part.
     pub size: u64,
+}
+
+impl OpenFile {
+    /// A target that is not open yet.
+    pub fn closed(entry: &FileEntry) -> OpenFile {
+        OpenFile {
+            name: entry.name(),
+            handle: Handle::NONE,
+            is_block_device: entry.kind == FileKind::Block,
+            start: entry.start,
+            size: entry.size,
+        }
+    }
 }
 
 /// What an engine may know when it is set up. Buffers and files are ready by then.
@@ -170,6 +184,11 @@ pub trait Engine: Sized {
     /// Its name, and what it can do.
     const DEFINITION: &'static EngineDef;
 
+    /// What holds the data of such a job. Engines whose data lies in files and devices, or nowhere, need not implement it.
+    fn storage(_job: &JobSpec) -> Box<dyn Storage> {
+        storage::of_kind(Self::DEFINITION.storage)
+    }
+
     /// Sets the engine up; runs in the worker, before the clock starts.
     fn new(setup: &Setup<'_>) -> Result<Self, SetupError>;
 
@@ -204,6 +223,12 @@ pub trait Engine: Sized {
     /// True when every unit ends inside [`queue`](Engine::queue): the loop then takes one after the other.
     fn ends_at_once(&self) -> bool {
         Self::DEFINITION.synchronous
+    }
+
+    /// What the protocol said of the unit in this slot, which has ended with an error: `HTTP 503 Slow Down`. The error number
+    /// says the rest.
+    fn protocol_status(&mut self, _slot: u32) -> Option<String> {
+        None
     }
 
     /// Which kernel features the engine found and uses, for the report.

@@ -17,6 +17,7 @@ pub mod payload;
 pub mod plan;
 pub mod region;
 mod replay;
+pub mod storage;
 pub mod supervisor;
 mod surroundings;
 pub mod targets;

@@ -2,6 +2,7 @@
 
 use crate::words::spec;
 use fathom_run::engine::{AnyEngine, Completions, Io, OpenFile, Queued, Setup, SetupError};
+use fathom_run::storage::Handle;
 use fathom_run::unit::Operation;
 use fathom_spec::engines::EngineDef;
 use fathom_sys::Errno;
@@ -101,7 +102,10 @@ impl Bench {
             .iter()
             .map(|path| OpenFile {
                 name: path.display().to_string(),
-                fd: if has_descriptors { open(path).into_raw_fd() } else { -1 },
+                handle: match has_descriptors {
+                    true => Handle::new(open(path).into_raw_fd()),
+                    false => Handle::NONE,
+                },
                 is_block_device: false,
                 start: 0,
                 size: (BLOCK * BLOCKS) as u64,
@@ -152,7 +156,7 @@ impl Bench {
         Io {
             operation,
             file: file as u32,
-            fd: self.files[file].fd,
+            handle: self.files[file].handle,
             buffer: self.arena[place..].as_mut_ptr(),
             length: length as u32,
             offset: offset as u64,
@@ -174,8 +178,8 @@ impl Bench {
 
     /// The first file has another descriptor from now on.
     fn reopen(&mut self, fresh: File) {
-        close(self.files[0].fd);
-        self.files[0].fd = fresh.into_raw_fd();
+        close(self.files[0].handle.descriptor());
+        self.files[0].handle = Handle::new(fresh.into_raw_fd());
         self.engine.reopened(0);
     }
 
@@ -254,7 +258,7 @@ impl Bench {
 impl Drop for Bench {
     fn drop(&mut self) {
         for file in self.files.iter().filter(|_| self.has_descriptors) {
-            close(file.fd);
+            close(file.handle.descriptor());
         }
         // What is in flight may still reach its buffer.
         std::mem::forget(std::mem::take(&mut self.arena));

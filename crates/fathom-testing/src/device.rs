@@ -5,7 +5,7 @@ use crate::store::Store;
 use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
 use fathom_run::random::Taus88;
 use fathom_run::unit::Operation;
-use fathom_spec::engines::{EngineDef, Storage};
+use fathom_spec::engines::{EngineDef, StorageKind};
 use fathom_sys::Errno;
 use fathom_sys::clock::VirtualTime;
 use std::cell::RefCell;
@@ -275,7 +275,7 @@ impl Device {
 
 const DEFINITION: EngineDef = EngineDef {
     queues_from: 2,
-    storage: Storage::None,
+    storage: StorageKind::None,
     ..EngineDef::new("simulated", "a device in virtual time")
 };
 

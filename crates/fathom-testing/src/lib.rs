@@ -4,6 +4,7 @@
 pub mod behaviour;
 pub mod conformance;
 pub mod device;
+pub mod objects;
 pub mod run;
 mod store;
 mod words;

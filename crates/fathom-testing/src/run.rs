@@ -4,11 +4,13 @@
 use crate::behaviour::Behaviour;
 use crate::device::{Device, Hung, Record, Start};
 use crate::words::spec;
+use fathom_run::engine::Engine;
 use fathom_run::message::{self, Message};
 use fathom_run::plan::Plan;
 use fathom_run::region::{Order, Region, Stage, WorkerBlock};
 use fathom_run::unit::Unit;
 use fathom_run::worker::{self, WorkerContext};
+use fathom_spec::engines::EngineDef;
 use fathom_stats::samples::WorkerSamples;
 use fathom_sys::clock::{Clock, VirtualTime};
 use std::cell::RefCell;
@@ -70,27 +72,32 @@ impl Simulated {
 /// # Panics
 /// When the words are no job, or the worker panics.
 pub fn run(words: &str, behaviour: Behaviour) -> Simulated {
-    let engine = if behaviour.ends_at_once { "psync" } else { "libaio" };
-    // For what the worker leaves behind, such as its list of miscompares.
-    let beside = tempfile::tempdir().unwrap_or_else(|error| panic!("a directory: {error}"));
-    let frame = format!("--aux-path={} --name=simulated --ioengine={engine}", beside.path().display());
-    let spec = spec(&format!("{frame} --verify_state_save=0 {words}"));
-    let engine = Device::definition(&behaviour);
-    let plan = Plan::new(&spec, |_| Some(engine)).unwrap_or_else(|problem| panic!("{words}: {problem}"));
-    let region = Region::for_plan(&plan).unwrap_or_else(|errno| panic!("{words}: {errno}"));
-    let (sender, mut receiver) = message::channel().unwrap_or_else(|errno| panic!("{words}: {errno}"));
+    let ioengine = if behaviour.ends_at_once { "psync" } else { "libaio" };
+    let definition = Device::definition(&behaviour);
     let time = VirtualTime::starting_at(BEGIN_NS);
     let record = Rc::new(RefCell::new(Record::default()));
     Start { behaviour, time, record: Rc::clone(&record) }.lay_ready();
+    let run =
+        run_on::<Device>(&format!("--ioengine={ioengine} {words}"), definition, Clock::of_virtual_time(time));
+    let record = record.borrow().clone();
+    Simulated { record, ..run }
+}
+
+/// Runs the one job of a command line on any engine, which the job calls by the name of a built one.
+///
+/// # Panics
+/// When the words are no job, or the worker panics.
+pub fn run_on<E: Engine>(words: &str, definition: EngineDef, clock: Clock) -> Simulated {
+    // For what the worker leaves behind, such as its list of miscompares.
+    let beside = tempfile::tempdir().unwrap_or_else(|error| panic!("a directory: {error}"));
+    let frame = format!("--aux-path={} --name=simulated", beside.path().display());
+    let spec = spec(&format!("{frame} --verify_state_save=0 {words}"));
+    let plan = Plan::new(&spec, |_| Some(definition)).unwrap_or_else(|problem| panic!("{words}: {problem}"));
+    let region = Region::for_plan(&plan).unwrap_or_else(|errno| panic!("{words}: {errno}"));
+    let (sender, mut receiver) = message::channel().unwrap_or_else(|errno| panic!("{words}: {errno}"));
     region.worker(0).send(Order::Go);
-    let context = WorkerContext {
-        plan: &plan,
-        index: 0,
-        region: &region,
-        clock: Clock::of_virtual_time(time),
-        messages: &sender,
-    };
-    let ended = catch_unwind(AssertUnwindSafe(|| worker::run::<Device>(&context)));
+    let context = WorkerContext { plan: &plan, index: 0, region: &region, clock, messages: &sender };
+    let ended = catch_unwind(AssertUnwindSafe(|| worker::run::<E>(&context)));
     let hung = match ended {
         Ok(()) => false,
         Err(reason) if reason.is::<Hung>() => true,
@@ -98,6 +105,5 @@ pub fn run(words: &str, behaviour: Behaviour) -> Simulated {
     };
     assert!(hung || region.worker(0).stage() == Stage::Ended, "{words}");
     let messages = receiver.drain().into_iter().map(|envelope| envelope.message).collect();
-    let record = record.borrow().clone();
-    Simulated { plan, record, messages, hung, region }
+    Simulated { plan, record: Record::default(), messages, hung, region }
 }

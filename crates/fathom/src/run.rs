@@ -6,7 +6,7 @@ use crate::output::Output;
 use fathom_live::LiveTerminal;
 use fathom_report::Chosen;
 use fathom_report::header::{JobHeader, layout_line, starting_line};
-use fathom_run::crew::RunWorker;
+use fathom_run::crew::Runner;
 use fathom_run::exhausted;
 use fathom_run::message::Message;
 use fathom_run::plan::{Plan, WorkerPlan};
@@ -151,7 +151,7 @@ fn supervise(
 }
 
 /// The function that runs the workers of each job.
-pub(crate) fn engines(plan: &Plan) -> Vec<RunWorker> {
+pub(crate) fn engines(plan: &Plan) -> Vec<Runner> {
     let engine = |job: &JobSpec| Some(fathom_engines::find(&job.engine.ioengine.name)?.runner(job));
     plan.jobs.iter().filter_map(engine).collect()
 }

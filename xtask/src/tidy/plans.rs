@@ -12,15 +12,17 @@ const MODEL: &str = "crates/fathom-run/src/plan/model/";
 const WORDS: [&str; 3] = ["JobSpec", "is_set(", "job_of("];
 
 /// Who may say which of them, by the beginning of a path below [`RUN`].
-const MAY_READ: [(&str, &[&str]); 5] = [
+const MAY_READ: [(&str, &[&str]); 7] = [
     // The builders turn options into plans.
     ("plan/build/", &WORDS),
     // Reports show what a job said, and a plan holds the jobs for them.
     ("supervisor/", &WORDS),
     ("plan/model/mod.rs", &["JobSpec", "job_of("]),
-    // Engines have private options.
+    // Engines and storages have private options.
     ("engine.rs", &["JobSpec"]),
+    ("storage/mod.rs", &["JobSpec"]),
     ("worker/setup.rs", &["job_of("]),
+    ("worker/files.rs", &["job_of("]),
 ];
 
 /// What the model may use of its own crate.

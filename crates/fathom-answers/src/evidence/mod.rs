@@ -8,6 +8,7 @@ pub(crate) mod trend;
 
 use fathom_results::model::{Choices, CourseEntry, DiskResult, JobResult, StageResult};
 use fathom_results::{DirectionResult, RunResult};
+use fathom_spec::engines::StorageKind;
 use std::collections::BTreeMap;
 use trend::Trend;
 
@@ -109,8 +110,13 @@ impl<'a> Evidence<'a> {
         fathom_spec::engines::find(self.engine()).is_some_and(|engine| engine.synchronous)
     }
 
-    /// The page cache is passed by.
+    /// The page cache is passed by, as engines that talk to a server always do.
     pub(crate) fn is_direct(&self) -> bool {
+        if fathom_spec::engines::find(self.engine())
+            .is_some_and(|engine| engine.storage == StorageKind::Server)
+        {
+            return true;
+        }
         match self.run.option(self.job, "buffered") {
             Some(value) if self.run.option(self.job, "direct").is_none() => value.trim() == "0",
             _ => self.run.is_set(self.job, "direct"),

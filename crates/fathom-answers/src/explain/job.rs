@@ -1,7 +1,7 @@
 //! What a job did, in a sentence: from its options.
 
 use crate::evidence::Evidence;
-use fathom_spec::engines::{Data, EngineDef};
+use fathom_spec::engines::{Data, StorageKind};
 
 /// `4 processes read 4 KiB at random offsets, 32 in flight each, bypassing the page cache, with libaio.`
 pub(super) fn sentence(evidence: &Evidence<'_>) -> String {
@@ -27,11 +27,13 @@ pub(super) fn sentence(evidence: &Evidence<'_>) -> String {
         (false, true) => format!("up to {depth} in flight{}", if clones > 1 { " each" } else { "" }),
         (false, false) => "one in flight".to_owned(),
     });
-    let has_files = engine.is_none_or(EngineDef::has_files);
-    match (has_files, evidence.is_direct()) {
-        (false, _) => {}
-        (true, true) => parts.push("bypassing the page cache (direct)".to_owned()),
-        (true, false) => parts.push("through the page cache".to_owned()),
+    match engine.map_or(StorageKind::Files, |engine| engine.storage) {
+        StorageKind::None => {}
+        StorageKind::Server => parts.push("on a server".to_owned()),
+        StorageKind::Files if evidence.is_direct() => {
+            parts.push("bypassing the page cache (direct)".to_owned());
+        }
+        StorageKind::Files => parts.push("through the page cache".to_owned()),
     }
     parts.push(format!("with the engine {}", evidence.engine()));
     if let Some(runtime) = option("runtime").or_else(|| option("timeout")) {
@@ -64,7 +66,8 @@ mod tests {
     fn jobs_become_sentences() {
         let text = r#"{"fio version":"fio-3.42","global options":{"ioengine":"libaio","direct":"1"},"jobs":[
             {"jobname":"a","job options":{"rw":"randwrite","bs":"4K","numjobs":"10","iodepth":"16","group_reporting":""}},
-            {"jobname":"b","job options":{"ioengine":"psync","direct":"0","runtime":"30","thread":"1"}}]}"#;
+            {"jobname":"b","job options":{"ioengine":"psync","direct":"0","runtime":"30","thread":"1"}},
+            {"jobname":"c","job options":{"ioengine":"nbd","direct":"0"}}]}"#;
         let run = fathom_results::parse(text, "text").expect("reads");
         assert_eq!(
             sentence(&Evidence::of(&run, 0)),
@@ -75,6 +78,10 @@ mod tests {
             sentence(&Evidence::of(&run, 1)),
             "One thread reads blocks of 4k sequentially, one at a time, through the page cache, with the engine psync, \
              for at most 30 s."
+        );
+        assert_eq!(
+            sentence(&Evidence::of(&run, 2)),
+            "One process reads blocks of 4k sequentially, one in flight, on a server, with the engine nbd."
         );
     }
 }

@@ -19,7 +19,7 @@ mod state;
 
 pub(crate) use figures::job_start_ms;
 pub use figures::{CheckFigures, DirectionFigures, Figures, SurroundingFigures};
-pub use local::{LocalCrew, RunWorker};
+pub use local::{LocalCrew, Runner};
 pub use stage::{Order, Stage};
 pub use state::{DirectionState, InFlight, LatencyKind, SignsOfLife, WorkerState};
 

@@ -5,14 +5,13 @@ use crate::plan::WorkerPlan;
 use crate::plan::model::payload::PayloadRule;
 use fathom_stats::Direction;
 use fathom_sys::Errno;
-use std::fs::File;
 use std::io::Write;
 
 /// Bytes that a file is given at once, unless the job's blocks are larger.
 const HANDED_OVER: usize = 1 << 20;
 
 /// Fills the files of a job one after the other, each with content of its own, or a deduplicating device would store one.
-pub(super) struct Filling {
+pub struct Filling {
     payload: Payload,
     buffer: Vec<u8>,
     /// Bytes of the job's blocks.
@@ -45,10 +44,10 @@ impl Filling {
         Ok(Filling { payload, buffer, block })
     }
 
-    /// Writes what a file lacks behind the bytes that it has.
-    pub(super) fn fill(
+    /// Hands over what a target lacks after the bytes that it has, in order. Fails with EINTR when it is stopped.
+    pub fn fill(
         &mut self,
-        file: &mut File,
+        target: &mut dyn Write,
         (present, missing): (u64, u64),
         stopped: &dyn Fn() -> bool,
     ) -> Result<(), Errno> {
@@ -63,7 +62,7 @@ impl Filling {
                 self.payload.refresh(block, offset, 0);
                 offset += block.len() as u64;
             }
-            file.write_all(&self.buffer[..length]).map_err(Errno::from)?;
+            target.write_all(&self.buffer[..length]).map_err(Errno::from)?;
             left -= length as u64;
         }
         Ok(())

@@ -1,33 +1,27 @@
-//! Creates and fills files before a run.
-//!
-//! A file that is too short is extended where it ends: what it holds already stays. (fio removes or empties such a file
-//! first; fathom never throws away data that a job did not ask it to overwrite.)
+//! Creates and fills what is missing of a clone's targets before a run: the rules that hold for every storage.
 
 use super::filling::Filling;
-use super::in_use::{Machine, Search, Tables};
-use super::{FileEntry, FileError, FileKind};
+use super::{FileEntry, FileError};
 use crate::plan::WorkerPlan;
-use crate::plan::model::files::{FilesPlan, LayoutPlan};
-use fathom_spec::options::file::Fallocate;
-use fathom_sys::{Errno, file};
-use std::fs::File;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
+use crate::plan::model::files::LayoutPlan;
+use crate::storage::Storage;
+use fathom_sys::Errno;
 
 /// Checks the targets of a clone, and creates and extends what is missing. `announce` is told how many files are laid
 /// out and how many bytes they will have, before the first is touched.
 pub fn prepare(
+    storage: &mut dyn Storage,
     plan: &WorkerPlan,
     entries: &[FileEntry],
     readonly: bool,
     announce: impl FnOnce(usize, u64),
 ) -> Result<(), FileError> {
-    prepare_unless(&|| false, plan, entries, readonly, announce)
+    prepare_unless(storage, &|| false, plan, entries, readonly, announce)
 }
 
 /// As [`prepare`], and ends with EINTR soon after `stopped` says so. The file at hand is then put back as it was.
 pub fn prepare_unless(
+    storage: &mut dyn Storage,
     stopped: &dyn Fn() -> bool,
     plan: &WorkerPlan,
     entries: &[FileEntry],
@@ -35,8 +29,8 @@ pub fn prepare_unless(
     announce: impl FnOnce(usize, u64),
 ) -> Result<(), FileError> {
     let layout = &plan.files.layout;
-    entries.iter().try_for_each(|entry| check_target(layout, entry))?;
-    check_uses(plan, entries)?;
+    entries.iter().try_for_each(|entry| check_creation(layout, entry))?;
+    storage.check(plan, entries)?;
     // A log is done to the files as they are.
     if plan.replay.is_some() {
         return Ok(());
@@ -54,15 +48,7 @@ pub fn prepare_unless(
         let refused = FileError::of_call(Errno(libc::EROFS), "open", &short[0].path);
         return Err(refused.with_message("fio: refusing extend of file due to read-only".to_owned()));
     }
-    if let Some(entry) =
-        short.iter().find(|entry| entry.present_size.is_some() && is_kernel_interface(&entry.path))
-    {
-        let refused = FileError::of_call(Errno(libc::EINVAL), "open", &entry.path);
-        return Err(refused.with_message(format!(
-            "fathom: {} belongs to the kernel and cannot be laid out; leave size= out or name another file",
-            entry.path.display()
-        )));
-    }
+    short.iter().try_for_each(|entry| storage.check_layout(entry))?;
     // Files that take all the space there is have no size that could be told.
     if !plan.files.part.fills_space {
         announce(short.len(), short.iter().map(|entry| entry.wanted_size()).fold(0, u64::saturating_add));
@@ -77,25 +63,16 @@ pub fn prepare_unless(
         .then(|| Filling::new(plan, longest))
         .transpose()
         .map_err(|errno| FileError::of_call(errno, "malloc", &short[0].path))?;
-    short.iter().try_for_each(|entry| lay_out(&plan.files, entry, filling.as_mut(), stopped))
+    short.iter().try_for_each(|entry| storage.lay_out(plan, entry, filling.as_mut(), stopped))
 }
 
-fn check_target(layout: &LayoutPlan, entry: &FileEntry) -> Result<(), FileError> {
-    if entry.kind != FileKind::Regular || entry.present_size.is_some() {
+/// With `allow_file_create=0` nothing is made.
+fn check_creation(layout: &LayoutPlan, entry: &FileEntry) -> Result<(), FileError> {
+    if layout.creates || !entry.kind.can_grow() || entry.present_size.is_some() {
         return Ok(());
     }
-    if !layout.creates {
-        let refused = FileError::of_call(Errno(libc::ENOENT), "open", &entry.path);
-        return Err(refused.with_message("fio: file creation disallowed by allow_file_create=0".to_owned()));
-    }
-    if is_device_name(&entry.path) {
-        let refused = FileError::of_call(Errno(libc::ENOENT), "open", &entry.path);
-        return Err(refused.with_message(format!(
-            "fathom: there is no device {}; fathom does not create regular files under /dev",
-            entry.path.display()
-        )));
-    }
-    Ok(())
+    let refused = FileError::of_call(Errno(libc::ENOENT), "open", &entry.path);
+    Err(refused.with_message("fio: file creation disallowed by allow_file_create=0".to_owned()))
 }
 
 /// With `allow_file_create=0` no file gets a length that it does not have, except where the job says that it appends or opens
@@ -118,152 +95,4 @@ fn check_growth(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileErro
         entry.path.display(),
         entry.present_size.unwrap_or(0)
     )))
-}
-
-/// Refuses to change what somebody uses. What a path really is counts here, whatever `filetype` says.
-fn check_uses(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError> {
-    let is_changed = |entry: &&FileEntry| {
-        let there =
-            entry.kind != FileKind::None && (entry.kind != FileKind::Regular || entry.present_size.is_some());
-        there && (plan.changes_data() || entry.is_short())
-    };
-    if plan.files.layout.overwrites_used || !entries.iter().any(|entry| is_changed(&entry)) {
-        return Ok(());
-    }
-    let machine = Machine::this();
-    let tables = Tables::read(&machine);
-    for entry in entries.iter().filter(is_changed) {
-        let Some(used) = Search::of(&machine, &tables, &entry.path) else { continue };
-        let path = entry.path.display();
-        let mut message = format!(
-            "fathom: job {}: {path} is in use: {used}; name another target, or set allow_mounted_write=1 if its content is to \
-             be overwritten all the same",
-            plan.name
-        );
-        if used.is_mount {
-            let line = format!("fio: {path} appears mounted, and 'allow_mounted_write' isn't set. Aborting.");
-            message = format!("{line}\n{message}");
-        }
-        return Err(FileError::of_call(Errno(libc::EBUSY), "open", &entry.path).with_message(message));
-    }
-    Ok(())
-}
-
-/// Files in which the kernel shows and takes settings have no size of their own and must never be filled.
-fn is_kernel_interface(path: &Path) -> bool {
-    let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    real.starts_with("/proc") || real.starts_with("/sys")
-}
-
-/// A name where a device was meant: creating a regular file there would fill memory, not a disk.
-fn is_device_name(path: &Path) -> bool {
-    path.starts_with("/dev") && !path.starts_with("/dev/shm")
-}
-
-fn lay_out(
-    plan: &FilesPlan,
-    entry: &FileEntry,
-    filling: Option<&mut Filling>,
-    stopped: &dyn Fn() -> bool,
-) -> Result<(), FileError> {
-    let failed = |call: &'static str| move |errno: Errno| FileError::of_call(errno, call, &entry.path);
-    create_parents(&entry.path).map_err(failed("mkdir"))?;
-    let flags = libc::O_WRONLY | libc::O_CREAT;
-    let mut file: File = file::open(&entry.path, flags, 0o644).map_err(failed("open"))?.into();
-    let present = entry.present_size.unwrap_or(0);
-    let missing = entry.missing();
-    let needs_content = filling.is_some();
-    let laid_out = match filling {
-        Some(filling) => fill_in(&plan.layout, &mut file, filling, (present, missing), stopped),
-        None => preallocate(plan, &file, present, missing).map_err(|errno| ("fallocate", errno)),
-    };
-    match laid_out {
-        // The job's own writes find out how far the space goes.
-        Err(("fallocate", Errno(libc::ENOSPC))) if !needs_content => {
-            file::truncate(file.as_raw_fd(), present).map_err(failed("ftruncate"))
-        }
-        Err(("write", errno)) if plan.layout.fills_device && errno.is_out_of_space() => Ok(()),
-        Err((call, errno)) => {
-            put_back(entry, &file);
-            Err(failed(call)(errno))
-        }
-        Ok(()) => Ok(()),
-    }
-}
-
-/// Gives a file the content it lacks. An error comes with the name of the call.
-fn fill_in(
-    layout: &LayoutPlan,
-    file: &mut File,
-    filling: &mut Filling,
-    (present, missing): (u64, u64),
-    stopped: &dyn Fn() -> bool,
-) -> Result<(), (&'static str, Errno)> {
-    if !layout.fills_device {
-        reserve(layout.reservation, file, present, missing).map_err(|errno| ("fallocate", errno))?;
-    }
-    std::io::Seek::seek(file, std::io::SeekFrom::Start(present)).map_err(|error| ("lseek", error.into()))?;
-    filling.fill(file, (present, missing), stopped).map_err(|errno| ("write", errno))?;
-    if layout.syncs {
-        file::sync(file.as_raw_fd()).map_err(|errno| ("fsync", errno))?;
-    }
-    // Laid out data must not be served from memory afterwards; failing that is no reason to stop.
-    let _ = file::advise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED);
-    Ok(())
-}
-
-/// Undoes a layout that failed or was interrupted: its space would stay taken for nothing.
-fn put_back(entry: &FileEntry, file: &File) {
-    // There is nobody left to tell if this fails; the next run completes the file.
-    let _ = match entry.present_size {
-        None => std::fs::remove_file(&entry.path).map_err(Errno::from),
-        Some(present) => file::truncate(file.as_raw_fd(), present),
-    };
-}
-
-/// Makes missing directories above a file, for the user alone.
-pub(super) fn create_parents(path: &Path) -> Result<(), Errno> {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() && !parent.exists() => {
-            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(parent).map_err(Errno::from)
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Reserves space for content that follows, without giving the file its size: however the layout ends, the size says
-/// how much content there is, and the next run fills in the rest.
-fn reserve(reservation: Fallocate, file: &File, present: u64, missing: u64) -> Result<(), Errno> {
-    match reservation {
-        Fallocate::None | Fallocate::Truncate => Ok(()),
-        Fallocate::Posix | Fallocate::Keep | Fallocate::Native => tolerate_unsupported(file::fallocate(
-            file.as_raw_fd(),
-            libc::FALLOC_FL_KEEP_SIZE,
-            present,
-            missing,
-        )),
-    }
-}
-
-fn preallocate(plan: &FilesPlan, file: &File, present: u64, missing: u64) -> Result<(), Errno> {
-    let fd = file.as_raw_fd();
-    match plan.layout.reservation {
-        Fallocate::None => Ok(()),
-        Fallocate::Truncate => file::truncate(fd, present + missing),
-        Fallocate::Posix => file::posix_fallocate(fd, present, missing),
-        Fallocate::Keep => {
-            tolerate_unsupported(file::fallocate(fd, libc::FALLOC_FL_KEEP_SIZE, present, missing))
-        }
-        Fallocate::Native => tolerate_unsupported(file::fallocate(fd, 0, present, missing)),
-    }?;
-    // Writes through a mapping make no file longer.
-    if plan.are_mapped { file::truncate(fd, present + missing) } else { Ok(()) }
-}
-
-/// Preallocation is a help, not a need: file systems without it get along.
-fn tolerate_unsupported(result: Result<(), Errno>) -> Result<(), Errno> {
-    match result {
-        Err(Errno(libc::EOPNOTSUPP | libc::ENOSYS | libc::EINVAL)) => Ok(()),
-        other => other,
-    }
 }

@@ -1,14 +1,12 @@
 //! The files of a clone: which ones, how large, and which part of each the clone works on.
 //!
-//! [`resolve`] only looks; [`layout`] creates and fills what is missing; [`open`] opens for the run.
+//! [`resolve`] only looks; [`layout`] creates and fills what is missing; [`open`] opens for the run. Where they lie, and how
+//! that is done there, is the business of a [`Storage`].
 
-mod filling;
-mod in_use;
+pub mod filling;
 pub mod layout;
-pub(crate) mod locks;
 pub mod names;
 pub mod open;
-pub(crate) mod scheduler;
 
 use crate::cause::{self, Cause};
 use crate::exhausted;
@@ -19,13 +17,11 @@ use crate::plan::model::files::PartPlan;
 use crate::plan::model::replay::ReplayPlan;
 use crate::plan::model::zones::ZonePlan;
 use crate::random::SeedUse;
+use crate::storage::Storage;
 use crate::zones::geometry::{self, Geometry};
-use fathom_spec::options::file::FileType;
 use fathom_spec::value::SizeSpec;
 use fathom_stats::Direction;
 use fathom_sys::Errno;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 /// What a path stands for.
@@ -37,8 +33,29 @@ pub enum FileKind {
     Block,
     /// A character device, pipe or socket: no size of its own.
     Character,
+    /// What a server keeps and what has the size it has: an export, an image, a logical unit.
+    Volume,
+    /// What a server keeps and what is as long as what was written to it.
+    Object,
     /// No file at all (diskless engines).
     None,
+}
+
+impl FileKind {
+    /// True for what has the size it has, whatever is written to it.
+    pub fn has_fixed_size(self) -> bool {
+        matches!(self, FileKind::Block | FileKind::Volume)
+    }
+
+    /// True for what can be made, becomes longer when it is written to, and can be removed.
+    pub fn can_grow(self) -> bool {
+        matches!(self, FileKind::Regular | FileKind::Object)
+    }
+
+    /// True for what the kernel of this machine knows by its path.
+    pub fn has_path(self) -> bool {
+        matches!(self, FileKind::Regular | FileKind::Block | FileKind::Character)
+    }
 }
 
 /// One file of a clone.
@@ -59,6 +76,11 @@ pub struct FileEntry {
 }
 
 impl FileEntry {
+    /// What was found under a name; which part of it is worked on is not chosen yet.
+    pub fn new(path: PathBuf, kind: FileKind, present_size: Option<u64>) -> FileEntry {
+        FileEntry { path, kind, present_size, start: 0, size: 0, zones: None }
+    }
+
     /// The name as text.
     pub fn name(&self) -> String {
         self.path.to_string_lossy().into_owned()
@@ -79,14 +101,14 @@ impl FileEntry {
         plan.files.are_mapped && self.kind == FileKind::Regular && self.present_size.unwrap_or(0) < end
     }
 
-    /// Bytes that a regular file lacks.
-    fn missing(&self) -> u64 {
+    /// Bytes that it lacks, if it is to have its wanted size.
+    pub fn missing(&self) -> u64 {
         self.wanted_size().saturating_sub(self.present_size.unwrap_or(0))
     }
 
     /// True when bytes are missing that the run needs.
     pub fn is_short(&self) -> bool {
-        self.kind == FileKind::Regular && self.missing() > 0
+        self.kind.can_grow() && self.missing() > 0
     }
 }
 
@@ -129,13 +151,13 @@ impl FileError {
 }
 
 /// The files of a clone as they are now.
-pub fn resolve(plan: &WorkerPlan) -> Result<Vec<FileEntry>, FileError> {
+pub fn resolve(storage: &dyn Storage, plan: &WorkerPlan) -> Result<Vec<FileEntry>, FileError> {
     if let Some(replay) = &plan.replay {
-        return resolve_replay(plan, replay);
+        return resolve_replay(storage, plan, replay);
     }
     let mut entries = Vec::new();
-    for path in names::paths(&plan.files.names) {
-        entries.push(look_at(path, plan)?);
+    for name in storage.names(&plan.files.names) {
+        entries.push(storage.look_at(plan, name)?);
     }
     match &plan.zones {
         Some(zones) => place_in_zones(plan, zones, &mut entries)?,
@@ -172,20 +194,25 @@ pub fn resolve(plan: &WorkerPlan) -> Result<Vec<FileEntry>, FileError> {
 }
 
 /// Files that were to take all the space there is and are read end where that was.
-pub fn end_where_filled(plan: &WorkerPlan, entries: &mut [FileEntry]) {
+pub fn end_where_filled(storage: &dyn Storage, plan: &WorkerPlan, entries: &mut [FileEntry]) {
     let layout = &plan.files.layout;
     if !layout.fills_device || !layout.content_needed {
         return;
     }
-    for entry in entries.iter_mut().filter(|entry| entry.kind == FileKind::Regular) {
-        let present = std::fs::metadata(&entry.path).map_or(0, |metadata| metadata.len());
+    for entry in entries.iter_mut().filter(|entry| entry.kind.can_grow()) {
+        let found = storage.look_at(plan, entry.path.clone());
+        let present = found.ok().and_then(|found| found.present_size).unwrap_or(0);
         entry.present_size = Some(present);
         entry.size = entry.size.min(present.saturating_sub(entry.start));
     }
 }
 
 /// The files of a log, each as far as the log reaches into it.
-fn resolve_replay(plan: &WorkerPlan, replay: &ReplayPlan) -> Result<Vec<FileEntry>, FileError> {
+fn resolve_replay(
+    storage: &dyn Storage,
+    plan: &WorkerPlan,
+    replay: &ReplayPlan,
+) -> Result<Vec<FileEntry>, FileError> {
     if let Some(failure) = &replay.failure {
         let cause = if failure.is_of_reading { Cause::LOG_READ } else { Cause::LOG_START };
         return Err(FileError {
@@ -196,8 +223,8 @@ fn resolve_replay(plan: &WorkerPlan, replay: &ReplayPlan) -> Result<Vec<FileEntr
     }
     let mut entries = Vec::new();
     for (path, scanned) in names::planned_paths(&plan.files.names).into_iter().zip(&replay.scan.files) {
-        let mut entry = look_at(path, plan)?;
-        if let (FileKind::Block, Some(present)) = (entry.kind, entry.present_size)
+        let mut entry = storage.look_at(plan, path)?;
+        if let Some(present) = entry.present_size.filter(|_| entry.kind.has_fixed_size())
             && present < scanned.end
         {
             let shown = entry.path.display();
@@ -245,8 +272,8 @@ fn place_in_zones(plan: &WorkerPlan, zones: &ZonePlan, entries: &mut [FileEntry]
 fn check_plan(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError> {
     // Files that are read have an end: the one that they are filled up to.
     let has_end = |entry: &FileEntry| match entry.kind {
-        FileKind::Block => true,
-        FileKind::Regular | FileKind::Character => plan.files.layout.content_needed,
+        FileKind::Block | FileKind::Volume => true,
+        FileKind::Regular | FileKind::Object | FileKind::Character => plan.files.layout.content_needed,
         FileKind::None => false,
     };
     let part = &plan.files.part;
@@ -275,46 +302,6 @@ fn check_plan(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError>
 
 fn missing_size(plan: &WorkerPlan) -> FileError {
     FileError::of_job(Cause::TOTAL_SIZE, format!("{}: you need to specify size=", plan.name))
-}
-
-fn look_at(path: PathBuf, plan: &WorkerPlan) -> Result<FileEntry, FileError> {
-    let mut entry =
-        FileEntry { path, kind: FileKind::None, present_size: None, start: 0, size: 0, zones: None };
-    if plan.diskless {
-        return Ok(entry);
-    }
-    let metadata = match std::fs::metadata(&entry.path) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            entry.kind = FileKind::Regular;
-            return Ok(entry);
-        }
-        Err(error) => return Err(FileError::of_call(error.into(), "stat", &entry.path)),
-    };
-    let found = metadata.file_type();
-    if found.is_dir() {
-        return Err(FileError::of_call(Errno(libc::EISDIR), "open", &entry.path));
-    }
-    entry.kind = match plan.files.kind {
-        FileType::File => FileKind::Regular,
-        FileType::Block => FileKind::Block,
-        FileType::Char => FileKind::Character,
-        FileType::Any if found.is_block_device() => FileKind::Block,
-        FileType::Any if found.is_file() => FileKind::Regular,
-        FileType::Any => FileKind::Character,
-    };
-    entry.present_size = match entry.kind {
-        FileKind::Regular => Some(metadata.len()),
-        FileKind::Block => Some(device_size(&entry.path)?),
-        FileKind::Character | FileKind::None => None,
-    };
-    Ok(entry)
-}
-
-fn device_size(path: &Path) -> Result<u64, FileError> {
-    let fd = fathom_sys::file::open(path, libc::O_RDONLY, 0)
-        .map_err(|errno| FileError::of_call(errno, "open", path))?;
-    fathom_sys::block_device::size(fd.as_raw_fd()).map_err(|errno| FileError::of_call(errno, "ioctl", path))
 }
 
 /// What a job says about the size of one file's part.
@@ -380,7 +367,7 @@ fn file_sizes(plan: &WorkerPlan, amounts: &Amounts, entries: &[FileEntry]) -> Re
 fn percent_reference(part: &PartPlan, amounts: &Amounts, entry: &FileEntry, wanted: Wanted) -> u64 {
     let present = entry.present_size.unwrap_or(0);
     let bytes = match wanted {
-        _ if entry.kind == FileKind::Block => return present,
+        _ if entry.kind.has_fixed_size() => return present,
         Wanted::Bytes(bytes) => bytes,
         Wanted::Within { length, .. } => return length.max(present),
         Wanted::Percent(_) | Wanted::Everything => return present,
@@ -419,7 +406,7 @@ fn place(
     let bytes_of = |spec: &SizeSpec| bytes_of(spec, reference, part);
     entry.start = bytes_of(&amounts.offset)
         .saturating_add(bytes_of(&amounts.offset_increment).saturating_mul(u64::from(plan.subjob)));
-    if part.appends && entry.kind == FileKind::Regular {
+    if part.appends && entry.kind.can_grow() {
         entry.start = entry.start.saturating_add(present);
     }
     check_start(plan, entry, wanted)?;
@@ -433,7 +420,7 @@ fn place(
             share.map_or(room, |percent| (share_of(length, percent) / smallest * smallest).min(room))
         }
         Wanted::Bytes(bytes)
-            if entry.kind == FileKind::Block && entry.start.saturating_add(bytes) > present =>
+            if entry.kind.has_fixed_size() && entry.start.saturating_add(bytes) > present =>
         {
             return Err(too_small(plan, entry, bytes));
         }
@@ -453,10 +440,8 @@ fn place(
 
 /// Where a file that is to have this length ends. A device keeps the length that it has.
 fn end_within(entry: &FileEntry, length: u64) -> u64 {
-    match (entry.kind, entry.present_size) {
-        (FileKind::Block, Some(present)) => length.min(present),
-        _ => length,
-    }
+    let fixed = entry.present_size.filter(|_| entry.kind.has_fixed_size());
+    fixed.map_or(length, |present| length.min(present))
 }
 
 /// Refuses offsets that lie behind whatever there is or will be.
@@ -466,7 +451,7 @@ fn check_start(plan: &WorkerPlan, entry: &FileEntry, wanted: Wanted) -> Result<(
         Wanted::Within { length, .. } => entry.start > end_within(entry, length),
         _ => {
             let of_present = matches!(wanted, Wanted::Everything | Wanted::Percent(_));
-            let fixed_size = entry.kind == FileKind::Block || (entry.present_size.is_some() && of_present);
+            let fixed_size = entry.kind.has_fixed_size() || (entry.present_size.is_some() && of_present);
             fixed_size && entry.kind != FileKind::None && entry.start > 0 && entry.start >= present
         }
     };
@@ -478,10 +463,11 @@ fn check_start(plan: &WorkerPlan, entry: &FileEntry, wanted: Wanted) -> Result<(
 
 /// A device that is filled has an end; a file system is filled until it says so.
 fn fill_size(entry: &FileEntry) -> u64 {
-    match entry.kind {
-        FileKind::Block => entry.present_size.unwrap_or(0).saturating_sub(entry.start),
-        _ => (i64::MAX as u64).saturating_sub(entry.start),
-    }
+    let end = match entry.kind.has_fixed_size() {
+        true => entry.present_size.unwrap_or(0),
+        false => i64::MAX as u64,
+    };
+    end.saturating_sub(entry.start)
 }
 
 fn too_small(plan: &WorkerPlan, entry: &FileEntry, bytes: u64) -> FileError {

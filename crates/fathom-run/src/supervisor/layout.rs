@@ -24,7 +24,7 @@ impl<O: Observer> Supervisor<'_, O> {
                 let job = self.plan.job_of(worker);
                 // A job without files has nothing to lay out, but that it lacks a size is told here as of any other.
                 let is_looked_at =
-                    !worker.diskless || (job.size.size.is_none() && job.size.filesize.is_none());
+                    worker.has_storage() || (job.size.size.is_none() && job.size.filesize.is_none());
                 is_looked_at && (job.file.create_serialize || job.file.create_only)
             })
             .collect();
@@ -104,7 +104,7 @@ impl<O: Observer> Supervisor<'_, O> {
         self.observer
             .message(&Message::Error(format!("fathom: laying out files {how}; no job that needs them runs")));
         for index in 0..self.tracked.len() {
-            if self.tracked[index].standing == Standing::Waiting && !self.plan.workers[index].diskless {
+            if self.tracked[index].standing == Standing::Waiting && self.plan.workers[index].has_storage() {
                 let line = Cause::LAYOUT.line(format_args!("laying out files {how}"));
                 self.crew.fail(index, Errno(libc::EINTR), &line);
             }

@@ -30,7 +30,7 @@ mod trigger;
 mod watch;
 
 use crate::cause::Cause;
-use crate::crew::{Crew, LocalCrew, LogState, Order, RunWorker};
+use crate::crew::{Crew, LocalCrew, LogState, Order, Runner};
 use crate::message::Message;
 use crate::plan::Plan;
 use details::DetailWatch;
@@ -231,7 +231,7 @@ struct Supervisor<'a, O> {
 /// calling process must have one thread.
 pub fn run<O: Observer>(
     plan: &Plan,
-    engines: Vec<RunWorker>,
+    engines: Vec<Runner>,
     clock: Clock,
     options: Options,
     observer: &mut O,

@@ -5,12 +5,15 @@ use super::features::{Feature, Needs};
 use super::overlap::OverlapRule;
 use super::{Next, Worker, WorkerContext};
 use crate::engine::Engine;
-use crate::files::locks::{Attempt, FileLocks};
 use crate::logs::Event;
+use crate::storage::Handle;
+use crate::storage::files::locks::{Attempt, FileLocks};
 use crate::targets::Target;
 use crate::unit::Unit;
+use fathom_spec::engines::StorageKind;
 use fathom_spec::options::file::LockFile;
 use fathom_stats::Direction;
+use fathom_verify::ledger::SyncKind;
 use std::collections::VecDeque;
 
 /// Between two attempts to get a lock that another job holds, in ns.
@@ -53,10 +56,10 @@ impl<'a> Admission<'a> {
         let admission = Admission {
             held: None,
             overlap: OverlapRule::of(context),
-            // Without a device there is nothing to open, and nothing to lock.
-            open_files: (limit < files && !plan.diskless).then(|| ((0..limit as u32).collect(), limit)),
+            // Without storage there is nothing to open, and only files can be locked.
+            open_files: (limit < files && plan.has_storage()).then(|| ((0..limit as u32).collect(), limit)),
             locks: match plan.files.lock {
-                _ if plan.diskless => None,
+                _ if plan.storage != StorageKind::Files => None,
                 LockFile::None => None,
                 LockFile::Exclusive => Some(FileLocks::new(files, false)),
                 LockFile::ReadWrite => Some(FileLocks::new(files, true)),
@@ -156,12 +159,12 @@ impl<E: Engine> Worker<'_, E> {
                 if let Some(log) = &mut self.features.issue_log {
                     log.note(Event::Close, idle);
                 }
-                self.fds[idle as usize] = -1;
+                self.handles[idle as usize] = Handle::NONE;
             }
         }
         match self.files.reopen(self.plan, file as usize) {
-            Ok(fd) => {
-                self.fds[file as usize] = fd;
+            Ok(handle) => {
+                self.handles[file as usize] = handle;
                 open.push_back(file);
                 // What the engine knows of a file, such as its position, is not true of a new descriptor.
                 self.engine.reopened(file as usize);
@@ -179,10 +182,10 @@ impl<E: Engine> Worker<'_, E> {
 
     /// `fsync_on_close` of a file that is closed during the run.
     fn sync_before_close(&mut self, file: usize) {
-        if !self.plan.syncs.at_close || self.fds[file] < 0 {
+        if !self.plan.syncs.at_close {
             return;
         }
-        if let Err(errno) = fathom_sys::file::sync(self.fds[file]) {
+        if let Err(errno) = self.files.sync(file, SyncKind::Sync) {
             self.stopping = true;
             self.sync_failed(file as u32, errno);
         }
@@ -193,9 +196,12 @@ impl<E: Engine> Worker<'_, E> {
         let readonly = self.context.plan.readonly;
         match self.files.renew(self.plan, readonly) {
             Ok(()) => {
-                self.fds.iter_mut().zip(&self.files.list).for_each(|(fd, file)| *fd = file.fd);
-                let is_open = |index: &usize| self.fds[*index] >= 0;
-                (0..self.fds.len()).filter(is_open).for_each(|index| self.engine.reopened(index));
+                self.handles
+                    .iter_mut()
+                    .zip(&self.files.list)
+                    .for_each(|(handle, file)| *handle = file.handle);
+                let is_open = |index: &usize| self.handles[*index].is_open();
+                (0..self.handles.len()).filter(is_open).for_each(|index| self.engine.reopened(index));
             }
             Err(error) => {
                 self.stopping = true;

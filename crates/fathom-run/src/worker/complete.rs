@@ -215,20 +215,23 @@ impl<E: Engine> Worker<'_, E> {
 
     /// A sync that is no I/O of the loop.
     pub(super) fn sync_failed(&self, file: u32, errno: Errno) {
-        self.tell_error(file, Operation::Sync, (0, 0), errno);
+        self.tell_error(file, Operation::Sync, (0, 0), &errno.to_string());
         self.context.fail(errno, Cause::TRANSFER);
     }
 
-    fn tell_io_error(&self, slot: u32, errno: Errno) {
+    fn tell_io_error(&mut self, slot: u32, errno: Errno) {
+        let why = match self.engine.protocol_status(slot) {
+            Some(status) => format!("{errno} ({status})"),
+            None => errno.to_string(),
+        };
         let unit = &self.units[slot as usize];
-        self.tell_error(unit.file(), unit.operation(), (unit.offset(), unit.length()), errno);
+        self.tell_error(unit.file(), unit.operation(), (unit.offset(), unit.length()), &why);
     }
 
-    fn tell_error(&self, file: u32, operation: Operation, (offset, length): (u64, u32), errno: Errno) {
+    fn tell_error(&self, file: u32, operation: Operation, (offset, length): (u64, u32), why: &str) {
         let name = &self.files.list[file as usize].name;
         let word = operation.word();
-        let line =
-            format!("fio: io_u error on file {name}: {errno}: {word} offset={offset}, buflen={length}");
+        let line = format!("fio: io_u error on file {name}: {why}: {word} offset={offset}, buflen={length}");
         self.context.messages.send(&Message::Error(line));
     }
 

@@ -4,6 +4,7 @@ use super::Worker;
 use super::budget::AfterPass;
 use super::pace::Pace;
 use crate::engine::{Engine, Io};
+use crate::storage::Handle;
 use crate::targets::Target;
 use crate::unit::{Operation, Unit};
 use fathom_stats::Direction;
@@ -261,7 +262,7 @@ impl<E: Engine> Worker<'_, E> {
         Io {
             operation: target.direction.into(),
             file: target.file,
-            fd: self.fds.get(target.file as usize).copied().unwrap_or(-1),
+            handle: self.handles.get(target.file as usize).copied().unwrap_or(Handle::NONE),
             buffer: self.buffer(slot),
             length: target.length,
             offset: target.offset,
@@ -329,7 +330,7 @@ impl<E: Engine> Worker<'_, E> {
         Io {
             operation,
             file,
-            fd: self.fds[file as usize],
+            handle: self.handles[file as usize],
             buffer: self.buffer(slot),
             length,
             offset,
@@ -344,7 +345,7 @@ impl<E: Engine> Worker<'_, E> {
         Io {
             operation: unit.operation(),
             file: unit.file(),
-            fd: self.fds[unit.file() as usize],
+            handle: self.handles[unit.file() as usize],
             // SAFETY: `done` is less than the length, so the pointer stays inside the slot's buffer.
             buffer: unsafe { self.buffer(slot).add(done as usize) },
             length: unit.length() - done,

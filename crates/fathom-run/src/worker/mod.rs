@@ -11,6 +11,7 @@ mod commands;
 mod complete;
 mod debug;
 mod features;
+pub(crate) mod files;
 mod flow;
 mod issue;
 mod issue_log;
@@ -22,7 +23,7 @@ mod placement;
 mod queued;
 mod ramp;
 mod replay;
-pub(crate) mod setup;
+mod setup;
 mod synchronous;
 mod syncs;
 mod verifier;
@@ -38,6 +39,7 @@ use crate::payload::Payload;
 use crate::plan::model::syncs::FinalSync;
 use crate::plan::{Plan, WorkerPlan};
 use crate::region::{Order, Region, Stage, WorkerBlock};
+use crate::storage::Handle;
 use crate::surroundings::Surroundings;
 use crate::targets::Targets;
 use crate::unit::{Operation, Unit};
@@ -53,7 +55,6 @@ use features::Features;
 use issue::Next;
 use ramp::Ramp;
 use std::mem::ManuallyDrop;
-use std::os::fd::RawFd;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -222,7 +223,7 @@ struct Worker<'a, E> {
     /// Any of `pace`, `syncs` or a limited number of I/Os: the next I/O takes the longer way.
     has_rules: bool,
     /// Descriptors of the files, close together.
-    fds: Box<[RawFd]>,
+    handles: Box<[Handle]>,
     /// Latency limit in ns per direction (`max_latency`).
     latency_limit_ns: [u64; 3],
     /// Below this, an I/O is recorded the usual way: all three latencies, a histogram of clat, no pacing. 0 where the
@@ -371,18 +372,13 @@ impl<E: Engine> Worker<'_, E> {
             FinalSync::FileSystems => SyncKind::FileSystem,
         };
         for index in 0..self.files.list.len() {
-            let fd = self.files.list[index].fd;
-            if fd < 0 {
+            if !self.files.list[index].handle.is_open() {
                 continue;
             }
             if let Some(log) = &mut self.features.issue_log {
                 log.issue(Operation::Sync as u8, index as u32, 0, 0);
             }
-            let sync = || match kind {
-                SyncKind::FileSystem => fathom_sys::file::sync_file_system(fd),
-                _ => fathom_sys::file::sync(fd),
-            };
-            if let Err(errno) = self.sync_recorded(kind, index as u32, sync) {
+            if let Err(errno) = self.sync_recorded(kind, index as u32) {
                 self.sync_failed(index as u32, errno);
                 let name = &self.files.list[index].name;
                 let line = format!("fio: end_fsync failed for file {name}");
@@ -395,17 +391,7 @@ impl<E: Engine> Worker<'_, E> {
         commands::after(&self.context);
         self.context.set_stage(Stage::Finishing);
         if self.plan.files.are_removed {
-            for file in &self.files.list {
-                let path = std::path::Path::new(&file.name);
-                let is_regular = std::fs::symlink_metadata(path).is_ok_and(|m| m.is_file() || m.is_symlink());
-                if is_regular && let Err(error) = std::fs::remove_file(path) {
-                    let errno = Errno::from(error);
-                    // Clones that share a file all try to remove it; the first succeeds.
-                    if errno != Errno(libc::ENOENT) {
-                        self.context.fail(errno, Cause::UNLINK);
-                    }
-                }
-            }
+            self.files.remove().into_iter().for_each(|errno| self.context.fail(errno, Cause::UNLINK));
         }
         self.block.open_files.store(0, Relaxed);
     }

@@ -14,18 +14,17 @@ use super::replay::Replay;
 use super::syncs::SyncRules;
 use super::verifier::Verifier;
 use super::zones::ZonedWork;
-use super::{Recording, Worker, WorkerContext, commands, placement};
+use super::{Recording, Worker, WorkerContext, commands, files, placement};
 use crate::cause::{self, Cause};
 use crate::engine::{Engine, OpenFile, Setup};
+use crate::files::FileEntry;
 use crate::files::open::OpenFiles;
-use crate::files::{self, FileEntry, FileError};
 use crate::message::Message;
 use crate::payload::Payload;
 use crate::plan::WorkerPlan;
 use crate::plan::model::latency::LatencyPlan;
 use crate::plan::model::targets::GeneratorKind;
 use crate::random::{SeedUse, Seeds};
-use crate::region::Stage;
 use crate::targets::{Region as TargetRegion, Targets};
 use fathom_spec::debug::DebugClass;
 use fathom_spec::options::time::ClockSource;
@@ -95,7 +94,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
         usual_latency_ns: if recording.is_usual() { short_latency_ns } else { [0; 3] },
         short_latency_ns,
         has_rules: needs.choice || budget.counts_ios(),
-        fds: files.list.iter().map(|file| file.fd).collect(),
+        handles: files.list.iter().map(|file| file.handle).collect(),
         budget,
         features,
         tells_of_ios,
@@ -144,7 +143,7 @@ fn files_of<E: Engine>(context: &WorkerContext<'_>) -> Option<OpenFiles> {
     if lays_out {
         tell_of_depth::<E>(context);
     }
-    let files = open_files(context)?;
+    let files = files::open(context, E::storage(context.plan.job_of(context.worker_plan())))?;
     if !lays_out {
         tell_of_depth::<E>(context);
     }
@@ -206,41 +205,6 @@ fn chosen_clock(plan: &WorkerPlan, calibrated: Clock) -> Clock {
     }
 }
 
-fn open_files(context: &WorkerContext<'_>) -> Option<OpenFiles> {
-    let plan = context.worker_plan();
-    let opened = files::resolve(plan).and_then(|mut entries| {
-        if plan.files.layout.by_worker {
-            let announce = |files, bytes| announce_layout(context, files, bytes);
-            let stopped = || context.block().should_stop();
-            files::layout::prepare_unless(&stopped, plan, &entries, context.plan.readonly, announce)?;
-        }
-        files::end_where_filled(plan, &mut entries);
-        OpenFiles::open(plan, &entries)
-    });
-    let files = match opened {
-        Ok(files) => files,
-        Err(_) if context.block().should_stop() => return None,
-        Err(error) => {
-            tell_file_error(context, &error);
-            return None;
-        }
-    };
-    switch_scheduler(context, &files)?;
-    if plan.files.layout.pre_reads {
-        context.set_stage(Stage::PreReading);
-        if let Err(error) = files.read_into_cache(plan, || context.block().should_stop()) {
-            tell_file_error(context, &error);
-            return None;
-        }
-    }
-    let block = context.block();
-    block.open_files.store(files.open_count() as u32, Relaxed);
-    for (place, device) in block.devices.iter().zip(&files.devices) {
-        place.store(*device, Relaxed);
-    }
-    Some(files)
-}
-
 /// What one pass over the files moves; none if the job's sequence of offsets does not fit them.
 fn bytes_of_a_pass(context: &WorkerContext<'_>, regions: &[TargetRegion]) -> Option<u64> {
     let plan = &context.worker_plan().target_plan;
@@ -254,43 +218,6 @@ fn bytes_of_a_pass(context: &WorkerContext<'_>, regions: &[TargetRegion]) -> Opt
     Some(regions.iter().map(|region| plan.pass_bytes(region.size)).fold(0, u64::saturating_add))
 }
 
-/// `ioscheduler`: whatever the job's files lie on.
-fn switch_scheduler(context: &WorkerContext<'_>, files: &OpenFiles) -> Option<()> {
-    let Some(scheduler) = &context.worker_plan().files.scheduler else { return Some(()) };
-    match files::scheduler::switch(&files.devices, scheduler) {
-        Ok(0) => {
-            let name = &context.worker_plan().name;
-            context.messages.send(&Message::Output(format!(
-                "fathom: job {name}: ioscheduler has no effect: no block device with a choice of schedulers lies below its files"
-            )));
-            Some(())
-        }
-        Ok(_) => Some(()),
-        Err(errno) => {
-            context.messages.send(&Message::Error(format!(
-                "fio: unable to set io scheduler to {scheduler}\nfathom: /sys/block/*/queue/scheduler lists what a device offers; \
-                 setting one needs root"
-            )));
-            context.fail(errno, Cause::SCHEDULER);
-            None
-        }
-    }
-}
-
-/// Says that files are being laid out.
-pub(crate) fn announce_layout(context: &WorkerContext<'_>, files: usize, bytes: u64) {
-    let job = context.worker_plan().name.clone();
-    context.messages.send(&Message::LayingOut { job, files, bytes });
-}
-
-/// Stores and tells why files cannot be used.
-pub(crate) fn tell_file_error(context: &WorkerContext<'_>, error: &FileError) {
-    if let Some(message) = &error.message {
-        context.messages.send(&Message::Error(message.clone()));
-    }
-    context.fail_with_files(error);
-}
-
 /// What there is to say of it, and what `--debug` shows.
 fn tell_of_set_up(context: &WorkerContext<'_>, files: &OpenFiles, arena: &Arena, regions: &[TargetRegion]) {
     tell_of_wide_files(context, regions);
@@ -298,7 +225,7 @@ fn tell_of_set_up(context: &WorkerContext<'_>, files: &OpenFiles, arena: &Arena,
     context.debug(DebugClass::Io, || format!("load ioengine {}", context.worker_plan().engine));
     context.debug(DebugClass::Memory, || format!("{depth} buffers of {} bytes", arena.stride));
     for file in &files.list {
-        let how = if file.fd < 0 { "not open yet" } else { "open" };
+        let how = if file.handle.is_open() { "open" } else { "not open yet" };
         context.debug(DebugClass::File, || {
             format!("file {}: {how}, {} bytes from {:#x}", file.name, file.size, file.start)
         });

@@ -14,7 +14,8 @@ use self::backlog::Backlog;
 use super::features::{Feature, Needs};
 use super::issue::Next;
 use super::{Worker, WorkerContext};
-use crate::engine::{Engine, OpenFile};
+use crate::engine::Engine;
+use crate::files::FileKind;
 use crate::files::open::OpenFiles;
 use crate::message::Message;
 use crate::plan::model::verify::{CountedReads, VerifyPlan};
@@ -635,14 +636,13 @@ impl<E: Engine> Worker<'_, E> {
         self.context.set_stage(Stage::FinalSync);
         let begin_ns = self.clock.monotonic_ns();
         for index in 0..self.files.list.len() {
-            let OpenFile { fd, is_block_device, start, size, .. } = self.files.list[index];
-            if fd < 0 || is_block_device {
+            let is_cached = !matches!(self.files.entries()[index].kind, FileKind::Block | FileKind::Volume);
+            if !self.files.list[index].handle.is_open() || !is_cached {
                 continue;
             }
             // Both only help: a check of cached data is a check as well.
-            let sync = || fathom_sys::file::sync_data(fd);
-            let _ = self.sync_recorded(SyncKind::DataSync, index as u32, sync);
-            let _ = fathom_sys::file::advise(fd, start, size, libc::POSIX_FADV_DONTNEED);
+            let _ = self.sync_recorded(SyncKind::DataSync, index as u32);
+            self.files.drop_cache(index);
         }
         let deadline = self.block.deadline_ns.load(Relaxed);
         if deadline != 0 {

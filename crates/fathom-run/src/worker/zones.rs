@@ -88,11 +88,12 @@ fn device_of(entry: &FileEntry, geometry: &Geometry, writes: bool) -> Result<Box
 
 /// Two numbers that tell a file from all others, whatever path leads to it.
 fn identity(entry: &FileEntry) -> [u64; 2] {
-    match std::fs::metadata(&entry.path) {
-        Ok(found) if found.rdev() != 0 => [1 << 63, found.rdev()],
-        Ok(found) => [found.dev(), found.ino()],
-        // Engines without files.
-        Err(_) => {
+    let found = entry.kind.has_path().then(|| std::fs::metadata(&entry.path));
+    match found {
+        Some(Ok(found)) if found.rdev() != 0 => [1 << 63, found.rdev()],
+        Some(Ok(found)) => [found.dev(), found.ino()],
+        // A name of something else.
+        _ => {
             let mut hasher = DefaultHasher::new();
             entry.path.hash(&mut hasher);
             [u64::MAX, hasher.finish()]

@@ -42,7 +42,7 @@ fn geometry_of(plan: &WorkerPlan, rules: &ZonePlan, entry: &FileEntry) -> Result
             return refuse("zonemode=zbd needs a regular file or a block device".to_owned());
         }
         FileKind::Block => zones_of_device(entry)?,
-        FileKind::Regular | FileKind::None => None,
+        _ => None,
     };
     let geometry = match on_device {
         Some(found) if rules.zone_size != 0 && rules.zone_size != found.zone_size => {

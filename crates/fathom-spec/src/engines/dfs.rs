@@ -7,7 +7,7 @@ use crate::engines::EngineDef;
 pub(crate) const ENGINE: &str = "dfs";
 
 /// `ioengine=dfs`
-pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "DAOS file system").with_options(TABLE);
+pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "DAOS file system").on_server().with_options(TABLE);
 
 options! {
     /// Options of the `dfs` engine.

@@ -7,11 +7,12 @@ use crate::engines::EngineDef;
 pub(crate) const ENGINE: &str = "gfapi";
 
 /// `ioengine=gfapi`
-pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "Gluster").synchronous().with_options(TABLE);
+pub const DEFINITION: EngineDef =
+    EngineDef::new(ENGINE, "Gluster").synchronous().on_server().with_options(TABLE);
 
 /// `ioengine=gfapi_async`
 pub const ASYNCHRONOUS: EngineDef =
-    EngineDef::new("gfapi_async", "Gluster, asynchronous").with_options(TABLE);
+    EngineDef::new("gfapi_async", "Gluster, asynchronous").on_server().with_options(TABLE);
 
 options! {
     /// Options of the `gfapi` and `gfapi_async` engines.

@@ -7,8 +7,10 @@ use crate::engines::EngineDef;
 pub(crate) const ENGINE: &str = "http";
 
 /// `ioengine=http`
-pub const DEFINITION: EngineDef =
-    EngineDef::new(ENGINE, "objects over HTTP: WebDAV, S3, Swift").synchronous().with_options(TABLE);
+pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "objects over HTTP: WebDAV, S3, Swift")
+    .synchronous()
+    .on_server()
+    .with_options(TABLE);
 
 choices! {
     /// Use of TLS.

@@ -7,7 +7,8 @@ use crate::engines::EngineDef;
 pub(crate) const ENGINE: &str = "libiscsi";
 
 /// `ioengine=libiscsi`
-pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "iSCSI through libiscsi").with_options(TABLE);
+pub const DEFINITION: EngineDef =
+    EngineDef::new(ENGINE, "iSCSI through libiscsi").on_server().with_options(TABLE);
 
 options! {
     /// Options of the `libiscsi` engine.

@@ -33,6 +33,7 @@ use crate::definition::{Choice, OptionDef};
 use crate::spec::JobSpec;
 use crate::value::PriorityShares;
 use fathom_stats::PerDirection;
+use serde::{Deserialize, Serialize};
 
 /// One I/O engine.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +50,7 @@ pub struct EngineDef {
     /// files depends on it. `u32::MAX` for those that never do.
     pub queues_from: u32,
     /// Where its data lies.
-    pub storage: Storage,
+    pub storage: StorageKind,
     /// What becomes of the data in its buffers.
     pub data: Data,
     /// Can write blocks that are never torn.
@@ -73,11 +74,13 @@ pub struct EngineDef {
 }
 
 /// Where the data of an engine lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Storage {
-    /// In files and devices, which are looked at, laid out and opened before the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StorageKind {
+    /// In files and devices of this machine.
     Files,
-    /// Nowhere that has to be prepared.
+    /// With a server, or in a library of its own: the engine brings the storage.
+    Server,
+    /// Nowhere: there is nothing to prepare.
     None,
 }
 
@@ -133,7 +136,7 @@ impl EngineDef {
             built: false,
             synchronous: false,
             queues_from: 1,
-            storage: Storage::Files,
+            storage: StorageKind::Files,
             data: Data::Moved,
             atomic_writes: false,
             many_ranges: false,
@@ -160,7 +163,11 @@ impl EngineDef {
     }
 
     const fn without_files(self) -> Self {
-        EngineDef { storage: Storage::None, ..self }
+        EngineDef { storage: StorageKind::None, ..self }
+    }
+
+    const fn on_server(self) -> Self {
+        EngineDef { storage: StorageKind::Server, ..self }
     }
 
     const fn discards_data(self) -> Self {
@@ -207,9 +214,14 @@ impl EngineDef {
         EngineDef { priorities: Some(priorities), ..self }
     }
 
-    /// True when it works on files and devices.
+    /// True when it works on files and devices of this machine.
     pub const fn has_files(&self) -> bool {
-        matches!(self.storage, Storage::Files)
+        matches!(self.storage, StorageKind::Files)
+    }
+
+    /// True when its data lies somewhere.
+    pub const fn has_storage(&self) -> bool {
+        !matches!(self.storage, StorageKind::None)
     }
 
     /// True when data is moved, so that writes need content and reads give some.

@@ -7,7 +7,8 @@ use crate::engines::EngineDef;
 pub(crate) const ENGINE: &str = "nbd";
 
 /// `ioengine=nbd`
-pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "network block device").with_options(TABLE);
+pub const DEFINITION: EngineDef =
+    EngineDef::new(ENGINE, "network block device").on_server().with_options(TABLE);
 
 options! {
     /// Options of the `nbd` engine.

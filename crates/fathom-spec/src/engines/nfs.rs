@@ -7,7 +7,8 @@ use crate::engines::EngineDef;
 pub(crate) const ENGINE: &str = "nfs";
 
 /// `ioengine=nfs`
-pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "NFS through libnfs").with_options(TABLE);
+pub const DEFINITION: EngineDef =
+    EngineDef::new(ENGINE, "NFS through libnfs").on_server().with_options(TABLE);
 
 options! {
     /// Options of the `nfs` engine.

@@ -7,7 +7,7 @@ use crate::engines::EngineDef;
 pub(crate) const ENGINE: &str = "rados";
 
 /// `ioengine=rados`
-pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "Ceph objects").with_options(TABLE);
+pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "Ceph objects").on_server().with_options(TABLE);
 
 options! {
     /// Options of the `rados` engine.

@@ -7,7 +7,8 @@ use crate::engines::EngineDef;
 pub(crate) const ENGINE: &str = "rbd";
 
 /// `ioengine=rbd`
-pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "Ceph block devices").with_options(TABLE);
+pub const DEFINITION: EngineDef =
+    EngineDef::new(ENGINE, "Ceph block devices").on_server().with_options(TABLE);
 
 options! {
     /// Options of the `rbd` engine.

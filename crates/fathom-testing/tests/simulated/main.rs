@@ -5,4 +5,5 @@ mod orders;
 mod pacing;
 mod replay;
 mod run_loop;
+mod storage;
 mod verification;

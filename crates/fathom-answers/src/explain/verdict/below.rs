@@ -120,7 +120,7 @@ pub(super) fn storage(evidence: &Evidence<'_>) -> Option<Verdict> {
     let reached = evidence.depth_reached()?;
     let asked = evidence.depth_asked();
     let (user, system) = evidence.processor();
-    let is_real = fathom_spec::engines::find(evidence.engine()).is_none_or(EngineDef::has_files);
+    let is_real = fathom_spec::engines::find(evidence.engine()).is_none_or(EngineDef::has_storage);
     if reached < 0.75 * asked || user + system > PROCESSOR_FULL - 20.0 || !is_real || !evidence.is_direct() {
         return None;
     }

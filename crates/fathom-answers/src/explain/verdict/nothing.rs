@@ -13,7 +13,7 @@ const MEMORY_DEVICES: [&str; 4] = ["zram", "ram", "brd", "nullb"];
 
 /// Engines such as null, which do nothing with an I/O.
 pub(super) fn no_storage(evidence: &Evidence<'_>) -> Option<Verdict> {
-    let engine = engines::find(evidence.engine()).filter(|engine| !engine.has_files())?;
+    let engine = engines::find(evidence.engine()).filter(|engine| !engine.has_storage())?;
     let (user, system) = evidence.processor();
     let mut reasons = vec![format!(
         "The engine {} moves no data. Each clone used {} of a CPU (usr={}, sys={}).",

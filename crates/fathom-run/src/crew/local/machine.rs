@@ -8,6 +8,7 @@ use crate::exhausted;
 use crate::files::names;
 use crate::idleness::IdleProcess;
 use crate::mounts::{Mount, mount_of, mount_of_device, mounts};
+use fathom_spec::engines::StorageKind;
 use fathom_stats::host::{DeviceReport, FileSystemReport, HostReport};
 use fathom_stats::live::LiveDisk;
 use fathom_stats::report::{DiskReport, IdlenessReport};
@@ -83,7 +84,7 @@ impl LocalCrew<'_> {
         let current = std::env::current_dir().unwrap_or_default();
         let mut found: Vec<FileSystemReport> = Vec::new();
         for (index, worker) in self.plan.workers.iter().enumerate() {
-            if worker.diskless || worker.moves_no_data {
+            if worker.storage != StorageKind::Files || worker.moves_no_data {
                 continue;
             }
             let paths = names::planned_paths(&worker.files.names);

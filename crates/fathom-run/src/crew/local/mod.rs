@@ -23,6 +23,7 @@ use crate::idleness::IdleProcess;
 use crate::message::{self, MessageReceiver, MessageSender};
 use crate::plan::Plan;
 use crate::region::Region;
+use crate::storage::StorageOf;
 use crate::worker::WorkerContext;
 use disks::DiskWatch;
 use fathom_stats::Histogram;
@@ -34,14 +35,20 @@ use std::os::fd::RawFd;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Runs a worker with the engine of its job.
-pub type RunWorker = fn(&WorkerContext<'_>);
+/// How the workers of a job are run, which depends on its engine.
+#[derive(Clone, Copy, Debug)]
+pub struct Runner {
+    /// Runs one.
+    pub run: fn(&WorkerContext<'_>),
+    /// What holds its data.
+    pub storage: StorageOf,
+}
 
 /// Workers on this machine, and the processes that serve them.
 pub struct LocalCrew<'a> {
     plan: &'a Plan,
     /// Per job.
-    engines: Vec<RunWorker>,
+    engines: Vec<Runner>,
     clock: Clock,
     /// What the caller takes itself; children do not block it.
     blocked_signals: Vec<i32>,
@@ -76,12 +83,12 @@ struct Member {
 }
 
 impl<'a> LocalCrew<'a> {
-    /// A crew for all workers of a plan; none of them is started yet. `engines` has, for each job of the plan, the function
-    /// that runs its workers. The calling process must have one thread for as long as there is a crew. It blocks the
+    /// A crew for all workers of a plan; none of them is started yet. `engines` has, for each job of the plan, how its
+    /// workers are run. The calling process must have one thread for as long as there is a crew. It blocks the
     /// signals `blocked_signals`, which its children do not.
     pub fn new(
         plan: &'a Plan,
-        engines: Vec<RunWorker>,
+        engines: Vec<Runner>,
         clock: Clock,
         blocked_signals: Vec<i32>,
     ) -> Result<LocalCrew<'a>, Errno> {

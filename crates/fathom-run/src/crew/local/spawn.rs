@@ -3,10 +3,9 @@
 use super::LocalCrew;
 use crate::cause::Cause;
 use crate::crew::Stage;
-use crate::files::{self, layout};
 use crate::message::Message;
 use crate::worker::WorkerContext;
-use crate::worker::setup::{announce_layout, tell_file_error};
+use crate::worker::files;
 use fathom_sys::process::{self, Fork};
 use fathom_sys::{Errno, signal};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,7 +22,8 @@ impl LocalCrew<'_> {
                 become_child(&self.blocked_signals);
                 for &index in workers {
                     let context = self.context(index);
-                    guarded(&context, || lay_out_for(&context));
+                    let storage = self.engines[self.plan.workers[index].job].storage;
+                    guarded(&context, || files::lay_out(&context, storage));
                 }
                 process::exit_now(0);
             }
@@ -37,7 +37,7 @@ impl LocalCrew<'_> {
         match unsafe { process::fork() }? {
             Fork::Child => {
                 become_child(&self.blocked_signals);
-                let run = self.engines[self.plan.workers[index].job];
+                let run = self.engines[self.plan.workers[index].job].run;
                 let context = self.context(index);
                 guarded(&context, || run(&context));
                 process::exit_now(i32::from(context.region.worker(index).error().is_some()));
@@ -55,7 +55,7 @@ impl LocalCrew<'_> {
                 become_child(&self.blocked_signals);
                 std::thread::scope(|scope| {
                     for &index in indices {
-                        let run = self.engines[self.plan.workers[index].job];
+                        let run = self.engines[self.plan.workers[index].job].run;
                         let context = self.context(index);
                         let work = move || guarded(&context, || run(&context));
                         if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, work) {
@@ -108,25 +108,4 @@ fn guarded(context: &WorkerContext<'_>, work: impl FnOnce()) {
         context.fail(Errno(libc::EFAULT), Cause::INTERNAL);
         context.region.worker(context.index).set_stage(Stage::Ended);
     }
-}
-
-fn lay_out_for(context: &WorkerContext<'_>) {
-    let plan = &context.plan.workers[context.index];
-    context.region.worker(context.index).set_stage(Stage::SettingUp);
-    let announce = |files, bytes| announce_layout(context, files, bytes);
-    let block = context.region.worker(context.index);
-    let stopped = || block.should_stop();
-    let done = files::resolve(plan).and_then(|entries| {
-        for entry in entries.iter().filter(|entry| entry.size == 0) {
-            context.messages.send(&Message::Output(format!("fio: file {} may be ignored", entry.name())));
-        }
-        layout::prepare_unless(&stopped, plan, &entries, context.plan.readonly, announce)
-    });
-    if block.should_stop() {
-        process::exit_now(0);
-    }
-    if let Err(error) = done {
-        tell_file_error(context, &error);
-    }
-    block.set_stage(Stage::NotStarted);
 }

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 /// What a job says about its files.
 pub(super) fn files_plan(subject: &Subject<'_>) -> FilesPlan {
     let (job, options) = (subject.job, &subject.job.file);
-    let has_files = subject.engine.has_files();
+    let has_storage = subject.engine.has_storage();
     FilesPlan {
         names: names(subject),
         kind: options.filetype,
@@ -22,8 +22,8 @@ pub(super) fn files_plan(subject: &Subject<'_>) -> FilesPlan {
         opening: opening(subject),
         lock: options.lockfile,
         scheduler: options.ioscheduler.clone(),
-        are_renewed: options.unlink_each_loop && has_files,
-        are_removed: options.unlink && has_files,
+        are_renewed: options.unlink_each_loop && has_storage,
+        are_removed: options.unlink && has_storage,
         seeds: Seeds::new(job.io_type.randseed, subject.place.thread_number),
     }
 }

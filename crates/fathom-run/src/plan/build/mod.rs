@@ -141,7 +141,7 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
         stage: place.stage,
         waits_for: place.waits_for,
         engine: job.engine.ioengine.name.clone(),
-        diskless: !engine.has_files(),
+        storage: engine.storage,
         moves_no_data: engine.data == Data::Absent,
         is_thread: job.threads.thread,
         placement: placement::placement_plan(&subject),

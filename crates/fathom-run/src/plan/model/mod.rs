@@ -30,6 +30,7 @@ use amounts::Amounts;
 use budget::BudgetPlan;
 use errors::ErrorPlan;
 use fathom_spec::debug::{DebugClass, DebugOptions};
+use fathom_spec::engines::StorageKind;
 use fathom_spec::{JobSpec, Trigger};
 use fathom_stats::Direction;
 use files::FilesPlan;
@@ -89,8 +90,8 @@ pub struct WorkerPlan {
     pub waits_for: Option<usize>,
     /// Name of its engine.
     pub engine: String,
-    /// The engine needs no files.
-    pub diskless: bool,
+    /// Where its data lies.
+    pub storage: StorageKind,
     /// It is background load for others: it counts stretches of work, not bytes.
     pub moves_no_data: bool,
     /// It is a thread beside others, not a process of its own.
@@ -150,6 +151,11 @@ pub struct WorkerPlan {
 }
 
 impl WorkerPlan {
+    /// True when its data lies somewhere.
+    pub fn has_storage(&self) -> bool {
+        self.storage != StorageKind::None
+    }
+
     /// True when the job writes or trims.
     pub fn changes_data(&self) -> bool {
         if let Some(replay) = &self.replay {

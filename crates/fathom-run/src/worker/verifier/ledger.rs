@@ -5,8 +5,8 @@
 use super::{Verifier, Worker, WorkerContext};
 use crate::cause::Cause;
 use crate::engine::Engine;
+use crate::files::FileEntry;
 use crate::files::open::OpenFiles;
-use crate::files::{FileEntry, FileKind};
 use crate::message::Message;
 use crate::plan::model::verify::VerifyPlan;
 use crate::targets::Target;
@@ -83,7 +83,7 @@ impl Ledger {
         };
         let mut ledger = Ledger {
             clock: context.clock,
-            sink: sink(place, files.entries())?,
+            sink: sink(place, files)?,
             place: place.to_string(),
             buffer: Vec::with_capacity(BUFFER),
             open: vec![None; worker.depth as usize].into_boxed_slice(),
@@ -192,7 +192,7 @@ impl Ledger {
     }
 }
 
-fn sink(place: &LedgerPlace, targets: &[FileEntry]) -> Result<Box<dyn Write>, String> {
+fn sink(place: &LedgerPlace, targets: &OpenFiles) -> Result<Box<dyn Write>, String> {
     match place {
         LedgerPlace::File(path) => Ok(Box::new(create(Path::new(path), targets)?)),
         LedgerPlace::Tcp(address) => {
@@ -205,12 +205,12 @@ fn sink(place: &LedgerPlace, targets: &[FileEntry]) -> Result<Box<dyn Write>, St
     }
 }
 
-fn create(path: &Path, targets: &[FileEntry]) -> Result<File, String> {
+fn create(path: &Path, targets: &OpenFiles) -> Result<File, String> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let metadata = std::fs::metadata(directory).map_err(|error| {
         format!("{}: {error}; make the directory first, outside the storage under test", directory.display())
     })?;
-    if let Some(target) = targets.iter().find(|target| device_below(target) == Some(metadata.dev())) {
+    if let Some(target) = targets.on_device(metadata.dev()) {
         return Err(format!(
             "it would lie on the same storage as {}, which is under test; name a file on another file system, or \
              tcp:HOST:PORT",
@@ -225,18 +225,11 @@ fn create(path: &Path, targets: &[FileEntry]) -> Result<File, String> {
     })
 }
 
-/// The device that holds the data of a target.
-fn device_below(target: &FileEntry) -> Option<u64> {
-    let metadata = std::fs::metadata(&target.path).ok()?;
-    match target.kind {
-        FileKind::Block => Some(metadata.rdev()),
-        FileKind::Regular => Some(metadata.dev()),
-        FileKind::Character | FileKind::None => None,
-    }
-}
-
 /// The check may be run in another directory.
 fn absolute_name(entry: &FileEntry) -> String {
+    if !entry.kind.has_path() {
+        return entry.name();
+    }
     std::path::absolute(&entry.path).unwrap_or_else(|_| entry.path.clone()).to_string_lossy().into_owned()
 }
 
@@ -248,12 +241,8 @@ fn boot_id() -> Result<String, String> {
 
 impl<E: Engine> Worker<'_, E> {
     /// Syncs a file outside the loop, and records that.
-    pub(in crate::worker) fn sync_recorded(
-        &mut self,
-        kind: SyncKind,
-        file: u32,
-        sync: impl FnOnce() -> Result<(), Errno>,
-    ) -> Result<(), Errno> {
+    pub(in crate::worker) fn sync_recorded(&mut self, kind: SyncKind, file: u32) -> Result<(), Errno> {
+        let mut sync = || self.files.sync(file as usize, kind);
         match ledger_of(&mut self.features.verifier) {
             Some(ledger) => ledger.around_sync(kind, file, sync),
             None => sync(),

@@ -19,7 +19,7 @@ pub(super) struct Loop {
 }
 
 /// The tables.
-pub(in crate::files) struct Tables {
+pub(in crate::storage::files) struct Tables {
     root: PathBuf,
     /// Each with the devices that its source and options name.
     mounts: Vec<(Mount, Vec<u64>)>,
@@ -31,7 +31,7 @@ pub(in crate::files) struct Tables {
 
 impl Tables {
     /// Reads them.
-    pub(in crate::files) fn read(machine: &Machine<'_>) -> Tables {
+    pub(in crate::storage::files) fn read(machine: &Machine<'_>) -> Tables {
         let root = machine.root.to_path_buf();
         let text = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
         let mounts = text("proc/self/mountinfo");

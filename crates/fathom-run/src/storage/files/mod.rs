@@ -1,0 +1,141 @@
+//! Files and devices of this machine, through the calls of the operating system.
+
+mod in_use;
+mod layout;
+pub(crate) mod locks;
+mod open;
+pub(crate) mod scheduler;
+
+use super::{Handle, Storage};
+use crate::engine::OpenFile;
+use crate::files::filling::Filling;
+use crate::files::{FileEntry, FileError, FileKind, names};
+use crate::plan::WorkerPlan;
+use crate::plan::model::files::{NamesPlan, OpenPlan};
+use fathom_spec::options::file::FileType;
+use fathom_sys::{Errno, block_device, file};
+use fathom_verify::ledger::SyncKind;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// The files and devices of a clone; those that are open are closed on drop. A handle is a descriptor.
+#[derive(Default)]
+pub struct Files {
+    /// By index; `None` for what is closed.
+    descriptors: Vec<Option<OwnedFd>>,
+}
+
+impl Storage for Files {
+    fn names(&self, plan: &NamesPlan) -> Vec<PathBuf> {
+        names::paths(plan)
+    }
+
+    fn look_at(&self, plan: &WorkerPlan, path: PathBuf) -> Result<FileEntry, FileError> {
+        let metadata = match std::fs::metadata(&path) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(FileEntry::new(path, FileKind::Regular, None));
+            }
+            Err(error) => return Err(FileError::of_call(error.into(), "stat", &path)),
+        };
+        let found = metadata.file_type();
+        if found.is_dir() {
+            return Err(FileError::of_call(Errno(libc::EISDIR), "open", &path));
+        }
+        let kind = match plan.files.kind {
+            FileType::File => FileKind::Regular,
+            FileType::Block => FileKind::Block,
+            FileType::Char => FileKind::Character,
+            FileType::Any if found.is_block_device() => FileKind::Block,
+            FileType::Any if found.is_file() => FileKind::Regular,
+            FileType::Any => FileKind::Character,
+        };
+        let size = match kind {
+            FileKind::Regular => Some(metadata.len()),
+            FileKind::Block => Some(device_size(&path)?),
+            _ => None,
+        };
+        Ok(FileEntry::new(path, kind, size))
+    }
+
+    fn check(&self, plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError> {
+        layout::check(plan, entries)
+    }
+
+    fn check_layout(&self, entry: &FileEntry) -> Result<(), FileError> {
+        layout::check_layout(entry)
+    }
+
+    fn lay_out(
+        &mut self,
+        plan: &WorkerPlan,
+        entry: &FileEntry,
+        filling: Option<&mut Filling>,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<(), FileError> {
+        layout::lay_out(&plan.files, entry, filling, stopped)
+    }
+
+    fn open(&mut self, plan: &WorkerPlan, index: usize, entry: &FileEntry) -> Result<Handle, FileError> {
+        let descriptor = open::open(plan, entry)?;
+        let handle = Handle::new(descriptor.as_raw_fd());
+        if self.descriptors.len() <= index {
+            self.descriptors.resize_with(index + 1, || None);
+        }
+        self.descriptors[index] = Some(descriptor);
+        Ok(handle)
+    }
+
+    fn close(&mut self, index: usize) {
+        self.descriptors[index] = None;
+    }
+
+    fn settle(&mut self, plan: &OpenPlan, entry: &FileEntry, handle: Handle) -> Result<(), FileError> {
+        open::settle(plan, entry, handle.descriptor())
+    }
+
+    fn read_into_cache(&mut self, target: &OpenFile, stopped: &dyn Fn() -> bool) -> Result<(), Errno> {
+        open::read_all(target, stopped)
+    }
+
+    fn sync(&mut self, handle: Handle, kind: SyncKind) -> Result<(), Errno> {
+        match kind {
+            SyncKind::FileSystem => file::sync_file_system(handle.descriptor()),
+            SyncKind::DataSync => file::sync_data(handle.descriptor()),
+            SyncKind::Sync | SyncKind::Range => file::sync(handle.descriptor()),
+        }
+    }
+
+    fn drop_cache(&mut self, target: &OpenFile) {
+        // Cached data is no mistake, so failing to drop it is none.
+        let descriptor = target.handle.descriptor();
+        let _ = file::advise(descriptor, target.start, target.size, libc::POSIX_FADV_DONTNEED);
+    }
+
+    fn remove(&mut self, entry: &FileEntry) -> Result<(), Errno> {
+        let is_file = std::fs::symlink_metadata(&entry.path).is_ok_and(|m| m.is_file() || m.is_symlink());
+        if !is_file {
+            return Ok(());
+        }
+        match std::fs::remove_file(&entry.path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn device_below(&self, entry: &FileEntry) -> Option<u64> {
+        let metadata = std::fs::metadata(&entry.path).ok()?;
+        match entry.kind {
+            FileKind::Block => Some(metadata.rdev()),
+            FileKind::Regular => Some(metadata.dev()),
+            _ => None,
+        }
+    }
+}
+
+fn device_size(path: &Path) -> Result<u64, FileError> {
+    let failed = |call: &'static str| move |errno: Errno| FileError::of_call(errno, call, path);
+    let descriptor = file::open(path, libc::O_RDONLY, 0).map_err(failed("open"))?;
+    block_device::size(descriptor.as_raw_fd()).map_err(failed("ioctl"))
+}

@@ -1,0 +1,124 @@
+//! Where the data of a clone lives: what a name stands for there, and how it is made, opened and removed.
+//!
+//! A storage does what comes before the first I/O and after the last one. The I/Os themselves, trims and syncs among them,
+//! are the engine's, which says what storage it works on ([`Engine::storage`](crate::engine::Engine::storage)).
+
+pub mod files;
+pub mod nowhere;
+
+use crate::engine::OpenFile;
+use crate::files::filling::Filling;
+use crate::files::names;
+use crate::files::{FileEntry, FileError};
+use crate::plan::WorkerPlan;
+use crate::plan::model::files::{NamesPlan, OpenPlan};
+use fathom_spec::JobSpec;
+use fathom_spec::engines::StorageKind;
+use fathom_sys::Errno;
+pub use fathom_verify::ledger::SyncKind;
+use std::os::fd::RawFd;
+use std::path::PathBuf;
+
+/// The storage of a job. Each clone has its own, and so has the layout that comes before all of them.
+pub type StorageOf = fn(&JobSpec) -> Box<dyn Storage>;
+
+/// By which number an engine reaches an open target. What it means is between a storage and its engines: for files and
+/// devices, it is a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handle(i32);
+
+impl Handle {
+    /// Of a target that is closed, or that there is no way to open.
+    pub const NONE: Handle = Handle(-1);
+
+    /// A number from 0.
+    pub const fn new(number: i32) -> Handle {
+        Handle(number)
+    }
+
+    /// The number; -1 for [`NONE`](Handle::NONE).
+    #[inline(always)]
+    pub const fn number(self) -> i32 {
+        self.0
+    }
+
+    /// The same for files and devices.
+    #[inline(always)]
+    pub const fn descriptor(self) -> RawFd {
+        self.0
+    }
+
+    /// False for [`NONE`](Handle::NONE).
+    #[inline(always)]
+    pub const fn is_open(self) -> bool {
+        self.0 >= 0
+    }
+}
+
+/// What holds the targets of a clone. Targets have the indices of the clone's entries.
+pub trait Storage {
+    /// The names that a clone works on, in order.
+    fn names(&self, plan: &NamesPlan) -> Vec<PathBuf> {
+        names::planned_paths(plan)
+    }
+
+    /// What a name stands for now; the part of it to work on is not chosen yet. Changes nothing.
+    fn look_at(&self, plan: &WorkerPlan, name: PathBuf) -> Result<FileEntry, FileError>;
+
+    /// Refuses targets that the run must not change or make, such as those in use. Changes nothing.
+    fn check(&self, _plan: &WorkerPlan, _entries: &[FileEntry]) -> Result<(), FileError> {
+        Ok(())
+    }
+
+    /// Refuses to make a target longer that exists. Changes nothing.
+    fn check_layout(&self, _entry: &FileEntry) -> Result<(), FileError> {
+        Ok(())
+    }
+
+    /// Makes a target as long as its entry wants, from where it ends now; what it holds already stays. `filling` has the content,
+    /// if it matters which. Soon after `stopped` says so, it ends with EINTR, and the target is as it was.
+    fn lay_out(
+        &mut self,
+        plan: &WorkerPlan,
+        entry: &FileEntry,
+        filling: Option<&mut Filling>,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<(), FileError>;
+
+    /// Opens a target.
+    fn open(&mut self, plan: &WorkerPlan, index: usize, entry: &FileEntry) -> Result<Handle, FileError>;
+
+    /// Closes a target; nothing of it is in flight.
+    fn close(&mut self, index: usize);
+
+    /// Once after the first opening of a target: what was cached of it is dropped, hints are given (`invalidate`, `fadvise_hint`,
+    /// `write_hint`).
+    fn settle(&mut self, _plan: &OpenPlan, _entry: &FileEntry, _handle: Handle) -> Result<(), FileError> {
+        Ok(())
+    }
+
+    /// Reads the part of an open target that the job uses, so that it is cached (`pre_read`). Ends early when `stopped` says so.
+    fn read_into_cache(&mut self, target: &OpenFile, stopped: &dyn Fn() -> bool) -> Result<(), Errno>;
+
+    /// Makes what was written to an open target durable, outside the loop.
+    fn sync(&mut self, handle: Handle, kind: SyncKind) -> Result<(), Errno>;
+
+    /// Forgets what this machine has cached of an open target; a hint.
+    fn drop_cache(&mut self, _target: &OpenFile) {}
+
+    /// Removes a target. It is no error if there is none any more: clones that share it all try.
+    fn remove(&mut self, entry: &FileEntry) -> Result<(), Errno>;
+
+    /// The number (`dev_t`) of this machine's block device that holds the data of a target.
+    fn device_below(&self, _entry: &FileEntry) -> Option<u64> {
+        None
+    }
+}
+
+/// The storage of engines that bring none of their own.
+pub fn of_kind(kind: StorageKind) -> Box<dyn Storage> {
+    match kind {
+        StorageKind::Files => Box::new(files::Files::default()),
+        StorageKind::Server | StorageKind::None => Box::new(nowhere::Nowhere),
+    }
+}

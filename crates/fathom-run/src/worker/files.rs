@@ -1,0 +1,108 @@
+//! The files of a worker, before the start gate.
+
+use super::WorkerContext;
+use crate::cause::Cause;
+use crate::files::open::OpenFiles;
+use crate::files::{self, FileError, layout};
+use crate::message::Message;
+use crate::region::Stage;
+use crate::storage::files::scheduler;
+use crate::storage::{Storage, StorageOf};
+use fathom_sys::process;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Lays the files of a worker out before it runs; runs in the process that does so for all. What fails is told and stored.
+pub(crate) fn lay_out(context: &WorkerContext<'_>, storage: StorageOf) {
+    let mut storage = storage(context.plan.job_of(context.worker_plan()));
+    let plan = &context.plan.workers[context.index];
+    context.region.worker(context.index).set_stage(Stage::SettingUp);
+    let announce = |files, bytes| announce_layout(context, files, bytes);
+    let block = context.region.worker(context.index);
+    let stopped = || block.should_stop();
+    let done = files::resolve(&*storage, plan).and_then(|entries| {
+        for entry in entries.iter().filter(|entry| entry.size == 0) {
+            context.messages.send(&Message::Output(format!("fio: file {} may be ignored", entry.name())));
+        }
+        layout::prepare_unless(&mut *storage, &stopped, plan, &entries, context.plan.readonly, announce)
+    });
+    if block.should_stop() {
+        process::exit_now(0);
+    }
+    if let Err(error) = done {
+        tell_file_error(context, &error);
+    }
+    block.set_stage(Stage::NotStarted);
+}
+
+/// Opens the files of a worker, and lays them out if that is its own business. What fails is told and stored.
+pub(super) fn open(context: &WorkerContext<'_>, mut storage: Box<dyn Storage>) -> Option<OpenFiles> {
+    let plan = context.worker_plan();
+    let opened = files::resolve(&*storage, plan).and_then(|mut entries| {
+        if plan.files.layout.by_worker {
+            let announce = |files, bytes| announce_layout(context, files, bytes);
+            let stopped = || context.block().should_stop();
+            layout::prepare_unless(&mut *storage, &stopped, plan, &entries, context.plan.readonly, announce)?;
+        }
+        files::end_where_filled(&*storage, plan, &mut entries);
+        OpenFiles::open(plan, storage, &entries)
+    });
+    let mut files = match opened {
+        Ok(files) => files,
+        Err(_) if context.block().should_stop() => return None,
+        Err(error) => {
+            tell_file_error(context, &error);
+            return None;
+        }
+    };
+    switch_scheduler(context, &files)?;
+    if plan.files.layout.pre_reads {
+        context.set_stage(Stage::PreReading);
+        if let Err(error) = files.read_into_cache(plan, || context.block().should_stop()) {
+            tell_file_error(context, &error);
+            return None;
+        }
+    }
+    let block = context.block();
+    block.open_files.store(files.open_count() as u32, Relaxed);
+    for (place, device) in block.devices.iter().zip(&files.devices) {
+        place.store(*device, Relaxed);
+    }
+    Some(files)
+}
+
+/// `ioscheduler`: whatever the job's files lie on.
+fn switch_scheduler(context: &WorkerContext<'_>, files: &OpenFiles) -> Option<()> {
+    let Some(scheduler) = &context.worker_plan().files.scheduler else { return Some(()) };
+    match scheduler::switch(&files.devices, scheduler) {
+        Ok(0) => {
+            let name = &context.worker_plan().name;
+            context.messages.send(&Message::Output(format!(
+                "fathom: job {name}: ioscheduler has no effect: no block device with a choice of schedulers lies below its files"
+            )));
+            Some(())
+        }
+        Ok(_) => Some(()),
+        Err(errno) => {
+            context.messages.send(&Message::Error(format!(
+                "fio: unable to set io scheduler to {scheduler}\nfathom: /sys/block/*/queue/scheduler lists what a device offers; \
+                 setting one needs root"
+            )));
+            context.fail(errno, Cause::SCHEDULER);
+            None
+        }
+    }
+}
+
+/// Says that files are being laid out.
+fn announce_layout(context: &WorkerContext<'_>, files: usize, bytes: u64) {
+    let job = context.worker_plan().name.clone();
+    context.messages.send(&Message::LayingOut { job, files, bytes });
+}
+
+/// Stores and tells why files cannot be used.
+fn tell_file_error(context: &WorkerContext<'_>, error: &FileError) {
+    if let Some(message) = &error.message {
+        context.messages.send(&Message::Error(message.clone()));
+    }
+    context.fail_with_files(error);
+}

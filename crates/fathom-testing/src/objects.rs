@@ -1,0 +1,183 @@
+//! A server of objects, in memory: an engine that brings the storage it works on, as one that talks to a server does. There is
+//! one server per thread.
+
+use fathom_run::engine::{Engine, Io, OpenFile, Queued, Setup, SetupError};
+use fathom_run::files::filling::Filling;
+use fathom_run::files::{FileEntry, FileError, FileKind};
+use fathom_run::plan::WorkerPlan;
+use fathom_run::storage::{Handle, Storage, SyncKind};
+use fathom_run::unit::Operation;
+use fathom_spec::JobSpec;
+use fathom_spec::engines::{EngineDef, StorageKind};
+use fathom_sys::Errno;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+thread_local! {
+    static SERVER: RefCell<Server> = RefCell::new(Server::default());
+}
+
+/// What the server holds, and what it was asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Server {
+    /// Content by name.
+    pub objects: BTreeMap<String, Vec<u8>>,
+    /// What was asked outside the loop, in order: `make a`, `open a`, `close a`, `sync a`, `remove a`.
+    pub log: Vec<String>,
+    /// Names behind handles.
+    pub open: Vec<String>,
+    /// Reads and writes of an object of this name fail.
+    pub failing: Option<String>,
+}
+
+/// Uses the server of this thread.
+pub fn with_server<T>(work: impl FnOnce(&mut Server) -> T) -> T {
+    SERVER.with_borrow_mut(work)
+}
+
+impl Server {
+    /// One that holds these objects, all bytes 7.
+    pub fn holding(objects: &[(&str, usize)]) -> Server {
+        let objects = objects.iter().map(|(name, length)| ((*name).to_owned(), vec![7; *length]));
+        Server { objects: objects.collect(), ..Server::default() }
+    }
+}
+
+/// What holds the objects.
+#[derive(Default)]
+pub struct Bucket {
+    names: Vec<String>,
+}
+
+impl Bucket {
+    fn note(word: &str, name: &str) {
+        with_server(|server| server.log.push(format!("{word} {name}")));
+    }
+}
+
+impl Storage for Bucket {
+    fn look_at(&self, _: &WorkerPlan, name: PathBuf) -> Result<FileEntry, FileError> {
+        let found = with_server(|server| server.objects.get(&*name.to_string_lossy()).map(Vec::len));
+        Ok(FileEntry::new(name, FileKind::Object, found.map(|length| length as u64)))
+    }
+
+    fn lay_out(
+        &mut self,
+        _: &WorkerPlan,
+        entry: &FileEntry,
+        filling: Option<&mut Filling>,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<(), FileError> {
+        Bucket::note("make", &entry.name());
+        let mut content = with_server(|server| server.objects.remove(&entry.name())).unwrap_or_default();
+        match filling {
+            Some(filling) => filling
+                .fill(&mut content, (entry.present_size.unwrap_or(0), entry.missing()), stopped)
+                .map_err(|errno| FileError::of_call(errno, "put", &entry.path))?,
+            None => content.resize(entry.wanted_size() as usize, 0),
+        }
+        with_server(|server| server.objects.insert(entry.name(), content));
+        Ok(())
+    }
+
+    fn open(&mut self, plan: &WorkerPlan, index: usize, entry: &FileEntry) -> Result<Handle, FileError> {
+        let name = entry.name();
+        Bucket::note("open", &name);
+        self.names.resize(self.names.len().max(index + 1), String::new());
+        self.names[index] = name.clone();
+        with_server(|server| {
+            if plan.writes_data() {
+                server.objects.entry(name.clone()).or_default();
+            } else if !server.objects.contains_key(&name) {
+                return Err(FileError::of_call(Errno(libc::ENOENT), "head", &entry.path));
+            }
+            server.open.push(name);
+            Ok(Handle::new(server.open.len() as i32 - 1))
+        })
+    }
+
+    fn close(&mut self, index: usize) {
+        Bucket::note("close", &self.names[index]);
+    }
+
+    fn read_into_cache(&mut self, _: &OpenFile, _: &dyn Fn() -> bool) -> Result<(), Errno> {
+        Ok(())
+    }
+
+    fn sync(&mut self, handle: Handle, _: SyncKind) -> Result<(), Errno> {
+        let name = with_server(|server| server.open[handle.number() as usize].clone());
+        Bucket::note("sync", &name);
+        Ok(())
+    }
+
+    fn remove(&mut self, entry: &FileEntry) -> Result<(), Errno> {
+        Bucket::note("remove", &entry.name());
+        with_server(|server| server.objects.remove(&entry.name()));
+        Ok(())
+    }
+}
+
+/// The engine: one I/O after the other.
+pub struct Objects;
+
+/// What the plan of a job on it is held against.
+pub const DEFINITION: EngineDef = EngineDef {
+    synchronous: true,
+    queues_from: u32::MAX,
+    storage: StorageKind::Server,
+    ..EngineDef::new("objects", "a server of objects in memory")
+};
+
+impl Engine for Objects {
+    const DEFINITION: &'static EngineDef = &DEFINITION;
+
+    fn storage(_: &JobSpec) -> Box<dyn Storage> {
+        Box::new(Bucket::default())
+    }
+
+    fn new(_: &Setup<'_>) -> Result<Objects, SetupError> {
+        Ok(Objects)
+    }
+
+    fn queue(&mut self, _: u32, io: &Io) -> Queued {
+        Queued::Done(with_server(|server| server.perform(io)))
+    }
+
+    fn protocol_status(&mut self, _: u32) -> Option<String> {
+        Some("status 503".to_owned())
+    }
+}
+
+impl Server {
+    fn perform(&mut self, io: &Io) -> i64 {
+        let Some(name) = usize::try_from(io.handle.number()).ok().and_then(|number| self.open.get(number))
+        else {
+            return -i64::from(libc::EBADF);
+        };
+        if self.failing.as_ref() == Some(name) {
+            return -i64::from(libc::EIO);
+        }
+        let Some(object) = self.objects.get_mut(name) else { return -i64::from(libc::ENOENT) };
+        let (start, end) = (io.offset as usize, io.offset as usize + io.length as usize);
+        match io.operation {
+            Operation::Read => {
+                let end = end.min(object.len());
+                let moved = end.saturating_sub(start);
+                // SAFETY: the loop gives a buffer of at least `length` bytes, which is the engine's until the I/O has ended.
+                let buffer = unsafe { std::slice::from_raw_parts_mut(io.buffer, moved) };
+                buffer.copy_from_slice(&object[start.min(end)..end]);
+                moved as i64
+            }
+            Operation::Write => {
+                // SAFETY: as above.
+                let buffer = unsafe { std::slice::from_raw_parts(io.buffer, io.length as usize) };
+                object.resize(object.len().max(end), 0);
+                object[start..end].copy_from_slice(buffer);
+                i64::from(io.length)
+            }
+            Operation::Trim => -i64::from(libc::EOPNOTSUPP),
+            Operation::Sync | Operation::DataSync | Operation::RangeSync => 0,
+        }
+    }
+}
