@@ -3,17 +3,17 @@
 //! The short path of the loop is for jobs without features. A feature says which parts of it an I/O of the job cannot take, and the
 //! flags of the loop follow from the sum: nobody keeps lists of features by hand.
 
-use super::admission::Admission;
-use super::command_priority::CommandPriority;
-use super::flow::Flow;
-use super::issue_log::IssueLog;
-use super::latency_target::LatencySearch;
-use super::logging::Recorder;
-use super::pace::Pace;
-use super::replay::Replay;
-use super::syncs::SyncRules;
-use super::verifier::Verifier;
-use super::zones::ZonedWork;
+use super::followers::command_priority::CommandPriority;
+use super::followers::issue_log::IssueLog;
+use super::followers::latency_target::LatencySearch;
+use super::followers::logging::Recorder;
+use super::gates::admission::Admission;
+use super::gates::flow::Flow;
+use super::gates::pace::Pace;
+use super::gates::zones::ZonedWork;
+use super::sources::replay::Replay;
+use super::sources::syncs::SyncRules;
+use super::sources::verifier::Verifier;
 use std::ops::BitOr;
 
 /// What a feature needs of the loop.

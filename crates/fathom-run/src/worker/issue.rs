@@ -2,7 +2,7 @@
 
 use super::Worker;
 use super::budget::AfterPass;
-use super::pace::Pace;
+use super::gates::pace::Pace;
 use crate::engine::{Engine, Io};
 use crate::storage::Handle;
 use crate::targets::Target;

@@ -3,31 +3,21 @@
 //! The loop is generic over the engine and chosen once per job. From the start gate to the end of the run the worker does
 //! not allocate, lock or print; what it counts goes into memory that the supervisor can read at any moment.
 
-mod admission;
 mod arena;
 mod budget;
-mod command_priority;
 mod commands;
 mod complete;
 mod debug;
 mod features;
 pub(crate) mod files;
-mod flow;
+mod followers;
+mod gates;
 mod issue;
-mod issue_log;
-mod latency_target;
-mod logging;
-mod overlap;
-mod pace;
+mod loops;
 mod placement;
-mod queued;
 mod ramp;
-mod replay;
 mod setup;
-mod synchronous;
-mod syncs;
-mod verifier;
-mod zones;
+mod sources;
 
 use crate::cause::Cause;
 use crate::engine::{Completions, Engine};

@@ -1,19 +1,19 @@
 //! Everything that happens before the start gate.
 
-use super::admission::Admission;
 use super::arena::{self, Arena};
 use super::budget::Budget;
-use super::command_priority::CommandPriority;
 use super::features::Features;
-use super::flow::Flow;
-use super::issue_log::IssueLog;
-use super::latency_target::LatencySearch;
-use super::logging::Recorder;
-use super::pace::Pace;
-use super::replay::Replay;
-use super::syncs::SyncRules;
-use super::verifier::Verifier;
-use super::zones::ZonedWork;
+use super::followers::command_priority::CommandPriority;
+use super::followers::issue_log::IssueLog;
+use super::followers::latency_target::LatencySearch;
+use super::followers::logging::Recorder;
+use super::gates::admission::Admission;
+use super::gates::flow::Flow;
+use super::gates::pace::Pace;
+use super::gates::zones::ZonedWork;
+use super::sources::replay::Replay;
+use super::sources::syncs::SyncRules;
+use super::sources::verifier::Verifier;
 use super::{Recording, Worker, WorkerContext, commands, files, placement};
 use crate::cause::{self, Cause};
 use crate::engine::{Engine, OpenFile, Setup};

@@ -1,15 +1,15 @@
 //! The loop for engines that end every I/O inside the call: one unit, one after the other.
 
-use super::Worker;
-use super::complete::After;
-use super::issue::Next;
 use crate::engine::{Engine, Io, Queued};
 use crate::targets::Target;
+use crate::worker::Worker;
+use crate::worker::complete::After;
+use crate::worker::issue::Next;
 use fathom_stats::samples::{batch_bucket, bump};
 
 impl<E: Engine> Worker<'_, E> {
     /// Runs until the budget, the time or an error ends it.
-    pub(super) fn run_synchronous(&mut self) {
+    pub(in crate::worker) fn run_synchronous(&mut self) {
         let mut now = self.clock.ticks();
         loop {
             if now >= self.next_event {

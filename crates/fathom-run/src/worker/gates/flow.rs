@@ -1,15 +1,15 @@
 //! `flow`: jobs of one flow keep their numbers of I/Os in the proportion of their weights.
 
-use super::WorkerContext;
-use super::features::{Feature, Needs};
 use crate::region::{Region, Stage, WorkerBlock};
+use crate::worker::WorkerContext;
+use crate::worker::features::{Feature, Needs};
 use fathom_stats::samples::bump;
 use fathom_sys::clock::Clock;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// A worker's place in its flow.
-pub(super) struct Flow<'a> {
+pub(in crate::worker) struct Flow<'a> {
     region: &'a Region,
     own: &'a WorkerBlock,
     weight: u64,
@@ -27,7 +27,7 @@ impl Feature for Flow<'_> {
 
 impl<'a> Flow<'a> {
     /// The flow of a worker, if it is in one with others.
-    pub(super) fn of(context: &WorkerContext<'a>, clock: Clock) -> Option<Flow<'a>> {
+    pub(in crate::worker) fn of(context: &WorkerContext<'a>, clock: Clock) -> Option<Flow<'a>> {
         let plan = context.worker_plan().flow?;
         let others: Vec<(usize, u64, Stage)> = context
             .plan
@@ -55,7 +55,7 @@ impl<'a> Flow<'a> {
     ///
     /// It is ahead when it has done more of its weight than the flow as a whole. Members that do not run yet, or any more, do
     /// not count; one that is about to start with the others does.
-    pub(super) fn is_ahead(&self, now: u64) -> Option<u64> {
+    pub(in crate::worker) fn is_ahead(&self, now: u64) -> Option<u64> {
         let own_ios = self.own.flow_ios.load(Relaxed);
         let (mut ios, mut weights) = (own_ios, self.weight);
         for &(index, weight, first_stage) in &self.others {
@@ -70,7 +70,7 @@ impl<'a> Flow<'a> {
     }
 
     /// Counts an I/O of this worker.
-    pub(super) fn issued(&self) {
+    pub(in crate::worker) fn issued(&self) {
         bump(&self.own.flow_ios, 1);
     }
 }

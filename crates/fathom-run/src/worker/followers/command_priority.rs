@@ -1,15 +1,15 @@
 //! Single I/Os with a priority of their own (`cmdprio_*`), and their latencies by priority.
 
-use super::WorkerContext;
-use super::features::{Feature, Needs};
 use crate::plan::model::priority::{CommandPriorities, DIRECTIONS_WITH_PRIORITY};
 use crate::random::{SeedUse, Seeds, Taus88};
 use crate::targets::Target;
 use crate::unit::Unit;
+use crate::worker::WorkerContext;
+use crate::worker::features::{Feature, Needs};
 use fathom_stats::samples::LatencySamples;
 
 /// Chooses and counts.
-pub(super) struct CommandPriority<'a> {
+pub(in crate::worker) struct CommandPriority<'a> {
     priorities: &'a CommandPriorities,
     /// Per priority: reads, then writes.
     samples: &'a [LatencySamples],
@@ -27,7 +27,7 @@ impl Feature for CommandPriority<'_> {
 
 impl<'a> CommandPriority<'a> {
     /// For a worker whose plan has priorities for single I/Os.
-    pub(super) fn of(context: &WorkerContext<'a>, seeds: &Seeds) -> Option<CommandPriority<'a>> {
+    pub(in crate::worker) fn of(context: &WorkerContext<'a>, seeds: &Seeds) -> Option<CommandPriority<'a>> {
         Some(CommandPriority {
             priorities: context.worker_plan().command_priorities.as_ref()?,
             samples: context.region.priorities(context.index),
@@ -37,7 +37,7 @@ impl<'a> CommandPriority<'a> {
     }
 
     /// Gives a unit that has been aimed its priority; what the kernel is told, 0 for nothing.
-    pub(super) fn choose(&mut self, target: Target, unit: &Unit) -> u16 {
+    pub(in crate::worker) fn choose(&mut self, target: Target, unit: &Unit) -> u16 {
         let draw = self.generator.percent();
         let index = self.priorities.choose(target.direction as usize, u64::from(target.length), draw);
         unit.set_priority(index as u32);
@@ -46,7 +46,7 @@ impl<'a> CommandPriority<'a> {
     }
 
     /// Counts an I/O that has ended.
-    pub(super) fn record(&self, unit: &Unit, direction: usize, clat: u64, lat: u64) {
+    pub(in crate::worker) fn record(&self, unit: &Unit, direction: usize, clat: u64, lat: u64) {
         if direction < DIRECTIONS_WITH_PRIORITY {
             let place = unit.priority() as usize * DIRECTIONS_WITH_PRIORITY + direction;
             if let Some(samples) = self.samples.get(place) {
@@ -56,12 +56,12 @@ impl<'a> CommandPriority<'a> {
     }
 
     /// The kernel's value of a unit's priority.
-    pub(super) fn value_of(&self, unit: &Unit) -> u16 {
+    pub(in crate::worker) fn value_of(&self, unit: &Unit) -> u16 {
         self.priorities.values.get(unit.priority() as usize).map_or(0, |priority| priority.0)
     }
 
     /// Forgets what was counted.
-    pub(super) fn reset(&self) {
+    pub(in crate::worker) fn reset(&self) {
         self.samples.iter().for_each(LatencySamples::reset);
     }
 }

@@ -1,12 +1,12 @@
 //! The loop for engines that keep many I/Os in flight: fill up to the depth, hand over, reap, and again.
 
-use super::Worker;
-use super::complete::After;
-use super::issue::Next;
 use crate::engine::{Engine, Io, Queued};
 use crate::plan::model::queue::QueuePlan;
 use crate::targets::Target;
 use crate::unit::{Operation, Unit};
+use crate::worker::Worker;
+use crate::worker::complete::After;
+use crate::worker::issue::Next;
 use fathom_stats::samples::{batch_bucket, bump};
 use fathom_sys::Errno;
 use std::time::Duration;
@@ -44,7 +44,7 @@ struct Batching {
 
 impl<E: Engine> Worker<'_, E> {
     /// Runs until the budget, the time or an error ends it, then waits for what is in flight.
-    pub(super) fn run_queued(&mut self) {
+    pub(in crate::worker) fn run_queued(&mut self) {
         let mut batching = self.batching();
         let mut pending = Pending { slots: Vec::with_capacity(batching.depth as usize) };
         let alone = batching.submit == 1;

@@ -1,14 +1,14 @@
 //! Syncs between writes: `fsync`, `fdatasync` and `sync_file_range` every so many writes.
 
-use super::features::{Feature, Needs};
 use crate::plan::model::syncs::SyncPlan;
 use crate::targets::Target;
 use crate::unit::Operation;
+use crate::worker::features::{Feature, Needs};
 use fathom_stats::Direction;
 
 /// The rules of a job, and how many writes have gone by since each sync.
 #[derive(Clone, Debug)]
-pub(super) struct SyncRules {
+pub(in crate::worker) struct SyncRules {
     rules: Vec<Rule>,
     last_file: u32,
     /// Range written since the last range sync.
@@ -31,7 +31,7 @@ impl Feature for SyncRules {
 
 impl SyncRules {
     /// The rules of a worker, if it has any.
-    pub(super) fn of(plan: &SyncPlan) -> Option<SyncRules> {
+    pub(in crate::worker) fn of(plan: &SyncPlan) -> Option<SyncRules> {
         let rules: Vec<Rule> = [
             (Operation::Sync, plan.sync_every),
             (Operation::DataSync, plan.data_sync_every),
@@ -46,7 +46,7 @@ impl SyncRules {
 
     /// A sync that must come before the next I/O: what, and of which file. Where several fall together, the strongest stands
     /// for all of them.
-    pub(super) fn due(&mut self) -> Option<(Operation, u32)> {
+    pub(in crate::worker) fn due(&mut self) -> Option<(Operation, u32)> {
         let mut due = self.rules.iter_mut().filter(|rule| rule.writes >= rule.every);
         let strongest = due.next()?;
         strongest.writes = 0;
@@ -55,7 +55,7 @@ impl SyncRules {
     }
 
     /// Counts an I/O.
-    pub(super) fn issued(&mut self, target: &Target) {
+    pub(in crate::worker) fn issued(&mut self, target: &Target) {
         if target.direction != Direction::Write {
             return;
         }
@@ -69,7 +69,7 @@ impl SyncRules {
     }
 
     /// Offset and length for a sync; only range syncs have any.
-    pub(super) fn take_range(&mut self, operation: Operation) -> (u64, u32) {
+    pub(in crate::worker) fn take_range(&mut self, operation: Operation) -> (u64, u32) {
         if operation != Operation::RangeSync {
             return (0, 0);
         }

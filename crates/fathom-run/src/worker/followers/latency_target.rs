@@ -4,18 +4,18 @@
 //! are doubled until the first bad one, then the answer is halved in between. Between two depths everything in flight is
 //! waited for, so that a window is judged by I/Os of its own depth only.
 
-use super::Worker;
-use super::features::{Feature, Needs};
 use crate::engine::Engine;
 use crate::plan::model::latency::LatencyTarget;
 use crate::unit::Unit;
+use crate::worker::Worker;
+use crate::worker::features::{Feature, Needs};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// With `latency_run`: after so many windows at one depth, a larger one is tried again.
 const STABLE_WINDOWS: u32 = 3;
 
 /// The search of one worker.
-pub(super) struct LatencySearch {
+pub(in crate::worker) struct LatencySearch {
     wanted: LatencyTarget,
     bounds: Bounds,
     phase: Phase,
@@ -116,7 +116,7 @@ impl Feature for LatencySearch {
 
 impl LatencySearch {
     /// A search up to this depth.
-    pub(super) fn new(wanted: LatencyTarget, most: u32) -> LatencySearch {
+    pub(in crate::worker) fn new(wanted: LatencyTarget, most: u32) -> LatencySearch {
         LatencySearch {
             wanted,
             bounds: Bounds::new(most),
@@ -128,7 +128,7 @@ impl LatencySearch {
     }
 
     /// How many I/Os may be in flight now.
-    pub(super) fn issue_limit(&self) -> u32 {
+    pub(in crate::worker) fn issue_limit(&self) -> u32 {
         match self.phase {
             Phase::Settling | Phase::Found => 0,
             Phase::Judging { .. } | Phase::Measuring { .. } => self.bounds.depth,
@@ -136,7 +136,7 @@ impl LatencySearch {
     }
 
     /// Counts an I/O that took `latency_ns`; true when the window is decided by it.
-    pub(super) fn completed(&mut self, unit: &Unit, latency_ns: u64) -> bool {
+    pub(in crate::worker) fn completed(&mut self, unit: &Unit, latency_ns: u64) -> bool {
         if latency_ns <= self.wanted.target_ns {
             self.met += 1;
             return false;
@@ -186,7 +186,7 @@ impl LatencySearch {
 
 impl<E: Engine> Worker<'_, E> {
     /// Goes on with the search, if there is one: when it has to be looked at again, monotonic ns.
-    pub(super) fn follow_latency_target(&mut self, now_ns: u64) -> Option<u64> {
+    pub(in crate::worker) fn follow_latency_target(&mut self, now_ns: u64) -> Option<u64> {
         let mut search = self.features.latency_search.take()?;
         // What happens in the ramp does not count.
         if self.ramp.is_none() && !self.stopping {

@@ -1,16 +1,16 @@
 //! `serialize_overlap`: an I/O that overlaps one in flight waits for it. With `io_submit_mode=offload` that holds for the I/O of
 //! all jobs that ask for both.
 
-use super::WorkerContext;
 use crate::files::names;
 use crate::region::{Region, Reservation};
 use crate::targets::Target;
 use crate::unit::Unit;
+use crate::worker::WorkerContext;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
 /// What an I/O may overlap with.
-pub(super) struct OverlapRule<'a> {
+pub(in crate::worker) struct OverlapRule<'a> {
     units: &'a [Unit],
     reservation: &'a Reservation,
     region: &'a Region,
@@ -22,7 +22,7 @@ pub(super) struct OverlapRule<'a> {
 
 impl<'a> OverlapRule<'a> {
     /// The rule of a worker, if there is anything that its I/O could overlap with.
-    pub(super) fn of(context: &WorkerContext<'a>) -> Option<OverlapRule<'a>> {
+    pub(in crate::worker) fn of(context: &WorkerContext<'a>) -> Option<OverlapRule<'a>> {
         let (plan, own) = (context.plan, context.worker_plan());
         let verifies = own.verify.as_ref();
         if !own.queue.serializes_overlap && !verifies.is_some_and(|verify| verify.serializes_writes) {
@@ -50,12 +50,12 @@ impl<'a> OverlapRule<'a> {
     }
 
     /// True when I/O of other jobs counts too.
-    pub(super) fn spans_jobs(&self) -> bool {
+    pub(in crate::worker) fn spans_jobs(&self) -> bool {
         !self.others.is_empty()
     }
 
     /// Lets an I/O through (true), or says that it has to wait.
-    pub(super) fn lets_through(&self, target: Target) -> bool {
+    pub(in crate::worker) fn lets_through(&self, target: Target) -> bool {
         let (start, end) = (target.offset, target.offset + u64::from(target.length));
         let meets = |unit: &Unit, is_same: bool| {
             unit.is_in_flight()
@@ -85,7 +85,7 @@ impl<'a> OverlapRule<'a> {
     }
 
     /// The I/O let through last is in flight, or has ended.
-    pub(super) fn clear_reservation(&self) {
+    pub(in crate::worker) fn clear_reservation(&self) {
         if self.spans_jobs() {
             self.reservation.clear();
         }

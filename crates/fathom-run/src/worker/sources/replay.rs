@@ -3,9 +3,6 @@
 //! A thread of the worker reads ahead and hands over entries in chunks; the run loop takes one after the other, at its time.
 //! Times are those of the log, counted from the first look of the loop: an entry that comes late makes no other late.
 
-use super::features::{Feature, Needs};
-use super::issue::Next;
-use super::{Worker, WorkerContext};
 use crate::cause::Cause;
 use crate::engine::Engine;
 use crate::message::Message;
@@ -14,6 +11,9 @@ use crate::plan::model::replay::ReplayPlan;
 use crate::replay as source;
 use crate::targets::Target;
 use crate::unit::{Operation, Unit};
+use crate::worker::features::{Feature, Needs};
+use crate::worker::issue::Next;
+use crate::worker::{Worker, WorkerContext};
 use fathom_stats::Direction;
 use fathom_stats::samples::LatencySamples;
 use fathom_sys::Errno;
@@ -43,7 +43,7 @@ enum Part {
 }
 
 /// The replay of one worker.
-pub(super) struct Replay<'a> {
+pub(in crate::worker) struct Replay<'a> {
     parts: Receiver<Part>,
     /// The way back for chunks that are used up.
     used: SyncSender<Vec<Entry>>,
@@ -81,7 +81,7 @@ impl Feature for Replay<'_> {
 impl<'a> Replay<'a> {
     /// The replay of a worker, if its job has a log. Tells what is wrong with the log; `None` when the job cannot run, which is then
     /// stored and told.
-    pub(super) fn of(context: &WorkerContext<'a>, clock: Clock) -> Option<Option<Replay<'a>>> {
+    pub(in crate::worker) fn of(context: &WorkerContext<'a>, clock: Clock) -> Option<Option<Replay<'a>>> {
         let plan = context.worker_plan();
         let Some(replay) = &plan.replay else { return Some(None) };
         let mut before = context.plan.workers[..context.index].iter();
@@ -145,12 +145,12 @@ impl<'a> Replay<'a> {
     }
 
     /// The entry drawn last goes into this slot.
-    pub(super) fn begin(&mut self, slot: u32) {
+    pub(in crate::worker) fn begin(&mut self, slot: u32) {
         self.due[slot as usize] = std::mem::replace(&mut self.drawn_due, AT_ONCE);
     }
 
     /// The entry of this slot was issued at this tick.
-    pub(super) fn issued(&mut self, slot: u32, tick: u64) {
+    pub(in crate::worker) fn issued(&mut self, slot: u32, tick: u64) {
         let due = std::mem::replace(&mut self.due[slot as usize], AT_ONCE);
         if due != AT_ONCE {
             self.lateness.record(self.clock.span_ns(tick.saturating_sub(due)), true);
@@ -161,7 +161,7 @@ impl<'a> Replay<'a> {
 impl<E: Engine> Worker<'_, E> {
     /// The next entry of the log, once its time has come and nothing has to end first.
     #[inline(never)]
-    pub(super) fn next_to_replay(&mut self, recent: u64) -> Next {
+    pub(in crate::worker) fn next_to_replay(&mut self, recent: u64) -> Next {
         let Some(replay) = &mut self.features.replay else { return Next::End };
         if replay.behind_sync {
             if self.units.iter().any(|unit| unit.is_in_flight() && unit.operation().is_sync()) {

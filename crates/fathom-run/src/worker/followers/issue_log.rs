@@ -1,15 +1,15 @@
 //! `write_iolog`: the worker notes what it issues, in the order of issue.
 
-use super::WorkerContext;
-use super::features::{Feature, Needs};
-use super::logging::RecordQueue;
 use crate::files::open::OpenFiles;
 use crate::logs::{Event, Ring};
+use crate::worker::WorkerContext;
+use crate::worker::features::{Feature, Needs};
+use crate::worker::followers::logging::RecordQueue;
 use fathom_logs::IoRecord;
 use fathom_sys::clock::{Clock, Moment};
 
 /// The recording of a worker.
-pub(super) struct IssueLog<'a> {
+pub(in crate::worker) struct IssueLog<'a> {
     queue: RecordQueue<'a>,
     clock: Clock,
     /// A tick, and the time since the start of the job at that tick in ns; taken anew with every look at the system's clock.
@@ -28,14 +28,14 @@ impl Feature for IssueLog<'_> {
 
 impl<'a> IssueLog<'a> {
     /// The recording of a worker, if its job asks for one.
-    pub(super) fn of(context: &WorkerContext<'a>, clock: Clock) -> Option<IssueLog<'a>> {
+    pub(in crate::worker) fn of(context: &WorkerContext<'a>, clock: Clock) -> Option<IssueLog<'a>> {
         let logs = context.region.logs()?;
         let queue = RecordQueue::of(context, logs, Ring::Recording)?;
         Some(IssueLog { queue, clock, anchor: Moment { ticks: 0, ns: 0 }, start_ns: 0, last_offset: 0 })
     }
 
     /// The job begins.
-    pub(super) fn begin(&mut self, now: Moment, files: &OpenFiles) {
+    pub(in crate::worker) fn begin(&mut self, now: Moment, files: &OpenFiles) {
         self.start_ns = now.ns;
         self.anchor(now);
         (0..files.list.len()).for_each(|file| self.note(Event::Add, file as u32));
@@ -43,13 +43,13 @@ impl<'a> IssueLog<'a> {
     }
 
     /// Takes the system's time as the truth again.
-    pub(super) fn anchor(&mut self, now: Moment) {
+    pub(in crate::worker) fn anchor(&mut self, now: Moment) {
         self.anchor = now;
     }
 
     /// An operation (by its number in units) is issued now.
     /// Offset and length of syncs count for nothing.
-    pub(super) fn issue(&mut self, operation: u8, file: u32, offset: u64, length: u32) {
+    pub(in crate::worker) fn issue(&mut self, operation: u8, file: u32, offset: u64, length: u32) {
         if length > 0 {
             self.last_offset = offset;
         }
@@ -66,7 +66,7 @@ impl<'a> IssueLog<'a> {
     }
 
     /// A file was opened or closed.
-    pub(super) fn note(&mut self, event: Event, file: u32) {
+    pub(in crate::worker) fn note(&mut self, event: Event, file: u32) {
         self.issue(event as u8, file, 0, 0);
     }
 
@@ -77,13 +77,13 @@ impl<'a> IssueLog<'a> {
     }
 
     /// Another pass over the files begins, for which fio opens them anew.
-    pub(super) fn end_pass(&mut self, files: &OpenFiles) {
+    pub(in crate::worker) fn end_pass(&mut self, files: &OpenFiles) {
         self.note_open_files(Event::Close, files);
         self.note_open_files(Event::Open, files);
     }
 
     /// The job is over.
-    pub(super) fn end(&mut self, files: &OpenFiles) {
+    pub(in crate::worker) fn end(&mut self, files: &OpenFiles) {
         self.anchor(self.clock.moment());
         self.note_open_files(Event::Close, files);
         self.queue.close(0);

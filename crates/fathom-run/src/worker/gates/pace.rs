@@ -1,8 +1,5 @@
 //! Rates, minimum rates and think times: what holds I/O back.
 
-use super::Worker;
-use super::features::{Feature, Needs};
-use super::issue::Next;
 use crate::cause::Cause;
 use crate::engine::Engine;
 use crate::message::Message;
@@ -11,6 +8,9 @@ use crate::plan::model::pace::{MinimumRates, RateRule, ThinkTimePlan};
 use crate::random::{SeedUse, Seeds, Taus88};
 use crate::targets::{Target, Targets};
 use crate::unit::Unit;
+use crate::worker::Worker;
+use crate::worker::features::{Feature, Needs};
+use crate::worker::issue::Next;
 use fathom_stats::{Direction, PerDirection};
 use fathom_sys::Errno;
 use fathom_sys::clock::Clock;
@@ -23,7 +23,7 @@ const SPIN_NS: u64 = 20_000;
 const FIRST_RATE_CHECK_NS: u64 = 2_000_000_000;
 
 /// Everything that may come between two I/Os.
-pub(super) struct Pace {
+pub(in crate::worker) struct Pace {
     clock: Clock,
     rates: PerDirection<Option<Rate>>,
     /// Reads and writes by chance: one may go before the other.
@@ -78,7 +78,7 @@ impl Feature for Pace {
 
 impl Pace {
     /// The rules of a worker, if it has any.
-    pub(super) fn of(plan: &WorkerPlan, clock: Clock) -> Option<Pace> {
+    pub(in crate::worker) fn of(plan: &WorkerPlan, clock: Clock) -> Option<Pace> {
         let rules = plan.pace.as_ref()?;
         Some(Pace {
             clock,
@@ -95,7 +95,7 @@ impl Pace {
     }
 
     /// The direction of the next I/O if its rate lets it start now, or what to wait for.
-    pub(super) fn draw(&mut self, now: u64, targets: &mut Targets) -> Result<Direction, Next> {
+    pub(in crate::worker) fn draw(&mut self, now: u64, targets: &mut Targets) -> Result<Direction, Next> {
         let drawn = self.drawn.take().unwrap_or_else(|| targets.draw_direction());
         let Some(due) = self.due(drawn).filter(|&due| due > now) else { return Ok(drawn) };
         // In a mix, a direction that is behind goes before one that is ahead of its rate.
@@ -115,7 +115,7 @@ impl Pace {
     }
 
     /// The job begins at this tick, and so do its schedules.
-    pub(super) fn start(&mut self, now: u64) {
+    pub(in crate::worker) fn start(&mut self, now: u64) {
         for rate in self.rates.values_mut().flatten() {
             rate.due = now as f64;
             if rate.arrivals.is_some() {
@@ -128,7 +128,7 @@ impl Pace {
     }
 
     /// Thinks, if it is time to: what to wait for before the next I/O. `units` are those of the worker.
-    pub(super) fn pause(&mut self, now: u64, units: &[Unit]) -> Result<(), Next> {
+    pub(in crate::worker) fn pause(&mut self, now: u64, units: &[Unit]) -> Result<(), Next> {
         let Some(think) = &mut self.think else { return Ok(()) };
         if let Some((until, spin_until)) = think.until {
             if now < until {
@@ -166,7 +166,7 @@ impl Pace {
     }
 
     /// Counts an I/O that is being issued.
-    pub(super) fn issued(&mut self, target: &Target) {
+    pub(in crate::worker) fn issued(&mut self, target: &Target) {
         if let Some(rate) = &mut self.rates[target.direction] {
             let units = if rate.per_io { 1.0 } else { f64::from(target.length) };
             rate.advance(units);
@@ -178,7 +178,7 @@ impl Pace {
 
     /// Counts an I/O that has ended.
     #[inline]
-    pub(super) fn completed(&mut self) {
+    pub(in crate::worker) fn completed(&mut self) {
         if self.think_cycles > 0 {
             fathom_sys::clock::spin_cycles(self.think_cycles);
         }
@@ -232,7 +232,7 @@ impl Minimum {
 impl<E: Engine> Worker<'_, E> {
     /// Sleeps until a tick, an order of the supervisor, or the next event; returns the tick after it.
     #[cold]
-    pub(super) fn wait_until(&mut self, until: u64) -> u64 {
+    pub(in crate::worker) fn wait_until(&mut self, until: u64) -> u64 {
         if let Some(span) = self.span_to_sleep(until) {
             let order = self.block.order.load(Relaxed);
             if !self.block.should_stop() {
@@ -248,14 +248,14 @@ impl<E: Engine> Worker<'_, E> {
     }
 
     /// For how long to sleep before a tick or the next event; `None` when so little is left that a sleep would last longer.
-    pub(super) fn span_to_sleep(&self, until: u64) -> Option<Duration> {
+    pub(in crate::worker) fn span_to_sleep(&self, until: u64) -> Option<Duration> {
         let left = until.min(self.next_event).saturating_sub(self.clock.ticks());
         let left = self.clock.span_ns(left);
         (left > SPIN_NS).then(|| Duration::from_nanos(left - SPIN_NS / 2))
     }
 
     /// `rate_min` and `rate_iops_min`: a job that is slower than asked fails.
-    pub(super) fn check_minimum_rates(&mut self, now_ns: u64) {
+    pub(in crate::worker) fn check_minimum_rates(&mut self, now_ns: u64) {
         let Some(pace) = &mut self.features.pace else { return };
         let Some(minimum) = &mut pace.minimum else { return };
         let start = self.block.start_ns.load(Relaxed);

@@ -1,10 +1,10 @@
 //! The worker's part in its logs: a record per I/O, pushed into a ring that the log writer empties.
 
-use super::WorkerContext;
-use super::features::{Feature, Needs};
 use crate::logs::{LogRegion, Ring};
 use crate::region::WorkerBlock;
 use crate::unit::Unit;
+use crate::worker::WorkerContext;
+use crate::worker::features::{Feature, Needs};
 use fathom_logs::IoRecord;
 use fathom_logs::ring::{Producer, RingHeader};
 use fathom_sys::clock::{Clock, Moment, clock_at, monotonic_ns};
@@ -17,7 +17,7 @@ const LATEST_NS: u64 = 200_000_000;
 const PAUSE: Duration = Duration::from_micros(50);
 
 /// The way of records to the log writer.
-pub(super) struct RecordQueue<'a> {
+pub(in crate::worker) struct RecordQueue<'a> {
     producer: Producer<'a>,
     header: &'a RingHeader,
     logs: &'a LogRegion,
@@ -26,7 +26,7 @@ pub(super) struct RecordQueue<'a> {
 }
 
 /// Records the I/Os of a worker that keeps logs.
-pub(super) struct Recorder<'a> {
+pub(in crate::worker) struct Recorder<'a> {
     queue: RecordQueue<'a>,
     clock: Clock,
     priority: u16,
@@ -47,7 +47,7 @@ impl Feature for Recorder<'_> {
 
 impl<'a> Recorder<'a> {
     /// The recorder of a worker; `None` when it keeps no logs.
-    pub(super) fn of(context: &WorkerContext<'a>, clock: Clock) -> Option<Recorder<'a>> {
+    pub(in crate::worker) fn of(context: &WorkerContext<'a>, clock: Clock) -> Option<Recorder<'a>> {
         let plan = context.worker_plan().logs.as_ref()?;
         let logs = context.region.logs()?;
         Some(Recorder {
@@ -61,7 +61,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// From now on I/Os are recorded.
-    pub(super) fn begin(&mut self, now: Moment) {
+    pub(in crate::worker) fn begin(&mut self, now: Moment) {
         self.start_ns = Some(now.ns);
         if let Some(epoch) = self.epoch_clock.and_then(|clock| clock_at(clock, now.ns)) {
             self.queue.header.set_epoch_ms(epoch / 1_000_000);
@@ -70,13 +70,13 @@ impl<'a> Recorder<'a> {
     }
 
     /// Takes the system's time as the truth again.
-    pub(super) fn anchor(&mut self, now: Moment) {
+    pub(in crate::worker) fn anchor(&mut self, now: Moment) {
         self.anchor = now;
     }
 
     /// Records an I/O that ended at this tick. `priority` is its own; without, it has the job's.
     #[inline]
-    pub(super) fn record(
+    pub(in crate::worker) fn record(
         &mut self,
         unit: &Unit,
         direction: usize,
@@ -100,14 +100,14 @@ impl<'a> Recorder<'a> {
     }
 
     /// The worker is done after so many ns of recording.
-    pub(super) fn close(&self, end_ns: u64) {
+    pub(in crate::worker) fn close(&self, end_ns: u64) {
         self.queue.header.close(self.start_ns.map_or(0, |start| end_ns.saturating_sub(start)));
     }
 }
 
 impl<'a> RecordQueue<'a> {
     /// One of the worker's rings, if it has that one.
-    pub(super) fn of(
+    pub(in crate::worker) fn of(
         context: &WorkerContext<'a>,
         logs: &'a LogRegion,
         ring: Ring,
@@ -123,7 +123,7 @@ impl<'a> RecordQueue<'a> {
 
     /// Hands a record over.
     #[inline(always)]
-    pub(super) fn push(&mut self, record: &IoRecord) {
+    pub(in crate::worker) fn push(&mut self, record: &IoRecord) {
         if !self.producer.push(record) {
             self.push_when_there_is_room(record);
         }
@@ -133,7 +133,7 @@ impl<'a> RecordQueue<'a> {
     }
 
     /// No more records will come.
-    pub(super) fn close(&self, end_ns: u64) {
+    pub(in crate::worker) fn close(&self, end_ns: u64) {
         self.header.close(end_ns);
     }
 

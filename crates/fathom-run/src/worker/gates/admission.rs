@@ -1,15 +1,15 @@
 //! What a drawn I/O may have to wait for: one in flight that it overlaps, a file that must first be opened or locked, a
 //! barrier.
 
-use super::features::{Feature, Needs};
-use super::overlap::OverlapRule;
-use super::{Next, Worker, WorkerContext};
 use crate::engine::Engine;
 use crate::logs::Event;
 use crate::storage::Handle;
 use crate::storage::files::locks::{Attempt, FileLocks};
 use crate::targets::Target;
 use crate::unit::Unit;
+use crate::worker::features::{Feature, Needs};
+use crate::worker::gates::overlap::OverlapRule;
+use crate::worker::{Next, Worker, WorkerContext};
 use fathom_spec::engines::StorageKind;
 use fathom_spec::options::file::LockFile;
 use fathom_stats::Direction;
@@ -23,7 +23,7 @@ const LOCK_PAUSE_NS: u64 = 20_000;
 const OVERLAP_PAUSE_NS: u64 = 5_000;
 
 /// The rules of a job.
-pub(super) struct Admission<'a> {
+pub(in crate::worker) struct Admission<'a> {
     /// Drawn, but held back.
     held: Option<Target>,
     /// `serialize_overlap`.
@@ -31,7 +31,7 @@ pub(super) struct Admission<'a> {
     /// `openfiles`: the files that are open, the one used longest ago first, and how many may be.
     open_files: Option<(VecDeque<u32>, usize)>,
     /// `lockfile`.
-    pub(super) locks: Option<FileLocks>,
+    pub(in crate::worker) locks: Option<FileLocks>,
     /// `write_barrier`: every so many writes, and writes since the last.
     barrier: Option<(u64, u64)>,
     /// `unlink_each_loop`: the files are to be made anew after each loop, and it is time to.
@@ -50,7 +50,7 @@ impl Feature for Admission<'_> {
 
 impl<'a> Admission<'a> {
     /// The rules of a worker with so many files, if it has any.
-    pub(super) fn of(context: &WorkerContext<'a>, files: usize) -> Option<Admission<'a>> {
+    pub(in crate::worker) fn of(context: &WorkerContext<'a>, files: usize) -> Option<Admission<'a>> {
         let plan = context.worker_plan();
         let limit = plan.target_plan.files.most_open.unwrap_or(usize::MAX);
         let admission = Admission {
@@ -83,19 +83,19 @@ impl<'a> Admission<'a> {
     }
 
     /// A loop is over and another begins.
-    pub(super) fn begin_loop(&mut self) {
+    pub(in crate::worker) fn begin_loop(&mut self) {
         self.renewal_is_due = self.renews_files;
     }
 
     /// Takes the I/O that was held back.
-    pub(super) fn take_held(&mut self) -> Option<Target> {
+    pub(in crate::worker) fn take_held(&mut self) -> Option<Target> {
         self.held.take()
     }
 }
 
 impl<E: Engine> Worker<'_, E> {
     /// Lets an I/O through, or holds it back and says until when to wait.
-    pub(super) fn admit(&mut self, next: Next, now: u64) -> Next {
+    pub(in crate::worker) fn admit(&mut self, next: Next, now: u64) -> Next {
         let Next::Io(target) = next else { return next };
         let Some(mut admission) = self.features.admission.take() else { return next };
         let wait = self.reason_to_wait(&mut admission, target, now);
@@ -212,7 +212,7 @@ impl<E: Engine> Worker<'_, E> {
 
     /// An I/O of this file has ended.
     #[cold]
-    pub(super) fn settle_admission(&mut self, unit: &Unit, moved: bool) {
+    pub(in crate::worker) fn settle_admission(&mut self, unit: &Unit, moved: bool) {
         self.settle_zone(unit, moved);
         let file = unit.file();
         if let Some(overlap) =

@@ -11,9 +11,6 @@ mod saved;
 mod threads;
 
 use self::backlog::Backlog;
-use super::features::{Feature, Needs};
-use super::issue::Next;
-use super::{Worker, WorkerContext};
 use crate::engine::Engine;
 use crate::files::FileKind;
 use crate::files::open::OpenFiles;
@@ -24,6 +21,9 @@ use crate::region::Stage;
 use crate::targets::{Target, Targets};
 use crate::unit::{Operation, Unit};
 use crate::verify::history::{History, Record, State};
+use crate::worker::features::{Feature, Needs};
+use crate::worker::issue::Next;
+use crate::worker::{Worker, WorkerContext};
 use fathom_stats::Direction;
 use fathom_sys::clock::Clock;
 use fathom_verify::check::{Fragment, Mismatch, Problem, Reading, check, check_fragment, check_zeros};
@@ -84,7 +84,7 @@ enum Phase {
 }
 
 /// The verifier of one worker.
-pub(super) struct Verifier<'a> {
+pub(in crate::worker) struct Verifier<'a> {
     plan: &'a VerifyPlan,
     clock: Clock,
     thread: u16,
@@ -140,7 +140,7 @@ impl Feature for Verifier<'_> {
 
 impl<'a> Verifier<'a> {
     /// The verifier of a worker, if its job verifies; an error is told and stored.
-    pub(super) fn of(
+    pub(in crate::worker) fn of(
         context: &WorkerContext<'a>,
         seeds: &Seeds,
         targets: &Targets,
@@ -203,7 +203,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// True when writes are passed over.
-    pub(super) fn only_checks(&self) -> bool {
+    pub(in crate::worker) fn only_checks(&self) -> bool {
         self.plan.only_checks
     }
 
@@ -275,7 +275,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// A slot is being filled for this target; a write gets its content. Gives true when it did.
-    pub(super) fn begin(&mut self, slot: u32, target: Target, buffer: &mut [u8]) -> bool {
+    pub(in crate::worker) fn begin(&mut self, slot: u32, target: Target, buffer: &mut [u8]) -> bool {
         let load = &mut self.loads[slot as usize];
         *load = match self.drawn.take() {
             Some(drawn) => drawn,
@@ -316,7 +316,11 @@ impl<'a> Verifier<'a> {
     }
 
     /// With `verify_only`: what becomes of an I/O of the job. `None` passes it over.
-    pub(super) fn instead(&mut self, next: Next, messages: &crate::message::MessageSender) -> Option<Next> {
+    pub(in crate::worker) fn instead(
+        &mut self,
+        next: Next,
+        messages: &crate::message::MessageSender,
+    ) -> Option<Next> {
         let Next::Io(target) = next else { return Some(next) };
         if target.direction != Direction::Write {
             return None;
@@ -339,7 +343,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// A pass is over; true when the loop has to end for it, so that its data is read back.
-    pub(super) fn ends_pass(&mut self) -> bool {
+    pub(in crate::worker) fn ends_pass(&mut self) -> bool {
         let has_work = self.plan.reads_back || self.plan.trims.is_some();
         self.pass_is_over =
             self.phase == Phase::Working && has_work && !self.plan.only_checks && !self.plan.reads_back_last;
@@ -355,7 +359,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// A sync begins: what has ended is safe once it is done.
-    pub(super) fn sync_begins(&mut self, slot: u32, operation: Operation, file: u32) {
+    pub(in crate::worker) fn sync_begins(&mut self, slot: u32, operation: Operation, file: u32) {
         if let Some(ledger) = &mut self.ledger {
             ledger.sync_begins(slot, operation, file);
         }
@@ -363,12 +367,12 @@ impl<'a> Verifier<'a> {
     }
 
     /// The sync has ended.
-    pub(super) fn sync_ended(&mut self) {
+    pub(in crate::worker) fn sync_ended(&mut self) {
         self.synced.0 = self.synced.1;
     }
 
     /// An I/O failed: nobody knows what is in its place now.
-    pub(super) fn failed(&mut self, slot: u32) {
+    pub(in crate::worker) fn failed(&mut self, slot: u32) {
         if let Some(ledger) = &mut self.ledger {
             ledger.ended(slot, false);
         }
@@ -386,7 +390,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// A place was emptied behind the back of the writes that are remembered.
-    pub(super) fn emptied(&mut self, file: u32, offset: u64, length: u64) {
+    pub(in crate::worker) fn emptied(&mut self, file: u32, offset: u64, length: u64) {
         const PART: u64 = 1 << 30;
         if let Some(ledger) = &mut self.ledger {
             ledger.emptied(file, offset, length);
@@ -420,7 +424,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// What of the pass that ends now counts against `io_size` for being read back.
-    pub(super) fn take_bytes_read_back(&mut self) -> u64 {
+    pub(in crate::worker) fn take_bytes_read_back(&mut self) -> u64 {
         if !self.plan.reads_back_last {
             self.backlog.end_pass();
         }
@@ -450,7 +454,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// The next pass begins; `again` repeats the last one.
-    pub(super) fn begin_pass(&mut self, again: bool, targets: &Targets) {
+    pub(in crate::worker) fn begin_pass(&mut self, again: bool, targets: &Targets) {
         if again {
             self.generator = self.first_generator.clone();
         }
@@ -461,7 +465,7 @@ impl<'a> Verifier<'a> {
 
     /// Reads of the backlog that the writes so far have led to and that were not asked for yet: they count towards `number_ios`,
     /// be it in this run or in the one that it only goes over.
-    pub(super) fn take_reads_of_backlog(&mut self) -> u64 {
+    pub(in crate::worker) fn take_reads_of_backlog(&mut self) -> u64 {
         self.backlog.take_ios()
     }
 }
@@ -546,7 +550,7 @@ fn target_of(record: &Record, direction: Direction) -> Target {
 impl<E: Engine> Worker<'_, E> {
     /// An I/O that verification asks for.
     #[inline(never)]
-    pub(super) fn next_to_verify(&mut self) -> Option<Next> {
+    pub(in crate::worker) fn next_to_verify(&mut self) -> Option<Next> {
         let verifier = self.features.verifier.as_mut()?;
         if let Some(line) = verifier.line_at_end_of_state() {
             // For the block that was not written, and for the end of the job, as fio says it.
@@ -563,7 +567,7 @@ impl<E: Engine> Worker<'_, E> {
 
     /// Runs the job, and after each pass whatever verification has to do behind it. True when everything written is synced as
     /// the job asks for.
-    pub(super) fn run_passes(&mut self) -> bool {
+    pub(in crate::worker) fn run_passes(&mut self) -> bool {
         let mut is_synced;
         if self.features.verifier.as_ref().is_some_and(|verifier| verifier.plan.rehearses) {
             self.check_by_rehearsal();
@@ -609,7 +613,7 @@ impl<E: Engine> Worker<'_, E> {
         is_synced
     }
 
-    pub(super) fn is_over(&self) -> bool {
+    pub(in crate::worker) fn is_over(&self) -> bool {
         self.stopping || self.block.should_stop()
     }
 
@@ -654,7 +658,7 @@ impl<E: Engine> Worker<'_, E> {
     /// An I/O has ended well: remembers it, or has it checked.
     #[cold]
     #[inline(never)]
-    pub(super) fn settle_verified(&mut self, slot: u32, unit: &Unit) {
+    pub(in crate::worker) fn settle_verified(&mut self, slot: u32, unit: &Unit) {
         let Some(mut verifier) = self.features.verifier.take() else { return };
         if let Some(ledger) = &mut verifier.ledger {
             ledger.ended(slot, true);

@@ -1,7 +1,5 @@
 //! `zonemode=zbd` in the run loop: each drawn I/O is placed by the rules of its zone before it goes on.
 
-use super::features::{Feature, Needs};
-use super::{Next, Worker, WorkerContext};
 use crate::cause::{self, Cause};
 use crate::engine::Engine;
 use crate::files::FileEntry;
@@ -9,6 +7,8 @@ use crate::files::open::OpenFiles;
 use crate::message::Message;
 use crate::targets::Target;
 use crate::unit::{Operation, Unit};
+use crate::worker::features::{Feature, Needs};
+use crate::worker::{Next, Worker, WorkerContext};
 use crate::zones::device::{EmulatedZones, KernelZones, ZonedDevice};
 use crate::zones::geometry::Geometry;
 use crate::zones::rules::{Decision, ZoneRules};
@@ -25,7 +25,7 @@ const PAUSE_NS: u64 = 20_000;
 const PATIENCE_NS: u64 = 500_000_000;
 
 /// The zones of a worker, and what waits for one.
-pub(super) struct ZonedWork<'a> {
+pub(in crate::worker) struct ZonedWork<'a> {
     rules: ZoneRules<'a>,
     /// Drawn, but its zone is not ready.
     held: Option<Target>,
@@ -44,7 +44,10 @@ impl Feature for ZonedWork<'_> {
 
 impl<'a> ZonedWork<'a> {
     /// The zones of a worker; `Some(None)` without any, `None` when the job has failed, which is then told.
-    pub(super) fn of(context: &WorkerContext<'a>, files: &OpenFiles) -> Option<Option<Box<ZonedWork<'a>>>> {
+    pub(in crate::worker) fn of(
+        context: &WorkerContext<'a>,
+        files: &OpenFiles,
+    ) -> Option<Option<Box<ZonedWork<'a>>>> {
         let worker = context.worker_plan();
         let (Some(plan), Some(table)) = (&worker.zones, context.region.zones()) else { return Some(None) };
         let mut rules = ZoneRules::new(table, plan, context.index as u32);
@@ -103,12 +106,12 @@ fn identity(entry: &FileEntry) -> [u64; 2] {
 
 impl<E: Engine> Worker<'_, E> {
     /// Takes the I/O whose zone was not ready.
-    pub(super) fn take_held_by_zone(&mut self) -> Option<Target> {
+    pub(in crate::worker) fn take_held_by_zone(&mut self) -> Option<Target> {
         self.features.zones.as_mut().and_then(|zones| zones.held.take())
     }
 
     /// Moves a drawn I/O to where its zone takes it.
-    pub(super) fn place_in_zones(&mut self, next: Next, now: u64) -> Next {
+    pub(in crate::worker) fn place_in_zones(&mut self, next: Next, now: u64) -> Next {
         let Some(mut zones) = self.features.zones.take() else { return next };
         let next = self.place(&mut zones, next, now);
         self.note_resets(&mut zones.rules);
@@ -117,7 +120,7 @@ impl<E: Engine> Worker<'_, E> {
     }
 
     /// An I/O of verification knows its place, but no zone may be reset under it.
-    pub(super) fn enter_zone(&mut self, next: &Next) {
+    pub(in crate::worker) fn enter_zone(&mut self, next: &Next) {
         if let (Some(zones), Next::Io(target)) = (&mut self.features.zones, next) {
             zones.rules.enter(*target);
         }
@@ -184,7 +187,7 @@ impl<E: Engine> Worker<'_, E> {
     }
 
     /// Carries out a reset that stands for a trim.
-    pub(super) fn reset_zone(&mut self, target: Target) -> i64 {
+    pub(in crate::worker) fn reset_zone(&mut self, target: Target) -> i64 {
         match &mut self.features.zones {
             Some(zones) => zones.rules.reset_for_trim(target),
             None => -i64::from(libc::EINVAL),
@@ -192,7 +195,7 @@ impl<E: Engine> Worker<'_, E> {
     }
 
     /// An I/O has ended; its zone takes note.
-    pub(super) fn settle_zone(&mut self, unit: &Unit, moved: bool) {
+    pub(in crate::worker) fn settle_zone(&mut self, unit: &Unit, moved: bool) {
         let Some(mut zones) = self.features.zones.take() else { return };
         let direction = match unit.operation() {
             Operation::Read => Direction::Read,
@@ -223,7 +226,7 @@ impl<E: Engine> Worker<'_, E> {
     }
 
     /// The first target of another round in the same pass, if the job goes round and the last one was not in vain.
-    pub(super) fn next_round_of_zones(&mut self, direction: Direction) -> Option<Target> {
+    pub(in crate::worker) fn next_round_of_zones(&mut self, direction: Direction) -> Option<Target> {
         let left = self.budget.own_left;
         let zones = self.features.zones.as_mut()?;
         if left <= 0 || zones.left_at_round == Some(left) || !zones.rules.goes_round() {
@@ -237,14 +240,14 @@ impl<E: Engine> Worker<'_, E> {
     }
 
     /// Zones that were filled in an earlier pass may be written anew.
-    pub(super) fn begin_pass_of_zones(&mut self) {
+    pub(in crate::worker) fn begin_pass_of_zones(&mut self) {
         if let Some(zones) = &mut self.features.zones {
             zones.rules.begin_pass();
         }
     }
 
     /// The run is over: what was let through and never issued is taken back.
-    pub(super) fn leave_zones(&mut self) {
+    pub(in crate::worker) fn leave_zones(&mut self) {
         let held = self.features.admission.as_mut().and_then(|admission| admission.take_held());
         if let (Some(zones), Some(target)) = (&mut self.features.zones, held) {
             zones.rules.retract(target);
