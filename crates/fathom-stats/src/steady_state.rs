@@ -1,6 +1,7 @@
 //! When a workload is in steady state: its last N samples are close enough to their mean, or to a level line.
 
 use crate::report::SteadyStateMetric;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// The figures of one sampling step.
@@ -15,7 +16,7 @@ pub struct Sample {
 }
 
 /// What has to settle, and how far.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Criterion {
     /// What is watched.
     pub metric: SteadyStateMetric,

@@ -114,11 +114,11 @@ impl<O: Observer> Supervisor<'_, O> {
             ..LiveJob::default()
         };
         for (&index, state) in members.iter().zip(states) {
-            let job = self.plan.job_of(&self.plan.workers[index]);
-            entry.name.clone_from(&job.name);
+            let worker = &self.plan.workers[index];
+            entry.name.clone_from(&worker.name);
             entry.errors += state.tolerated_errors + u64::from(state.has_failed);
             if self.tracked[index].is_started() && state.stage.does_io() {
-                entry.asked_depth += u64::from(job.asked_iodepth);
+                entry.asked_depth += u64::from(worker.report.latency_goal.depth);
                 entry.in_flight += self.crew.in_flight(index).len() as u64;
             }
         }

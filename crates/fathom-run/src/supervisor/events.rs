@@ -131,7 +131,7 @@ impl<O: Observer> Supervisor<'_, O> {
         self.tracked[index].killed = Some(lost.ended);
         self.tracked[index].cpu = Some(lost.cpu);
         let pid = self.tracked[index].process;
-        let job = self.plan.job_of(&self.plan.workers[index]);
+        let job = &self.plan.workers[index];
         if let Ended::Killed(signal) = lost.ended {
             self.observer.message(&Message::Failure(format!("fio: pid={pid}, got signal={signal}")));
         }

@@ -4,19 +4,15 @@ use super::{Idleness, Observer, Standing, Supervisor};
 use crate::cause::Cause;
 use crate::crew::{DirectionFigures, Figures, WorkerState};
 use crate::plan::model::priority::{DIRECTIONS_WITH_PRIORITY, Priority};
-use fathom_spec::JobSpec;
-use fathom_spec::options::description::{KbBase, UnitBase};
-use fathom_spec::options::measurement::UnifiedReporting as Unified;
+use crate::plan::model::report::ReportPlan;
 use fathom_stats::latency::LatencyStats;
 use fathom_stats::report::{
     DirectionReport, GroupReport, IdlenessReport, JobChoices, JobError, JobReport, LatencyGoal,
-    PriorityReport, ReplayReport, RunReport, ToleratedErrors, UnifiedReporting, VerificationReport,
-    ViewOptions,
+    PriorityReport, ReplayReport, RunReport, ToleratedErrors, VerificationReport,
 };
 use fathom_sys::Errno;
 use fathom_sys::clock::{monotonic_ns, wall_clock_ms};
 use fathom_verify::verdict::CLASSES;
-use std::time::Duration;
 
 /// Index of the counters of reads.
 const READ: usize = 0;
@@ -83,7 +79,7 @@ impl<O: Observer> Supervisor<'_, O> {
         for (index, worker) in self.plan.workers.iter().enumerate() {
             let Some(plan) = &worker.verify else { continue };
             if reports.last().is_none_or(|(job, _)| *job != worker.job) {
-                let name = self.plan.job_of(worker).name.clone();
+                let name = worker.name.clone();
                 reports.push((worker.job, VerificationReport { job: name, ..VerificationReport::default() }));
             }
             let Some((_, report)) = reports.last_mut() else { continue };
@@ -131,7 +127,7 @@ impl<O: Observer> Supervisor<'_, O> {
                 let first = &figures[clones[0]].surroundings;
                 let waits = clones.iter().map(|&index| figures[index].surroundings.processor_wait_ms);
                 JobChoices {
-                    name: self.plan.job_of(worker).name.clone(),
+                    name: worker.name.clone(),
                     random_offsets: worker.target_plan.random_offsets().map(str::to_owned),
                     engine_features: first.engine_features.clone(),
                     processor_wait_ms: waits.sum(),
@@ -148,7 +144,7 @@ impl<O: Observer> Supervisor<'_, O> {
         let counted = || {
             let workers = self.plan.workers.iter();
             let with_clones = workers.zip(clones);
-            with_clones.filter(|(worker, _)| self.plan.job_of(worker).measurement.stats)
+            with_clones.filter(|(worker, _)| worker.report.is_shown)
         };
         (0..=last)
             .map(|id| {
@@ -167,11 +163,11 @@ impl<O: Observer> Supervisor<'_, O> {
     ) -> Vec<T> {
         let mut entries: Vec<(T, bool)> = Vec::new();
         for (index, clone) in clones.into_iter().enumerate() {
-            let job = self.plan.job_of(&self.plan.workers[index]);
-            if !job.measurement.stats {
+            let report = &self.plan.workers[index].report;
+            if !report.is_shown {
                 continue;
             }
-            let grouped = job.measurement.group_reporting;
+            let grouped = report.is_grouped;
             let partner = entries
                 .iter_mut()
                 .find(|(entry, can_merge)| grouped && *can_merge && group_of(entry) == group_of(&clone));
@@ -191,11 +187,11 @@ impl<O: Observer> Supervisor<'_, O> {
 
     fn clone_report(&self, index: usize, figures: Figures, eta_seconds: u64) -> JobReport {
         let worker = &self.plan.workers[index];
-        let job = self.plan.job_of(worker);
+        let plan = &worker.report;
         let tracked = &self.tracked[index];
         let runtime_ms = self.runtime_ms(index, &figures);
         let mut report = JobReport {
-            name: job.name.clone(),
+            name: worker.name.clone(),
             group_id: worker.group_id,
             clones: 1,
             pid: figures.process,
@@ -203,8 +199,8 @@ impl<O: Observer> Supervisor<'_, O> {
             error: error_of(&figures),
             eta_seconds,
             elapsed_seconds: (figures.taken_ns - self.started_ns).div_ceil(1_000_000_000),
-            options: job.written.clone(),
-            description: job.job_description.description.clone(),
+            options: plan.options.clone(),
+            description: plan.description.clone(),
             sync: figures.sync,
             runtime_total_ms: runtime_ms,
             cpu: tracked.cpu.clone().unwrap_or(figures.cpu),
@@ -212,13 +208,13 @@ impl<O: Observer> Supervisor<'_, O> {
             submit_map: figures.submit_map,
             complete_map: figures.complete_map,
             distribution: figures.distribution,
-            tolerated_errors: tolerated(job, &figures.state, figures.first_tolerated_error),
-            latency_goal: latency_goal(job, figures.found_depth),
+            tolerated_errors: tolerated(plan, &figures.state, figures.first_tolerated_error),
+            latency_goal: latency_goal(&plan.latency_goal, figures.found_depth),
             never_ran: figures.state.begin_ns == 0
                 || worker.verify.as_ref().is_some_and(|verify| verify.only_checks),
             zone_resets: worker.zones.is_some().then_some(figures.zone_resets),
             steady_state: self.steady_state_of(index),
-            view: view(job),
+            view: plan.view.clone(),
             ..JobReport::default()
         };
         let read_back_ms = figures.checks.read_back_ns / 1_000_000;
@@ -247,14 +243,13 @@ impl<O: Observer> Supervisor<'_, O> {
         by_priority: &[LatencyStats],
     ) -> Vec<PriorityReport> {
         let worker = &self.plan.workers[index];
-        let job = self.plan.job_of(worker);
         let entry = |priority: Priority, latency: LatencyStats| PriorityReport {
             class: priority.class() as u8,
             level: priority.level() as u8,
             hint: priority.hint() as u16,
             latency,
         };
-        let all = match (&worker.command_priorities, job.measurement.lat_percentiles) {
+        let all = match (&worker.command_priorities, worker.report.view.lat_percentiles) {
             (Some(priorities), _) if direction < DIRECTIONS_WITH_PRIORITY => {
                 let latencies = by_priority.iter().skip(direction).step_by(DIRECTIONS_WITH_PRIORITY);
                 let values = priorities.values.iter();
@@ -321,15 +316,8 @@ fn direction_report(figures: DirectionFigures, runtime_ms: u64) -> DirectionRepo
 }
 
 /// What `latency_target` asks for, and the depth that was found or asked for.
-fn latency_goal(job: &JobSpec, found: u32) -> LatencyGoal {
-    let options = &job.latency;
-    let nanoseconds = |time: Option<Duration>| time.map_or(0, |time| time.as_nanos() as u64);
-    LatencyGoal {
-        depth: if found > 0 { found } else { job.asked_iodepth },
-        target_ns: nanoseconds(options.latency_target),
-        percentile: options.latency_percentile,
-        window_ns: nanoseconds(options.latency_window),
-    }
+fn latency_goal(asked: &LatencyGoal, found: u32) -> LatencyGoal {
+    LatencyGoal { depth: if found > 0 { found } else { asked.depth }, ..asked.clone() }
 }
 
 /// The error that ended the job, or the first of those that it went on after.
@@ -346,46 +334,6 @@ fn error_of(figures: &Figures) -> Option<JobError> {
     figures.error.clone().or_else(tolerated)
 }
 
-fn tolerated(job: &JobSpec, state: &WorkerState, first: i32) -> Option<ToleratedErrors> {
-    let options = &job.error_handling;
-    let chosen = options.continue_on_error;
-    if !chosen.read && !chosen.write && !chosen.verify && options.ignore_error.is_none() {
-        return None;
-    }
-    Some(ToleratedErrors { total: state.tolerated_errors, first })
-}
-
-pub(super) fn kb_base(job: &JobSpec) -> u32 {
-    match job.job_description.kb_base {
-        KbBase::Binary => 1024,
-        KbBase::Decimal => 1000,
-    }
-}
-
-pub(super) fn unit_base(job: &JobSpec) -> u32 {
-    match job.job_description.unit_base {
-        Some(UnitBase::Bits) => 1,
-        _ => 8,
-    }
-}
-
-fn view(job: &JobSpec) -> ViewOptions {
-    let options = &job.measurement;
-    let mut percentiles = options.percentile_list.clone();
-    percentiles.sort_by(f64::total_cmp);
-    ViewOptions {
-        kb_base: kb_base(job),
-        unit_base: unit_base(job),
-        significant_figures: options.significant_figures,
-        percentiles,
-        slat_percentiles: options.slat_percentiles,
-        clat_percentiles: options.clat_percentiles,
-        lat_percentiles: options.lat_percentiles,
-        hides_sync_latency: options.disable_clat,
-        unified: match options.unified_rw_reporting {
-            Unified::None => UnifiedReporting::Apart,
-            Unified::Mixed => UnifiedReporting::Mixed,
-            Unified::Both => UnifiedReporting::Both,
-        },
-    }
+fn tolerated(plan: &ReportPlan, state: &WorkerState, first: i32) -> Option<ToleratedErrors> {
+    plan.counts_errors.then_some(ToleratedErrors { total: state.tolerated_errors, first })
 }

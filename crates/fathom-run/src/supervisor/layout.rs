@@ -21,11 +21,10 @@ impl<O: Observer> Supervisor<'_, O> {
         let wants_files: Vec<usize> = (0..self.plan.workers.len())
             .filter(|&index| {
                 let worker = &self.plan.workers[index];
-                let job = self.plan.job_of(worker);
                 // A job without files has nothing to lay out, but that it lacks a size is told here as of any other.
-                let is_looked_at =
-                    worker.has_storage() || (job.size.size.is_none() && job.size.filesize.is_none());
-                is_looked_at && (job.file.create_serialize || job.file.create_only)
+                let is_looked_at = worker.has_storage()
+                    || (worker.amounts.size.is_none() && worker.files.part.lengths.is_none());
+                is_looked_at && (!worker.files.layout.by_worker || worker.files.layout.is_all)
             })
             .collect();
         if wants_files.is_empty() {

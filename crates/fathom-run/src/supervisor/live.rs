@@ -77,16 +77,16 @@ impl<O: Observer> Supervisor<'_, O> {
 
     fn add_running(&self, index: usize, tick: &mut LiveTick) {
         let worker = &self.plan.workers[index];
-        let job = self.plan.job_of(worker);
+        let report = &worker.report;
         tick.running += 1;
         for &direction in worker.target_plan.used_directions() {
-            tick.rate_limit_bytes += job.rate.rate[direction];
-            tick.rate_min_bytes += job.rate.rate_min[direction];
-            tick.rate_limit_iops += job.rate.rate_iops[direction];
-            tick.rate_min_iops += job.rate.rate_iops_min[direction];
+            tick.rate_limit_bytes += report.rates.bytes[direction];
+            tick.rate_min_bytes += report.rates.least_bytes[direction];
+            tick.rate_limit_iops += report.rates.ios[direction];
+            tick.rate_min_iops += report.rates.least_ios[direction];
         }
-        tick.kb_base = super::gather::kb_base(job);
-        tick.unit_base = super::gather::unit_base(job);
+        tick.kb_base = report.view.kb_base;
+        tick.unit_base = report.view.unit_base;
     }
 
     /// Where the run stands with a worker that is in this state.
@@ -129,11 +129,7 @@ impl<O: Observer> Supervisor<'_, O> {
         for index in 0..self.tracked.len() {
             let left = match self.tracked[index].standing {
                 Standing::Over => 0,
-                Standing::Waiting => {
-                    let job = self.plan.job_of(&self.plan.workers[index]);
-                    (job.time.runtime + job.time.ramp_time.unwrap_or_default() + job.time.startdelay.0)
-                        .as_secs()
-                }
+                Standing::Waiting => self.plan.workers[index].time.expected().as_secs(),
                 Standing::Started { .. } => self.worker_seconds_to_go(index, now)?,
             };
             let longest = by_stage.entry(self.plan.workers[index].stage).or_default();
@@ -144,12 +140,10 @@ impl<O: Observer> Supervisor<'_, O> {
 
     fn worker_seconds_to_go(&self, index: usize, now: u64) -> Option<u64> {
         let state = self.crew.state(index);
-        let job = self.plan.job_of(&self.plan.workers[index]);
+        let time = &self.plan.workers[index].time;
         let (start, deadline) = (state.start_ns, state.deadline_ns);
         let by_time = match (start, deadline) {
-            (0, _) if !job.time.runtime.is_zero() => Some(
-                (job.time.runtime + job.time.ramp_time.unwrap_or_default() + job.time.startdelay.0).as_secs(),
-            ),
+            (0, _) if !time.runtime.is_zero() => Some(time.expected().as_secs()),
             (_, 0) => None,
             (_, deadline) => Some(deadline.saturating_sub(now).div_ceil(1_000_000_000)),
         };

@@ -85,7 +85,7 @@ impl<O: Observer> Supervisor<'_, O> {
         }
         for loss in &losses.of_workers {
             let worker = &self.plan.workers[loss.worker];
-            let name = &self.plan.job_of(worker).name;
+            let name = &worker.name;
             let number = worker.thread_number;
             if loss.waits > 0 {
                 self.notes.push(format!(

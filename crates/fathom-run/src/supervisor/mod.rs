@@ -33,6 +33,7 @@ use crate::cause::Cause;
 use crate::crew::{Crew, LocalCrew, LogState, Order, Runner};
 use crate::message::Message;
 use crate::plan::Plan;
+use crate::plan::model::report::ReportPlan;
 use details::DetailWatch;
 use dump_request::DumpWatch;
 use fathom_stats::live::{LiveDetails, LiveTick};
@@ -248,7 +249,7 @@ pub fn supervise<O: Observer>(
     observer: &mut O,
 ) -> Result<Outcome, StartError> {
     let signals = SignalQueue::new(&events::signals(options.live_view))?;
-    let tracked = plan.workers.iter().map(|worker| Tracked::new(plan.job_of(worker))).collect();
+    let tracked = plan.workers.iter().map(|worker| Tracked::new(&worker.report)).collect();
     let mut supervisor = Supervisor {
         plan,
         crew,
@@ -390,7 +391,7 @@ impl<O: Observer> Supervisor<'_, O> {
 }
 
 impl Tracked {
-    fn new(job: &fathom_spec::JobSpec) -> Tracked {
+    fn new(plan: &ReportPlan) -> Tracked {
         Tracked {
             standing: Standing::Waiting,
             process: 0,
@@ -403,7 +404,7 @@ impl Tracked {
             progress: Progress::default(),
             deadline_ns: 0,
             told_to_stop_ns: None,
-            series: Series::of(job),
+            series: Series::of(plan),
         }
     }
 

@@ -11,7 +11,7 @@ impl<O: Observer> Supervisor<'_, O> {
         for (index, worker) in self.plan.workers.iter().enumerate() {
             let Some(plan) = &worker.replay else { continue };
             if reports.last().is_none_or(|(job, _)| *job != worker.job) {
-                let job = self.plan.job_of(worker).name.clone();
+                let job = worker.name.clone();
                 reports.push((worker.job, ReplayReport { job, ..ReplayReport::default() }));
             }
             let Some((_, report)) = reports.last_mut() else { continue };

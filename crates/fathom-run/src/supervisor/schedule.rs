@@ -50,11 +50,10 @@ impl<O: Observer> Supervisor<'_, O> {
                 continue;
             }
             // Files that could not be prepared, a stop that came first, or nothing to do but prepare files.
-            let job = self.plan.job_of(worker);
-            let only_files = job.file.create_only;
+            let only_files = worker.files.layout.is_all;
             if self.has_failed(index) || self.tracked[index].is_told_to_stop || only_files {
                 if only_files {
-                    let clock_id = job.time.job_start_clock_id;
+                    let clock_id = worker.time.start_clock;
                     self.tracked[index].job_start_ms = job_start_ms(monotonic_ns(), clock_id);
                 }
                 self.mark_over(index);
@@ -90,7 +89,7 @@ impl<O: Observer> Supervisor<'_, O> {
                 self.tracked[index].standing = Standing::Started { batch };
             }
             Err(refusal) => {
-                let name = &self.plan.job_of(&self.plan.workers[index]).name;
+                let name = &self.plan.workers[index].name;
                 self.observer.message(&Message::Error(format!(
                     "fathom: no process for job {name}: {}; {}",
                     refusal.errno, refusal.limits
@@ -113,7 +112,7 @@ impl<O: Observer> Supervisor<'_, O> {
                 continue;
             }
             for &index in &members {
-                if self.plan.job_of(&self.plan.workers[index]).measurement.disk_util {
+                if self.plan.workers[index].report.watches_disks {
                     self.crew.watch_disks(index);
                 }
             }
@@ -133,8 +132,8 @@ impl<O: Observer> Supervisor<'_, O> {
             return;
         }
         for index in 0..self.tracked.len() {
-            let job = self.plan.job_of(&self.plan.workers[index]);
-            if self.tracked[index].standing != Standing::Over && job.private.cpuio.exit_on_io_done {
+            let follows_io = self.plan.workers[index].exit.follows_io;
+            if self.tracked[index].standing != Standing::Over && follows_io {
                 self.tell(index, Order::Stop);
             }
         }
@@ -143,15 +142,12 @@ impl<O: Observer> Supervisor<'_, O> {
     /// `exitall` and `exitall_on_error`: one job's end is that of others.
     pub(super) fn apply_exitall(&mut self, index: usize, failed: bool) {
         let own = &self.plan.workers[index];
-        let job = self.plan.job_of(own);
-        let on_error = failed && job.error_handling.exitall_on_error;
-        if !job.threads.exitall && !on_error {
-            return;
-        }
+        let on_error = failed && own.exit.ends_all_by_failing;
+        let what = if on_error { Some(ExitWhat::All) } else { own.exit.ends };
+        let Some(what) = what else { return };
         for other in 0..self.tracked.len() {
             let worker = &self.plan.workers[other];
-            let concerned = match job.threads.exit_what {
-                _ if on_error => true,
+            let concerned = match what {
                 ExitWhat::All => true,
                 ExitWhat::Group => worker.group_id == own.group_id,
                 ExitWhat::Stonewall => worker.stage == own.stage,

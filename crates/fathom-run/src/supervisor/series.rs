@@ -1,7 +1,7 @@
 //! Bandwidth and IOPS samples at regular intervals, taken from outside: the worker does nothing for them.
 
 use crate::crew::WorkerState;
-use fathom_spec::JobSpec;
+use crate::plan::model::report::ReportPlan;
 use fathom_stats::report::DIRECTIONS;
 use fathom_stats::series::SampleStats;
 use std::time::Duration;
@@ -24,8 +24,8 @@ struct Windows {
 }
 
 impl Series {
-    pub(super) fn of(job: &JobSpec) -> Series {
-        let enabled = !job.measurement.disable_bw_measurement;
+    pub(super) fn of(plan: &ReportPlan) -> Series {
+        let enabled = plan.is_sampled;
         let windows = |milliseconds: u32| Windows {
             enabled,
             interval_ns: u64::from(milliseconds.max(1)) * 1_000_000,
@@ -34,7 +34,7 @@ impl Series {
             last: [0; DIRECTIONS],
             stats: Default::default(),
         };
-        Series { bw: windows(job.measurement.bwavgtime), iops: windows(job.measurement.iopsavgtime) }
+        Series { bw: windows(plan.bandwidth_window_ms), iops: windows(plan.iops_window_ms) }
     }
 
     /// Takes the samples that are due.

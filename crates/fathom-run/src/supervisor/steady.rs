@@ -3,8 +3,7 @@
 use super::{Observer, Supervisor};
 use crate::crew::{Crew, Order};
 use crate::plan::Plan;
-use fathom_spec::JobSpec;
-use fathom_spec::value::SteadyCriterion;
+use crate::plan::model::report::SteadyPlan;
 use fathom_stats::report::{SteadyStateMetric, SteadyStateReport};
 use fathom_stats::steady_state::{Criterion, Judgement, Sample, Window};
 use std::time::Duration;
@@ -40,11 +39,11 @@ struct Step {
 pub(super) fn groups(plan: &Plan) -> Vec<SteadyGroup> {
     let mut groups: Vec<SteadyGroup> = Vec::new();
     for (index, worker) in plan.workers.iter().enumerate() {
-        let job = plan.job_of(worker);
-        let Some(mut group) = SteadyGroup::of(job) else { continue };
+        let Some(steady) = &worker.steady else { continue };
+        let mut group = SteadyGroup::of(steady);
         let partner = groups.iter_mut().find(|group| {
             let first = &plan.workers[group.members[0]];
-            let grouped = job.measurement.group_reporting && plan.job_of(first).measurement.group_reporting;
+            let grouped = worker.report.is_grouped && first.report.is_grouped;
             grouped && first.group_id == worker.group_id
         });
         match partner {
@@ -59,34 +58,19 @@ pub(super) fn groups(plan: &Plan) -> Vec<SteadyGroup> {
 }
 
 impl SteadyGroup {
-    fn of(job: &JobSpec) -> Option<SteadyGroup> {
-        let options = &job.steady_state;
-        if !job.is_set("steadystate") || options.steadystate_duration.is_zero() {
-            return None;
-        }
-        use SteadyCriterion::{Bandwidth, BandwidthSlope, Iops, IopsSlope, Latency, LatencySlope};
-        let (metric, slope) = match options.steadystate.criterion {
-            Iops => (SteadyStateMetric::Iops, false),
-            IopsSlope => (SteadyStateMetric::Iops, true),
-            Bandwidth => (SteadyStateMetric::Bandwidth, false),
-            BandwidthSlope => (SteadyStateMetric::Bandwidth, true),
-            Latency => (SteadyStateMetric::Latency, false),
-            LatencySlope => (SteadyStateMetric::Latency, true),
-        };
-        let (limit, percent) = (options.steadystate.limit, options.steadystate.percent);
-        let interval_ns = (options.steadystate_check_interval.as_nanos() as u64).max(1);
-        let length = options.steadystate_duration.as_nanos() as u64 / interval_ns;
-        Some(SteadyGroup {
+    fn of(plan: &SteadyPlan) -> SteadyGroup {
+        let length = plan.duration.as_nanos() as u64 / plan.interval_ns;
+        SteadyGroup {
             members: Vec::new(),
-            criterion: Criterion { metric, slope, percent, limit },
-            ramp_ns: options.steadystate_ramp_time.as_nanos() as u64,
-            interval_ns,
-            duration: options.steadystate_duration,
+            criterion: plan.criterion,
+            ramp_ns: plan.ramp_ns,
+            interval_ns: plan.interval_ns,
+            duration: plan.duration,
             window: Window::new(length as usize),
             judgement: Judgement::default(),
             attained: false,
             step: None,
-        })
+        }
     }
 
     /// Time until the next sample is due.

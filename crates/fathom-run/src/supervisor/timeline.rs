@@ -41,7 +41,7 @@ impl<O: Observer> Supervisor<'_, O> {
         let numbered = (0..workers.len()).map(|index| (vec![index], workers[index].group_id)).collect();
         let join = |own: &mut (Vec<usize>, u32), theirs: &(Vec<usize>, u32)| own.0.extend(&theirs.0);
         let mut members: Vec<(Vec<usize>, u32)> = self.merged(numbered, |entry| entry.1, join);
-        let name_of = |indices: &[usize]| self.plan.job_of(&workers[indices[0]]).name.clone();
+        let name_of = |indices: &[usize]| workers[indices[0]].name.clone();
         let mut entries: Vec<TimelineEntry> = members
             .iter()
             .map(|(indices, group_id)| TimelineEntry {

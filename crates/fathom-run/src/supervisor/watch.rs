@@ -102,7 +102,7 @@ impl<O: Observer> Supervisor<'_, O> {
 
     /// Goes on without a worker.
     fn give_up_on(&mut self, index: usize, how: &str, errno: Errno, cause: Cause) {
-        let job = self.plan.job_of(&self.plan.workers[index]);
+        let job = &self.plan.workers[index];
         let pid = self.tracked[index].process;
         self.notes
             .push(format!("job {} (pid {pid}) {how}; its figures are those up to that moment", job.name));
@@ -125,7 +125,7 @@ impl<O: Observer> Supervisor<'_, O> {
         let remedy =
             if self.signal.is_some() { "a second Ctrl-C ends the wait" } else { "Ctrl-C ends the wait" };
         for &index in silent.iter().take(NAMED_JOBS) {
-            let name = &self.plan.job_of(&self.plan.workers[index]).name;
+            let name = &self.plan.workers[index].name;
             let pid = self.tracked[index].process;
             let line =
                 format!("fathom: job {name} (pid {pid}): waiting for {}; {remedy}", self.awaited(index));

@@ -127,6 +127,7 @@ fn layout(subject: &Subject<'_>) -> LayoutPlan {
     let options = &subject.job.file;
     LayoutPlan {
         creates: options.allow_file_create,
+        is_all: options.create_only,
         happens_at_open: options.create_on_open,
         by_worker: !options.create_serialize,
         content_needed: subject.job.io_type.overwrite

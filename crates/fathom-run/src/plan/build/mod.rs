@@ -4,6 +4,7 @@
 
 mod budget;
 mod errors;
+mod exit;
 mod files;
 mod flow;
 mod latency;
@@ -16,6 +17,7 @@ mod priority;
 mod questions;
 mod queue;
 mod replay;
+mod report;
 mod syncs;
 mod targets;
 mod time;
@@ -158,6 +160,9 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
         depth: queue::depth(job),
         queue: queue::queue_plan(job),
         syncs: syncs::sync_plan(&subject),
+        exit: exit::exit_plan(job),
+        steady: report::steady_plan(job),
+        report: report::report_plan(job),
         errors: errors::error_plan(job),
         payload: payload::payload_rule(job, subject.targets.lengths[Direction::Write].min())?,
         zones: zones::zone_plan(&subject),

@@ -83,6 +83,8 @@ pub struct PartPlan {
 pub struct LayoutPlan {
     /// Files may be created and become longer.
     pub creates: bool,
+    /// There is nothing to do but make them.
+    pub is_all: bool,
     /// They become longer only as they are written.
     pub happens_at_open: bool,
     /// Each worker makes its own files, rather than one process those of all jobs.

@@ -7,6 +7,7 @@ pub mod amounts;
 pub mod budget;
 pub mod distribution;
 pub mod errors;
+pub mod exit;
 pub mod files;
 pub mod flow;
 pub mod latency;
@@ -19,6 +20,7 @@ pub mod placement;
 pub mod priority;
 pub mod queue;
 pub mod replay;
+pub mod report;
 pub mod syncs;
 pub mod targets;
 pub mod time;
@@ -29,6 +31,7 @@ use crate::random::Seeds;
 use amounts::Amounts;
 use budget::BudgetPlan;
 use errors::ErrorPlan;
+use exit::ExitPlan;
 use fathom_spec::debug::{DebugClass, DebugOptions};
 use fathom_spec::engines::StorageKind;
 use fathom_spec::{JobSpec, Trigger};
@@ -44,6 +47,7 @@ use placement::PlacementPlan;
 use priority::CommandPriorities;
 use queue::QueuePlan;
 use replay::ReplayPlan;
+use report::{ReportPlan, SteadyPlan};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use syncs::SyncPlan;
@@ -59,7 +63,7 @@ pub struct Plan {
     pub trigger: Option<Trigger>,
     /// Options written before any job.
     pub global_options: Vec<(String, String)>,
-    /// The jobs, in definition order.
+    /// The jobs, in definition order, for the private options of their engines.
     pub jobs: Vec<JobSpec>,
     /// One per clone, in definition order.
     pub workers: Vec<WorkerPlan>,
@@ -124,6 +128,12 @@ pub struct WorkerPlan {
     pub queue: QueuePlan,
     /// When what was written must be on the device.
     pub syncs: SyncPlan,
+    /// How its end and those of others hang together.
+    pub exit: ExitPlan,
+    /// It ends when its figures have settled.
+    pub steady: Option<SteadyPlan>,
+    /// What the report says of it.
+    pub report: ReportPlan,
     /// Which errors do not end it.
     pub errors: ErrorPlan,
     /// Sequence of targets.

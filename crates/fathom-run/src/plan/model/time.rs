@@ -21,6 +21,14 @@ pub struct TimePlan {
     pub start_clock: Option<u32>,
 }
 
+impl TimePlan {
+    /// From its start to its end, if a time ends it.
+    pub fn expected(&self) -> Duration {
+        let ramp = self.ramp.as_ref().map_or(Duration::ZERO, |ramp| ramp.time);
+        self.runtime + ramp + self.start_delay.0
+    }
+}
+
 /// I/O that runs but does not count yet. With both a time and an amount, it lasts until both are reached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RampPlan {

@@ -1,0 +1,13 @@
+//! From options to how the ends of jobs hang together.
+
+use crate::plan::model::exit::ExitPlan;
+use fathom_spec::JobSpec;
+
+/// What the end of a job means to others, and theirs to it.
+pub(super) fn exit_plan(job: &JobSpec) -> ExitPlan {
+    ExitPlan {
+        ends: job.threads.exitall.then_some(job.threads.exit_what),
+        ends_all_by_failing: job.error_handling.exitall_on_error,
+        follows_io: job.private.cpuio.exit_on_io_done,
+    }
+}
