@@ -6,11 +6,12 @@
 
 use fathom_sys::Errno;
 use fathom_sys::signal;
+use serde::{Deserialize, Serialize};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
 /// What a worker has to say.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Message {
     /// A line for standard output.
     Output(String),
@@ -32,7 +33,7 @@ pub enum Message {
 }
 
 /// A message and where it is from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Envelope {
     /// Index of the worker in the plan; `None` for a process that serves all of them.
     pub worker: Option<usize>,

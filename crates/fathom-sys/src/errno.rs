@@ -1,10 +1,11 @@
 //! A system error number as a type.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
 
 /// An `errno` value; 0 never occurs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Errno(pub i32);
 
 impl Errno {

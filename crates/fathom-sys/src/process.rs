@@ -2,6 +2,7 @@
 
 use crate::errno::{Errno, check};
 use crate::usage::{self, Usage};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -37,7 +38,7 @@ pub fn exit_now(status: i32) -> ! {
 }
 
 /// How a child ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ended {
     /// It left with this status.
     Exited(i32),

@@ -1,9 +1,10 @@
 //! What another thread is doing, as the kernel tells in `/proc`: reading it touches neither the thread nor what it waits for.
 
+use serde::{Deserialize, Serialize};
 use std::fs;
 
 /// Whether a thread runs, and if not, why.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TaskState {
     /// It has a processor, or waits for one.
     Runnable,
@@ -14,7 +15,7 @@ pub enum TaskState {
 }
 
 /// A thread at one moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
     /// What it is doing.
     pub state: TaskState,

@@ -9,6 +9,8 @@
 //! beside them, and [`Machine`] about what they run on. Logs and devices are where the workers are, so a crew elsewhere
 //! answers for its own.
 //!
+//! Everything that goes through these traits can be written down and read again.
+//!
 //! Workers are known by their index in the plan. What is asked for at every look costs little: [`Crew::state`] is a few
 //! words. Histograms and everything else that a report needs is copied only when it is asked for.
 
@@ -30,6 +32,7 @@ use fathom_stats::live::LiveDisk;
 use fathom_stats::report::{CpuReport, DiskReport, IdlenessReport};
 use fathom_sys::Errno;
 use fathom_sys::process::Ended;
+use serde::{Deserialize, Serialize};
 use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 
@@ -133,7 +136,7 @@ pub trait Machine {
 }
 
 /// Something that has happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
     /// Somebody has something to say.
     Said(Envelope),
@@ -165,7 +168,7 @@ impl Event {
 }
 
 /// The end of a worker that was not done.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lost {
     /// How its process ended.
     pub ended: Ended,
@@ -176,7 +179,7 @@ pub struct Lost {
 }
 
 /// A worker was to be started.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Start {
     /// Which one.
     pub worker: usize,
@@ -185,7 +188,7 @@ pub struct Start {
 }
 
 /// The system gave no process.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
     /// What it said.
     pub errno: Errno,
@@ -194,7 +197,7 @@ pub struct Refusal {
 }
 
 /// A control group that could not be made.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupFailure {
     /// Index of its job.
     pub job: usize,
@@ -205,7 +208,7 @@ pub struct GroupFailure {
 }
 
 /// Why logs cannot be kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogError {
     /// There is no process to write them.
     Process(Errno),
@@ -219,7 +222,7 @@ pub enum LogError {
 }
 
 /// Where the writing of logs stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogState {
     /// Everything has been written, or there are no logs.
     Done,
@@ -233,7 +236,7 @@ pub enum LogState {
 }
 
 /// What a reader of the logs must know.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogLosses {
     /// Files that could not be written to their end.
     pub failed_files: u32,
@@ -242,7 +245,7 @@ pub struct LogLosses {
 }
 
 /// What one log of one worker has lost or cost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogLoss {
     /// The worker.
     pub worker: usize,
@@ -252,4 +255,46 @@ pub struct LogLoss {
     pub waited_ns: u64,
     /// I/Os that are missing.
     pub dropped: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Message;
+    use fathom_sys::task::{Task, TaskState};
+
+    fn returns<T>(value: T)
+    where
+        T: Serialize + serde::de::DeserializeOwned + PartialEq + std::fmt::Debug,
+    {
+        let text = serde_json::to_string(&value).expect("can be written");
+        assert_eq!(serde_json::from_str::<T>(&text).expect(&text), value);
+    }
+
+    /// A crew elsewhere sends what it gives.
+    #[test]
+    fn what_a_crew_gives_can_be_sent() {
+        let lost = Lost {
+            ended: Ended::Killed(9),
+            cpu: CpuReport::default(),
+            without_memory: Some("no memory".to_owned()),
+        };
+        let laying_out = Message::LayingOut { job: "a".to_owned(), files: 2, bytes: 1 << 40 };
+        for event in [
+            Event::Said(Envelope { worker: Some(3), message: laying_out }),
+            Event::Ended { worker: 1, lost: Some(lost) },
+            Event::LayoutEnded(Ended::Exited(0)),
+        ] {
+            returns(event);
+        }
+        let refusal = Refusal { errno: Errno(libc::EAGAIN), limits: "pids.max".to_owned() };
+        returns(Start { worker: 2, process: Err(refusal) });
+        returns(LogState::Writing { progress: u64::MAX });
+        returns(SignsOfLife {
+            task: Some(Task { state: TaskState::Waiting, used_ticks: 7 }),
+            devices: 1,
+            logs: 2,
+            in_flight: true,
+        });
+    }
 }

@@ -97,7 +97,7 @@ pub struct InFlight {
 }
 
 /// What tells from outside whether a worker gets on. Asking costs a few reads of `/proc` and `/sys` on its host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignsOfLife {
     /// Its thread; `None` when that is gone.
     pub task: Option<Task>,
