@@ -1,6 +1,6 @@
 //! `vsync`: `lseek` where the position differs, then `readv` or `writev`.
 //!
-//! With a depth above 1, I/Os handed over together (`iodepth_batch`) that lie one behind the other go into one call.
+//! With a depth above 1, I/Os handed over together (`iodepth_batch`) that lie one after the other go into one call.
 
 use crate::shared::{Immediate, Positions, outcome};
 use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
@@ -86,7 +86,7 @@ impl Engine for Vsync {
 }
 
 impl Vsync {
-    /// Moves I/Os that lie one behind the other with one call, and deals its result out to them.
+    /// Moves I/Os that lie one after the other with one call, and deals its result out to them.
     fn transfer_run(&mut self, run: &[(u32, Io)]) {
         self.vectors.clear();
         self.vectors.extend(run.iter().map(|(_, io)| vector_of(io)));

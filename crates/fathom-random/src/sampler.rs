@@ -88,7 +88,7 @@ impl Sampler {
         self.next_rank().wrapping_mul(HASH_FACTOR).wrapping_add(self.shift) % self.divisor
     }
 
-    /// The next block of the first `end`: what lies behind them is drawn again.
+    /// The next block of the first `end`: what lies beyond them is drawn again.
     pub fn next_below(&mut self, end: u64) -> u64 {
         let drawn = self.next();
         if drawn < end { drawn } else { self.draw_again_below(end) }
@@ -96,7 +96,7 @@ impl Sampler {
 
     #[cold]
     fn draw_again_below(&mut self, end: u64) -> u64 {
-        // The favourite may be what lies behind them.
+        // The favourite may be what lies beyond them.
         (0..REDRAWS).map(|_| self.next()).find(|&drawn| drawn < end).unwrap_or_else(|| self.next() % end)
     }
 

@@ -220,7 +220,7 @@ fn fio(formats: &str, arguments: &str) -> Option<String> {
     }
 }
 
-/// The JSON document in a text, with what stands before and behind it.
+/// The JSON document in a text, with what stands before and after it.
 fn split(text: &str) -> (&str, Value, &str) {
     let start = text.find("{\n").expect("JSON begins");
     let end = text.find("\n}\n").expect("JSON ends") + 3;

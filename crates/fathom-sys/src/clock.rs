@@ -87,7 +87,7 @@ impl Clock {
         Moment { ticks, ns }
     }
 
-    /// Monotonic nanoseconds at this tick, counted from a moment that may lie before or behind it.
+    /// Monotonic nanoseconds at this tick, counted from a moment that may lie before or after it.
     #[inline]
     pub fn ns_at(&self, tick: u64, from: Moment) -> u64 {
         match tick.checked_sub(from.ticks) {

@@ -96,7 +96,7 @@ impl FileEntry {
         self.wanted_size().max(self.present_size.unwrap_or(0))
     }
 
-    /// True when a log reaches behind what can be mapped of the file.
+    /// True when a log reaches beyond what can be mapped of the file.
     fn is_too_short_to_map(&self, plan: &WorkerPlan, end: u64) -> bool {
         plan.files.are_mapped && self.kind == FileKind::Regular && self.present_size.unwrap_or(0) < end
     }
@@ -313,7 +313,7 @@ enum Wanted {
     Percent(u32),
     /// All that is there.
     Everything,
-    /// What a file of this length has behind the offset, or this share of the length in percent.
+    /// What a file of this length has after the offset, or this share of the length in percent.
     Within { length: u64, share: Option<u32> },
 }
 
@@ -444,7 +444,7 @@ fn end_within(entry: &FileEntry, length: u64) -> u64 {
     fixed.map_or(length, |present| length.min(present))
 }
 
-/// Refuses offsets that lie behind whatever there is or will be.
+/// Refuses offsets that lie beyond whatever there is or will be.
 fn check_start(plan: &WorkerPlan, entry: &FileEntry, wanted: Wanted) -> Result<(), FileError> {
     let present = entry.present_size.unwrap_or(0);
     let is_behind = match wanted {

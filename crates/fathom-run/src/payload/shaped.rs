@@ -1,6 +1,6 @@
 //! Content that compresses and repeats as a job asks: `buffer_compress_percentage` and `dedupe_percentage`.
 //!
-//! A buffer is a row of segments, each random at first and fixed behind that. Every segment takes one seed from the
+//! A buffer is a row of segments, each random at first and fixed after that. Every segment takes one seed from the
 //! content generator, so the state of this generator stands for a whole buffer: a duplicate is a buffer made from a state
 //! that was, or will be, used anyway.
 

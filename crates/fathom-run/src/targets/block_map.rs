@@ -20,7 +20,7 @@ impl BlockMap {
             let mut level: Vec<u64> = Vec::new();
             level.try_reserve_exact(words).ok()?;
             level.resize(words, 0);
-            // Bits behind the end count as taken, so that searches never find them.
+            // Bits beyond the end count as taken, so that searches never find them.
             if !bits.is_multiple_of(64) {
                 level[words - 1] = u64::MAX << (bits % 64);
             }
@@ -71,7 +71,7 @@ impl BlockMap {
     fn search(&self, from: u64) -> Option<u64> {
         let mut position = from;
         let mut level = 0;
-        // Climb until a word at or behind the position has room, then descend to its first free bit.
+        // Climb until a word at or after the position has room, then descend to its first free bit.
         loop {
             let word_index = (position / 64) as usize;
             let words = self.levels.get(level)?;

@@ -155,7 +155,7 @@ struct FileState {
     first_position: u64,
     random: Option<RandomOffsets>,
     fresh: Option<RandomOffsets>,
-    /// Bytes behind `size` that a sequential I/O which begins before it may still reach.
+    /// Bytes beyond `size` that a sequential I/O which begins before it may still reach.
     overhang: u64,
     /// Set when `start` and `size` are those of one zone of many.
     stride: Option<Stride>,
@@ -388,7 +388,7 @@ impl Targets {
         Some(Target { offset: state.start + position, length: length as u32, file: file as u32, direction })
     }
 
-    /// A random draw. What only stands in for a sequential step behind the end of the file does not count as covered, which is
+    /// A random draw. What only stands in for a sequential step beyond the end of the file does not count as covered, which is
     /// how fio has it, so that sequences agree.
     #[inline]
     fn next_random(&mut self, file: usize, direction: Direction, covers: bool) -> Option<Target> {
@@ -579,7 +579,7 @@ impl FileState {
         }
     }
 
-    /// Position behind a block and a hole. A block that ends where the file does ends the pass, and so does a hole that leads out
+    /// Position after a block and a hole. A block that ends where the file does ends the pass, and so does a hole that leads out
     /// of the region. One that leads as far from the region's start as the file is long leads back to the offset of the region, which
     /// fio takes to be a position in it.
     fn position_behind_hole(&self, behind: u64, step: i64) -> u64 {

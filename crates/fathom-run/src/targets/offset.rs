@@ -51,7 +51,7 @@ impl BlockCounts {
         let used = || plan.used_directions().iter().map(|&direction| of_direction[direction]);
         let fewest = used().min().unwrap_or(0);
         // Registers and skewed distributions have fio's number of blocks: in a smallest size, however blocks are aligned. Where they
-        // are aligned further apart than that, most of them would lie behind the end.
+        // are aligned further apart than that, most of them would lie beyond the end.
         let widest = plan.used_directions().iter().map(|&direction| plan.alignment[direction]).max();
         let smallest_of = |directions: &[Direction]| {
             let rules = directions.iter().map(|&direction| &plan.lengths[direction]);

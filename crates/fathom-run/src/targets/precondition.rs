@@ -16,7 +16,7 @@
 //!
 //! The pass makes that state directly. It writes as many blocks as the flash holds and counts them in regions of equal
 //! numbers. New blocks come in the order of the shift register; in each region the share that the model calls overwritten
-//! is chosen evenly, and these blocks are written once more in the region behind. For that a second register goes through
+//! is chosen evenly, and these blocks are written once more in the region after it. For that a second register goes through
 //! the same order at a distance, so nothing is remembered per block. The newest region cannot be overwritten any more; the
 //! little that the model takes from it is shared out over the others.
 
@@ -169,7 +169,7 @@ impl Walk {
         Walk { register: register.clone(), begun: 0, left: 0, spread: Spread::default() }
     }
 
-    /// True if the next of the region is of the special kind; `None` behind the last region. `share` gives the number of
+    /// True if the next of the region is of the special kind; `None` after the last region. `share` gives the number of
     /// all and of special ones in a region.
     fn step(&mut self, regions: &[Share], share: fn(&Share) -> (u64, u64)) -> Option<bool> {
         while self.left == 0 {

@@ -44,7 +44,7 @@ impl Stride {
         }
     }
 
-    /// Start of the zone behind this one.
+    /// Start of the zone after this one.
     fn next_start(&self) -> u64 {
         let next = self.zone_start.saturating_add(self.rule.length).saturating_add(self.rule.skip);
         if next.saturating_add(self.smallest) > self.region_size { 0 } else { next }

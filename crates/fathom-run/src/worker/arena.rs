@@ -35,7 +35,7 @@ impl Arena {
         // Diskless engines never touch their buffers: all slots share one page.
         let count = if uses_buffers { plan.depth as usize } else { 1 };
         let stride = if uses_buffers { stride } else { 0 };
-        // Memory begins at a page; a coarser alignment is reached somewhere behind that.
+        // Memory begins at a page; a coarser alignment is reached somewhere after that.
         let slack = if alignment > page_size() { alignment } else { 0 };
         let length = stride.max(page_size()).checked_mul(count).and_then(|all| all.checked_add(slack));
         let taken = match length {

@@ -17,7 +17,7 @@ const MOST_BYTES: u64 = i64::MAX as u64;
 pub(super) struct Budget {
     /// Bytes still to issue, all loops together, or those of the pass where they end it; the last I/O may go beyond.
     pub(super) own_left: i64,
-    /// Bytes still to issue behind them.
+    /// Bytes still to issue after them.
     later: u64,
     /// Bytes that end a pass.
     pass_limit: u64,

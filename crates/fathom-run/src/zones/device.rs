@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// Orders to a zoned device. Offsets and lengths are in bytes of the file.
 pub trait ZonedDevice {
-    /// Zones from the one with this byte on, in order, as many as fit one answer; none behind the last. `None` where nothing
+    /// Zones from the one with this byte on, in order, as many as fit one answer; none after the last. `None` where nothing
     /// but the tester knows of zones.
     fn report(&mut self, offset: u64) -> Result<Option<Vec<ZoneReport>>, Errno>;
     /// Empties a zone.

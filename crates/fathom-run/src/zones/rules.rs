@@ -32,7 +32,7 @@ pub(super) struct ZonedFile {
     pub(super) slot: usize,
     pub(super) device: Box<dyn ZonedDevice>,
     pub(super) zone_size: u64,
-    /// First byte that the worker uses, and behind the last.
+    /// First byte that the worker uses, and the one after the last.
     pub(super) start: u64,
     pub(super) end: u64,
     /// Bytes between two zones of a sequential job.
@@ -210,7 +210,7 @@ impl<'a> ZoneRules<'a> {
         self.table.lock(file.slot).zones[file.zone_at(target.offset)].in_flight += 1;
     }
 
-    /// Byte at which a sequential job goes on behind a zone that it trims.
+    /// Byte at which a sequential job goes on after a zone that it trims.
     pub fn behind_trim(&self, target: Target) -> u64 {
         let file = &self.files[target.file as usize];
         file.start_behind(file.zone_at(target.offset))
@@ -233,7 +233,7 @@ impl<'a> ZoneRules<'a> {
     }
 }
 
-/// The zone nearest to `from` for which `fits` holds; of two at the same distance the one behind it.
+/// The zone nearest to `from` for which `fits` holds; of two at the same distance the later one.
 fn nearest(file: &ZonedFile, from: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
     let zones = file.zones();
     (0..zones.len())

@@ -61,11 +61,11 @@ pub struct FileZones {
     asked_limit: u32,
     /// Zones that may be open; 0: any number.
     pub limit: u32,
-    /// Zones that some job uses: the first, and behind the last.
+    /// Zones that some job uses: the first, and the one after the last.
     used: [u64; 2],
     /// Workers that write.
     pub writers: u32,
-    /// What the first job that writes was given: the first byte, and behind the last.
+    /// What the first job that writes was given: the first byte, and the one after the last.
     written: [u64; 2],
     /// Bytes that the zones there can hold, and hold.
     pub used_capacity: u64,

@@ -111,7 +111,7 @@ impl ZoneRules<'_> {
     }
 
     /// Where a write goes whose zone must stay as it is: to an open zone, chosen as in [`place`](ZoneRules::place), where their
-    /// number is limited; otherwise to the next one behind that takes it.
+    /// number is limited; otherwise to the next one that takes it.
     fn zone_with_room(
         &self,
         file: &ZonedFile,
@@ -135,7 +135,7 @@ impl ZoneRules<'_> {
         zones.clone().skip_while(|&number| number <= drawn).chain(zones).find(|&number| is_usable(number))
     }
 
-    /// The zone behind another. A random job goes round.
+    /// The zone after another. A random job goes round.
     fn start_after(&self, file: &ZonedFile, number: usize) -> u64 {
         match file.start_behind(number) {
             next if next < file.end || !self.plan.random => next,

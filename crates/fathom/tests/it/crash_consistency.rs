@@ -233,7 +233,7 @@ impl Recorded {
         broken
     }
 
-    /// Cuts the power at every flush, with none of the writes behind it and with some of them: nothing promised is lost.
+    /// Cuts the power at every flush, with none of the writes after it and with some of them: nothing promised is lost.
     fn expect_honest(&self, every_nth_variant: usize) {
         let boundaries = self.boundaries();
         assert!(boundaries.len() > 20, "{} flushes", boundaries.len());

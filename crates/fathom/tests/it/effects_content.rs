@@ -176,7 +176,7 @@ fn what_was_read_is_not_written_back() {
     }
 }
 
-/// There is nothing behind the end of a file that a write through a mapping could reach.
+/// There is nothing beyond the end of a file that a write through a mapping could reach.
 #[test]
 fn a_file_too_short_to_be_mapped_is_an_error() {
     let directory = scratch();

@@ -7,7 +7,7 @@ use crate::support::recorded::{self, Recorded};
 use crate::support::{KIB, MIB, file_of, json, scratch};
 use std::path::Path;
 
-/// What a run did: bytes moved, the first byte, and the byte behind the last, all in KiB.
+/// What a run did: bytes moved, the first byte, and the byte after the last, all in KiB.
 fn extent(ios: &[Recorded]) -> (u64, u64, u64) {
     let moved: u64 = ios.iter().map(|io| io.length).sum();
     let first = ios.iter().map(|io| io.offset).min().unwrap_or(0);
@@ -334,7 +334,7 @@ fn holes_in_several_files_end_with_all_of_them() {
     assert_eq!(extent(&ios), (176, 0, 128));
 }
 
-/// What lies behind the part to work on counts as well.
+/// What lies after the part to work on counts as well.
 #[test]
 fn holes_in_a_part_of_a_longer_file() {
     assert_eq!(on_file(Some(256), "--rw=write:8k --size=60k"), ((20, 0, 52), Some(256)));

@@ -43,7 +43,7 @@ pub struct NamesPlan {
     pub names: Names,
     /// The one name in place of them if a device here is called that.
     pub device: Option<String>,
-    /// A directory whose files come behind those named.
+    /// A directory whose files come after those named.
     pub opened_directory: Option<String>,
 }
 
@@ -70,7 +70,7 @@ pub struct PartPlan {
     pub lengths: Option<SizeRange>,
     /// What a share of a file is rounded up to when I/O begins there, bytes.
     pub alignment: u64,
-    /// Clones of the job that begin behind the first one.
+    /// Clones of the job that begin after the first one.
     pub later_clones: u32,
     /// Regular files are gone on with where they end.
     pub appends: bool,

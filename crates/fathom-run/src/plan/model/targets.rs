@@ -16,7 +16,7 @@ pub struct TargetPlan {
     pub random_percent: PerDirection<u32>,
     /// Sequential plans: bytes added after each block. Random plans: I/Os per random draw.
     pub postfix: Option<i64>,
-    /// Between random draws repeat the offset instead of going on behind it.
+    /// Between random draws repeat the offset instead of going on after it.
     pub repeat_offset: bool,
     /// Lengths per direction.
     pub lengths: PerDirection<LengthRule>,

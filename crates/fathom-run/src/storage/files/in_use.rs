@@ -218,7 +218,7 @@ impl<'a> Search<'a> {
     }
 
     fn found(&self, is_mount: bool, what: String) -> Use {
-        // The nearest to the use is named first: "partition a of that" needs its "that" behind it.
+        // The nearest to the use is named first: "partition a of that" needs its "that" after it.
         Use { way: self.way.iter().rev().cloned().collect(), what, is_mount }
     }
 }

@@ -20,7 +20,7 @@ const ADDED_LATER: [&str; 13] = [
     "fathom timeline",
 ];
 
-/// The first JSON document in a text; messages may stand before it and a normal report behind it.
+/// The first JSON document in a text; messages may stand before it and a normal report after it.
 #[track_caller]
 pub(crate) fn document(text: &str) -> Value {
     let start = text.find('{').unwrap_or_else(|| panic!("no JSON in: {text}"));

@@ -7,7 +7,7 @@
 //! * `<!-- needs: PROGRAM -->`: it is run where that program is installed;
 //! * `<!-- first: COMMAND -->`: makes what the reader is supposed to have already.
 //!
-//! Of what a reader sees, `# exits with N` behind a command gives its exit status, and `# writes FILE` a file that it leaves.
+//! Of what a reader sees, `# exits with N` after a command gives its exit status, and `# writes FILE` a file that it leaves.
 
 /// One thing on a page, in its order.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -565,7 +565,7 @@ impl<E: Engine> Worker<'_, E> {
         verifier.next()
     }
 
-    /// Runs the job, and after each pass whatever verification has to do behind it. True when everything written is synced as
+    /// Runs the job, and after each pass whatever verification has to do after it. True when everything written is synced as
     /// the job asks for.
     pub(in crate::worker) fn run_passes(&mut self) -> bool {
         let mut is_synced;

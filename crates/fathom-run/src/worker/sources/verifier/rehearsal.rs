@@ -54,7 +54,7 @@ impl<E: Engine> Worker<'_, E> {
         }
     }
 
-    /// Bytes of all files behind each other.
+    /// Bytes of all files, one after the other.
     fn space(&self) -> u64 {
         self.files.list.iter().fold(0, |sum, file| u64::saturating_add(sum, file.size))
     }
@@ -181,7 +181,7 @@ impl Verifier<'_> {
     }
 }
 
-/// Where each file begins when all lie behind each other.
+/// Where each file begins when they lie one after the other.
 fn bases(sizes: impl Iterator<Item = u64>) -> Vec<u64> {
     let mut behind = 0u64;
     sizes
