@@ -201,7 +201,7 @@ impl Drop for Offload {
         lock(&self.shared.todo).over = true;
         self.shared.wanted.notify_all();
         for thread in self.threads.drain(..) {
-            // A thread that panicked has told so itself.
+            // A thread that panicked has said so itself.
             let _ = thread.join();
         }
     }

@@ -56,7 +56,7 @@ pub fn declarations() -> Vec<&'static FormatDeclaration> {
     FORMATS.iter().map(|format| format.declaration()).collect()
 }
 
-/// All that `json+` tells of a run, as a value that types can be read from, with its strings as `change` makes them.
+/// All that `json+` says of a run, as a value that types can be read from, with its strings as `change` makes them.
 pub fn readable(
     report: &RunReport,
     change: impl Fn(&str) -> String,

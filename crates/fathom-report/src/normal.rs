@@ -56,7 +56,7 @@ fn append_idleness(text: &mut String, idleness: &IdlenessReport) {
     *text += &unit_work_line(idleness);
 }
 
-/// How long the unit of work took by which idleness is measured.
+/// How long one unit of the work that measures idleness took.
 pub(crate) fn unit_work_line(idleness: &IdlenessReport) -> String {
     format!("  unit work: mean={:3.2}us, stddev={:3.2}\n", idleness.unit_mean_us, idleness.unit_stddev_us)
 }

@@ -183,7 +183,7 @@ impl WorkerBlock {
         self.error.store(errno.0, Ordering::Release);
     }
 
-    /// The job starts now, at this monotonic time: told by the clock of this number (`job_start_clock_id`).
+    /// The job starts now, at this monotonic time: reported by the clock of this number (`job_start_clock_id`).
     pub fn set_job_start(&self, now_ns: u64, clock_id: Option<u32>) {
         self.job_start_ms.store(job_start_ms(now_ns, clock_id), Ordering::Relaxed);
     }

@@ -136,7 +136,7 @@ pub fn pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
 mod tests {
     use super::*;
 
-    /// The signals that the calling thread has blocked, as the kernel tells.
+    /// The signals that the calling thread has blocked, as the kernel says.
     fn blocked() -> u64 {
         let text = std::fs::read_to_string("/proc/thread-self/status").expect("the thread is there");
         let mask = text.lines().find_map(|line| line.strip_prefix("SigBlk:")).expect("it is told");

@@ -1,4 +1,4 @@
-//! What another thread is doing, as the kernel tells in `/proc`: reading it touches neither the thread nor what it waits for.
+//! What another thread is doing, as the kernel shows in `/proc`: reading it touches neither the thread nor what it waits for.
 
 use serde::{Deserialize, Serialize};
 use std::fs;

@@ -182,7 +182,7 @@ fn slices(spec: &RunSpec) -> Option<SliceRule> {
     (spec.program.profile.as_deref() == Some("act")).then_some(SliceRule { length, count })
 }
 
-/// `--idle-prof=calibrate`: how long the unit of work takes by which idleness is measured.
+/// `--idle-prof=calibrate`: how long one unit of the work that measures idleness takes.
 pub(crate) fn calibrate_idleness() -> ExitCode {
     let mut output = Output::terminal();
     match fathom_run::idleness::calibrate() {

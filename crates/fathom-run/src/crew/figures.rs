@@ -10,7 +10,7 @@ use fathom_sys::clock;
 use fathom_verify::verdict::CLASSES;
 use serde::{Deserialize, Serialize};
 
-/// `job_start` of the report for a job that starts at this monotonic time: told by the clock of this number
+/// `job_start` of the report for a job that starts at this monotonic time: reported by the clock of this number
 /// (`job_start_clock_id`).
 pub(crate) fn job_start_ms(now_ns: u64, clock_id: Option<u32>) -> u64 {
     let clock_id = clock_id.map_or(libc::CLOCK_REALTIME, |id| id as i32);

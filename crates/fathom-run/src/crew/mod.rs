@@ -1,7 +1,7 @@
 //! The crew: all workers of a run, and what the supervisor asks of them.
 //!
 //! The supervisor decides who starts when, who has to stop, what is stuck and what the report says. A crew does the rest:
-//! it starts workers, passes orders on, tells what has happened, and shows what the workers count. All that it gives is
+//! it starts workers, passes orders on, reports what has happened, and shows what the workers count. All that it gives is
 //! plain, owned data, so it does not matter to the supervisor where the workers are. [`LocalCrew`] has them on this
 //! machine, in processes that share memory with the caller; workers on other machines would be another crew.
 //!
@@ -63,7 +63,7 @@ pub trait Crew: LogKeeper + Machine {
     /// show as `SIGCHLD`.
     fn descriptors(&self) -> Vec<RawFd>;
 
-    /// What has happened since the last call, in its order. Does not wait. What a worker has said is told at the latest with
+    /// What has happened since the last call, in its order. Does not wait. What a worker has said is reported at the latest with
     /// its end. Every crew collects the children of this process that have ended, also those that it did not start.
     fn poll(&mut self) -> Vec<Event>;
 
@@ -98,7 +98,7 @@ pub trait LogKeeper {
     /// No worker adds anything any more: the logs are to be completed.
     fn finish_logs(&mut self);
 
-    /// Writes no more; tells how the process that did it ended.
+    /// Writes no more; returns how the process that did it ended.
     fn give_up_logs(&mut self) -> Ended;
 
     /// What is missing in the logs, and what they have cost.
@@ -110,7 +110,7 @@ pub trait Machine {
     /// Makes the control groups of all jobs; those that could not be made are returned.
     fn make_control_groups(&mut self) -> Vec<GroupFailure>;
 
-    /// Removes the control groups that were made, unless somebody is in them; tells of those that stay.
+    /// Removes the control groups that were made, unless somebody is in them; names those that stay.
     fn remove_control_groups(&mut self) -> Vec<String>;
 
     /// Begins to measure how idle the processors are. Takes a moment, which `interrupted` can end. The error is in words.

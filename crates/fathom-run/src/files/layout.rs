@@ -49,7 +49,7 @@ pub fn prepare_unless(
         return Err(refused.with_message("fio: refusing extend of file due to read-only".to_owned()));
     }
     short.iter().try_for_each(|entry| storage.check_layout(entry))?;
-    // Files that take all the space there is have no size that could be told.
+    // Files that take all the space there is have no size that could be announced.
     if !plan.files.part.fills_space {
         announce(short.len(), short.iter().map(|entry| entry.wanted_size()).fold(0, u64::saturating_add));
     }

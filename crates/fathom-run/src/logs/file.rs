@@ -35,7 +35,7 @@ impl LogFile {
         }
     }
 
-    /// Writes and empties `bytes`. The first failure is told and counted; from then on everything is thrown away.
+    /// Writes and empties `bytes`. The first failure is reported and counted; from then on everything is thrown away.
     pub(crate) fn write(&mut self, bytes: &mut Vec<u8>, region: &LogRegion, messages: &MessageSender) {
         if bytes.is_empty() {
             return;

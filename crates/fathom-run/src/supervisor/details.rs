@@ -40,7 +40,7 @@ impl DetailWatch {
 }
 
 impl Figures {
-    /// Moves on to what the clone has counted by now, and tells what is new. `latencies` gives the completion latencies of a
+    /// Moves on to what the clone has counted by now, and returns what is new. `latencies` gives the completion latencies of a
     /// direction so far.
     fn advance(&mut self, state: &WorkerState, latencies: impl Fn(usize) -> Histogram) -> Difference {
         if state.epoch != self.epoch {

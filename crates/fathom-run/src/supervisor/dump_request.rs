@@ -1,6 +1,6 @@
 //! The file `fio-dump-status`: when it appears, a report of the run so far is printed.
 //!
-//! The kernel tells of new names in the directory, so the supervisor touches the file system only when somebody has just put
+//! The kernel reports new names in the directory, so the supervisor touches the file system only when somebody has just put
 //! the file there: a directory on a device that hangs does it no harm.
 
 use super::{Observer, Supervisor};

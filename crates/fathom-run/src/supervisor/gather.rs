@@ -22,7 +22,7 @@ impl<O: Observer> Supervisor<'_, O> {
     pub(super) fn final_report(&mut self) -> RunReport {
         self.end_stage();
         let mut report = self.report(true);
-        // A run of one group has the same in its devices. Groups of one stage are told, too: they ran together.
+        // A run of one group has the same in its devices. Groups of one stage are listed, too: they ran together.
         if self.plan.workers.iter().any(|worker| worker.group_id > 0) {
             report.stages = std::mem::take(&mut self.stages);
         }
@@ -117,7 +117,7 @@ impl<O: Observer> Supervisor<'_, O> {
         notes
     }
 
-    /// What was chosen for each job, as its first clone tells, and how long its clones waited for a processor.
+    /// What was chosen for each job, as its first clone reports, and how long its clones waited for a processor.
     fn choices(&self, figures: &[Figures]) -> Vec<JobChoices> {
         let workers: Vec<usize> = (0..self.tracked.len()).collect();
         let clones_of_jobs = workers.chunk_by(|&a, &b| self.plan.workers[a].job == self.plan.workers[b].job);

@@ -21,7 +21,7 @@ impl<O: Observer> Supervisor<'_, O> {
         let wants_files: Vec<usize> = (0..self.plan.workers.len())
             .filter(|&index| {
                 let worker = &self.plan.workers[index];
-                // A job without files has nothing to lay out, but that it lacks a size is told here as of any other.
+                // A job without files has nothing to lay out, but that it lacks a size is reported here as for any other.
                 let is_looked_at = worker.has_storage()
                     || (worker.amounts.size.is_none() && worker.files.part.lengths.is_none());
                 is_looked_at && (!worker.files.layout.by_worker || worker.files.layout.is_all)

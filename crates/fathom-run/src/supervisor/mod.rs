@@ -104,7 +104,7 @@ pub struct Options {
     /// The observer shows the run on a whole terminal: it gets details with every tick, even while files are laid out, and
     /// hears what happens to the terminal.
     pub live_view: bool,
-    /// Time between two reports of the run so far; with it, every report tells what was done in its interval.
+    /// Time between two reports of the run so far; with it, every report shows what was done in its interval.
     pub status_interval: Option<Duration>,
     /// Measure how idle the processors are.
     pub idleness: Option<Idleness>,
@@ -343,7 +343,7 @@ impl<O: Observer> Supervisor<'_, O> {
         self.crew.release(index, self.tracked[index].stuck);
         let failed = self.has_failed(index);
         self.apply_exitall(index, failed);
-        self.dismiss_company();
+        self.stop_background_load();
     }
 
     fn has_failed(&self, index: usize) -> bool {

@@ -124,10 +124,10 @@ impl<O: Observer> Supervisor<'_, O> {
         }
     }
 
-    /// `exit_on_io_done`: jobs that are mere company end when nobody is left to keep company.
-    pub(super) fn dismiss_company(&mut self) {
-        let is_company = |index: usize| self.plan.workers[index].moves_no_data;
-        let does_io = |index: usize| self.tracked[index].standing != Standing::Over && !is_company(index);
+    /// `exit_on_io_done`: background load ends when no job with I/O is left.
+    pub(super) fn stop_background_load(&mut self) {
+        let is_background = |index: usize| self.plan.workers[index].moves_no_data;
+        let does_io = |index: usize| self.tracked[index].standing != Standing::Over && !is_background(index);
         if (0..self.tracked.len()).any(does_io) {
             return;
         }

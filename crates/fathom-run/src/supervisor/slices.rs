@@ -1,4 +1,4 @@
-//! Slices of time in which the shares of slow reads are told (`--profile=act`). The figures are differences of the
+//! Slices of time in which the shares of slow reads are listed (`--profile=act`). The figures are differences of the
 //! workers' samples; the workers do nothing for it.
 
 use super::{Observer, Supervisor};

@@ -1,4 +1,4 @@
-//! A run that is shown on a whole terminal: what the user types, and the signals by which a terminal tells of itself.
+//! A run that is shown on a whole terminal: what the user types, and the signals that a terminal sends.
 
 use super::{Observer, Request, Supervisor, TerminalEvent};
 use fathom_sys::signal;

@@ -2,7 +2,7 @@
 //! behind what they wrote, and then the command runs.
 //!
 //! The command may cut the power. So it comes when the jobs have ended and their states are on the disk, or after a while if a job
-//! does not end. As with other requests by file, the kernel tells of new names in the directory, and a directory that hangs does the
+//! does not end. As with other requests by file, the kernel reports new names in the directory, and a directory that hangs does the
 //! supervisor no harm.
 
 use super::{Observer, Supervisor};

@@ -26,7 +26,7 @@ pub(super) struct Arena {
 }
 
 impl Arena {
-    /// Memory for the buffers of a worker. A failure is stored and told.
+    /// Memory for the buffers of a worker. A failure is stored and reported.
     pub(super) fn of(context: &WorkerContext<'_>, uses_buffers: bool) -> Option<Arena> {
         let plan = context.worker_plan();
         let longest = plan.target_plan.lengths.values().map(|rule| rule.max()).max().unwrap_or(1) as usize;
@@ -199,7 +199,7 @@ fn map_file(
 }
 
 /// `lockmem`: takes memory away from the rest of the machine for as long as the result lives. A failure is stored and
-/// told.
+/// reported.
 pub(super) fn lock_memory(context: &WorkerContext<'_>) -> Option<Option<Mapping>> {
     const KEPT_FREE: u64 = 128 << 20;
     let wanted = context.worker_plan().memory.locked_bytes;

@@ -11,7 +11,7 @@ use crate::storage::{Storage, StorageOf};
 use fathom_sys::process;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Lays the files of a worker out before it runs; runs in the process that does so for all. What fails is told and stored.
+/// Lays the files of a worker out before it runs; runs in the process that does so for all. What fails is reported and stored.
 pub(crate) fn lay_out(context: &WorkerContext<'_>, storage: StorageOf) {
     let mut storage = storage(context.plan.job_of(context.worker_plan()));
     let plan = &context.plan.workers[context.index];
@@ -34,7 +34,7 @@ pub(crate) fn lay_out(context: &WorkerContext<'_>, storage: StorageOf) {
     block.set_stage(Stage::NotStarted);
 }
 
-/// Opens the files of a worker, and lays them out if that is its own business. What fails is told and stored.
+/// Opens the files of a worker, and lays them out if that is its own business. What fails is reported and stored.
 pub(super) fn open(context: &WorkerContext<'_>, mut storage: Box<dyn Storage>) -> Option<OpenFiles> {
     let plan = context.worker_plan();
     let opened = files::resolve(&*storage, plan).and_then(|mut entries| {
@@ -99,7 +99,7 @@ fn announce_layout(context: &WorkerContext<'_>, files: usize, bytes: u64) {
     context.messages.send(&Message::LayingOut { job, files, bytes });
 }
 
-/// Stores and tells why files cannot be used.
+/// Stores and reports why files cannot be used.
 fn tell_file_error(context: &WorkerContext<'_>, error: &FileError) {
     if let Some(message) = &error.message {
         context.messages.send(&Message::Error(message.clone()));

@@ -78,7 +78,7 @@ impl<'a> WorkerContext<'a> {
         self.messages.send(&Message::StageChanged);
     }
 
-    /// Ends the job with an error: stored for the report, and told at once in fio's words.
+    /// Ends the job with an error: stored for the report, and printed at once in fio's words.
     pub(crate) fn fail(&self, errno: Errno, cause: Cause) {
         self.fail_in_words(errno, &cause.line(errno));
     }
@@ -88,7 +88,7 @@ impl<'a> WorkerContext<'a> {
         let pid = self.block().pid.load(Relaxed);
         self.block().fail_in_words(errno, text);
         let line = format!("fio: pid={pid}, err={}/{text}", errno.0);
-        // Without a process the error belongs to the set-up, which fio tells on standard error.
+        // Without a process the error belongs to the set-up, which fio reports on standard error.
         self.messages.send(&if pid == 0 { Message::Error(line) } else { Message::Failure(line) });
     }
 

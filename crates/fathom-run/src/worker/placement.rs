@@ -8,7 +8,7 @@ use crate::plan::model::priority::Priority;
 use fathom_spec::value::{NumaNodes, NumaPolicy};
 use fathom_sys::{Errno, affinity, credentials, numa, priority, process};
 
-/// Applies all that; `None` when something failed, which is then stored and told.
+/// Applies all that; `None` when something failed, which is then stored and reported.
 pub(super) fn apply(context: &WorkerContext<'_>) -> Option<()> {
     let plan = &context.worker_plan().placement;
     priority::set_name(plan.process_name.as_deref().unwrap_or("fathom"));
@@ -72,7 +72,7 @@ fn set_memory_policy(context: &WorkerContext<'_>) -> Option<()> {
     check(context, numa::set_policy(&policy), Cause::MEMORY_POLICY)
 }
 
-/// The nodes meant; `None` when one of them does not exist, which is told.
+/// The nodes meant; `None` when one of them does not exist, which is reported.
 fn existing(context: &WorkerContext<'_>, wanted: &NumaNodes, option: &str) -> Option<Vec<u32>> {
     let present = numa::nodes();
     let NumaNodes::List(list) = wanted else { return Some(present) };

@@ -35,7 +35,7 @@ use fathom_sys::clock::Clock;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// Brings a worker to the start gate; `None` when it failed, which is then stored and told.
+/// Brings a worker to the start gate; `None` when it failed, which is then stored and reported.
 pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worker<'a, E>> {
     let plan = context.worker_plan();
     placement::apply(context)?;
@@ -171,7 +171,7 @@ fn regions(files: &OpenFiles) -> Vec<TargetRegion> {
     files.list.iter().zip(files.entries()).map(region).collect()
 }
 
-/// The engine; why there is none is told and stored.
+/// The engine; why there is none is reported and stored.
 fn engine<E: Engine>(context: &WorkerContext<'_>, setup: &Setup<'_>) -> Option<E> {
     match E::new(setup) {
         Ok(engine) => Some(engine),

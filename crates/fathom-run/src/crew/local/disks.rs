@@ -52,7 +52,7 @@ impl DiskWatch {
         }
     }
 
-    /// Where sysfs tells about them.
+    /// Where sysfs describes them.
     pub(super) fn directories(&self) -> impl Iterator<Item = &Path> {
         self.disks.iter().map(|disk| disk.directory.as_path())
     }

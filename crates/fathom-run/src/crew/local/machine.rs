@@ -90,7 +90,7 @@ impl LocalCrew<'_> {
             let paths = names::planned_paths(&worker.files.names);
             // The text of a path decides: asking the file itself might hang.
             let by_path = paths.iter().filter_map(|path| mount_of(mounts, &current.join(path)));
-            // Files below /proc lie elsewhere; the worker has told on which device.
+            // Files below /proc lie elsewhere; the worker has said on which device.
             let of_device = |device| mount_of_device(mounts, device);
             let mut below: Vec<&Mount> = by_path.filter(|mount| mount.report.kind != "devtmpfs").collect();
             if below.iter().any(|mount| mount.report.kind == "proc") {

@@ -74,11 +74,11 @@ pub struct LocalCrew<'a> {
 struct Member {
     /// Process that runs it (shared by the threads of a batch); `None` when there is none any more, or not yet.
     process: Option<u32>,
-    /// Started; neither has its end been told, nor was it released.
+    /// Started; neither has its end been reported, nor was it released.
     is_running: bool,
     /// Released because it is stuck.
     is_stuck: bool,
-    /// Where sysfs tells about the devices below its files, once that is of interest.
+    /// Where sysfs describes the devices below its files, once that is of interest.
     devices: Option<Vec<PathBuf>>,
 }
 

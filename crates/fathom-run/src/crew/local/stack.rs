@@ -6,7 +6,7 @@ use crate::mounts::{Mount, mount_of};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Kernel names of all devices below the one that this directory of sysfs tells about, each once.
+/// Kernel names of all devices below the one that this directory of sysfs describes, each once.
 pub(super) fn below(directory: &Path, mounts: &[Mount]) -> Vec<String> {
     let mut found = Vec::new();
     let mut to_visit = next(directory, mounts);

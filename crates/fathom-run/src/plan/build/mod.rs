@@ -132,7 +132,7 @@ fn subject<'a>(
 fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
     let Subject { spec, job, engine, place, .. } = subject;
     let thread_number = place.thread_number;
-    // Whoever only checks leaves the state alone that tells what there is to check.
+    // Whoever only checks leaves the state alone that says what there is to check.
     let leaves_state = spec.program.trigger.fires() && !job.verification.verify_only;
     Ok(WorkerPlan {
         job: place.job,

@@ -11,7 +11,7 @@ pub struct ErrorPlan {
     pub writes: Tolerance,
     /// Data that is not what was written.
     pub checks: Tolerance,
-    /// Errors that do not end the job are told all the same.
+    /// Errors that do not end the job are reported all the same.
     pub tells: bool,
 }
 

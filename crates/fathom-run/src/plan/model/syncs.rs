@@ -11,7 +11,7 @@ pub struct SyncPlan {
     pub data_sync_every: u64,
     /// Writes after which the range written is synced; 0: never.
     pub range_sync_every: u64,
-    /// Of so many writes the last waits for all before it, and holds back all after it; 0: none does.
+    /// Every Nth write waits for all before it and holds back all after it; 0: none does.
     pub barrier_every: u64,
     /// A file is synced before it is closed.
     pub at_close: bool,

@@ -120,7 +120,7 @@ fn the_whole_region_is_drawn_from() {
     }
 }
 
-/// What is not random is told: one block after the other, and steps of one size.
+/// What is not random is found: one block after the other, and steps of one size.
 #[test]
 fn an_order_that_is_not_random_is_told() {
     let one_by_one: Vec<u64> = (0..1024).collect();

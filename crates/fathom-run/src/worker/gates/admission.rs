@@ -32,7 +32,7 @@ pub(in crate::worker) struct Admission<'a> {
     open_files: Option<(VecDeque<u32>, usize)>,
     /// `lockfile`.
     pub(in crate::worker) locks: Option<FileLocks>,
-    /// `write_barrier`: every so many writes, and writes since the last.
+    /// `write_barrier`: a barrier every N writes, and writes since the last.
     barrier: Option<(u64, u64)>,
     /// `unlink_each_loop`: the files are to be made anew after each loop, and it is time to.
     renews_files: bool,

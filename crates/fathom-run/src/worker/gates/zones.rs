@@ -43,7 +43,7 @@ impl Feature for ZonedWork<'_> {
 }
 
 impl<'a> ZonedWork<'a> {
-    /// The zones of a worker; `Some(None)` without any, `None` when the job has failed, which is then told.
+    /// The zones of a worker; `Some(None)` without any, `None` when the job has failed, which is then reported.
     pub(in crate::worker) fn of(
         context: &WorkerContext<'a>,
         files: &OpenFiles,

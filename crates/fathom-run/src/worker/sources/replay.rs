@@ -80,7 +80,7 @@ impl Feature for Replay<'_> {
 
 impl<'a> Replay<'a> {
     /// The replay of a worker, if its job has a log. Tells what is wrong with the log; `None` when the job cannot run, which is then
-    /// stored and told.
+    /// stored and reported.
     pub(in crate::worker) fn of(context: &WorkerContext<'a>, clock: Clock) -> Option<Option<Replay<'a>>> {
         let plan = context.worker_plan();
         let Some(replay) = &plan.replay else { return Some(None) };

@@ -1,4 +1,4 @@
-//! Syncs between writes: `fsync`, `fdatasync` and `sync_file_range` every so many writes.
+//! Syncs between writes: `fsync`, `fdatasync` and `sync_file_range` every N writes.
 
 use crate::plan::model::syncs::SyncPlan;
 use crate::targets::Target;

@@ -81,7 +81,7 @@ impl Tables {
         })
     }
 
-    /// Where sysfs tells about a device.
+    /// Where sysfs describes a device.
     pub(super) fn directory(&self, device: u64) -> Option<PathBuf> {
         let (major, minor) = (libc::major(device), libc::minor(device));
         fs::canonicalize(self.root.join(format!("sys/dev/block/{major}:{minor}"))).ok()

@@ -1,4 +1,4 @@
-//! Uses found in trees as the kernel shows them: what each machine has is told line by line.
+//! Uses found in trees as the kernel shows them: what each machine has is listed line by line.
 
 use super::*;
 use std::collections::HashMap;

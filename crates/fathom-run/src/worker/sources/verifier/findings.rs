@@ -1,4 +1,4 @@
-//! What was found: counted, told, and kept in files.
+//! What was found: counted, reported, and kept in files.
 
 use super::threads::Task;
 use super::{StartOfPass, Verifier, Worker, WorkerContext};
@@ -19,7 +19,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Mismatches that are told one by one; the file has more.
+/// Mismatches that are reported one by one; the file has more.
 const MOST_TOLD: u64 = 100;
 /// Mismatches in the file.
 const MOST_LISTED: u64 = 100_000;

@@ -40,7 +40,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Begins the ledger that the plan asks for, if it does; an error is told and stored.
+    /// Begins the ledger that the plan asks for, if it does; an error is reported and stored.
     pub(super) fn of(
         context: &WorkerContext<'_>,
         plan: &VerifyPlan,

@@ -139,7 +139,7 @@ impl Feature for Verifier<'_> {
 }
 
 impl<'a> Verifier<'a> {
-    /// The verifier of a worker, if its job verifies; an error is told and stored.
+    /// The verifier of a worker, if its job verifies; an error is reported and stored.
     pub(in crate::worker) fn of(
         context: &WorkerContext<'a>,
         seeds: &Seeds,

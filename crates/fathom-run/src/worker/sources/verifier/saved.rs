@@ -21,7 +21,7 @@ pub(super) struct Limit {
 }
 
 impl Limit {
-    /// Reads a state file; what is wrong with it is told and stored.
+    /// Reads a state file; what is wrong with it is reported and stored.
     pub(super) fn load(context: &WorkerContext<'_>, path: &Path) -> Option<Limit> {
         let of_fio = |error: &std::io::Error| {
             let (errno, path) = (Errno(error.raw_os_error().unwrap_or(libc::EIO)), path.display());
