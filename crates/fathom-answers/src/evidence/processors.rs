@@ -9,6 +9,8 @@ const WORTH_TELLING: f64 = 5.0;
 const SHORTEST_NS: f64 = 20_000.0;
 /// From this share of the processors' time on, percent, the hypervisor's part is worth telling.
 const STOLEN: f64 = 5.0;
+/// From this share on, percent, it is what decides.
+const MOSTLY_STOLEN: f64 = 40.0;
 /// From this share of the processors' time on, percent, there is none to spare.
 const FULL: f64 = 90.0;
 
@@ -48,6 +50,11 @@ impl ProcessorWait {
     /// The hypervisor took part of the time.
     pub(crate) fn is_stolen_from(&self) -> bool {
         self.stolen >= STOLEN
+    }
+
+    /// The hypervisor took so much that everything else is a matter of that.
+    pub(crate) fn is_mostly_stolen(&self) -> bool {
+        self.stolen >= MOSTLY_STOLEN
     }
 
     /// `hypervisor gave 8.1 % of the CPU time to other machines`

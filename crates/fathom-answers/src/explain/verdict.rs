@@ -118,7 +118,7 @@ type Rule = fn(&Evidence<'_>) -> Option<Verdict>;
 
 /// The rules. Those that rule out the storage come first, then those for the job's own limits, then those for interference; only
 /// then can the device or the queue depth be the bottleneck.
-const RULES: [Rule; 23] = [
+const RULES: [Rule; 24] = [
     failure,
     too_short,
     nothing::no_storage,
@@ -132,6 +132,7 @@ const RULES: [Rule; 23] = [
     above::io_limit,
     above::quota,
     above::busy_machine,
+    above::stolen_machine,
     own::processor,
     own::submission,
     own::own_side,

@@ -51,6 +51,23 @@ pub(super) fn busy_machine(evidence: &Evidence<'_>) -> Option<Verdict> {
     verdict(Bottleneck::BusyMachine, reasons)
 }
 
+/// The hypervisor took so much of the CPUs that no latency says anything of the storage. Time that is stolen from a running job is
+/// no wait of the job, so it has to be asked for by itself.
+pub(super) fn stolen_machine(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let wait = evidence.processor_wait().filter(ProcessorWait::is_mostly_stolen)?;
+    let device = device_sentence(evidence);
+    if device.as_ref().is_some_and(|(util, _)| *util >= BUSY) {
+        return None;
+    }
+    let mut reasons = vec![format!("The {} (stolen_ms).", wait.told_of_stolen())];
+    reasons.extend(device.map(|(_, sentence)| sentence));
+    reasons.push(
+        "Run the same job when the host is idle, or on hardware of its own, to see what the storage can do."
+            .to_owned(),
+    );
+    verdict(Bottleneck::BusyMachine, reasons)
+}
+
 /// Kernel threads between the job and the device (loop devices, encryption, io_uring, file systems) also need a CPU, and the
 /// job's own wait does not include theirs.
 pub(super) fn starved_kernel(evidence: &Evidence<'_>) -> Option<Verdict> {

@@ -185,6 +185,23 @@ fn what_was_never_touched_was_no_bottleneck() {
     check(&judge_in(DEEP, READS, BUSY_DISK, IDLE, zram), Bottleneck::Memory, "zram0 is backed by memory");
 }
 
+/// Half of the CPU time went to other machines: a device with time left was not the limit, and one without was.
+#[test]
+fn a_host_that_gives_its_time_to_others_is_named() {
+    let stolen = IDLE.replace(r#""stolen_ms":0"#, r#""stolen_ms":10000"#);
+    let idle_disk = BUSY_DISK.replace("99.1", "30.0");
+    assert_ne!(idle_disk, BUSY_DISK);
+    for options in [DEEP, r#""rw":"randread","direct":"1","ioengine":"psync""#] {
+        check(
+            &judge_in(options, READS, &idle_disk, &stolen, ""),
+            Bottleneck::BusyMachine,
+            "hypervisor gave 50.0 % of the CPU time to other machines",
+        );
+        assert_ne!(judge_in(options, READS, BUSY_DISK, &stolen, "").bottleneck, Bottleneck::BusyMachine);
+        assert_ne!(judge_in(options, READS, &idle_disk, IDLE, "").bottleneck, Bottleneck::BusyMachine);
+    }
+}
+
 #[test]
 fn limits_of_groups_are_named() {
     check(
