@@ -4,8 +4,6 @@
 use crate::find;
 use fathom_run::engine::{AnyEngine, Completions, Engine, Io, Queued, Setup, SetupError};
 use fathom_run::exhausted;
-use fathom_run::storage::{self, Storage};
-use fathom_spec::JobSpec;
 use fathom_spec::engines::EngineDef;
 use fathom_sys::Errno;
 use std::collections::VecDeque;
@@ -92,13 +90,6 @@ const DEFINITION: EngineDef =
 
 impl Engine for Offload {
     const DEFINITION: &'static EngineDef = &DEFINITION;
-
-    fn storage(job: &JobSpec) -> Box<dyn Storage> {
-        match find(&job.engine.ioengine.name) {
-            Some(entry) => (entry.runner.storage)(job),
-            None => storage::of_kind(DEFINITION.storage),
-        }
-    }
 
     fn new(setup: &Setup<'_>) -> Result<Offload, SetupError> {
         let name = setup.job.engine.ioengine.name.as_str();

@@ -96,7 +96,14 @@ pub fn run_on<E: Engine>(words: &str, definition: EngineDef, clock: Clock) -> Si
     let region = Region::for_plan(&plan).unwrap_or_else(|errno| panic!("{words}: {errno}"));
     let (sender, mut receiver) = message::channel().unwrap_or_else(|errno| panic!("{words}: {errno}"));
     region.worker(0).send(Order::Go);
-    let context = WorkerContext { plan: &plan, index: 0, region: &region, clock, messages: &sender };
+    let context = WorkerContext {
+        plan: &plan,
+        index: 0,
+        region: &region,
+        clock,
+        storage: E::storage,
+        messages: &sender,
+    };
     let ended = catch_unwind(AssertUnwindSafe(|| worker::run::<E>(&context)));
     let hung = match ended {
         Ok(()) => false,

@@ -3,27 +3,24 @@
 use super::WorkerContext;
 use crate::cause::Cause;
 use crate::files::open::OpenFiles;
-use crate::files::{self, FileError, layout};
+use crate::files::{self, FileEntry, FileError, layout};
 use crate::message::Message;
 use crate::region::Stage;
+use crate::storage::Storage;
 use crate::storage::files::scheduler;
-use crate::storage::{Storage, StorageOf};
 use fathom_sys::process;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Lays the files of a worker out before it runs; runs in the process that does so for all. What fails is reported and stored.
-pub(crate) fn lay_out(context: &WorkerContext<'_>, storage: StorageOf) {
-    let mut storage = storage(context.plan.job_of(context.worker_plan()));
-    let plan = &context.plan.workers[context.index];
-    context.region.worker(context.index).set_stage(Stage::SettingUp);
-    let announce = |files, bytes| announce_layout(context, files, bytes);
-    let block = context.region.worker(context.index);
-    let stopped = || block.should_stop();
+pub(crate) fn lay_out(context: &WorkerContext<'_>) {
+    let (plan, block) = (context.worker_plan(), context.block());
+    let mut storage = storage_of(context);
+    block.set_stage(Stage::SettingUp);
     let done = files::resolve(&*storage, plan).and_then(|entries| {
         for entry in entries.iter().filter(|entry| entry.size == 0) {
             context.messages.send(&Message::Output(format!("fio: file {} may be ignored", entry.name())));
         }
-        layout::prepare_unless(&mut *storage, &stopped, plan, &entries, context.plan.readonly, announce)
+        prepare(context, &mut *storage, &entries)
     });
     if block.should_stop() {
         process::exit_now(0);
@@ -35,13 +32,12 @@ pub(crate) fn lay_out(context: &WorkerContext<'_>, storage: StorageOf) {
 }
 
 /// Opens the files of a worker, and lays them out if that is its own business. What fails is reported and stored.
-pub(super) fn open(context: &WorkerContext<'_>, mut storage: Box<dyn Storage>) -> Option<OpenFiles> {
+pub(super) fn open(context: &WorkerContext<'_>) -> Option<OpenFiles> {
     let plan = context.worker_plan();
+    let mut storage = storage_of(context);
     let opened = files::resolve(&*storage, plan).and_then(|mut entries| {
         if plan.files.layout.by_worker {
-            let announce = |files, bytes| announce_layout(context, files, bytes);
-            let stopped = || context.block().should_stop();
-            layout::prepare_unless(&mut *storage, &stopped, plan, &entries, context.plan.readonly, announce)?;
+            prepare(context, &mut *storage, &entries)?;
         }
         files::end_where_filled(&*storage, plan, &mut entries);
         OpenFiles::open(plan, storage, &entries)
@@ -93,10 +89,21 @@ fn switch_scheduler(context: &WorkerContext<'_>, files: &OpenFiles) -> Option<()
     }
 }
 
-/// Says that files are being laid out.
-fn announce_layout(context: &WorkerContext<'_>, files: usize, bytes: u64) {
-    let job = context.worker_plan().name.clone();
-    context.messages.send(&Message::LayingOut { job, files, bytes });
+fn storage_of(context: &WorkerContext<'_>) -> Box<dyn Storage> {
+    (context.storage)(context.plan.job_of(context.worker_plan()))
+}
+
+/// Creates and fills what is missing, says so, and leaves off when the worker is to stop.
+fn prepare(
+    context: &WorkerContext<'_>,
+    storage: &mut dyn Storage,
+    entries: &[FileEntry],
+) -> Result<(), FileError> {
+    let plan = context.worker_plan();
+    let stopped = || context.block().should_stop();
+    layout::prepare_unless(storage, &stopped, plan, entries, context.plan.readonly, |files, bytes| {
+        context.messages.send(&Message::LayingOut { job: plan.name.clone(), files, bytes });
+    })
 }
 
 /// Stores and reports why files cannot be used.

@@ -29,7 +29,7 @@ use crate::payload::Payload;
 use crate::plan::model::syncs::FinalSync;
 use crate::plan::{Plan, WorkerPlan};
 use crate::region::{Order, Region, Stage, WorkerBlock};
-use crate::storage::Handle;
+use crate::storage::{Handle, StorageOf};
 use crate::surroundings::Surroundings;
 use crate::targets::Targets;
 use crate::unit::{Operation, Unit};
@@ -59,6 +59,8 @@ pub struct WorkerContext<'a> {
     pub region: &'a Region,
     /// Calibrated clock.
     pub clock: Clock,
+    /// What holds the data of its job.
+    pub storage: StorageOf,
     /// Lines for the user.
     pub messages: &'a MessageSender,
 }

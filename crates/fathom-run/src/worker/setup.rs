@@ -143,7 +143,7 @@ fn files_of<E: Engine>(context: &WorkerContext<'_>) -> Option<OpenFiles> {
     if lays_out {
         tell_of_depth::<E>(context);
     }
-    let files = files::open(context, E::storage(context.plan.job_of(context.worker_plan())))?;
+    let files = files::open(context)?;
     if !lays_out {
         tell_of_depth::<E>(context);
     }

@@ -119,6 +119,7 @@ impl<'a> LocalCrew<'a> {
             index,
             region: &self.region,
             clock: self.clock,
+            storage: self.engines[self.plan.workers[index].job].storage,
             messages: &self.senders[index],
         }
     }

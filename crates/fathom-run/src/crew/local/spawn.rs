@@ -22,8 +22,7 @@ impl LocalCrew<'_> {
                 become_child(&self.blocked_signals);
                 for &index in workers {
                     let context = self.context(index);
-                    let storage = self.engines[self.plan.workers[index].job].storage;
-                    guarded(&context, || files::lay_out(&context, storage));
+                    guarded(&context, || files::lay_out(&context));
                 }
                 process::exit_now(0);
             }

@@ -12,7 +12,6 @@ mod threads;
 
 use self::backlog::Backlog;
 use crate::engine::Engine;
-use crate::files::FileKind;
 use crate::files::open::OpenFiles;
 use crate::message::Message;
 use crate::plan::model::verify::{CountedReads, VerifyPlan};
@@ -640,7 +639,7 @@ impl<E: Engine> Worker<'_, E> {
         self.context.set_stage(Stage::FinalSync);
         let begin_ns = self.clock.monotonic_ns();
         for index in 0..self.files.list.len() {
-            let is_cached = !matches!(self.files.entries()[index].kind, FileKind::Block | FileKind::Volume);
+            let is_cached = !self.files.entries()[index].kind.has_fixed_size();
             if !self.files.list[index].handle.is_open() || !is_cached {
                 continue;
             }
