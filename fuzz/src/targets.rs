@@ -86,7 +86,7 @@ fn read_and_plan(arguments: &[String], source: &Memory) {
     let Outcome::Run(mut spec) = fathom_spec::parse("fathom", arguments, source) else { return };
     // One clone of each job says all; what a log names lies outside.
     spec.program.parse_only = true;
-    let _ = Plan::new(&spec, |name| fathom_engines::find(name).map(|engine| *engine.definition));
+    let _ = Plan::new(&spec, fathom_engines::definition_of);
 }
 
 /// A job file.

@@ -1,7 +1,6 @@
 //! `io_submit_mode=offload`: a thread per unit in flight hands I/O to the kernel, each with the job's engine of its own. So
 //! synchronous engines reach a depth.
 
-use crate::find;
 use fathom_run::engine::{AnyEngine, Completions, Engine, Io, Queued, Setup, SetupError};
 use fathom_run::exhausted;
 use fathom_spec::engines::EngineDef;
@@ -92,9 +91,7 @@ impl Engine for Offload {
     const DEFINITION: &'static EngineDef = &DEFINITION;
 
     fn new(setup: &Setup<'_>) -> Result<Offload, SetupError> {
-        let name = setup.job.engine.ioengine.name.as_str();
-        let entry = find(name).ok_or_else(|| SetupError::new(Errno(libc::ENOENT), "dlopen"))?;
-        let uses_position = entry.definition.keeps_position;
+        let uses_position = setup.engine.definition.keeps_position;
         let shared = Arc::new(Shared {
             todo: Mutex::default(),
             wanted: Condvar::new(),
@@ -105,7 +102,7 @@ impl Engine for Offload {
         let mut offload = Offload { shared, threads: Vec::new(), queued: Vec::new() };
         for _ in 0..setup.depth {
             let hand = Hand {
-                engine: (entry.open)(&Setup { depth: 1, shares_descriptors: true, ..*setup })?,
+                engine: (setup.engine.open)(&Setup { depth: 1, shares_descriptors: true, ..*setup })?,
                 shared: Arc::clone(&offload.shared),
             };
             let thread = std::thread::Builder::new().name("fathom-offload".to_owned());

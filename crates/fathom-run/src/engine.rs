@@ -3,6 +3,7 @@
 //! The run loop is generic over [`Engine`] and instantiated once per engine, so nothing in it is an indirect call. An
 //! engine never prints, never retries and never takes time: it moves one unit, or a batch, and says what came out.
 
+use crate::entry::EngineEntry;
 use crate::files::{FileEntry, FileKind};
 use crate::storage::{self, Handle, Storage};
 use crate::unit::Operation;
@@ -137,6 +138,8 @@ impl OpenFile {
 pub struct Setup<'a> {
     /// The job.
     pub job: &'a JobSpec,
+    /// Its engine, for one that stands in for it.
+    pub engine: EngineEntry,
     /// Files, in the order of their indices.
     pub files: &'a [OpenFile],
     /// Some I/O reads.
@@ -278,9 +281,4 @@ impl<E: Engine> AnyEngine for E {
     fn ends_at_once(&self) -> bool {
         Engine::ends_at_once(self)
     }
-}
-
-/// Sets an engine up behind a pointer.
-pub fn open_any<E: Engine + 'static>(setup: &Setup<'_>) -> Result<Box<dyn AnyEngine>, SetupError> {
-    Ok(Box::new(E::new(setup)?))
 }

@@ -6,6 +6,7 @@ mod cause;
 mod cgroup;
 pub mod crew;
 pub mod engine;
+mod entry;
 pub mod exhausted;
 pub mod files;
 pub mod idleness;
@@ -26,4 +27,5 @@ pub mod verify;
 pub mod worker;
 pub mod zones;
 
+pub use entry::EngineEntry;
 pub use fathom_random as random;

@@ -3,13 +3,13 @@
 use crate::assign::{ADDING_UP, RawOption, Rejected, Surroundings, assign};
 use crate::definition::OptionDef;
 use crate::diagnostic::Diagnostic;
-use crate::engines;
+use crate::engines::Engines;
 use crate::job_file::{self, JobFile, Section};
 use crate::options::private;
 use crate::outcome::Message;
 use crate::profiles;
 use crate::program_options::ProgramOptions;
-use crate::registry::{self, find_engine_option, find_job_option};
+use crate::registry::{self, find_job_option};
 use crate::resolve;
 use crate::show_command;
 use crate::source::Source;
@@ -47,6 +47,11 @@ impl<'a> Assembly<'a> {
             defaults: JobSpec::new("", Origin::CommandLine),
             files_read: 0,
         }
+    }
+
+    /// The engines that jobs may name.
+    pub(crate) fn engines(&self) -> Engines<'a> {
+        Engines::of(self.source)
     }
 
     /// Gives an option to a job.
@@ -121,7 +126,8 @@ impl<'a> Assembly<'a> {
         }
         // Like fio, checking the text alone does not look at combinations.
         if !self.program.parse_only && !self.program.show_command {
-            resolve::review(&mut job, &self.jobs, self.program.warnings_fatal, &mut self.messages)?;
+            let fatal = self.program.warnings_fatal;
+            resolve::review(&mut job, &self.jobs, self.engines(), fatal, &mut self.messages)?;
         }
         self.jobs.push(job);
         Ok(())
@@ -221,7 +227,7 @@ impl<'a> Assembly<'a> {
             // Profile options are in the same list as job options, and do nothing without a profile.
             let of_profiles =
                 || private::of_profiles().into_iter().flatten().find(|option| option.is_named(&raw.name));
-            match find_engine_option(&job.engine.ioengine.name, &raw.name).or_else(of_profiles) {
+            match self.engines().option(&job.engine.ioengine.name, &raw.name).or_else(of_profiles) {
                 Some(definition) => rejected |= self.assign(&mut job, definition, raw).is_err(),
                 None => {
                     self.report_unknown(&job, raw);
@@ -230,7 +236,7 @@ impl<'a> Assembly<'a> {
             }
         }
         if !rejected {
-            order_as_written(&mut job, section);
+            order_as_written(&mut job, section, self.engines());
             return (job, Ok(()));
         }
         self.messages.push(Message::stderr(format!("fio: job {} dropped", section.name)));
@@ -241,7 +247,7 @@ impl<'a> Assembly<'a> {
     fn report_unknown(&mut self, job: &JobSpec, raw: &RawOption) {
         // With --parse-only the engine itself may be one that there is not.
         let engine = &job.engine.ioengine.name;
-        let is_known = engines::find(engine).is_some();
+        let is_known = self.engines().find(engine).is_some();
         if !is_known {
             self.messages.extend(not_loadable(engine));
         }
@@ -250,7 +256,7 @@ impl<'a> Assembly<'a> {
         if let Some(name) = nearest {
             self.messages.push(Message::stderr(format!("Did you mean {name}?")));
         }
-        self.messages.push(unknown_option(job, raw, nearest).message());
+        self.messages.push(unknown_option(job, self.engines(), raw, nearest).message());
     }
 
     /// Moves our own lines after those of fio, among the messages from `start` on.
@@ -265,9 +271,14 @@ pub(crate) fn known_names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Explains an option that no job or only jobs of another engine have.
-pub(crate) fn unknown_option(job: &JobSpec, raw: &RawOption, nearest: Option<&str>) -> Diagnostic {
+pub(crate) fn unknown_option(
+    job: &JobSpec,
+    engines: Engines<'_>,
+    raw: &RawOption,
+    nearest: Option<&str>,
+) -> Diagnostic {
     let value = raw.value.as_deref();
-    let engines = registry::engines_with_option(&raw.name);
+    let engines = engines.with_option(&raw.name);
     if engines.is_empty() {
         return Diagnostic::option(&raw.origin, &raw.name, value, "there is no such option").suggest(nearest);
     }
@@ -282,12 +293,15 @@ pub(crate) fn unknown_option(job: &JobSpec, raw: &RawOption, nearest: Option<&st
 }
 
 /// The report lists options in the order of the file, however they were read, but names of files last, as fio does.
-fn order_as_written(job: &mut JobSpec, section: &Section) {
+fn order_as_written(job: &mut JobSpec, section: &Section, engines: Engines<'_>) {
     let engine = job.engine.ioengine.name.clone();
     let place = |name: &str| {
-        let position = section.options.iter().position(|raw| {
-            registry::find_option(&engine, &raw.name).is_some_and(|definition| definition.name == name)
-        });
+        let meant =
+            |raw: &RawOption| find_job_option(&raw.name).or_else(|| engines.option(&engine, &raw.name));
+        let position = section
+            .options
+            .iter()
+            .position(|raw| meant(raw).is_some_and(|definition| definition.name == name));
         (position.is_some() && matches!(name, "filename" | "filename_format"), position)
     };
     job.written.sort_by_key(|(name, _)| place(name));

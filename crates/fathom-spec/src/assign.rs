@@ -2,8 +2,7 @@
 
 use crate::definition::{Kind, OptionDef, Status};
 use crate::diagnostic::Diagnostic;
-use crate::engines;
-use crate::options::engine::EngineOptions;
+use crate::engines::Engines;
 use crate::outcome::Message;
 use crate::resolve;
 use crate::source::Source;
@@ -38,7 +37,7 @@ impl RawOption {
 
 /// A job could not take an option; everything to say about it has been said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Rejected;
+pub struct Rejected;
 
 /// Where options are parsed: the machine, and the rule against writing.
 pub(crate) struct Surroundings<'a> {
@@ -92,7 +91,7 @@ pub(crate) fn assign(
     }
     // Checking the text alone looks for no engine, and does nothing that could be without effect.
     if !surroundings.parse_only || definition.later_choices.contains(&raw.word()) {
-        refuse_unbuilt(job, definition, raw, messages)?;
+        refuse_unbuilt(job, definition, raw, surroundings.source, messages)?;
     }
     job.mark_set(definition.name);
     remember(job, definition, raw);
@@ -136,12 +135,13 @@ fn refuse_unbuilt(
     job: &JobSpec,
     definition: &OptionDef,
     raw: &RawOption,
+    source: &dyn Source,
     messages: &mut Vec<Message>,
 ) -> Result<(), Rejected> {
-    let asked_for = definition.status == Status::Later && !(definition.is_default)(job);
+    let asked_for = definition.status == Status::Later && !(definition.is_default)(job, definition);
     if !asked_for
         && !definition.later_choices.contains(&raw.word())
-        && !engine_is_unbuilt(&job.engine, definition)
+        && !engine_is_unbuilt(job, definition, source)
     {
         return Ok(());
     }
@@ -153,8 +153,8 @@ fn refuse_unbuilt(
     Err(Rejected)
 }
 
-fn engine_is_unbuilt(engine: &EngineOptions, definition: &OptionDef) -> bool {
-    definition.name == "ioengine" && engines::find(&engine.ioengine.name).is_none_or(|engine| !engine.built)
+fn engine_is_unbuilt(job: &JobSpec, definition: &OptionDef, source: &dyn Source) -> bool {
+    definition.name == "ioengine" && Engines::of(source).of_job(job).is_none_or(|engine| !engine.built)
 }
 
 /// Options whose values add up when they are given again.

@@ -5,7 +5,7 @@ use crate::assembly::{Assembly, known_names, unknown_option};
 use crate::assign::{RawOption, Rejected};
 use crate::definition::{Kind, OptionDef};
 use crate::diagnostic::Diagnostic;
-use crate::engines;
+use crate::engines::Engines;
 use crate::job_file::is_global_name;
 use crate::options::private;
 use crate::outcome::{Message, Outcome};
@@ -105,6 +105,7 @@ impl Reader<'_, '_> {
             option,
             value,
             program_name: self.program_name,
+            engines: self.assembly.engines(),
             formats: self.assembly.source.formats(),
             messages: &mut self.assembly.messages,
         };
@@ -163,16 +164,16 @@ impl Reader<'_, '_> {
 
     /// Finds what a name means: exactly, or as the only name that begins like this.
     fn look_up(&mut self, argument: &str, typed: &str) -> Result<Meaning, Stop> {
-        if let Some(meaning) = exact(self.engine(), typed) {
+        if let Some(meaning) = exact(self.assembly.engines(), self.engine(), typed) {
             return Ok(meaning);
         }
-        let candidates = names_with_prefix(self.engine(), typed);
+        let candidates = names_with_prefix(self.assembly.engines(), self.engine(), typed);
         match candidates[..] {
-            [only] => exact(self.engine(), only).ok_or(Stop::Mistake),
+            [only] => exact(self.assembly.engines(), self.engine(), only).ok_or(Stop::Mistake),
             // -h and -v with anything after them, as getopt reads short options.
             [] if !argument.starts_with("--") && typed.starts_with(['h', 'v']) => {
                 let name = if typed.starts_with('h') { "help" } else { "version" };
-                exact("", name).ok_or(Stop::Mistake)
+                exact(self.assembly.engines(), "", name).ok_or(Stop::Mistake)
             }
             [] => Err(self.unrecognized(argument, typed)),
             _ => {
@@ -197,7 +198,7 @@ impl Reader<'_, '_> {
         let value = argument.split_once('=').map(|(_, value)| value.to_owned());
         let raw = RawOption { name: typed.to_owned(), value, origin: Origin::CommandLine };
         let job = self.job.as_ref().unwrap_or(&self.assembly.defaults);
-        let line = unknown_option(job, &raw, nearest).message();
+        let line = unknown_option(job, self.assembly.engines(), &raw, nearest).message();
         self.assembly.messages.push(line);
         Stop::Mistake
     }
@@ -231,7 +232,7 @@ fn meaning_name(meaning: Meaning, typed: &str) -> &str {
     }
 }
 
-fn exact(engine: &str, name: &str) -> Option<Meaning> {
+fn exact(engines: Engines<'_>, engine: &str, name: &str) -> Option<Meaning> {
     // `profile` is a job option without effect and an option of the program: the latter counts.
     if let Some(option) = program_options::find(name) {
         return Some(Meaning::Program(option));
@@ -244,7 +245,7 @@ fn exact(engine: &str, name: &str) -> Option<Meaning> {
     short
         .map(Meaning::Program)
         .or_else(|| find_job_option(name).map(Meaning::Job))
-        .or_else(|| registry::find_engine_option(engine, name).map(Meaning::Job))
+        .or_else(|| engines.option(engine, name).map(Meaning::Job))
         .or_else(|| profile_option(name).map(Meaning::Job))
 }
 
@@ -253,8 +254,8 @@ fn profile_option(name: &str) -> Option<&'static OptionDef> {
 }
 
 /// Every known name that begins with the text, once for each table that has it.
-fn names_with_prefix(engine: &str, prefix: &str) -> Vec<&'static str> {
-    let of_engine = engines::find(engine).map_or(&[][..], |engine| engine.options);
+fn names_with_prefix(engines: Engines<'_>, engine: &str, prefix: &str) -> Vec<&'static str> {
+    let of_engine = engines.find(engine).map_or(&[][..], |engine| engine.options);
     let tables = [of_engine].into_iter().chain(private::of_profiles()).flatten();
     let private =
         tables.flat_map(|option| std::iter::once(option.name).chain(option.aliases.iter().copied()));

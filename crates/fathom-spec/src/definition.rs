@@ -234,7 +234,7 @@ pub struct OptionDef {
     /// Writes a value into a job.
     pub set: Setter,
     /// Whether the job's value is the default.
-    pub is_default: fn(&JobSpec) -> bool,
+    pub is_default: fn(&JobSpec, &OptionDef) -> bool,
 }
 
 fn set_nothing(_: &mut JobSpec, _: &str, _: &OptionDef, _: &mut ParseContext<'_>) -> Result<(), ValueError> {
@@ -243,7 +243,7 @@ fn set_nothing(_: &mut JobSpec, _: &str, _: &OptionDef, _: &mut ParseContext<'_>
 
 impl OptionDef {
     /// The base that declarations fill in.
-    pub(crate) const BLANK: OptionDef = OptionDef {
+    pub const BLANK: OptionDef = OptionDef {
         name: "",
         aliases: &[],
         kind: Kind::Text,
@@ -261,7 +261,7 @@ impl OptionDef {
         unlisted: false,
         check: None,
         set: set_nothing,
-        is_default: |_| true,
+        is_default: |_, _| true,
     };
 
     /// An option that fio once had; it holds no value.
@@ -363,7 +363,7 @@ macro_rules! options {
                 let section = <$Struct as $crate::definition::Section>::of_mut(job);
                 $crate::value::OptionValue::assign(&mut section.$field, text, definition, context)
             },
-            is_default: |job| {
+            is_default: |job, _| {
                 let section = <$Struct as $crate::definition::Section>::of(job);
                 section.$field == $Struct::default().$field
             },

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use crate::definition::{Bounds, Kind, OptionDef, Status};
-use crate::engines;
+use crate::engines::Engines;
 use crate::formats::FormatDeclaration;
 use crate::outcome::{Message, Reply};
 use crate::program_options;
-use crate::registry::{self, find_engine_option, find_job_option, job_options};
+use crate::registry::{self, find_job_option, job_options};
 use crate::value::choice_lines;
 
 /// The version of fio whose language and output this is.
@@ -129,13 +129,13 @@ pub(crate) fn command_help(name: Option<&str>) -> Reply {
 }
 
 /// The answer to `--enghelp`, `--enghelp=ENGINE` and `--enghelp=ENGINE,OPTION`.
-pub(crate) fn engine_help(request: Option<&str>) -> Reply {
+pub(crate) fn engine_help(request: Option<&str>, engines: Engines<'_>) -> Reply {
     let Some(request) = request else {
-        return list_engines();
+        return list_engines(engines);
     };
     let (name, option) =
         request.split_once(',').map_or((request, None), |(name, option)| (name, Some(option)));
-    let Some(engine) = engines::find(name).filter(|engine| engine.name != "external") else {
+    let Some(engine) = engines.find(name).filter(|engine| engine.name != "external") else {
         let messages = vec![
             Message::stderr(format!("fio: engine {name} not loadable")),
             Message::stdout(format!("IO engine {name} not found")),
@@ -153,7 +153,7 @@ pub(crate) fn engine_help(request: Option<&str>) -> Reply {
             let lines: Vec<String> = engine.options.iter().map(|option| list_line(option, 0)).collect();
             Reply { messages: vec![Message::stdout(lines.join("\n"))], exit: 0 }
         }
-        Some(option) => match find_engine_option(name, option) {
+        Some(option) => match engines.option(name, option) {
             Some(definition) => Reply { messages: vec![Message::stdout(option_block(definition))], exit: 0 },
             None => Reply { messages: vec![Message::stderr(format!("No such command: {option}"))], exit: 1 },
         },
@@ -161,9 +161,9 @@ pub(crate) fn engine_help(request: Option<&str>) -> Reply {
 }
 
 /// The engines that work.
-fn list_engines() -> Reply {
+fn list_engines(engines: Engines<'_>) -> Reply {
     let mut text = "Available IO engines:".to_owned();
-    for engine in engines::ALL.iter().filter(|engine| engine.built) {
+    for engine in engines.0.iter().filter(|engine| engine.built) {
         let _ = write!(text, "\n\t{}", engine.name);
     }
     Reply { messages: vec![Message::stdout(text)], exit: 0 }
@@ -172,6 +172,7 @@ fn list_engines() -> Reply {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engines::ALL;
 
     fn text(reply: &Reply) -> String {
         reply.messages.iter().map(|message| message.text.as_str()).collect::<Vec<_>>().join("\n")
@@ -219,11 +220,14 @@ mod tests {
 
     #[test]
     fn engines_explain_themselves() {
-        assert!(text(&engine_help(None)).contains("\n\tio_uring"));
-        assert!(text(&engine_help(Some("libaio"))).contains("userspace_reap          : "));
-        assert!(text(&engine_help(Some("libaio,userspace_reap"))).contains("empty or boolean value"));
-        assert_eq!(engine_help(Some("null")).exit, 1);
-        assert_eq!(text(&engine_help(Some("libaio,foo"))), "No such command: foo");
-        assert_eq!(engine_help(Some("bogus")).exit, 1);
+        assert!(text(&engine_help(None, Engines(ALL))).contains("\n\tio_uring"));
+        assert!(text(&engine_help(Some("libaio"), Engines(ALL))).contains("userspace_reap          : "));
+        assert!(
+            text(&engine_help(Some("libaio,userspace_reap"), Engines(ALL)))
+                .contains("empty or boolean value")
+        );
+        assert_eq!(engine_help(Some("null"), Engines(ALL)).exit, 1);
+        assert_eq!(text(&engine_help(Some("libaio,foo"), Engines(ALL))), "No such command: foo");
+        assert_eq!(engine_help(Some("bogus"), Engines(ALL)).exit, 1);
     }
 }

@@ -34,11 +34,13 @@ mod testing;
 mod tests;
 pub mod value;
 
+pub use assign::Rejected;
 pub use compatibility::compatibility_markdown;
 pub use diagnostic::Diagnostic;
 pub use formats::FormatDeclaration;
 pub use outcome::{Message, Outcome, Reply, Stream};
 pub use program_options::{ALL as PROGRAM_OPTIONS, Argument, ProgramOption, ProgramOptions};
+pub use resolve::{Review, Rule};
 pub use source::{Source, SystemSource};
 pub use spec::{Eta, GlobalSection, IdleProfile, JobSpec, Origin, RunSpec, Trigger};
 

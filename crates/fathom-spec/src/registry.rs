@@ -1,7 +1,6 @@
 //! Finding options by name, and the nearest name to a misspelt one.
 
 use crate::definition::OptionDef;
-use crate::engines;
 use crate::options::TABLES;
 
 /// The options of every job, in the order of the tables.
@@ -12,25 +11,6 @@ pub fn job_options() -> impl Iterator<Item = &'static OptionDef> {
 /// The option of every job that goes by this name or alias.
 pub fn find_job_option(name: &str) -> Option<&'static OptionDef> {
     job_options().find(|option| option.is_named(name))
-}
-
-/// The private option of an engine that goes by this name or alias.
-pub fn find_engine_option(engine: &str, name: &str) -> Option<&'static OptionDef> {
-    engines::find(engine)?.options.iter().find(|option| option.is_named(name))
-}
-
-/// The option that the name means in a job with this engine.
-pub fn find_option(engine: &str, name: &str) -> Option<&'static OptionDef> {
-    find_job_option(name).or_else(|| find_engine_option(engine, name))
-}
-
-/// The engines that understand the option privately; helps to explain an unknown one.
-pub(crate) fn engines_with_option(name: &str) -> Vec<&'static str> {
-    engines::ALL
-        .iter()
-        .filter(|engine| engine.options.iter().any(|option| option.is_named(name)))
-        .map(|engine| engine.name)
-        .collect()
 }
 
 /// Every name and alias of the options of every job.
@@ -86,9 +66,6 @@ mod tests {
     #[test]
     fn aliases_find_their_option() {
         assert_eq!(find_job_option("blocksize").map(|option| option.name), Some("bs"));
-        assert_eq!(find_option("io_uring", "hipri").map(|option| option.engine), Some("io_uring"));
-        assert!(find_option("psync", "hipri").is_none());
-        assert_eq!(engines_with_option("userspace_reap"), ["libaio"]);
     }
 
     proptest! {

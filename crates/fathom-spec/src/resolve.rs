@@ -3,7 +3,6 @@
 
 mod block_size;
 mod buffers;
-mod burners;
 mod depth;
 mod direct;
 mod groups;
@@ -23,13 +22,16 @@ mod zones;
 
 use crate::assign::Rejected;
 use crate::diagnostic::Diagnostic;
+use crate::engines::{EngineDef, Engines};
 use crate::outcome::Message;
 use crate::spec::{JobSpec, Origin};
 
 /// What a rule sees and where it speaks.
-pub(crate) struct Review<'a> {
+pub struct Review<'a> {
     /// The jobs defined before this one.
     pub(crate) earlier: &'a [JobSpec],
+    /// The engines that jobs may name.
+    pub(crate) engines: Engines<'a>,
     /// Warnings end the program.
     pub(crate) warnings_fatal: bool,
     /// Lines to print.
@@ -38,7 +40,7 @@ pub(crate) struct Review<'a> {
 }
 
 /// One rule: may change the job, and may refuse it.
-type Rule = fn(&mut JobSpec, &mut Review<'_>) -> Result<(), Rejected>;
+pub type Rule = fn(&mut JobSpec, &mut Review<'_>) -> Result<(), Rejected>;
 
 /// Rules for each job, in the order they run. They all run even if one refuses the job, so that all errors are reported at
 /// once.
@@ -53,7 +55,7 @@ const RULES: &[Rule] = &[
     verification::warn_without_map,
     block_size::warn_unaligned_direct,
     time::drop_time_based_without_runtime,
-    burners::turn_load_into_pauses,
+    rules_of_the_engine,
     precondition::check_precondition,
     block_size::check_longest,
     block_size::check_size,
@@ -96,15 +98,22 @@ const RULES_OF_THE_RUN: &[Rule] = &[
     groups::check_amounts,
 ];
 
+/// What an engine demands of its jobs.
+fn rules_of_the_engine(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let rules = review.engine_of(job).map_or(&[][..], |engine| engine.rules);
+    rules.iter().try_for_each(|rule| rule(job, review))
+}
+
 /// Holds a complete job against all rules.
 pub(crate) fn review(
     job: &mut JobSpec,
     earlier: &[JobSpec],
+    engines: Engines<'_>,
     warnings_fatal: bool,
     messages: &mut Vec<Message>,
 ) -> Result<(), Rejected> {
     let first = messages.len();
-    let mut review = Review { earlier, warnings_fatal, messages, warned: false };
+    let mut review = Review { earlier, engines, warnings_fatal, messages, warned: false };
     let mut verdict = Ok(());
     for rule in RULES {
         // A refused job gets all its errors reported at once.
@@ -124,26 +133,36 @@ pub(crate) fn review(
 }
 
 impl Review<'_> {
+    /// What the engine of the job can do, if there is one of that name.
+    fn engine_of(&self, job: &JobSpec) -> Option<&'static EngineDef> {
+        self.engines.of_job(job)
+    }
+
     /// Refuses the job: fio's line, then what is wrong in our words.
-    fn refuse(&mut self, origin: &Origin, line: impl Into<String>, problem: impl Into<String>) -> Rejected {
+    pub fn refuse(
+        &mut self,
+        origin: &Origin,
+        line: impl Into<String>,
+        problem: impl Into<String>,
+    ) -> Rejected {
         self.messages.push(Message::stderr(line));
         self.refuse_in_our_words(origin, problem)
     }
 
     /// Refuses what fio takes, or says nothing of.
-    fn refuse_in_our_words(&mut self, origin: &Origin, problem: impl Into<String>) -> Rejected {
+    pub fn refuse_in_our_words(&mut self, origin: &Origin, problem: impl Into<String>) -> Rejected {
         self.messages.push(Diagnostic::general(origin, problem).message());
         Rejected
     }
 
     /// A line on standard error that does not stop the run, unless warnings are fatal.
-    fn warn(&mut self, line: impl Into<String>) {
+    pub fn warn(&mut self, line: impl Into<String>) {
         self.messages.push(Message::stderr(line));
         self.warned = true;
     }
 
     /// A line on standard output.
-    fn note(&mut self, line: impl Into<String>) {
+    pub fn note(&mut self, line: impl Into<String>) {
         self.messages.push(Message::stdout(line));
     }
 }

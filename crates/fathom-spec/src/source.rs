@@ -4,6 +4,7 @@
 use std::io;
 use std::path::Path;
 
+use crate::engines::{self, EngineDef};
 use crate::formats::FormatDeclaration;
 
 /// The only door through which parsing reaches outside the text it was given.
@@ -28,6 +29,10 @@ pub trait Source {
     fn page_size(&self) -> u64;
     /// Memory of the machine in MiB (`$mb_memory`).
     fn memory_mib(&self) -> u64;
+    /// The engines that jobs may name.
+    fn engines(&self) -> &[&'static EngineDef] {
+        engines::ALL
+    }
     /// The forms of the report that there are. Whoever prints no report needs none.
     fn formats(&self) -> &[&'static FormatDeclaration] {
         &[]
@@ -38,6 +43,7 @@ pub trait Source {
 #[derive(Debug, Clone)]
 pub struct SystemSource {
     page_size: u64,
+    engines: Vec<&'static EngineDef>,
     formats: Vec<&'static FormatDeclaration>,
 }
 
@@ -45,7 +51,13 @@ impl SystemSource {
     /// A source for this machine. The page size comes from the caller because asking the
     /// kernel for it needs a system call wrapper that this crate does not have.
     pub fn new(page_size: u64) -> Self {
-        SystemSource { page_size, formats: Vec::new() }
+        SystemSource { page_size, engines: engines::ALL.to_vec(), formats: Vec::new() }
+    }
+
+    /// The same with engines from outside beside those of this crate. Of two engines of one name the first counts.
+    pub fn with_engines(mut self, engines: &[&'static EngineDef]) -> Self {
+        self.engines.extend_from_slice(engines);
+        self
     }
 
     /// The same with the forms of the report that there are.
@@ -92,6 +104,10 @@ impl Source for SystemSource {
     fn memory_mib(&self) -> u64 {
         std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| total_memory_kib(&text)).unwrap_or(0)
             / 1024
+    }
+
+    fn engines(&self) -> &[&'static EngineDef] {
+        &self.engines
     }
 
     fn formats(&self) -> &[&'static FormatDeclaration] {

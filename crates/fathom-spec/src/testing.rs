@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::engines::{self, EngineDef};
 use crate::formats::FormatDeclaration;
 use crate::source::Source;
 
@@ -16,17 +17,24 @@ pub(crate) const FORMATS: &[&FormatDeclaration] = &[
 ];
 
 /// Files and variables that exist only in a test.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct MemorySource {
+    pub(crate) engines: Vec<&'static EngineDef>,
     pub(crate) files: HashMap<PathBuf, String>,
     pub(crate) variables: HashMap<String, String>,
+}
+
+impl Default for MemorySource {
+    fn default() -> Self {
+        MemorySource { engines: engines::ALL.to_vec(), files: HashMap::new(), variables: HashMap::new() }
+    }
 }
 
 impl MemorySource {
     pub(crate) fn with_file(path: &str, text: &str) -> Self {
         MemorySource {
             files: HashMap::from([(PathBuf::from(path), text.to_owned())]),
-            variables: HashMap::new(),
+            ..MemorySource::default()
         }
     }
 }
@@ -66,6 +74,10 @@ impl Source for MemorySource {
 
     fn memory_mib(&self) -> u64 {
         1024
+    }
+
+    fn engines(&self) -> &[&'static EngineDef] {
+        &self.engines
     }
 
     fn formats(&self) -> &[&'static FormatDeclaration] {

@@ -1,10 +1,10 @@
 //! What holds for every engine, tried on real files: a new one only has to be handed to [`check`].
 
 use crate::words::spec;
+use fathom_run::EngineEntry;
 use fathom_run::engine::{AnyEngine, Completions, Io, OpenFile, Queued, Setup, SetupError};
 use fathom_run::storage::Handle;
 use fathom_run::unit::Operation;
-use fathom_spec::engines::EngineDef;
 use fathom_sys::Errno;
 use std::fs::{File, OpenOptions};
 use std::os::fd::{IntoRawFd, RawFd};
@@ -12,16 +12,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Sets an engine up.
-pub type Open<'a> = dyn Fn(&Setup<'_>) -> Result<Box<dyn AnyEngine>, SetupError> + 'a;
+pub type Open = fn(&Setup<'_>) -> Result<Box<dyn AnyEngine>, SetupError>;
 
 /// An engine, and how a job asks for it.
-pub struct Subject<'a> {
+pub struct Subject {
     /// Words of the command line: the engine and its options.
     pub words: String,
-    /// What it says it can do.
-    pub engine: &'static EngineDef,
+    /// The engine.
+    pub engine: EngineEntry,
     /// Sets it up.
-    pub open: &'a Open<'a>,
+    pub open: Open,
     /// It refuses jobs whose files come and go.
     pub keeps_files_open: bool,
 }
@@ -40,7 +40,7 @@ const CANARY: u8 = 0xc3;
 ///
 /// # Panics
 /// Where it does not.
-pub fn check(subject: &Subject<'_>) -> Result<(), String> {
+pub fn check(subject: &Subject) -> Result<(), String> {
     if let Err(error) = Bench::set_up(subject, "")
         && matches!(error.errno, Errno(libc::ENOSYS | libc::EPERM))
     {
@@ -50,7 +50,7 @@ pub fn check(subject: &Subject<'_>) -> Result<(), String> {
     a_reap_lists_no_more_than_it_may(subject);
     a_wait_has_an_end(subject);
     in_flight_at_the_end_is_no_harm(subject);
-    if !subject.engine.has_files() {
+    if !subject.engine.definition.has_files() {
         return Ok(());
     }
     data_written_is_data_read(subject);
@@ -81,19 +81,19 @@ struct Bench {
 const STRIDE: usize = 2 * BLOCK;
 
 impl Bench {
-    fn new(subject: &Subject<'_>) -> Bench {
+    fn new(subject: &Subject) -> Bench {
         Bench::of_job(subject, "")
     }
 
-    fn of_job(subject: &Subject<'_>, words: &str) -> Bench {
+    fn of_job(subject: &Subject, words: &str) -> Bench {
         Bench::set_up(subject, words)
             .unwrap_or_else(|error| panic!("{}: {} says {}", subject.words, error.call, error.errno))
     }
 
-    fn set_up(subject: &Subject<'_>, words: &str) -> Result<Bench, SetupError> {
+    fn set_up(subject: &Subject, words: &str) -> Result<Bench, SetupError> {
         let directory = tempfile::tempdir().unwrap_or_else(|error| panic!("a directory: {error}"));
         let paths = ["first", "second"].map(|name| directory.path().join(name));
-        let has_descriptors = subject.engine.has_files();
+        let has_descriptors = subject.engine.definition.has_files();
         for (index, path) in paths.iter().enumerate() {
             let content: Vec<u8> = (0..BLOCK * BLOCKS).map(|at| old_byte(index, at)).collect();
             std::fs::write(path, content).unwrap_or_else(|error| panic!("a file: {error}"));
@@ -111,14 +111,19 @@ impl Bench {
                 size: (BLOCK * BLOCKS) as u64,
             })
             .collect();
-        let depth = if subject.engine.synchronous && !subject.words.contains("offload") { 1 } else { DEPTH };
+        let depth = if subject.engine.definition.synchronous && !subject.words.contains("offload") {
+            1
+        } else {
+            DEPTH
+        };
         let frame = format!("--name=conformance {} --iodepth={depth}", subject.words);
-        let job = spec(&format!("{frame} --size=64k --rw=randrw --bs=4k {words}")).jobs.remove(0);
+        let job = spec(&format!("{frame} --size=64k --rw=randrw --bs=4k {words}"), &[]).jobs.remove(0);
         // The first buffer lies on a page.
         let mut arena = vec![CANARY; (DEPTH + 1) * STRIDE];
         let first = to_page(&arena);
         let setup = Setup {
             job: &job,
+            engine: subject.engine,
             files: &files,
             reads: true,
             writes: true,
@@ -289,7 +294,7 @@ fn new_byte(seed: usize, at: usize) -> u8 {
     (at * 13 + at / 251 + seed * 59 + 1) as u8
 }
 
-fn each_io_ends_once(subject: &Subject<'_>) {
+fn each_io_ends_once(subject: &Subject) {
     let mut bench = Bench::new(subject);
     for round in 0..20 {
         let count = 1 + round % bench.depth;
@@ -302,7 +307,7 @@ fn each_io_ends_once(subject: &Subject<'_>) {
     bench.check_canaries();
 }
 
-fn a_reap_lists_no_more_than_it_may(subject: &Subject<'_>) {
+fn a_reap_lists_no_more_than_it_may(subject: &Subject) {
     let mut bench = Bench::new(subject);
     if bench.engine.ends_at_once() {
         return;
@@ -318,7 +323,7 @@ fn a_reap_lists_no_more_than_it_may(subject: &Subject<'_>) {
     }
 }
 
-fn a_wait_has_an_end(subject: &Subject<'_>) {
+fn a_wait_has_an_end(subject: &Subject) {
     let mut bench = Bench::new(subject);
     let io = bench.io(0, Operation::Read, 0, 0, BLOCK);
     let mut results = bench.begin(&[io]);
@@ -344,7 +349,7 @@ fn a_wait_has_an_end(subject: &Subject<'_>) {
     }
 }
 
-fn in_flight_at_the_end_is_no_harm(subject: &Subject<'_>) {
+fn in_flight_at_the_end_is_no_harm(subject: &Subject) {
     for round in 0..10 {
         let mut bench = Bench::new(subject);
         let operation = if round % 2 == 0 { Operation::Read } else { Operation::Write };
@@ -355,7 +360,7 @@ fn in_flight_at_the_end_is_no_harm(subject: &Subject<'_>) {
     }
 }
 
-fn data_written_is_data_read(subject: &Subject<'_>) {
+fn data_written_is_data_read(subject: &Subject) {
     let mut bench = Bench::new(subject);
     // Neither forward nor backward: engines that keep a position have to move it.
     let order: Vec<usize> = (0..BLOCKS).map(|index| index * 7 % BLOCKS).collect();
@@ -380,7 +385,7 @@ fn data_written_is_data_read(subject: &Subject<'_>) {
     bench.check_canaries();
 }
 
-fn odd_places_are_hit(subject: &Subject<'_>) {
+fn odd_places_are_hit(subject: &Subject) {
     let mut bench = Bench::new(subject);
     let mut expected = bench.content(0);
     for (seed, (offset, length)) in
@@ -399,7 +404,7 @@ fn odd_places_are_hit(subject: &Subject<'_>) {
     bench.check_canaries();
 }
 
-fn files_are_told_apart(subject: &Subject<'_>) {
+fn files_are_told_apart(subject: &Subject) {
     let mut bench = Bench::new(subject);
     for (file, seed) in [(0, 3), (1, 5)] {
         bench.renew(0, seed);
@@ -415,7 +420,7 @@ fn files_are_told_apart(subject: &Subject<'_>) {
     }
 }
 
-fn a_file_that_was_reopened_is_the_same(subject: &Subject<'_>) {
+fn a_file_that_was_reopened_is_the_same(subject: &Subject) {
     if subject.keeps_files_open {
         return;
     }
@@ -428,7 +433,7 @@ fn a_file_that_was_reopened_is_the_same(subject: &Subject<'_>) {
     assert!(bench.buffer(0) == expected, "{}", bench.name);
 }
 
-fn trims_and_syncs_do_what_they_say(subject: &Subject<'_>) {
+fn trims_and_syncs_do_what_they_say(subject: &Subject) {
     let mut bench = Bench::new(subject);
     for operation in [Operation::Sync, Operation::DataSync, Operation::RangeSync] {
         let length = if operation == Operation::RangeSync { BLOCK } else { 0 };
@@ -443,19 +448,19 @@ fn trims_and_syncs_do_what_they_say(subject: &Subject<'_>) {
     }
 }
 
-fn the_end_of_a_file_is_the_end(subject: &Subject<'_>) {
+fn the_end_of_a_file_is_the_end(subject: &Subject) {
     let mut bench = Bench::new(subject);
     let end = BLOCK * BLOCKS;
     let across = bench.one(Operation::Read, 0, end - 1000, BLOCK);
     let beyond = bench.one(Operation::Read, 0, end + BLOCK, BLOCK);
-    match subject.engine.maps_files {
+    match subject.engine.definition.maps_files {
         true => assert!(across < 0 && beyond < 0, "{}: {across}, {beyond}", bench.name),
         false => assert_eq!((across, beyond), (1000, 0), "{}", bench.name),
     }
     assert_eq!(bench.content(0).len(), end, "{}", bench.name);
 }
 
-fn errors_come_back(subject: &Subject<'_>) {
+fn errors_come_back(subject: &Subject) {
     if subject.keeps_files_open {
         return;
     }

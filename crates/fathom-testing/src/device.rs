@@ -5,7 +5,7 @@ use crate::store::Store;
 use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
 use fathom_run::random::Taus88;
 use fathom_run::unit::Operation;
-use fathom_spec::engines::{EngineDef, StorageKind};
+use fathom_spec::engines::EngineDef;
 use fathom_sys::Errno;
 use fathom_sys::clock::VirtualTime;
 use std::cell::RefCell;
@@ -137,9 +137,8 @@ pub struct Device {
 
 impl Device {
     /// What the plan of a job on this device is held against.
-    pub(crate) fn definition(behaviour: &Behaviour) -> EngineDef {
-        let queues_from = if behaviour.ends_at_once { u32::MAX } else { DEFINITION.queues_from };
-        EngineDef { synchronous: behaviour.ends_at_once, queues_from, ..DEFINITION }
+    pub(crate) fn definition(behaviour: &Behaviour) -> &'static EngineDef {
+        if behaviour.ends_at_once { &AT_ONCE } else { &QUEUED }
     }
 
     fn is_chosen(&mut self, permille: u32) -> bool {
@@ -273,14 +272,12 @@ impl Device {
     }
 }
 
-const DEFINITION: EngineDef = EngineDef {
-    queues_from: 2,
-    storage: StorageKind::None,
-    ..EngineDef::new("simulated", "a device in virtual time")
-};
+static QUEUED: EngineDef =
+    EngineDef::new("simulated", "a device in virtual time").built().without_files().queues_from(2);
+static AT_ONCE: EngineDef = QUEUED.synchronous();
 
 impl Engine for Device {
-    const DEFINITION: &'static EngineDef = &DEFINITION;
+    const DEFINITION: &'static EngineDef = &QUEUED;
 
     fn new(setup: &Setup<'_>) -> Result<Device, SetupError> {
         let start = NEXT.take().ok_or_else(|| SetupError::new(Errno(libc::ENODEV), "a device laid ready"))?;

@@ -8,7 +8,8 @@ use fathom_run::plan::WorkerPlan;
 use fathom_run::storage::{Handle, Storage, SyncKind};
 use fathom_run::unit::Operation;
 use fathom_spec::JobSpec;
-use fathom_spec::engines::{EngineDef, StorageKind};
+use fathom_spec::definition::{Kind, OptionDef};
+use fathom_spec::engines::EngineDef;
 use fathom_sys::Errno;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -45,8 +46,8 @@ impl Server {
 }
 
 /// What holds the objects.
-#[derive(Default)]
 pub struct Bucket {
+    prefix: String,
     names: Vec<String>,
 }
 
@@ -58,8 +59,9 @@ impl Bucket {
 
 impl Storage for Bucket {
     fn look_at(&self, _: &WorkerPlan, name: PathBuf) -> Result<FileEntry, FileError> {
-        let found = with_server(|server| server.objects.get(&*name.to_string_lossy()).map(Vec::len));
-        Ok(FileEntry::new(name, FileKind::Object, found.map(|length| length as u64)))
+        let name = format!("{}{}", self.prefix, name.display());
+        let found = with_server(|server| server.objects.get(&name).map(Vec::len));
+        Ok(FileEntry::new(name.into(), FileKind::Object, found.map(|length| length as u64)))
     }
 
     fn lay_out(
@@ -122,18 +124,22 @@ impl Storage for Bucket {
 pub struct Objects;
 
 /// What the plan of a job on it is held against.
-pub const DEFINITION: EngineDef = EngineDef {
-    synchronous: true,
-    queues_from: u32::MAX,
-    storage: StorageKind::Server,
-    ..EngineDef::new("objects", "a server of objects in memory")
-};
+pub static DEFINITION: EngineDef = EngineDef::new("objects", "a server of objects in memory")
+    .built()
+    .synchronous()
+    .on_server()
+    .with_options(&[BUCKET]);
+
+/// Its one option, as an engine from outside brings it.
+const BUCKET: OptionDef =
+    OptionDef::of_engine("objects", "bucket", Kind::Text, "Begins the names of all objects");
 
 impl Engine for Objects {
     const DEFINITION: &'static EngineDef = &DEFINITION;
 
-    fn storage(_: &JobSpec) -> Box<dyn Storage> {
-        Box::new(Bucket::default())
+    fn storage(job: &JobSpec) -> Box<dyn Storage> {
+        let prefix = job.private.outside.text(&BUCKET).to_owned();
+        Box::new(Bucket { prefix, names: Vec::new() })
     }
 
     fn new(_: &Setup<'_>) -> Result<Objects, SetupError> {

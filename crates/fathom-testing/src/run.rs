@@ -4,6 +4,7 @@
 use crate::behaviour::Behaviour;
 use crate::device::{Device, Hung, Record, Start};
 use crate::words::spec;
+use fathom_run::EngineEntry;
 use fathom_run::engine::Engine;
 use fathom_run::message::{self, Message};
 use fathom_run::plan::Plan;
@@ -72,27 +73,27 @@ impl Simulated {
 /// # Panics
 /// When the words are no job, or the worker panics.
 pub fn run(words: &str, behaviour: Behaviour) -> Simulated {
-    let ioengine = if behaviour.ends_at_once { "psync" } else { "libaio" };
     let definition = Device::definition(&behaviour);
     let time = VirtualTime::starting_at(BEGIN_NS);
     let record = Rc::new(RefCell::new(Record::default()));
     Start { behaviour, time, record: Rc::clone(&record) }.lay_ready();
-    let run =
-        run_on::<Device>(&format!("--ioengine={ioengine} {words}"), definition, Clock::of_virtual_time(time));
+    let run = run_on::<Device>(words, definition, Clock::of_virtual_time(time));
     let record = record.borrow().clone();
     Simulated { record, ..run }
 }
 
-/// Runs the one job of a command line on any engine, which the job calls by the name of a built one.
+/// Runs the one job of a command line on an engine that is not one of the program's.
 ///
 /// # Panics
 /// When the words are no job, or the worker panics.
-pub fn run_on<E: Engine>(words: &str, definition: EngineDef, clock: Clock) -> Simulated {
+pub fn run_on<E: Engine + 'static>(words: &str, definition: &'static EngineDef, clock: Clock) -> Simulated {
     // For what the worker leaves behind, such as its list of miscompares.
     let beside = tempfile::tempdir().unwrap_or_else(|error| panic!("a directory: {error}"));
     let frame = format!("--aux-path={} --name=simulated", beside.path().display());
-    let spec = spec(&format!("{frame} --verify_state_save=0 {words}"));
-    let plan = Plan::new(&spec, |_| Some(definition)).unwrap_or_else(|problem| panic!("{words}: {problem}"));
+    let words = format!("{frame} --ioengine={} --verify_state_save=0 {words}", definition.name);
+    let spec = spec(&words, &[definition]);
+    let plan = Plan::new(&spec, |name| (name == definition.name).then_some(*definition))
+        .unwrap_or_else(|problem| panic!("{words}: {problem}"));
     let region = Region::for_plan(&plan).unwrap_or_else(|errno| panic!("{words}: {errno}"));
     let (sender, mut receiver) = message::channel().unwrap_or_else(|errno| panic!("{words}: {errno}"));
     region.worker(0).send(Order::Go);
@@ -101,7 +102,7 @@ pub fn run_on<E: Engine>(words: &str, definition: EngineDef, clock: Clock) -> Si
         index: 0,
         region: &region,
         clock,
-        storage: E::storage,
+        engine: EngineEntry::of::<E>(),
         messages: &sender,
     };
     let ended = catch_unwind(AssertUnwindSafe(|| worker::run::<E>(&context)));

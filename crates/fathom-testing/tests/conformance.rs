@@ -1,22 +1,22 @@
 //! Every engine of the program does what an engine has to do.
 
-use fathom_engines::{ENGINES, EngineEntry};
-use fathom_spec::engines::Data;
-use fathom_testing::conformance::{Open, Subject, check};
+use fathom_engines::ENGINES;
+use fathom_run::EngineEntry;
+use fathom_testing::conformance::{Subject, check};
 
-fn subject<'a>(engine: &EngineEntry, words: &str, open: &'a Open<'a>) -> Subject<'a> {
+fn subject(engine: &EngineEntry, words: &str) -> Subject {
     let definition = engine.definition;
     Subject {
         words: format!("--ioengine={} {words}", definition.name),
-        engine: definition,
-        open,
+        engine: *engine,
+        open: fathom_engines::open,
         keeps_files_open: definition.maps_files || words.contains("registerfiles=1"),
     }
 }
 
 /// The engine with these words of the command line does all it must, or is not to be had here, which is said.
 fn try_engine(engine: &EngineEntry, words: &str) {
-    if let Err(reason) = check(&subject(engine, words, &|setup| engine.open(setup))) {
+    if let Err(reason) = check(&subject(engine, words)) {
         fathom_skip::record(&reason);
     }
 }
@@ -24,7 +24,7 @@ fn try_engine(engine: &EngineEntry, words: &str) {
 #[test]
 fn engines() {
     for engine in ENGINES.iter().filter(|engine| !engine.definition.one_thread) {
-        let words = if engine.definition.data == Data::Absent { "--cpuload=50 --cpuchunks=10us" } else { "" };
+        let words = if engine.definition.is_background() { "--cpuload=50 --cpuchunks=10us" } else { "" };
         try_engine(engine, words);
     }
     for (name, words) in [("libaio", "--userspace_reap"), ("pvsync2", "--nowait=0")] {

@@ -6,7 +6,7 @@ use crate::output::Output;
 use fathom_live::LiveTerminal;
 use fathom_report::Chosen;
 use fathom_report::header::{JobHeader, layout_line, starting_line};
-use fathom_run::crew::Runner;
+use fathom_run::EngineEntry;
 use fathom_run::exhausted;
 use fathom_run::message::Message;
 use fathom_run::plan::{Plan, WorkerPlan};
@@ -53,7 +53,7 @@ pub(crate) fn run(spec: &RunSpec, calibration: Calibration) -> ExitCode {
         spec.messages.iter().for_each(|message| output.say(message));
         return ExitCode::SUCCESS;
     }
-    let plan = match Plan::new(spec, |name| fathom_engines::find(name).map(|engine| *engine.definition)) {
+    let plan = match Plan::new(spec, fathom_engines::definition_of) {
         Ok(plan) => plan,
         Err(text) => {
             output.error_line(&text);
@@ -150,9 +150,10 @@ fn supervise(
     }
 }
 
-/// The function that runs the workers of each job.
-pub(crate) fn engines(plan: &Plan) -> Vec<Runner> {
-    let engine = |job: &JobSpec| Some(fathom_engines::find(&job.engine.ioengine.name)?.runner(job));
+/// The engine of each job.
+pub(crate) fn engines(plan: &Plan) -> Vec<EngineEntry> {
+    let engine =
+        |job: &JobSpec| Some(fathom_engines::for_job(fathom_engines::find(&job.engine.ioengine.name)?, job));
     plan.jobs.iter().filter_map(engine).collect()
 }
 
@@ -212,7 +213,8 @@ fn print_headers(plan: &Plan, messages: &[fathom_spec::Message], output: &mut Ou
     let of_job = |job| messages.iter().filter(move |message| message.job == job);
     for (index, job) in plan.jobs.iter().enumerate() {
         of_job(Some(index)).for_each(|message| output.say(message));
-        if let Some(worker) = plan.workers.iter().find(|worker| worker.job == index && !worker.moves_no_data)
+        if let Some(worker) =
+            plan.workers.iter().find(|worker| worker.job == index && worker.background.is_none())
         {
             output.bytes(header(job, worker).lines().as_bytes());
         }
@@ -220,13 +222,8 @@ fn print_headers(plan: &Plan, messages: &[fathom_spec::Message], output: &mut Ou
     output.line(COMPATIBLE_VERSION);
     let threads = plan.workers.iter().filter(|worker| worker.is_thread).count();
     output.line(&starting_line(plan.workers.len() - threads, threads));
-    for job in plan.workers.iter().filter(|worker| worker.moves_no_data).map(|worker| plan.job_of(worker)) {
-        let burn = &job.private.cpuio;
-        let (load, stretch) = (burn.cpuload.unwrap_or(0).min(100), burn.cpuchunks);
-        output.line(&format!(
-            "{} ({}): ioengine=cpuio, cpuload={load}, cpucycle={stretch}",
-            job.name, burn.cpumode
-        ));
+    for load in plan.workers.iter().filter_map(|worker| worker.background.as_ref()) {
+        output.line(&load.header);
     }
     of_job(None).for_each(|message| output.say(message));
 }

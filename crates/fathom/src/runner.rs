@@ -5,6 +5,7 @@ use fathom_command::Failure;
 use fathom_run::message::Message;
 use fathom_run::plan::Plan;
 use fathom_run::supervisor::{self, Observer, Options};
+use fathom_spec::engines::EngineDef;
 use fathom_spec::{FormatDeclaration, Outcome, RunSpec, Source, SystemSource};
 use fathom_stats::live::{LiveDetails, LiveTick};
 use fathom_stats::report::RunReport;
@@ -30,8 +31,7 @@ impl Runner for Program {
 
     fn run(&mut self, spec: &RunSpec, watch: &mut dyn Watch) -> Result<Ended, Failure> {
         let calibration = Calibration::start();
-        let plan = Plan::new(spec, |name| fathom_engines::find(name).map(|engine| *engine.definition))
-            .map_err(Failure::new)?;
+        let plan = Plan::new(spec, fathom_engines::definition_of).map_err(Failure::new)?;
         let options = Options {
             tick: watch.interval(),
             live_view: false,
@@ -109,6 +109,10 @@ impl Source for TextSource<'_> {
 
     fn memory_mib(&self) -> u64 {
         self.system.memory_mib()
+    }
+
+    fn engines(&self) -> &[&'static EngineDef] {
+        self.system.engines()
     }
 
     fn formats(&self) -> &[&'static FormatDeclaration] {

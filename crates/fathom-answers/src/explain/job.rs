@@ -1,7 +1,7 @@
 //! What a job did, in a sentence: from its options.
 
 use crate::evidence::Evidence;
-use fathom_spec::engines::{Data, StorageKind};
+use fathom_spec::engines::{EngineDef, StorageKind};
 
 /// `4 processes read 4 KiB at random offsets, 32 in flight each, bypassing the page cache, with libaio.`
 pub(super) fn sentence(evidence: &Evidence<'_>) -> String {
@@ -14,7 +14,7 @@ pub(super) fn sentence(evidence: &Evidence<'_>) -> String {
         (count, kind) => format!("{count} {kind}s"),
     };
     let engine = fathom_spec::engines::find(evidence.engine());
-    if engine.is_some_and(|engine| engine.data == Data::Absent) {
+    if engine.is_some_and(EngineDef::is_background) {
         let load = option("cpuload").unwrap_or("100").trim_end_matches('%');
         let s = if clones == 1 { "s" } else { "" };
         return format!("{who} keep{s} CPUs busy for {load} % of the time (cpuload), with the engine cpuio.");

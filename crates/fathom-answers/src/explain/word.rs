@@ -39,7 +39,7 @@ fn is_name(text: &str) -> bool {
 fn option_named(name: &str) -> Option<&'static OptionDef> {
     registry::find_job_option(name)
         .filter(|option| option.kind != Kind::Deprecated)
-        .or_else(|| engines::ALL.iter().find_map(|engine| registry::find_engine_option(engine.name, name)))
+        .or_else(|| engines::ALL.iter().find_map(|engine| engine.option(name)))
 }
 
 fn of_option(option: &OptionDef, value: Option<&str>) -> String {

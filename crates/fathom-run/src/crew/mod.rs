@@ -21,7 +21,7 @@ mod state;
 
 pub(crate) use figures::job_start_ms;
 pub use figures::{CheckFigures, DirectionFigures, Figures, SurroundingFigures};
-pub use local::{LocalCrew, Runner};
+pub use local::LocalCrew;
 pub use stage::{Order, Stage};
 pub use state::{DirectionState, InFlight, LatencyKind, SignsOfLife, WorkerState};
 

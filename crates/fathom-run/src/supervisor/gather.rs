@@ -220,7 +220,7 @@ impl<O: Observer> Supervisor<'_, O> {
         let read_back_ms = figures.checks.read_back_ns / 1_000_000;
         let places = report.directions.iter_mut().zip(figures.directions);
         for (direction, (place, figures_of_direction)) in places.enumerate() {
-            if worker.moves_no_data {
+            if worker.background.is_some() {
                 // Without data there is no rate, and no time over which there could be one.
                 *place = direction_report(figures_of_direction, 0);
                 continue;

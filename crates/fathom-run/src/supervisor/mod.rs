@@ -30,7 +30,8 @@ mod trigger;
 mod watch;
 
 use crate::cause::Cause;
-use crate::crew::{Crew, LocalCrew, LogState, Order, Runner};
+use crate::crew::{Crew, LocalCrew, LogState, Order};
+use crate::entry::EngineEntry;
 use crate::message::Message;
 use crate::plan::Plan;
 use crate::plan::model::report::ReportPlan;
@@ -228,11 +229,11 @@ struct Supervisor<'a, O> {
     waiting_lines: watch::WaitingLines,
 }
 
-/// Runs a plan with workers on this machine. `engines` gives, for each job of the plan, the function that runs its workers. The
+/// Runs a plan with workers on this machine. `engines` has the engine of each job of the plan. The
 /// calling process must have one thread.
 pub fn run<O: Observer>(
     plan: &Plan,
-    engines: Vec<Runner>,
+    engines: Vec<EngineEntry>,
     clock: Clock,
     options: Options,
     observer: &mut O,

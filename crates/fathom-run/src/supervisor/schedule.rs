@@ -126,7 +126,7 @@ impl<O: Observer> Supervisor<'_, O> {
 
     /// `exit_on_io_done`: background load ends when no job with I/O is left.
     pub(super) fn stop_background_load(&mut self) {
-        let is_background = |index: usize| self.plan.workers[index].moves_no_data;
+        let is_background = |index: usize| self.plan.workers[index].background.is_some();
         let does_io = |index: usize| self.tracked[index].standing != Standing::Over && !is_background(index);
         if (0..self.tracked.len()).any(does_io) {
             return;

@@ -90,7 +90,7 @@ fn switch_scheduler(context: &WorkerContext<'_>, files: &OpenFiles) -> Option<()
 }
 
 fn storage_of(context: &WorkerContext<'_>) -> Box<dyn Storage> {
-    (context.storage)(context.plan.job_of(context.worker_plan()))
+    (context.engine.storage)(context.plan.job_of(context.worker_plan()))
 }
 
 /// Creates and fills what is missing, says so, and leaves off when the worker is to stop.

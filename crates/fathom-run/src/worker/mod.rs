@@ -21,6 +21,7 @@ mod sources;
 
 use crate::cause::Cause;
 use crate::engine::{Completions, Engine};
+use crate::entry::EngineEntry;
 use crate::exhausted;
 use crate::files::FileError;
 use crate::files::open::OpenFiles;
@@ -29,7 +30,7 @@ use crate::payload::Payload;
 use crate::plan::model::syncs::FinalSync;
 use crate::plan::{Plan, WorkerPlan};
 use crate::region::{Order, Region, Stage, WorkerBlock};
-use crate::storage::{Handle, StorageOf};
+use crate::storage::Handle;
 use crate::surroundings::Surroundings;
 use crate::targets::Targets;
 use crate::unit::{Operation, Unit};
@@ -59,8 +60,8 @@ pub struct WorkerContext<'a> {
     pub region: &'a Region,
     /// Calibrated clock.
     pub clock: Clock,
-    /// What holds the data of its job.
-    pub storage: StorageOf,
+    /// The engine of its job.
+    pub engine: EngineEntry,
     /// Lines for the user.
     pub messages: &'a MessageSender,
 }

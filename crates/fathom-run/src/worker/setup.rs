@@ -115,6 +115,7 @@ fn setup_of<'a>(context: &WorkerContext<'a>, files: &'a OpenFiles, arena: &Arena
     let plan = context.worker_plan();
     Setup {
         job: context.plan.job_of(plan),
+        engine: context.engine,
         files: &files.list,
         reads: plan.reads_data(),
         writes: plan.writes_data(),

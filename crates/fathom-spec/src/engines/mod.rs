@@ -20,6 +20,7 @@ pub mod mtd;
 pub mod nbd;
 pub mod net;
 pub mod nfs;
+pub mod outside;
 pub mod plain;
 pub mod pvsync2;
 pub mod rados;
@@ -30,6 +31,8 @@ pub mod windowsaio;
 pub mod xnvme;
 
 use crate::definition::{Choice, OptionDef};
+use crate::resolve::Rule;
+use crate::source::Source;
 use crate::spec::JobSpec;
 use crate::value::PriorityShares;
 use fathom_stats::PerDirection;
@@ -69,7 +72,9 @@ pub struct EngineDef {
     pub one_thread: bool,
     /// The options that only it understands.
     pub options: &'static [OptionDef],
-    /// Those of them that give single I/Os a priority.
+    /// What it demands of the jobs that use it.
+    pub rules: &'static [Rule],
+    /// Those of its options that give single I/Os a priority.
     pub priorities: Option<fn(&JobSpec) -> PriorityOptions<'_>>,
 }
 
@@ -85,14 +90,23 @@ pub enum StorageKind {
 }
 
 /// What an engine does with the data in its buffers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub enum Data {
     /// Moves it.
     Moved,
     /// Ends the I/O without looking at it.
     Discarded,
     /// Has none: its jobs are background load for others.
-    Absent,
+    Absent(fn(&JobSpec) -> BackgroundLoad),
+}
+
+/// What a job is that moves no data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackgroundLoad {
+    /// The job in one line.
+    pub header: String,
+    /// It ends when all jobs that do I/O have ended.
+    pub follows_io: bool,
 }
 
 /// The options by which an engine gives single I/Os a priority (`cmdprio_*`).
@@ -146,71 +160,93 @@ impl EngineDef {
             keeps_position: false,
             one_thread: false,
             options: &[],
+            rules: &[],
             priorities: None,
         }
     }
 
-    const fn built(self) -> Self {
+    /// It works in this version.
+    pub const fn built(self) -> Self {
         EngineDef { built: true, ..self }
     }
 
-    const fn synchronous(self) -> Self {
+    /// Completes each I/O before the next begins.
+    pub const fn synchronous(self) -> Self {
         EngineDef { synchronous: true, queues_from: u32::MAX, ..self }
     }
 
-    const fn queues_from(self, queues_from: u32) -> Self {
+    /// Hands I/Os over from this depth on.
+    pub const fn queues_from(self, queues_from: u32) -> Self {
         EngineDef { queues_from, ..self }
     }
 
-    const fn without_files(self) -> Self {
+    /// There is nothing to prepare.
+    pub const fn without_files(self) -> Self {
         EngineDef { storage: StorageKind::None, ..self }
     }
 
-    const fn on_server(self) -> Self {
+    /// Brings the storage it works on.
+    pub const fn on_server(self) -> Self {
         EngineDef { storage: StorageKind::Server, ..self }
     }
 
-    const fn discards_data(self) -> Self {
+    /// Ends I/Os without looking at their data.
+    pub const fn discards_data(self) -> Self {
         EngineDef { data: Data::Discarded, ..self }
     }
 
-    const fn without_data(self) -> Self {
-        EngineDef { data: Data::Absent, ..self }
+    /// Moves no data: its jobs are background load for others.
+    pub const fn background(self, load: fn(&JobSpec) -> BackgroundLoad) -> Self {
+        EngineDef { data: Data::Absent(load), ..self }
     }
 
-    const fn atomic_writes(self) -> Self {
+    /// Can write blocks that are never torn.
+    pub const fn atomic_writes(self) -> Self {
         EngineDef { atomic_writes: true, ..self }
     }
 
-    const fn many_ranges(self) -> Self {
+    /// Can trim several ranges with one command.
+    pub const fn many_ranges(self) -> Self {
         EngineDef { many_ranges: true, ..self }
     }
 
-    const fn syncfs(self) -> Self {
+    /// Can sync whole file systems.
+    pub const fn syncfs(self) -> Self {
         EngineDef { syncfs: true, ..self }
     }
 
-    const fn places_data(self) -> Self {
+    /// Can pass data placement hints to a device.
+    pub const fn places_data(self) -> Self {
         EngineDef { places_data: true, ..self }
     }
 
-    const fn maps_files(self) -> Self {
+    /// Reaches files through mappings.
+    pub const fn maps_files(self) -> Self {
         EngineDef { maps_files: true, ..self }
     }
 
-    const fn keeps_position(self) -> Self {
+    /// Where it stands in a file is kept with the descriptor.
+    pub const fn keeps_position(self) -> Self {
         EngineDef { keeps_position: true, ..self }
     }
 
-    const fn one_thread(self) -> Self {
+    /// Belongs to the thread that set it up.
+    pub const fn one_thread(self) -> Self {
         EngineDef { one_thread: true, ..self }
     }
 
-    const fn with_options(self, options: &'static [OptionDef]) -> Self {
+    /// Has options of its own.
+    pub const fn with_options(self, options: &'static [OptionDef]) -> Self {
         EngineDef { options, ..self }
     }
 
-    const fn with_priorities(self, priorities: fn(&JobSpec) -> PriorityOptions<'_>) -> Self {
+    /// Demands something of the jobs that use it.
+    pub const fn with_rules(self, rules: &'static [Rule]) -> Self {
+        EngineDef { rules, ..self }
+    }
+
+    /// Has options that give single I/Os a priority.
+    pub const fn with_priorities(self, priorities: fn(&JobSpec) -> PriorityOptions<'_>) -> Self {
         EngineDef { priorities: Some(priorities), ..self }
     }
 
@@ -224,6 +260,24 @@ impl EngineDef {
         !matches!(self.storage, StorageKind::None)
     }
 
+    /// Its private option that goes by this name or alias.
+    pub fn option(&self, name: &str) -> Option<&'static OptionDef> {
+        self.options.iter().find(|option| option.is_named(name))
+    }
+
+    /// What a job is on an engine without data; `None` on all others.
+    pub fn background_load(&self, job: &JobSpec) -> Option<BackgroundLoad> {
+        match self.data {
+            Data::Absent(load) => Some(load(job)),
+            Data::Moved | Data::Discarded => None,
+        }
+    }
+
+    /// True when its jobs are background load for others.
+    pub const fn is_background(&self) -> bool {
+        matches!(self.data, Data::Absent(_))
+    }
+
     /// True when data is moved, so that writes need content and reads give some.
     pub const fn moves_data(&self) -> bool {
         matches!(self.data, Data::Moved)
@@ -231,59 +285,59 @@ impl EngineDef {
 }
 
 /// Every engine that job files may name.
-pub const ALL: &[EngineDef] = &[
-    plain::SYNC,
-    plain::PSYNC,
-    plain::VSYNC,
-    plain::PVSYNC,
-    pvsync2::DEFINITION,
-    mmap::DEFINITION,
-    libaio::DEFINITION,
-    io_uring::DEFINITION,
-    plain::POSIXAIO,
-    plain::NULL,
-    io_uring::COMMANDS,
-    EngineDef::new("splice", "splice(2) and vmsplice(2) through a pipe").synchronous(),
-    sg::DEFINITION,
-    net::DEFINITION,
-    net::SPLICED,
-    cpuio::DEFINITION,
-    exec::DEFINITION,
-    EngineDef::new("page_fault", "touches anonymous memory").synchronous().without_files(),
-    EngineDef::new("falloc", "fallocate calls").synchronous().syncfs(),
-    EngineDef::new("ftruncate", "sets the file size").synchronous(),
-    e4defrag::DEFINITION,
-    mtd::DEFINITION,
-    EngineDef::new("filecreate", "creates files").synchronous(),
-    filestat::DEFINITION,
-    EngineDef::new("filedelete", "deletes files").synchronous(),
-    EngineDef::new("dircreate", "creates directories").synchronous(),
-    filestat::DIRECTORIES,
-    EngineDef::new("dirdelete", "deletes directories").synchronous(),
-    EngineDef::new("libpmem", "persistent memory through PMDK").synchronous(),
-    EngineDef::new("dev-dax", "device DAX through PMDK").synchronous(),
-    rbd::DEFINITION,
-    rados::DEFINITION,
-    gfapi::DEFINITION,
-    gfapi::ASYNCHRONOUS,
-    libhdfs::DEFINITION,
-    http::DEFINITION,
-    nbd::DEFINITION,
-    nfs::DEFINITION,
-    dfs::DEFINITION,
-    libiscsi::DEFINITION,
-    libblkio::DEFINITION,
-    xnvme::DEFINITION,
-    EngineDef::new("ime_psync", "Infinite Memory Engine").synchronous(),
-    EngineDef::new("ime_psyncv", "Infinite Memory Engine, vectored").synchronous(),
-    EngineDef::new("ime_aio", "Infinite Memory Engine, asynchronous"),
-    libcufile::DEFINITION,
-    libhipfile::DEFINITION,
-    EngineDef::new("libzbc", "zoned devices through libzbc").synchronous(),
-    rdma::DEFINITION,
-    EngineDef::new("solarisaio", "Solaris native asynchronous I/O"),
-    windowsaio::DEFINITION,
-    EngineDef::new("external", "an engine in a shared object"),
+pub const ALL: &[&EngineDef] = &[
+    &plain::SYNC,
+    &plain::PSYNC,
+    &plain::VSYNC,
+    &plain::PVSYNC,
+    &pvsync2::DEFINITION,
+    &mmap::DEFINITION,
+    &libaio::DEFINITION,
+    &io_uring::DEFINITION,
+    &plain::POSIXAIO,
+    &plain::NULL,
+    &io_uring::COMMANDS,
+    &EngineDef::new("splice", "splice(2) and vmsplice(2) through a pipe").synchronous(),
+    &sg::DEFINITION,
+    &net::DEFINITION,
+    &net::SPLICED,
+    &cpuio::DEFINITION,
+    &exec::DEFINITION,
+    &EngineDef::new("page_fault", "touches anonymous memory").synchronous().without_files(),
+    &EngineDef::new("falloc", "fallocate calls").synchronous().syncfs(),
+    &EngineDef::new("ftruncate", "sets the file size").synchronous(),
+    &e4defrag::DEFINITION,
+    &mtd::DEFINITION,
+    &EngineDef::new("filecreate", "creates files").synchronous(),
+    &filestat::DEFINITION,
+    &EngineDef::new("filedelete", "deletes files").synchronous(),
+    &EngineDef::new("dircreate", "creates directories").synchronous(),
+    &filestat::DIRECTORIES,
+    &EngineDef::new("dirdelete", "deletes directories").synchronous(),
+    &EngineDef::new("libpmem", "persistent memory through PMDK").synchronous(),
+    &EngineDef::new("dev-dax", "device DAX through PMDK").synchronous(),
+    &rbd::DEFINITION,
+    &rados::DEFINITION,
+    &gfapi::DEFINITION,
+    &gfapi::ASYNCHRONOUS,
+    &libhdfs::DEFINITION,
+    &http::DEFINITION,
+    &nbd::DEFINITION,
+    &nfs::DEFINITION,
+    &dfs::DEFINITION,
+    &libiscsi::DEFINITION,
+    &libblkio::DEFINITION,
+    &xnvme::DEFINITION,
+    &EngineDef::new("ime_psync", "Infinite Memory Engine").synchronous(),
+    &EngineDef::new("ime_psyncv", "Infinite Memory Engine, vectored").synchronous(),
+    &EngineDef::new("ime_aio", "Infinite Memory Engine, asynchronous"),
+    &libcufile::DEFINITION,
+    &libhipfile::DEFINITION,
+    &EngineDef::new("libzbc", "zoned devices through libzbc").synchronous(),
+    &rdma::DEFINITION,
+    &EngineDef::new("solarisaio", "Solaris native asynchronous I/O"),
+    &windowsaio::DEFINITION,
+    &EngineDef::new("external", "an engine in a shared object"),
 ];
 
 /// The names as values of `ioengine`.
@@ -297,14 +351,40 @@ pub const CHOICES: &[Choice] = &{
     choices
 };
 
-/// The engine of a job.
-pub fn of(job: &JobSpec) -> Option<&'static EngineDef> {
-    find(&job.engine.ioengine.name)
+/// The engine of this crate that goes by this name.
+pub fn find(name: &str) -> Option<&'static EngineDef> {
+    Engines(ALL).find(name)
 }
 
-/// The engine of that name.
-pub fn find(name: &str) -> Option<&'static EngineDef> {
-    ALL.iter().find(|engine| engine.name == name)
+/// The engines that jobs may name: those of this crate, and those that the program brings.
+#[derive(Debug, Clone, Copy)]
+pub struct Engines<'a>(pub &'a [&'static EngineDef]);
+
+impl<'a> Engines<'a> {
+    pub(crate) fn of(source: &'a dyn Source) -> Self {
+        Engines(source.engines())
+    }
+
+    /// The engine that goes by this name.
+    pub fn find(self, name: &str) -> Option<&'static EngineDef> {
+        self.0.iter().copied().find(|engine| engine.name == name)
+    }
+
+    /// The engine of a job.
+    pub fn of_job(self, job: &JobSpec) -> Option<&'static EngineDef> {
+        self.find(&job.engine.ioengine.name)
+    }
+
+    /// The private option of an engine that goes by this name or alias.
+    pub fn option(self, engine: &str, name: &str) -> Option<&'static OptionDef> {
+        self.find(engine)?.option(name)
+    }
+
+    /// The engines that understand an option privately; helps to explain an unknown one.
+    pub(crate) fn with_option(self, name: &str) -> Vec<&'static str> {
+        let understands = |engine: &&EngineDef| engine.option(name).is_some();
+        self.0.iter().copied().filter(understands).map(|engine| engine.name).collect()
+    }
 }
 
 #[cfg(test)]
@@ -325,6 +405,14 @@ mod tests {
                 assert!(find(option.engine).is_some(), "{}", option.name);
             }
         }
+    }
+
+    #[test]
+    fn options_are_found_by_engine() {
+        let engines = Engines(ALL);
+        assert_eq!(engines.option("io_uring", "hipri").map(|option| option.engine), Some("io_uring"));
+        assert!(engines.option("psync", "hipri").is_none());
+        assert_eq!(engines.with_option("userspace_reap"), ["libaio"]);
     }
 
     #[test]

@@ -52,6 +52,8 @@ pub struct PrivateOptions {
     pub net: engines::net::NetOptions,
     /// Of the `nfs` engine.
     pub nfs: engines::nfs::NfsOptions,
+    /// Of engines from outside.
+    pub outside: engines::outside::OutsideOptions,
     /// Of the `pvsync2` engine.
     pub pvsync2: engines::pvsync2::Pvsync2Options,
     /// Of the `rados` engine.

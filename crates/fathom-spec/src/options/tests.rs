@@ -30,7 +30,7 @@ fn every_option_of_fio_is_declared() {
             "" => crate::registry::find_job_option(name),
             "profile act" => private::act::TABLE.iter().find(|option| option.is_named(name)),
             "profile tiobench" => private::tiobench::TABLE.iter().find(|option| option.is_named(name)),
-            engine => crate::registry::find_engine_option(engine, name),
+            engine => engines::Engines(engines::ALL).option(engine, name),
         };
         assert!(declared.is_some(), "{name} of {engine:?} is not declared");
         lines += 1;
@@ -61,7 +61,7 @@ fn names_are_unique_within_what_a_job_understands() {
 fn defaults_parse_and_are_what_jobs_begin_with() {
     for option in all_options() {
         let mut job = JobSpec::new("a", Origin::CommandLine);
-        assert!((option.is_default)(&job), "{}", option.name);
+        assert!((option.is_default)(&job, option), "{}", option.name);
         let Some(default) = option.default else {
             continue;
         };
@@ -69,7 +69,7 @@ fn defaults_parse_and_are_what_jobs_begin_with() {
         let result = (option.set)(&mut job, default, option, &mut context);
         assert!(result.is_ok(), "{}={default}: {:?}", option.name, context.notes);
         assert_eq!(context.notes, [], "{}={default}", option.name);
-        assert!((option.is_default)(&job), "{}={default} is not its own default", option.name);
+        assert!((option.is_default)(&job, option), "{}={default} is not its own default", option.name);
     }
 }
 

@@ -2,14 +2,13 @@
 
 use super::Review;
 use crate::assign::Rejected;
-use crate::engines;
 use crate::options::depth::IoSubmitMode;
 use crate::spec::JobSpec;
 
 /// Engines that finish each I/O before the next have a depth of 1.
-pub(super) fn cap_synchronous(job: &mut JobSpec, _: &mut Review<'_>) -> Result<(), Rejected> {
+pub(super) fn cap_synchronous(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     job.asked_iodepth = job.depth.iodepth;
-    let synchronous = engines::of(job).is_some_and(|engine| engine.synchronous);
+    let synchronous = review.engine_of(job).is_some_and(|engine| engine.synchronous);
     // Threads that submit for the job give a synchronous engine its depth.
     let offloaded = job.depth.io_submit_mode == IoSubmitMode::Offload;
     if !synchronous || offloaded || job.depth.iodepth <= 1 {
@@ -43,7 +42,7 @@ pub(super) fn clamp_batches(job: &mut JobSpec, _: &mut Review<'_>) -> Result<(),
 /// Some engines belong to the thread that set them up.
 pub(super) fn check_offload(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let engine = job.engine.ioengine.name.as_str();
-    let refuses = engines::of(job).is_some_and(|engine| engine.one_thread);
+    let refuses = review.engine_of(job).is_some_and(|engine| engine.one_thread);
     if job.depth.io_submit_mode == IoSubmitMode::Offload && refuses {
         return Err(review.refuse(
             &job.origin,

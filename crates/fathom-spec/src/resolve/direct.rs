@@ -2,7 +2,6 @@
 
 use super::Review;
 use crate::assign::Rejected;
-use crate::engines;
 use crate::spec::JobSpec;
 
 /// Atomic writes need an engine that has them, and direct I/O.
@@ -10,7 +9,7 @@ pub(super) fn check_atomic(job: &mut JobSpec, review: &mut Review<'_>) -> Result
     if !job.engine.atomic {
         return Ok(());
     }
-    if !engines::of(job).is_some_and(|engine| engine.atomic_writes) {
+    if !review.engine_of(job).is_some_and(|engine| engine.atomic_writes) {
         return Err(review.refuse(
             &job.origin,
             "fio: engine does not support atomic writes",
@@ -24,7 +23,7 @@ pub(super) fn check_atomic(job: &mut JobSpec, review: &mut Review<'_>) -> Result
 
 /// Syncing the whole file system at the end is up to the engine.
 pub(super) fn check_syncfs(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
-    if job.io_type.end_syncfs && !engines::of(job).is_some_and(|engine| engine.syncfs) {
+    if job.io_type.end_syncfs && !review.engine_of(job).is_some_and(|engine| engine.syncfs) {
         let engine = &job.engine.ioengine.name;
         return Err(review.refuse(
             &job.origin,
@@ -37,7 +36,7 @@ pub(super) fn check_syncfs(job: &mut JobSpec, review: &mut Review<'_>) -> Result
 
 /// A trim command with several ranges needs an engine that can send one.
 pub(super) fn check_ranges(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
-    if job.engine.num_range > 1 && engines::of(job).is_none_or(|engine| !engine.many_ranges) {
+    if job.engine.num_range > 1 && review.engine_of(job).is_none_or(|engine| !engine.many_ranges) {
         let engine = &job.engine.ioengine.name;
         return Err(review.refuse(
             &job.origin,
@@ -58,7 +57,7 @@ pub(super) fn note_unique_filename(job: &mut JobSpec, review: &mut Review<'_>) -
 
 /// A mapped file cannot be replaced under its mapping, as it would be between two loops.
 pub(super) fn check_unlink_each_loop(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
-    let maps_files = engines::of(job).is_some_and(|engine| engine.maps_files);
+    let maps_files = review.engine_of(job).is_some_and(|engine| engine.maps_files);
     if job.file.unlink_each_loop && job.job_description.loops > 1 && maps_files {
         return Err(review.refuse(
             &job.origin,
@@ -71,7 +70,7 @@ pub(super) fn check_unlink_each_loop(job: &mut JobSpec, review: &mut Review<'_>)
 
 /// Engines without files have nothing to read ahead.
 pub(super) fn drop_pre_read(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
-    if job.file.pre_read && engines::of(job).is_some_and(|engine| !engine.has_files()) {
+    if job.file.pre_read && review.engine_of(job).is_some_and(|engine| !engine.has_files()) {
         review.warn("fio: cannot pre-read files with an IO engine that isn't seekable. Pre-read disabled.");
         job.file.pre_read = false;
     }

@@ -2,7 +2,6 @@
 
 use super::Review;
 use crate::assign::Rejected;
-use crate::engines;
 use crate::options::engine::{DataPlacement, PlacementSelect};
 use crate::spec::JobSpec;
 
@@ -42,11 +41,11 @@ pub(super) fn check_placement(job: &mut JobSpec, review: &mut Review<'_>) -> Res
         ));
     }
     let engine = options.ioengine.name.as_str();
-    if engines::find(engine).is_some_and(|engine| engine.places_data) {
+    if review.engines.find(engine).is_some_and(|engine| engine.places_data) {
         return Ok(());
     }
     let able: Vec<&str> =
-        engines::ALL.iter().filter(|engine| engine.places_data).map(|engine| engine.name).collect();
+        review.engines.0.iter().filter(|engine| engine.places_data).map(|engine| engine.name).collect();
     Err(review.refuse(
         &job.origin,
         format!("{}: engine ({engine}) lacks fetch ruhs", job.name),

@@ -2,7 +2,6 @@
 
 use super::Review;
 use crate::assign::Rejected;
-use crate::engines;
 use crate::options::verification::{VerifyHeaderFormat, VerifyMethod};
 use crate::spec::JobSpec;
 use crate::value::Rw;
@@ -188,7 +187,7 @@ pub(super) fn warn_without_map(job: &mut JobSpec, review: &mut Review<'_>) -> Re
 /// Jobs that can run, but may not verify what was asked for.
 pub(super) fn warn_of_trouble(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if verifies(job)
-        && let Some(engine) = engines::of(job).filter(|engine| !engine.moves_data())
+        && let Some(engine) = review.engine_of(job).filter(|engine| !engine.moves_data())
     {
         let (job, engine) = (&job.name, engine.name);
         review.note(format!("fathom: job {job}: verify has no effect: ioengine={engine} moves no data"));

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{OptionValue, ParseContext, ValueError};
 use crate::definition::OptionDef;
-use crate::engines;
+use crate::engines::Engines;
 use crate::outcome::Message;
 use crate::registry::nearest;
 
@@ -52,7 +52,8 @@ impl OptionValue for EngineName {
         // Old job files say "linuxaio" or "aio" with all kinds of endings.
         let libaio = text.starts_with("linuxaio") || text.starts_with("aio");
         let name = if libaio { "libaio" } else { text };
-        if engines::find(name).is_some() {
+        let engines = Engines::of(context.source);
+        if engines.find(name).is_some() {
             *self = EngineName { name: name.to_owned(), external: None };
             return Ok(());
         }
@@ -62,7 +63,7 @@ impl OptionValue for EngineName {
             return Ok(());
         }
         context.notes.extend(not_loadable(name));
-        let names: Vec<&str> = engines::ALL.iter().map(|engine| engine.name).collect();
+        let names: Vec<&str> = engines.0.iter().map(|engine| engine.name).collect();
         let hint = nearest(name, names.iter().copied())
             .map_or(String::new(), |name| format!("; did you mean {name}?"));
         let expected = format!("the name of an engine, see --enghelp{hint}");

@@ -14,8 +14,8 @@ fn run(objects: &[(&str, usize)], words: &str) -> (Simulated, Server) {
 
 fn run_on_server(server: Server, words: &str) -> (Simulated, Server) {
     with_server(|place| *place = server);
-    let frame = "--ioengine=psync --create_serialize=0 --bs=4k";
-    let run = run_on::<Objects>(&format!("{frame} {words}"), DEFINITION, Clock::monotonic());
+    let frame = "--create_serialize=0 --bs=4k";
+    let run = run_on::<Objects>(&format!("{frame} {words}"), &DEFINITION, Clock::monotonic());
     (run, with_server(|server| server.clone()))
 }
 
@@ -112,4 +112,11 @@ fn errors_come_with_what_the_protocol_said() {
         "fio: io_u error on file a: Input/output error (status 503): read offset=0, buflen=4096"
     );
     assert_eq!(run.block().error().map(|(errno, _)| errno), Some(libc::EIO));
+}
+
+#[test]
+fn an_engine_from_outside_has_options_of_its_own() {
+    let (run, server) = run(&[], "--filename=a:b --size=32k --rw=write --bucket=logs/");
+    assert_eq!(run.errors(), [""; 0]);
+    assert_eq!(server.objects.keys().collect::<Vec<_>>(), ["logs/a", "logs/b"]);
 }

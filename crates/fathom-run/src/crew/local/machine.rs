@@ -84,7 +84,7 @@ impl LocalCrew<'_> {
         let current = std::env::current_dir().unwrap_or_default();
         let mut found: Vec<FileSystemReport> = Vec::new();
         for (index, worker) in self.plan.workers.iter().enumerate() {
-            if worker.storage != StorageKind::Files || worker.moves_no_data {
+            if worker.storage != StorageKind::Files || worker.background.is_some() {
                 continue;
             }
             let paths = names::planned_paths(&worker.files.names);

@@ -18,12 +18,12 @@ use super::{
     Crew, Event, Figures, InFlight, LatencyKind, Order, Refusal, SignsOfLife, Stage, Start, WorkerState,
 };
 use crate::cgroup::Groups;
+use crate::entry::EngineEntry;
 use crate::exhausted;
 use crate::idleness::IdleProcess;
 use crate::message::{self, MessageReceiver, MessageSender};
 use crate::plan::Plan;
 use crate::region::Region;
-use crate::storage::StorageOf;
 use crate::worker::WorkerContext;
 use disks::DiskWatch;
 use fathom_stats::Histogram;
@@ -35,20 +35,11 @@ use std::os::fd::RawFd;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// How the workers of a job are run, which depends on its engine.
-#[derive(Clone, Copy, Debug)]
-pub struct Runner {
-    /// Runs one.
-    pub run: fn(&WorkerContext<'_>),
-    /// What holds its data.
-    pub storage: StorageOf,
-}
-
 /// Workers on this machine, and the processes that serve them.
 pub struct LocalCrew<'a> {
     plan: &'a Plan,
     /// Per job.
-    engines: Vec<Runner>,
+    engines: Vec<EngineEntry>,
     clock: Clock,
     /// What the caller takes itself; children do not block it.
     blocked_signals: Vec<i32>,
@@ -83,12 +74,12 @@ struct Member {
 }
 
 impl<'a> LocalCrew<'a> {
-    /// A crew for all workers of a plan; none of them is started yet. `engines` has, for each job of the plan, how its
-    /// workers are run. The calling process must have one thread for as long as there is a crew. It blocks the
+    /// A crew for all workers of a plan; none of them is started yet. `engines` has the engine of each job of the
+    /// plan. The calling process must have one thread for as long as there is a crew. It blocks the
     /// signals `blocked_signals`, which its children do not.
     pub fn new(
         plan: &'a Plan,
-        engines: Vec<Runner>,
+        engines: Vec<EngineEntry>,
         clock: Clock,
         blocked_signals: Vec<i32>,
     ) -> Result<LocalCrew<'a>, Errno> {
@@ -119,7 +110,7 @@ impl<'a> LocalCrew<'a> {
             index,
             region: &self.region,
             clock: self.clock,
-            storage: self.engines[self.plan.workers[index].job].storage,
+            engine: self.engines[self.plan.workers[index].job],
             messages: &self.senders[index],
         }
     }

@@ -36,9 +36,8 @@ impl LocalCrew<'_> {
         match unsafe { process::fork() }? {
             Fork::Child => {
                 become_child(&self.blocked_signals);
-                let run = self.engines[self.plan.workers[index].job].run;
                 let context = self.context(index);
-                guarded(&context, || run(&context));
+                guarded(&context, || (context.engine.run)(&context));
                 process::exit_now(i32::from(context.region.worker(index).error().is_some()));
             }
             Fork::Parent(pid) => Ok(pid),
@@ -54,9 +53,8 @@ impl LocalCrew<'_> {
                 become_child(&self.blocked_signals);
                 std::thread::scope(|scope| {
                     for &index in indices {
-                        let run = self.engines[self.plan.workers[index].job].run;
                         let context = self.context(index);
-                        let work = move || guarded(&context, || run(&context));
+                        let work = move || guarded(&context, || (context.engine.run)(&context));
                         if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, work) {
                             let context = self.context(index);
                             context.fail_for_thread("to run in", &error);

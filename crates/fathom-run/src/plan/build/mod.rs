@@ -28,7 +28,7 @@ use super::model::replay::ReplayPlan;
 use super::model::targets::TargetPlan;
 use super::model::{Plan, WorkerPlan};
 use crate::random::Seeds;
-use fathom_spec::engines::{Data, EngineDef};
+use fathom_spec::engines::EngineDef;
 use fathom_spec::options::depth::IoSubmitMode;
 use fathom_spec::value::Rw;
 use fathom_spec::{JobSpec, RunSpec, Trigger};
@@ -144,7 +144,7 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
         waits_for: place.waits_for,
         engine: job.engine.ioengine.name.clone(),
         storage: engine.storage,
-        moves_no_data: engine.data == Data::Absent,
+        background: engine.background_load(job),
         is_thread: job.threads.thread,
         placement: placement::placement_plan(&subject),
         memory: memory::memory_plan(job),
@@ -160,7 +160,7 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
         depth: queue::depth(job),
         queue: queue::queue_plan(job),
         syncs: syncs::sync_plan(&subject),
-        exit: exit::exit_plan(job),
+        exit: exit::exit_plan(job, &engine),
         steady: report::steady_plan(job),
         report: report::report_plan(job),
         errors: errors::error_plan(job),

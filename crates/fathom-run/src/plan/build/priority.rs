@@ -65,7 +65,7 @@ mod tests {
         let Outcome::Run(spec) = parse("fathom", &words, &SystemSource::new(4096)) else {
             panic!("{words:?}")
         };
-        command_priorities(&spec.jobs[0], engines::of(&spec.jobs[0])?)
+        command_priorities(&spec.jobs[0], engines::find(&spec.jobs[0].engine.ioengine.name)?)
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::plan::model::targets::{
     DirectionPlan, FileOrder, FileRule, GeneratorKind, StrideRule, TargetPlan,
 };
 use fathom_spec::JobSpec;
-use fathom_spec::engines::{Data, EngineDef};
+use fathom_spec::engines::EngineDef;
 use fathom_spec::options::file::ZoneMode;
 use fathom_spec::options::io_type::{RandomGenerator, RwSequencer};
 use fathom_spec::value::{Distribution, FileService, Rw, SizeSpec};
@@ -113,7 +113,7 @@ fn directions(job: &JobSpec) -> DirectionPlan {
 }
 
 fn lengths(job: &JobSpec, engine: &EngineDef) -> PerDirection<LengthRule> {
-    if engine.data == Data::Absent {
+    if engine.is_background() {
         return PerDirection::all(LengthRule::Fixed(0));
     }
     PerDirection::from_fn(|direction| {

@@ -33,7 +33,7 @@ use budget::BudgetPlan;
 use errors::ErrorPlan;
 use exit::ExitPlan;
 use fathom_spec::debug::{DebugClass, DebugOptions};
-use fathom_spec::engines::StorageKind;
+use fathom_spec::engines::{BackgroundLoad, StorageKind};
 use fathom_spec::{JobSpec, Trigger};
 use fathom_stats::Direction;
 use files::FilesPlan;
@@ -97,7 +97,7 @@ pub struct WorkerPlan {
     /// Where its data lies.
     pub storage: StorageKind,
     /// It is background load for others: it counts stretches of work, not bytes.
-    pub moves_no_data: bool,
+    pub background: Option<BackgroundLoad>,
     /// It is a thread beside others, not a process of its own.
     pub is_thread: bool,
     /// Where it runs, and as whom.

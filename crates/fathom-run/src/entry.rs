@@ -1,0 +1,31 @@
+//! An engine in a list of engines: what it can do, and the ways to run it without knowing its type.
+
+use crate::engine::{AnyEngine, Engine, Setup, SetupError};
+use crate::storage::StorageOf;
+use crate::worker::{self, WorkerContext};
+use fathom_spec::engines::EngineDef;
+
+/// One engine.
+#[derive(Clone, Copy, Debug)]
+pub struct EngineEntry {
+    /// Its name, and what it can do.
+    pub definition: &'static EngineDef,
+    /// Runs a worker of a job that uses it: the one indirect call of a job.
+    pub run: fn(&WorkerContext<'_>),
+    /// What holds the data of such a job.
+    pub storage: StorageOf,
+    /// Sets it up by itself, for engines that stand in for others.
+    pub open: fn(&Setup<'_>) -> Result<Box<dyn AnyEngine>, SetupError>,
+}
+
+impl EngineEntry {
+    /// The entry of an engine.
+    pub const fn of<E: Engine + 'static>() -> Self {
+        EngineEntry {
+            definition: E::DEFINITION,
+            run: worker::run::<E>,
+            storage: E::storage,
+            open: |setup| Ok(Box::new(E::new(setup)?)),
+        }
+    }
+}
