@@ -258,6 +258,7 @@ impl Targets {
     }
 
     /// The next target of a direction that was drawn now; where there is none, the pass is over.
+    #[inline(always)]
     pub fn next_or_end(&mut self, direction: Direction) -> Option<Target> {
         let target = self.next_in_direction(direction);
         self.pass_is_over = target.is_none();
@@ -308,16 +309,21 @@ impl Targets {
         target
     }
 
-    #[inline]
-    fn next_in(&mut self, mut direction: Direction) -> Option<Target> {
-        if self.files.len() == 1 {
-            if self.files[0].done {
-                return None;
-            }
-            let target = self.next_in_file(0, direction);
-            self.files[0].done = target.is_none();
-            return target;
+    #[inline(always)]
+    fn next_in(&mut self, direction: Direction) -> Option<Target> {
+        if self.files.len() != 1 {
+            return self.next_of_several_files(direction);
         }
+        if self.files[0].done {
+            return None;
+        }
+        let target = self.next_in_file(0, direction);
+        self.files[0].done = target.is_none();
+        target
+    }
+
+    #[inline(never)]
+    fn next_of_several_files(&mut self, mut direction: Direction) -> Option<Target> {
         loop {
             let file = self.choose_file()?;
             let mut target = self.next_in_file(file, direction);
@@ -349,7 +355,7 @@ impl Targets {
         self.choice.next(files.len(), |index| !files[index].done)
     }
 
-    #[inline]
+    #[inline(always)]
     fn next_in_file(&mut self, file: usize, direction: Direction) -> Option<Target> {
         match self.plan.stride {
             Some(_) => self.next_strided(file, direction),
@@ -358,7 +364,7 @@ impl Targets {
     }
 
     /// The next target in what is worked on of a file: all of its region, or a zone.
-    #[inline]
+    #[inline(always)]
     fn next_in_extent(&mut self, file: usize, direction: Direction) -> Option<Target> {
         if !self.plan.random {
             return self.next_sequential(file, direction);
