@@ -101,7 +101,12 @@ const RULES_OF_THE_RUN: &[Rule] = &[
 /// What an engine demands of its jobs.
 fn rules_of_the_engine(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let rules = review.engine_of(job).map_or(&[][..], |engine| engine.rules);
-    rules.iter().try_for_each(|rule| rule(job, review))
+    hold_against(rules, job, review)
+}
+
+/// All of them are asked: a refused job gets all its errors reported at once.
+fn hold_against(rules: &[Rule], job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    rules.iter().fold(Ok(()), |verdict, rule| rule(job, review).and(verdict))
 }
 
 /// Holds a complete job against all rules.
@@ -114,12 +119,7 @@ pub(crate) fn review(
 ) -> Result<(), Rejected> {
     let first = messages.len();
     let mut review = Review { earlier, engines, warnings_fatal, messages, warned: false };
-    let mut verdict = Ok(());
-    for rule in RULES {
-        // A refused job gets all its errors reported at once.
-        verdict = rule(job, &mut review).and(verdict);
-    }
-    verdict?;
+    hold_against(RULES, job, &mut review)?;
     for rule in RULES_OF_THE_RUN {
         rule(job, &mut review)?;
     }

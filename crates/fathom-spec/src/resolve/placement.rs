@@ -41,7 +41,7 @@ pub(super) fn check_placement(job: &mut JobSpec, review: &mut Review<'_>) -> Res
         ));
     }
     let engine = options.ioengine.name.as_str();
-    if review.engines.find(engine).is_some_and(|engine| engine.places_data) {
+    if review.engine_of(job).is_some_and(|engine| engine.places_data) {
         return Ok(());
     }
     let able: Vec<&str> =
