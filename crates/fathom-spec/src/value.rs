@@ -183,10 +183,7 @@ pub(crate) fn parse_choice<T: Word>(
     context: &mut ParseContext<'_>,
 ) -> Result<T, ValueError> {
     let word = text.split(':').next().unwrap_or(text);
-    T::parse_word(word).ok_or_else(|| {
-        list_choices(definition, context);
-        ValueError::new(one_of(definition, word))
-    })
+    T::parse_word(word).ok_or_else(|| no_such_choice(definition, word, context))
 }
 
 /// The listing of valid values that precedes the failure line.
@@ -207,14 +204,19 @@ pub(crate) fn choice_lines(choices: &[crate::definition::Choice]) -> String {
     lines.join("\n")
 }
 
-/// "one of a, b, c" for diagnostics, with the nearest of them to what was written.
-pub(crate) fn one_of(definition: &OptionDef, written: &str) -> String {
+/// Refuses a word that is none of those that the option takes: lists them, and names the nearest.
+pub(crate) fn no_such_choice(
+    definition: &OptionDef,
+    written: &str,
+    context: &mut ParseContext<'_>,
+) -> ValueError {
+    list_choices(definition, context);
     let names: Vec<&str> = definition.choices.iter().map(|choice| choice.name).collect();
     let hint = match nearest(written, names.iter().copied()) {
         Some(name) => format!("; did you mean {name}?"),
         None => String::new(),
     };
-    format!("one of {}{hint}", names.join(", "))
+    ValueError::new(format!("one of {}{hint}", names.join(", ")))
 }
 
 /// The value a declaration's default stands for.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::definition::{Kind, OptionDef, Status};
 use crate::spec::JobSpec;
-use crate::value::{OptionValue, ParseContext, ValueError, default_value, one_of};
+use crate::value::{OptionValue, ParseContext, ValueError, default_value, no_such_choice};
 
 /// A value of such an option.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,8 +99,7 @@ fn set(
         Kind::Bool | Kind::Flag => Value::Switch(read(text, option, context)?),
         Kind::Time => Value::Time(read(text, option, context)?),
         Kind::Choice if !option.choices.iter().any(|choice| choice.name == text) => {
-            crate::value::list_choices(option, context);
-            return Err(ValueError::new(one_of(option, text)));
+            return Err(no_such_choice(option, text, context));
         }
         _ => Value::Text(text.to_owned()),
     };

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{OptionValue, ParseContext, ValueError, list_choices, one_of};
+use super::{OptionValue, ParseContext, ValueError, no_such_choice};
 use crate::definition::{Choice, OptionDef};
 
 /// The classes of failures that a job survives.
@@ -66,10 +66,7 @@ impl OptionValue for ContinueOnError {
             "io" => (true, true, false),
             "verify" => (false, false, true),
             "all" | "1" => (true, true, true),
-            other => {
-                list_choices(definition, context);
-                return Err(ValueError::new(one_of(definition, other)));
-            }
+            other => return Err(no_such_choice(definition, other, context)),
         };
         *self = ContinueOnError { read, write, verify };
         Ok(())

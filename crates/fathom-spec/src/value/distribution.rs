@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::per_direction::spread;
 use super::range::split_outside_parentheses;
-use super::{OptionValue, ParseContext, ValueError, list_choices, one_of, parse_float, parse_whole};
+use super::{OptionValue, ParseContext, ValueError, no_such_choice, parse_float, parse_whole};
 use crate::definition::{Choice, OptionDef};
 
 /// At most this many zones for a direction.
@@ -136,10 +136,7 @@ impl OptionValue for Distribution {
             "zoned" => Distribution::Zoned(parse_zoned(arguments.unwrap_or(""), context)?),
             "zoned_abs" => Distribution::ZonedAbs(parse_zoned_abs(arguments.unwrap_or(""), context)?),
             "sequence" => parse_sequence(arguments.unwrap_or(""), context)?,
-            other => {
-                list_choices(definition, context);
-                return Err(ValueError::new(one_of(definition, other)));
-            }
+            other => return Err(no_such_choice(definition, other, context)),
         };
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{OptionValue, ParseContext, ValueError, list_choices, one_of, parse_float, parse_whole};
+use super::{OptionValue, ParseContext, ValueError, no_such_choice, parse_float, parse_whole};
 use crate::definition::{Choice, OptionDef};
 
 /// How the next file is chosen, and for how many I/Os.
@@ -100,10 +100,7 @@ impl OptionValue for FileService {
                 check(in_range, "fio: normal deviation out of range (0 <= input < 100.0)", context)?;
                 FileService::Normal { deviation }
             }
-            other => {
-                list_choices(definition, context);
-                return Err(ValueError::new(one_of(definition, other)));
-            }
+            other => return Err(no_such_choice(definition, other, context)),
         };
         Ok(())
     }

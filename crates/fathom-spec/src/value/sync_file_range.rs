@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{OptionValue, ParseContext, ValueError, list_choices, one_of, parse_whole};
+use super::{OptionValue, ParseContext, ValueError, no_such_choice, parse_whole};
 use crate::definition::{Choice, OptionDef};
 
 /// The steps of `sync_file_range(2)` and the number of writes between two calls.
@@ -61,10 +61,7 @@ impl OptionValue for SyncFileRange {
                 "wait_before" => value.wait_before = true,
                 "write" => value.write = true,
                 "wait_after" => value.wait_after = true,
-                other => {
-                    list_choices(definition, context);
-                    return Err(ValueError::new(one_of(definition, other)));
-                }
+                other => return Err(no_such_choice(definition, other, context)),
             }
         }
         value.every = parse_whole(count, 1024)
