@@ -132,8 +132,8 @@ impl<O: Observer> Supervisor<'_, O> {
             return;
         }
         for index in 0..self.tracked.len() {
-            let follows_io = self.plan.workers[index].exit.follows_io;
-            if self.tracked[index].standing != Standing::Over && follows_io {
+            let load = self.plan.workers[index].background.as_ref();
+            if self.tracked[index].standing != Standing::Over && load.is_some_and(|load| load.follows_io) {
                 self.tell(index, Order::Stop);
             }
         }

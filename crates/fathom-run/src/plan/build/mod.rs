@@ -160,7 +160,7 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
         depth: queue::depth(job),
         queue: queue::queue_plan(job),
         syncs: syncs::sync_plan(&subject),
-        exit: exit::exit_plan(job, &engine),
+        exit: exit::exit_plan(job),
         steady: report::steady_plan(job),
         report: report::report_plan(job),
         errors: errors::error_plan(job),

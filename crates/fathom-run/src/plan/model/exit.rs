@@ -1,4 +1,4 @@
-//! What the end of a job means to others, and theirs to it.
+//! What the end of a job means to others.
 
 use fathom_spec::options::threads::ExitWhat;
 use serde::{Deserialize, Serialize};
@@ -10,6 +10,4 @@ pub struct ExitPlan {
     pub ends: Option<ExitWhat>,
     /// All others end when it fails.
     pub ends_all_by_failing: bool,
-    /// It ends when no job with I/O is left.
-    pub follows_io: bool,
 }
