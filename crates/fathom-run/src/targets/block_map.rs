@@ -95,41 +95,21 @@ impl BlockMap {
     /// Takes up to `wanted` free blocks from `first` on, stopping at the first that is taken; returns how many.
     #[inline]
     pub fn take(&mut self, first: u64, wanted: u64) -> u64 {
-        if self.take_within_word(first, wanted) { wanted } else { self.take_one_by_one(first, wanted) }
-    }
-
-    /// Takes these blocks if they are all free and in one word, as those of most I/Os are.
-    #[inline]
-    fn take_within_word(&mut self, first: u64, wanted: u64) -> bool {
-        let bit = first % 64;
-        if wanted == 0 || wanted > 64 - bit {
-            return false;
-        }
-        let mask = (u64::MAX >> (64 - wanted)) << bit;
-        // Bits beyond the end of the map are taken.
-        let Some(word) = self.levels[0].get_mut((first / 64) as usize).filter(|word| **word & mask == 0)
-        else {
-            return false;
-        };
-        *word |= mask;
-        if *word == u64::MAX {
-            self.mark_full(first / 64);
-        }
-        self.free -= wanted;
-        true
-    }
-
-    #[inline(never)]
-    fn take_one_by_one(&mut self, first: u64, wanted: u64) -> u64 {
         let mut taken = 0;
-        while taken < wanted && first + taken < self.blocks && !self.is_taken(first + taken) {
-            let block = first + taken;
-            let word = &mut self.levels[0][(block / 64) as usize];
-            *word |= 1 << (block % 64);
-            if *word == u64::MAX {
-                self.mark_full(block / 64);
+        while taken < wanted {
+            let (index, bit) = ((first + taken) / 64, (first + taken) % 64);
+            let Some(word) = self.levels[0].get_mut(index as usize) else { break };
+            // Bits beyond the end of the map are taken.
+            let free = u64::from((*word >> bit).trailing_zeros()).min(64 - bit);
+            let count = free.min(wanted - taken);
+            if count == 0 {
+                break;
             }
-            taken += 1;
+            *word |= (u64::MAX >> (64 - count)) << bit;
+            if *word == u64::MAX {
+                self.mark_full(index);
+            }
+            taken += count;
         }
         self.free -= taken;
         taken
