@@ -106,7 +106,11 @@ fn rules_of_the_engine(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(),
 
 /// All of them are asked: a refused job gets all its errors reported at once.
 fn hold_against(rules: &[Rule], job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
-    rules.iter().fold(Ok(()), |verdict, rule| rule(job, review).and(verdict))
+    let mut verdict = Ok(());
+    for rule in rules {
+        verdict = rule(job, review).and(verdict);
+    }
+    verdict
 }
 
 /// Holds a complete job against all rules.
