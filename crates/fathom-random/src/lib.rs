@@ -2,8 +2,10 @@
 
 #![forbid(unsafe_code)]
 
+mod ahead;
 mod generators;
 mod sampler;
 
+pub use ahead::{DrawnAhead, part_below};
 pub use generators::{Generator, HASH_FACTOR, SeedUse, Seeds, Taus88, Taus258, file_hash};
 pub use sampler::Sampler;

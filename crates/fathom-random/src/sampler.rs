@@ -20,6 +20,8 @@ pub struct Sampler {
     divisor: StrengthReducedU64,
     shift: u64,
     generator: Taus88,
+    /// The generator as it was before the first block.
+    beginning: Taus88,
 }
 
 #[derive(Clone, Debug)]
@@ -79,7 +81,13 @@ impl Sampler {
     }
 
     fn of(kind: Kind, blocks: u64, shift: u64, generator: Taus88) -> Sampler {
-        Sampler { kind, blocks, divisor: StrengthReducedU64::new(blocks), shift, generator }
+        let beginning = generator.clone();
+        Sampler { kind, blocks, divisor: StrengthReducedU64::new(blocks), shift, generator, beginning }
+    }
+
+    /// Begins again with the first block.
+    pub fn rewind(&mut self) {
+        self.generator.clone_from(&self.beginning);
     }
 
     /// The next block: neighbours by popularity are spread over the whole range.

@@ -1,7 +1,9 @@
 //! How long each I/O is.
 
 use crate::plan::model::lengths::{LengthRule, WeightedSize};
-use crate::random::Generator;
+use crate::random::{DrawnAhead, Generator, part_below};
+use std::hint::select_unpredictable;
+use strength_reduce::StrengthReducedU64;
 
 impl LengthRule {
     /// A weighted choice. The entries are tried from the smallest share to the largest, as fio does, so that a seed gives
@@ -28,72 +30,120 @@ impl LengthRule {
             LengthRule::Split(list) => list.iter().map(|entry| entry.size).max().unwrap_or(1),
         }
     }
+}
+
+/// Draws the lengths of one direction.
+#[derive(Clone, Debug)]
+pub(super) struct Lengths {
+    draw: Draw,
+    /// Smallest length that can be drawn.
+    least: u64,
+    /// What is taken where not even that fits.
+    smallest: u64,
+    numbers: DrawnAhead,
+}
+
+/// A rule, made ready: no draw divides, which would cost more than all the rest of it.
+#[derive(Clone, Debug)]
+enum Draw {
+    Fixed(u64),
+    /// Multiples of `step`.
+    Range {
+        min: u64,
+        max: u64,
+        step: StrengthReducedU64,
+    },
+    /// Sizes, each with the largest random number that gives it.
+    Split(Vec<(u64, u64)>),
+}
+
+impl Lengths {
+    /// Lengths by this rule from this generator.
+    pub(super) fn new(rule: &LengthRule, generator: Generator) -> Lengths {
+        let draw = match rule {
+            LengthRule::Fixed(length) => Draw::Fixed(*length),
+            LengthRule::Range { min, max, unaligned } => {
+                let step = if *unaligned { 1 } else { (*min).max(1) };
+                Draw::Range { min: *min, max: *max, step: StrengthReducedU64::new(step) }
+            }
+            LengthRule::Split(list) => Draw::Split(sizes_by_number(list, &generator)),
+        };
+        let least = match &draw {
+            Draw::Split(sizes) => sizes.iter().map(|(_, size)| *size).min().unwrap_or(u64::MAX),
+            _ => rule.min(),
+        };
+        Lengths { draw, least, smallest: rule.min(), numbers: DrawnAhead::new(generator) }
+    }
+
+    /// Begins again with the first length.
+    pub(super) fn rewind(&mut self) {
+        self.numbers.rewind();
+    }
 
     /// Draws a length of at most `room` bytes; `None` when even the smallest does not fit.
-    #[inline]
-    pub fn draw(&self, room: u64, generator: &mut Generator) -> Option<u64> {
-        match self {
-            LengthRule::Fixed(size) => (*size <= room).then_some(*size),
-            LengthRule::Range { min, max, unaligned } => draw_range(*min, *max, *unaligned, room, generator),
-            LengthRule::Split(list) => draw_split(list, room, generator),
+    #[inline(always)]
+    pub(super) fn draw(&mut self, room: u64) -> Option<u64> {
+        if self.least > room {
+            return None;
         }
+        Some(match &self.draw {
+            Draw::Fixed(length) => *length,
+            Draw::Range { min, max, step } => draw_range(*min, *max, *step, room, &mut self.numbers),
+            Draw::Split(sizes) => draw_split(sizes, room, &mut self.numbers),
+        })
+    }
+
+    /// The same; what there is room for when even the smallest does not fit.
+    #[inline(always)]
+    pub(super) fn draw_or_fill(&mut self, room: u64) -> u64 {
+        self.draw(room).unwrap_or(self.smallest.min(room))
     }
 }
 
 /// `min + max * r`, `r` from 0 to 1, cut to a multiple of `min` and limited to `max`: the largest length comes up more often than
 /// the others. That is what fio gives, and sequences of the same seed must agree.
-fn draw_range(min: u64, max: u64, unaligned: bool, room: u64, generator: &mut Generator) -> Option<u64> {
-    if min > room {
-        return None;
-    }
+#[inline(always)]
+fn draw_range(min: u64, max: u64, step: StrengthReducedU64, room: u64, numbers: &mut DrawnAhead) -> u64 {
     loop {
-        let mut length = (min + generator.below(max)).min(max);
-        if !unaligned {
-            length -= length % min;
-        }
+        let drawn = min + part_below(numbers.next(), max);
+        // No branch: it could not be foreseen.
+        let length = select_unpredictable(drawn > max, max, drawn);
+        let length = length - length % step;
         if length <= room {
-            return Some(length);
-        }
-    }
-}
-
-fn draw_split(list: &[WeightedSize], room: u64, generator: &mut Generator) -> Option<u64> {
-    // A product in place of a quotient: that would cost more than all the rest of a draw.
-    match generator {
-        Generator::Bits32(generator) => {
-            let max = u64::from(u32::MAX);
-            let is_within = |random: u64, percent: u64| random * 100 <= max * percent;
-            choose(list, room, || u64::from(generator.next_u32()), is_within)
-        }
-        Generator::Bits64(generator) => {
-            let max = u128::from(u64::MAX);
-            let is_within = |random: u64, percent: u64| u128::from(random) * 100 <= max * u128::from(percent);
-            choose(list, room, || generator.next_u64(), is_within)
+            return length;
         }
     }
 }
 
 /// Draws until a size fits: that of the first entry whose share, and those before it, a random number is within.
 #[inline(always)]
-fn choose(
-    list: &[WeightedSize],
-    room: u64,
-    mut draw: impl FnMut() -> u64,
-    is_within: impl Fn(u64, u64) -> bool,
-) -> Option<u64> {
-    if !list.iter().any(|entry| entry.size <= room && entry.percent > 0) {
-        return None;
-    }
+fn draw_split(sizes: &[(u64, u64)], room: u64, numbers: &mut DrawnAhead) -> u64 {
     loop {
-        let random = draw();
-        let mut cumulative = 0;
-        for entry in list {
-            cumulative += u64::from(entry.percent);
-            if is_within(random, cumulative) && entry.size <= room && entry.percent > 0 {
-                return Some(entry.size);
-            }
+        let drawn = numbers.next();
+        // Counted, not searched for: where a search ends could not be foreseen.
+        let first = sizes.iter().map(|(most, _)| usize::from(drawn > *most)).sum::<usize>();
+        if let Some((_, size)) = sizes[first.min(sizes.len())..].iter().find(|(_, size)| *size <= room) {
+            return *size;
         }
     }
+}
+
+/// The sizes that come up at all, each with the largest fraction of 2^64 that is within its share and those before it.
+fn sizes_by_number(list: &[WeightedSize], generator: &Generator) -> Vec<(u64, u64)> {
+    let max: u128 = match generator {
+        Generator::Bits32(_) => u32::MAX.into(),
+        Generator::Bits64(_) => u64::MAX.into(),
+    };
+    let mut percent = 0;
+    let some = list.iter().filter(|entry| entry.percent > 0);
+    some.map(|entry| {
+        percent += u128::from(entry.percent);
+        let most = (max * percent / 100).min(max) as u64;
+        // Numbers of 32 bits are the upper half of a fraction.
+        let most = if max == u128::from(u32::MAX) { most << 32 } else { most };
+        (most, entry.size)
+    })
+    .collect()
 }
 
 #[cfg(test)]
@@ -103,8 +153,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn golden(rule: &LengthRule) -> Vec<u64> {
-        let mut generator = Generator::new(Seeds::new(0x89, 1).get(SeedUse::BlockSizeRead), false);
-        (0..8).map(|_| rule.draw(4 << 20, &mut generator).expect("fits") / 4096).collect()
+        let generator = Generator::new(Seeds::new(0x89, 1).get(SeedUse::BlockSizeRead), false);
+        let mut lengths = Lengths::new(rule, generator);
+        (0..8).map(|_| lengths.draw(4 << 20).expect("fits") / 4096).collect()
     }
 
     #[test]
@@ -120,7 +171,7 @@ mod tests {
         #[test]
         fn a_length_fits_and_obeys_the_rule(min in 1u64..10_000, span in 0u64..100_000, room in 1u64..200_000, seed in any::<u64>(), has_64_bits in any::<bool>()) {
             let rule = LengthRule::Range { min, max: min + span, unaligned: false };
-            let length = rule.draw(room, &mut Generator::new(seed, has_64_bits));
+            let length = Lengths::new(&rule, Generator::new(seed, has_64_bits)).draw(room);
             prop_assert_eq!(length.is_some(), min <= room);
             if let Some(length) = length {
                 prop_assert!(length <= room && length >= min && length <= min + span && length % min == 0);

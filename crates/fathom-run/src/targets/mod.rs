@@ -18,14 +18,15 @@ pub mod shift_register;
 mod simple;
 pub mod stride;
 mod trim_write;
+mod uniform;
 
 use crate::plan::model::distribution::DistributionRule;
-use crate::plan::model::lengths::LengthRule;
 use crate::plan::model::targets::{DirectionPlan, GeneratorKind, TargetPlan};
 use crate::random::{Generator, SeedUse, Seeds, Taus88};
 use direction::{Directions, Mix};
 use fathom_stats::{Direction, PerDirection};
 use file_choice::FileChoice;
+use length::Lengths;
 use offset::{BlockCounts, Draws, RandomOffsets};
 use precondition::Schedule;
 use serde::{Deserialize, Serialize};
@@ -154,7 +155,6 @@ struct FileState {
     /// What they are at the beginning of a pass.
     first_position: u64,
     random: Option<RandomOffsets>,
-    fresh: Option<RandomOffsets>,
     /// Bytes beyond `size` that a sequential I/O which begins before it may still reach.
     overhang: u64,
     /// Set when `start` and `size` are those of one zone of many.
@@ -169,7 +169,6 @@ struct FileState {
 struct Beginning {
     directions: Directions,
     choice: FileChoice,
-    length_generators: PerDirection<Generator>,
     pattern_generators: PerDirection<Taus88>,
     draws: Draws,
 }
@@ -185,10 +184,10 @@ pub struct Targets {
     directions: Directions,
     files: Vec<FileState>,
     choice: FileChoice,
-    length_generators: PerDirection<Generator>,
+    lengths: PerDirection<Lengths>,
     pattern_generators: PerDirection<Taus88>,
     draws: Draws,
-    /// All these as they were before the first target.
+    /// What has no beginning of its own, as it was before the first target.
     beginning: Box<Beginning>,
     /// I/Os left that follow the last random draw.
     follow_ups: u64,
@@ -201,33 +200,31 @@ pub struct Targets {
 impl Targets {
     /// Targets in these regions, which must not be empty.
     pub fn new(plan: TargetPlan, regions: &[Region], seeds: Seeds) -> Targets {
-        let files: Vec<FileState> =
+        let mut files: Vec<FileState> =
             regions.iter().map(|region| FileState::new(&plan, region, &seeds)).collect();
-        let random = files.first().and_then(|file| file.random.as_ref());
-        let simple = Simple::of(&plan, regions, random, &seeds);
+        let lengths = lengths(&plan, &seeds);
+        let draws = Draws::new(&plan, &seeds, plan.beyond_32_bits(regions).next().is_some());
+        let simple = Simple::of(&plan, &mut files, &lengths, &draws);
         let (single, mixed) = match plan.directions {
             DirectionPlan::Read => (simple.map(|simple| (Direction::Read, simple)), None),
             DirectionPlan::Write => (simple.map(|simple| (Direction::Write, simple)), None),
             DirectionPlan::Trim => (simple.map(|simple| (Direction::Trim, simple)), None),
             DirectionPlan::Mix(_) | DirectionPlan::TrimThenWrite => (None, simple),
         };
-        let is_wide = plan.beyond_32_bits(regions).next().is_some();
         let beginning = Beginning {
             directions: directions(&plan, &seeds),
             choice: FileChoice::new(plan.files, regions.len(), seeds.get(SeedUse::File)),
-            length_generators: length_generators(&plan, &seeds),
             pattern_generators: PerDirection::from_fn(|_| seeds.generator(SeedUse::SequentialOrRandom)),
-            draws: Draws::new(&plan, &seeds, is_wide),
+            draws,
         };
-        let Beginning { directions, choice, length_generators, pattern_generators, draws } =
-            beginning.clone();
+        let Beginning { directions, choice, pattern_generators, draws } = beginning.clone();
         Targets {
             single,
             mixed,
             directions,
             files,
             choice,
-            length_generators,
+            lengths,
             pattern_generators,
             draws,
             beginning: Box::new(beginning),
@@ -383,8 +380,7 @@ impl Targets {
         let position = state.positions[direction];
         let room = if position < state.size { state.size - position + state.overhang } else { 0 };
         let wraps = stays_in_zones || self.plan.wraps && position >= state.size;
-        let generator = &mut self.length_generators[rule];
-        let (position, length) = state.draw_at(position, room, wraps, &self.plan.lengths[rule], generator)?;
+        let (position, length) = state.draw_at(position, room, wraps, &mut self.lengths[rule])?;
         let behind = position + length;
         state.positions[direction] = match self.plan.postfix {
             None => behind,
@@ -407,9 +403,7 @@ impl Targets {
         // Writes that the end of a zone cut short leave bytes to be made.
         let is_cut_short = self.plan.follows_zones && random.is_permuted();
         if block.is_none() && (is_cut_short || self.plan.begins_files_anew) {
-            if let Some(fresh) = &state.fresh {
-                random.restart(false, fresh);
-            }
+            random.restart(false);
             // Sequential steps begin at the start again, in the other direction as well.
             if !is_cut_short {
                 state.positions = PerDirection::all(state.first_position);
@@ -419,14 +413,7 @@ impl Targets {
         let block = block?;
         debug_assert!(block < blocks);
         let position = block * alignment;
-        let room = state.size - position;
-        let length = match self.plan.lengths[rule] {
-            LengthRule::Fixed(length) if length <= room => length,
-            ref rule_of_length => {
-                let smallest = rule_of_length.min();
-                rule_of_length.draw(room, &mut self.length_generators[rule]).unwrap_or(smallest.min(room))
-            }
-        };
+        let length = self.lengths[rule].draw_or_fill(state.size - position);
         let length = match random {
             RandomOffsets::Uniform { .. } if covers => {
                 let units = length.div_ceil(alignment);
@@ -474,8 +461,7 @@ impl Targets {
         let position = state.positions[direction];
         let room = state.size.saturating_sub(position);
         let wraps = self.plan.wraps && position >= state.size;
-        let generator = &mut self.length_generators[rule];
-        let (position, length) = state.draw_at(position, room, wraps, &self.plan.lengths[rule], generator)?;
+        let (position, length) = state.draw_at(position, room, wraps, &mut self.lengths[rule])?;
         state.positions[direction] = position + length;
         Some(Target { offset: state.start + position, length: length as u32, file: file as u32, direction })
     }
@@ -496,8 +482,13 @@ impl Targets {
 
     /// The words of the generator of random offsets, and whether they have 64 bits; for saved states.
     pub fn generator_state(&self) -> (Vec<u64>, bool) {
-        let is_drawn = |state: &FileState| matches!(state.random, Some(RandomOffsets::Uniform { .. }));
-        if self.files.iter().any(is_drawn) { self.draws.state() } else { (Vec::new(), false) }
+        let is_drawn = |state: &FileState| state.random.as_ref().is_some_and(RandomOffsets::is_uniform);
+        let simple = self.single.as_ref().map(|(_, simple)| simple).or(self.mixed.as_ref());
+        let state = match simple {
+            Some(simple) => simple.generator_state(),
+            None => self.files.iter().any(is_drawn).then(|| self.draws.offsets().state()),
+        };
+        state.unwrap_or_default()
     }
 
     /// Starts another pass over all files. `again` repeats the same order (a loop, or `io_size` beyond `size`);
@@ -520,7 +511,7 @@ impl Targets {
             // Everything repeats: directions, files, lengths and offsets.
             self.directions.clone_from(&self.beginning.directions);
             self.choice.draw_again(&self.beginning.choice);
-            self.length_generators.clone_from(&self.beginning.length_generators);
+            self.lengths.values_mut().for_each(Lengths::rewind);
             self.pattern_generators.clone_from(&self.beginning.pattern_generators);
             self.draws.clone_from(&self.beginning.draws);
             self.follow_ups = 0;
@@ -554,19 +545,12 @@ impl FileState {
 
     /// A length for this position, or for the first one where there is no room and it `wraps`; and which of the two it is for.
     #[inline]
-    fn draw_at(
-        &self,
-        position: u64,
-        room: u64,
-        wraps: bool,
-        rule: &LengthRule,
-        generator: &mut Generator,
-    ) -> Option<(u64, u64)> {
-        match rule.draw(room, generator) {
+    fn draw_at(&self, position: u64, room: u64, wraps: bool, lengths: &mut Lengths) -> Option<(u64, u64)> {
+        match lengths.draw(room) {
             Some(length) => Some((position, length)),
             None if wraps => {
                 let first = self.first_position;
-                rule.draw(self.size - first, generator).map(|length| (first, length))
+                lengths.draw(self.size - first).map(|length| (first, length))
             }
             None => None,
         }
@@ -580,8 +564,8 @@ impl FileState {
 
     /// Lets every random offset be given again, in the same order or in a new one.
     fn restart_random(&mut self, again: bool) {
-        if let (Some(random), Some(fresh)) = (&mut self.random, &self.fresh) {
-            random.restart(again, fresh);
+        if let Some(random) = &mut self.random {
+            random.restart(again);
         }
     }
 
@@ -610,9 +594,6 @@ impl FileState {
             blocks: counts.of_direction,
             positions: PerDirection::default(),
             first_position: 0,
-            // Repeating an order needs the generator as it was; the map in it is still empty and cheap to copy
-            // only when taken now.
-            fresh: random.clone(),
             random,
             // What is left of the last zone decides there, not the end of the file.
             overhang: if plan.follows_zones { plan.longest_length() } else { 0 },
@@ -658,13 +639,16 @@ fn directions(plan: &TargetPlan, seeds: &Seeds) -> Directions {
     }
 }
 
-fn length_generators(plan: &TargetPlan, seeds: &Seeds) -> PerDirection<Generator> {
+fn lengths(plan: &TargetPlan, seeds: &Seeds) -> PerDirection<Lengths> {
     let write = if plan.writes_drawn_as_reads { SeedUse::BlockSizeRead } else { SeedUse::BlockSizeWrite };
     // A trim and its write must draw the same lengths.
     let trim = if plan.directions == DirectionPlan::TrimThenWrite { write } else { SeedUse::BlockSizeTrim };
     let has_64_bits = plan.generator == GeneratorKind::Tausworthe64;
-    PerDirection::new([SeedUse::BlockSizeRead, write, trim])
-        .map(|purpose| Generator::new(seeds.get(purpose), has_64_bits))
+    let uses = PerDirection::new([SeedUse::BlockSizeRead, write, trim]);
+    PerDirection::from_fn(|direction| {
+        let generator = Generator::new(seeds.get(uses[direction]), has_64_bits);
+        Lengths::new(&plan.lengths[direction], generator)
+    })
 }
 
 #[cfg(test)]

@@ -88,9 +88,9 @@ impl Draws {
         }
     }
 
-    /// The words of the generator of offsets, and whether they have 64 bits.
-    pub(super) fn state(&self) -> (Vec<u64>, bool) {
-        self.offsets.state()
+    /// The generator of offsets.
+    pub(super) fn offsets(&self) -> &Generator {
+        &self.offsets
     }
 }
 
@@ -198,6 +198,19 @@ impl RandomOffsets {
         }
     }
 
+    /// True for uniform draws, with or without a map.
+    pub(super) fn is_uniform(&self) -> bool {
+        matches!(self, RandomOffsets::Uniform { .. })
+    }
+
+    /// The map of uniform draws.
+    pub(super) fn into_map(self) -> Option<BlockMap> {
+        match self {
+            RandomOffsets::Uniform { map } => map,
+            _ => None,
+        }
+    }
+
     /// True for a permutation of the blocks.
     pub(super) fn is_permuted(&self) -> bool {
         matches!(self, RandomOffsets::Permutation(_))
@@ -210,23 +223,22 @@ impl RandomOffsets {
         }
     }
 
-    /// Lets every block be given again. `again` repeats the order; otherwise a new one follows.
-    pub(super) fn restart(&mut self, again: bool, fresh: &RandomOffsets) {
+    /// Lets every block be given again. `again` repeats the order; otherwise a new one follows, or the old one goes on where it
+    /// has no end. What is drawn from [`Draws`] begins again with them.
+    pub(super) fn restart(&mut self, again: bool) {
         match self {
+            RandomOffsets::Permutation(permutation) => permutation.restart(again),
             RandomOffsets::ShiftRegister(register) => register.rewind(),
-            _ if again => self.clone_from(fresh),
-            RandomOffsets::Permutation(permutation) => permutation.restart(false),
             RandomOffsets::Uniform { map: Some(map) } => map.clear(),
+            RandomOffsets::Skewed(sampler) if again => sampler.rewind(),
+            RandomOffsets::Precondition(pass) if again => pass.rewind(),
+            RandomOffsets::Sequence { position, moved, .. } if again => (*position, *moved) = (0, 0),
             _ => {}
         }
     }
 }
 
 /// The permutation of a file's blocks: clones and files must not go the same way.
-pub(super) fn permutation(blocks: u64, seeds: &Seeds, file_name: &str) -> Permutation {
-    permutation_of(blocks, seeds.get(SeedUse::Offset), file_name)
-}
-
 fn permutation_of(blocks: u64, seed: u64, file_name: &str) -> Permutation {
     Permutation::new(blocks, seed ^ u64::from(file_hash(file_name.as_bytes())))
 }

@@ -24,6 +24,7 @@ pub struct Permutation {
     blocks: u64,
     position: u64,
     key: u64,
+    first_key: u64,
     mask: u64,
     shift: u32,
     keys: [u64; ROUNDS],
@@ -39,6 +40,7 @@ impl Permutation {
             blocks,
             position: 0,
             key,
+            first_key: key,
             mask: if bits == 64 { u64::MAX } else { (1 << bits) - 1 },
             shift: bits.div_ceil(2),
             keys: [0; ROUNDS],
@@ -59,12 +61,9 @@ impl Permutation {
         self.position = 0;
     }
 
-    /// Starts over: in the same order, or in another that follows from it.
+    /// Starts over: in the order that it began with, or in another that follows from the last one.
     pub fn restart(&mut self, again: bool) {
-        match again {
-            true => self.position = 0,
-            false => self.rekey(self.key.wrapping_add(1)),
-        }
+        self.rekey(if again { self.first_key } else { self.key.wrapping_add(1) });
     }
 
     /// The next block, or `None` when each has been given once.

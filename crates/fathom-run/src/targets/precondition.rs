@@ -189,12 +189,20 @@ pub(super) struct Pass {
     schedule: Schedule,
     writes: Walk,
     overwrites: Walk,
+    beginning: ShiftRegister,
 }
 
 impl Pass {
     /// A pass whose new blocks come in the order of this register.
     pub(super) fn new(schedule: Schedule, register: &ShiftRegister) -> Pass {
-        Pass { schedule, writes: Walk::new(register), overwrites: Walk::new(register) }
+        let (writes, overwrites) = (Walk::new(register), Walk::new(register));
+        Pass { schedule, writes, overwrites, beginning: register.clone() }
+    }
+
+    /// Begins again with the first write.
+    pub(super) fn rewind(&mut self) {
+        self.writes = Walk::new(&self.beginning);
+        self.overwrites = Walk::new(&self.beginning);
     }
 
     /// The next block to write; `None` when the pass is over.

@@ -1,20 +1,20 @@
 //! The short way to the next target, for the plans that most jobs have.
 
 use super::distribution::Sampler;
-use super::offset::{self, RandomOffsets};
+use super::length::Lengths;
+use super::offset::{Draws, RandomOffsets};
 use super::permutation::Permutation;
-use super::{Region, Target};
+use super::shift_register::ShiftRegister;
+use super::uniform::{Grain, Uniform};
+use super::{FileState, Target};
 use crate::plan::model::lengths::LengthRule;
 use crate::plan::model::targets::{DirectionPlan, TargetPlan};
-use crate::random::Seeds;
 use fathom_stats::{Direction, PerDirection};
 
-/// Targets of plans that most jobs have: one file, one length, and a permutation, a skewed distribution or plain sequential
-/// order.
+/// Targets of plans that most jobs have: one file, worked on in plain sequential order or at random.
 #[derive(Clone)]
 pub(super) struct Simple {
     start: u64,
-    length: u64,
     order: SimpleOrder,
 }
 
@@ -25,66 +25,65 @@ const DRAWN: usize = 32;
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone)]
 enum SimpleOrder {
-    /// Drawn in batches: the generator's state then stays in registers.
-    Random { source: Source, drawn: [u64; DRAWN], used: usize, count: usize },
-    /// Next position per direction, relative to the start, and the last at which an I/O still fits; `wraps` goes on at the start.
-    Sequential { positions: PerDirection<u64>, last: u64, wraps: bool },
+    /// Blocks of one length, drawn in batches: the generator's state then stays in registers.
+    Random { source: Source, length: u64, drawn: [u64; DRAWN], used: usize, count: usize },
+    /// Next position per direction, relative to the start, and the last at which an I/O of this length still fits; `wraps` goes on
+    /// at the start.
+    Sequential { positions: PerDirection<u64>, length: u64, last: u64, wraps: bool },
+    /// Blocks and lengths, drawn one by one: what is drawn depends on what the one before has covered.
+    Uniform(Uniform),
 }
 
-/// Where random blocks come from.
+/// Where random blocks of one length come from.
 #[derive(Clone)]
 enum Source {
     Permuted(Permutation),
+    /// The first blocks of those that the register visits: whole ones.
+    Registered {
+        register: ShiftRegister,
+        blocks: u64,
+    },
     /// The first blocks of those that the sampler ranks: whole ones.
     Skewed {
         sampler: Sampler,
-        fresh: Box<Sampler>,
         blocks: u64,
     },
 }
 
 impl Simple {
-    /// What a job needs that has nothing but these; `None` for all others. `random` gives the offsets of its first file.
+    /// What a job needs that has nothing but these; `None` for all others. Takes from the state of the only file what gives its
+    /// random offsets.
     pub(super) fn of(
         plan: &TargetPlan,
-        regions: &[Region],
-        random: Option<&RandomOffsets>,
-        seeds: &Seeds,
+        files: &mut [FileState],
+        lengths: &PerDirection<Lengths>,
+        draws: &Draws,
     ) -> Option<Simple> {
-        let [region] = regions else { return None };
-        let LengthRule::Fixed(length) = plan.lengths[plan.first_direction()] else { return None };
+        let [file] = files else { return None };
         let partly = plan.postfix.is_some() || plan.random_percent.values().any(|&percent| percent < 100);
         if partly
             || plan.stride.is_some()
             || plan.follows_zones
-            || !plan.has_one_length()
             || plan.directions == DirectionPlan::TrimThenWrite
-            || region.size < length
+            || file.size < plan.smallest_length()
         {
             return None;
         }
-        let order = if !plan.random {
-            let wraps = plan.wraps && region.size.is_multiple_of(length);
-            SimpleOrder::Sequential { positions: PerDirection::default(), last: region.size - length, wraps }
-        } else {
-            let blocks = region.size / length;
-            let source = match random {
-                _ if plan.is_permuted() => Source::Permuted(offset::permutation(blocks, seeds, &region.name)),
-                Some(RandomOffsets::Skewed(sampler)) => {
-                    Source::Skewed { sampler: sampler.clone(), fresh: Box::new(sampler.clone()), blocks }
-                }
-                _ => return None,
-            };
-            SimpleOrder::Random { source, drawn: [0; DRAWN], used: 0, count: 0 }
+        let order = match plan.lengths[plan.first_direction()] {
+            _ if plan.random && file.random.as_ref().is_some_and(RandomOffsets::is_uniform) => {
+                uniform(plan, file, lengths, draws)?
+            }
+            LengthRule::Fixed(length) if plan.has_one_length() => blocks_of_one_length(plan, file, length)?,
+            _ => return None,
         };
-        Some(Simple { start: region.start, length, order })
+        Some(Simple { start: file.start, order })
     }
 
     /// The next target of a direction.
     #[inline(always)]
     pub(super) fn next(&mut self, direction: Direction) -> Option<Target> {
-        let position = match &mut self.order {
-            SimpleOrder::Random { source, drawn, used, count } => {
+        let (position, length) = match &mut self.order {
+            SimpleOrder::Random { source, length, drawn, used, count } => {
                 if *used == *count {
                     *count = source.fill(drawn);
                     *used = 0;
@@ -94,9 +93,9 @@ impl Simple {
                 }
                 let block = drawn[*used & (DRAWN - 1)];
                 *used += 1;
-                block * self.length
+                (block * *length, *length)
             }
-            SimpleOrder::Sequential { positions, last, wraps } => {
+            SimpleOrder::Sequential { positions, length, last, wraps } => {
                 let mut position = positions[direction];
                 if position > *last {
                     if !*wraps {
@@ -104,11 +103,23 @@ impl Simple {
                     }
                     position = 0;
                 }
-                positions[direction] = position + self.length;
-                position
+                positions[direction] = position + *length;
+                (position, *length)
+            }
+            SimpleOrder::Uniform(uniform) => {
+                let extent = uniform.next(direction)?;
+                (extent.position, extent.length)
             }
         };
-        Some(Target { offset: self.start + position, length: self.length as u32, file: 0, direction })
+        Some(Target { offset: self.start + position, length: length as u32, file: 0, direction })
+    }
+
+    /// The words of the generator of random offsets and whether they have 64 bits, if they are drawn from one that fio has.
+    pub(super) fn generator_state(&self) -> Option<(Vec<u64>, bool)> {
+        match &self.order {
+            SimpleOrder::Uniform(uniform) => Some(uniform.generator_state()),
+            _ => None,
+        }
     }
 
     /// Starts another pass; `again` repeats the order.
@@ -120,8 +131,53 @@ impl Simple {
                 }
             }
             SimpleOrder::Sequential { positions, .. } => *positions = PerDirection::default(),
+            SimpleOrder::Uniform(uniform) => uniform.restart(again),
         }
     }
+}
+
+/// Blocks and lengths that are drawn together.
+fn uniform(
+    plan: &TargetPlan,
+    file: &mut FileState,
+    lengths: &PerDirection<Lengths>,
+    draws: &Draws,
+) -> Option<SimpleOrder> {
+    if plan.length_by_pattern {
+        return None;
+    }
+    let map = file.random.take().and_then(RandomOffsets::into_map);
+    let grains =
+        PerDirection::from_fn(|direction| Grain::new(file.blocks[direction], plan.alignment[direction]));
+    let uniform = Uniform::new(
+        file.size,
+        grains,
+        map,
+        lengths.clone(),
+        draws.offsets().clone(),
+        plan.begins_files_anew,
+    );
+    Some(SimpleOrder::Uniform(uniform))
+}
+
+/// Blocks that are as long as they are apart.
+fn blocks_of_one_length(plan: &TargetPlan, file: &mut FileState, length: u64) -> Option<SimpleOrder> {
+    if !plan.random {
+        let wraps = plan.wraps && file.size.is_multiple_of(length);
+        let positions = PerDirection::default();
+        return Some(SimpleOrder::Sequential { positions, length, last: file.size - length, wraps });
+    }
+    let blocks = file.size / length;
+    let source = match file.random.take()? {
+        RandomOffsets::Permutation(permutation) => Source::Permuted(permutation),
+        RandomOffsets::ShiftRegister(register) => Source::Registered { register, blocks },
+        RandomOffsets::Skewed(sampler) => Source::Skewed { sampler, blocks },
+        other => {
+            file.random = Some(other);
+            return None;
+        }
+    };
+    Some(SimpleOrder::Random { source, length, drawn: [0; DRAWN], used: 0, count: 0 })
 }
 
 impl Source {
@@ -130,7 +186,11 @@ impl Source {
     fn fill(&mut self, drawn: &mut [u64; DRAWN]) -> usize {
         match self {
             Source::Permuted(permutation) => permutation.fill(drawn),
-            Source::Skewed { sampler, blocks, .. } => {
+            Source::Registered { register, blocks } => {
+                let visited = std::iter::from_fn(|| register.next()).filter(|block| block < blocks);
+                drawn.iter_mut().zip(visited).map(|(place, block)| *place = block).count()
+            }
+            Source::Skewed { sampler, blocks } => {
                 drawn.fill_with(|| sampler.next_below(*blocks));
                 drawn.len()
             }
@@ -141,9 +201,10 @@ impl Source {
     fn restart(&mut self, again: bool) -> bool {
         match self {
             Source::Permuted(permutation) => permutation.restart(again),
+            Source::Registered { register, .. } => register.rewind(),
             // Such an order has no end: without a repetition it goes on.
             Source::Skewed { .. } if !again => return false,
-            Source::Skewed { sampler, fresh, .. } => sampler.clone_from(fresh),
+            Source::Skewed { sampler, .. } => sampler.rewind(),
         }
         true
     }

@@ -101,17 +101,16 @@ impl FileState {
             std::mem::swap(&mut self.size, &mut other.size);
             std::mem::swap(&mut self.blocks, &mut other.blocks);
             std::mem::swap(&mut self.random, &mut other.random);
-            std::mem::swap(&mut self.fresh, &mut other.fresh);
         }
         self.overhang = left - self.size;
         self.positions = PerDirection::default();
-        self.cover_anew(false);
+        self.restart_random(false);
     }
 
     /// Starts over in a zone that has been gone through before it had its bytes.
     fn repeat_zone(&mut self, direction: Direction) {
         self.positions[direction] = 0;
-        self.cover_anew(false);
+        self.restart_random(false);
     }
 
     /// Another pass: `again` from the first zone on in the same order, otherwise from wherever the file is.
@@ -120,15 +119,9 @@ impl FileState {
         if again {
             self.enter_zone(0);
             if let Some(other) = self.stride.as_mut().and_then(|stride| stride.other_length.as_mut()) {
-                other.cover_anew(true);
+                other.restart_random(true);
             }
-            self.cover_anew(true);
-        }
-    }
-
-    fn cover_anew(&mut self, again: bool) {
-        if let (Some(random), Some(fresh)) = (&mut self.random, &self.fresh) {
-            random.restart(again, fresh);
+            self.restart_random(true);
         }
     }
 }

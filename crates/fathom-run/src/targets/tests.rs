@@ -1,12 +1,13 @@
 use super::*;
 use crate::plan::model::distribution::ZoneShare;
-use crate::plan::model::lengths::WeightedSize;
+use crate::plan::model::lengths::{LengthRule, WeightedSize};
 use crate::plan::model::targets::{FileOrder, FileRule};
 use proptest::prelude::*;
 
 mod distributions;
 mod order;
 mod precondition;
+mod simple;
 mod strided;
 
 const BLOCK: u64 = 4096;

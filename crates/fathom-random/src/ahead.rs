@@ -1,0 +1,104 @@
+//! Numbers drawn some at a time.
+
+use crate::Generator;
+
+/// Numbers drawn at a time.
+const DRAWN: usize = 32;
+
+/// The numbers of a generator, one after the other. They are drawn in batches, so that the generator's state stays in registers,
+/// and whoever uses them can look at what comes next.
+#[derive(Clone, Debug)]
+pub struct DrawnAhead {
+    /// As fractions of 2^64.
+    drawn: [u64; DRAWN],
+    used: usize,
+    /// The generator before and after them.
+    before: Generator,
+    after: Generator,
+    /// The generator before the first of all.
+    beginning: Generator,
+}
+
+impl DrawnAhead {
+    /// The numbers of this generator.
+    pub fn new(generator: Generator) -> DrawnAhead {
+        let (before, after) = (generator.clone(), generator.clone());
+        DrawnAhead { drawn: [0; DRAWN], used: DRAWN, before, after, beginning: generator }
+    }
+
+    /// The next number, as a fraction of 2^64: numbers of 32 bits are the upper ones.
+    #[inline(always)]
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> u64 {
+        if self.is_used_up() {
+            self.draw();
+        }
+        let number = self.drawn[self.used & (DRAWN - 1)];
+        self.used += 1;
+        number
+    }
+
+    /// True when the next number has not been drawn yet.
+    #[inline(always)]
+    pub fn is_used_up(&self) -> bool {
+        self.used == DRAWN
+    }
+
+    /// Draws the next numbers; those that were left are lost. Returns them.
+    #[inline(never)]
+    pub fn draw(&mut self) -> &[u64] {
+        self.before.clone_from(&self.after);
+        match &mut self.after {
+            Generator::Bits32(generator) => {
+                let mut state = generator.clone();
+                self.drawn.fill_with(|| u64::from(state.next_u32()) << 32);
+                *generator = state;
+            }
+            Generator::Bits64(generator) => self.drawn.fill_with(|| generator.next_u64()),
+        }
+        self.used = 0;
+        &self.drawn
+    }
+
+    /// Begins again with the first number.
+    pub fn rewind(&mut self) {
+        self.after.clone_from(&self.beginning);
+        self.used = DRAWN;
+    }
+
+    /// The words of the generator's state when so many numbers have been drawn as were used, and whether they have 64 bits.
+    pub fn state(&self) -> (Vec<u64>, bool) {
+        if self.is_used_up() {
+            return self.after.state();
+        }
+        let mut generator = self.before.clone();
+        (0..self.used).for_each(|_| _ = generator.below(1));
+        generator.state()
+    }
+}
+
+/// The part of `0..end` at this fraction of 2^64.
+#[inline(always)]
+pub fn part_below(fraction: u64, end: u64) -> u64 {
+    ((u128::from(end) * u128::from(fraction)) >> 64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_states_are_those_of_the_generator() {
+        for has_64_bits in [false, true] {
+            let first = Generator::new(0x89, has_64_bits);
+            let (mut generator, mut ahead) = (first.clone(), DrawnAhead::new(first.clone()));
+            for count in 1..100 {
+                assert_eq!(part_below(ahead.next(), 1000), generator.below(1000));
+                assert_eq!(ahead.state(), generator.state(), "{count}");
+            }
+            ahead.rewind();
+            assert_eq!(ahead.state(), first.state());
+            assert_eq!(part_below(ahead.next(), 1 << 40), first.clone().below(1 << 40));
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Uniform random blocks of one file, drawn with their lengths by the generators that fio has.
+
+use super::block_map::BlockMap;
+use super::length::Lengths;
+use crate::random::{DrawnAhead, Generator, part_below};
+use fathom_stats::{Direction, PerDirection};
+use strength_reduce::StrengthReducedU64;
+
+/// The blocks of one file; with a map, none comes twice in a pass.
+#[derive(Clone)]
+pub(super) struct Uniform {
+    size: u64,
+    grains: PerDirection<Grain>,
+    map: Option<BlockMap>,
+    lengths: PerDirection<Lengths>,
+    /// Directions draw from one generator.
+    offsets: DrawnAhead,
+    /// Blocks that have all been covered are covered anew at once, and the pass does not end.
+    begins_anew: bool,
+    is_over: bool,
+}
+
+/// What random offsets of a direction are multiples of.
+#[derive(Clone, Copy)]
+pub(super) struct Grain {
+    /// Blocks that can be drawn.
+    blocks: u64,
+    alignment: u64,
+    /// The alignment as a divisor, which is a product or a shift in place of a quotient per I/O.
+    divisor: StrengthReducedU64,
+}
+
+impl Grain {
+    /// So many blocks, so many bytes apart.
+    pub(super) fn new(blocks: u64, alignment: u64) -> Grain {
+        Grain { blocks, alignment, divisor: StrengthReducedU64::new(alignment) }
+    }
+}
+
+/// Where an I/O goes in a file, and how far.
+pub(super) struct Extent {
+    pub(super) position: u64,
+    pub(super) length: u64,
+}
+
+impl Uniform {
+    /// Blocks of a file of this size.
+    pub(super) fn new(
+        size: u64,
+        grains: PerDirection<Grain>,
+        map: Option<BlockMap>,
+        lengths: PerDirection<Lengths>,
+        offsets: Generator,
+        begins_anew: bool,
+    ) -> Uniform {
+        let offsets = DrawnAhead::new(offsets);
+        Uniform { size, grains, map, lengths, offsets, begins_anew, is_over: false }
+    }
+
+    /// The next block with its length; `None` when all have been covered, until the next pass begins.
+    #[inline(never)]
+    pub(super) fn next(&mut self, direction: Direction) -> Option<Extent> {
+        if self.is_over {
+            return None;
+        }
+        let Grain { blocks, alignment, divisor } = self.grains[direction];
+        if self.offsets.is_used_up() {
+            self.draw_offsets(blocks);
+        }
+        let drawn = part_below(self.offsets.next(), blocks);
+        let free = match &self.map {
+            Some(map) => map.next_free_below(blocks, drawn).or_else(|| self.next_covered(blocks)),
+            None => Some(drawn),
+        };
+        let Some(block) = free else {
+            self.is_over = true;
+            return None;
+        };
+        let position = block * alignment;
+        let length = self.lengths[direction].draw_or_fill(self.size - position);
+        let Some(map) = &mut self.map else { return Some(Extent { position, length }) };
+        let wanted = (length + alignment - 1) / divisor;
+        let free = map.take(block, wanted);
+        Some(Extent { position, length: if free < wanted { free * alignment } else { length } })
+    }
+
+    /// Draws the next offsets, and has the map of large files at hand for them.
+    fn draw_offsets(&mut self, blocks: u64) {
+        let numbers = self.offsets.draw();
+        if let Some(map) = &self.map {
+            map.preload(numbers.iter().map(|&number| part_below(number, blocks)));
+        }
+    }
+
+    /// The first block of another round.
+    #[cold]
+    fn next_covered(&mut self, blocks: u64) -> Option<u64> {
+        if !self.begins_anew {
+            return None;
+        }
+        let map = self.map.as_mut()?;
+        map.clear();
+        map.next_free_below(blocks, part_below(self.offsets.next(), blocks))
+    }
+
+    /// Starts another pass; `again` repeats the order, otherwise the draws go on.
+    pub(super) fn restart(&mut self, again: bool) {
+        if let Some(map) = &mut self.map {
+            map.clear();
+        }
+        if again {
+            self.offsets.rewind();
+            self.lengths.values_mut().for_each(Lengths::rewind);
+        }
+        self.is_over = false;
+    }
+
+    /// The words of the generator of offsets, and whether they have 64 bits.
+    pub(super) fn generator_state(&self) -> (Vec<u64>, bool) {
+        self.offsets.state()
+    }
+}
