@@ -1,6 +1,6 @@
 //! Memory for the buffers of a worker, of the kind that `mem` asks for, and memory that `lockmem` takes away.
 
-use super::WorkerContext;
+use super::{GivenUp, WorkerContext};
 use crate::cause::Cause;
 use crate::exhausted;
 use crate::message::Message;
@@ -27,7 +27,7 @@ pub(super) struct Arena {
 
 impl Arena {
     /// Memory for the buffers of a worker. A failure is stored and reported.
-    pub(super) fn of(context: &WorkerContext<'_>, uses_buffers: bool) -> Option<Arena> {
+    pub(super) fn of(context: &WorkerContext<'_>, uses_buffers: bool) -> Result<Arena, GivenUp> {
         let plan = context.worker_plan();
         let longest = plan.target_plan.lengths.values().map(|rule| rule.max()).max().unwrap_or(1) as usize;
         let alignment = (plan.memory.alignment as usize).max(page_size());
@@ -47,12 +47,9 @@ impl Arena {
             Ok((memory, made_file)) => {
                 let beyond = memory.address() as usize % alignment;
                 let first = if uses_buffers && beyond > 0 { alignment - beyond } else { 0 };
-                Some(Arena { memory, first, stride, buffer_length: longest, made_file })
+                Ok(Arena { memory, first, stride, buffer_length: longest, made_file })
             }
-            Err(refusal) => {
-                refusal.tell(context, longest);
-                None
-            }
+            Err(refusal) => Err(refusal.report(context, longest)),
         }
     }
 
@@ -87,13 +84,13 @@ impl From<Errno> for Refusal {
 }
 
 impl Refusal {
-    fn tell(self, context: &WorkerContext<'_>, longest: usize) {
+    fn report(self, context: &WorkerContext<'_>, longest: usize) -> GivenUp {
         let depth = context.worker_plan().depth;
         let advice = self.advice.unwrap_or_else(|| {
             format!("fathom: no memory for {depth} buffers of {longest} bytes: {}", exhausted::memory())
         });
         context.messages.send(&Message::Error(advice));
-        context.fail(self.errno, self.cause);
+        context.fail(self.errno, self.cause)
     }
 }
 
@@ -200,11 +197,11 @@ fn map_file(
 
 /// `lockmem`: takes memory away from the rest of the machine for as long as the result lives. A failure is stored and
 /// reported.
-pub(super) fn lock_memory(context: &WorkerContext<'_>) -> Option<Option<Mapping>> {
+pub(super) fn lock_memory(context: &WorkerContext<'_>) -> Result<Option<Mapping>, GivenUp> {
     const KEPT_FREE: u64 = 128 << 20;
     let wanted = context.worker_plan().memory.locked_bytes;
     if wanted == 0 {
-        return Some(None);
+        return Ok(None);
     }
     let most = memory::physical_memory().saturating_sub(KEPT_FREE);
     if wanted > most {
@@ -214,15 +211,14 @@ pub(super) fn lock_memory(context: &WorkerContext<'_>) -> Option<Option<Mapping>
     let locked =
         Mapping::private(wanted.min(most) as usize).and_then(|memory| memory.lock().map(|()| memory));
     match locked {
-        Ok(memory) => Some(Some(memory)),
+        Ok(memory) => Ok(Some(memory)),
         Err(errno) => {
             context.messages.send(&Message::Error(format!(
                 "fathom: job {}: lockmem={wanted} cannot be locked: {errno}; {}",
                 context.worker_plan().name,
                 exhausted::locked_memory()
             )));
-            context.fail(errno, Cause::LOCK_MEMORY);
-            None
+            Err(context.fail(errno, Cause::LOCK_MEMORY))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `exec_prerun` and `exec_postrun`: commands of the user before and after a clone's I/O.
 
-use super::WorkerContext;
+use super::{GivenUp, WorkerContext};
 use crate::cause::Cause;
 use crate::message::Message;
 use crate::region::Stage;
@@ -8,10 +8,10 @@ use fathom_sys::{Errno, shell};
 use std::fs::File;
 
 /// Runs the command that comes before; `None` when the clone must not run.
-pub(super) fn before(context: &WorkerContext<'_>) -> Option<()> {
+pub(super) fn before(context: &WorkerContext<'_>) -> Result<(), GivenUp> {
     match &context.worker_plan().command_before {
         Some(command) => run(context, command, "prerun"),
-        None => Some(()),
+        None => Ok(()),
     }
 }
 
@@ -19,11 +19,11 @@ pub(super) fn before(context: &WorkerContext<'_>) -> Option<()> {
 pub(super) fn after(context: &WorkerContext<'_>) {
     if let Some(command) = &context.worker_plan().command_after {
         context.set_stage(Stage::PostRun);
-        run(context, command, "postrun");
+        let _ = run(context, command, "postrun");
     }
 }
 
-fn run(context: &WorkerContext<'_>, command: &str, when: &str) -> Option<()> {
+fn run(context: &WorkerContext<'_>, command: &str, when: &str) -> Result<(), GivenUp> {
     let name = &context.worker_plan().name;
     let cause = if when == "prerun" { Cause::EXEC_PRERUN } else { Cause::EXEC_POSTRUN };
     let path = format!("{name}.{when}.txt");
@@ -34,25 +34,21 @@ fn run(context: &WorkerContext<'_>, command: &str, when: &str) -> Option<()> {
             context.messages.send(&Message::Error(format!(
                 "fathom: job {name}: the output of exec_{when} cannot be saved in {path}: {error}"
             )));
-            context.fail(Errno::from(error), cause);
-            return None;
+            return Err(context.fail(Errno::from(error), cause));
         }
     };
     // What comes after the run belongs to it even when the run was stopped.
     let stopped = || when == "prerun" && context.block().should_stop();
     match shell::run(command, &output, stopped) {
-        Ok(status) if status.success() => Some(()),
-        Ok(_) if stopped() => None,
+        Ok(status) if status.success() => Ok(()),
+        Ok(_) if stopped() => Err(GivenUp),
         Ok(status) => {
             let consequence = if when == "prerun" { "; the job does not run" } else { "" };
             context.messages.send(&Message::Error(format!(
                 "fathom: job {name}: exec_{when} ended with {status}{consequence}; see {path}"
             )));
-            None
+            Err(GivenUp)
         }
-        Err(error) => {
-            context.fail(Errno::from(error), cause);
-            None
-        }
+        Err(error) => Err(context.fail(Errno::from(error), cause)),
     }
 }

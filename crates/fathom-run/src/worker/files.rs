@@ -1,6 +1,6 @@
 //! The files of a worker, before the start gate.
 
-use super::WorkerContext;
+use super::{GivenUp, WorkerContext};
 use crate::cause::Cause;
 use crate::files::open::OpenFiles;
 use crate::files::{self, FileEntry, FileError, layout};
@@ -26,13 +26,13 @@ pub(crate) fn lay_out(context: &WorkerContext<'_>) {
         process::exit_now(0);
     }
     if let Err(error) = done {
-        tell_file_error(context, &error);
+        report(context, &error);
     }
     block.set_stage(Stage::NotStarted);
 }
 
 /// Opens the files of a worker, and lays them out if that is its own business. What fails is reported and stored.
-pub(super) fn open(context: &WorkerContext<'_>) -> Option<OpenFiles> {
+pub(super) fn open(context: &WorkerContext<'_>) -> Result<OpenFiles, GivenUp> {
     let plan = context.worker_plan();
     let mut storage = storage_of(context);
     let opened = files::resolve(&*storage, plan).and_then(|mut entries| {
@@ -44,18 +44,14 @@ pub(super) fn open(context: &WorkerContext<'_>) -> Option<OpenFiles> {
     });
     let mut files = match opened {
         Ok(files) => files,
-        Err(_) if context.block().should_stop() => return None,
-        Err(error) => {
-            tell_file_error(context, &error);
-            return None;
-        }
+        Err(_) if context.block().should_stop() => return Err(GivenUp),
+        Err(error) => return Err(report(context, &error)),
     };
     switch_scheduler(context, &files)?;
     if plan.files.layout.pre_reads {
         context.set_stage(Stage::PreReading);
         if let Err(error) = files.read_into_cache(plan, || context.block().should_stop()) {
-            tell_file_error(context, &error);
-            return None;
+            return Err(report(context, &error));
         }
     }
     let block = context.block();
@@ -63,28 +59,27 @@ pub(super) fn open(context: &WorkerContext<'_>) -> Option<OpenFiles> {
     for (place, device) in block.devices.iter().zip(&files.devices) {
         place.store(*device, Relaxed);
     }
-    Some(files)
+    Ok(files)
 }
 
 /// `ioscheduler`: whatever the job's files lie on.
-fn switch_scheduler(context: &WorkerContext<'_>, files: &OpenFiles) -> Option<()> {
-    let Some(scheduler) = &context.worker_plan().files.scheduler else { return Some(()) };
+fn switch_scheduler(context: &WorkerContext<'_>, files: &OpenFiles) -> Result<(), GivenUp> {
+    let Some(scheduler) = &context.worker_plan().files.scheduler else { return Ok(()) };
     match scheduler::switch(&files.devices, scheduler) {
         Ok(0) => {
             let name = &context.worker_plan().name;
             context.messages.send(&Message::Output(format!(
                 "fathom: job {name}: ioscheduler has no effect: no block device with a choice of schedulers lies below its files"
             )));
-            Some(())
+            Ok(())
         }
-        Ok(_) => Some(()),
+        Ok(_) => Ok(()),
         Err(errno) => {
             context.messages.send(&Message::Error(format!(
                 "fio: unable to set io scheduler to {scheduler}\nfathom: /sys/block/*/queue/scheduler lists what a device offers; \
                  setting one needs root"
             )));
-            context.fail(errno, Cause::SCHEDULER);
-            None
+            Err(context.fail(errno, Cause::SCHEDULER))
         }
     }
 }
@@ -107,9 +102,9 @@ fn prepare(
 }
 
 /// Stores and reports why files cannot be used.
-fn tell_file_error(context: &WorkerContext<'_>, error: &FileError) {
+fn report(context: &WorkerContext<'_>, error: &FileError) -> GivenUp {
     if let Some(message) = &error.message {
         context.messages.send(&Message::Error(message.clone()));
     }
-    context.fail_with_files(error);
+    context.fail_with_files(error)
 }

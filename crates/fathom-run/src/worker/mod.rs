@@ -82,26 +82,28 @@ impl<'a> WorkerContext<'a> {
     }
 
     /// Ends the job with an error: stored for the report, and printed at once in fio's words.
-    pub(crate) fn fail(&self, errno: Errno, cause: Cause) {
-        self.fail_in_words(errno, &cause.line(errno));
+    pub(crate) fn fail(&self, errno: Errno, cause: Cause) -> GivenUp {
+        self.fail_in_words(errno, &cause.line(errno))
     }
 
     /// The same with a line that says more than the error.
-    pub(crate) fn fail_in_words(&self, errno: Errno, text: &str) {
+    pub(crate) fn fail_in_words(&self, errno: Errno, text: &str) -> GivenUp {
         let pid = self.block().pid.load(Relaxed);
         self.block().fail_in_words(errno, text);
         let line = format!("fio: pid={pid}, err={}/{text}", errno.0);
         // Without a process the error belongs to the set-up, which fio reports on standard error.
         self.messages.send(&if pid == 0 { Message::Error(line) } else { Message::Failure(line) });
+        GivenUp
     }
 
     /// The same where a message has said all there is to say.
-    pub(crate) fn fail_without_line(&self, errno: Errno) {
+    pub(crate) fn fail_without_line(&self, errno: Errno) -> GivenUp {
         self.block().fail_in_words(errno, "");
+        GivenUp
     }
 
     /// The same for files that cannot be used.
-    pub(crate) fn fail_with_files(&self, error: &FileError) {
+    pub(crate) fn fail_with_files(&self, error: &FileError) -> GivenUp {
         match &error.text {
             Some(text) => self.fail_in_words(Errno(error.errno), text),
             None => self.fail_without_line(Errno(error.errno)),
@@ -109,16 +111,20 @@ impl<'a> WorkerContext<'a> {
     }
 
     /// The same for a thread that could not be made.
-    pub(crate) fn fail_for_thread(&self, purpose: &str, error: &std::io::Error) {
+    pub(crate) fn fail_for_thread(&self, purpose: &str, error: &std::io::Error) -> GivenUp {
         let errno = Errno(error.raw_os_error().unwrap_or(libc::EAGAIN));
         self.messages.send(&Message::Error(format!(
             "fathom: job {}: no thread {purpose}: {errno}; {}",
             self.worker_plan().name,
             exhausted::processes()
         )));
-        self.fail(errno, Cause::THREAD);
+        self.fail(errno, Cause::THREAD)
     }
 }
+
+/// A worker that does not get to the start gate: it has failed, which is stored and reported, or was stopped before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GivenUp;
 
 /// Runs a worker from beginning to end with one engine.
 pub fn run<E: Engine>(context: &WorkerContext<'_>) {
@@ -129,7 +135,7 @@ pub fn run<E: Engine>(context: &WorkerContext<'_>) {
     // Descriptors and buffers are given back only when nothing is in flight. Clones that are threads share one table of
     // descriptors and one address space: what a panic left in flight would reach the file, or the memory, of whoever
     // gets the same number or address next.
-    if let Some(worker) = setup::set_up::<E>(context) {
+    if let Ok(worker) = setup::set_up::<E>(context) {
         let mut worker = ManuallyDrop::new(worker);
         context.set_stage(Stage::Ready);
         if wait_for_start(context) {
@@ -384,7 +390,9 @@ impl<E: Engine> Worker<'_, E> {
         commands::after(&self.context);
         self.context.set_stage(Stage::Finishing);
         if self.plan.files.are_removed {
-            self.files.remove().into_iter().for_each(|errno| self.context.fail(errno, Cause::UNLINK));
+            for errno in self.files.remove() {
+                self.context.fail(errno, Cause::UNLINK);
+            }
         }
         self.block.open_files.store(0, Relaxed);
     }

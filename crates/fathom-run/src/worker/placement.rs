@@ -1,6 +1,6 @@
 //! Where a clone runs, and as whom: name, priorities, processors, user and group.
 
-use super::WorkerContext;
+use super::{GivenUp, WorkerContext};
 use crate::cause::Cause;
 use crate::cgroup;
 use crate::message::Message;
@@ -9,7 +9,7 @@ use fathom_spec::value::{NumaNodes, NumaPolicy};
 use fathom_sys::{Errno, affinity, credentials, numa, priority, process};
 
 /// Applies all that; `None` when something failed, which is then stored and reported.
-pub(super) fn apply(context: &WorkerContext<'_>) -> Option<()> {
+pub(super) fn apply(context: &WorkerContext<'_>) -> Result<(), GivenUp> {
     let plan = &context.worker_plan().placement;
     priority::set_name(plan.process_name.as_deref().unwrap_or("fathom"));
     priority::set_precise_sleep();
@@ -31,10 +31,10 @@ pub(super) fn apply(context: &WorkerContext<'_>) -> Option<()> {
 }
 
 /// `cpus_allowed`, `cpumask` and `numa_cpu_nodes`, less the processors that are kept free (`gtod_cpu`).
-fn bind_to_cpus(context: &WorkerContext<'_>) -> Option<()> {
+fn bind_to_cpus(context: &WorkerContext<'_>) -> Result<(), GivenUp> {
     let plan = &context.worker_plan().placement;
     if plan.cpus.is_none() && plan.cpu_nodes.is_none() && plan.kept_free.is_empty() {
-        return Some(());
+        return Ok(());
     }
     let mut cpus = match &plan.cpus {
         Some(cpus) => cpus.clone(),
@@ -56,8 +56,8 @@ fn bind_to_cpus(context: &WorkerContext<'_>) -> Option<()> {
 }
 
 /// `numa_mem_policy`.
-fn set_memory_policy(context: &WorkerContext<'_>) -> Option<()> {
-    let Some(wanted) = &context.worker_plan().placement.memory_policy else { return Some(()) };
+fn set_memory_policy(context: &WorkerContext<'_>) -> Result<(), GivenUp> {
+    let Some(wanted) = &context.worker_plan().placement.memory_policy else { return Ok(()) };
     let nodes = |nodes: &NumaNodes| existing(context, nodes, "numa_mem_policy");
     let policy = match wanted {
         NumaPolicy::Default => numa::Policy::Default,
@@ -73,31 +73,24 @@ fn set_memory_policy(context: &WorkerContext<'_>) -> Option<()> {
 }
 
 /// The nodes meant; `None` when one of them does not exist, which is reported.
-fn existing(context: &WorkerContext<'_>, wanted: &NumaNodes, option: &str) -> Option<Vec<u32>> {
+fn existing(context: &WorkerContext<'_>, wanted: &NumaNodes, option: &str) -> Result<Vec<u32>, GivenUp> {
     let present = numa::nodes();
-    let NumaNodes::List(list) = wanted else { return Some(present) };
-    let Some(missing) = list.iter().find(|node| !present.contains(node)) else { return Some(list.clone()) };
+    let NumaNodes::List(list) = wanted else { return Ok(present) };
+    let Some(missing) = list.iter().find(|node| !present.contains(node)) else { return Ok(list.clone()) };
     context.messages.send(&Message::Error(format!(
         "fathom: job {}: {option}: there is no node {missing}; this machine has {present:?}",
         context.worker_plan().name
     )));
     let cause = if option == "numa_cpu_nodes" { Cause::AFFINITY } else { Cause::MEMORY_POLICY };
-    context.fail(Errno(libc::EINVAL), cause);
-    None
+    Err(context.fail(Errno(libc::EINVAL), cause))
 }
 
-fn check(context: &WorkerContext<'_>, result: Result<(), Errno>, cause: Cause) -> Option<()> {
-    match result {
-        Ok(()) => Some(()),
-        Err(errno) => {
-            context.fail(errno, cause);
-            None
-        }
-    }
+fn check(context: &WorkerContext<'_>, result: Result<(), Errno>, cause: Cause) -> Result<(), GivenUp> {
+    result.map_err(|errno| context.fail(errno, cause))
 }
 
 /// `uid` and `gid`; the group first, while that is still permitted.
-fn change_user(context: &WorkerContext<'_>) -> Option<()> {
+fn change_user(context: &WorkerContext<'_>) -> Result<(), GivenUp> {
     let plan = &context.worker_plan().placement;
     let changed = |result: Result<(), Errno>, cause, option: &str| {
         if result == Err(Errno(libc::EPERM)) {
@@ -116,5 +109,5 @@ fn change_user(context: &WorkerContext<'_>) -> Option<()> {
         // The kernel forgets this wish when credentials change.
         let _ = process::die_with_parent();
     }
-    Some(())
+    Ok(())
 }

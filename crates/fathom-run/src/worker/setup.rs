@@ -14,7 +14,7 @@ use super::gates::zones::ZonedWork;
 use super::sources::replay::Replay;
 use super::sources::syncs::SyncRules;
 use super::sources::verifier::Verifier;
-use super::{Recording, Worker, WorkerContext, commands, files, placement};
+use super::{GivenUp, Recording, Worker, WorkerContext, commands, files, placement};
 use crate::cause::{self, Cause};
 use crate::engine::{Engine, OpenFile, Setup};
 use crate::files::FileEntry;
@@ -35,8 +35,8 @@ use fathom_sys::clock::Clock;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// Brings a worker to the start gate; `None` when it failed, which is then stored and reported.
-pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worker<'a, E>> {
+/// Brings a worker to the start gate.
+pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Result<Worker<'a, E>, GivenUp> {
     let plan = context.worker_plan();
     placement::apply(context)?;
     commands::before(context)?;
@@ -76,7 +76,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Option<Worke
     let tells_of_ios = context.shows(DebugClass::Io);
     let has_followers = needs.ends || tells_of_ios;
     let short_latency_ns = latency_limit_ns.map(|limit| if has_followers { 0 } else { limit.min(SHORT_NS) });
-    Some(Worker {
+    Ok(Worker {
         context: *context,
         plan,
         block: context.block(),
@@ -128,18 +128,22 @@ fn setup_of<'a>(context: &WorkerContext<'a>, files: &'a OpenFiles, arena: &Arena
 }
 
 /// How much there is to do, which the supervisor hears of.
-fn budget(context: &WorkerContext<'_>, files: &OpenFiles, regions: &[TargetRegion]) -> Option<Budget> {
+fn budget(
+    context: &WorkerContext<'_>,
+    files: &OpenFiles,
+    regions: &[TargetRegion],
+) -> Result<Budget, GivenUp> {
     let plan = context.worker_plan();
     let in_bytes = files.zone_size().map(|zone_size| plan.amounts.in_bytes(zone_size));
     let amounts = in_bytes.as_ref().unwrap_or(&plan.amounts);
     let budget = Budget::new(plan, amounts, bytes_of_a_pass(context, regions)?);
     let goal_bytes = plan.replay.as_ref().map_or_else(|| budget.goal_bytes(), |replay| replay.scan.bytes());
     context.block().goal_bytes.store(goal_bytes, Relaxed);
-    Some(budget)
+    Ok(budget)
 }
 
 /// The files, and a word on the depth: when they are there, but before a job lays them out itself.
-fn files_of<E: Engine>(context: &WorkerContext<'_>) -> Option<OpenFiles> {
+fn files_of<E: Engine>(context: &WorkerContext<'_>) -> Result<OpenFiles, GivenUp> {
     let lays_out = context.worker_plan().files.layout.by_worker;
     if lays_out {
         tell_of_depth::<E>(context);
@@ -148,7 +152,7 @@ fn files_of<E: Engine>(context: &WorkerContext<'_>) -> Option<OpenFiles> {
     if !lays_out {
         tell_of_depth::<E>(context);
     }
-    Some(files)
+    Ok(files)
 }
 
 /// A depth that the engine cannot have.
@@ -173,17 +177,16 @@ fn regions(files: &OpenFiles) -> Vec<TargetRegion> {
 }
 
 /// The engine; why there is none is reported and stored.
-fn engine<E: Engine>(context: &WorkerContext<'_>, setup: &Setup<'_>) -> Option<E> {
+fn engine<E: Engine>(context: &WorkerContext<'_>, setup: &Setup<'_>) -> Result<E, GivenUp> {
     match E::new(setup) {
-        Ok(engine) => Some(engine),
+        Ok(engine) => Ok(engine),
         Err(error) => {
             if !error.advice.is_empty() {
                 let name = &context.worker_plan().name;
                 context.messages.send(&Message::Error(format!("fathom: job {name}: {}", error.advice)));
             }
             let line = cause::line_of_engine(E::DEFINITION.name, error.call, error.errno);
-            context.fail_in_words(error.errno, &line);
-            None
+            Err(context.fail_in_words(error.errno, &line))
         }
     }
 }
@@ -207,16 +210,15 @@ fn chosen_clock(plan: &WorkerPlan, calibrated: Clock) -> Clock {
 }
 
 /// What one pass over the files moves; none if the job's sequence of offsets does not fit them.
-fn bytes_of_a_pass(context: &WorkerContext<'_>, regions: &[TargetRegion]) -> Option<u64> {
+fn bytes_of_a_pass(context: &WorkerContext<'_>, regions: &[TargetRegion]) -> Result<u64, GivenUp> {
     let plan = &context.worker_plan().target_plan;
     if let Err(reason) = plan.check(regions) {
         context
             .messages
             .send(&Message::Error(format!("fathom: job {}: {reason}", context.worker_plan().name)));
-        context.fail(Errno(libc::EINVAL), Cause::PASS);
-        return None;
+        return Err(context.fail(Errno(libc::EINVAL), Cause::PASS));
     }
-    Some(regions.iter().map(|region| plan.pass_bytes(region.size)).fold(0, u64::saturating_add))
+    Ok(regions.iter().map(|region| plan.pass_bytes(region.size)).fold(0, u64::saturating_add))
 }
 
 /// What there is to say of it, and what `--debug` shows.
@@ -250,20 +252,19 @@ fn tell_of_wide_files(context: &WorkerContext<'_>, regions: &[TargetRegion]) {
 }
 
 /// What fills the buffers.
-fn content(context: &WorkerContext<'_>, seeds: &Seeds, files: &OpenFiles) -> Option<Payload> {
+fn content(context: &WorkerContext<'_>, seeds: &Seeds, files: &OpenFiles) -> Result<Payload, GivenUp> {
     let bytes = files.list.iter().fold(0, |sum: u64, file| sum.saturating_add(file.size));
     let plan = context.worker_plan();
     let reads_and_writes = [Direction::Read, Direction::Write]
         .iter()
         .all(|&direction| plan.target_plan.used_directions().contains(&direction));
     match Payload::new(plan.payload.clone(), seeds, bytes) {
-        Ok(payload) => Some(payload.beside_reads(reads_and_writes)),
+        Ok(payload) => Ok(payload.beside_reads(reads_and_writes)),
         Err(reason) => {
             context
                 .messages
                 .send(&Message::Error(format!("fathom: job {}: {reason}", context.worker_plan().name)));
-            context.fail(Errno(libc::ENOMEM), Cause::BUFFER_CONTENT);
-            None
+            Err(context.fail(Errno(libc::ENOMEM), Cause::BUFFER_CONTENT))
         }
     }
 }

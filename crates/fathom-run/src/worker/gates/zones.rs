@@ -8,7 +8,7 @@ use crate::message::Message;
 use crate::targets::Target;
 use crate::unit::{Operation, Unit};
 use crate::worker::features::{Feature, Needs};
-use crate::worker::{Next, Worker, WorkerContext};
+use crate::worker::{GivenUp, Next, Worker, WorkerContext};
 use crate::zones::device::{EmulatedZones, KernelZones, ZonedDevice};
 use crate::zones::geometry::Geometry;
 use crate::zones::rules::{Decision, ZoneRules};
@@ -43,13 +43,13 @@ impl Feature for ZonedWork<'_> {
 }
 
 impl<'a> ZonedWork<'a> {
-    /// The zones of a worker; `Some(None)` without any, `None` when the job has failed, which is then reported.
+    /// The zones of a worker, if it has any.
     pub(in crate::worker) fn of(
         context: &WorkerContext<'a>,
         files: &OpenFiles,
-    ) -> Option<Option<Box<ZonedWork<'a>>>> {
+    ) -> Result<Option<Box<ZonedWork<'a>>>, GivenUp> {
         let worker = context.worker_plan();
-        let (Some(plan), Some(table)) = (&worker.zones, context.region.zones()) else { return Some(None) };
+        let (Some(plan), Some(table)) = (&worker.zones, context.region.zones()) else { return Ok(None) };
         let mut rules = ZoneRules::new(table, plan, context.index as u32);
         for entry in files.entries() {
             let Some(geometry) = &entry.zones else { continue };
@@ -59,8 +59,8 @@ impl<'a> ZonedWork<'a> {
             let device = match device_of(entry, geometry, worker.changes_data()) {
                 Ok(device) => device,
                 Err(errno) => {
-                    context.fail_in_words(errno, &cause::line_of_file("open", entry.name(), errno));
-                    return None;
+                    let line = cause::line_of_file("open", entry.name(), errno);
+                    return Err(context.fail_in_words(errno, &line));
                 }
             };
             let name = entry.name();
@@ -74,11 +74,10 @@ impl<'a> ZonedWork<'a> {
             if let Err(reason) = rules.add_file(&wanted, device) {
                 let errno = Errno(libc::EINVAL);
                 context.messages.send(&Message::Error(reason));
-                context.fail(errno, Cause::ZONE_TABLE);
-                return None;
+                return Err(context.fail(errno, Cause::ZONE_TABLE));
             }
         }
-        Some(Some(Box::new(ZonedWork { rules, held: None, held_since: 0, left_at_round: None })))
+        Ok(Some(Box::new(ZonedWork { rules, held: None, held_since: 0, left_at_round: None })))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::targets::Target;
 use crate::unit::{Operation, Unit};
 use crate::worker::features::{Feature, Needs};
 use crate::worker::issue::Next;
-use crate::worker::{Worker, WorkerContext};
+use crate::worker::{GivenUp, Worker, WorkerContext};
 use fathom_stats::Direction;
 use fathom_stats::samples::LatencySamples;
 use fathom_sys::Errno;
@@ -79,11 +79,13 @@ impl Feature for Replay<'_> {
 }
 
 impl<'a> Replay<'a> {
-    /// The replay of a worker, if its job has a log. Tells what is wrong with the log; `None` when the job cannot run, which is then
-    /// stored and reported.
-    pub(in crate::worker) fn of(context: &WorkerContext<'a>, clock: Clock) -> Option<Option<Replay<'a>>> {
+    /// The replay of a worker, if its job has a log. Reports what is wrong with the log.
+    pub(in crate::worker) fn of(
+        context: &WorkerContext<'a>,
+        clock: Clock,
+    ) -> Result<Option<Replay<'a>>, GivenUp> {
         let plan = context.worker_plan();
-        let Some(replay) = &plan.replay else { return Some(None) };
+        let Some(replay) = &plan.replay else { return Ok(None) };
         let mut before = context.plan.workers[..context.index].iter();
         let is_same = |other: &WorkerPlan| {
             other.job == plan.job && other.replay.as_ref().is_some_and(|own| own.source == replay.source)
@@ -96,10 +98,9 @@ impl<'a> Replay<'a> {
         let own = replay.clone();
         let reader = std::thread::Builder::new().spawn(move || read_ahead(&own, &sender, &back));
         if let Err(error) = reader {
-            context.fail_for_thread("to read the log ahead", &error);
-            return None;
+            return Err(context.fail_for_thread("to read the log ahead", &error));
         }
-        Some(Some(Replay {
+        Ok(Some(Replay {
             parts,
             used,
             chunk: Vec::new(),

@@ -12,6 +12,7 @@ use crate::plan::model::verify::VerifyPlan;
 use crate::targets::Target;
 use crate::unit::Operation;
 use crate::verify::history::Record as Written;
+use crate::worker::GivenUp;
 use fathom_spec::options::io_type::SyncMode;
 use fathom_spec::value::LedgerPlace;
 use fathom_sys::Errno;
@@ -45,19 +46,18 @@ impl Ledger {
         context: &WorkerContext<'_>,
         plan: &VerifyPlan,
         files: &OpenFiles,
-    ) -> Option<Option<Ledger>> {
+    ) -> Result<Option<Ledger>, GivenUp> {
         let Some(place) = plan.ledger.as_ref().filter(|_| plan.writes && !plan.only_checks) else {
-            return Some(None);
+            return Ok(None);
         };
         match Ledger::begin(context, plan, place, files) {
-            Ok(ledger) => Some(Some(ledger)),
+            Ok(ledger) => Ok(Some(ledger)),
             Err(reason) => {
                 let job = &context.worker_plan().name;
                 context.messages.send(&Message::Error(format!(
                     "fathom: job {job}: the ledger {place} cannot be kept: {reason}"
                 )));
-                context.fail(Errno(libc::EINVAL), Cause::LEDGER);
-                None
+                Err(context.fail(Errno(libc::EINVAL), Cause::LEDGER))
             }
         }
     }

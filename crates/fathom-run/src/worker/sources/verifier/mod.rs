@@ -22,7 +22,7 @@ use crate::unit::{Operation, Unit};
 use crate::verify::history::{History, Record, State};
 use crate::worker::features::{Feature, Needs};
 use crate::worker::issue::Next;
-use crate::worker::{Worker, WorkerContext};
+use crate::worker::{GivenUp, Worker, WorkerContext};
 use fathom_stats::Direction;
 use fathom_sys::clock::Clock;
 use fathom_verify::check::{Fragment, Mismatch, Problem, Reading, check, check_fragment, check_zeros};
@@ -144,9 +144,9 @@ impl<'a> Verifier<'a> {
         seeds: &Seeds,
         targets: &Targets,
         files: &OpenFiles,
-    ) -> Option<Option<Verifier<'a>>> {
+    ) -> Result<Option<Verifier<'a>>, GivenUp> {
         let worker_plan = context.worker_plan();
-        let Some(plan) = &worker_plan.verify else { return Some(None) };
+        let Some(plan) = &worker_plan.verify else { return Ok(None) };
         let limit = match &plan.state_to_load {
             Some(path) => Some(Limit::load(context, path)?),
             None => None,
@@ -164,14 +164,11 @@ impl<'a> Verifier<'a> {
             0 => None,
             count => match Checkers::start(count, plan) {
                 Ok(checkers) => Some(checkers),
-                Err(error) => {
-                    context.fail_for_thread("for verify_async", &error);
-                    return None;
-                }
+                Err(error) => return Err(context.fail_for_thread("for verify_async", &error)),
             },
         };
         let origin = start(plan.writes && targets.file_count() > 1);
-        Some(Some(Verifier {
+        Ok(Some(Verifier {
             plan,
             clock: context.clock,
             thread: worker_plan.thread_number as u16,

@@ -3,6 +3,7 @@
 use super::{Verifier, Worker, WorkerContext};
 use crate::engine::Engine;
 use crate::message::Message;
+use crate::worker::GivenUp;
 use fathom_sys::Errno;
 use fathom_verify::header::{Header, MAGIC};
 use fathom_verify::rule::Rule;
@@ -22,7 +23,7 @@ pub(super) struct Limit {
 
 impl Limit {
     /// Reads a state file; what is wrong with it is reported and stored.
-    pub(super) fn load(context: &WorkerContext<'_>, path: &Path) -> Option<Limit> {
+    pub(super) fn load(context: &WorkerContext<'_>, path: &Path) -> Result<Limit, GivenUp> {
         let of_fio = |error: &std::io::Error| {
             let (errno, path) = (Errno(error.raw_os_error().unwrap_or(libc::EIO)), path.display());
             context.messages.send(&Message::Error(format!(
@@ -32,7 +33,7 @@ impl Limit {
         let read = std::fs::read(path).inspect_err(of_fio);
         let limit = read.map_err(|error| error.to_string()).and_then(Limit::read);
         match limit {
-            Ok(limit) => Some(limit),
+            Ok(limit) => Ok(limit),
             Err(problem) => {
                 context.messages.send(&Message::Error(format!(
                     "fathom: job {}: verify_state_load: {}: {problem}; a run with verify_state_save=1 leaves the file, and \
@@ -40,8 +41,7 @@ impl Limit {
                     context.worker_plan().name,
                     path.display()
                 )));
-                context.fail_without_line(Errno(libc::EINVAL));
-                None
+                Err(context.fail_without_line(Errno(libc::EINVAL)))
             }
         }
     }
