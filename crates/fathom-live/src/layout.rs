@@ -101,7 +101,7 @@ impl Wanted {
     fn of(state: &State) -> Wanted {
         let rows = |count: usize| u16::try_from(count).unwrap_or(u16::MAX);
         Wanted {
-            rates: rows(state.rates.iter().filter(|rate| rate.has_values()).count()).max(1),
+            rates: rows(state.rates.values().filter(|rate| rate.has_values()).count()).max(1),
             jobs: rows(state.details.jobs.len()),
             devices: rows(state.details.disks.len()),
             messages: rows(state.messages.len()),

@@ -1,5 +1,6 @@
 //! What a terminal can show: colours, and characters beyond ASCII.
 
+use fathom_stats::Direction;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::symbols::{bar, line};
 
@@ -44,8 +45,8 @@ impl Look {
     }
 
     /// Charts and figures of read, write, trim.
-    pub(crate) fn direction(self, direction: usize) -> Style {
-        self.colour([Color::Cyan, Color::Yellow, Color::Magenta][direction.min(2)])
+    pub(crate) fn direction(self, direction: Direction) -> Style {
+        self.colour([Color::Cyan, Color::Yellow, Color::Magenta][direction.index()])
     }
 
     /// Charts of latencies.

@@ -2,6 +2,7 @@
 
 use crate::history::History;
 use fathom_report::scale::{Base, Scale, duration, scaled};
+use fathom_stats::PerDirection;
 use fathom_stats::live::{LiveDetails, LiveTick};
 use std::collections::VecDeque;
 
@@ -15,8 +16,8 @@ const FIGURES: u32 = 4;
 pub(crate) struct State {
     pub(crate) tick: LiveTick,
     pub(crate) details: LiveDetails,
-    /// Bytes per second: read, write, trim.
-    pub(crate) rates: [History; 3],
+    /// Bytes per second.
+    pub(crate) rates: PerDirection<History>,
     /// p50, p99 and p99.9 of the completion latency, ns.
     pub(crate) latencies: [History; 3],
     /// I/Os in flight.
@@ -30,7 +31,7 @@ impl State {
     pub(crate) fn advance(&mut self, tick: &LiveTick, details: &LiveDetails) {
         self.tick.clone_from(tick);
         self.details.clone_from(details);
-        for (direction, history) in self.rates.iter_mut().enumerate() {
+        for (direction, history) in self.rates.iter_mut() {
             let all: u64 = details.jobs.iter().map(|job| job.bytes_per_second[direction]).sum();
             history.push(Some(all));
         }

@@ -39,8 +39,8 @@ fn jobs(step: u64) -> Vec<LiveJob> {
             LiveJob {
                 name: names[job].into(),
                 states: states[job].clone(),
-                bytes_per_second: iops.map(|iops| iops * 4096),
-                iops,
+                bytes_per_second: iops.map(|iops| iops * 4096).into(),
+                iops: iops.into(),
                 latency: if works { percentiles(80_000 + 1_000 * step) } else { None },
                 in_flight: if works { 31 } else { 0 },
                 asked_depth: if works { 32 } else { 0 },
@@ -207,8 +207,8 @@ fn any_job() -> impl Strategy<Value = LiveJob> {
             name,
             states,
             // What is added up over jobs has to fit.
-            bytes_per_second: bytes.map(|value| value >> 4),
-            iops: iops.map(|value| value >> 4),
+            bytes_per_second: bytes.map(|value| value >> 4).into(),
+            iops: iops.map(|value| value >> 4).into(),
             latency: has_latency.then_some(LivePercentiles { p50_ns: 0, p99_ns: ns >> 8, p99_9_ns: ns }),
             in_flight: now.into(),
             asked_depth: asked.into(),

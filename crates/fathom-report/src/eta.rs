@@ -1,7 +1,7 @@
 //! The status line of a run: `Jobs: 1 (f=1): [W(1)][75.0%][w=1025KiB/s][w=256 IOPS][eta 00m:01s]`.
 
 use crate::scale::{Base, Scale, scaled};
-use fathom_stats::Direction;
+use fathom_stats::PerDirection;
 use fathom_stats::live::{LiveTick, RunState};
 
 /// Digits of the figures in a status line.
@@ -53,10 +53,9 @@ fn percent(tick: &LiveTick) -> String {
 }
 
 /// The non-zero figures in brackets, or nothing when all are zero.
-fn bracket(figures: &[u64; 3], text: impl Fn(u64) -> String, suffix: &str) -> String {
-    let shown: Vec<String> = Direction::ALL
+fn bracket(figures: &PerDirection<u64>, text: impl Fn(u64) -> String, suffix: &str) -> String {
+    let shown: Vec<String> = figures
         .iter()
-        .zip(figures)
         .filter(|&(_, &figure)| figure > 0)
         .map(|(direction, &figure)| format!("{}={}", &direction.word()[..1], text(figure)))
         .collect();
@@ -100,16 +99,16 @@ mod tests {
         assert_eq!(status_line(&tick), "Jobs: 1 (f=1), 0B/s-1024KiB/s");
         tick.estimate_known = true;
         tick.percent_done = Some(75.0);
-        tick.bytes_per_second = [0, 1025 << 10, 0];
-        tick.iops = [0, 256, 0];
+        tick.bytes_per_second = PerDirection::new([0, 1025 << 10, 0]);
+        tick.iops = PerDirection::new([0, 256, 0]);
         tick.eta_seconds = Some(1);
         assert_eq!(
             status_line(&tick),
             "Jobs: 1 (f=1), 0B/s-1024KiB/s: [W(1)][75.0%][w=1025KiB/s][w=256 IOPS][eta 00m:01s]"
         );
         tick.percent_done = Some(100.0);
-        tick.bytes_per_second = [0, 1023 << 10, 0];
-        tick.iops = [0, 255, 0];
+        tick.bytes_per_second = PerDirection::new([0, 1023 << 10, 0]);
+        tick.iops = PerDirection::new([0, 255, 0]);
         tick.eta_seconds = Some(0);
         assert_eq!(
             status_line(&tick),
@@ -131,8 +130,8 @@ mod tests {
             states: vec![RunState::Mixed { sequential: true }; 3],
             estimate_known: true,
             percent_done: Some(75.0),
-            bytes_per_second: [3072 << 10, 3072 << 10, 0],
-            iops: [768, 768, 0],
+            bytes_per_second: PerDirection::new([3072 << 10, 3072 << 10, 0]),
+            iops: PerDirection::new([768, 768, 0]),
             eta_seconds: Some(1),
             ..tick()
         };
@@ -186,7 +185,7 @@ mod tests {
             rate_limit_bytes: 3 << 20,
             rate_min_bytes: 1 << 20,
             estimate_known: true,
-            bytes_per_second: [1_000_000, 0, 0],
+            bytes_per_second: PerDirection::new([1_000_000, 0, 0]),
             kb_base: 1000,
             unit_base: 1,
             ..tick()

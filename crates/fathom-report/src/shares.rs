@@ -1,6 +1,7 @@
 //! Percentages that more than one format shows, with the floors that keep "hardly ever" apart from "never".
 
-use fathom_stats::report::{DEPTH_BUCKETS, DIRECTIONS, DISTRIBUTION_BUCKETS, GroupReport, JobReport};
+use fathom_stats::PerDirection;
+use fathom_stats::report::{DEPTH_BUCKETS, DISTRIBUTION_BUCKETS, GroupReport, JobReport};
 
 /// Smallest share that a depth distribution shows for a bucket that is not empty, percent.
 const SMALLEST_DEPTH_SHARE: f64 = 0.1;
@@ -11,7 +12,7 @@ const SMALLEST_LATENCY_SHARE: f64 = 0.01;
 pub(crate) fn depths(job: &JobReport) -> [f64; DEPTH_BUCKETS] {
     shares(
         &job.depth_map,
-        job.directions.iter().map(|direction| direction.issued).sum(),
+        job.directions.values().map(|direction| direction.issued).sum(),
         SMALLEST_DEPTH_SHARE,
     )
 }
@@ -49,7 +50,7 @@ fn capped_percent(part: f64, whole: f64) -> f64 {
 }
 
 /// What the group of a job moved, bytes per second: per direction, and all directions as one.
-pub(crate) fn group_rates(groups: &[GroupReport], group_id: u32) -> ([u64; DIRECTIONS], u64) {
+pub(crate) fn group_rates(groups: &[GroupReport], group_id: u32) -> (PerDirection<u64>, u64) {
     groups
         .iter()
         .find(|group| group.group_id == group_id)
@@ -72,6 +73,7 @@ fn shares<const N: usize>(map: &[u64; N], total: u64, smallest: f64) -> [f64; N]
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fathom_stats::Direction;
     use fathom_stats::report::DirectionReport;
 
     #[test]
@@ -82,7 +84,7 @@ mod tests {
     #[test]
     fn syncs_push_the_depths_over_a_hundred() {
         let mut job = JobReport { depth_map: [103, 0, 0, 0, 0, 0, 0], ..Default::default() };
-        job.directions[1] = DirectionReport { issued: 100, ..Default::default() };
+        job.directions[Direction::Write] = DirectionReport { issued: 100, ..Default::default() };
         assert_eq!(depths(&job)[0], 103.0);
     }
 

@@ -101,8 +101,8 @@ impl Terse {
         // The default version does not know trims.
         let shown = if self.version == 3 { 2 } else { 3 };
         if job.view.unified != UnifiedReporting::Mixed {
-            for (direction, rate) in job.directions.iter().zip(group_rates).take(shown) {
-                self.direction(fields, direction, &job.view, rate);
+            for (direction, rate) in job.directions.values().zip(group_rates.values()).take(shown) {
+                self.direction(fields, direction, &job.view, *rate);
             }
         }
         if job.view.unified != UnifiedReporting::Apart {

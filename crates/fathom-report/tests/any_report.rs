@@ -6,6 +6,7 @@ use fathom_stats::LatencyStats;
 use fathom_stats::histogram::RANGE_END_NS;
 use fathom_stats::report::*;
 use fathom_stats::series::SampleStats;
+use fathom_stats::{Direction, PerDirection};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use serde_json::Value;
@@ -53,7 +54,7 @@ prop_compose! {
             clones: 1,
             options: vec![option],
             error: error.map(|(code, text)| JobError { code, text }),
-            directions: [read, write, DirectionReport::default()],
+            directions: PerDirection::new([read, write, DirectionReport::default()]),
             runtime_total_ms,
             cpu: CpuReport { user_us, ..Default::default() },
             depth_map: depth_map.map(u64::from),
@@ -139,7 +140,7 @@ proptest! {
     fn figures_survive_json(mut job in job(), beyond in 0u64..3) {
         job.view.unified = UnifiedReporting::Apart;
         for _ in 0..beyond {
-            job.directions[0].clat.record(RANGE_END_NS + 1);
+            job.directions[Direction::Read].clat.record(RANGE_END_NS + 1);
         }
         let report = RunReport {
             groups: vec![GroupReport::from_clones(0, [&job].into_iter())],
@@ -151,7 +152,7 @@ proptest! {
             let mut bytes = Vec::new();
             fathom_report::by_name(name).expect("known").write(&report, &mut bytes).expect("memory takes everything");
             let value: Value = serde_json::from_slice(&bytes).expect("valid JSON");
-            for (key, direction) in ["read", "write", "trim"].iter().zip(&job.directions) {
+            for (key, direction) in ["read", "write", "trim"].iter().zip(job.directions.values()) {
                 let read = &value["jobs"][0][key];
                 prop_assert_eq!(read["io_bytes"].as_u64(), Some(direction.io_bytes));
                 prop_assert_eq!(read["total_ios"].as_u64(), Some(direction.issued.max(direction.total_ios)));
@@ -172,7 +173,7 @@ proptest! {
         job.description = None;
         job.error = None;
         job.latency_goal.percentile = 100.0;
-        for direction in &mut job.directions {
+        for direction in job.directions.values_mut() {
             direction.bw = SampleStats::default();
         }
         let report = RunReport { jobs: vec![job], ..Default::default() };

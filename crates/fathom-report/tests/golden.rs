@@ -5,6 +5,7 @@ mod support;
 
 use fathom_report::Format;
 use fathom_report::ctime::ctime;
+use fathom_stats::Direction;
 use fathom_stats::histogram::RANGE_END_NS;
 use fathom_stats::interval::{IntervalJob, IntervalReport};
 use fathom_stats::report::*;
@@ -72,7 +73,7 @@ fn libaio_with_submission_latency() {
 #[test]
 fn device_full() {
     let mut failed = job("e", 1, Default::default());
-    failed.directions[1].issued = 1;
+    failed.directions[Direction::Write].issued = 1;
     failed.depth_map = [1, 0, 0, 0, 0, 0, 0];
     failed.submit_map = [0, 1, 0, 0, 0, 0, 0];
     failed.complete_map = [1, 1, 0, 0, 0, 0, 0];
@@ -89,9 +90,9 @@ fn device_full() {
 fn continue_on_error() {
     let mut job = read_job("tolerant");
     job.tolerated_errors = Some(ToleratedErrors { total: 3, first: 5 });
-    job.directions[0].issued += 3;
-    job.directions[0].short_ios = 2;
-    job.directions[0].drop_ios = 1;
+    job.directions[Direction::Read].issued += 3;
+    job.directions[Direction::Read].short_ios = 2;
+    job.directions[Direction::Read].drop_ios = 1;
     let mut clean = read_job("clean");
     clean.tolerated_errors = Some(ToleratedErrors::default());
     check("continue_on_error", &report(vec![job, clean]));
@@ -149,7 +150,7 @@ fn no_percentiles() {
 #[test]
 fn fsync() {
     let mut job = read_job("log");
-    job.directions.swap(0, 1);
+    job.directions[Direction::Write] = std::mem::take(&mut job.directions[Direction::Read]);
     job.sync = recorded(latencies(400_000, 32));
     job.depth_map[0] += 32;
     check("fsync", &report(vec![job]));
@@ -158,15 +159,15 @@ fn fsync() {
 #[test]
 fn trim() {
     let mut job = read_job("discard");
-    job.directions.swap(0, 2);
+    job.directions[Direction::Trim] = std::mem::take(&mut job.directions[Direction::Read]);
     check("trim", &report(vec![job]));
 }
 
 #[test]
 fn stuck() {
     let mut job = read_job("hung");
-    job.directions[0].issued += 1;
-    let clat = &mut job.directions[0].clat;
+    job.directions[Direction::Read].issued += 1;
+    let clat = &mut job.directions[Direction::Read].clat;
     for _ in 0..16 {
         clat.record(RANGE_END_NS + 5);
     }
@@ -217,8 +218,8 @@ fn histograms() {
 fn lines() {
     let (first, second) = (read_job("seq"), mixed_job("mix"));
     let mut earlier = second.clone();
-    earlier.directions[0] = direction(900, 4096, 30, 120_000, Some(3_900));
-    earlier.directions[1] = direction(1000, 4096, 30, 90_000, Some(2_100));
+    earlier.directions[Direction::Read] = direction(900, 4096, 30, 120_000, Some(3_900));
+    earlier.directions[Direction::Write] = direction(1000, 4096, 30, 90_000, Some(2_100));
     let between = |earlier: &JobReport, later: &JobReport| IntervalJob::between(earlier, later);
     let mut report = report(vec![first.clone(), second.clone()]);
     report.interval = Some(IntervalReport {
@@ -240,8 +241,8 @@ fn lines() {
 fn priorities_cache_and_zones() {
     let mut job = mixed_job("mix");
     job.zone_resets = Some(7);
-    job.directions[0].cache = Some(CacheReport { hits: 1, misses: 2 });
-    job.directions[0].priorities = vec![
+    job.directions[Direction::Read].cache = Some(CacheReport { hits: 1, misses: 2 });
+    job.directions[Direction::Read].priorities = vec![
         PriorityReport { class: 0, level: 0, hint: 0, latency: recorded(latencies(120_000, 1400)) },
         PriorityReport { class: 1, level: 2, hint: 0, latency: recorded(latencies(60_000, 582)) },
     ];
@@ -251,7 +252,7 @@ fn priorities_cache_and_zones() {
 #[test]
 fn terse_versions() {
     let mut rich = mixed_job("rich");
-    rich.directions[2] = direction(64, 4096, 62, 200_000, None);
+    rich.directions[Direction::Trim] = direction(64, 4096, 62, 200_000, None);
     rich.description = Some("all there is".into());
     rich.tolerated_errors = Some(ToleratedErrors { total: 2, first: 5 });
     rich.error = Some(JobError { code: 5, text: "file:a, func=b, error=Input/output error".into() });
@@ -277,8 +278,8 @@ fn every_percentile_table() {
     job.view.lat_percentiles = true;
     job.view.percentiles = vec![50.0, 99.0, 100.0];
     // A few that no bin holds: percentiles that fall there are lower bounds.
-    job.directions[1].clat.record(RANGE_END_NS);
-    job.directions[1].lat.record(3 * RANGE_END_NS);
+    job.directions[Direction::Write].clat.record(RANGE_END_NS);
+    job.directions[Direction::Write].lat.record(3 * RANGE_END_NS);
     let report = report(vec![job]);
     check("percentile_tables", &report);
     check_format("percentile_tables", &report, "json+", "plus.json");
@@ -317,7 +318,7 @@ fn priorities_of_total_latency() {
     job.view.lat_percentiles = true;
     job.view.kb_base = 1000;
     job.view.unit_base = 1;
-    job.directions[0].priorities = [(1, 0, 0), (2, 4, 0), (2, 4, 7)]
+    job.directions[Direction::Read].priorities = [(1, 0, 0), (2, 4, 0), (2, 4, 7)]
         .map(|(class, level, hint)| {
             let middle = 40_000 * u64::from(class) + u64::from(hint);
             PriorityReport { class, level, hint, latency: recorded(latencies(middle, 80)) }

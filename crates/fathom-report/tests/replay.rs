@@ -5,6 +5,7 @@ mod support;
 
 use fathom_report::ctime::ctime;
 use fathom_stats::LatencyStats;
+use fathom_stats::PerDirection;
 use fathom_stats::histogram::bin_of;
 use fathom_stats::report::*;
 use fathom_stats::series::SampleStats;
@@ -87,8 +88,8 @@ fn counts(shares: &[&Value], total: u64) -> Vec<u64> {
 }
 
 fn job(value: &Value, view: &ViewOptions) -> JobReport {
-    let directions = ["read", "write", "trim"].map(|key| direction(&value[key]));
-    let ios: u64 = directions.iter().map(|direction| direction.issued).sum();
+    let directions = PerDirection::from_fn(|which| direction(&value[which.word()]));
+    let ios: u64 = directions.values().map(|direction| direction.issued).sum();
     let map = |key: &str, total: u64| -> [u64; DEPTH_BUCKETS] {
         counts(&[&value[key]], total).try_into().expect("seven buckets")
     };

@@ -176,11 +176,10 @@ impl Unit {
         Operation::from_number(self.operation.load(Relaxed))
     }
 
-    /// The index of the direction's counters, or `None` for a sync.
+    /// Whether it reads, writes or trims, or `None` for a sync.
     #[inline(always)]
-    pub fn direction_index(&self) -> Option<usize> {
-        let number = self.operation.load(Relaxed);
-        (number < Operation::Sync as u32).then_some(number as usize)
+    pub fn direction(&self) -> Option<Direction> {
+        Direction::from_index(self.operation.load(Relaxed) as usize)
     }
 
     /// Tick at which submission started.

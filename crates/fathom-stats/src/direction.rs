@@ -39,8 +39,14 @@ impl Direction {
     }
 
     /// The direction with this place.
-    pub fn from_index(index: usize) -> Option<Direction> {
-        Direction::ALL.get(index).copied()
+    #[inline(always)]
+    pub const fn from_index(index: usize) -> Option<Direction> {
+        match index {
+            0 => Some(Direction::Read),
+            1 => Some(Direction::Write),
+            2 => Some(Direction::Trim),
+            _ => None,
+        }
     }
 }
 

@@ -6,7 +6,8 @@
 
 use crate::histogram::{Histogram, RANGE_END_NS, bounds_of};
 use crate::latency::LatencyStats;
-use crate::report::{DIRECTIONS, DirectionReport, JobReport};
+use crate::per_direction::PerDirection;
+use crate::report::{DirectionReport, JobReport};
 use serde::{Deserialize, Serialize};
 
 /// One interval of a run.
@@ -40,7 +41,7 @@ pub struct IntervalJob {
     /// Clones that reset their statistics, so their total no longer includes earlier intervals.
     pub clones_restarted: u32,
     /// Figures per direction: read, write, trim.
-    pub directions: [IntervalDirection; DIRECTIONS],
+    pub directions: PerDirection<IntervalDirection>,
     /// Latency of syncs; its count is the number of syncs.
     pub sync: IntervalLatency,
 }
@@ -157,7 +158,7 @@ impl IntervalJob {
         IntervalJob {
             name: later.name.clone(),
             group_id: later.group_id,
-            directions: std::array::from_fn(|direction| {
+            directions: PerDirection::from_fn(|direction| {
                 IntervalDirection::between(&earlier.directions[direction], &later.directions[direction])
             }),
             sync: IntervalLatency::between(&earlier.sync, &later.sync),
@@ -169,7 +170,7 @@ impl IntervalJob {
     pub fn merge(&mut self, other: &IntervalJob) {
         self.clones_not_recording += other.clones_not_recording;
         self.clones_restarted += other.clones_restarted;
-        for (own, theirs) in self.directions.iter_mut().zip(&other.directions) {
+        for (own, theirs) in self.directions.values_mut().zip(other.directions.values()) {
             own.merge(theirs);
         }
         self.sync.merge(&other.sync);
@@ -179,6 +180,7 @@ impl IntervalJob {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Direction;
     use proptest::prelude::*;
 
     fn value() -> impl Strategy<Value = u64> {
@@ -222,9 +224,9 @@ mod tests {
             let clone = |values: &[u64]| {
                 let mut job = JobReport::default();
                 for &value in values {
-                    job.directions[1].clat.record(value);
-                    job.directions[1].io_bytes += 4096;
-                    job.directions[1].total_ios += 1;
+                    job.directions[Direction::Write].clat.record(value);
+                    job.directions[Direction::Write].io_bytes += 4096;
+                    job.directions[Direction::Write].total_ios += 1;
                 }
                 job
             };

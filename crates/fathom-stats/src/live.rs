@@ -1,6 +1,6 @@
 //! What the live status line shows: a snapshot of all workers, taken without stopping them.
 
-use crate::Histogram;
+use crate::{Histogram, PerDirection};
 use serde::{Deserialize, Serialize};
 
 /// What a worker is doing, as one letter of the status line (see [`RunState::letter`]).
@@ -99,9 +99,9 @@ pub struct LiveTick {
     /// The state of every worker of the run, in definition order.
     pub states: Vec<RunState>,
     /// Bytes per second since the previous tick.
-    pub bytes_per_second: [u64; 3],
+    pub bytes_per_second: PerDirection<u64>,
     /// I/Os per second since the previous tick.
-    pub iops: [u64; 3],
+    pub iops: PerDirection<u64>,
     /// Share done in percent; `None` while unknown.
     pub percent_done: Option<f64>,
     /// Seconds to go; `None` while unknown.
@@ -167,9 +167,9 @@ pub struct LiveJob {
     /// The state of each clone.
     pub states: Vec<RunState>,
     /// Bytes per second: read, write, trim.
-    pub bytes_per_second: [u64; 3],
+    pub bytes_per_second: PerDirection<u64>,
     /// I/Os per second: read, write, trim.
-    pub iops: [u64; 3],
+    pub iops: PerDirection<u64>,
     /// Completion latencies of its clones since the previous tick.
     pub latency: Option<LivePercentiles>,
     /// I/Os in flight.

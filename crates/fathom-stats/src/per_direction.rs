@@ -36,6 +36,11 @@ impl<T> PerDirection<T> {
         Direction::ALL.into_iter().zip(&self.0)
     }
 
+    /// Each direction with its value, which may be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (Direction, &mut T)> {
+        Direction::ALL.into_iter().zip(&mut self.0)
+    }
+
     /// The values alone.
     pub fn values(&self) -> impl Iterator<Item = &T> {
         self.0.iter()
@@ -44,6 +49,16 @@ impl<T> PerDirection<T> {
     /// The values alone, which may be changed.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.0.iter_mut()
+    }
+
+    /// References to the values.
+    pub fn each_ref(&self) -> PerDirection<&T> {
+        PerDirection(self.0.each_ref())
+    }
+
+    /// The values of reads, writes and trims.
+    pub fn into_array(self) -> [T; 3] {
+        self.0
     }
 
     /// What becomes of each value.

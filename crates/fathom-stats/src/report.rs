@@ -7,13 +7,12 @@ use crate::host::HostReport;
 use crate::interval::IntervalReport;
 use crate::latency::LatencyStats;
 use crate::limits::GroupLimits;
+use crate::per_direction::PerDirection;
 use crate::series::SampleStats;
 use crate::slices::SliceReport;
 use crate::timeline::Timeline;
 use serde::{Deserialize, Serialize};
 
-/// Number of I/O directions that carry data or addresses: read, write, trim.
-pub const DIRECTIONS: usize = 3;
 /// Buckets of the depth, submit and complete distributions.
 pub const DEPTH_BUCKETS: usize = 7;
 /// Upper bounds in ns of the latency distribution: 10 of nanoseconds, 10 of microseconds, 11 of milliseconds.
@@ -189,7 +188,7 @@ pub struct JobReport {
     /// `description=`.
     pub description: Option<String>,
     /// Figures per direction.
-    pub directions: [DirectionReport; DIRECTIONS],
+    pub directions: PerDirection<DirectionReport>,
     /// Latency of syncs; its count is the number of syncs.
     pub sync: LatencyStats,
     /// Sum of the clones' run times in ms.
@@ -452,7 +451,7 @@ pub struct GroupReport {
     /// Digits of scaled numbers.
     pub significant_figures: u32,
     /// Figures per direction.
-    pub directions: [GroupDirection; DIRECTIONS],
+    pub directions: PerDirection<GroupDirection>,
     /// All directions as one.
     #[serde(default)]
     pub mixed: GroupDirection,
@@ -571,7 +570,7 @@ impl JobReport {
         }
         self.elapsed_seconds = self.elapsed_seconds.max(other.elapsed_seconds);
         self.eta_seconds = self.eta_seconds.max(other.eta_seconds);
-        for (own, theirs) in self.directions.iter_mut().zip(&other.directions) {
+        for (own, theirs) in self.directions.values_mut().zip(other.directions.values()) {
             own.merge(theirs);
         }
         self.sync.merge(&other.sync);
@@ -602,7 +601,7 @@ impl JobReport {
     /// longest of theirs.
     pub fn mixed(&self) -> DirectionReport {
         let mut mixed = DirectionReport::default();
-        for direction in self.directions.iter().filter(|direction| !direction.is_empty()) {
+        for direction in self.directions.values().filter(|direction| !direction.is_empty()) {
             mixed.merge(direction);
         }
         mixed
@@ -610,7 +609,7 @@ impl JobReport {
 
     /// True when the job neither issued nor moved anything; such a job has no place in a report.
     pub fn is_empty(&self) -> bool {
-        self.directions.iter().all(DirectionReport::is_empty) && self.sync.count == 0
+        self.directions.values().all(DirectionReport::is_empty) && self.sync.count == 0
     }
 }
 
@@ -672,12 +671,12 @@ impl GroupReport {
             group.unit_base = job.view.unit_base;
             group.significant_figures = job.view.significant_figures;
             group.unified = job.view.unified;
-            for (total, direction) in group.directions.iter_mut().zip(&job.directions) {
+            for (total, direction) in group.directions.values_mut().zip(job.directions.values()) {
                 total.add(direction);
             }
             group.mixed.add(&job.mixed());
         }
-        for total in group.directions.iter_mut().chain([&mut group.mixed]) {
+        for total in group.directions.values_mut().chain([&mut group.mixed]) {
             total.total_bw_bytes = scale_per_second(total.io_bytes, total.max_runtime_ms);
         }
         group
@@ -721,10 +720,11 @@ fn scale_per_second(amount: u64, milliseconds: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Direction;
 
     fn clone_with(bytes: u64, runtime_ms: u64) -> JobReport {
         let mut job = JobReport { clones: 1, ..Default::default() };
-        job.directions[0] =
+        job.directions[Direction::Read] =
             DirectionReport { io_bytes: bytes, issued: 1, total_ios: 1, runtime_ms, ..Default::default() };
         job
     }
@@ -733,7 +733,7 @@ mod tests {
     fn group_spans_its_clones() {
         let clones = [clone_with(1000, 100), clone_with(1000, 50)];
         let group = GroupReport::from_clones(0, clones.iter());
-        let read = &group.directions[0];
+        let read = &group.directions[Direction::Read];
         assert_eq!((read.min_bw_bytes, read.max_bw_bytes, read.total_bw_bytes), (10_000, 20_000, 20_000));
         assert_eq!((read.min_runtime_ms, read.max_runtime_ms, read.io_bytes), (50, 100, 2000));
     }
@@ -742,7 +742,7 @@ mod tests {
     fn a_report_survives_serialisation() {
         let mut report =
             RunReport { version: "fio-3.42".into(), jobs: vec![clone_with(4096, 1)], ..Default::default() };
-        report.jobs[0].directions[0].clat.record(1234);
+        report.jobs[0].directions[Direction::Read].clat.record(1234);
         let text = serde_json::to_string(&report).expect("serialises");
         assert_eq!(serde_json::from_str::<RunReport>(&text).expect("parses"), report);
     }

@@ -7,7 +7,8 @@
 
 use crate::histogram::{BIN_COUNT, Histogram, bin_of, short_bin_of};
 use crate::latency::LatencyStats;
-use crate::report::{DEPTH_BUCKETS, DIRECTIONS, DISTRIBUTION_BOUNDS_NS, DISTRIBUTION_BUCKETS};
+use crate::per_direction::PerDirection;
+use crate::report::{DEPTH_BUCKETS, DISTRIBUTION_BOUNDS_NS, DISTRIBUTION_BUCKETS};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Adds to a counter that only this thread writes.
@@ -200,7 +201,7 @@ pub struct WorkerSamples {
     /// Distribution of completion latency over the bounds of the report.
     pub distribution: [AtomicU64; DISTRIBUTION_BUCKETS],
     /// Counters per direction.
-    pub directions: [DirectionSamples; DIRECTIONS],
+    pub directions: PerDirection<DirectionSamples>,
     /// Latency of fsync, fdatasync, sync_file_range and syncfs.
     pub sync: LatencySamples,
 }
@@ -213,7 +214,7 @@ impl WorkerSamples {
         }
         self.distribution.iter().for_each(|counter| counter.store(0, Relaxed));
         self.zone_resets.store(0, Relaxed);
-        for direction in &self.directions {
+        for direction in self.directions.values() {
             for counter in [
                 &direction.bytes,
                 &direction.issued,

@@ -4,7 +4,7 @@
 //! covers twice the time. Only detail is lost.
 
 use crate::histogram::{BIN_COUNT, Histogram, value_of};
-use crate::report::DIRECTIONS;
+use crate::per_direction::PerDirection;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ pub struct TimelinePoint {
     /// End, ms since the jobs of the run were started.
     pub end_ms: u64,
     /// Figures per direction: read, write, trim.
-    pub directions: [TimelineFigures; DIRECTIONS],
+    pub directions: PerDirection<TimelineFigures>,
 }
 
 /// One direction of a point.
@@ -106,7 +106,7 @@ impl TimelineFigures {
 
 impl Timeline {
     /// Appends a point that ends now: the figures of each entry, in their order.
-    pub fn push(&mut self, end_ms: u64, figures: Vec<[TimelineFigures; DIRECTIONS]>) {
+    pub fn push(&mut self, end_ms: u64, figures: Vec<PerDirection<TimelineFigures>>) {
         for (entry, directions) in self.entries.iter_mut().zip(figures) {
             entry.points.push(TimelinePoint { end_ms, directions });
         }
@@ -123,7 +123,7 @@ impl TimelineEntry {
             let mut point = pair[0].clone();
             for later in &pair[1..] {
                 point.end_ms = later.end_ms;
-                for (own, theirs) in point.directions.iter_mut().zip(&later.directions) {
+                for (own, theirs) in point.directions.values_mut().zip(later.directions.values()) {
                     own.merge(theirs);
                 }
             }
@@ -136,6 +136,7 @@ impl TimelineEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Direction;
     use proptest::prelude::*;
 
     #[test]
@@ -148,13 +149,16 @@ mod tests {
             pushed += 1;
             let bin = (end_ms / 250 % 50) as u16;
             let figures = TimelineFigures { io_bytes: 4096, total_ios: 1, bins: [(bin, 1)].into() };
-            timeline.push(end_ms, vec![[figures, Default::default(), Default::default()]]);
+            timeline.push(end_ms, vec![PerDirection::new([figures, Default::default(), Default::default()])]);
         }
         let points = &timeline.entries[0].points;
         assert!(points.len() <= MOST_POINTS && points.len() >= MOST_POINTS / 2, "{} points", points.len());
         assert_eq!(timeline.interval_ms, 4000);
-        assert_eq!(points.iter().map(|point| point.directions[0].total_ios).sum::<u64>(), pushed);
-        let in_bins = points.iter().flat_map(|point| point.directions[0].bins.values());
+        assert_eq!(
+            points.iter().map(|point| point.directions[Direction::Read].total_ios).sum::<u64>(),
+            pushed
+        );
+        let in_bins = points.iter().flat_map(|point| point.directions[Direction::Read].bins.values());
         assert_eq!(in_bins.sum::<u64>(), pushed);
         assert_eq!(points.last().map(|point| point.end_ms), Some(end_ms));
         assert!(points.windows(2).all(|pair| pair[0].end_ms < pair[1].end_ms));

@@ -14,6 +14,7 @@ use crate::{Command, columns, figures};
 use fathom_command::{Failure, Streams, arguments};
 use fathom_results::RunResult;
 use fathom_results::model::QuickResult;
+use fathom_stats::Direction;
 use fathom_stats::report::RunReport;
 use fathom_sys::file_system;
 use grid::Setting;
@@ -223,7 +224,7 @@ fn measure(
     setting.engine = usable_engine(setting, runner)?;
     progress.begin("filling the file");
     let filled = run_text(&grid::fill_job(setting, FILL_LIMIT), runner, progress)?;
-    let written: u64 = filled.report.jobs.iter().map(|job| job.directions[1].io_bytes).sum();
+    let written: u64 = filled.report.jobs.iter().map(|job| job.directions[Direction::Write].io_bytes).sum();
     if filled.signal.is_some() {
         return Ok(None);
     }

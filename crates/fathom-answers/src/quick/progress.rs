@@ -100,8 +100,8 @@ impl Watch for Progress<'_> {
             }
             _ => self.step.to_owned(),
         };
-        let bytes: u64 = tick.bytes_per_second.iter().sum();
-        let ios: u64 = tick.iops.iter().sum();
+        let bytes: u64 = tick.bytes_per_second.values().sum();
+        let ios: u64 = tick.iops.values().sum();
         let rate = format!("{}  {} IOPS", figures::bandwidth(bytes as f64), figures::count(ios as f64));
         self.draw(&step, &rate);
     }

@@ -3,6 +3,7 @@
 use super::{bar, put_pieces, rows};
 use crate::look::Look;
 use crate::state::{State, count, printable};
+use fathom_stats::Direction;
 use fathom_stats::live::LiveDisk;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -32,8 +33,10 @@ pub(crate) fn draw(buffer: &mut Buffer, area: Rect, state: &State, look: Look) {
         let [read, write] = disk.bytes_per_second;
         let [read_ios, write_ios] = disk.iops;
         if area.width >= WIDTH_OF_BOTH {
-            for (direction, word, bytes, ios) in [(0, "read", read, read_ios), (1, "write", write, write_ios)]
+            for (direction, bytes, ios) in
+                [(Direction::Read, read, read_ios), (Direction::Write, write, write_ios)]
             {
+                let word = direction.word();
                 let text = format!("  {word} {:>9} {:>10}", state.rate(bytes), count(ios) + " IOPS");
                 pieces.push((text, look.direction(direction)));
             }

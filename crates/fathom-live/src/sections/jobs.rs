@@ -4,6 +4,7 @@ use super::{first_row, put, put_right, rows, width_of};
 use crate::look::Look;
 use crate::state::{State, count, latency, printable};
 use fathom_stats::live::{LiveJob, RunState};
+use fathom_stats::{Direction, PerDirection};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -28,11 +29,21 @@ const COLUMNS: [Column; 13] = [
     Column { title: "state", width: 10, rank: 0, text: |job, _| word(leading(job)).to_owned() },
     Column { title: "clones", width: 8, rank: 5, text: |job, _| clones(job) },
     Column { title: "rate", width: 10, rank: 1, text: |job, state| state.rate(total(&job.bytes_per_second)) },
-    Column { title: "read", width: 10, rank: 9, text: |job, state| state.rate(job.bytes_per_second[0]) },
-    Column { title: "write", width: 10, rank: 10, text: |job, state| state.rate(job.bytes_per_second[1]) },
+    Column {
+        title: "read",
+        width: 10,
+        rank: 9,
+        text: |job, state| state.rate(job.bytes_per_second[Direction::Read]),
+    },
+    Column {
+        title: "write",
+        width: 10,
+        rank: 10,
+        text: |job, state| state.rate(job.bytes_per_second[Direction::Write]),
+    },
     Column { title: "IOPS", width: 7, rank: 3, text: |job, _| count(total(&job.iops)) },
-    Column { title: "reads/s", width: 9, rank: 11, text: |job, _| count(job.iops[0]) },
-    Column { title: "writes/s", width: 9, rank: 12, text: |job, _| count(job.iops[1]) },
+    Column { title: "reads/s", width: 9, rank: 11, text: |job, _| count(job.iops[Direction::Read]) },
+    Column { title: "writes/s", width: 9, rank: 12, text: |job, _| count(job.iops[Direction::Write]) },
     Column { title: "p50", width: 9, rank: 8, text: |job, _| latency(job.latency.map(|all| all.p50_ns)) },
     Column { title: "p99", width: 9, rank: 2, text: |job, _| latency(job.latency.map(|all| all.p99_ns)) },
     Column { title: "p99.9", width: 9, rank: 7, text: |job, _| latency(job.latency.map(|all| all.p99_9_ns)) },
@@ -126,8 +137,8 @@ fn columns(width: u16, longest_name: u16) -> Vec<&'static Column> {
     COLUMNS.iter().filter(|column| column.rank < limit).collect()
 }
 
-fn total(figures: &[u64; 3]) -> u64 {
-    figures.iter().sum()
+fn total(figures: &PerDirection<u64>) -> u64 {
+    figures.values().sum()
 }
 
 /// True for clones that are neither still to come nor over.

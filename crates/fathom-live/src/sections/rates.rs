@@ -15,9 +15,10 @@ pub(crate) fn heading(state: &State) -> String {
 }
 
 pub(crate) fn draw(buffer: &mut Buffer, area: Rect, state: &State, look: Look) {
-    let mut shown: Vec<usize> = (0..3).filter(|&direction| state.rates[direction].has_values()).collect();
+    let drawn = state.rates.iter().filter(|(_, rates)| rates.has_values());
+    let mut shown: Vec<Direction> = drawn.map(|(direction, _)| direction).collect();
     if shown.is_empty() {
-        shown.push(0);
+        shown.push(Direction::Read);
     }
     let height = area.height / shown.len() as u16;
     for (place, &direction) in shown.iter().enumerate() {
@@ -27,7 +28,7 @@ pub(crate) fn draw(buffer: &mut Buffer, area: Rect, state: &State, look: Look) {
         });
         let row = Rect { y: area.y + place as u16 * height, height, ..area };
         Charted {
-            label: Direction::ALL[direction].word(),
+            label: direction.word(),
             figure: state.rate(bytes),
             second: format!("{} IOPS", count(ios)),
             history: &state.rates[direction],

@@ -18,7 +18,8 @@ pub(crate) fn object(interval: &IntervalReport) -> Object {
 }
 
 fn job(job: &IntervalJob, length_us: u64) -> Object {
-    let [read, write, trim] = job.directions.each_ref().map(|figures| direction(figures, length_us));
+    let directions = job.directions.each_ref().map(|figures| direction(figures, length_us));
+    let [read, write, trim] = directions.into_array();
     object! {
         "jobname": &job.name,
         "groupid": job.group_id,

@@ -4,11 +4,11 @@ use super::histogram::{bins, percentiles};
 use super::layout::{Object, list, object, options};
 use super::steady;
 use crate::shares;
-use fathom_stats::LatencyStats;
 use fathom_stats::report::{
     CacheReport, DirectionReport, GroupReport, JobReport, LatencyGoal, PriorityReport, UnifiedReporting,
     ViewOptions,
 };
+use fathom_stats::{Direction, LatencyStats};
 
 const DEPTH_KEYS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];
 const BATCH_KEYS: [&str; 7] = ["0", "4", "8", "16", "32", "64", ">=64"];
@@ -46,13 +46,13 @@ pub(super) fn object(job: &JobReport, groups: &[GroupReport], with_bins: bool) -
 
 fn directions(job: &JobReport, groups: &[GroupReport], with_bins: bool) -> Object {
     let (group_rates, mixed_rate) = shares::group_rates(groups, job.group_id);
-    let one = |index: usize| direction(&job.directions[index], &job.view, group_rates[index], with_bins);
+    let one = |which: Direction| direction(&job.directions[which], &job.view, group_rates[which], with_bins);
     let is_apart = job.view.unified != UnifiedReporting::Mixed;
     let is_mixed = job.view.unified != UnifiedReporting::Apart;
     object! {
-        "read": is_apart.then(|| one(0)),
-        "write": is_apart.then(|| one(1)),
-        "trim": is_apart.then(|| one(2)),
+        "read": is_apart.then(|| one(Direction::Read)),
+        "write": is_apart.then(|| one(Direction::Write)),
+        "trim": is_apart.then(|| one(Direction::Trim)),
         "sync": is_apart.then(|| sync(job, with_bins)),
         "mixed": is_mixed.then(|| direction(&job.mixed(), &job.view, mixed_rate, with_bins)),
     }

@@ -19,7 +19,7 @@ fn entry(entry: &TimelineEntry) -> Object {
 }
 
 fn point(point: &TimelinePoint) -> Value {
-    let [read, write, trim] = &point.directions;
+    let [read, write, trim] = point.directions.each_ref().into_array();
     Value::OnOneLine(object! {
         "end_ms": point.end_ms,
         "read": direction(read),

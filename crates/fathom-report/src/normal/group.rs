@@ -8,7 +8,7 @@ pub(super) fn append(text: &mut String, group: &GroupReport) {
     *text += &format!("\nRun status group {} (all jobs):\n", group.group_id);
     let scale = Scale::new(group.kb_base, group.unit_base, group.significant_figures);
     if group.unified != UnifiedReporting::Mixed {
-        for (label, direction) in ["READ", "WRITE", "TRIM"].into_iter().zip(&group.directions) {
+        for (label, direction) in ["READ", "WRITE", "TRIM"].into_iter().zip(group.directions.values()) {
             append_direction(text, label, direction, &scale);
         }
     }

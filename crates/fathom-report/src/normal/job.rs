@@ -68,7 +68,7 @@ fn append_directions(text: &mut String, job: &JobReport, report: &RunReport) {
     if job.view.unified != UnifiedReporting::Mixed {
         for direction in Direction::ALL {
             let resets = job.zone_resets.filter(|_| direction != Direction::Read);
-            let (figures, rate) = (&job.directions[direction.index()], group_rates[direction.index()]);
+            let (figures, rate) = (&job.directions[direction], group_rates[direction]);
             append_direction(text, direction.word(), job, figures, rate, resets);
         }
     }
@@ -253,7 +253,7 @@ fn append_issued(text: &mut String, job: &JobReport) {
     let [issued, short, dropped] = match job.view.unified {
         // All directions as one are counted where reads stand.
         UnifiedReporting::Mixed => figures.map(|figure| [figure(&job.mixed()), 0, 0]),
-        _ => figures.map(|figure| job.directions.each_ref().map(figure)),
+        _ => figures.map(|figure| job.directions.each_ref().map(figure).into_array()),
     };
     let list = |figures: [u64; 3]| figures.map(|figure| figure.to_string()).join(",");
     *text += &format!(

@@ -6,6 +6,7 @@
 use fathom_stats::LatencyStats;
 use fathom_stats::report::*;
 use fathom_stats::series::SampleStats;
+use fathom_stats::{Direction, PerDirection};
 
 /// The moment of every report made here: 2026-11-21 00:31:16 UTC.
 pub(crate) const TIMESTAMP_MS: u64 = 1_795_221_076_578;
@@ -60,13 +61,14 @@ pub(crate) fn samples(values: &[u64]) -> SampleStats {
 }
 
 /// A job of one clone that ran for `runtime_ms`; `directions` are read, write, trim.
-pub(crate) fn job(name: &str, depth: u32, directions: [DirectionReport; DIRECTIONS]) -> JobReport {
+pub(crate) fn job(name: &str, depth: u32, directions: [DirectionReport; 3]) -> JobReport {
+    let directions = PerDirection::new(directions);
     let mut distribution = [0; DISTRIBUTION_BUCKETS];
-    for (ns, count) in directions.iter().flat_map(|direction| direction.clat.histogram.values()) {
+    for (ns, count) in directions.values().flat_map(|direction| direction.clat.histogram.values()) {
         distribution[DISTRIBUTION_BOUNDS_NS.partition_point(|&bound| bound <= ns)] += count;
     }
-    let issued: u64 = directions.iter().map(|direction| direction.issued).sum();
-    let runtime_ms = directions.iter().map(|direction| direction.runtime_ms).max().unwrap_or(0);
+    let issued: u64 = directions.values().map(|direction| direction.issued).sum();
+    let runtime_ms = directions.values().map(|direction| direction.runtime_ms).max().unwrap_or(0);
     let mut depth_map = [0; DEPTH_BUCKETS];
     depth_map[(depth.max(1).ilog2() as usize).min(DEPTH_BUCKETS - 1)] = issued;
     JobReport {
@@ -116,8 +118,8 @@ pub(crate) fn mixed_job(name: &str) -> JobReport {
     );
     job.depth_map = [1, 4, 9, 4_082, 0, 0, 0];
     job.complete_map = [0, 4_096, 1, 0, 0, 0, 0];
-    job.directions[0].bw = samples(&[1016, 1024, 1032, 1024]);
-    job.directions[0].iops = samples(&[254, 256, 258, 256]);
+    job.directions[Direction::Read].bw = samples(&[1016, 1024, 1032, 1024]);
+    job.directions[Direction::Read].iops = samples(&[254, 256, 258, 256]);
     job
 }
 

@@ -1,11 +1,10 @@
 //! Everything that a worker has counted, for a report: plain data that merges exactly by addition.
 
 use super::state::WorkerState;
+use fathom_stats::PerDirection;
 use fathom_stats::latency::LatencyStats;
 use fathom_stats::limits::GroupLimits;
-use fathom_stats::report::{
-    CpuReport, DEPTH_BUCKETS, DIRECTIONS, DISTRIBUTION_BUCKETS, JobError, ProcessorShares,
-};
+use fathom_stats::report::{CpuReport, DEPTH_BUCKETS, DISTRIBUTION_BUCKETS, JobError, ProcessorShares};
 use fathom_sys::clock;
 use fathom_verify::verdict::CLASSES;
 use serde::{Deserialize, Serialize};
@@ -48,7 +47,7 @@ pub struct Figures {
     /// Distribution of completion latency over the bounds of the report.
     pub distribution: [u64; DISTRIBUTION_BUCKETS],
     /// Counters per direction.
-    pub directions: [DirectionFigures; DIRECTIONS],
+    pub directions: PerDirection<DirectionFigures>,
     /// Latency of syncs.
     pub sync: LatencyStats,
     /// Latencies by the priority of single I/Os: per priority those of reads, then of writes. Empty when its I/Os have none
@@ -111,6 +110,7 @@ pub struct SurroundingFigures {
 mod tests {
     use super::*;
     use crate::crew::Stage;
+    use fathom_stats::Direction;
 
     #[test]
     fn figures_are_the_same_after_a_journey() {
@@ -121,7 +121,7 @@ mod tests {
             ..Figures::default()
         };
         sent.state.stage = Stage::FinalSync;
-        sent.directions[1].clat.record(1 << 40);
+        sent.directions[Direction::Write].clat.record(1 << 40);
         sent.distribution[31] = u64::MAX;
         sent.error = Some(JobError { code: 5, text: "file:fathom".to_owned() });
         let text = serde_json::to_string(&sent).expect("plain data");

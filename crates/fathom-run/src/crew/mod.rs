@@ -26,6 +26,7 @@ pub use stage::{Order, Stage};
 pub use state::{DirectionState, InFlight, LatencyKind, SignsOfLife, WorkerState};
 
 use crate::message::Envelope;
+use fathom_stats::Direction;
 use fathom_stats::Histogram;
 use fathom_stats::host::HostReport;
 use fathom_stats::live::LiveDisk;
@@ -71,7 +72,7 @@ pub trait Crew: LogKeeper + Machine {
     fn state(&self, worker: usize) -> WorkerState;
 
     /// The latencies that a worker has recorded in one direction.
-    fn latencies(&self, worker: usize, direction: usize, kind: LatencyKind) -> Histogram;
+    fn latencies(&self, worker: usize, direction: Direction, kind: LatencyKind) -> Histogram;
 
     /// The I/Os that a worker waits for.
     fn in_flight(&self, worker: usize) -> Vec<InFlight>;

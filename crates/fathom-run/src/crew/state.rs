@@ -2,7 +2,7 @@
 
 use super::stage::Stage;
 use crate::unit::Operation;
-use fathom_stats::report::DIRECTIONS;
+use fathom_stats::PerDirection;
 use fathom_sys::task::Task;
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +30,7 @@ pub struct WorkerState {
     /// Errors that the job went on after.
     pub tolerated_errors: u64,
     /// What it has done, by direction.
-    pub directions: [DirectionState; DIRECTIONS],
+    pub directions: PerDirection<DirectionState>,
     /// Syncs that have ended.
     pub syncs: u64,
     /// The longest of them.
@@ -57,17 +57,17 @@ pub struct DirectionState {
 impl WorkerState {
     /// Bytes moved by I/Os that have ended.
     pub fn bytes(&self) -> u64 {
-        self.directions.iter().map(|direction| direction.bytes).sum()
+        self.directions.values().map(|direction| direction.bytes).sum()
     }
 
     /// What has ended so far, of any kind: it changes for as long as the worker gets on.
     pub fn ended(&self) -> u64 {
-        self.directions.iter().map(|direction| direction.ios).sum::<u64>() + self.syncs + self.checked_reads
+        self.directions.values().map(|direction| direction.ios).sum::<u64>() + self.syncs + self.checked_reads
     }
 
     /// The longest that anything of the worker has taken so far.
     pub fn longest_latency_ns(&self) -> u64 {
-        let latencies = self.directions.iter().map(|direction| direction.longest_latency_ns);
+        let latencies = self.directions.values().map(|direction| direction.longest_latency_ns);
         latencies.fold(self.longest_sync_ns, u64::max)
     }
 }

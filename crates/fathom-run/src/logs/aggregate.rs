@@ -4,7 +4,7 @@ use super::{LogFile, LogRegion};
 use crate::message::MessageSender;
 use crate::plan::Plan;
 use crate::region::Region;
-use fathom_stats::report::DIRECTIONS;
+use fathom_stats::PerDirection;
 use fathom_sys::clock::monotonic_ns;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -16,7 +16,7 @@ const INTERVAL_NS: u64 = 500_000_000;
 /// in a ramp, is in no line.
 struct Seen {
     epoch: u64,
-    bytes: [u64; DIRECTIONS],
+    bytes: PerDirection<u64>,
 }
 
 /// Appends a line per interval to each of the three files (read, write, trim) until the run is over. Line n stands for the
@@ -30,7 +30,7 @@ pub(crate) fn sample_bandwidth(
 ) {
     let start = monotonic_ns();
     let mut seen: Vec<Seen> =
-        plan.workers.iter().map(|_| Seen { epoch: 0, bytes: [0; DIRECTIONS] }).collect();
+        plan.workers.iter().map(|_| Seen { epoch: 0, bytes: PerDirection::default() }).collect();
     let (mut last, mut next) = (start, start + INTERVAL_NS);
     loop {
         let finished = logs.is_finished();
@@ -41,14 +41,14 @@ pub(crate) fn sample_bandwidth(
         }
         let moved = bytes_since(region, &mut seen);
         // What is left at the end is a line only if it says something.
-        if finished && now - last < INTERVAL_NS / 10 && moved == [0; DIRECTIONS] {
+        if finished && now - last < INTERVAL_NS / 10 && moved == PerDirection::default() {
             return;
         }
         let span = u128::from((now - last).max(1));
-        for (direction, file) in files.iter_mut().enumerate() {
-            let kib_per_second = u128::from(moved[direction]) * 1_000_000_000 / 1024 / span;
+        for (file, (direction, moved)) in files.iter_mut().zip(moved.iter()) {
+            let kib_per_second = u128::from(*moved) * 1_000_000_000 / 1024 / span;
             let time_ms = (now - start) / 1_000_000;
-            let mut line = format!("{time_ms}, {kib_per_second}, {direction}, 0, 0\n").into_bytes();
+            let mut line = format!("{time_ms}, {kib_per_second}, {}, 0, 0\n", direction.index()).into_bytes();
             file.write(&mut line, logs, messages);
         }
         if finished {
@@ -59,17 +59,17 @@ pub(crate) fn sample_bandwidth(
     }
 }
 
-fn bytes_since(region: &Region, seen: &mut [Seen]) -> [u64; DIRECTIONS] {
-    let mut moved = [0; DIRECTIONS];
+fn bytes_since(region: &Region, seen: &mut [Seen]) -> PerDirection<u64> {
+    let mut moved = PerDirection::default();
     for (index, seen) in seen.iter_mut().enumerate() {
         let worker = region.worker(index);
         let samples = &worker.samples;
         let records = worker.start_ns.load(Relaxed) != 0;
         let epoch = samples.epoch.load(Relaxed);
         if epoch != seen.epoch {
-            *seen = Seen { epoch, bytes: [0; DIRECTIONS] };
+            *seen = Seen { epoch, bytes: PerDirection::default() };
         }
-        for (direction, moved) in moved.iter_mut().enumerate() {
+        for (direction, moved) in moved.iter_mut() {
             let bytes = samples.directions[direction].bytes.load(Relaxed);
             if records {
                 *moved += bytes.saturating_sub(seen.bytes[direction]);

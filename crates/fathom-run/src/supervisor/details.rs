@@ -5,7 +5,7 @@ use super::{Observer, Supervisor};
 use crate::crew::{LatencyKind, WorkerState};
 use fathom_stats::Histogram;
 use fathom_stats::live::{LiveDetails, LiveJob, LivePercentiles};
-use fathom_stats::report::DIRECTIONS;
+use fathom_stats::{Direction, PerDirection};
 
 /// The figures of every clone at the previous tick.
 pub(super) struct DetailWatch {
@@ -18,17 +18,17 @@ pub(super) struct DetailWatch {
 struct Figures {
     /// How often it began its figures anew.
     epoch: u64,
-    bytes: [u64; DIRECTIONS],
-    ios: [u64; DIRECTIONS],
-    latencies: [Histogram; DIRECTIONS],
-    latency_counts: [u64; DIRECTIONS],
+    bytes: PerDirection<u64>,
+    ios: PerDirection<u64>,
+    latencies: PerDirection<Histogram>,
+    latency_counts: PerDirection<u64>,
 }
 
 /// What a clone did between two moments.
 #[derive(Default)]
 struct Difference {
-    bytes: [u64; DIRECTIONS],
-    ios: [u64; DIRECTIONS],
+    bytes: PerDirection<u64>,
+    ios: PerDirection<u64>,
     /// Completion latencies, all directions together.
     latency: Histogram,
 }
@@ -42,12 +42,12 @@ impl DetailWatch {
 impl Figures {
     /// Moves on to what the clone has counted by now, and returns what is new. `latencies` gives the completion latencies of a
     /// direction so far.
-    fn advance(&mut self, state: &WorkerState, latencies: impl Fn(usize) -> Histogram) -> Difference {
+    fn advance(&mut self, state: &WorkerState, latencies: impl Fn(Direction) -> Histogram) -> Difference {
         if state.epoch != self.epoch {
             *self = Figures { epoch: state.epoch, ..Figures::default() };
         }
         let mut new = Difference::default();
-        for (direction, so_far) in state.directions.iter().enumerate() {
+        for (direction, so_far) in state.directions.iter() {
             let step = |before: &mut u64, now: u64| now.saturating_sub(std::mem::replace(before, now));
             new.bytes[direction] = step(&mut self.bytes[direction], so_far.bytes);
             new.ios[direction] = step(&mut self.ios[direction], so_far.ios);
@@ -81,7 +81,7 @@ impl<O: Observer> Supervisor<'_, O> {
             for (&index, state) in members.iter().zip(&states) {
                 let latencies = |direction| self.crew.latencies(index, direction, LatencyKind::Completion);
                 let new = watch.before[index].advance(state, latencies);
-                for direction in 0..DIRECTIONS {
+                for direction in Direction::ALL {
                     sum.bytes[direction] += new.bytes[direction];
                     sum.ios[direction] += new.ios[direction];
                 }
@@ -140,11 +140,11 @@ mod tests {
             latencies.iter().for_each(|&ns| histogram.record(ns));
             let count = latencies.len() as u64;
             let mut state = WorkerState { epoch, ..WorkerState::default() };
-            state.directions[0] =
+            state.directions[Direction::Read] =
                 DirectionState { bytes: count * 4096, ios: count, latencies: count, ..Default::default() };
             let new = figures.advance(&state, |_| histogram.clone());
             let values: Vec<(u64, u64)> = new.latency.values().collect();
-            (new.ios[0], new.bytes[0], values)
+            (new.ios[Direction::Read], new.bytes[Direction::Read], values)
         };
         assert_eq!(advance(1, &[100, 100, 50]), (3, 3 * 4096, vec![(50, 1), (100, 2)]));
         assert_eq!(advance(1, &[100, 100, 50, 100]), (1, 4096, vec![(100, 1)]));

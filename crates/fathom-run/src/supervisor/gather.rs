@@ -5,6 +5,7 @@ use crate::cause::Cause;
 use crate::crew::{DirectionFigures, Figures, WorkerState};
 use crate::plan::model::priority::{DIRECTIONS_WITH_PRIORITY, Priority};
 use crate::plan::model::report::ReportPlan;
+use fathom_stats::Direction;
 use fathom_stats::latency::LatencyStats;
 use fathom_stats::report::{
     DirectionReport, GroupReport, IdlenessReport, JobChoices, JobError, JobReport, LatencyGoal,
@@ -13,9 +14,6 @@ use fathom_stats::report::{
 use fathom_sys::Errno;
 use fathom_sys::clock::{monotonic_ns, wall_clock_ms};
 use fathom_verify::verdict::CLASSES;
-
-/// Index of the counters of reads.
-const READ: usize = 0;
 
 impl<O: Observer> Supervisor<'_, O> {
     /// The result when all is over.
@@ -218,8 +216,8 @@ impl<O: Observer> Supervisor<'_, O> {
             ..JobReport::default()
         };
         let read_back_ms = figures.checks.read_back_ns / 1_000_000;
-        let places = report.directions.iter_mut().zip(figures.directions);
-        for (direction, (place, figures_of_direction)) in places.enumerate() {
+        let places = report.directions.iter_mut().zip(figures.directions.into_array());
+        for ((direction, place), figures_of_direction) in places {
             if worker.background.is_some() {
                 // Without data there is no rate, and no time over which there could be one.
                 *place = direction_report(figures_of_direction, 0);
@@ -238,7 +236,7 @@ impl<O: Observer> Supervisor<'_, O> {
     fn priorities(
         &self,
         index: usize,
-        direction: usize,
+        direction: Direction,
         report: &DirectionReport,
         by_priority: &[LatencyStats],
     ) -> Vec<PriorityReport> {
@@ -250,8 +248,8 @@ impl<O: Observer> Supervisor<'_, O> {
             latency,
         };
         let all = match (&worker.command_priorities, worker.report.view.lat_percentiles) {
-            (Some(priorities), _) if direction < DIRECTIONS_WITH_PRIORITY => {
-                let latencies = by_priority.iter().skip(direction).step_by(DIRECTIONS_WITH_PRIORITY);
+            (Some(priorities), _) if direction.index() < DIRECTIONS_WITH_PRIORITY => {
+                let latencies = by_priority.iter().skip(direction.index()).step_by(DIRECTIONS_WITH_PRIORITY);
                 let values = priorities.values.iter();
                 values.zip(latencies).map(|(value, latency)| entry(*value, latency.clone())).collect()
             }
@@ -282,7 +280,7 @@ impl<O: Observer> Supervisor<'_, O> {
     fn runtime_of_direction_ms(
         &self,
         index: usize,
-        direction: usize,
+        direction: Direction,
         runtime_ms: u64,
         read_back_ms: u64,
     ) -> u64 {
@@ -290,8 +288,8 @@ impl<O: Observer> Supervisor<'_, O> {
         let Some(plan) = worker.verify.as_ref().filter(|plan| plan.writes) else { return runtime_ms };
         let reads_besides = plan.backlog > 0 || plan.only_checks || worker.reads_data();
         match (direction, reads_besides) {
-            (READ, true) => runtime_ms,
-            (READ, false) => read_back_ms.max(1),
+            (Direction::Read, true) => runtime_ms,
+            (Direction::Read, false) => read_back_ms.max(1),
             // Gone through, and not made.
             _ if plan.only_checks => 0,
             _ => runtime_ms.saturating_sub(read_back_ms).max(1),

@@ -114,10 +114,11 @@ impl<O: Observer> Supervisor<'_, O> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fathom_stats::Direction;
 
     fn clone(bytes: u64) -> JobReport {
         let mut clone = JobReport::default();
-        clone.directions[0].io_bytes = bytes;
+        clone.directions[Direction::Read].io_bytes = bytes;
         clone
     }
 
@@ -126,7 +127,7 @@ mod tests {
         let mut watch = IntervalWatch::begin(Duration::from_secs(1), 1, 0);
         let mut bytes = |epoch, total| {
             let job = watch.advance(0, epoch, &clone(total));
-            (job.directions[0].io_bytes, job.clones_not_recording, job.clones_restarted)
+            (job.directions[Direction::Read].io_bytes, job.clones_not_recording, job.clones_restarted)
         };
         // The ramp, the first figures that count, more of them, a new beginning.
         assert_eq!(bytes(None, 100), (0, 1, 0));

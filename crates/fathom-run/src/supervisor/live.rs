@@ -3,8 +3,8 @@
 use super::{Observer, Standing, Supervisor};
 use crate::crew::{Stage, WorkerState};
 use crate::plan::model::targets::DirectionPlan;
+use fathom_stats::PerDirection;
 use fathom_stats::live::{LiveTick, RunState};
-use fathom_stats::report::DIRECTIONS;
 use std::time::Duration;
 
 /// An estimate of the time to go is given from this age of the run on.
@@ -15,8 +15,8 @@ const ESTIMATE_AFTER_NS: u64 = 2_000_000_000;
 pub(super) struct LiveView {
     interval_ns: u64,
     last_ns: u64,
-    bytes: [u64; DIRECTIONS],
-    ios: [u64; DIRECTIONS],
+    bytes: PerDirection<u64>,
+    ios: PerDirection<u64>,
 }
 
 impl LiveView {
@@ -43,11 +43,11 @@ impl<O: Observer> Supervisor<'_, O> {
 
     fn live_tick(&mut self, now: u64) -> LiveTick {
         let mut tick = LiveTick { unit_base: 8, kb_base: 1024, ..LiveTick::default() };
-        let (mut bytes, mut ios) = ([0; DIRECTIONS], [0; DIRECTIONS]);
+        let (mut bytes, mut ios) = (PerDirection::default(), PerDirection::default());
         for index in 0..self.tracked.len() {
             let state = self.crew.state(index);
             tick.states.push(self.run_state(index, &state));
-            for (direction, so_far) in state.directions.iter().enumerate() {
+            for (direction, so_far) in state.directions.iter() {
                 bytes[direction] += so_far.bytes;
                 ios[direction] += so_far.ios;
             }
@@ -60,8 +60,8 @@ impl<O: Observer> Supervisor<'_, O> {
         let per_second = |now: u64, before: u64| {
             (u128::from(now.saturating_sub(before)) * 1_000_000_000 / u128::from(span)) as u64
         };
-        tick.bytes_per_second = std::array::from_fn(|d| per_second(bytes[d], self.live.bytes[d]));
-        tick.iops = std::array::from_fn(|d| per_second(ios[d], self.live.ios[d]));
+        tick.bytes_per_second = PerDirection::from_fn(|d| per_second(bytes[d], self.live.bytes[d]));
+        tick.iops = PerDirection::from_fn(|d| per_second(ios[d], self.live.ios[d]));
         self.live.bytes = bytes;
         self.live.ios = ios;
         self.live.last_ns = now;

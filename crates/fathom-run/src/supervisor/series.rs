@@ -2,8 +2,8 @@
 
 use crate::crew::WorkerState;
 use crate::plan::model::report::ReportPlan;
-use fathom_stats::report::DIRECTIONS;
 use fathom_stats::series::SampleStats;
+use fathom_stats::{Direction, PerDirection};
 use std::time::Duration;
 
 /// The series of one worker.
@@ -19,8 +19,8 @@ struct Windows {
     epoch: u64,
     /// Monotonic ns of the window's start; 0 before the first.
     since: u64,
-    last: [u64; DIRECTIONS],
-    stats: [SampleStats; DIRECTIONS],
+    last: PerDirection<u64>,
+    stats: PerDirection<SampleStats>,
 }
 
 impl Series {
@@ -31,7 +31,7 @@ impl Series {
             interval_ns: u64::from(milliseconds.max(1)) * 1_000_000,
             epoch: 0,
             since: 0,
-            last: [0; DIRECTIONS],
+            last: PerDirection::default(),
             stats: Default::default(),
         };
         Series { bw: windows(plan.bandwidth_window_ms), iops: windows(plan.iops_window_ms) }
@@ -58,11 +58,11 @@ impl Series {
         self.bw.time_to_next(now).min(self.iops.time_to_next(now))
     }
 
-    pub(super) fn bw(&self, direction: usize) -> &SampleStats {
+    pub(super) fn bw(&self, direction: Direction) -> &SampleStats {
         &self.bw.stats[direction]
     }
 
-    pub(super) fn iops(&self, direction: usize) -> &SampleStats {
+    pub(super) fn iops(&self, direction: Direction) -> &SampleStats {
         &self.iops.stats[direction]
     }
 }
@@ -73,7 +73,7 @@ impl Windows {
         start: u64,
         epoch: u64,
         now: u64,
-        totals: [u64; DIRECTIONS],
+        totals: PerDirection<u64>,
         rate: impl Fn(u64, u128) -> u64,
     ) {
         if !self.enabled {
@@ -83,14 +83,14 @@ impl Windows {
             // The worker began to record (again): earlier windows do not count.
             self.epoch = epoch;
             self.since = start;
-            self.last = [0; DIRECTIONS];
+            self.last = PerDirection::default();
             self.stats = Default::default();
         }
         let span = now.saturating_sub(self.since);
         if span < self.interval_ns {
             return;
         }
-        for (direction, total) in totals.into_iter().enumerate() {
+        for (direction, total) in totals.iter() {
             let delta = total.saturating_sub(self.last[direction]);
             if delta > 0 {
                 self.stats[direction].record(rate(delta, u128::from(span)));

@@ -4,11 +4,9 @@
 use super::{Observer, Supervisor};
 use crate::crew::{Crew, LatencyKind};
 use crate::plan::Plan;
+use fathom_stats::Direction;
 use fathom_stats::slices::{Slice, SliceReport};
 use std::time::Duration;
-
-/// Index of the figures of reads.
-const READ: usize = 0;
 
 /// How a run is cut.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +58,7 @@ impl SliceWatch {
     fn total(&self, crew: &dyn Crew) -> Slice {
         let mut total = Slice::default();
         for &index in &self.readers {
-            total.merge(&Slice::of(&crew.latencies(index, READ, LatencyKind::Completion)));
+            total.merge(&Slice::of(&crew.latencies(index, Direction::Read, LatencyKind::Completion)));
         }
         total
     }

@@ -120,7 +120,7 @@ impl SteadyGroup {
         for &index in &self.members {
             let state = crew.state(index);
             totals.epochs += state.epoch;
-            for direction in &state.directions {
+            for direction in state.directions.values() {
                 totals.ios += direction.ios;
                 totals.bytes += direction.bytes;
                 totals.latencies += direction.latencies;

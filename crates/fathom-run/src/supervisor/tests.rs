@@ -11,6 +11,7 @@ use crate::plan::Plan;
 use crate::unit::Operation;
 use fathom_spec::engines::plain::PSYNC;
 use fathom_spec::{SystemSource, parse};
+use fathom_stats::Direction;
 use fathom_stats::Histogram;
 use fathom_stats::host::HostReport;
 use fathom_stats::live::{LiveDetails, LiveDisk, LiveTick};
@@ -77,8 +78,8 @@ impl Elsewhere {
         (state.begin_ns, state.start_ns, state.epoch, state.stage) = (now, now, 1, Stage::Running);
         match self.fates[worker] {
             Fate::Reads(bytes) => {
-                state.directions[0].bytes = bytes;
-                state.directions[0].ios = bytes / 4096;
+                state.directions[Direction::Read].bytes = bytes;
+                state.directions[Direction::Read].ios = bytes / 4096;
                 let message = Message::Output(format!("worker {worker} has read"));
                 self.events.push(Event::Said(Envelope { worker: Some(worker), message }));
                 self.ends(worker, None);
@@ -151,7 +152,7 @@ impl Crew for Elsewhere {
     }
 
     /// All I/Os of the first worker take 0.9 ms, those of the second 1.8 ms, and so on.
-    fn latencies(&self, worker: usize, direction: usize, _: LatencyKind) -> Histogram {
+    fn latencies(&self, worker: usize, direction: Direction, _: LatencyKind) -> Histogram {
         let mut histogram = Histogram::default();
         for _ in 0..self.states[worker].directions[direction].ios {
             histogram.record((worker as u64 + 1) * 900_000);
@@ -180,8 +181,8 @@ impl Crew for Elsewhere {
         let state = self.states[worker];
         let mut figures = Figures { taken_ns: monotonic_ns(), state, ..Figures::default() };
         figures.error.clone_from(&self.errors[worker]);
-        figures.directions[0].bytes = state.bytes();
-        figures.directions[0].completed = state.directions[0].ios;
+        figures.directions[Direction::Read].bytes = state.bytes();
+        figures.directions[Direction::Read].completed = state.directions[Direction::Read].ios;
         figures
     }
 }
@@ -299,7 +300,8 @@ fn stages_follow_each_other_and_their_figures_are_reported() {
     ];
     assert_eq!(asked, expected);
     assert_eq!(lines, ["worker 0 has read", "worker 1 has read", "worker 2 has read"]);
-    let bytes: Vec<u64> = outcome.report.jobs.iter().map(|job| job.directions[0].io_bytes).collect();
+    let bytes: Vec<u64> =
+        outcome.report.jobs.iter().map(|job| job.directions[Direction::Read].io_bytes).collect();
     assert_eq!(bytes, [8192, 4096, 1 << 20]);
     assert_eq!(outcome.failed_jobs, 0);
     assert_eq!(outcome.report.host.expect("a machine").name, "elsewhere");

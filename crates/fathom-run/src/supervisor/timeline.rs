@@ -2,8 +2,8 @@
 
 use super::{Observer, Supervisor};
 use crate::crew::{LatencyKind, WorkerState};
-use fathom_stats::report::DIRECTIONS;
 use fathom_stats::timeline::{Timeline, TimelineEntry, TimelineFigures};
+use fathom_stats::{Direction, PerDirection};
 use std::time::Duration;
 
 /// Length of a point of a short run.
@@ -21,7 +21,7 @@ pub(super) struct TimelineWatch {
     origin_ns: u64,
     since_ns: u64,
     /// Totals of each worker at the last point, and the epoch that they belong to.
-    before: Vec<(u64, [TimelineFigures; DIRECTIONS])>,
+    before: Vec<(u64, PerDirection<TimelineFigures>)>,
 }
 
 impl TimelineWatch {
@@ -87,7 +87,7 @@ impl<O: Observer> Supervisor<'_, O> {
 
     fn add_point(&mut self, now_ns: u64) {
         let Some(mut watch) = self.timeline.take() else { return };
-        let mut figures: Vec<[TimelineFigures; DIRECTIONS]> =
+        let mut figures: Vec<PerDirection<TimelineFigures>> =
             vec![Default::default(); watch.timeline.entries.len()];
         for index in 0..self.tracked.len() {
             let Some(entry) = watch.entry_of[index] else { continue };
@@ -98,9 +98,9 @@ impl<O: Observer> Supervisor<'_, O> {
                 continue;
             }
             let epoch = state.epoch;
-            let now = std::array::from_fn(|direction| self.totals(index, direction, &state));
+            let now = PerDirection::from_fn(|direction| self.totals(index, direction, &state));
             let (epoch_before, before) = std::mem::replace(&mut watch.before[index], (epoch, now.clone()));
-            for (direction, total) in now.iter().enumerate() {
+            for (direction, total) in now.iter() {
                 let since = match epoch_before == epoch {
                     true => total.since(&before[direction]),
                     false => total.clone(),
@@ -113,7 +113,7 @@ impl<O: Observer> Supervisor<'_, O> {
         self.timeline = Some(watch);
     }
 
-    fn totals(&self, index: usize, direction: usize, state: &WorkerState) -> TimelineFigures {
+    fn totals(&self, index: usize, direction: Direction, state: &WorkerState) -> TimelineFigures {
         let so_far = &state.directions[direction];
         if so_far.ios == 0 {
             return TimelineFigures::default();

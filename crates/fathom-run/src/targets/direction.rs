@@ -1,7 +1,7 @@
 //! Whether the next I/O reads, writes or trims.
 
 use crate::random::Taus88;
-use fathom_stats::Direction;
+use fathom_stats::{Direction, PerDirection};
 
 /// The rule by which directions follow each other.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ pub struct Mix {
     read_percent: u32,
     generator: Taus88,
     current: Direction,
-    issued: [u64; 2],
+    issued: PerDirection<u64>,
     /// No draw until this many I/Os of the current direction have been issued.
     draw_at: u64,
 }
@@ -34,29 +34,29 @@ pub struct Mix {
 impl Mix {
     /// A mix with this share of reads in percent.
     pub fn new(read_percent: u32, generator: Taus88) -> Mix {
-        Mix { read_percent, generator, current: Direction::Read, issued: [0; 2], draw_at: 0 }
+        Mix { read_percent, generator, current: Direction::Read, issued: PerDirection::default(), draw_at: 0 }
     }
 
     /// The direction of the next I/O.
     #[inline]
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Direction {
-        if self.issued[self.current as usize] >= self.draw_at {
+        if self.issued[self.current] >= self.draw_at {
             self.draw();
         }
-        self.issued[self.current as usize] += 1;
+        self.issued[self.current] += 1;
         self.current
     }
 
     /// Direction that must be used instead of the drawn one (the other is held back by its rate).
     pub fn replace_last(&mut self, direction: Direction) {
-        self.issued[self.current as usize] -= 1;
-        self.issued[direction as usize] += 1;
+        self.issued[self.current] -= 1;
+        self.issued[direction] += 1;
     }
 
     /// A direction in place of the last one, in which there was nothing left.
     pub fn draw_again(&mut self, direction: Direction) -> Direction {
-        self.issued[direction as usize] -= 1;
+        self.issued[direction] -= 1;
         self.next()
     }
 
@@ -66,7 +66,7 @@ impl Mix {
         if drawn != self.current {
             let share_of_drawn =
                 if drawn == Direction::Read { self.read_percent } else { 100 - self.read_percent };
-            self.draw_at = self.issued[self.current as usize] * u64::from(share_of_drawn) / 100;
+            self.draw_at = self.issued[self.current] * u64::from(share_of_drawn) / 100;
             self.current = drawn;
         }
     }

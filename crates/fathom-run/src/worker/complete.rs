@@ -5,6 +5,7 @@ use crate::cause::{self, Cause};
 use crate::engine::Engine;
 use crate::message::Message;
 use crate::unit::{Operation, Unit};
+use fathom_stats::Direction;
 use fathom_stats::samples::{DirectionSamples, bump};
 use fathom_sys::Errno;
 use std::sync::atomic::Ordering::Relaxed;
@@ -26,7 +27,7 @@ impl<E: Engine> Worker<'_, E> {
         unit.set_in_flight(false);
         let length = unit.length();
         let whole = result == i64::from(length) && unit.done() == 0;
-        match unit.direction_index() {
+        match unit.direction() {
             Some(direction) if whole => {
                 self.record(slot, unit, direction, now);
                 After::Free
@@ -37,7 +38,7 @@ impl<E: Engine> Worker<'_, E> {
 
     /// Counts an I/O that has moved all its bytes.
     #[inline(always)]
-    fn record(&mut self, slot: u32, unit: &Unit, direction: usize, now: u64) {
+    fn record(&mut self, slot: u32, unit: &Unit, direction: Direction, now: u64) {
         let samples = &self.samples.directions[direction];
         bump(&samples.bytes, u64::from(unit.length()));
         bump(&samples.completed, 1);
@@ -81,7 +82,7 @@ impl<E: Engine> Worker<'_, E> {
 
     /// Long latencies, and jobs that follow the ends of their I/Os.
     #[inline(never)]
-    fn record_unusual(&mut self, slot: u32, unit: &Unit, direction: usize, now: u64) {
+    fn record_unusual(&mut self, slot: u32, unit: &Unit, direction: Direction, now: u64) {
         let samples = &self.samples.directions[direction];
         let recording = self.recording;
         let clat = self.clock.span_ns(now.saturating_sub(unit.issue()));
@@ -139,7 +140,6 @@ impl<E: Engine> Worker<'_, E> {
     #[inline(never)]
     fn complete_unusual(&mut self, slot: u32, result: i64, now: u64) -> After {
         let unit = &self.units[slot as usize];
-        let operation = unit.operation();
         if result < 0 {
             self.tell_of_end(unit);
             self.forget_verified(slot);
@@ -147,7 +147,7 @@ impl<E: Engine> Worker<'_, E> {
             self.settle_admission(&self.units[slot as usize], false);
             return After::Free;
         }
-        if operation.is_sync() {
+        let Some(direction) = unit.direction() else {
             let lat = self.clock.span_ns(now.saturating_sub(unit.start()));
             self.samples.sync.record(lat, true);
             if let Some(replay) = &mut self.features.replay {
@@ -158,15 +158,15 @@ impl<E: Engine> Worker<'_, E> {
             }
             self.tell_of_end(unit);
             return After::Free;
-        }
+        };
         let wanted = unit.length() - unit.done();
-        let moved = match (operation, result) {
+        let moved = match (direction, result) {
             // A range freed by fallocate is reported as 0.
-            (Operation::Trim, 0) => wanted,
+            (Direction::Trim, 0) => wanted,
             _ => u32::try_from(result).unwrap_or(u32::MAX).min(wanted),
         };
         if moved == wanted {
-            self.record(slot, unit, operation as usize, now);
+            self.record(slot, unit, direction, now);
             return After::Free;
         }
         if moved == 0 {
@@ -175,7 +175,7 @@ impl<E: Engine> Worker<'_, E> {
             self.settle_admission(&self.units[slot as usize], false);
             return After::Free;
         }
-        bump(&self.samples.directions[operation as usize].short, 1);
+        bump(&self.samples.directions[direction].short, 1);
         unit.add_done(moved);
         After::GoOn
     }
@@ -271,7 +271,7 @@ impl<E: Engine> Worker<'_, E> {
 
     /// A failed I/O has ended too.
     fn count_ended(&self, slot: u32) {
-        if let Some(direction) = self.units[slot as usize].direction_index() {
+        if let Some(direction) = self.units[slot as usize].direction() {
             bump(&self.samples.directions[direction].completed, 1);
         }
     }

@@ -365,7 +365,7 @@ impl<E: Engine> Worker<'_, E> {
     #[inline(always)]
     pub(super) fn count_issue(&self, unit: &Unit, depth: u32) {
         bump(&self.samples.depth_map[depth_bucket(depth)], 1);
-        if let Some(direction) = unit.direction_index() {
+        if let Some(direction) = unit.direction() {
             bump(&self.samples.directions[direction].issued, 1);
         }
     }
@@ -373,7 +373,7 @@ impl<E: Engine> Worker<'_, E> {
 
 /// Counts an I/O that a run which only checks passes over.
 pub(super) fn count_as_made(samples: &WorkerSamples, target: &Target) {
-    let direction = &samples.directions[target.direction as usize];
+    let direction = &samples.directions[target.direction];
     bump(&direction.issued, 1);
     bump(&direction.bytes, u64::from(target.length));
 }

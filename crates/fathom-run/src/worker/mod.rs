@@ -36,6 +36,7 @@ use crate::targets::Targets;
 use crate::unit::{Operation, Unit};
 use arena::Arena;
 use budget::Budget;
+use fathom_stats::PerDirection;
 use fathom_stats::samples::WorkerSamples;
 use fathom_sys::clock::{Clock, Moment};
 use fathom_sys::memory::Mapping;
@@ -224,12 +225,12 @@ struct Worker<'a, E> {
     /// Descriptors of the files, close together.
     handles: Box<[Handle]>,
     /// Latency limit in ns per direction (`max_latency`).
-    latency_limit_ns: [u64; 3],
+    latency_limit_ns: PerDirection<u64>,
     /// Below this, an I/O is recorded the usual way: all three latencies, a histogram of clat, no pacing. 0 where the
     /// job wants anything else.
-    usual_latency_ns: [u64; 3],
+    usual_latency_ns: PerDirection<u64>,
     /// Below this, the end of an I/O is recorded and has no other effect. 0 where something follows the ends.
-    short_latency_ns: [u64; 3],
+    short_latency_ns: PerDirection<u64>,
     free: Vec<u32>,
     in_flight: u32,
     /// Tick at which [`Worker::handle_event`] must look at the clock again.

@@ -41,7 +41,7 @@ impl<'a> Ramp<'a> {
                 let block = context.region.worker(index);
                 // A worker that records has done its share, and its counters began anew.
                 let done = if block.start_ns.load(Relaxed) != 0 { self.plan.bytes } else { 0 };
-                let moved: u64 = block.samples.directions.iter().map(|d| d.bytes.load(Relaxed)).sum();
+                let moved: u64 = block.samples.directions.values().map(|d| d.bytes.load(Relaxed)).sum();
                 done.saturating_add(moved)
             })
             .fold(0, u64::saturating_add)

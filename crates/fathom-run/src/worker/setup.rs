@@ -28,8 +28,8 @@ use crate::random::{SeedUse, Seeds};
 use crate::targets::{Region as TargetRegion, Targets};
 use fathom_spec::debug::DebugClass;
 use fathom_spec::options::time::ClockSource;
-use fathom_stats::Direction;
 use fathom_stats::samples::SHORT_NS;
+use fathom_stats::{Direction, PerDirection};
 use fathom_sys::Errno;
 use fathom_sys::clock::Clock;
 use std::sync::atomic::Ordering::Relaxed;
@@ -57,7 +57,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Result<Worke
     let budget = budget(context, &files, &regions)?;
     context.block().set_features(&engine.features());
     let recording = recording(plan, &engine);
-    let latency_limit_ns: [u64; 3] = plan.latency.limits_ns.into();
+    let latency_limit_ns = plan.latency.limits_ns;
     let features = Features {
         replay: Replay::of(context, clock)?.map(Box::new),
         issue_log: IssueLog::of(context, clock).map(Box::new),
@@ -91,7 +91,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Result<Worke
         refreshes_payload,
         payload,
         recording,
-        usual_latency_ns: if recording.is_usual() { short_latency_ns } else { [0; 3] },
+        usual_latency_ns: if recording.is_usual() { short_latency_ns } else { PerDirection::default() },
         short_latency_ns,
         has_rules: needs.choice || budget.counts_ios(),
         handles: files.list.iter().map(|file| file.handle).collect(),

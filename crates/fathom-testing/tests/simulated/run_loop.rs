@@ -2,6 +2,7 @@
 
 use crate::drawn::{awkward_device, failing_device, job, sound_device};
 use fathom_run::region::Stage;
+use fathom_stats::Direction;
 use fathom_stats::samples::LatencySamples;
 use fathom_testing::behaviour::{Behaviour, Service};
 use fathom_testing::run::{BEGIN_NS, Simulated, run};
@@ -39,10 +40,10 @@ fn check_slots(run: &Simulated) {
 
 fn check_counts(run: &Simulated) {
     let ios = run.record.ios();
-    for (index, direction) in run.samples().directions.iter().enumerate() {
-        let seen = ios.iter().filter(|io| io.operation as usize == index).count() as u64;
-        assert_eq!(direction.issued.load(Relaxed), seen, "issued in direction {index}");
-        assert_eq!(direction.completed.load(Relaxed), seen, "completed in direction {index}");
+    for (place, direction) in run.samples().directions.iter() {
+        let seen = ios.iter().filter(|io| io.operation as usize == place.index()).count() as u64;
+        assert_eq!(direction.issued.load(Relaxed), seen, "issued in direction {place:?}");
+        assert_eq!(direction.completed.load(Relaxed), seen, "completed in direction {place:?}");
     }
 }
 
@@ -52,7 +53,7 @@ fn check_latencies(run: &Simulated) {
     let recording = run.plan.job_of(&run.plan.workers[0]).measurement.clone();
     let in_bins = |latency: &LatencySamples| -> u64 { latency.snapshot().histogram.count() };
     let mut all = 0;
-    for direction in &samples.directions {
+    for direction in samples.directions.values() {
         let (slat, clat, lat) = (&direction.slat, &direction.clat, &direction.lat);
         all += clat.count();
         if !recording.disable_clat && recording.clat_percentiles {
@@ -126,7 +127,7 @@ const SLACK_NS: u64 = 10_000;
 fn latencies_are_those_of_the_device() {
     let device = Behaviour { service: Service::Fixed(200_000), ..Behaviour::default() };
     let run = run("--rw=randread --bs=4k --size=1m --iodepth=1", device);
-    let clat = run.samples().directions[0].clat.snapshot();
+    let clat = run.samples().directions[Direction::Read].clat.snapshot();
     assert_eq!(clat.count, 256);
     assert!((200_000..200_100).contains(&clat.min_ns), "{}", clat.min_ns);
     assert!((200_000..200_100).contains(&clat.max_ns), "{}", clat.max_ns);
@@ -137,7 +138,7 @@ fn a_stall_is_seen_by_what_was_in_flight() {
     let stall = BEGIN_NS + 1_000_000..BEGIN_NS + 501_000_000;
     let device = Behaviour { stalls: vec![stall], ..Behaviour::default() };
     let run = run("--rw=randread --bs=4k --size=1m --iodepth=4", device);
-    let clat = run.samples().directions[0].clat.snapshot();
+    let clat = run.samples().directions[Direction::Read].clat.snapshot();
     assert!((499_000_000..501_000_000).contains(&clat.max_ns), "{}", clat.max_ns);
     let slow = run.record.served.iter().filter(|io| io.ended_ns - io.taken_ns > 400_000_000).count();
     assert_eq!(slow, 4);
@@ -166,7 +167,7 @@ fn what_moved_only_a_part_keeps_its_slot_and_its_buffer() {
         let device = Behaviour { short_permille: 500, ..Behaviour::default() };
         let run = run(&format!("--rw=write --bs=4k --size=256k --verify=crc32c {words}"), device);
         assert_eq!(run.block().error(), None, "{:?}", run.errors());
-        assert!(run.samples().directions[1].short.load(Relaxed) > 10);
+        assert!(run.samples().directions[Direction::Write].short.load(Relaxed) > 10);
         check_ends(&run);
         check_slots(&run);
     }

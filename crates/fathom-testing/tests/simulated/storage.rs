@@ -20,7 +20,7 @@ fn run_on_server(server: Server, words: &str) -> (Simulated, Server) {
 }
 
 fn bytes(run: &Simulated, direction: Direction) -> u64 {
-    run.samples().directions[direction as usize].bytes.load(Relaxed)
+    run.samples().directions[direction].bytes.load(Relaxed)
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::crew::{SignsOfLife, Stage};
 use crate::mounts::{mount_of_device, mounts};
 use crate::region::WorkerBlock;
 use crate::unit::Unit;
+use fathom_stats::Direction;
 use fathom_sys::task::Task;
 use std::fs;
 use std::path::PathBuf;
@@ -35,7 +36,7 @@ impl LocalCrew<'_> {
         if block.stage() != Stage::FinalSync || is_watched {
             return of_units;
         }
-        let written = block.samples.directions[1].bytes.load(Relaxed);
+        let written = block.samples.directions[Direction::Write].bytes.load(Relaxed);
         of_units.saturating_add(written.min(unwritten_bytes()))
     }
 

@@ -131,6 +131,7 @@ mod tests {
     use crate::unit::Operation;
     use fathom_spec::engines::plain::NULL;
     use fathom_spec::{Outcome, SystemSource, parse};
+    use fathom_stats::{Direction, PerDirection};
     use fathom_sys::Errno;
     use fathom_sys::clock::VirtualTime;
 
@@ -149,7 +150,7 @@ mod tests {
         let block = region.worker(0);
         assert_eq!(state(block), WorkerState::default());
         block.samples.reset();
-        let writes = &block.samples.directions[1];
+        let writes = &block.samples.directions[Direction::Write];
         for ns in [100, 300] {
             writes.clat.record(ns, true);
             writes.completed.store(writes.completed.load(Relaxed) + 1, Relaxed);
@@ -168,12 +169,15 @@ mod tests {
             latency_sum_ns: 400,
             longest_latency_ns: 300,
         };
-        assert_eq!(seen.directions, [DirectionState::default(), so_far, DirectionState::default()]);
+        assert_eq!(
+            seen.directions,
+            PerDirection::new([DirectionState::default(), so_far, DirectionState::default()])
+        );
         assert_eq!((seen.stage, seen.has_failed, seen.start_ns, seen.epoch), (Stage::FinalSync, true, 7, 1));
         assert_eq!((seen.ended(), seen.longest_latency_ns()), (2 + 1 + 3, 5000));
         let figures = figures(&region, 0);
         assert_eq!(figures.state, seen);
-        assert_eq!(figures.directions[1].clat, writes.clat.snapshot());
+        assert_eq!(figures.directions[Direction::Write].clat, writes.clat.snapshot());
         assert_eq!(figures.sync.count, 1);
         assert_eq!(figures.error.map(|error| error.code), Some(libc::EIO));
     }

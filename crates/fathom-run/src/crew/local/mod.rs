@@ -26,6 +26,7 @@ use crate::plan::Plan;
 use crate::region::Region;
 use crate::worker::WorkerContext;
 use disks::DiskWatch;
+use fathom_stats::Direction;
 use fathom_stats::Histogram;
 use fathom_sys::clock::Clock;
 use fathom_sys::process;
@@ -211,7 +212,7 @@ impl Crew for LocalCrew<'_> {
         look::state(self.region.worker(worker))
     }
 
-    fn latencies(&self, worker: usize, direction: usize, kind: LatencyKind) -> Histogram {
+    fn latencies(&self, worker: usize, direction: Direction, kind: LatencyKind) -> Histogram {
         let samples = &self.region.worker(worker).samples.directions[direction];
         match kind {
             LatencyKind::Completion => samples.clat.snapshot().histogram,

@@ -6,6 +6,7 @@ use crate::targets::Target;
 use crate::unit::Unit;
 use crate::worker::WorkerContext;
 use crate::worker::features::{Feature, Needs};
+use fathom_stats::Direction;
 use fathom_stats::samples::LatencySamples;
 
 /// Chooses and counts.
@@ -46,7 +47,8 @@ impl<'a> CommandPriority<'a> {
     }
 
     /// Counts an I/O that has ended.
-    pub(in crate::worker) fn record(&self, unit: &Unit, direction: usize, clat: u64, lat: u64) {
+    pub(in crate::worker) fn record(&self, unit: &Unit, direction: Direction, clat: u64, lat: u64) {
+        let direction = direction.index();
         if direction < DIRECTIONS_WITH_PRIORITY {
             let place = unit.priority() as usize * DIRECTIONS_WITH_PRIORITY + direction;
             if let Some(samples) = self.samples.get(place) {

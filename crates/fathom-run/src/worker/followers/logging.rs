@@ -7,6 +7,7 @@ use crate::worker::WorkerContext;
 use crate::worker::features::{Feature, Needs};
 use fathom_logs::IoRecord;
 use fathom_logs::ring::{Producer, RingHeader};
+use fathom_stats::Direction;
 use fathom_sys::clock::{Clock, Moment, clock_at, monotonic_ns};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -79,7 +80,7 @@ impl<'a> Recorder<'a> {
     pub(in crate::worker) fn record(
         &mut self,
         unit: &Unit,
-        direction: usize,
+        direction: Direction,
         slat_ns: Option<u64>,
         clat_ns: u64,
         priority: Option<u16>,

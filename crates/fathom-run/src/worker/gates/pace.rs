@@ -272,7 +272,7 @@ impl<E: Engine> Worker<'_, E> {
         let span_ms = ((now_ns - minimum.last_check_ns) / 1_000_000).max(1);
         let mut failure = None;
         for &direction in self.plan.target_plan.used_directions() {
-            let samples = &self.samples.directions[direction.index()];
+            let samples = &self.samples.directions[direction];
             let (bytes, ios) = (samples.bytes.load(Relaxed), samples.completed.load(Relaxed));
             let rate = bytes.saturating_sub(minimum.last_bytes[direction]) * 1000 / span_ms;
             let rate_ios = ios.saturating_sub(minimum.last_ios[direction]) * 1000 / span_ms;

@@ -4,6 +4,7 @@ use super::{Verifier, Worker, WorkerContext};
 use crate::engine::Engine;
 use crate::message::Message;
 use crate::worker::GivenUp;
+use fathom_stats::Direction;
 use fathom_sys::Errno;
 use fathom_verify::header::{Header, MAGIC};
 use fathom_verify::rule::Rule;
@@ -102,7 +103,7 @@ impl<E: Engine> Worker<'_, E> {
     fn save_state(&self, path: &Path, is_synced: bool) {
         let (words, is_64_bit) = self.targets.generator_state();
         let verifier = self.features.verifier.as_deref();
-        let writes_issued = || self.block.samples.directions[1].issued.load(Relaxed);
+        let writes_issued = || self.block.samples.directions[Direction::Write].issued.load(Relaxed);
         let state = SavedState {
             depth: self.plan.depth,
             writes: verifier.map_or_else(writes_issued, Verifier::writes_to_save),
