@@ -1,3 +1,5 @@
+//! What a sequence of targets gives: fio's very orders, coverage, and bounds.
+
 use super::*;
 use crate::plan::model::distribution::ZoneShare;
 use crate::plan::model::lengths::{LengthRule, WeightedSize};
