@@ -37,17 +37,12 @@ enum SimpleOrder {
 /// Where random blocks of one length come from.
 #[derive(Clone)]
 enum Source {
-    Permuted(Permutation),
+    /// Those that have all been given are given anew at once where the pass goes on.
+    Permuted { permutation: Permutation, begins_anew: bool },
     /// The first blocks of those that the register visits: whole ones.
-    Registered {
-        register: ShiftRegister,
-        blocks: u64,
-    },
+    Registered { register: ShiftRegister, blocks: u64 },
     /// The first blocks of those that the sampler ranks: whole ones.
-    Skewed {
-        sampler: Sampler,
-        blocks: u64,
-    },
+    Skewed { sampler: Sampler, blocks: u64 },
 }
 
 impl Simple {
@@ -169,7 +164,9 @@ fn blocks_of_one_length(plan: &TargetPlan, file: &mut FileState, length: u64) ->
     }
     let blocks = file.size / length;
     let source = match file.random.take()? {
-        RandomOffsets::Permutation(permutation) => Source::Permuted(permutation),
+        RandomOffsets::Permutation(permutation) => {
+            Source::Permuted { permutation, begins_anew: plan.begins_files_anew }
+        }
         RandomOffsets::ShiftRegister(register) => Source::Registered { register, blocks },
         RandomOffsets::Skewed(sampler) => Source::Skewed { sampler, blocks },
         other => {
@@ -185,7 +182,13 @@ impl Source {
     #[inline(never)]
     fn fill(&mut self, drawn: &mut [u64; DRAWN]) -> usize {
         match self {
-            Source::Permuted(permutation) => permutation.fill(drawn),
+            Source::Permuted { permutation, begins_anew } => match permutation.fill(drawn) {
+                0 if *begins_anew => {
+                    permutation.restart(false);
+                    permutation.fill(drawn)
+                }
+                count => count,
+            },
             Source::Registered { register, blocks } => {
                 let visited = std::iter::from_fn(|| register.next()).filter(|block| block < blocks);
                 drawn.iter_mut().zip(visited).map(|(place, block)| *place = block).count()
@@ -200,7 +203,7 @@ impl Source {
     /// Starts another pass; `again` repeats the order. False where what was drawn goes on to be used.
     fn restart(&mut self, again: bool) -> bool {
         match self {
-            Source::Permuted(permutation) => permutation.restart(again),
+            Source::Permuted { permutation, .. } => permutation.restart(again),
             Source::Registered { register, .. } => register.rewind(),
             // Such an order has no end: without a repetition it goes on.
             Source::Skewed { .. } if !again => return false,

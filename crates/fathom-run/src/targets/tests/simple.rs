@@ -90,3 +90,19 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_mix_goes_on_where_all_blocks_have_been_given() {
+    let plan = TargetPlan { begins_files_anew: true, ..plan(DirectionPlan::Mix(50), true) };
+    let size = 4 * plan.smallest_length();
+    let region = Region { name: "f".into(), start: 0, size, file_size: size };
+    let seeds = Seeds::new(1, 1);
+    let mut short = Targets::new(plan.clone(), std::slice::from_ref(&region), seeds.clone());
+    assert!(short.mixed.is_some());
+    let mut long = the_long_way(&plan, &region, &seeds);
+    for _ in 0..50 {
+        let target = short.next();
+        assert!(target.is_some());
+        assert_eq!(target, long.next());
+    }
+}
