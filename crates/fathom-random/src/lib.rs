@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod ahead;
+mod curve;
 mod generators;
 mod sampler;
 

@@ -168,7 +168,7 @@ fn blocks_of_one_length(plan: &TargetPlan, file: &mut FileState, length: u64) ->
             Source::Permuted { permutation, begins_anew: plan.begins_files_anew }
         }
         RandomOffsets::ShiftRegister(register) => Source::Registered { register, blocks },
-        RandomOffsets::Skewed(sampler) => Source::Skewed { sampler, blocks },
+        RandomOffsets::Skewed(sampler) => Source::Skewed { sampler: sampler.tabled(), blocks },
         other => {
             file.random = Some(other);
             return None;
