@@ -21,7 +21,7 @@ pub(super) enum RandomOffsets {
     /// Uniform draws; with a map, none is given twice.
     Uniform { map: Option<BlockMap> },
     /// Zipf, Pareto or normal.
-    Skewed(Sampler),
+    Skewed(Box<Sampler>),
     /// Zones, per direction.
     Zoned { zones: Box<PerDirection<Zones>> },
     /// A pass that preconditions a disk; boxed, since few jobs have it.
@@ -108,13 +108,13 @@ impl RandomOffsets {
         match &plan.distribution {
             DistributionRule::Uniform => RandomOffsets::uniform(plan, seed, counts, file_name),
             DistributionRule::Zipf { theta, center } => {
-                RandomOffsets::Skewed(Sampler::zipf(*theta, *center, ranks, private_seed()))
+                RandomOffsets::Skewed(Box::new(Sampler::zipf(*theta, *center, ranks, private_seed())))
             }
             DistributionRule::Pareto { h, center } => {
-                RandomOffsets::Skewed(Sampler::pareto(*h, *center, ranks, private_seed()))
+                RandomOffsets::Skewed(Box::new(Sampler::pareto(*h, *center, ranks, private_seed())))
             }
             DistributionRule::Normal { deviation, center } => {
-                RandomOffsets::Skewed(Sampler::normal(*deviation, *center, ranks, private_seed()))
+                RandomOffsets::Skewed(Box::new(Sampler::normal(*deviation, *center, ranks, private_seed())))
             }
             DistributionRule::Zoned(shares) => RandomOffsets::zoned(|direction| {
                 Zones::by_percent(&shares[direction], counts.of_direction[direction])

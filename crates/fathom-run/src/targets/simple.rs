@@ -42,7 +42,7 @@ enum Source {
     /// The first blocks of those that the register visits: whole ones.
     Registered { register: ShiftRegister, blocks: u64 },
     /// The first blocks of those that the sampler ranks: whole ones.
-    Skewed { sampler: Sampler, blocks: u64 },
+    Skewed { sampler: Box<Sampler>, blocks: u64 },
 }
 
 impl Simple {
@@ -168,7 +168,10 @@ fn blocks_of_one_length(plan: &TargetPlan, file: &mut FileState, length: u64) ->
             Source::Permuted { permutation, begins_anew: plan.begins_files_anew }
         }
         RandomOffsets::ShiftRegister(register) => Source::Registered { register, blocks },
-        RandomOffsets::Skewed(sampler) => Source::Skewed { sampler: sampler.tabled(), blocks },
+        RandomOffsets::Skewed(mut sampler) => {
+            sampler.make_table();
+            Source::Skewed { sampler, blocks }
+        }
         other => {
             file.random = Some(other);
             return None;
