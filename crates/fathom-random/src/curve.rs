@@ -182,9 +182,9 @@ mod tests {
             // Few ranks, so that their borders can all be tried.
             let mut few = Curve { scale: 50.0, ..curve };
             few.cut();
-            let borders = (1..u32::MAX >> 8).map(|n| n << 8);
-            let borders = borders.filter(|&n| few.computed(n) != few.computed(n - 256)).collect::<Vec<_>>();
-            undecided(few, borders.into_iter().flat_map(|border| border - 256..=border));
+            let borders = (1..u32::MAX >> 12).map(|n| n << 12);
+            let borders = borders.filter(|&n| few.computed(n) != few.computed(n - 4096)).collect::<Vec<_>>();
+            undecided(few, borders.into_iter().flat_map(|border| border - 4096..=border));
         }
     }
 
