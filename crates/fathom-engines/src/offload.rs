@@ -3,6 +3,8 @@
 
 use fathom_run::engine::{AnyEngine, Completions, Engine, Io, Queued, Setup, SetupError};
 use fathom_run::exhausted;
+use fathom_run::storage::{Handle, SyncKind};
+use fathom_run::unit::Operation;
 use fathom_spec::engines::EngineDef;
 use fathom_sys::Errno;
 use std::collections::VecDeque;
@@ -76,7 +78,14 @@ pub(crate) struct Offload {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
     queued: Vec<Errand>,
+    /// Whatever the engines had to say when they were set up.
+    remarks: Vec<String>,
+    /// The engine syncs what it has written itself, as one that talks to a server does.
+    engine_syncs: bool,
 }
+
+/// The slot of a sync outside the loop.
+const SYNC_SLOT: u32 = u32::MAX;
 
 /// A thread that panicked leaves data that is whole all the same: every change is one step.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -99,12 +108,19 @@ impl Engine for Offload {
             ended: Condvar::new(),
             position: uses_position.then(Mutex::default),
         });
-        let mut offload = Offload { shared, threads: Vec::new(), queued: Vec::new() };
+        let mut offload = Offload {
+            shared,
+            threads: Vec::new(),
+            queued: Vec::new(),
+            remarks: Vec::new(),
+            engine_syncs: setup.engine.definition.is_remote(),
+        };
         for _ in 0..setup.depth {
-            let hand = Hand {
+            let mut hand = Hand {
                 engine: (setup.engine.open)(&Setup { depth: 1, shares_descriptors: true, ..*setup })?,
                 shared: Arc::clone(&offload.shared),
             };
+            offload.remarks.extend(hand.engine.remarks());
             let thread = std::thread::Builder::new().name("fathom-offload".to_owned());
             let started = thread.spawn(move || hand.work());
             offload.threads.push(started.map_err(|error| {
@@ -146,6 +162,37 @@ impl Engine for Offload {
         let (mut done, _) = waited.unwrap_or_else(PoisonError::into_inner);
         list(&mut done, out);
         Ok(())
+    }
+
+    /// A sync of any engine covers what the others have written: one that could not promise that would not share its target.
+    fn sync_now(&mut self, handle: Handle, kind: SyncKind) -> Option<Result<(), Errno>> {
+        if !self.engine_syncs {
+            return None;
+        }
+        let operation = if kind == SyncKind::Sync { Operation::Sync } else { Operation::DataSync };
+        let io = Io {
+            operation,
+            file: 0,
+            handle,
+            buffer: std::ptr::null_mut(),
+            length: 0,
+            offset: 0,
+            priority: 0,
+        };
+        lock(&self.shared.todo).errands.push_back(Errand { slot: SYNC_SLOT, io });
+        self.shared.wanted.notify_one();
+        let mut done = lock(&self.shared.done);
+        loop {
+            if let Some(place) = done.iter().position(|(slot, _)| *slot == SYNC_SLOT) {
+                let (_, result) = done.remove(place);
+                return Some(if result < 0 { Err(Errno(-result as i32)) } else { Ok(()) });
+            }
+            done = self.shared.ended.wait(done).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn remarks(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.remarks)
     }
 
     fn features(&self) -> Vec<&'static str> {

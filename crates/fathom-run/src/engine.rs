@@ -5,7 +5,7 @@
 
 use crate::entry::EngineEntry;
 use crate::files::{FileEntry, FileKind};
-use crate::storage::{self, Handle, Storage};
+use crate::storage::{self, Handle, Storage, SyncKind};
 use crate::unit::Operation;
 use fathom_spec::JobSpec;
 use fathom_spec::engines::EngineDef;
@@ -142,6 +142,8 @@ pub struct Setup<'a> {
     pub engine: EngineEntry,
     /// Files, in the order of their indices.
     pub files: &'a [OpenFile],
+    /// What holds them.
+    pub storage: &'a dyn Storage,
     /// Some I/O reads.
     pub reads: bool,
     /// Some I/O writes.
@@ -215,6 +217,12 @@ pub trait Engine: Sized {
         self.reap(0, out)
     }
 
+    /// Makes what was written to an open target durable, outside the loop, though other units may be in flight. `None` where that is
+    /// the [storage's](Storage::sync).
+    fn sync_now(&mut self, _handle: Handle, _kind: SyncKind) -> Option<Result<(), Errno>> {
+        None
+    }
+
     /// The file with this index has a new descriptor: it was closed and opened again, with nothing of it in flight.
     fn reopened(&mut self, _index: usize) {}
 
@@ -234,6 +242,12 @@ pub trait Engine: Sized {
         None
     }
 
+    /// What a user should read of what the engine has done since it was asked last: a connection that was lost and is back. Asked
+    /// after the set-up and at the end.
+    fn remarks(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Which kernel features the engine found and uses, for the report.
     fn features(&self) -> Vec<&'static str> {
         Vec::new()
@@ -251,6 +265,10 @@ pub trait AnyEngine {
     fn reap(&mut self, min: u32, out: &mut Completions) -> Result<(), Errno>;
     /// See [`Engine::reap_within`].
     fn reap_within(&mut self, span: Duration, out: &mut Completions) -> Result<(), Errno>;
+    /// See [`Engine::sync_now`].
+    fn sync_now(&mut self, handle: Handle, kind: SyncKind) -> Option<Result<(), Errno>>;
+    /// See [`Engine::remarks`].
+    fn remarks(&mut self) -> Vec<String>;
     /// See [`Engine::reopened`].
     fn reopened(&mut self, index: usize);
     /// See [`Engine::ends_at_once`].
@@ -272,6 +290,14 @@ impl<E: Engine> AnyEngine for E {
 
     fn reap_within(&mut self, span: Duration, out: &mut Completions) -> Result<(), Errno> {
         Engine::reap_within(self, span, out)
+    }
+
+    fn sync_now(&mut self, handle: Handle, kind: SyncKind) -> Option<Result<(), Errno>> {
+        Engine::sync_now(self, handle, kind)
+    }
+
+    fn remarks(&mut self) -> Vec<String> {
+        Engine::remarks(self)
     }
 
     fn reopened(&mut self, index: usize) {

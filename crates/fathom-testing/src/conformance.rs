@@ -118,6 +118,7 @@ impl Bench {
         };
         let frame = format!("--name=conformance {} --iodepth={depth}", subject.words);
         let job = spec(&format!("{frame} --size=64k --rw=randrw --bs=4k {words}"), &[]).jobs.remove(0);
+        let storage = (subject.engine.storage)(&job);
         // The first buffer lies on a page.
         let mut arena = vec![CANARY; (DEPTH + 1) * STRIDE];
         let first = to_page(&arena);
@@ -125,6 +126,7 @@ impl Bench {
             job: &job,
             engine: subject.engine,
             files: &files,
+            storage: &*storage,
             reads: true,
             writes: true,
             depth: depth as u32,

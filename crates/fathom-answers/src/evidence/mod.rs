@@ -8,7 +8,7 @@ pub(crate) mod trend;
 
 use fathom_results::model::{Choices, CourseEntry, DiskResult, JobResult, StageResult};
 use fathom_results::{DirectionResult, RunResult};
-use fathom_spec::engines::StorageKind;
+use fathom_spec::engines::EngineDef;
 use std::collections::BTreeMap;
 use trend::Trend;
 
@@ -112,9 +112,7 @@ impl<'a> Evidence<'a> {
 
     /// The page cache is passed by, as engines that talk to a server always do.
     pub(crate) fn is_direct(&self) -> bool {
-        if fathom_spec::engines::find(self.engine())
-            .is_some_and(|engine| engine.storage == StorageKind::Server)
-        {
+        if fathom_spec::engines::find(self.engine()).is_some_and(EngineDef::is_remote) {
             return true;
         }
         match self.run.option(self.job, "buffered") {

@@ -29,7 +29,7 @@ pub(super) fn sentence(evidence: &Evidence<'_>) -> String {
     });
     match engine.map_or(StorageKind::Files, |engine| engine.storage) {
         StorageKind::None => {}
-        StorageKind::Server => parts.push("on a server".to_owned()),
+        StorageKind::Server | StorageKind::Volume => parts.push("on a server".to_owned()),
         StorageKind::Files if evidence.is_direct() => {
             parts.push("bypassing the page cache (direct)".to_owned());
         }

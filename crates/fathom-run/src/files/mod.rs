@@ -419,6 +419,8 @@ fn place(
             let room = end_within(entry, length).saturating_sub(entry.start);
             share.map_or(room, |percent| (share_of(length, percent) / smallest * smallest).min(room))
         }
+        // A server's volume ends where it ends.
+        Wanted::Bytes(bytes) if entry.kind == FileKind::Volume => bytes.min(room),
         Wanted::Bytes(bytes)
             if entry.kind.has_fixed_size() && entry.start.saturating_add(bytes) > present =>
         {

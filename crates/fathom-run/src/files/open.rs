@@ -2,7 +2,7 @@
 
 use super::{FileEntry, FileError, FileKind, layout};
 use crate::cause::Cause;
-use crate::engine::OpenFile;
+use crate::engine::{Engine, OpenFile};
 use crate::plan::WorkerPlan;
 use crate::storage::{Handle, Storage};
 use fathom_sys::Errno;
@@ -51,6 +51,11 @@ impl OpenFiles {
         self.entries.first()?.zones.as_ref().map(|geometry| geometry.zone_size)
     }
 
+    /// What holds the targets.
+    pub(crate) fn storage(&self) -> &dyn Storage {
+        &*self.storage
+    }
+
     /// How many files are open; those of diskless engines always are.
     pub fn open_count(&self) -> usize {
         (0..self.list.len()).filter(|index| self.is_open(*index)).count()
@@ -95,11 +100,16 @@ impl OpenFiles {
         removable.filter_map(|entry| self.storage.remove(entry).err()).collect()
     }
 
-    /// Makes what was written to an open file durable; nothing to do for one that is closed.
-    pub(crate) fn sync(&mut self, index: usize, kind: SyncKind) -> Result<(), Errno> {
+    /// Makes what was written to an open file durable, by its engine or its storage; nothing to do for one that is closed.
+    pub(crate) fn sync<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        index: usize,
+        kind: SyncKind,
+    ) -> Result<(), Errno> {
         match self.list[index].handle {
             Handle::NONE => Ok(()),
-            handle => self.storage.sync(handle, kind),
+            handle => engine.sync_now(handle, kind).unwrap_or_else(|| self.storage.sync(handle, kind)),
         }
     }
 

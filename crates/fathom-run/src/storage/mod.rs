@@ -16,6 +16,7 @@ use fathom_spec::JobSpec;
 use fathom_spec::engines::StorageKind;
 use fathom_sys::Errno;
 pub use fathom_verify::ledger::SyncKind;
+use std::any::Any;
 use std::os::fd::RawFd;
 use std::path::PathBuf;
 
@@ -55,8 +56,9 @@ impl Handle {
     }
 }
 
-/// What holds the targets of a clone. Targets have the indices of the clone's entries.
-pub trait Storage {
+/// What holds the targets of a clone. Targets have the indices of the clone's entries. An engine that shares more with its
+/// storage than handles, such as a connection, finds its own type behind [`Setup::storage`](crate::engine::Setup::storage).
+pub trait Storage: Any {
     /// The names that a clone works on, in order.
     fn names(&self, plan: &NamesPlan) -> Vec<PathBuf> {
         names::planned_paths(plan)
@@ -100,7 +102,8 @@ pub trait Storage {
     /// Reads the part of an open target that the job uses, so that it is cached (`pre_read`). Ends early when `stopped` says so.
     fn read_into_cache(&mut self, target: &OpenFile, stopped: &dyn Fn() -> bool) -> Result<(), Errno>;
 
-    /// Makes what was written to an open target durable, outside the loop.
+    /// Makes what was written to an open target durable, outside the loop, unless that is
+    /// [the engine's](crate::engine::Engine::sync_now).
     fn sync(&mut self, handle: Handle, kind: SyncKind) -> Result<(), Errno>;
 
     /// Forgets what this machine has cached of an open target; a hint.
@@ -119,6 +122,6 @@ pub trait Storage {
 pub fn of_kind(kind: StorageKind) -> Box<dyn Storage> {
     match kind {
         StorageKind::Files => Box::new(files::Files::default()),
-        StorageKind::Server | StorageKind::None => Box::new(nowhere::Nowhere),
+        StorageKind::Server | StorageKind::Volume | StorageKind::None => Box::new(nowhere::Nowhere),
     }
 }

@@ -22,8 +22,9 @@ impl<O: Observer> Supervisor<'_, O> {
             .filter(|&index| {
                 let worker = &self.plan.workers[index];
                 // A job without files has nothing to lay out, but that it lacks a size is reported here as for any other.
-                let is_looked_at = worker.has_storage()
-                    || (worker.amounts.size.is_none() && worker.files.part.lengths.is_none());
+                let is_looked_at = worker.may_make_targets()
+                    || !worker.has_storage()
+                        && (worker.amounts.size.is_none() && worker.files.part.lengths.is_none());
                 is_looked_at && (!worker.files.layout.by_worker || worker.files.layout.is_all)
             })
             .collect();
@@ -103,7 +104,9 @@ impl<O: Observer> Supervisor<'_, O> {
         self.observer
             .message(&Message::Error(format!("fathom: laying out files {how}; no job that needs them runs")));
         for index in 0..self.tracked.len() {
-            if self.tracked[index].standing == Standing::Waiting && self.plan.workers[index].has_storage() {
+            if self.tracked[index].standing == Standing::Waiting
+                && self.plan.workers[index].may_make_targets()
+            {
                 let line = Cause::LAYOUT.line(format_args!("laying out files {how}"));
                 self.crew.fail(index, Errno(libc::EINTR), &line);
             }

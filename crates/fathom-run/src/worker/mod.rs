@@ -388,6 +388,7 @@ impl<E: Engine> Worker<'_, E> {
     }
 
     fn close(&mut self) {
+        setup::pass_on_remarks(&self.context, &mut self.engine);
         commands::after(&self.context);
         self.context.set_stage(Stage::Finishing);
         if self.plan.files.are_removed {

@@ -49,7 +49,8 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Result<Worke
     if E::DEFINITION.moves_data() && plan.writes_data() {
         fill_buffers(&mut payload, &arena, plan.depth as usize);
     }
-    let engine: E = engine(context, &setup_of(context, &files, &arena))?;
+    let mut engine: E = engine(context, &setup_of(context, &files, &arena))?;
+    pass_on_remarks(context, &mut engine);
     let regions = regions(&files);
     let targets = Targets::new(plan.target_plan.clone(), &regions, seeds.clone());
     tell_of_set_up(context, &files, &arena, &regions);
@@ -117,6 +118,7 @@ fn setup_of<'a>(context: &WorkerContext<'a>, files: &'a OpenFiles, arena: &Arena
         job: context.plan.job_of(plan),
         engine: context.engine,
         files: &files.list,
+        storage: files.storage(),
         reads: plan.reads_data(),
         writes: plan.writes_data(),
         depth: plan.depth,
@@ -189,6 +191,11 @@ fn engine<E: Engine>(context: &WorkerContext<'_>, setup: &Setup<'_>) -> Result<E
             Err(context.fail_in_words(error.errno, &line))
         }
     }
+}
+
+/// What the engine has to say.
+pub(super) fn pass_on_remarks<E: Engine>(context: &WorkerContext<'_>, engine: &mut E) {
+    engine.remarks().into_iter().for_each(|line| context.messages.send(&Message::Output(line)));
 }
 
 /// The job's start delay; a range is drawn from.

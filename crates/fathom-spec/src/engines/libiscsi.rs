@@ -8,7 +8,7 @@ pub(crate) const ENGINE: &str = "libiscsi";
 
 /// `ioengine=libiscsi`
 pub const DEFINITION: EngineDef =
-    EngineDef::new(ENGINE, "iSCSI through libiscsi").on_server().with_options(TABLE);
+    EngineDef::new(ENGINE, "iSCSI through libiscsi").on_volume().with_options(TABLE);
 
 options! {
     /// Options of the `libiscsi` engine.

@@ -85,6 +85,8 @@ pub enum StorageKind {
     Files,
     /// With a server, or in a library of its own: the engine brings the storage.
     Server,
+    /// The same, in one thing that is there before the job and as large as it is: an export, an image, a logical unit.
+    Volume,
     /// Nowhere: there is nothing to prepare.
     None,
 }
@@ -190,6 +192,11 @@ impl EngineDef {
         EngineDef { storage: StorageKind::Server, ..self }
     }
 
+    /// Brings the storage it works on, which is one thing of a fixed size: there is nothing to make before the run.
+    pub const fn on_volume(self) -> Self {
+        EngineDef { storage: StorageKind::Volume, ..self }
+    }
+
     /// Ends I/Os without looking at their data.
     pub const fn discards_data(self) -> Self {
         EngineDef { data: Data::Discarded, ..self }
@@ -253,6 +260,11 @@ impl EngineDef {
     /// True when it works on files and devices of this machine.
     pub const fn has_files(&self) -> bool {
         matches!(self.storage, StorageKind::Files)
+    }
+
+    /// True when its data lies with a server.
+    pub const fn is_remote(&self) -> bool {
+        matches!(self.storage, StorageKind::Server | StorageKind::Volume)
     }
 
     /// True when its data lies somewhere.

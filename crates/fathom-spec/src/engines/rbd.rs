@@ -8,7 +8,7 @@ pub(crate) const ENGINE: &str = "rbd";
 
 /// `ioengine=rbd`
 pub const DEFINITION: EngineDef =
-    EngineDef::new(ENGINE, "Ceph block devices").on_server().with_options(TABLE);
+    EngineDef::new(ENGINE, "Ceph block devices").on_volume().with_options(TABLE);
 
 options! {
     /// Options of the `rbd` engine.

@@ -166,6 +166,11 @@ impl WorkerPlan {
         self.storage != StorageKind::None
     }
 
+    /// True when targets may have to be made before the run; a volume of a server is there.
+    pub fn may_make_targets(&self) -> bool {
+        matches!(self.storage, StorageKind::Files | StorageKind::Server)
+    }
+
     /// True when the job writes or trims.
     pub fn changes_data(&self) -> bool {
         if let Some(replay) = &self.replay {

@@ -185,7 +185,7 @@ impl<E: Engine> Worker<'_, E> {
         if !self.plan.syncs.at_close {
             return;
         }
-        if let Err(errno) = self.files.sync(file, SyncKind::Sync) {
+        if let Err(errno) = self.files.sync(&mut self.engine, file, SyncKind::Sync) {
             self.stopping = true;
             self.sync_failed(file as u32, errno);
         }

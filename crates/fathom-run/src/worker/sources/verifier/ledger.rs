@@ -242,7 +242,7 @@ fn boot_id() -> Result<String, String> {
 impl<E: Engine> Worker<'_, E> {
     /// Syncs a file outside the loop, and records that.
     pub(in crate::worker) fn sync_recorded(&mut self, kind: SyncKind, file: u32) -> Result<(), Errno> {
-        let mut sync = || self.files.sync(file as usize, kind);
+        let mut sync = || self.files.sync(&mut self.engine, file as usize, kind);
         match ledger_of(&mut self.features.verifier) {
             Some(ledger) => ledger.around_sync(kind, file, sync),
             None => sync(),
