@@ -17,6 +17,9 @@ needed_packages=(
     mandoc:mandoc
     zsh:zsh
     fish:fish
+    nbdkit:nbdkit
+    qemu-utils:qemu-nbd
+    nbd-server:nbd-server
 )
 
 missing_packages() {

@@ -6,6 +6,8 @@ mod cpuio;
 mod io_uring;
 mod libaio;
 mod mmap;
+mod nbd;
+mod net;
 mod null;
 mod offload;
 mod posixaio;
@@ -36,6 +38,7 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<posixaio::Posixaio>(),
     EngineEntry::of::<null::Null>(),
     EngineEntry::of::<cpuio::Cpuio>(),
+    EngineEntry::of::<nbd::Nbd>(),
 ];
 
 /// The engine that goes by this name.

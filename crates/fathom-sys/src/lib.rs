@@ -22,6 +22,7 @@ pub mod process;
 pub mod scheduling;
 pub mod shell;
 pub mod signal;
+pub mod socket;
 pub mod task;
 pub mod terminal;
 pub mod usage;

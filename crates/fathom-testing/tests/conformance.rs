@@ -23,7 +23,9 @@ fn try_engine(engine: &EngineEntry, words: &str) {
 
 #[test]
 fn engines() {
-    for engine in ENGINES.iter().filter(|engine| !engine.definition.one_thread) {
+    let needs_nothing =
+        |engine: &&EngineEntry| !engine.definition.one_thread && !engine.definition.is_remote();
+    for engine in ENGINES.iter().filter(needs_nothing) {
         let words = if engine.definition.is_background() { "--cpuload=50 --cpuchunks=10us" } else { "" };
         try_engine(engine, words);
     }
@@ -54,4 +56,31 @@ fn rings() {
         "--force_async=2",
     ];
     options.into_iter().for_each(|words| try_engine(engine, words));
+}
+
+#[test]
+fn engines_on_servers() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let socket = directory.path().join("s");
+    // It ends with its parent, and stays in front so that it can be ended.
+    let server = std::process::Command::new("nbdkit")
+        .args(["--foreground", "--exit-with-parent", "--unix"])
+        .arg(&socket)
+        .args(["memory", "1M"])
+        .spawn();
+    let mut server = match server {
+        Ok(server) => server,
+        Err(error) => return fathom_skip::record(&format!("nbdkit: {error}")),
+    };
+    let begun = std::time::Instant::now();
+    while std::os::unix::net::UnixStream::connect(&socket).is_err() {
+        assert!(begun.elapsed().as_secs() < 60, "nbdkit does not listen");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let engine = fathom_engines::find("nbd").expect("an engine");
+    let uri = format!("--uri=nbd+unix:///?socket={}", socket.display());
+    for words in ["", "--connections=3", "--io_submit_mode=offload"] {
+        try_engine(engine, &format!("{uri} {words}"));
+    }
+    server.kill().and_then(|()| server.wait()).expect("nbdkit ends");
 }

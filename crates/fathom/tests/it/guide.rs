@@ -174,6 +174,7 @@ pages! {
     compare: "docs/compare.md",
     sweep: "docs/sweep.md",
     live: "docs/live.md",
+    network_block_devices: "docs/nbd.md",
 }
 
 #[test]

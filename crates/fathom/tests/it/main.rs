@@ -51,6 +51,7 @@ mod live;
 mod logs;
 mod long_names;
 mod manual;
+mod nbd;
 mod parse_only;
 mod printed;
 mod priorities;

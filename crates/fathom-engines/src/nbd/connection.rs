@@ -1,0 +1,494 @@
+//! A connection after the handshake: requests out, replies in, neither with a wait that is not wanted.
+
+use super::handshake::{self, Export, Refusal};
+use super::uri::Target;
+use super::wire::{Command, REQUEST_LENGTH, ReplyHead, Request, chunk, reply_head, u16_at, u32_at, u64_at};
+use crate::net::socket::Socket;
+use crate::net::transport::Transport;
+use fathom_sys::Errno;
+use fathom_sys::socket::{Awaited, Wait};
+use std::collections::VecDeque;
+use std::io::{IoSlice, IoSliceMut, Write};
+use std::time::Duration;
+
+/// How long a server may take for each step of the handshake.
+pub(super) const HANDSHAKE_LIMIT: Duration = Duration::from_secs(30);
+/// Bytes that are taken from the socket at once; what goes to buffers of I/Os is copied out of them.
+const INCOMING: usize = 256 << 10;
+/// From this length on, data is received right where it belongs.
+const DIRECT: usize = 16 << 10;
+/// Beside them, as much is taken as heads of replies need.
+const BESIDE_DIRECT: usize = 4 << 10;
+/// Pieces that are sent at once: heads and data of requests.
+const PIECES: usize = 128;
+/// Longest part of a reply that is no data: an error and its text.
+const LONGEST_TEXT: u32 = 1 << 15;
+
+/// An I/O that a server works on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InFlight {
+    pub(super) request: Request,
+    pub(super) buffer: *mut u8,
+    /// Which connection has it; [`FREE`](InFlight::FREE) for none.
+    pub(super) connection: u32,
+    /// Bytes of a read that have come.
+    received: u32,
+    /// What the server has said so far.
+    error: u32,
+}
+
+impl InFlight {
+    const FREE: u32 = u32::MAX;
+
+    pub(super) const NONE: InFlight = InFlight {
+        request: Request { flags: 0, command: Command::Disconnect, cookie: 0, offset: 0, length: 0 },
+        buffer: std::ptr::null_mut(),
+        connection: InFlight::FREE,
+        received: 0,
+        error: 0,
+    };
+
+    pub(super) fn new(request: Request, buffer: *mut u8, connection: u32) -> InFlight {
+        InFlight { request, buffer, connection, received: 0, error: 0 }
+    }
+
+    /// As if the server had said nothing yet.
+    pub(super) fn begin_anew(&mut self) {
+        (self.received, self.error) = (0, 0);
+    }
+
+    pub(super) fn is_free(&self) -> bool {
+        self.connection == InFlight::FREE
+    }
+
+    pub(super) fn free(&mut self) {
+        self.connection = InFlight::FREE;
+    }
+
+    /// What came of it: bytes, or `-errno`.
+    fn result(&self) -> i64 {
+        match (self.error, self.request.command) {
+            (0, Command::Read) if self.received != self.request.length => -i64::from(libc::EPROTO),
+            (0, Command::Flush | Command::Disconnect) => 0,
+            (0, _) => i64::from(self.request.length),
+            (error, _) => -i64::from(errno_of(error)),
+        }
+    }
+}
+
+/// The protocol has numbers of its own for errors, those that Linux has on most machines; others count as EINVAL.
+fn errno_of(error: u32) -> i32 {
+    match error {
+        1 => libc::EPERM,
+        5 => libc::EIO,
+        12 => libc::ENOMEM,
+        28 => libc::ENOSPC,
+        75 => libc::EOVERFLOW,
+        95 => libc::ENOTSUP,
+        108 => libc::ESHUTDOWN,
+        _ => libc::EINVAL,
+    }
+}
+
+/// The slot of a request is the lower half of its cookie.
+pub(super) fn slot_of(cookie: u64) -> u32 {
+    cookie as u32
+}
+
+/// What a connection tells its engine while it reads replies.
+pub(super) trait Listener {
+    /// The I/O with this cookie, if it is in flight on this connection.
+    fn find(&mut self, cookie: u64) -> Option<&mut InFlight>;
+    /// There is room for another end.
+    fn has_room(&self) -> bool;
+    /// An I/O that a server refuses because it is shutting down waits for the next connection.
+    fn outlasts_servers(&self) -> bool;
+    /// The I/O has ended.
+    fn ended(&mut self, cookie: u64, result: i64);
+    /// What the server says of an error.
+    fn explained(&mut self, cookie: u64, text: &str);
+}
+
+/// Why a connection cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Broken {
+    /// The socket says so.
+    Socket(Errno),
+    /// The server closed it.
+    Closed,
+    /// The server is about to.
+    ShuttingDown,
+    /// The server said what it must not say.
+    Violation(&'static str),
+}
+
+impl std::fmt::Display for Broken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Broken::Socket(errno) => write!(f, "{errno}"),
+            Broken::Closed => f.write_str("the server closed the connection"),
+            Broken::ShuttingDown => f.write_str("the server is shutting down"),
+            Broken::Violation(what) => write!(f, "the server breaks the NBD protocol: {what}"),
+        }
+    }
+}
+
+/// A request that is not sent yet, or not all of it.
+struct Outgoing {
+    head: [u8; REQUEST_LENGTH],
+    data: *const u8,
+    data_length: usize,
+}
+
+/// Data of a read on its way into a buffer.
+#[derive(Clone, Copy)]
+struct Arriving {
+    cookie: u64,
+    place: *mut u8,
+    left: usize,
+    /// Nothing comes after it.
+    is_last: bool,
+}
+
+/// One connection.
+pub(super) struct Connection {
+    transport: Transport,
+    pub(super) export: Export,
+    outgoing: VecDeque<Outgoing>,
+    /// Bytes of all of them.
+    unsent: usize,
+    /// Bytes of the first of them that are sent.
+    sent: usize,
+    incoming: Box<[u8]>,
+    /// How much of it is used at once: little where most goes right where it belongs.
+    at_once: usize,
+    /// What of it is there and not looked at.
+    from: usize,
+    to: usize,
+    arriving: Option<Arriving>,
+    /// Requests without an end.
+    pub(super) in_flight: u32,
+}
+
+impl Connection {
+    /// Connects to the export; no step takes longer than `limit`.
+    pub(super) fn open(target: &Target, limit: Duration) -> Result<Connection, Refusal> {
+        let refused = |error: std::io::Error| {
+            let advice = match error.kind() {
+                std::io::ErrorKind::ConnectionRefused | std::io::ErrorKind::NotFound => {
+                    "; no NBD server listens there"
+                }
+                std::io::ErrorKind::PermissionDenied => "; the socket belongs to somebody else",
+                _ => "",
+            };
+            let what = error.to_string();
+            let errno = Errno::from(error);
+            let what = if errno == Errno(libc::EIO) { what } else { errno.text() };
+            Refusal { errno, sentence: format!("{what}{advice}") }
+        };
+        let socket = Socket::connect(&target.address, limit).map_err(refused)?;
+        socket.limit_waits(Some(limit)).map_err(refused)?;
+        let mut transport = Transport::plain(socket);
+        let export = handshake::negotiate(&mut transport, target)?;
+        transport.socket().limit_waits(None).map_err(refused)?;
+        Ok(Connection::over(transport, export))
+    }
+
+    /// A connection on which all is agreed.
+    pub(super) fn over(transport: Transport, export: Export) -> Connection {
+        Connection {
+            transport,
+            export,
+            outgoing: VecDeque::with_capacity(PIECES),
+            unsent: 0,
+            sent: 0,
+            incoming: vec![0; INCOMING].into(),
+            at_once: INCOMING,
+            from: 0,
+            to: 0,
+            arriving: None,
+            in_flight: 0,
+        }
+    }
+
+    pub(super) fn is_encrypted(&self) -> bool {
+        self.transport.is_encrypted()
+    }
+
+    /// Takes a request; [`send`](Connection::send) hands it over.
+    #[inline]
+    pub(super) fn add(&mut self, unit: &InFlight) {
+        let has_data = unit.request.command == Command::Write;
+        if unit.request.command == Command::Read {
+            self.at_once = if unit.request.length as usize >= 2 * DIRECT { BESIDE_DIRECT } else { INCOMING };
+        }
+        let data_length = if has_data { unit.request.length as usize } else { 0 };
+        self.outgoing.push_back(Outgoing { head: unit.request.bytes(), data: unit.buffer, data_length });
+        self.unsent += REQUEST_LENGTH + data_length;
+        self.in_flight += 1;
+    }
+
+    /// Bytes that are not sent yet.
+    #[inline]
+    pub(super) fn unsent(&self) -> usize {
+        self.unsent
+    }
+
+    /// What to wait for.
+    pub(super) fn awaited(&self) -> Awaited {
+        self.transport.awaited(!self.outgoing.is_empty())
+    }
+
+    /// Sends as much as goes without a wait.
+    #[inline]
+    pub(super) fn send(&mut self) -> Result<(), Broken> {
+        self.transport.send_rest().map_err(Broken::Socket)?;
+        while !self.outgoing.is_empty() {
+            let mut pieces = [IoSlice::new(&[]); PIECES];
+            let count = gather(&self.outgoing, self.sent, &mut pieces);
+            match self.transport.send(&pieces[..count]) {
+                Ok(taken) => self.forget(taken),
+                Err(Errno(libc::EAGAIN)) => return Ok(()),
+                Err(Errno(libc::EINTR)) => {}
+                Err(errno) => return Err(Broken::Socket(errno)),
+            }
+        }
+        Ok(())
+    }
+
+    /// So many more bytes are sent.
+    fn forget(&mut self, mut taken: usize) {
+        self.unsent -= taken;
+        while let Some(first) = self.outgoing.front() {
+            let left = REQUEST_LENGTH + first.data_length - self.sent;
+            if taken < left {
+                self.sent += taken;
+                return;
+            }
+            taken -= left;
+            self.sent = 0;
+            self.outgoing.pop_front();
+        }
+    }
+
+    /// True when a wait inside [`receive`](Connection::receive) keeps nothing else from going on.
+    pub(super) fn may_wait(&self) -> bool {
+        self.outgoing.is_empty() && !self.awaited().to_send
+    }
+
+    /// Takes what the server has sent. `EAGAIN` while there is nothing, unless a wait is allowed; `EINTR` after a signal.
+    pub(super) fn receive(&mut self, listener: &mut impl Listener, wait: Wait) -> Result<(), Broken> {
+        // What came earlier and found no room for its end goes first.
+        let waiting = self.to - self.from;
+        self.read_replies(listener)?;
+        if !listener.has_room() || (waiting > 0 && self.to - self.from < waiting && wait == Wait::Allowed) {
+            return Ok(());
+        }
+        let count = self.fill(wait).map_err(Broken::Socket)?;
+        if count == 0 {
+            return Err(Broken::Closed);
+        }
+        self.read_replies(listener)
+    }
+
+    /// Receives into the buffer of a read that wants much, and into what comes after it.
+    fn fill(&mut self, wait: Wait) -> Result<usize, Errno> {
+        if self.from == self.to {
+            (self.from, self.to) = (0, 0);
+        } else if self.incoming.len() - self.to < INCOMING / 2 {
+            self.incoming.copy_within(self.from..self.to, 0);
+            (self.from, self.to) = (0, self.to - self.from);
+        }
+        let direct = self.arriving.filter(|data| data.left >= DIRECT && self.from == self.to);
+        let end = self.incoming.len().min(self.to + self.at_once);
+        let spare = &mut self.incoming[self.to..end];
+        let count = match direct {
+            None => self.transport.receive(&mut [IoSliceMut::new(spare)], wait)?,
+            Some(data) => {
+                // SAFETY: the buffer belongs to an I/O in flight and has room for what is left of it; see `begin_data`.
+                let place = unsafe { std::slice::from_raw_parts_mut(data.place, data.left) };
+                self.transport.receive(&mut [IoSliceMut::new(place), IoSliceMut::new(spare)], wait)?
+            }
+        };
+        let placed = direct.map_or(0, |data| data.left.min(count));
+        if let Some(data) = &mut self.arriving {
+            data.advance(placed);
+        }
+        self.to += count - placed;
+        Ok(count)
+    }
+
+    /// Looks at what has come, as long as ends find room.
+    fn read_replies(&mut self, listener: &mut impl Listener) -> Result<(), Broken> {
+        while listener.has_room() {
+            if let Some(data) = &mut self.arriving {
+                let come = &self.incoming[self.from..self.to];
+                let count = data.left.min(come.len());
+                // SAFETY: the buffer belongs to an I/O in flight and has room for what is left of it; see `begin_data`.
+                unsafe { std::ptr::copy_nonoverlapping(come.as_ptr(), data.place, count) };
+                self.from += count;
+                data.advance(count);
+                if data.left > 0 {
+                    return Ok(());
+                }
+                let Arriving { cookie, is_last, .. } = *data;
+                self.arriving = None;
+                if is_last {
+                    self.end(listener, cookie)?;
+                }
+                continue;
+            }
+            let head = reply_head(&self.incoming[self.from..self.to]);
+            match head.map_err(|_| Broken::Violation("what begins a reply is none"))? {
+                None => return Ok(()),
+                Some((ReplyHead::Simple { error, cookie }, length)) => {
+                    self.from += length;
+                    self.simple(listener, error, cookie)?;
+                }
+                Some((head @ ReplyHead::Chunk { .. }, length)) => {
+                    if !self.part(listener, head, length)? {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn simple(&mut self, listener: &mut impl Listener, error: u32, cookie: u64) -> Result<(), Broken> {
+        let unit = listener.find(cookie).ok_or(UNKNOWN)?;
+        unit.error = error;
+        if unit.request.command == Command::Read && error == 0 {
+            if self.export.structured {
+                return Err(Broken::Violation("a read was answered in the form that was given up"));
+            }
+            let (offset, length) = (unit.request.offset, unit.request.length);
+            self.arriving = Some(begin_data(unit, cookie, offset, length, true)?);
+            return Ok(());
+        }
+        self.end(listener, cookie)
+    }
+
+    /// A part of a reply whose head has `length` bytes; false while more of it has to come.
+    fn part(&mut self, listener: &mut impl Listener, head: ReplyHead, length: usize) -> Result<bool, Broken> {
+        let ReplyHead::Chunk { is_last, kind, cookie, length: after } = head else { return Ok(true) };
+        let come = &self.incoming[self.from + length..self.to];
+        match kind {
+            chunk::NONE if after == 0 => self.from += length,
+            chunk::DATA if after > 8 => {
+                let Some(offset) = u64_at(come, 0) else { return Ok(false) };
+                let unit = listener.find(cookie).ok_or(UNKNOWN)?;
+                self.arriving = Some(begin_data(unit, cookie, offset, after - 8, is_last)?);
+                self.from += length + 8;
+                return Ok(true);
+            }
+            chunk::HOLE if after == 12 => {
+                let (Some(offset), Some(bytes)) = (u64_at(come, 0), u32_at(come, 8)) else {
+                    return Ok(false);
+                };
+                let unit = listener.find(cookie).ok_or(UNKNOWN)?;
+                let hole = begin_data(unit, cookie, offset, bytes, is_last)?;
+                // SAFETY: the buffer belongs to an I/O in flight and has room for what is left of it; see `begin_data`.
+                unsafe { std::ptr::write_bytes(hole.place, 0, hole.left) };
+                self.from += length + 12;
+            }
+            _ if kind & chunk::ERROR != 0 && (6..=LONGEST_TEXT).contains(&after) => {
+                let Some(text) = come.get(..after as usize) else { return Ok(false) };
+                let unit = listener.find(cookie).ok_or(UNKNOWN)?;
+                unit.error = u32_at(text, 0).filter(|error| *error != 0).unwrap_or(libc::EINVAL as u32);
+                let said = usize::from(u16_at(text, 4).unwrap_or(0));
+                let said = text.get(6..6 + said).unwrap_or_default();
+                listener.explained(cookie, &String::from_utf8_lossy(said));
+                self.from += length + after as usize;
+            }
+            _ => return Err(Broken::Violation("a part of a reply is of no known kind")),
+        }
+        if is_last {
+            self.end(listener, cookie)?;
+        }
+        Ok(true)
+    }
+
+    fn end(&mut self, listener: &mut impl Listener, cookie: u64) -> Result<(), Broken> {
+        let result = listener.find(cookie).ok_or(UNKNOWN)?.result();
+        if result == -i64::from(libc::ESHUTDOWN) && listener.outlasts_servers() {
+            return Err(Broken::ShuttingDown);
+        }
+        self.in_flight -= 1;
+        listener.ended(cookie, result);
+        Ok(())
+    }
+
+    /// Takes leave, so that the server need not wonder.
+    pub(super) fn part_politely(&mut self) {
+        let request = Request { flags: 0, command: Command::Disconnect, cookie: 0, offset: 0, length: 0 };
+        if self.outgoing.is_empty()
+            && self.transport.socket().limit_waits(Some(Duration::from_millis(100))).is_ok()
+        {
+            // A server that is gone needs no word.
+            let _ = self.transport.waiting().write_all(&request.bytes());
+        }
+    }
+}
+
+const UNKNOWN: Broken = Broken::Violation("a reply belongs to no request");
+
+impl Arriving {
+    fn advance(&mut self, count: usize) {
+        // SAFETY: no more than `left` bytes are placed, so the pointer stays in the buffer or at its end.
+        self.place = unsafe { self.place.add(count) };
+        self.left -= count;
+    }
+}
+
+/// Where data of a read goes, if it lies inside of what was asked for and is not more than that.
+fn begin_data(
+    unit: &mut InFlight,
+    cookie: u64,
+    offset: u64,
+    length: u32,
+    is_last: bool,
+) -> Result<Arriving, Broken> {
+    let asked = &unit.request;
+    let from = offset.checked_sub(asked.offset).filter(|_| asked.command == Command::Read);
+    let total = u64::from(unit.received) + u64::from(length);
+    let Some(from) = from.filter(|from| {
+        total <= u64::from(asked.length) && from + u64::from(length) <= u64::from(asked.length)
+    }) else {
+        return Err(Broken::Violation("data came that nobody asked for"));
+    };
+    unit.received = total as u32;
+    // SAFETY: `from` + `length` is at most the length of the request, which the buffer has room for. It is the engine's until the
+    // I/O has ended.
+    let place = unsafe { unit.buffer.add(from as usize) };
+    Ok(Arriving { cookie, place, left: length as usize, is_last })
+}
+
+/// Lists what is to be sent next, without the first `sent` bytes; how many pieces that are.
+#[inline]
+fn gather<'a>(
+    outgoing: &'a VecDeque<Outgoing>,
+    mut sent: usize,
+    pieces: &mut [IoSlice<'a>; PIECES],
+) -> usize {
+    let mut count = 0;
+    for request in outgoing {
+        let data: &[u8] = match request.data_length {
+            0 => &[],
+            // SAFETY: the data of a write lies in the buffer of an I/O in flight, which nobody changes until it has ended.
+            length => unsafe { std::slice::from_raw_parts(request.data, length) },
+        };
+        for piece in [&request.head, data] {
+            let skipped = sent.min(piece.len());
+            sent -= skipped;
+            if skipped < piece.len() {
+                if count == PIECES {
+                    return count;
+                }
+                pieces[count] = IoSlice::new(&piece[skipped..]);
+                count += 1;
+            }
+        }
+    }
+    count
+}

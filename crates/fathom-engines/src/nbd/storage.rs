@@ -1,0 +1,89 @@
+//! An export as a storage: it is there, has the size it has, and every file of a job is the whole of it.
+
+use super::connection::{Connection, HANDSHAKE_LIMIT};
+use super::uri::Target;
+use fathom_run::engine::OpenFile;
+use fathom_run::files::filling::Filling;
+use fathom_run::files::{FileEntry, FileError, FileKind};
+use fathom_run::plan::WorkerPlan;
+use fathom_run::storage::{Handle, Storage, SyncKind};
+use fathom_sys::Errno;
+use std::cell::{Cell, RefCell};
+use std::path::PathBuf;
+
+/// The export of a job.
+pub(super) struct Volume {
+    uri: Option<String>,
+    size: Cell<Option<u64>>,
+    /// The connection that found the size out: some servers serve one client, and some end when it goes.
+    held: RefCell<Option<Connection>>,
+}
+
+impl Volume {
+    pub(super) fn new(uri: Option<&str>) -> Volume {
+        Volume { uri: uri.map(str::to_owned), size: Cell::new(None), held: RefCell::new(None) }
+    }
+
+    /// The connection that is there already.
+    pub(super) fn take_connection(&self) -> Option<Connection> {
+        self.held.borrow_mut().take()
+    }
+
+    fn size(&self, plan: &WorkerPlan) -> Result<u64, FileError> {
+        if let Some(size) = self.size.get() {
+            return Ok(size);
+        }
+        let failed =
+            |errno: Errno, message: String| FileError { errno: errno.0, text: None, message: Some(message) };
+        let Some(uri) = &self.uri else {
+            return Err(failed(Errno(libc::EINVAL), "fio: nbd: uri parameter was not specified".to_owned()));
+        };
+        let job = &plan.name;
+        let target = Target::parse(uri)
+            .map_err(|sentence| failed(Errno(libc::EINVAL), format!("fathom: job {job}: {sentence}")))?;
+        let connection = Connection::open(&target, HANDSHAKE_LIMIT).map_err(|refusal| {
+            failed(refusal.errno, format!("fathom: job {job}: {target}: {}", refusal.sentence))
+        })?;
+        let size = connection.export.size;
+        self.size.set(Some(size));
+        *self.held.borrow_mut() = Some(connection);
+        Ok(size)
+    }
+}
+
+impl Storage for Volume {
+    fn look_at(&self, plan: &WorkerPlan, name: PathBuf) -> Result<FileEntry, FileError> {
+        Ok(FileEntry::new(name, FileKind::Volume, Some(self.size(plan)?)))
+    }
+
+    /// Nothing is ever missing of an export.
+    fn lay_out(
+        &mut self,
+        _: &WorkerPlan,
+        _: &FileEntry,
+        _: Option<&mut Filling>,
+        _: &dyn Fn() -> bool,
+    ) -> Result<(), FileError> {
+        Ok(())
+    }
+
+    fn open(&mut self, _: &WorkerPlan, index: usize, _: &FileEntry) -> Result<Handle, FileError> {
+        Ok(Handle::new(i32::try_from(index).unwrap_or(i32::MAX)))
+    }
+
+    fn close(&mut self, _: usize) {}
+
+    fn read_into_cache(&mut self, _: &OpenFile, _: &dyn Fn() -> bool) -> Result<(), Errno> {
+        Err(Errno(libc::EOPNOTSUPP))
+    }
+
+    /// The engine does it.
+    fn sync(&mut self, _: Handle, _: SyncKind) -> Result<(), Errno> {
+        Err(Errno(libc::EOPNOTSUPP))
+    }
+
+    /// An export outlives its clients.
+    fn remove(&mut self, _: &FileEntry) -> Result<(), Errno> {
+        Ok(())
+    }
+}

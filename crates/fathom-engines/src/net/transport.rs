@@ -1,0 +1,143 @@
+//! A connection, plain or encrypted, for an engine that keeps many requests in flight: it gives and takes what goes without a
+//! wait, and waits only where it is told to.
+
+use super::socket::{Socket, Stream};
+use fathom_sys::Errno;
+use fathom_sys::socket::{self, Awaited, Wait};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection};
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::sync::Arc;
+
+/// Plain bytes that may wait for encryption at once: a few large writes.
+const TLS_BUFFER: usize = 1 << 20;
+
+/// One connection.
+pub(crate) struct Transport {
+    socket: Socket,
+    tls: Option<Box<ClientConnection>>,
+}
+
+impl Transport {
+    pub(crate) fn plain(socket: Socket) -> Transport {
+        Transport { socket, tls: None }
+    }
+
+    /// Goes over to TLS; the handshake is done by the first who reads or writes.
+    pub(crate) fn encrypt(&mut self, settings: Arc<ClientConfig>, host: &str) -> Result<(), String> {
+        let name = ServerName::try_from(host.to_owned())
+            .map_err(|_| format!("{host} is no name that a certificate could have"))?;
+        let mut connection =
+            ClientConnection::new(settings, name).map_err(|error| format!("TLS with {host}: {error}"))?;
+        connection.set_buffer_limit(Some(TLS_BUFFER));
+        self.tls = Some(Box::new(connection));
+        Ok(())
+    }
+
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    pub(crate) fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    /// What to wait for; `more` says that the caller has more to send than was taken.
+    pub(crate) fn awaited(&self, more: bool) -> Awaited {
+        let encrypted = self.tls.as_ref().is_some_and(|tls| tls.wants_write());
+        Awaited { socket: self.socket.descriptor(), to_send: more || encrypted }
+    }
+
+    /// Sends what goes without a wait; bytes taken, `EAGAIN` for none.
+    #[inline]
+    pub(crate) fn send(&mut self, pieces: &[IoSlice<'_>]) -> Result<usize, Errno> {
+        match &mut self.tls {
+            None => socket::send(self.socket.descriptor(), pieces, Wait::Never),
+            Some(tls) => {
+                let taken = tls.writer().write_vectored(pieces).map_err(Errno::from)?;
+                flush(tls, &self.socket)?;
+                if taken == 0 && !pieces.is_empty() { Err(Errno(libc::EAGAIN)) } else { Ok(taken) }
+            }
+        }
+    }
+
+    /// Sends what was taken earlier and is encrypted by now.
+    pub(crate) fn send_rest(&mut self) -> Result<(), Errno> {
+        match &mut self.tls {
+            Some(tls) if tls.wants_write() => flush(tls, &self.socket),
+            _ => Ok(()),
+        }
+    }
+
+    /// Receives into the pieces; bytes that came, 0 at the end of the connection. With [`Wait::Never`] it is `EAGAIN` while there is
+    /// nothing.
+    #[inline]
+    pub(crate) fn receive(&mut self, pieces: &mut [IoSliceMut<'_>], wait: Wait) -> Result<usize, Errno> {
+        let Some(tls) = &mut self.tls else {
+            return socket::receive(self.socket.descriptor(), pieces, wait);
+        };
+        loop {
+            match tls.reader().read_vectored(pieces) {
+                Ok(count) => return Ok(count),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // Servers that just close are common.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
+                Err(error) => return Err(error.into()),
+            }
+            tls.read_tls(&mut Stream(&self.socket, wait)).map_err(Errno::from)?;
+            if tls.process_new_packets().is_err() {
+                // The alert tells the server why.
+                let _ = tls.write_tls(&mut Stream(&self.socket, Wait::Never));
+                return Err(Errno(libc::EPROTO));
+            }
+            flush(tls, &self.socket)?;
+        }
+    }
+
+    /// The connection as a reader and writer that waits, for a handshake.
+    pub(crate) fn waiting(&mut self) -> Waiting<'_> {
+        Waiting(self)
+    }
+}
+
+fn flush(tls: &mut ClientConnection, socket: &Socket) -> Result<(), Errno> {
+    while tls.wants_write() {
+        match tls.write_tls(&mut Stream(socket, Wait::Never)) {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// See [`Transport::waiting`].
+pub(crate) struct Waiting<'a>(&'a mut Transport);
+
+impl Read for Waiting<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut stream = Stream(&self.0.socket, Wait::Allowed);
+        match &mut self.0.tls {
+            None => stream.read(buffer),
+            Some(tls) => rustls::Stream::new(&mut **tls, &mut stream).read(buffer),
+        }
+    }
+}
+
+impl Write for Waiting<'_> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        let mut stream = Stream(&self.0.socket, Wait::Allowed);
+        match &mut self.0.tls {
+            None => stream.write(buffer),
+            Some(tls) => rustls::Stream::new(&mut **tls, &mut stream).write(buffer),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let mut stream = Stream(&self.0.socket, Wait::Allowed);
+        match &mut self.0.tls {
+            None => Ok(()),
+            Some(tls) => rustls::Stream::new(&mut **tls, &mut stream).flush(),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Sending and receiving on connected sockets from and into several pieces of memory, without a wait unless one is wanted.
+
+use crate::Errno;
+use std::io::{IoSlice, IoSliceMut};
+use std::os::fd::RawFd;
+use std::time::Duration;
+
+/// Most pieces of one call (`UIO_MAXIOV`).
+pub const MOST_PIECES: usize = 1024;
+
+/// Whether a call may sleep until the other side does its part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Until something has moved, or the socket's own time limit has passed.
+    Allowed,
+    /// `EAGAIN` instead.
+    Never,
+}
+
+impl Wait {
+    fn flags(self) -> libc::c_int {
+        match self {
+            Wait::Allowed => libc::MSG_NOSIGNAL,
+            Wait::Never => libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT,
+        }
+    }
+}
+
+fn outcome(moved: isize) -> Result<usize, Errno> {
+    usize::try_from(moved).map_err(|_| Errno::last())
+}
+
+/// Sends the pieces in order; bytes taken. A closed connection is an error, never a signal.
+pub fn send(socket: RawFd, pieces: &[IoSlice<'_>], wait: Wait) -> Result<usize, Errno> {
+    let count = pieces.len().min(MOST_PIECES);
+    // SAFETY: an IoSlice has the layout of an iovec, the kernel only reads through them, and the message lives through the call.
+    outcome(unsafe {
+        let mut message: libc::msghdr = std::mem::zeroed();
+        message.msg_iov = pieces.as_ptr().cast_mut().cast();
+        message.msg_iovlen = count as _;
+        libc::sendmsg(socket, &message, wait.flags())
+    })
+}
+
+/// Receives into the pieces in order; bytes that came, 0 at the end of the connection.
+pub fn receive(socket: RawFd, pieces: &mut [IoSliceMut<'_>], wait: Wait) -> Result<usize, Errno> {
+    let count = pieces.len().min(MOST_PIECES);
+    // SAFETY: an IoSliceMut has the layout of an iovec, its memory is borrowed for writing, and the message lives through the call.
+    outcome(unsafe {
+        let mut message: libc::msghdr = std::mem::zeroed();
+        message.msg_iov = pieces.as_mut_ptr().cast();
+        message.msg_iovlen = count as _;
+        libc::recvmsg(socket, &mut message, wait.flags())
+    })
+}
+
+/// A socket to wait for.
+#[derive(Clone, Copy, Debug)]
+pub struct Awaited {
+    /// The socket.
+    pub socket: RawFd,
+    /// Until it takes more as well, not only until something has come.
+    pub to_send: bool,
+}
+
+/// Most sockets of one [`wait_for_any`].
+pub const MOST_AWAITED: usize = 256;
+
+/// Sleeps until one of the sockets is ready (or has failed), but no longer than `span`; false when none is. `EINTR` after a signal.
+/// Of more than [`MOST_AWAITED`] sockets the first ones count.
+pub fn wait_for_any(sockets: &[Awaited], span: Option<Duration>) -> Result<bool, Errno> {
+    let none = libc::pollfd { fd: -1, events: 0, revents: 0 };
+    let mut entries = [none; MOST_AWAITED];
+    let count = sockets.len().min(MOST_AWAITED);
+    for (entry, awaited) in entries.iter_mut().zip(sockets) {
+        let to_send = if awaited.to_send { libc::POLLOUT } else { 0 };
+        *entry = libc::pollfd { fd: awaited.socket, events: libc::POLLIN | to_send, revents: 0 };
+    }
+    let limit = span.map(|span| libc::timespec {
+        tv_sec: libc::time_t::try_from(span.as_secs()).unwrap_or(libc::time_t::MAX),
+        tv_nsec: span.subsec_nanos().into(),
+    });
+    let limit = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    // SAFETY: `count` entries are ours, and the time limit, if there is one, lives through the call.
+    let ready = unsafe { libc::ppoll(entries.as_mut_ptr(), count as libc::nfds_t, limit, std::ptr::null()) };
+    if ready < 0 { Err(Errno::last()) } else { Ok(ready > 0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn pieces_arrive_in_order_and_nothing_waits_that_must_not() {
+        let (one, other) = UnixStream::pair().expect("sockets");
+        let (one_fd, other_fd) = (one.as_raw_fd(), other.as_raw_fd());
+        let mut front = [0; 3];
+        let mut back = [0; 8];
+        let mut pieces = [IoSliceMut::new(&mut front), IoSliceMut::new(&mut back)];
+        assert_eq!(receive(other_fd, &mut pieces, Wait::Never), Err(Errno(libc::EAGAIN)));
+        let awaited = [Awaited { socket: other_fd, to_send: false }];
+        assert_eq!(wait_for_any(&awaited, Some(Duration::from_millis(1))), Ok(false));
+
+        assert_eq!(send(one_fd, &[IoSlice::new(b"ab"), IoSlice::new(b"cde")], Wait::Never), Ok(5));
+        assert_eq!(wait_for_any(&awaited, None), Ok(true));
+        assert_eq!(receive(other_fd, &mut pieces, Wait::Allowed), Ok(5));
+        assert_eq!((&front, &back[..2]), (b"abc", &b"de"[..]));
+
+        drop(other);
+        assert_eq!(send(one_fd, &[IoSlice::new(b"x")], Wait::Allowed), Err(Errno(libc::EPIPE)));
+    }
+}

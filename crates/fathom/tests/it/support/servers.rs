@@ -1,0 +1,79 @@
+//! Servers to test engines on: started by the scripts in `scripts/servers`, each in a directory of its own, and stopped at the end.
+
+use super::scratch;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A server that runs.
+pub(crate) struct Server {
+    script: PathBuf,
+    variables: Vec<(String, String)>,
+    printed: String,
+    directory: tempfile::TempDir,
+}
+
+impl Server {
+    /// Starts a server with these variables; the error says why this machine has none.
+    pub(crate) fn start(name: &str, variables: &[(&str, &str)]) -> Result<Server, String> {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/servers").join(name);
+        let variables =
+            variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let mut server = Server { script, variables, printed: String::new(), directory: scratch() };
+        server.start_again()?;
+        Ok(server)
+    }
+
+    /// Starts it again after [`stop`](Server::stop), where it was.
+    pub(crate) fn start_again(&mut self) -> Result<(), String> {
+        let output = self
+            .command("start")
+            .stderr(Stdio::piped())
+            .output()
+            .map_err(|error| format!("{}: {error}", self.script.display()))?;
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());
+        }
+        self.printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        Ok(())
+    }
+
+    /// Ends it.
+    pub(crate) fn stop(&self) {
+        let stopped = self.command("stop").stdout(Stdio::null()).status();
+        assert!(stopped.is_ok_and(|status| status.success()), "{} does not stop", self.script.display());
+    }
+
+    fn command(&self, word: &str) -> Command {
+        let mut command = Command::new(&self.script);
+        command.arg(word).arg(self.directory.path()).stdin(Stdio::null());
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// What it printed under this key when it had started.
+    #[track_caller]
+    pub(crate) fn value(&self, key: &str) -> &str {
+        let mut lines = self.printed.lines().filter_map(|line| line.split_once('='));
+        let found = lines.find(|(name, _)| *name == key);
+        found.unwrap_or_else(|| panic!("{} prints no {key}: {}", self.script.display(), self.printed)).1
+    }
+
+    /// A file in its directory.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// The process that it wrote down under this name.
+    #[track_caller]
+    pub(crate) fn pid(&self, tag: &str) -> u32 {
+        let text = std::fs::read_to_string(self.file(&format!("{tag}.pid"))).expect("the server's pid");
+        text.split_whitespace().next().and_then(|pid| pid.parse().ok()).expect("a number")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // A test that has failed already has more to say than that its server does not stop.
+        let _ = self.command("stop").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    }
+}

@@ -1,0 +1,110 @@
+# Shared by every start/stop script in this folder; sourced, never run. `NAME start DIR` starts a server on loopback, waits until it
+# answers, and prints KEY=VALUE lines, which are in DIR/env as well; `NAME stop DIR` ends exactly what start began. With INSTALL=1 and
+# as root, missing Debian packages are installed first.
+# A script sets NAME, PACKAGES and COMMANDS, defines start() and maybe stop_extra(), then calls main "$@".
+set -euo pipefail
+
+die() { printf '%s: %s\n' "$NAME" "$*" >&2; exit 1; }
+say() { printf '%s\n' "$*" | tee -a "$DIR/env"; }      # KEY=VALUE on stdout and in DIR/env
+port_free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+# A port that nothing listens on; asks for the same one again after a restart.
+pick_port() {
+    local keep="$DIR/port.${1:-main}" p
+    if [ -s "$keep" ] && port_free "$(cat "$keep")"; then cat "$keep"; return; fi
+    for _ in $(seq 100); do
+        p=$((20000 + RANDOM % 10000))
+        if port_free "$p"; then echo "$p" | tee "$keep"; return; fi
+    done
+    die "no free port"
+}
+
+# wait_for SECONDS 'what' command...: the command must succeed in time, and no daemon may have died.
+wait_for() {
+    local limit=$1 what=$2 f; shift 2
+    local end=$((SECONDS + limit))
+    until "$@" >/dev/null 2>&1; do
+        for f in "$DIR"/*.pid; do
+            [ -e "$f" ] && ! alive "$f" &&
+                { tail -n 5 "$DIR/$(basename "$f" .pid).log" >&2 || true; die "$(basename "$f" .pid) ended early"; }
+        done
+        [ $SECONDS -lt $end ] || die "no $what after ${limit}s (see the logs in $DIR)"
+        sleep 0.1
+    done
+}
+listening() { ! port_free "$1"; }
+
+# spawn TAG command...: runs in the background, in its own session and as nobody's child (some servers ask to die with
+# their parent); DIR/TAG.pid holds "pid start-time", DIR/TAG.log the output
+spawn() {
+    local tag=$1; shift
+    rm -f "$DIR/$tag.pid"
+    # shellcheck disable=SC2016
+    (setsid bash -c 'echo $$ >"$1.new"; sleep 0.05; shift; exec "$@"' - "$DIR/$tag.pid" "$@" </dev/null >>"$DIR/$tag.log" 2>&1 &)
+    until [ -s "$DIR/$tag.pid.new" ]; do sleep 0.01; done
+    read -r pid <"$DIR/$tag.pid.new"; rm "$DIR/$tag.pid.new"
+    echo "$pid $(started "$pid")" >"$DIR/$tag.pid"
+}
+adopt() { echo "$(cat "$2") $(started "$(cat "$2")")" >"$DIR/$1.pid"; }    # adopt TAG FILE: a daemon that wrote its own pid
+started() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
+alive() {   # alive FILE: the very process that the file names still runs (a number used again does not count)
+    local pid when; read -r pid when <"$1" || return 1
+    [ "$(started "$pid")" = "$when" ] && ! grep -q '^State:.Z' "/proc/$pid/status" 2>/dev/null
+}
+# reap FILE...: TERM, after 5 s KILL; only processes that a start wrote down
+reap() {
+    local f pid
+    for f in "$@"; do
+        read -r pid _ <"$f" || true
+        if alive "$f"; then
+            kill "$pid" 2>/dev/null || true
+            for _ in $(seq 50); do alive "$f" || break; sleep 0.1; done
+            alive "$f" && kill -9 "$pid" 2>/dev/null || true
+        fi
+        rm -f "$f"
+    done
+}
+
+install_packages() {
+    local c missing=
+    for c in $COMMANDS; do command -v "$c" >/dev/null || missing="$missing $c"; done
+    [ -n "$missing" ] || return 0
+    [ -n "$PACKAGES" ] || die "missing:$missing"
+    [ -n "${INSTALL:-}" ] || die "missing:$missing (Debian: $PACKAGES)"
+    [ "$(id -u)" = 0 ] || die "missing:$missing; as root: apt-get install $PACKAGES"
+    # shellcheck disable=SC2086
+    DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends $PACKAGES \
+        >"$DIR/apt.log" 2>&1 || { tail -n 5 "$DIR/apt.log" >&2; die "apt-get install $PACKAGES failed (apt-get update first?)"; }
+}
+
+running() {   # something was started here and all of it still lives
+    local f found=1
+    for f in "$DIR"/*.pid; do
+        [ -e "$f" ] || continue
+        alive "$f" || return 1
+        found=0
+    done
+    return $found
+}
+
+stop() {
+    if declare -F stop_extra >/dev/null; then stop_extra; fi
+    local f
+    for f in "$DIR"/*.pid; do [ -e "$f" ] && reap "$f"; done
+    rm -f "$DIR/env"
+}
+
+main() {
+    [ $# = 2 ] || { echo "usage: $NAME start|stop DIR" >&2; exit 2; }
+    PATH=$PATH:/usr/sbin:/sbin
+    mkdir -p "$2"; DIR=$(cd "$2" && pwd)
+    case $1 in
+    start)
+        if [ -s "$DIR/env" ] && running; then cat "$DIR/env"; return; fi
+        stop; install_packages
+        trap '[ $? = 0 ] || { stop; }' EXIT
+        start ;;
+    stop) stop ;;
+    *) echo "usage: $NAME start|stop DIR" >&2; exit 2 ;;
+    esac
+}
