@@ -18,6 +18,8 @@ needed_packages=(
     zsh:zsh
     fish:fish
     nbdkit:nbdkit
+    libiscsi-bin:iscsi-ls
+    tgt:tgtd
     qemu-utils:qemu-nbd
     nbd-server:nbd-server
 )

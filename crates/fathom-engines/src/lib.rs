@@ -5,6 +5,7 @@
 mod cpuio;
 mod io_uring;
 mod libaio;
+mod libiscsi;
 mod mmap;
 mod nbd;
 mod net;
@@ -39,6 +40,7 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<null::Null>(),
     EngineEntry::of::<cpuio::Cpuio>(),
     EngineEntry::of::<nbd::Nbd>(),
+    EngineEntry::of::<libiscsi::Libiscsi>(),
 ];
 
 /// The engine that goes by this name.

@@ -86,8 +86,9 @@ impl Bench {
     }
 
     fn of_job(subject: &Subject, words: &str) -> Bench {
-        Bench::set_up(subject, words)
-            .unwrap_or_else(|error| panic!("{}: {} says {}", subject.words, error.call, error.errno))
+        Bench::set_up(subject, words).unwrap_or_else(|error| {
+            panic!("{}: {} says {} {}", subject.words, error.call, error.errno, error.advice)
+        })
     }
 
     fn set_up(subject: &Subject, words: &str) -> Result<Bench, SetupError> {

@@ -3,13 +3,13 @@
 use super::handshake::{self, Export, Refusal};
 use super::uri::Target;
 use super::wire::{Command, REQUEST_LENGTH, ReplyHead, Request, chunk, reply_head, u16_at, u32_at, u64_at};
-use crate::net::socket::Socket;
+use crate::net::socket::{Socket, Stream};
 use crate::net::transport::Transport;
 use fathom_sys::Errno;
 use fathom_sys::socket::{Awaited, Wait};
 use std::collections::VecDeque;
-use std::io::{IoSlice, IoSliceMut, Write};
-use std::time::Duration;
+use std::io::{IoSlice, IoSliceMut, Read, Write};
+use std::time::{Duration, Instant};
 
 /// How long a server may take for each step of the handshake.
 pub(super) const HANDSHAKE_LIMIT: Duration = Duration::from_secs(30);
@@ -419,14 +419,35 @@ impl Connection {
         Ok(())
     }
 
-    /// Takes leave, so that the server need not wonder.
-    pub(super) fn part_politely(&mut self) {
+    /// Takes leave, so that the server need not wonder. With requests in flight it only says that no more will come.
+    pub(super) fn take_leave(&mut self) {
+        if self.in_flight > 0 || !self.outgoing.is_empty() {
+            self.transport.socket().end_sending();
+            return;
+        }
         let request = Request { flags: 0, command: Command::Disconnect, cookie: 0, offset: 0, length: 0 };
-        if self.outgoing.is_empty()
-            && self.transport.socket().limit_waits(Some(Duration::from_millis(100))).is_ok()
-        {
+        if self.transport.socket().limit_waits(Some(Duration::from_millis(100))).is_ok() {
             // A server that is gone needs no word.
             let _ = self.transport.waiting().write_all(&request.bytes());
+        }
+    }
+
+    /// After [`take_leave`](Connection::take_leave) with requests in flight: lets the server say what it still has to say, because some end with all
+    /// their clients if a reply finds nobody. Nothing of it goes to the buffers of I/Os, which may be gone.
+    pub(super) fn hear_out(&mut self, until: Instant) {
+        if self.in_flight == 0 {
+            return;
+        }
+        let mut nowhere = [0; 4096];
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() || self.transport.socket().limit_waits(Some(left)).is_err() {
+                return;
+            }
+            match Stream(self.transport.socket(), Wait::Allowed).read(&mut nowhere) {
+                Ok(1..) => {}
+                Ok(0) | Err(_) => return,
+            }
         }
     }
 }

@@ -36,6 +36,9 @@ const RETRY_PAUSE: Duration = Duration::from_millis(50);
 /// How long one of them may take.
 const RETRY_LIMIT: Duration = Duration::from_secs(5);
 
+/// How long servers may go on about I/Os that nobody waits for any more.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
 /// A connection, or what is left of one.
 struct Link {
     connection: Option<Connection>,
@@ -458,8 +461,12 @@ impl Nbd {
 
 impl Drop for Nbd {
     fn drop(&mut self) {
-        let connections = self.links.iter_mut().filter_map(|link| link.connection.as_mut());
-        connections.for_each(Connection::part_politely);
+        let links = self.links.iter_mut();
+        let mut connections: Vec<&mut Connection> =
+            links.filter_map(|link| link.connection.as_mut()).collect();
+        connections.iter_mut().for_each(|connection| connection.take_leave());
+        let until = Instant::now() + LAST_WORDS;
+        connections.iter_mut().for_each(|connection| connection.hear_out(until));
     }
 }
 

@@ -3,7 +3,7 @@
 use fathom_sys::Errno;
 use fathom_sys::socket::{self, Wait};
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{Shutdown, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -69,6 +69,15 @@ impl Socket {
                 stream.set_write_timeout(limit)
             }
         }
+    }
+
+    /// The other side will read to the end of what was sent, and may go on sending.
+    pub(crate) fn end_sending(&self) {
+        // A connection that is gone already has ended.
+        let _ = match self {
+            Socket::Tcp(stream) => stream.shutdown(Shutdown::Write),
+            Socket::Unix(stream) => stream.shutdown(Shutdown::Write),
+        };
     }
 
     pub(crate) fn descriptor(&self) -> RawFd {

@@ -1,19 +1,58 @@
 //! The `libiscsi` engine and its options.
 
-use crate::definition::options;
+use crate::assign::Rejected;
+use crate::definition::{Bounds, choices, options};
 use crate::engines::EngineDef;
+use crate::options::verification::VerifyMethod;
+use crate::resolve::Review;
+use crate::spec::JobSpec;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "libiscsi";
 
 /// `ioengine=libiscsi`
-pub const DEFINITION: EngineDef =
-    EngineDef::new(ENGINE, "iSCSI through libiscsi").on_volume().with_options(TABLE);
+pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "iSCSI through libiscsi")
+    .built()
+    .on_volume()
+    .with_options(TABLE)
+    .with_rules(&[check]);
+
+choices! {
+    /// Command for writes.
+    pub enum WriteMode {
+        /// The data of the job
+        Write = "write",
+        /// The first block of the data, everywhere (WRITE SAME)
+        Same = "same",
+    }
+}
 
 options! {
     /// Options of the `libiscsi` engine.
     pub struct LibiscsiOptions at job.private.libiscsi, in Engine, table TABLE;
 
     /// Initiator name
-    Later Text initiator: String = "iqn.2019-04.org.fio:fio", { engine: ENGINE };
+    Built Text initiator: String = "iqn.2019-04.org.fio:fio", { engine: ENGINE };
+
+    /// Sessions with the target, for each file of the job
+    Built Int sessions: u32 = "1", { bounds: Bounds::between(1.0, 64.0), engine: ENGINE };
+
+    /// Command for writes
+    Built Choice write_mode: WriteMode = "write", { choices: WriteMode::CHOICES, engine: ENGINE };
+}
+
+/// What one block repeated has in it is not what a check expects.
+fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let same = job.private.libiscsi.write_mode == WriteMode::Same;
+    if same && job.verification.verify != VerifyMethod::None {
+        return Err(review.refuse(
+            &job.origin,
+            "fathom: repeated blocks cannot be verified",
+            format!(
+                "job {}: write_mode=same repeats the first block; leave out verify= or write_mode=",
+                job.name
+            ),
+        ));
+    }
+    Ok(())
 }

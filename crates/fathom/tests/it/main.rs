@@ -44,6 +44,7 @@ mod idleness;
 mod interrupted;
 mod intervals;
 mod invariants;
+mod iscsi;
 mod killed;
 mod latency_target;
 mod ledgers;

@@ -1,0 +1,244 @@
+//! A session with a target, through libiscsi: its functions, and what is said of a logical unit.
+
+use super::url::Unit;
+use crate::net::library::{self, functions};
+use crate::net::socket::{Address, Socket};
+use fathom_sys::Errno;
+use fathom_sys::socket::Awaited;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// `struct iscsi_context`.
+#[repr(C)]
+pub(super) struct Context {
+    _private: [u8; 0],
+}
+
+/// The beginning of `struct scsi_task`, which has been the same since libiscsi 1.12.
+#[repr(C)]
+pub(super) struct Task {
+    pub(super) status: c_int,
+    cdb_size: c_int,
+    transfer_direction: c_int,
+    expected_length: c_int,
+    cdb: [u8; 16],
+    pub(super) residual_status: c_int,
+    pub(super) residual: usize,
+}
+
+/// `SCSI_RESIDUAL_UNDERFLOW`: less was transferred than was asked for.
+pub(super) const UNDERFLOW: c_int = 1;
+
+/// `struct scsi_iovec`.
+#[repr(C)]
+pub(super) struct Piece {
+    pub(super) base: *mut c_void,
+    pub(super) length: usize,
+}
+
+/// `struct unmap_list`.
+#[repr(C)]
+pub(super) struct Range {
+    pub(super) block: u64,
+    pub(super) count: u32,
+}
+
+/// The beginning of `struct scsi_readcapacity16`.
+#[repr(C)]
+struct Capacity {
+    last_block: u64,
+    block_length: u32,
+}
+
+/// `iscsi_command_cb`.
+pub(super) type Callback = unsafe extern "C" fn(*mut Context, c_int, *mut c_void, *mut c_void);
+
+functions! {
+    /// The functions of libiscsi that are used.
+    struct Functions {
+        create_context = b"iscsi_create_context": fn(*const c_char) -> *mut Context;
+        destroy_context = b"iscsi_destroy_context": fn(*mut Context) -> c_int;
+        set_target = b"iscsi_set_targetname": fn(*mut Context, *const c_char) -> c_int;
+        set_session_type = b"iscsi_set_session_type": fn(*mut Context, c_int) -> c_int;
+        set_user = b"iscsi_set_initiator_username_pwd": fn(*mut Context, *const c_char, *const c_char) -> c_int;
+        set_no_reconnect = b"iscsi_set_noautoreconnect": fn(*mut Context, c_int);
+        set_timeout = b"iscsi_set_timeout": fn(*mut Context, c_int) -> c_int;
+        connect = b"iscsi_full_connect_sync": fn(*mut Context, *const c_char, c_int) -> c_int;
+        log_out = b"iscsi_logout_sync": fn(*mut Context) -> c_int;
+        error = b"iscsi_get_error": fn(*mut Context) -> *const c_char;
+        descriptor = b"iscsi_get_fd": fn(*mut Context) -> c_int;
+        events = b"iscsi_which_events": fn(*mut Context) -> c_int;
+        service = b"iscsi_service": fn(*mut Context, c_int) -> c_int;
+        read_capacity = b"iscsi_readcapacity16_sync": fn(*mut Context, c_int) -> *mut Task;
+        unmarshal = b"scsi_datain_unmarshall": fn(*mut Task) -> *mut c_void;
+        free_task = b"scsi_free_scsi_task": fn(*mut Task);
+        read = b"iscsi_read16_iov_task": fn(*mut Context, c_int, u64, u32, c_int, c_int, c_int, c_int, c_int, c_int, Callback, *mut c_void, *mut Piece, c_int) -> *mut Task;
+        write = b"iscsi_write16_iov_task": fn(*mut Context, c_int, u64, *mut u8, u32, c_int, c_int, c_int, c_int, c_int, c_int, Callback, *mut c_void, *mut Piece, c_int) -> *mut Task;
+        write_same = b"iscsi_writesame16_task": fn(*mut Context, c_int, u64, *mut u8, u32, u32, c_int, c_int, c_int, c_int, Callback, *mut c_void) -> *mut Task;
+        sync_cache = b"iscsi_synchronizecache16_task": fn(*mut Context, c_int, u64, u32, c_int, c_int, Callback, *mut c_void) -> *mut Task;
+        unmap = b"iscsi_unmap_task": fn(*mut Context, c_int, c_int, c_int, *mut Range, c_int, Callback, *mut c_void) -> *mut Task;
+    }
+}
+
+impl Functions {
+    pub(super) fn load() -> Result<Arc<Functions>, String> {
+        let library = library::open(
+            &["libiscsi.so.7", "libiscsi.so.9", "libiscsi.so.10", "libiscsi.so.11"],
+            "libiscsi7",
+        )?;
+        Functions::of(library).map(Arc::new)
+    }
+}
+
+/// One session, with its logical unit.
+pub(super) struct Session {
+    pub(super) functions: Arc<Functions>,
+    pub(super) context: *mut Context,
+    pub(super) lun: c_int,
+    pub(super) blocks: u64,
+    pub(super) block_length: u32,
+}
+
+/// How long a target may take to answer while the session is set up, s.
+const SETUP_LIMIT: c_int = 30;
+const NORMAL_SESSION: c_int = 2;
+/// Operation code of READ CAPACITY (16).
+const SERVICE_ACTION_IN: u8 = 0x9e;
+
+impl Session {
+    /// Logs in and looks at the unit; the error is one sentence.
+    pub(super) fn open(functions: &Arc<Functions>, initiator: &str, unit: &Unit) -> Result<Session, String> {
+        let text = |text: &str| CString::new(text).map_err(|_| format!("{text:?} has a zero byte in it"));
+        let (initiator, target, portal) = (text(initiator)?, text(&unit.target)?, text(&unit.portal)?);
+        // SAFETY: the texts end with a zero, and live through the calls, which copy them.
+        let context = unsafe { (functions.create_context)(initiator.as_ptr()) };
+        if context.is_null() {
+            return Err("libiscsi cannot make a session".to_owned());
+        }
+        let mut session =
+            Session { functions: Arc::clone(functions), context, lun: unit.lun, blocks: 0, block_length: 0 };
+        // SAFETY: as above; the context is the session's.
+        unsafe {
+            (functions.set_target)(context, target.as_ptr());
+            (functions.set_session_type)(context, NORMAL_SESSION);
+            // A connection that comes back by itself would hide that it was gone.
+            (functions.set_no_reconnect)(context, 1);
+            (functions.set_timeout)(context, SETUP_LIMIT);
+        }
+        session.name_user(unit)?;
+        // SAFETY: as above.
+        if unsafe { (functions.connect)(context, portal.as_ptr(), unit.lun) } != 0 {
+            return Err(session.why_not_connected(&unit.portal));
+        }
+        session.read_capacity()?;
+        // How long an I/O may take is the supervisor's business.
+        // SAFETY: as above.
+        unsafe { (functions.set_timeout)(context, 0) };
+        Ok(session)
+    }
+
+    /// The library does not say why there is no connection; one of our own does.
+    fn why_not_connected(&self, portal: &str) -> String {
+        let (host, port) = portal.rsplit_once(':').unwrap_or((portal, ""));
+        let host = host.trim_matches(['[', ']']).to_owned();
+        let address = Address::Tcp { host, port: port.parse().unwrap_or(0) };
+        match Socket::connect(&address, Duration::from_secs(5)) {
+            Ok(_) => format!("{portal}: {}", self.error()),
+            Err(error) => format!("{portal}: {}; no iSCSI target listens there", Errno::from(error)),
+        }
+    }
+
+    /// User and password (CHAP), from the environment that libiscsi's own programs take them from.
+    fn name_user(&self, unit: &Unit) -> Result<(), String> {
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let Some(user) = unit.user.clone().or_else(|| variable("LIBISCSI_CHAP_USERNAME")) else {
+            return Ok(());
+        };
+        let password = variable("LIBISCSI_CHAP_PASSWORD").ok_or(
+            "there is a user but no password: put it into the environment variable LIBISCSI_CHAP_PASSWORD",
+        )?;
+        let (Ok(user), Ok(password)) = (CString::new(user), CString::new(password)) else {
+            return Err("user and password must not have a zero byte in them".to_owned());
+        };
+        // SAFETY: the texts end with a zero and are copied.
+        unsafe { (self.functions.set_user)(self.context, user.as_ptr(), password.as_ptr()) };
+        Ok(())
+    }
+
+    fn read_capacity(&mut self) -> Result<(), String> {
+        // SAFETY: the context is logged in; the task is freed below, and what it holds is read before.
+        let task = unsafe { (self.functions.read_capacity)(self.context, self.lun) };
+        if task.is_null() {
+            return Err(self.error());
+        }
+        // SAFETY: as above. A library whose tasks look different is found out by the code of the command.
+        let found = unsafe {
+            match ((*task).status, (*task).cdb[0]) {
+                (0, SERVICE_ACTION_IN) => Ok((self.functions.unmarshal)(task)
+                    .cast::<Capacity>()
+                    .as_ref()
+                    .map(|capacity| (capacity.last_block, capacity.block_length))),
+                (0, _) => Err("this release of libiscsi is not known".to_owned()),
+                _ => Err(self.error()),
+            }
+        };
+        // SAFETY: the task has ended.
+        unsafe { (self.functions.free_task)(task) };
+        let (last_block, block_length) = found?.ok_or("the target does not say how large the unit is")?;
+        if block_length == 0 {
+            return Err("the target says that the unit's blocks have no bytes".to_owned());
+        }
+        (self.blocks, self.block_length) = (last_block.saturating_add(1), block_length);
+        Ok(())
+    }
+
+    /// Bytes of the unit.
+    pub(super) fn size(&self) -> u64 {
+        self.blocks.saturating_mul(u64::from(self.block_length))
+    }
+
+    /// What libiscsi says of the last error.
+    pub(super) fn error(&self) -> String {
+        // SAFETY: the text is the context's and is copied at once.
+        let text = unsafe {
+            let text = (self.functions.error)(self.context);
+            if text.is_null() { String::new() } else { CStr::from_ptr(text).to_string_lossy().into_owned() }
+        };
+        let text = text.trim().replace(char::is_control, " ");
+        if text.is_empty() { "libiscsi does not say why".to_owned() } else { text }
+    }
+
+    /// Sends what is queued and takes what has come, without a wait.
+    pub(super) fn service(&mut self) -> Result<(), Errno> {
+        // SAFETY: the context is the session's; callbacks only touch what outlives the context.
+        let result = unsafe { (self.functions.service)(self.context, (self.functions.events)(self.context)) };
+        if result < 0 { Err(Errno(libc::ESHUTDOWN)) } else { Ok(()) }
+    }
+}
+
+impl Session {
+    /// What to wait for.
+    pub(super) fn awaited(&self) -> Awaited {
+        // SAFETY: both only look at the context, which is the session's.
+        let (socket, events) =
+            unsafe { ((self.functions.descriptor)(self.context), (self.functions.events)(self.context)) };
+        Awaited { socket, to_send: events & c_int::from(libc::POLLOUT) != 0 }
+    }
+
+    /// Takes leave of the target, which is given a second to answer.
+    pub(super) fn log_out(&mut self) {
+        // SAFETY: the context is the session's, with nothing in flight. Whether the target answers makes no difference any more.
+        unsafe {
+            (self.functions.set_timeout)(self.context, 1);
+            (self.functions.log_out)(self.context);
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // SAFETY: nobody else knows the context. Callbacks of what is still in flight come now.
+        unsafe { (self.functions.destroy_context)(self.context) };
+    }
+}

@@ -1,0 +1,81 @@
+//! Logical units as a storage: every file of a job is one, named by its URL.
+
+use super::session::{Functions, Session};
+use super::url::Unit;
+use fathom_run::engine::OpenFile;
+use fathom_run::files::filling::Filling;
+use fathom_run::files::{FileEntry, FileError, FileKind};
+use fathom_run::plan::WorkerPlan;
+use fathom_run::storage::{Handle, Storage, SyncKind};
+use fathom_sys::Errno;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// The units of a job.
+pub(super) struct Units {
+    initiator: String,
+    /// Sessions that found out sizes, for the engine; by URL.
+    held: RefCell<BTreeMap<String, Session>>,
+}
+
+impl Units {
+    pub(super) fn new(initiator: &str) -> Units {
+        Units { initiator: initiator.to_owned(), held: RefCell::default() }
+    }
+
+    /// The session with a unit that is there already.
+    pub(super) fn take_session(&self, url: &str) -> Option<Session> {
+        self.held.borrow_mut().remove(url)
+    }
+}
+
+impl Storage for Units {
+    fn look_at(&self, plan: &WorkerPlan, name: PathBuf) -> Result<FileEntry, FileError> {
+        let url = name.to_string_lossy().into_owned();
+        let mut held = self.held.borrow_mut();
+        if !held.contains_key(&url) {
+            let opened = Unit::parse(&url)
+                .and_then(|unit| Session::open(&Functions::load()?, &self.initiator, &unit))
+                .map_err(|sentence| FileError {
+                    errno: libc::EIO,
+                    text: None,
+                    message: Some(format!("fathom: job {}: {sentence}", plan.name)),
+                })?;
+            held.insert(url.clone(), opened);
+        }
+        let size = held.get(&url).map(Session::size);
+        Ok(FileEntry::new(name, FileKind::Volume, size))
+    }
+
+    /// Nothing is ever missing of a unit.
+    fn lay_out(
+        &mut self,
+        _: &WorkerPlan,
+        _: &FileEntry,
+        _: Option<&mut Filling>,
+        _: &dyn Fn() -> bool,
+    ) -> Result<(), FileError> {
+        Ok(())
+    }
+
+    fn open(&mut self, _: &WorkerPlan, index: usize, _: &FileEntry) -> Result<Handle, FileError> {
+        Ok(Handle::new(i32::try_from(index).unwrap_or(i32::MAX)))
+    }
+
+    fn close(&mut self, _: usize) {}
+
+    fn read_into_cache(&mut self, _: &OpenFile, _: &dyn Fn() -> bool) -> Result<(), Errno> {
+        Err(Errno(libc::EOPNOTSUPP))
+    }
+
+    /// The engine does it.
+    fn sync(&mut self, _: Handle, _: SyncKind) -> Result<(), Errno> {
+        Err(Errno(libc::EOPNOTSUPP))
+    }
+
+    /// A unit outlives its users.
+    fn remove(&mut self, _: &FileEntry) -> Result<(), Errno> {
+        Ok(())
+    }
+}

@@ -1,0 +1,47 @@
+//! Client libraries that are there, or are not: loaded when a job wants them, so the program needs none.
+
+use fathom_run::engine::SetupError;
+use fathom_sys::Errno;
+use libloading::Library;
+
+/// Opens the first of these libraries that this machine has; the error names the package to install.
+pub(crate) fn open(names: &[&str], package: &str) -> Result<Library, String> {
+    for name in names {
+        // SAFETY: a client library of a known name; its initialisers do nothing that could harm this process.
+        if let Ok(library) = unsafe { Library::new(*name) } {
+            return Ok(library);
+        }
+    }
+    Err(format!("{} is not installed: apt-get install {package}", names[0]))
+}
+
+/// A sentence in place of an engine.
+pub(crate) fn refused(errno: Errno, call: &'static str, sentence: String) -> SetupError {
+    SetupError::new(errno, call).with_advice(sentence)
+}
+
+/// Declares the functions of a library that are used, and a type that holds them. The library stays loaded as long as it lives.
+macro_rules! functions {
+    ($(#[$about:meta])* struct $Type:ident { $($field:ident = $symbol:literal: fn($($argument:ty),*) $(-> $result:ty)?;)* }) => {
+        $(#[$about])*
+        pub(super) struct $Type {
+            $(pub(super) $field: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
+            /// Keeps the functions where they are.
+            _library: libloading::Library,
+        }
+
+        impl $Type {
+            /// Finds all functions; the error names the first that is missing.
+            fn of(library: libloading::Library) -> Result<$Type, String> {
+                $(
+                    // SAFETY: the symbol has this type in every release of the library that has the names asked for.
+                    let $field = unsafe { library.get::<unsafe extern "C" fn($($argument),*) $(-> $result)?>($symbol) }
+                        .map(|function| *function)
+                        .map_err(|_| concat!("the library lacks ", stringify!($field), ": it is too old or too new").to_owned())?;
+                )*
+                Ok($Type { $($field,)* _library: library })
+            }
+        }
+    };
+}
+pub(crate) use functions;
