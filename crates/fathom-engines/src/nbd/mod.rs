@@ -265,7 +265,7 @@ impl Nbd {
     #[inline]
     fn send(&mut self, link: usize) {
         if let Some(connection) = &mut self.links[link].connection
-            && let Err(broken) = connection.send()
+            && let Err(broken) = connection.send(Wait::Never)
         {
             self.lose(link, &broken);
         }
@@ -323,7 +323,15 @@ impl Nbd {
             if connection.in_flight == 0 {
                 continue;
             }
-            let waits = may_wait && is_only && connection.may_wait();
+            let may_wait = may_wait && is_only;
+            if may_wait
+                && connection.is_alone()
+                && let Err(broken) = connection.send(Wait::Allowed)
+            {
+                self.lose(index, &broken);
+                continue;
+            }
+            let waits = may_wait && connection.may_wait();
             let mut listener = Ends {
                 link: index as u32,
                 units: &mut self.units,
@@ -333,7 +341,7 @@ impl Nbd {
                 out,
             };
             let wait = if waits { Wait::Allowed } else { Wait::Never };
-            match connection.receive(&mut listener, wait).and_then(|()| connection.send()) {
+            match connection.receive(&mut listener, wait).and_then(|()| connection.send(Wait::Never)) {
                 Ok(()) => found = Received::Something,
                 Err(Broken::Socket(Errno(libc::EAGAIN))) => {}
                 Err(Broken::Socket(Errno(libc::EINTR))) => return Received::Signal,

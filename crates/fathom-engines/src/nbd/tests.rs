@@ -83,7 +83,7 @@ impl Bench {
                 unit
             })
             .collect();
-        connection.send().expect("the requests go out");
+        connection.send(Wait::Never).expect("the requests go out");
         let mut bench = Bench { connection, server, units, buffers, ends: Vec::new(), texts: Vec::new() };
         bench.server.read_exact(&mut [0; READS * REQUEST_LENGTH]).expect("the requests come in");
         bench

@@ -48,11 +48,11 @@ impl Transport {
         Awaited { socket: self.socket.descriptor(), to_send: more || encrypted }
     }
 
-    /// Sends what goes without a wait; bytes taken, `EAGAIN` for none.
+    /// Sends what goes; bytes taken. With [`Wait::Never`], and always with TLS, it is `EAGAIN` for none.
     #[inline]
-    pub(crate) fn send(&mut self, pieces: &[IoSlice<'_>]) -> Result<usize, Errno> {
+    pub(crate) fn send(&mut self, pieces: &[IoSlice<'_>], wait: Wait) -> Result<usize, Errno> {
         match &mut self.tls {
-            None => socket::send(self.socket.descriptor(), pieces, Wait::Never),
+            None => socket::send(self.socket.descriptor(), pieces, wait),
             Some(tls) => {
                 let taken = tls.writer().write_vectored(pieces).map_err(Errno::from)?;
                 flush(tls, &self.socket)?;
