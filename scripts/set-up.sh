@@ -18,6 +18,10 @@ needed_packages=(
     zsh:zsh
     fish:fish
     nbdkit:nbdkit
+    libnfs-utils:nfs-ls
+    nfs-ganesha-vfs:ganesha.nfsd
+    rpcbind:rpcbind
+    iproute2:ip
     libiscsi-bin:iscsi-ls
     tgt:tgtd
     qemu-utils:qemu-nbd

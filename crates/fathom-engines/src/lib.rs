@@ -9,6 +9,7 @@ mod libiscsi;
 mod mmap;
 mod nbd;
 mod net;
+mod nfs;
 mod null;
 mod offload;
 mod posixaio;
@@ -40,6 +41,7 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<null::Null>(),
     EngineEntry::of::<cpuio::Cpuio>(),
     EngineEntry::of::<nbd::Nbd>(),
+    EngineEntry::of::<nfs::Nfs>(),
     EngineEntry::of::<libiscsi::Libiscsi>(),
 ];
 

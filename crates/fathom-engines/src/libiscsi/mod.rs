@@ -7,6 +7,7 @@ mod session;
 mod storage;
 mod url;
 
+use crate::net::callbacks::{Ends, Polled};
 use crate::net::library::refused;
 use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
 use fathom_run::storage::{Handle, Storage, SyncKind};
@@ -16,13 +17,11 @@ use fathom_spec::engines::libiscsi::WriteMode;
 use fathom_spec::engines::{self, EngineDef};
 use fathom_spec::options::io_type::SyncMode;
 use fathom_sys::Errno;
-use fathom_sys::socket::{self, Awaited};
 use session::{Context, Functions, Piece, Range, Session, Task, UNDERFLOW};
 use std::any::Any;
-use std::collections::VecDeque;
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use storage::Units;
 use url::Unit;
 
@@ -39,20 +38,10 @@ mod status {
     pub(super) const TIMEOUT: c_int = 0x0f00_0002;
 }
 
-/// What callbacks write to. It stays where it is as long as there is a session.
-struct Shared {
-    functions: Arc<Functions>,
-    ended: VecDeque<(u32, i64)>,
-    /// What was said of errors, by slot.
-    explained: Vec<Option<String>>,
-    in_flight: usize,
-    /// Why the session that is being given up is gone.
-    lost: Option<String>,
-}
-
 /// What the library is given of an I/O. It stays where it is while the I/O is in flight.
 struct Slot {
-    shared: *mut Shared,
+    functions: Arc<Functions>,
+    ends: *mut Ends,
     number: u32,
     length: u32,
     /// The bytes of the I/O are what the target transfers, so what is missing of them counts.
@@ -63,12 +52,10 @@ struct Slot {
 
 /// The engine.
 pub(crate) struct Libiscsi {
-    /// By file; `None` for sessions that are gone.
-    sessions: Vec<Vec<Option<Session>>>,
+    /// The sessions of the first file, of the second, and so on.
+    sessions: Polled<Session>,
+    sessions_of_file: usize,
     slots: Box<[Slot]>,
-    shared: *mut Shared,
-    awaited: Vec<Awaited>,
-    next_session: usize,
     queued: u32,
     durable: c_int,
     write_mode: WriteMode,
@@ -88,25 +75,18 @@ impl Engine for Libiscsi {
         let storage: &dyn Any = setup.storage;
         let held = storage.downcast_ref::<Units>();
         let mut sessions = Vec::new();
-        for file in setup.files {
+        for (index, file) in setup.files.iter().enumerate() {
             let unit = Unit::parse(&file.name).map_err(failed)?;
-            let mut of_file = Vec::new();
-            of_file.extend(held.and_then(|units| units.take_session(&file.name)).map(Some));
-            while of_file.len() < options.sessions as usize {
-                of_file.push(Some(Session::open(&functions, &options.initiator, &unit).map_err(failed)?));
+            sessions.extend(held.and_then(|units| units.take_session(&file.name)));
+            while sessions.len() < (index + 1) * options.sessions as usize {
+                sessions.push(Session::open(&functions, &options.initiator, &unit).map_err(failed)?);
             }
-            sessions.push(of_file);
         }
         let count = setup.depth as usize + 1;
-        let shared = Box::into_raw(Box::new(Shared {
-            functions,
-            ended: VecDeque::with_capacity(count),
-            explained: vec![None; count],
-            in_flight: 0,
-            lost: None,
-        }));
+        let sessions = Polled::new(sessions, count);
         let slot = |number| Slot {
-            shared,
+            functions: Arc::clone(&functions),
+            ends: sessions.ends_pointer(),
             number,
             length: 0,
             transfers: false,
@@ -114,11 +94,9 @@ impl Engine for Libiscsi {
             range: Range { block: 0, count: 0 },
         };
         Ok(Libiscsi {
-            awaited: Vec::with_capacity(sessions.iter().map(Vec::len).sum()),
-            sessions,
             slots: (0..count as u32).map(slot).collect(),
-            shared,
-            next_session: 0,
+            sessions,
+            sessions_of_file: options.sessions as usize,
             queued: 0,
             durable: c_int::from(setup.job.io_type.sync != SyncMode::None),
             write_mode: options.write_mode,
@@ -126,25 +104,22 @@ impl Engine for Libiscsi {
     }
 
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
-        let file = io.file as usize;
-        let count = self.sessions[file].len();
-        self.next_session = (self.next_session + 1) % count;
-        let chosen = (0..count).map(|step| (self.next_session + step) % count);
-        let Some(index) = chosen.into_iter().find(|index| self.sessions[file][*index].is_some()) else {
-            return self.refuse(slot, libc::ESHUTDOWN, "the session is lost".to_owned());
+        let chosen = self.sessions.choose(io.file as usize * self.sessions_of_file, self.sessions_of_file);
+        let Some(session) = chosen.and_then(|index| self.sessions.clients[index].as_ref()) else {
+            return self.refuse(slot, libc::ESHUTDOWN, "the session is lost");
         };
-        let Some(session) = &self.sessions[file][index] else { return Queued::Done(0) };
-        let block_length = session.block_length;
+        let (context, lun, block_length) = (session.context, session.lun, session.block_length);
         if !io.offset.is_multiple_of(block_length.into()) || !io.length.is_multiple_of(block_length) {
             let why = format!("the unit has blocks of {block_length} bytes, and takes whole ones only");
-            return self.refuse(slot, libc::EINVAL, why);
+            return self.refuse(slot, libc::EINVAL, &why);
         }
-        let task = self.start(session.context, session.lun, block_length, slot, io);
-        if task.is_null() {
-            let why = self.sessions[file][index].as_ref().map(Session::error).unwrap_or_default();
-            return self.refuse(slot, libc::EIO, why);
+        self.sessions.ends().begun();
+        if self.start(context, lun, block_length, slot, io).is_null() {
+            let session = chosen.and_then(|index| self.sessions.clients[index].as_ref());
+            let why = session.map(Session::error).unwrap_or_default();
+            self.sessions.ends().not_begun();
+            return self.refuse(slot, libc::EIO, &why);
         }
-        self.shared().in_flight += 1;
         self.queued += 1;
         Queued::Pending
     }
@@ -154,11 +129,11 @@ impl Engine for Libiscsi {
     }
 
     fn reap(&mut self, min: u32, out: &mut Completions) -> Result<(), Errno> {
-        self.collect(min, if min == 0 { Some(Duration::ZERO) } else { None }, out)
+        self.sessions.collect(min, if min == 0 { Some(Duration::ZERO) } else { None }, out)
     }
 
     fn reap_within(&mut self, span: Duration, out: &mut Completions) -> Result<(), Errno> {
-        self.collect(1, Some(span), out)
+        self.sessions.collect(1, Some(span), out)
     }
 
     fn sync_now(&mut self, handle: Handle, _: SyncKind) -> Option<Result<(), Errno>> {
@@ -177,36 +152,26 @@ impl Engine for Libiscsi {
             Queued::Done(result) => result,
             Queued::Pending => {
                 self.queued -= 1;
-                self.wait_for_end_of(slot)
+                self.sessions.wait_for_end_of(slot)
             }
         };
         Some(if result < 0 { Err(Errno(-result as i32)) } else { Ok(()) })
     }
 
     fn protocol_status(&mut self, slot: u32) -> Option<String> {
-        self.shared().explained[slot as usize].take()
+        self.sessions.ends().explanation(slot)
     }
 
     fn features(&self) -> Vec<&'static str> {
-        if self.sessions.iter().any(|of_file| of_file.len() > 1) {
-            vec!["several sessions"]
-        } else {
-            Vec::new()
-        }
+        if self.sessions_of_file > 1 { vec!["several sessions"] } else { Vec::new() }
     }
 }
 
 impl Libiscsi {
-    fn shared(&mut self) -> &mut Shared {
-        // SAFETY: it lives as long as the engine, and callbacks, which use it as well, run only inside of calls to a session, while
-        // no such reference is held.
-        unsafe { &mut *self.shared }
-    }
-
     /// An I/O that cannot be begun.
     #[cold]
-    fn refuse(&mut self, slot: u32, errno: i32, why: String) -> Queued {
-        self.shared().explained[slot as usize] = Some(why);
+    fn refuse(&mut self, slot: u32, errno: i32, why: &str) -> Queued {
+        self.sessions.ends().explain(slot, why);
         Queued::Done(-i64::from(errno))
     }
 
@@ -219,10 +184,8 @@ impl Libiscsi {
         number: u32,
         io: &Io,
     ) -> *mut Task {
-        let shared = self.shared;
-        // SAFETY: the engine's own; see `shared`.
-        let functions = unsafe { &(*shared).functions };
         let slot = &mut self.slots[number as usize];
+        let functions = Arc::clone(&slot.functions);
         let (block, count) = (io.offset / u64::from(block_length), io.length / block_length);
         slot.length = if matches!(io.operation, Operation::Read | Operation::Write | Operation::Trim) {
             io.length
@@ -270,81 +233,6 @@ impl Libiscsi {
             }
         }
     }
-
-    /// Lists ends until there are `min`, there is no more room, nothing is in flight, or the time is up.
-    fn collect(&mut self, min: u32, span: Option<Duration>, out: &mut Completions) -> Result<(), Errno> {
-        let until = span.filter(|span| !span.is_zero()).map(|span| Instant::now() + span);
-        let is_enough = |out: &Completions| min > 0 && out.len() as u32 >= min || out.room() == 0;
-        loop {
-            self.list_ended(out);
-            if is_enough(out) {
-                return Ok(());
-            }
-            self.service();
-            self.list_ended(out);
-            let left = match until {
-                None if span.is_some() => return Ok(()),
-                None => None,
-                Some(until) => Some(until.saturating_duration_since(Instant::now())),
-            };
-            if is_enough(out) || self.shared().in_flight == 0 || left.is_some_and(|left| left.is_zero()) {
-                return Ok(());
-            }
-            self.awaited.clear();
-            for session in self.sessions.iter().flatten().flatten() {
-                self.awaited.push(session.awaited());
-            }
-            socket::wait_for_any(&self.awaited, left)?;
-        }
-    }
-
-    /// Lets all sessions send and receive. One that is broken ends, and its I/Os with it.
-    fn service(&mut self) {
-        for index in 0..self.sessions.len() {
-            for place in 0..self.sessions[index].len() {
-                let Some(session) = &mut self.sessions[index][place] else { continue };
-                if session.service().is_err() {
-                    let why = session.error();
-                    self.shared().lost = Some(why);
-                    self.sessions[index][place] = None;
-                }
-            }
-        }
-    }
-
-    fn list_ended(&mut self, out: &mut Completions) {
-        let shared = self.shared();
-        while out.room() > 0
-            && let Some((slot, result)) = shared.ended.pop_front()
-        {
-            out.push(slot, result);
-        }
-    }
-
-    /// The result of a command outside the loop; the ends of others stay for the loop.
-    fn wait_for_end_of(&mut self, slot: u32) -> i64 {
-        let mut others = Completions::default();
-        others.begin(0);
-        loop {
-            let ended = &mut self.shared().ended;
-            if let Some(place) = ended.iter().position(|(number, _)| *number == slot) {
-                return ended.remove(place).map_or(0, |(_, result)| result);
-            }
-            self.service();
-            if self.shared().ended.iter().any(|(number, _)| *number == slot) {
-                continue;
-            }
-            self.awaited.clear();
-            for session in self.sessions.iter().flatten().flatten() {
-                self.awaited.push(session.awaited());
-            }
-            if let Err(errno) = socket::wait_for_any(&self.awaited, None)
-                && errno != Errno(libc::EINTR)
-            {
-                return -i64::from(errno.0);
-            }
-        }
-    }
 }
 
 /// The library calls this once for each command.
@@ -354,7 +242,7 @@ unsafe extern "C" fn ended(context: *mut Context, how: c_int, task: *mut c_void,
     // free. Nobody else uses the slot or what the engine shares meanwhile.
     unsafe {
         let slot = &*private.cast::<Slot>();
-        let shared = &mut *slot.shared;
+        let ends = &mut *slot.ends;
         let missing = match task.as_ref() {
             Some(task) if slot.transfers && task.residual_status == UNDERFLOW => {
                 i64::try_from(task.residual).unwrap_or(0)
@@ -370,30 +258,21 @@ unsafe extern "C" fn ended(context: *mut Context, how: c_int, task: *mut c_void,
             status::CANCELLED | status::ERROR => -i64::from(libc::ESHUTDOWN),
             _ => -i64::from(libc::EIO),
         };
-        if result < 0 {
-            let said = std::ffi::CStr::from_ptr((shared.functions.error)(context)).to_string_lossy();
-            let said = shared.lost.clone().unwrap_or_else(|| said.trim().replace(char::is_control, " "));
-            shared.explained[slot.number as usize] = Some(said).filter(|said| !said.is_empty());
-        }
+        ends.ended(slot.number, result, || {
+            CStr::from_ptr((slot.functions.error)(context)).to_string_lossy().into_owned()
+        });
         if !task.is_null() {
-            (shared.functions.free_task)(task);
+            (slot.functions.free_task)(task);
         }
-        shared.in_flight -= 1;
-        shared.ended.push_back((slot.number, result));
     }
 }
 
 impl Drop for Libiscsi {
     fn drop(&mut self) {
-        let is_idle = self.shared().in_flight == 0;
-        for session in self.sessions.iter_mut().flatten().flatten() {
-            if is_idle {
-                session.log_out();
-            }
+        if self.sessions.ends().in_flight() == 0 {
+            self.sessions.clients.iter_mut().flatten().for_each(Session::log_out);
         }
-        // Callbacks of what is in flight come while the sessions end, and write to what is freed after them.
-        self.sessions.clear();
-        // SAFETY: it came from a box, and no session is left that could use it.
-        drop(unsafe { Box::from_raw(self.shared) });
+        // Before the slots, which callbacks of what is in flight still use.
+        self.sessions.clients.clear();
     }
 }

@@ -1,6 +1,7 @@
 //! A session with a target, through libiscsi: its functions, and what is said of a logical unit.
 
 use super::url::Unit;
+use crate::net::callbacks::Client;
 use crate::net::library::{self, functions};
 use crate::net::socket::{Address, Socket};
 use fathom_sys::Errno;
@@ -208,24 +209,24 @@ impl Session {
         let text = text.trim().replace(char::is_control, " ");
         if text.is_empty() { "libiscsi does not say why".to_owned() } else { text }
     }
-
-    /// Sends what is queued and takes what has come, without a wait.
-    pub(super) fn service(&mut self) -> Result<(), Errno> {
-        // SAFETY: the context is the session's; callbacks only touch what outlives the context.
-        let result = unsafe { (self.functions.service)(self.context, (self.functions.events)(self.context)) };
-        if result < 0 { Err(Errno(libc::ESHUTDOWN)) } else { Ok(()) }
-    }
 }
 
-impl Session {
-    /// What to wait for.
-    pub(super) fn awaited(&self) -> Awaited {
+impl Client for Session {
+    fn service(&mut self) -> Result<(), String> {
+        // SAFETY: the context is the session's; callbacks only touch what outlives the context.
+        let result = unsafe { (self.functions.service)(self.context, (self.functions.events)(self.context)) };
+        if result < 0 { Err(self.error()) } else { Ok(()) }
+    }
+
+    fn awaited(&self) -> Awaited {
         // SAFETY: both only look at the context, which is the session's.
         let (socket, events) =
             unsafe { ((self.functions.descriptor)(self.context), (self.functions.events)(self.context)) };
         Awaited { socket, to_send: events & c_int::from(libc::POLLOUT) != 0 }
     }
+}
 
+impl Session {
     /// Takes leave of the target, which is given a second to answer.
     pub(super) fn log_out(&mut self) {
         // SAFETY: the context is the session's, with nothing in flight. Whether the target answers makes no difference any more.

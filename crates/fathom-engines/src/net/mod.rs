@@ -1,5 +1,6 @@
 //! What engines that talk to servers share: sockets, TLS, and a connection that never waits unless it is told to.
 
+pub(crate) mod callbacks;
 pub(crate) mod library;
 pub(crate) mod socket;
 pub(crate) mod tls;

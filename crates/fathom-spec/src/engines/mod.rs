@@ -434,7 +434,7 @@ mod tests {
             built,
             [
                 "sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "libaio", "io_uring", "posixaio",
-                "null", "cpuio", "nbd", "libiscsi"
+                "null", "cpuio", "nbd", "nfs", "libiscsi"
             ]
         );
     }

@@ -1,6 +1,6 @@
 //! The `nfs` engine and its options.
 
-use crate::definition::options;
+use crate::definition::{Bounds, options};
 use crate::engines::EngineDef;
 
 /// The engine these options belong to.
@@ -8,12 +8,17 @@ pub(crate) const ENGINE: &str = "nfs";
 
 /// `ioengine=nfs`
 pub const DEFINITION: EngineDef =
-    EngineDef::new(ENGINE, "NFS through libnfs").on_server().with_options(TABLE);
+    EngineDef::new(ENGINE, "NFS through libnfs").built().on_server().with_options(TABLE);
 
 options! {
     /// Options of the `nfs` engine.
     pub struct NfsOptions at job.private.nfs, in Engine, table TABLE;
 
-    /// libnfs URL, required
-    Later Text nfs_url: Option<String>, { engine: ENGINE };
+    /// The folder that the files of the job lie in, such as nfs://server/export/folder; required
+    ///
+    /// Parameters of libnfs follow a question mark: nfsport=, mountport=, uid=, gid=, autoreconnect=.
+    Built Text nfs_url: Option<String>, { engine: ENGINE };
+
+    /// Connections with the server
+    Built Int nconnect: u32 = "1", { bounds: Bounds::between(1.0, 64.0), engine: ENGINE };
 }

@@ -53,6 +53,7 @@ mod logs;
 mod long_names;
 mod manual;
 mod nbd;
+mod nfs;
 mod parse_only;
 mod printed;
 mod priorities;

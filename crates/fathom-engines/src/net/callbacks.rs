@@ -1,0 +1,198 @@
+//! Client libraries that report the ends of I/Os through callbacks, and are driven by polling their sockets.
+
+use fathom_run::engine::Completions;
+use fathom_sys::Errno;
+use fathom_sys::socket::{self, Awaited};
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// Libraries have things to do that no socket tells of: to connect again, to find that a limit has passed.
+const LONGEST_WAIT: Duration = Duration::from_millis(100);
+
+/// A connection of such a library. What ends it has callbacks for all that is in flight on it.
+pub(crate) trait Client {
+    /// Sends what is queued and takes what has come, without a wait; why that cannot go on.
+    fn service(&mut self) -> Result<(), String>;
+    /// What to wait for.
+    fn awaited(&self) -> Awaited;
+}
+
+/// What callbacks write to.
+pub(crate) struct Ends {
+    ended: VecDeque<(u32, i64)>,
+    /// What was said of errors, by slot.
+    explained: Vec<Option<String>>,
+    in_flight: usize,
+    /// Why the connection that is being given up is gone.
+    lost: Option<String>,
+}
+
+impl Ends {
+    /// An I/O has begun.
+    pub(crate) fn begun(&mut self) {
+        self.in_flight += 1;
+    }
+
+    /// It has not after all.
+    pub(crate) fn not_begun(&mut self) {
+        self.in_flight -= 1;
+    }
+
+    /// An I/O has ended. What the library says of an error counts less than why its connection was given up.
+    pub(crate) fn ended(&mut self, slot: u32, result: i64, said: impl FnOnce() -> String) {
+        if result < 0 {
+            let text = self.lost.clone().unwrap_or_else(said);
+            self.explain(slot, &text);
+        }
+        self.in_flight -= 1;
+        self.ended.push_back((slot, result));
+    }
+
+    /// True while callbacks come because a connection is given up.
+    pub(crate) fn is_losing(&self) -> bool {
+        self.lost.is_some()
+    }
+
+    /// What there is to say of an I/O that failed.
+    pub(crate) fn explain(&mut self, slot: u32, text: &str) {
+        let text = text.trim().replace(char::is_control, " ");
+        self.explained[slot as usize] = Some(text).filter(|text| !text.is_empty());
+    }
+
+    /// The same, once.
+    pub(crate) fn explanation(&mut self, slot: u32) -> Option<String> {
+        self.explained[slot as usize].take()
+    }
+
+    pub(crate) fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    fn list(&mut self, out: &mut Completions) {
+        while out.room() > 0
+            && let Some((slot, result)) = self.ended.pop_front()
+        {
+            out.push(slot, result);
+        }
+    }
+}
+
+/// The connections of an engine, and the ends of its I/Os.
+pub(crate) struct Polled<C: Client> {
+    /// `None` for those that are gone.
+    pub(crate) clients: Vec<Option<C>>,
+    ends: *mut Ends,
+    awaited: Vec<Awaited>,
+    next: usize,
+}
+
+impl<C: Client> Polled<C> {
+    /// For slots below `slots`.
+    pub(crate) fn new(clients: Vec<C>, slots: usize) -> Polled<C> {
+        let ends = Ends {
+            ended: VecDeque::with_capacity(slots),
+            explained: vec![None; slots],
+            in_flight: 0,
+            lost: None,
+        };
+        Polled {
+            awaited: Vec::with_capacity(clients.len()),
+            clients: clients.into_iter().map(Some).collect(),
+            ends: Box::into_raw(Box::new(ends)),
+            next: 0,
+        }
+    }
+
+    /// Where callbacks write. It stays valid until all clients are gone.
+    pub(crate) fn ends_pointer(&self) -> *mut Ends {
+        self.ends
+    }
+
+    pub(crate) fn ends(&mut self) -> &mut Ends {
+        // SAFETY: it lives as long as `self`, and callbacks, which use it as well, run only inside of calls to a client, while no such
+        // reference is held.
+        unsafe { &mut *self.ends }
+    }
+
+    /// The client whose turn it is, of `count` from `first` on; `None` when all are gone.
+    pub(crate) fn choose(&mut self, first: usize, count: usize) -> Option<usize> {
+        self.next = self.next.wrapping_add(1);
+        let turn = self.next;
+        (0..count).map(|step| first + (turn + step) % count).find(|&index| self.clients[index].is_some())
+    }
+
+    /// Lists ends until there are `min`, there is no more room, nothing is in flight, or the time is up.
+    pub(crate) fn collect(
+        &mut self,
+        min: u32,
+        span: Option<Duration>,
+        out: &mut Completions,
+    ) -> Result<(), Errno> {
+        let until = span.filter(|span| !span.is_zero()).map(|span| Instant::now() + span);
+        let is_enough = |out: &Completions| min > 0 && out.len() as u32 >= min || out.room() == 0;
+        loop {
+            self.ends().list(out);
+            if is_enough(out) {
+                return Ok(());
+            }
+            self.service();
+            self.ends().list(out);
+            let left = match until {
+                None if span.is_some() => return Ok(()),
+                None => None,
+                Some(until) => Some(until.saturating_duration_since(Instant::now())),
+            };
+            if is_enough(out) || self.ends().in_flight == 0 || left.is_some_and(|left| left.is_zero()) {
+                return Ok(());
+            }
+            self.wait(left)?;
+        }
+    }
+
+    /// The result of an I/O outside the loop; the ends of others stay for the loop.
+    pub(crate) fn wait_for_end_of(&mut self, slot: u32) -> i64 {
+        loop {
+            let ended = &mut self.ends().ended;
+            if let Some(place) = ended.iter().position(|(number, _)| *number == slot) {
+                return ended.remove(place).map_or(0, |(_, result)| result);
+            }
+            self.service();
+            if self.ends().ended.iter().any(|(number, _)| *number == slot) {
+                continue;
+            }
+            if let Err(errno) = self.wait(None)
+                && errno != Errno(libc::EINTR)
+            {
+                return -i64::from(errno.0);
+            }
+        }
+    }
+
+    /// Lets all clients send and receive. One that is broken ends, and its I/Os with it.
+    fn service(&mut self) {
+        for index in 0..self.clients.len() {
+            let Some(client) = &mut self.clients[index] else { continue };
+            if let Err(why) = client.service() {
+                self.ends().lost = Some(why);
+                self.clients[index] = None;
+                self.ends().lost = None;
+            }
+        }
+    }
+
+    fn wait(&mut self, span: Option<Duration>) -> Result<(), Errno> {
+        let span = Some(span.map_or(LONGEST_WAIT, |span| span.min(LONGEST_WAIT)));
+        self.awaited.clear();
+        self.awaited.extend(self.clients.iter().flatten().map(Client::awaited));
+        socket::wait_for_any(&self.awaited, span).map(|_| ())
+    }
+}
+
+impl<C: Client> Drop for Polled<C> {
+    fn drop(&mut self) {
+        // Callbacks of what is in flight come while the clients end, and write to what is freed after them.
+        self.clients.clear();
+        // SAFETY: it came from a box, and no client is left that could use it.
+        drop(unsafe { Box::from_raw(self.ends) });
+    }
+}

@@ -1,0 +1,234 @@
+//! A mounted share, through libnfs: its functions, and files on it.
+
+use crate::net::library::{self, functions};
+use fathom_sys::Errno;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::path::Path;
+use std::sync::Arc;
+
+/// `struct nfs_context`.
+#[repr(C)]
+pub(super) struct Context {
+    _private: [u8; 0],
+}
+
+/// `struct nfsfh`.
+#[repr(C)]
+pub(super) struct FileHandle {
+    _private: [u8; 0],
+}
+
+/// `struct nfs_url`.
+#[repr(C)]
+pub(super) struct Url {
+    server: *const c_char,
+    path: *const c_char,
+    file: *const c_char,
+}
+
+/// `struct nfs_stat_64`.
+#[repr(C)]
+#[derive(Default)]
+pub(super) struct Stat {
+    before_mode: [u64; 2],
+    mode: u64,
+    before_size: [u64; 4],
+    size: u64,
+    rest: [u64; 9],
+}
+
+/// `nfs_cb`.
+pub(super) type Callback = unsafe extern "C" fn(c_int, *mut Context, *mut c_void, *mut c_void);
+
+functions! {
+    /// The functions of libnfs that are used.
+    struct Functions {
+        init_context = b"nfs_init_context": fn() -> *mut Context;
+        destroy_context = b"nfs_destroy_context": fn(*mut Context);
+        set_autoreconnect = b"nfs_set_autoreconnect": fn(*mut Context, c_int);
+        set_timeout = b"nfs_set_timeout": fn(*mut Context, c_int);
+        parse_url = b"nfs_parse_url_dir": fn(*mut Context, *const c_char) -> *mut Url;
+        destroy_url = b"nfs_destroy_url": fn(*mut Url);
+        mount = b"nfs_mount": fn(*mut Context, *const c_char, *const c_char) -> c_int;
+        error = b"nfs_get_error": fn(*mut Context) -> *const c_char;
+        descriptor = b"nfs_get_fd": fn(*mut Context) -> c_int;
+        events = b"nfs_which_events": fn(*mut Context) -> c_int;
+        service = b"nfs_service": fn(*mut Context, c_int) -> c_int;
+        stat = b"nfs_stat64": fn(*mut Context, *const c_char, *mut Stat) -> c_int;
+        open = b"nfs_open2": fn(*mut Context, *const c_char, c_int, c_int, *mut *mut FileHandle) -> c_int;
+        close = b"nfs_close": fn(*mut Context, *mut FileHandle) -> c_int;
+        truncate = b"nfs_ftruncate": fn(*mut Context, *mut FileHandle, u64) -> c_int;
+        unlink = b"nfs_unlink": fn(*mut Context, *const c_char) -> c_int;
+        fsync = b"nfs_fsync": fn(*mut Context, *mut FileHandle) -> c_int;
+        write = b"nfs_pwrite": fn(*mut Context, *mut FileHandle, u64, u64, *const c_void) -> c_int;
+        read_async = b"nfs_pread_async": fn(*mut Context, *mut FileHandle, u64, u64, Callback, *mut c_void) -> c_int;
+        write_async = b"nfs_pwrite_async": fn(*mut Context, *mut FileHandle, u64, u64, *const c_void, Callback, *mut c_void) -> c_int;
+        fsync_async = b"nfs_fsync_async": fn(*mut Context, *mut FileHandle, Callback, *mut c_void) -> c_int;
+    }
+}
+
+impl Functions {
+    /// Later releases than these have other parameters.
+    pub(super) fn load() -> Result<Arc<Functions>, Refusal> {
+        let library = library::open(&["libnfs.so.13", "libnfs.so.14"], "libnfs13");
+        library
+            .and_then(Functions::of)
+            .map(Arc::new)
+            .map_err(|sentence| Refusal { errno: Errno(libc::ENOSYS), sentence })
+    }
+}
+
+/// Why something on a server is not to be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub(super) errno: Errno,
+    /// One sentence.
+    pub(super) sentence: String,
+}
+
+/// How long a server may take to mount a share, ms.
+const SETUP_LIMIT: c_int = 30_000;
+const NO_LIMIT: c_int = -1;
+/// Mode of files that are made.
+const MODE: c_int = 0o644;
+
+/// One connection with a server.
+pub(super) struct Mount {
+    pub(super) functions: Arc<Functions>,
+    pub(super) context: *mut Context,
+}
+
+impl Mount {
+    /// Mounts what a URL names.
+    pub(super) fn open(functions: &Arc<Functions>, url: &str) -> Result<Mount, Refusal> {
+        let wrong = |what: &str| Refusal {
+            errno: Errno(libc::EINVAL),
+            sentence: format!("nfs_url={url}: {what}; it looks like nfs://server/exported/folder"),
+        };
+        let text = CString::new(url).map_err(|_| wrong("there is a zero byte in it"))?;
+        if url.split(['?', '&']).skip(1).any(|parameter| parameter == "version=4") {
+            return Err(wrong("version=4 is not built"));
+        }
+        // SAFETY: takes nothing.
+        let context = unsafe { (functions.init_context)() };
+        if context.is_null() {
+            return Err(Refusal { errno: Errno(libc::ENOMEM), sentence: "libnfs cannot begin".to_owned() });
+        }
+        let mount = Mount { functions: Arc::clone(functions), context };
+        // SAFETY: the context is ours and the text ends with a zero. The URL's parts are read before it is freed; the mount copies them.
+        let result = unsafe {
+            // A connection that comes back by itself would hide that it was gone; a URL may say otherwise (autoreconnect=).
+            (functions.set_autoreconnect)(context, 0);
+            (functions.set_timeout)(context, SETUP_LIMIT);
+            let parts = (functions.parse_url)(context, text.as_ptr());
+            if parts.is_null() {
+                return Err(wrong(&mount.error()));
+            }
+            let result = (functions.mount)(context, (*parts).server, (*parts).path);
+            (functions.destroy_url)(parts);
+            result
+        };
+        mount.checked(result, url)?;
+        // SAFETY: as above. How long an I/O may take is the supervisor's business.
+        unsafe { (functions.set_timeout)(context, NO_LIMIT) };
+        Ok(mount)
+    }
+
+    /// Size of a file; `None` if there is none.
+    pub(super) fn size(&self, path: &Path) -> Result<Option<u64>, Refusal> {
+        let name = on_server(path)?;
+        let mut found = Stat::default();
+        // SAFETY: the name ends with a zero, and the result has room.
+        let result = unsafe { (self.functions.stat)(self.context, name.as_ptr(), &mut found) };
+        if result == -libc::ENOENT {
+            return Ok(None);
+        }
+        self.checked(result, &path.display().to_string())?;
+        match found.mode as u32 & libc::S_IFMT {
+            libc::S_IFREG => Ok(Some(found.size)),
+            _ => Err(Refusal {
+                errno: Errno(libc::EISDIR),
+                sentence: format!("{}: is no regular file on the server", path.display()),
+            }),
+        }
+    }
+
+    /// Opens a file with these flags.
+    pub(super) fn open_file(&self, path: &Path, flags: c_int) -> Result<*mut FileHandle, Refusal> {
+        let name = on_server(path)?;
+        let mut handle = std::ptr::null_mut();
+        // SAFETY: the name ends with a zero, and the result has room.
+        let result = unsafe { (self.functions.open)(self.context, name.as_ptr(), flags, MODE, &mut handle) };
+        self.checked(result, &path.display().to_string())?;
+        Ok(handle)
+    }
+
+    /// Gives a file a length.
+    pub(super) fn truncate(&self, handle: *mut FileHandle, length: u64) -> Result<(), Errno> {
+        // SAFETY: the handle is of this context and open.
+        result_of(unsafe { (self.functions.truncate)(self.context, handle, length) })
+    }
+
+    /// Makes what was written to a file durable.
+    pub(super) fn sync(&self, handle: *mut FileHandle) -> Result<(), Errno> {
+        // SAFETY: as above.
+        result_of(unsafe { (self.functions.fsync)(self.context, handle) })
+    }
+
+    /// Closes it.
+    pub(super) fn close(&self, handle: *mut FileHandle) {
+        // SAFETY: the handle is of this context, and nobody uses it any more.
+        unsafe { (self.functions.close)(self.context, handle) };
+    }
+
+    /// Removes a file; it is no error if there is none.
+    pub(super) fn remove(&self, path: &Path) -> Result<(), Refusal> {
+        let name = on_server(path)?;
+        // SAFETY: the name ends with a zero.
+        match unsafe { (self.functions.unlink)(self.context, name.as_ptr()) } {
+            result if result == -libc::ENOENT => Ok(()),
+            result => self.checked(result, &path.display().to_string()),
+        }
+    }
+
+    /// What libnfs says of the last error.
+    pub(super) fn error(&self) -> String {
+        // SAFETY: the text is the context's and is copied at once.
+        let text = unsafe {
+            let text = (self.functions.error)(self.context);
+            if text.is_null() { String::new() } else { CStr::from_ptr(text).to_string_lossy().into_owned() }
+        };
+        text.trim().replace(char::is_control, " ")
+    }
+
+    /// A result as libnfs gives it, 0 or `-errno`.
+    pub(super) fn checked(&self, result: c_int, what: &str) -> Result<(), Refusal> {
+        if result >= 0 {
+            return Ok(());
+        }
+        let errno = Errno(-result);
+        Err(Refusal { errno, sentence: format!("{what}: {errno} ({})", self.error()) })
+    }
+}
+
+fn result_of(result: c_int) -> Result<(), Errno> {
+    if result < 0 { Err(Errno(-result)) } else { Ok(()) }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        // SAFETY: nobody else knows the context. Callbacks of what is still in flight come now.
+        unsafe { (self.functions.destroy_context)(self.context) };
+    }
+}
+
+/// A path as the server knows it, from the folder that is mounted.
+fn on_server(path: &Path) -> Result<CString, Refusal> {
+    use std::os::unix::ffi::OsStrExt;
+    let mut name = b"/".to_vec();
+    name.extend(path.as_os_str().as_bytes().iter().skip_while(|byte| **byte == b'/'));
+    CString::new(name).map_err(|_| Refusal {
+        errno: Errno(libc::EINVAL),
+        sentence: "there is a zero byte in a file name".to_owned(),
+    })
+}

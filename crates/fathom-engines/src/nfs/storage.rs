@@ -1,0 +1,142 @@
+//! Files of a share as a storage: they are made, made longer and removed as files of this machine are.
+
+use super::mount::{FileHandle, Functions, Mount, Refusal};
+use fathom_run::engine::OpenFile;
+use fathom_run::files::filling::Filling;
+use fathom_run::files::{FileEntry, FileError, FileKind};
+use fathom_run::plan::WorkerPlan;
+use fathom_run::storage::{Handle, Storage, SyncKind};
+use fathom_sys::Errno;
+use std::cell::OnceCell;
+use std::io;
+use std::path::PathBuf;
+
+/// The share of a job.
+pub(super) struct Share {
+    url: Option<String>,
+    mount: OnceCell<Mount>,
+}
+
+impl Share {
+    pub(super) fn new(url: Option<&str>) -> Share {
+        Share { url: url.map(str::to_owned), mount: OnceCell::new() }
+    }
+
+    fn mount(&self) -> Result<&Mount, Refusal> {
+        if let Some(mount) = self.mount.get() {
+            return Ok(mount);
+        }
+        let Some(url) = &self.url else {
+            let sentence = "nfs: nfs_url is a required parameter".to_owned();
+            return Err(Refusal { errno: Errno(libc::EINVAL), sentence });
+        };
+        let mount = Mount::open(&Functions::load()?, url)?;
+        Ok(self.mount.get_or_init(|| mount))
+    }
+
+    /// Makes a file as long as it is to be.
+    fn extend(
+        &self,
+        entry: &FileEntry,
+        filling: Option<&mut Filling>,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<(), Refusal> {
+        let mount = self.mount()?;
+        let handle = mount.open_file(&entry.path, libc::O_RDWR | libc::O_CREAT)?;
+        let present = entry.present_size.unwrap_or(0);
+        let done = match filling {
+            Some(filling) => {
+                let mut end = End { mount, handle, offset: present };
+                filling.fill(&mut end, (present, entry.missing()), stopped)
+            }
+            None => mount.truncate(handle, entry.wanted_size()),
+        };
+        if let Err(errno) = done.and_then(|()| mount.sync(handle)) {
+            let why = mount.error();
+            // The file is put back as it was; if even that fails, the first error says more.
+            let _ = mount.truncate(handle, present);
+            mount.close(handle);
+            if entry.present_size.is_none() {
+                let _ = mount.remove(&entry.path);
+            }
+            return Err(Refusal { errno, sentence: format!("{}: {errno} ({why})", entry.path.display()) });
+        }
+        mount.close(handle);
+        Ok(())
+    }
+}
+
+/// The end of a file, for what it lacks.
+struct End<'a> {
+    mount: &'a Mount,
+    handle: *mut FileHandle,
+    offset: u64,
+}
+
+impl io::Write for End<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Mount { functions, context } = self.mount;
+        // SAFETY: the handle is of this context, and the bytes are read before the call returns.
+        let written = unsafe {
+            (functions.write)(*context, self.handle, self.offset, bytes.len() as u64, bytes.as_ptr().cast())
+        };
+        let count = usize::try_from(written).map_err(|_| io::Error::from_raw_os_error(-written))?;
+        self.offset += count as u64;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// An error as the job reports it.
+fn failed(plan: &WorkerPlan, refusal: Refusal) -> FileError {
+    let Refusal { errno, sentence } = refusal;
+    FileError { errno: errno.0, text: None, message: Some(format!("fathom: job {}: {sentence}", plan.name)) }
+}
+
+impl Storage for Share {
+    fn look_at(&self, plan: &WorkerPlan, name: PathBuf) -> Result<FileEntry, FileError> {
+        let found =
+            self.mount().and_then(|mount| mount.size(&name)).map_err(|refusal| failed(plan, refusal))?;
+        Ok(FileEntry::new(name, FileKind::Object, found))
+    }
+
+    fn lay_out(
+        &mut self,
+        plan: &WorkerPlan,
+        entry: &FileEntry,
+        filling: Option<&mut Filling>,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<(), FileError> {
+        self.extend(entry, filling, stopped).map_err(|refusal| failed(plan, refusal))
+    }
+
+    /// The engine opens files on connections of its own; here they come into being.
+    fn open(&mut self, plan: &WorkerPlan, index: usize, entry: &FileEntry) -> Result<Handle, FileError> {
+        let flags = if plan.writes_data() { libc::O_RDWR | libc::O_CREAT } else { libc::O_RDONLY };
+        let opened = self.mount().and_then(|mount| {
+            let handle = mount.open_file(&entry.path, flags)?;
+            mount.close(handle);
+            Ok(())
+        });
+        opened.map_err(|refusal| failed(plan, refusal))?;
+        Ok(Handle::new(i32::try_from(index).unwrap_or(i32::MAX)))
+    }
+
+    fn close(&mut self, _: usize) {}
+
+    fn read_into_cache(&mut self, _: &OpenFile, _: &dyn Fn() -> bool) -> Result<(), Errno> {
+        Err(Errno(libc::EOPNOTSUPP))
+    }
+
+    /// The engine does it.
+    fn sync(&mut self, _: Handle, _: SyncKind) -> Result<(), Errno> {
+        Err(Errno(libc::EOPNOTSUPP))
+    }
+
+    fn remove(&mut self, entry: &FileEntry) -> Result<(), Errno> {
+        self.mount().and_then(|mount| mount.remove(&entry.path)).map_err(|refusal| refusal.errno)
+    }
+}
