@@ -1,5 +1,6 @@
 //! The engine `libiscsi` on a real target: tgt.
 
+use crate::shipped_examples::run_with;
 use crate::support::program::{Finished, Launch};
 use crate::support::servers::Server;
 use crate::support::{MIB, json, processes};
@@ -166,4 +167,12 @@ fn a_target_that_hangs_is_named() {
     let document = json::document(&finished.stdout);
     let notes = document["fathom notes"].as_array().expect("notes");
     assert!(notes.iter().any(|note| note.as_str().is_some_and(|note| note.contains("offset"))), "{notes:?}");
+}
+
+#[test]
+fn the_example_that_fio_ships() {
+    let server = require!(target(&[]));
+    let url = server.value("ISCSI_URL").replace(':', "\\:");
+    let example = "iscsi\\://127.0.0.1/iqn.2016-02.com.fio\\:system\\:fio/1";
+    run_with("libiscsi", &[(example, &url)], |launch| launch);
 }

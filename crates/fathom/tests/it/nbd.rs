@@ -1,5 +1,6 @@
 //! The engine `nbd` on real servers: nbdkit with its filters, qemu-nbd and nbd-server.
 
+use crate::shipped_examples::run_with;
 use crate::support::program::{Finished, Launch, reference};
 use crate::support::servers::Server;
 use crate::support::{MIB, json, processes, scratch};
@@ -320,4 +321,11 @@ fn a_server_that_hangs_is_named() {
     let document = json::document(&finished.stdout);
     let notes = document["fathom notes"].as_array().expect("notes");
     assert!(notes.iter().any(|note| note.as_str().is_some_and(|note| note.contains("offset"))), "{notes:?}");
+}
+
+#[test]
+fn the_example_that_fio_ships() {
+    let server = require!(nbdkit(&[("SIZE", "8M")]));
+    let socket = server.value("NBD_UNIX_URI").replace("nbd+unix:///?socket=", "");
+    run_with("nbd", &[], |launch| launch.variable("unixsocket", &socket));
 }

@@ -1,5 +1,6 @@
 //! The engine `nfs` on a real server: nfs-ganesha.
 
+use crate::shipped_examples::run_with;
 use crate::support::program::{Finished, Launch, header_format_of, reference};
 use crate::support::servers::Server;
 use crate::support::{KIB, MIB, json, processes, scratch, skip};
@@ -211,4 +212,10 @@ fn a_server_that_hangs_is_named() {
     let document = json::document(&finished.stdout);
     let notes = document["fathom notes"].as_array().expect("notes");
     assert!(notes.iter().any(|note| note.as_str().is_some_and(|note| note.contains("offset"))), "{notes:?}");
+}
+
+#[test]
+fn the_example_that_fio_ships() {
+    let server = require!(server());
+    run_with("nfs", &[("nfs://127.0.0.1/nfs", server.value("NFS_URL"))], |launch| launch);
 }
