@@ -26,6 +26,9 @@ needed_packages=(
     tgt:tgtd
     qemu-utils:qemu-nbd
     nbd-server:nbd-server
+    apache2-bin:apache2
+    apache2-utils:htpasswd
+    openssl:openssl
 )
 
 missing_packages() {

@@ -3,6 +3,7 @@
 //! Each issues the very calls that its name promises; what several share (syncs, trims) is in `shared.rs`.
 
 mod cpuio;
+mod http;
 mod io_uring;
 mod libaio;
 mod libiscsi;
@@ -40,6 +41,7 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<posixaio::Posixaio>(),
     EngineEntry::of::<null::Null>(),
     EngineEntry::of::<cpuio::Cpuio>(),
+    EngineEntry::of::<http::Http>(),
     EngineEntry::of::<nbd::Nbd>(),
     EngineEntry::of::<nfs::Nfs>(),
     EngineEntry::of::<libiscsi::Libiscsi>(),

@@ -1,7 +1,8 @@
 //! What an engine is: the one thing that differs between ways of doing I/O.
 //!
 //! The run loop is generic over [`Engine`] and instantiated once per engine, so nothing in it is an indirect call. An
-//! engine never prints, never retries and never takes time: it moves one unit, or a batch, and says what came out.
+//! engine never prints, never retries unless the job says so, and leaves the times of I/Os to the loop: it moves one unit, or a
+//! batch, and says what came out.
 
 use crate::entry::EngineEntry;
 use crate::files::{FileEntry, FileKind};
@@ -9,6 +10,7 @@ use crate::storage::{self, Handle, Storage, SyncKind};
 use crate::unit::Operation;
 use fathom_spec::JobSpec;
 use fathom_spec::engines::EngineDef;
+use fathom_stats::engine_figures::EngineFigures;
 use fathom_sys::Errno;
 use std::time::Duration;
 
@@ -248,6 +250,11 @@ pub trait Engine: Sized {
         Vec::new()
     }
 
+    /// What the engine has counted and timed beside the I/Os, since it was set up. Asked at the end.
+    fn figures(&mut self) -> EngineFigures {
+        EngineFigures::default()
+    }
+
     /// Which kernel features the engine found and uses, for the report.
     fn features(&self) -> Vec<&'static str> {
         Vec::new()
@@ -269,6 +276,10 @@ pub trait AnyEngine {
     fn sync_now(&mut self, handle: Handle, kind: SyncKind) -> Option<Result<(), Errno>>;
     /// See [`Engine::remarks`].
     fn remarks(&mut self) -> Vec<String>;
+    /// See [`Engine::figures`].
+    fn figures(&mut self) -> EngineFigures;
+    /// See [`Engine::protocol_status`].
+    fn protocol_status(&mut self, slot: u32) -> Option<String>;
     /// See [`Engine::reopened`].
     fn reopened(&mut self, index: usize);
     /// See [`Engine::ends_at_once`].
@@ -298,6 +309,14 @@ impl<E: Engine> AnyEngine for E {
 
     fn remarks(&mut self) -> Vec<String> {
         Engine::remarks(self)
+    }
+
+    fn figures(&mut self) -> EngineFigures {
+        Engine::figures(self)
+    }
+
+    fn protocol_status(&mut self, slot: u32) -> Option<String> {
+        Engine::protocol_status(self, slot)
     }
 
     fn reopened(&mut self, index: usize) {

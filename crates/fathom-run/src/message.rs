@@ -4,6 +4,7 @@
 //! mix and a worker killed in between leaves none half-written. On its way a message is in an [`Envelope`], which names the
 //! worker that it is from.
 
+use fathom_stats::engine_figures::EngineFigures;
 use fathom_sys::Errno;
 use fathom_sys::signal;
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,8 @@ pub enum Message {
         /// Bytes that they will have together.
         bytes: u64,
     },
+    /// A piece of what the engine of this worker has counted and timed, as JSON.
+    Figures(String),
     /// This worker has reached another stage.
     StageChanged,
 }
@@ -81,6 +84,7 @@ impl MessageSender {
             Message::Output(text) => (0u8, text.as_bytes()),
             Message::Error(text) => (1, text.as_bytes()),
             Message::Failure(text) => (4, text.as_bytes()),
+            Message::Figures(text) => (5, text.as_bytes()),
             Message::StageChanged => (2, &[][..]),
             Message::LayingOut { job, files, bytes } => {
                 layout = format!("{files} {bytes} {job}");
@@ -95,6 +99,22 @@ impl MessageSender {
         bytes.extend_from_slice(text);
         // SAFETY: the buffer is as long as stated.
         unsafe { libc::write(self.pipe.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) };
+    }
+}
+
+impl MessageSender {
+    /// Sends what an engine has counted and timed, in as many messages as it takes.
+    pub fn send_figures(&self, figures: &EngineFigures) {
+        let Ok(text) = serde_json::to_string(figures) else { return };
+        let mut rest = text.as_str();
+        while !rest.is_empty() {
+            let mut end = rest.len().min(TEXT_LIMIT);
+            while !rest.is_char_boundary(end) {
+                end -= 1;
+            }
+            self.send(&Message::Figures(rest[..end].to_owned()));
+            rest = &rest[end..];
+        }
     }
 }
 
@@ -138,6 +158,7 @@ fn decode(bytes: &[u8]) -> Option<(Option<Envelope>, usize)> {
         2 => Some(Message::StageChanged),
         3 => decode_layout(&text()),
         4 => Some(Message::Failure(text())),
+        5 => Some(Message::Figures(text())),
         _ => None,
     };
     let worker = u32::from_le_bytes([w0, w1, w2, w3]);
@@ -176,6 +197,20 @@ mod tests {
         let arrived = receiver.drain();
         assert!(arrived.iter().map(|envelope| &envelope.message).eq(&sent));
         assert!(arrived.iter().map(|envelope| envelope.worker).eq(workers));
+        let mut figures = EngineFigures::default();
+        (0..2000).for_each(|number| figures.record("first byte", number * 7919));
+        figures.count("é", 3);
+        sender.of_worker(2).send_figures(&figures);
+        let pieces = receiver.drain();
+        assert!(pieces.len() > 1 && pieces.iter().all(|piece| piece.worker == Some(2)));
+        let text: String = pieces
+            .into_iter()
+            .map(|piece| match piece.message {
+                Message::Figures(text) => text,
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(serde_json::from_str::<EngineFigures>(&text).expect("what was sent"), figures);
         sender.send(&Message::Output("x".repeat(10_000)));
         let message = Message::Output("x".repeat(TEXT_LIMIT));
         assert_eq!(receiver.drain(), [Envelope { worker: None, message }]);

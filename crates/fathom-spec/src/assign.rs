@@ -93,6 +93,13 @@ pub(crate) fn assign(
     if !surroundings.parse_only || definition.later_choices.contains(&raw.word()) {
         refuse_unbuilt(job, definition, raw, surroundings.source, messages)?;
     }
+    if definition.secret && raw.origin == Origin::CommandLine {
+        messages.push(Message::stderr(format!(
+            "fathom: --{}: every user of this machine can see a command line (ps); a job file can take the value from the environment: \
+             {0}=${{NAME}}",
+            definition.name
+        )));
+    }
     job.mark_set(definition.name);
     remember(job, definition, raw);
     resolve::inverse::follow(job, definition.name);

@@ -229,6 +229,8 @@ pub struct OptionDef {
     pub early: bool,
     /// Left out of the list of all options, as in fio.
     pub unlisted: bool,
+    /// Its value is never shown.
+    pub secret: bool,
     /// Looks at the text before it is taken over, where the machine has a say in it.
     pub check: Option<Check>,
     /// Writes a value into a job.
@@ -259,6 +261,7 @@ impl OptionDef {
         unit: TimeUnit::Seconds,
         early: false,
         unlisted: false,
+        secret: false,
         check: None,
         set: set_nothing,
         is_default: |_, _| true,

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod direction;
+pub mod engine_figures;
 pub mod histogram;
 pub mod host;
 pub mod inference;

@@ -3,6 +3,7 @@
 //! Everything here is owned, serialisable data: a report can be stored, merged with others and printed later.
 //! Arrays over directions are indexed read, write, trim.
 
+use crate::engine_figures::EngineFigures;
 use crate::host::HostReport;
 use crate::interval::IntervalReport;
 use crate::latency::LatencyStats;
@@ -215,6 +216,9 @@ pub struct JobReport {
     /// What the search for a steady state found, if requested.
     #[serde(default)]
     pub steady_state: Option<SteadyStateReport>,
+    /// What its engine has counted and timed beside the I/Os, from set-up to end.
+    #[serde(default)]
+    pub engine: EngineFigures,
     /// How to show the figures.
     pub view: ViewOptions,
 }
@@ -585,6 +589,7 @@ impl JobReport {
         add_all(&mut self.complete_map, &other.complete_map);
         add_all(&mut self.distribution, &other.distribution);
         self.never_ran &= other.never_ran;
+        self.engine.merge(&other.engine);
         if let Some(theirs) = &other.tolerated_errors {
             let own = self.tolerated_errors.get_or_insert_default();
             own.total += theirs.total;

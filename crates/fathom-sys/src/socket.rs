@@ -30,6 +30,21 @@ fn outcome(moved: isize) -> Result<usize, Errno> {
     usize::try_from(moved).map_err(|_| Errno::last())
 }
 
+/// Has what arrives on a TCP socket acknowledged without delay until the kernel finds that it should not; a hint.
+pub fn acknowledge_at_once(socket: RawFd) {
+    let on: libc::c_int = 1;
+    // SAFETY: the option is a number, and its length is stated.
+    unsafe {
+        libc::setsockopt(
+            socket,
+            libc::IPPROTO_TCP,
+            libc::TCP_QUICKACK,
+            std::ptr::from_ref(&on).cast(),
+            size_of_val(&on) as libc::socklen_t,
+        )
+    };
+}
+
 /// Sends the pieces in order; bytes taken. A closed connection is an error, never a signal.
 pub fn send(socket: RawFd, pieces: &[IoSlice<'_>], wait: Wait) -> Result<usize, Errno> {
     let count = pieces.len().min(MOST_PIECES);

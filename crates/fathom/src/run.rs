@@ -275,7 +275,7 @@ impl Observer for Console {
             Message::LayingOut { job, files, bytes } if self.formats.are_for_people() => {
                 (layout_line(job, *files, *bytes), Output::line)
             }
-            Message::LayingOut { .. } | Message::StageChanged => return,
+            Message::LayingOut { .. } | Message::Figures(_) | Message::StageChanged => return,
         };
         let output = &mut self.output;
         let mut print = || print_line(output, &text);

@@ -129,7 +129,7 @@ impl Observer for Listener<'_> {
     fn message(&mut self, message: &Message) {
         match message {
             Message::Output(text) | Message::Error(text) | Message::Failure(text) => self.watch.message(text),
-            Message::LayingOut { .. } | Message::StageChanged => {}
+            Message::LayingOut { .. } | Message::Figures(_) | Message::StageChanged => {}
         }
     }
 

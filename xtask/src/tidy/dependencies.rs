@@ -26,7 +26,7 @@ const MAY_USE: [(&str, &[&str]); 19] = [
         &["fathom-command", "fathom-report", "fathom-results", "fathom-spec", "fathom-stats", "fathom-sys"],
     ),
     ("fathom-command", &["fathom-spec"]),
-    ("fathom-engines", &["fathom-run", "fathom-spec", "fathom-sys"]),
+    ("fathom-engines", &["fathom-run", "fathom-spec", "fathom-stats", "fathom-sys"]),
     ("fathom-live", &["fathom-report", "fathom-stats", "fathom-sys"]),
     ("fathom-logs", &["fathom-stats"]),
     ("fathom-random", &[]),

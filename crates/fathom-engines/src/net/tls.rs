@@ -1,10 +1,11 @@
 //! TLS: whom to trust, and as whom to appear.
 
-use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,7 +29,7 @@ impl TlsRules {
             .with_safe_default_protocol_versions()
             .map_err(|error| format!("TLS: {error}"))?;
         let trusting = match self.verifies_server {
-            true => versions.with_webpki_verifier(self.verifier(&provider)?),
+            true => versions.dangerous().with_custom_certificate_verifier(self.verifier(&provider)?),
             false => versions.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(provider))),
         };
         let settings = match &self.identity {
@@ -46,11 +47,13 @@ impl TlsRules {
         Ok(Arc::new(settings))
     }
 
-    fn verifier(&self, provider: &Arc<CryptoProvider>) -> Result<Arc<WebPkiServerVerifier>, String> {
+    fn verifier(&self, provider: &Arc<CryptoProvider>) -> Result<Arc<OneOfThose>, String> {
         let mut roots = RootCertStore::empty();
+        let mut named = Vec::new();
         let place = match &self.authorities {
             Some(path) => {
                 for certificate in certificates(path)? {
+                    named.push(certificate.clone());
                     roots.add(certificate).map_err(|error| format!("{}: {error}", path.display()))?;
                 }
                 path.display().to_string()
@@ -61,9 +64,10 @@ impl TlsRules {
                 "the certificates that this machine trusts (package ca-certificates)".to_owned()
             }
         };
-        WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider))
+        let usual = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider))
             .build()
-            .map_err(|error| format!("{place}: {error}"))
+            .map_err(|error| format!("{place}: {error}"))?;
+        Ok(Arc::new(OneOfThose { named, usual }))
     }
 }
 
@@ -75,6 +79,52 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
         return Err(format!("{}: there is no certificate in it", path.display()));
     }
     Ok(all)
+}
+
+/// Takes certificates that trusted ones vouch for, and one that the user named itself, as those are that servers sign for themselves.
+#[derive(Debug)]
+struct OneOfThose {
+    named: Vec<CertificateDer<'static>>,
+    usual: Arc<WebPkiServerVerifier>,
+}
+
+impl ServerCertVerifier for OneOfThose {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        others: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        status: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        if self.named.contains(certificate) {
+            verify_server_name(&ParsedCertificate::try_from(certificate)?, name)?;
+            return Ok(ServerCertVerified::assertion());
+        }
+        self.usual.verify_server_cert(certificate, others, name, status, now)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.usual.verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.usual.verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.usual.supported_verify_schemes()
+    }
 }
 
 /// Takes any certificate, as the user asked for; the signatures of the handshake are still checked.

@@ -4,6 +4,7 @@ use super::histogram::{bins, percentiles};
 use super::layout::{Object, list, object, options};
 use super::steady;
 use crate::shares;
+use fathom_stats::engine_figures::EngineFigures;
 use fathom_stats::report::{
     CacheReport, DirectionReport, GroupReport, JobReport, LatencyGoal, PriorityReport, UnifiedReporting,
     ViewOptions,
@@ -40,8 +41,18 @@ pub(super) fn object(job: &JobReport, groups: &[GroupReport], with_bins: bool) -
         "desc": job.description.as_ref(),
         "steadystate": job.steady_state.as_ref().map(steady::object),
         "zone_resets": job.zone_resets,
+        "fathom engine": (!job.engine.is_empty()).then(|| engine(&job.engine, &job.view, with_bins)),
     });
     object
+}
+
+/// What the engine has counted and timed beside the I/Os.
+fn engine(figures: &EngineFigures, view: &ViewOptions, with_bins: bool) -> Object {
+    let times = figures.times.iter();
+    object! {
+        "counts": figures.counts.iter().map(|(what, count)| (what, *count)).collect::<Object>(),
+        "times_ns": times.map(|(what, stats)| (what, latency(stats, view, true, with_bins))).collect::<Object>(),
+    }
 }
 
 fn directions(job: &JobReport, groups: &[GroupReport], with_bins: bool) -> Object {

@@ -44,6 +44,7 @@ pub(super) fn append(text: &mut String, job: &JobReport, report: &RunReport) {
     append_distribution(text, job);
     append_syncs(text, job);
     append_fixed_lines(text, job);
+    append_engine(text, job);
     if let Some(steady) = &job.steady_state {
         steady::append(text, steady, &scale_of(job));
     }
@@ -246,6 +247,18 @@ fn append_fixed_lines(text: &mut String, job: &JobReport) {
         goal.percentile,
         goal.depth
     );
+}
+
+/// What the engine has counted and timed beside the I/Os.
+fn append_engine(text: &mut String, job: &JobReport) {
+    let counts: Vec<String> =
+        job.engine.counts.iter().map(|(what, count)| format!("{what}={count}")).collect();
+    for line in counts.chunks(DISTRIBUTION_ENTRIES) {
+        *text += &format!("  engine       : {}\n", line.join(", "));
+    }
+    for (what, stats) in &job.engine.times {
+        append_line(text, &format!("    {what}"), stats);
+    }
 }
 
 fn append_issued(text: &mut String, job: &JobReport) {

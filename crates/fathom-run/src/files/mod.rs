@@ -37,6 +37,8 @@ pub enum FileKind {
     Volume,
     /// What a server keeps and what is as long as what was written to it.
     Object,
+    /// Many of those, one for each block of the job: nothing has to be there before a write.
+    Objects,
     /// No file at all (diskless engines).
     None,
 }
@@ -273,7 +275,9 @@ fn check_plan(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError>
     // Files that are read have an end: the one that they are filled up to.
     let has_end = |entry: &FileEntry| match entry.kind {
         FileKind::Block | FileKind::Volume => true,
-        FileKind::Regular | FileKind::Object | FileKind::Character => plan.files.layout.content_needed,
+        FileKind::Regular | FileKind::Object | FileKind::Objects | FileKind::Character => {
+            plan.files.layout.content_needed
+        }
         FileKind::None => false,
     };
     let part = &plan.files.part;

@@ -3,7 +3,7 @@
 use super::{Observer, Supervisor, terminal};
 use crate::cause::Cause;
 use crate::crew::{Event, Lost};
-use crate::message::Message;
+use crate::message::{Envelope, Message};
 use fathom_sys::Errno;
 use fathom_sys::clock::monotonic_ns;
 use fathom_sys::process::Ended;
@@ -99,6 +99,11 @@ impl<O: Observer> Supervisor<'_, O> {
     fn handle(&mut self, event: Event) {
         match event {
             Event::Said(envelope) if envelope.message == Message::StageChanged => {}
+            Event::Said(Envelope { worker, message: Message::Figures(piece) }) => {
+                if let Some(tracked) = worker.and_then(|index| self.tracked.get_mut(index)) {
+                    tracked.engine_figures.push_str(&piece);
+                }
+            }
             Event::Said(envelope) => self.observer.message(&envelope.message),
             // It may have been given up before.
             Event::Ended { worker, .. } if !self.tracked[worker].is_started() => {}

@@ -212,6 +212,8 @@ impl<O: Observer> Supervisor<'_, O> {
                 || worker.verify.as_ref().is_some_and(|verify| verify.only_checks),
             zone_resets: worker.zones.is_some().then_some(figures.zone_resets),
             steady_state: self.steady_state_of(index),
+            // A worker that was killed half-way through has none.
+            engine: serde_json::from_str(&tracked.engine_figures).unwrap_or_default(),
             view: plan.view.clone(),
             ..JobReport::default()
         };

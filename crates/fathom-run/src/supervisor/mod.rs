@@ -196,6 +196,8 @@ struct Tracked {
     deadline_ns: u64,
     /// Monotonic ns when it was first seen to have been told to stop.
     told_to_stop_ns: Option<u64>,
+    /// What its engine has counted and timed, as it arrived.
+    engine_figures: String,
     series: Series,
 }
 
@@ -405,6 +407,7 @@ impl Tracked {
             progress: Progress::default(),
             deadline_ns: 0,
             told_to_stop_ns: None,
+            engine_figures: String::new(),
             series: Series::of(plan),
         }
     }

@@ -389,6 +389,10 @@ impl<E: Engine> Worker<'_, E> {
 
     fn close(&mut self) {
         setup::pass_on_remarks(&self.context, &mut self.engine);
+        let figures = self.engine.figures();
+        if !figures.is_empty() {
+            self.context.messages.send_figures(&figures);
+        }
         commands::after(&self.context);
         self.context.set_stage(Stage::Finishing);
         if self.plan.files.are_removed {

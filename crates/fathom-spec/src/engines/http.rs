@@ -1,16 +1,24 @@
 //! The `http` engine and its options.
 
-use crate::definition::{choices, options};
+use crate::assign::Rejected;
+use crate::definition::{Bounds, choices, options};
 use crate::engines::EngineDef;
+use crate::options::verification::VerifyMethod;
+use crate::resolve::Review;
+use crate::spec::JobSpec;
+use std::time::Duration;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "http";
 
 /// `ioengine=http`
 pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "objects over HTTP: WebDAV, S3, Swift")
-    .synchronous()
+    .built()
+    .queues_from(u32::MAX)
     .on_server()
-    .with_options(TABLE);
+    .one_thread()
+    .with_options(TABLE)
+    .with_rules(&[check]);
 
 choices! {
     /// Use of TLS.
@@ -46,55 +54,157 @@ choices! {
     }
 }
 
+choices! {
+    /// Version of the protocol.
+    pub enum HttpVersion {
+        /// HTTP/2 where TLS offers it, else HTTP/1.1
+        Auto = "auto",
+        /// HTTP/1.1
+        One = "1.1",
+        /// HTTP/2, without TLS as well
+        Two = "2",
+    }
+}
+
+choices! {
+    /// What is hashed for the signature of a request.
+    pub enum S3Payload {
+        /// The body as well
+        Signed = "signed",
+        /// The head alone
+        Unsigned = "unsigned",
+    }
+}
+
+choices! {
+    /// Checksums of bodies.
+    pub enum HttpChecksum {
+        /// None
+        None = "none",
+        /// MD5 (Content-MD5; ETag of Swift)
+        Md5 = "md5",
+        /// SHA-256 (x-amz-checksum-sha256)
+        Sha256 = "sha256",
+    }
+}
+
 options! {
     /// Options of the `http` engine.
     pub struct HttpOptions at job.private.http, in Engine, table TABLE;
 
-    /// TLS mode
-    Later Choice https: Https = "off", { choices: Https::CHOICES, engine: ENGINE };
+    /// Whether to use TLS
+    Built Choice https: Https = "off", { choices: Https::CHOICES, engine: ENGINE };
 
-    /// Server
-    Later Text http_host: String = "localhost", { engine: ENGINE };
+    /// Server, with :PORT if that is not the usual one; several, with commas in between, take turns
+    Built Text http_host: String = "localhost", { engine: ENGINE };
 
-    /// User
-    Later Text http_user: Option<String>, { engine: ENGINE };
+    /// User of WebDAV
+    Built Text http_user: Option<String>, { engine: ENGINE };
 
-    /// Password
-    Later Text http_pass: Option<String>, { engine: ENGINE };
+    /// Password of WebDAV; ${NAME} takes it from the environment
+    Built Text http_pass: Option<String>, { engine: ENGINE, secret: true };
 
-    /// S3 secret
-    Later Text http_s3_key: Option<String>, { engine: ENGINE };
+    /// S3 secret; without, AWS_SECRET_ACCESS_KEY or the credentials file of the AWS tools
+    Built Text http_s3_key: Option<String>, { engine: ENGINE, secret: true };
 
-    /// S3 key id
-    Later Text http_s3_keyid: Option<String>, { engine: ENGINE };
+    /// S3 key id; without, AWS_ACCESS_KEY_ID or the credentials file of the AWS tools
+    Built Text http_s3_keyid: Option<String>, { engine: ENGINE };
 
-    /// S3 session token
-    Later Text http_s3_security_token: Option<String>, { engine: ENGINE };
+    /// S3 session token; without, AWS_SESSION_TOKEN or the credentials file of the AWS tools
+    Built Text http_s3_security_token: Option<String>, { engine: ENGINE, secret: true };
 
-    /// Swift token
-    Later Text http_swift_auth_token: Option<String>, { engine: ENGINE };
+    /// Swift token; without, OS_AUTH_TOKEN
+    Built Text http_swift_auth_token: Option<String>, { engine: ENGINE, secret: true };
 
     /// S3 region
-    Later Text http_s3_region: String = "us-east-1", { engine: ENGINE };
+    Built Text http_s3_region: String = "us-east-1", { engine: ENGINE };
 
-    /// S3 customer key, base64 of key
-    Later Text http_s3_sse_customer_key: Option<String>, { engine: ENGINE };
+    /// Key that S3 encrypts the job's objects with (SSE-C): 32 characters
+    Built Text http_s3_sse_customer_key: Option<String>, { engine: ENGINE, secret: true };
 
-    /// S3 customer key algorithm
-    Later Text http_s3_sse_customer_algorithm: String = "AES256", { engine: ENGINE };
+    /// Algorithm of that encryption
+    Built Text http_s3_sse_customer_algorithm: String = "AES256", { engine: ENGINE };
 
-    /// S3 storage class
-    Later Text http_s3_storage_class: String = "STANDARD", { engine: ENGINE };
+    /// S3 storage class of new objects
+    Built Text http_s3_storage_class: String = "STANDARD", { engine: ENGINE };
 
     /// Protocol flavour
-    Later Choice http_mode: HttpMode = "webdav", { choices: HttpMode::CHOICES, engine: ENGINE };
+    Built Choice http_mode: HttpMode = "webdav", { choices: HttpMode::CHOICES, engine: ENGINE };
 
-    /// 0-2 debug level
-    Later Int http_verbose: u32 = "0", { engine: ENGINE };
+    /// Shows heads of requests and answers: 1 the first lines, 2 all lines but secrets
+    Built Int http_verbose: u32 = "0", { bounds: Bounds::between(0.0, 2.0), engine: ENGINE };
 
-    /// One object per block, or ranges of one object
-    Later Choice http_object_mode: HttpObjectMode = "block", {
+    /// One object for each block, or ranges of one object
+    ///
+    /// An object cannot be changed in part: writes of ranges are uploads of the whole object in parts (rw=write on S3).
+    Built Choice http_object_mode: HttpObjectMode = "block", {
         choices: HttpObjectMode::CHOICES,
         engine: ENGINE,
     };
+
+    /// Names of the objects of blocks: %f file name, %o offset, %l length, %n number of the block, %Nh the first N digits of a hash
+    Built Text http_object_name: String = "%f_%o_%l", { engine: ENGINE };
+
+    /// Connections with each server; 0 opens as many as there are requests to send at a time
+    Built Int http_connections: u32 = "0", { bounds: Bounds::between(0.0, 65536.0), engine: ENGINE };
+
+    /// Version of the protocol
+    Built Choice http_version: HttpVersion = "auto", { choices: HttpVersion::CHOICES, engine: ENGINE };
+
+    /// How often to send a request again that met 429, 500, 502, 503, 504 or a lost connection
+    Built Int http_retries: u32 = "0", { bounds: Bounds::between(0.0, 1000.0), engine: ENGINE };
+
+    /// Pause before the first of those; each further one doubles it
+    Built Time http_retry_pause: Duration = "100ms", { engine: ENGINE };
+
+    /// Part size of multipart uploads to S3: larger bodies are sent in parts; 0 sends all in one request
+    Built Int http_part_size: u64 = "0", { engine: ENGINE };
+
+    /// Parts of one upload that are sent at a time
+    Built Int http_parts: u32 = "4", { bounds: Bounds::between(1.0, 1000.0), engine: ENGINE };
+
+    /// What an S3 signature covers
+    Built Choice http_s3_payload: S3Payload = "signed", { choices: S3Payload::CHOICES, engine: ENGINE };
+
+    /// Checksum sent with bodies, and compared with what comes back
+    Built Choice http_checksum: HttpChecksum = "none", { choices: HttpChecksum::CHOICES, engine: ENGINE };
+
+    /// File with the certificates of those who may vouch for the server, PEM
+    Built Text http_ca: Option<String>, { engine: ENGINE };
+
+    /// Certificate of this side, PEM
+    Built Text http_cert: Option<String>, { engine: ENGINE };
+
+    /// Key of that certificate, PEM
+    Built Text http_key: Option<String>, { engine: ENGINE };
+
+    /// Acknowledges at once what arrives, so that servers that hold back the end of an answer do not cost 40 ms
+    Built Bool http_quickack: bool = "0", { engine: ENGINE };
+
+    /// What reads are: shares in percent of get, head and list, as in get/70:head/30
+    Built Text http_reads: String = "get", { engine: ENGINE };
+
+    /// What writes are: shares in percent of put and delete, as in put/80:delete/20
+    Built Text http_writes: String = "put", { engine: ENGINE };
+}
+
+/// Certificates go with their keys, and what moves no data cannot be verified.
+fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let options = &job.private.http;
+    let moves_data = options.http_reads == "get" && options.http_writes == "put";
+    if !moves_data && job.verification.verify != VerifyMethod::None {
+        return Err(review.refuse(
+            &job.origin,
+            "fathom: only objects that are written and read can be verified",
+            format!("job {}: verify= needs http_reads=get and http_writes=put", job.name),
+        ));
+    }
+    if options.http_cert.is_some() != options.http_key.is_some() {
+        return Err(review.refuse(
+            &job.origin,
+            "fathom: http_cert and http_key belong together",
+            format!("job {}: http_cert= names the certificate, http_key= its private key", job.name),
+        ));
+    }
+    Ok(())
 }

@@ -368,6 +368,17 @@ pub fn find(name: &str) -> Option<&'static EngineDef> {
     Engines(ALL).find(name)
 }
 
+/// Options as they may be shown: passwords, keys and tokens are hidden.
+pub fn without_secrets(options: &[(String, String)]) -> Vec<(String, String)> {
+    let is_secret =
+        |name: &str| ALL.iter().any(|engine| engine.option(name).is_some_and(|option| option.secret));
+    let shown = |(name, value): &(String, String)| {
+        let value = if is_secret(name) { "(hidden)" } else { value };
+        (name.clone(), value.to_owned())
+    };
+    options.iter().map(shown).collect()
+}
+
 /// The engines that jobs may name: those of this crate, and those that the program brings.
 #[derive(Debug, Clone, Copy)]
 pub struct Engines<'a>(pub &'a [&'static EngineDef]);
@@ -434,7 +445,7 @@ mod tests {
             built,
             [
                 "sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "libaio", "io_uring", "posixaio",
-                "null", "cpuio", "nbd", "nfs", "libiscsi"
+                "null", "cpuio", "http", "nbd", "nfs", "libiscsi"
             ]
         );
     }

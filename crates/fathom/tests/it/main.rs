@@ -38,6 +38,7 @@ mod explain;
 mod extremes;
 mod fuzz_findings;
 mod guide;
+mod http;
 mod hung;
 mod hung_fs;
 mod idleness;

@@ -83,7 +83,7 @@ impl Plan {
     pub fn new(spec: &RunSpec, engine: impl Fn(&str) -> Option<EngineDef>) -> Result<Plan, String> {
         let mut plan = Plan {
             trigger: Some(spec.program.trigger.clone()).filter(Trigger::fires),
-            global_options: spec.global_options.clone(),
+            global_options: fathom_spec::engines::without_secrets(&spec.global_options),
             jobs: spec.jobs.clone(),
             workers: Vec::new(),
             readonly: spec.program.readonly,

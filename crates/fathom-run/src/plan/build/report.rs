@@ -15,7 +15,7 @@ pub(super) fn report_plan(job: &JobSpec) -> ReportPlan {
     ReportPlan {
         is_shown: options.stats,
         is_grouped: options.group_reporting,
-        options: job.written.clone(),
+        options: fathom_spec::engines::without_secrets(&job.written),
         description: job.job_description.description.clone(),
         latency_goal: latency_goal(job),
         counts_errors: counts_errors(job),

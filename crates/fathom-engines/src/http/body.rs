@@ -1,0 +1,123 @@
+//! Bodies of requests: nothing, bytes of our own, or the buffer of an I/O without a copy of it.
+
+use hyper::body::{Body, Bytes, Frame, SizeHint};
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use tokio::sync::mpsc::Receiver;
+
+/// Where the body of a request comes from. It may be sent several times.
+#[derive(Clone)]
+pub(super) enum Payload {
+    Empty,
+    Owned(Bytes),
+    /// The buffer of an I/O, which stays as it is until the I/O has ended.
+    Lent(*const u8, usize),
+}
+
+impl Payload {
+    /// The bytes.
+    pub(super) fn bytes(&self) -> &[u8] {
+        match self {
+            Payload::Empty => &[],
+            Payload::Owned(bytes) => bytes,
+            // SAFETY: the I/O that lends its buffer has not ended, and nobody writes to the buffer of a write meanwhile.
+            Payload::Lent(start, length) => unsafe { std::slice::from_raw_parts(*start, *length) },
+        }
+    }
+
+    /// A part of it.
+    pub(super) fn part(&self, from: usize, to: usize) -> Payload {
+        match self {
+            Payload::Empty => Payload::Empty,
+            Payload::Owned(bytes) => Payload::Owned(bytes.slice(from..to)),
+            Payload::Lent(start, _) => Payload::Lent(start.wrapping_add(from), to - from),
+        }
+    }
+
+    /// A body to send, and what says that nothing refers to the payload any more.
+    pub(super) fn body(&self) -> (Content, Loan) {
+        let loan = Loan(Arc::new(AtomicBool::new(true)));
+        let bytes = match self {
+            Payload::Empty => None,
+            Payload::Owned(bytes) => Some(bytes.clone()),
+            Payload::Lent(start, length) => {
+                loan.0.store(false, Ordering::Relaxed);
+                let lent = Lent { start: *start, length: *length, returned: Arc::clone(&loan.0) };
+                Some(Bytes::from_owner(lent))
+            }
+        };
+        (Content::Whole(bytes.filter(|bytes| !bytes.is_empty())), loan)
+    }
+}
+
+/// Whether the buffer of an I/O is back.
+pub(super) struct Loan(Arc<AtomicBool>);
+
+impl Loan {
+    pub(super) fn is_back(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+struct Lent {
+    start: *const u8,
+    length: usize,
+    returned: Arc<AtomicBool>,
+}
+
+// SAFETY: all tasks of a client run on the thread that owns the buffer.
+unsafe impl Send for Lent {}
+
+impl AsRef<[u8]> for Lent {
+    fn as_ref(&self) -> &[u8] {
+        // SAFETY: an I/O does not end before `returned` is true, so its buffer is there, and nobody writes to it.
+        unsafe { std::slice::from_raw_parts(self.start, self.length) }
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        self.returned.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A body that is being sent.
+pub(super) enum Content {
+    /// What is left to send.
+    Whole(Option<Bytes>),
+    /// As many bytes as are still to come, in pieces.
+    Streamed(u64, Receiver<Bytes>),
+}
+
+impl Body for Content {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match self.get_mut() {
+            Content::Whole(left) => Poll::Ready(left.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Content::Streamed(left, pieces) => pieces.poll_recv(context).map(|piece| {
+                let bytes = piece?;
+                *left = left.saturating_sub(bytes.len() as u64);
+                Some(Ok(Frame::data(bytes)))
+            }),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, Content::Whole(None) | Content::Streamed(0, _))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(match self {
+            Content::Whole(left) => left.as_ref().map_or(0, Bytes::len) as u64,
+            Content::Streamed(left, _) => *left,
+        })
+    }
+}

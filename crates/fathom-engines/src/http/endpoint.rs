@@ -1,0 +1,317 @@
+//! A server, and the connections with it.
+
+use super::body::Content;
+use super::tally::Tally;
+use crate::net::tls::TlsRules;
+use fathom_sys::Errno;
+use hyper::body::Incoming;
+use hyper::client::conn::{http1, http2};
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::os::fd::AsRawFd;
+use std::os::fd::RawFd;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
+use tokio::task::JoinHandle;
+use tokio_rustls::TlsConnector;
+
+/// Why a request came to nothing.
+#[derive(Clone, Debug)]
+pub(super) struct Failure {
+    pub(super) errno: Errno,
+    pub(super) sentence: String,
+    /// It may go better another time.
+    pub(super) is_passing: bool,
+}
+
+impl Failure {
+    pub(super) fn new(errno: i32, sentence: impl Into<String>) -> Failure {
+        Failure { errno: Errno(errno), sentence: sentence.into(), is_passing: false }
+    }
+
+    fn of_io(server: &str, error: &io::Error) -> Failure {
+        let errno = error.raw_os_error().unwrap_or(libc::EIO);
+        let text = error.to_string();
+        let text = text.split(" (os error").next().unwrap_or(&text);
+        Failure { errno: Errno(errno), sentence: format!("{server}: {text}"), is_passing: true }
+    }
+
+    pub(super) fn of_connection(server: &str, error: &hyper::Error) -> Failure {
+        let mut cause: Option<&dyn std::error::Error> = Some(error);
+        while let Some(error) = cause {
+            if let Some(error) = error.downcast_ref::<io::Error>() {
+                return Failure::of_io(server, error);
+            }
+            cause = error.source();
+        }
+        let sentence = format!("{server}: the connection is lost ({error})");
+        Failure { errno: Errno(libc::ECONNRESET), sentence, is_passing: true }
+    }
+}
+
+/// How to reach servers.
+pub(super) struct Transport {
+    /// With TLS: whom to trust, without the versions to offer.
+    pub(super) tls: Option<Arc<ClientConfig>>,
+    /// Versions that may be spoken.
+    pub(super) speaks_one: bool,
+    pub(super) speaks_two: bool,
+    /// Connections with each server; 0 for as many as it takes.
+    pub(super) connections: u32,
+    pub(super) acknowledges_at_once: bool,
+}
+
+impl Transport {
+    /// The settings of TLS, with the versions that are offered.
+    pub(super) fn with_tls(mut self, rules: &TlsRules) -> Result<Transport, String> {
+        let mut settings = ClientConfig::clone(&*rules.settings()?);
+        if self.speaks_two {
+            settings.alpn_protocols.push(b"h2".to_vec());
+        }
+        if self.speaks_one {
+            settings.alpn_protocols.push(b"http/1.1".to_vec());
+        }
+        self.tls = Some(Arc::new(settings));
+        Ok(self)
+    }
+}
+
+enum Sender {
+    One(http1::SendRequest<Content>),
+    Two(http2::SendRequest<Content>),
+}
+
+/// A connection.
+pub(super) struct Link {
+    sender: Sender,
+    task: Option<JoinHandle<()>>,
+    descriptor: RawFd,
+    /// An answer has come on it.
+    pub(super) is_proven: bool,
+}
+
+impl Link {
+    /// Sends a request; the head of its answer.
+    pub(super) async fn send(
+        &mut self,
+        request: Request<Content>,
+        acknowledge_at_once: bool,
+    ) -> hyper::Result<Response<Incoming>> {
+        if acknowledge_at_once {
+            fathom_sys::socket::acknowledge_at_once(self.descriptor);
+        }
+        match &mut self.sender {
+            Sender::One(sender) => sender.send_request(request).await,
+            Sender::Two(sender) => sender.send_request(request).await,
+        }
+    }
+
+    /// Ends it, and all that it holds.
+    pub(super) async fn end(self) {
+        drop(self.sender);
+        if let Some(task) = self.task {
+            task.abort();
+            let _ = task.await;
+        }
+    }
+
+    pub(super) fn is_two(&self) -> bool {
+        matches!(self.sender, Sender::Two(_))
+    }
+
+    async fn is_ready(&mut self) -> bool {
+        match &mut self.sender {
+            Sender::One(sender) => sender.ready().await.is_ok(),
+            Sender::Two(sender) => sender.ready().await.is_ok(),
+        }
+    }
+}
+
+/// A server.
+pub(super) struct Endpoint {
+    /// Host and port as in URLs.
+    pub(super) authority: String,
+    host: String,
+    addresses: Vec<SocketAddr>,
+    /// Connections of version 1.1 without a request on them.
+    idle: RefCell<Vec<Link>>,
+    /// Those of version 2.
+    shared: RefCell<Vec<Link>>,
+    turn: Cell<usize>,
+    limit: Semaphore,
+    connecting: Mutex<()>,
+}
+
+impl Endpoint {
+    /// A server by its host and port.
+    pub(super) fn find(authority: &str, transport: &Transport) -> Result<Endpoint, Failure> {
+        let parsed: hyper::http::uri::Authority = authority.parse().map_err(|_| {
+            let sentence = format!("http_host={authority}: a host, or HOST:PORT, is needed");
+            Failure::new(libc::EINVAL, sentence)
+        })?;
+        let port = parsed.port_u16().unwrap_or(if transport.tls.is_some() { 443 } else { 80 });
+        let host = parsed.host().trim_start_matches('[').trim_end_matches(']').to_owned();
+        let found = (host.as_str(), port).to_socket_addrs();
+        let addresses: Vec<SocketAddr> = found
+            .map_err(|error| Failure::new(libc::EHOSTUNREACH, format!("http_host={authority}: {error}")))?
+            .collect();
+        let limit = match transport.connections {
+            0 => Semaphore::MAX_PERMITS,
+            count => count as usize,
+        };
+        Ok(Endpoint {
+            authority: authority.to_owned(),
+            host,
+            addresses,
+            idle: RefCell::default(),
+            shared: RefCell::default(),
+            turn: Cell::new(0),
+            limit: Semaphore::new(limit),
+            connecting: Mutex::new(()),
+        })
+    }
+
+    /// A connection to send one request on, which goes back to [`release`](Endpoint::release) or ends.
+    pub(super) async fn acquire(
+        &self,
+        transport: &Transport,
+        tally: &Tally,
+    ) -> Result<(Link, Option<SemaphorePermit<'_>>), Failure> {
+        if let Some(link) = self.shared_link(transport, tally).await? {
+            return Ok((link, None));
+        }
+        let permit = self.limit.acquire().await.ok();
+        loop {
+            let waiting = self.idle.borrow_mut().pop();
+            let Some(mut link) = waiting else { break };
+            if link.is_ready().await {
+                return Ok((link, permit));
+            }
+            tally.count("connections closed by the server", 1);
+        }
+        Ok((self.connect(transport, tally).await?, permit))
+    }
+
+    /// A connection of version 2, if that is what the server speaks: all requests share them.
+    async fn shared_link(&self, transport: &Transport, tally: &Tally) -> Result<Option<Link>, Failure> {
+        if self.shared.borrow().is_empty() {
+            return Ok(None);
+        }
+        let count = self.shared.borrow().len();
+        let place = self.turn.replace(self.turn.get().wrapping_add(1)) % count;
+        let is_closed = |link: &Link| matches!(&link.sender, Sender::Two(sender) if sender.is_closed());
+        if is_closed(&self.shared.borrow()[place]) {
+            let _alone = self.connecting.lock().await;
+            if is_closed(&self.shared.borrow()[place]) {
+                tally.count("connections closed by the server", 1);
+                let link = self.connect(transport, tally).await?;
+                self.shared.borrow_mut()[place] = link;
+            }
+        }
+        let shared = self.shared.borrow();
+        let link = &shared[place];
+        let Sender::Two(sender) = &link.sender else { return Ok(None) };
+        let (sender, descriptor) = (Sender::Two(sender.clone()), link.descriptor);
+        Ok(Some(Link { sender, task: None, descriptor, is_proven: link.is_proven }))
+    }
+
+    /// Takes a connection back, the answer to its request having come whole.
+    pub(super) fn release(&self, mut link: Link) {
+        if !link.is_two() {
+            link.is_proven = true;
+            self.idle.borrow_mut().push(link);
+        }
+    }
+
+    /// Opens the first connections, so that what prevents it is known before the run.
+    pub(super) async fn open(&self, transport: &Transport, tally: &Tally) -> Result<(), Failure> {
+        let first = self.connect(transport, tally).await?;
+        if !first.is_two() {
+            self.idle.borrow_mut().push(first);
+            return Ok(());
+        }
+        self.shared.borrow_mut().push(first);
+        for _ in 1..transport.connections {
+            let link = self.connect(transport, tally).await?;
+            self.shared.borrow_mut().push(link);
+        }
+        Ok(())
+    }
+
+    async fn connect(&self, transport: &Transport, tally: &Tally) -> Result<Link, Failure> {
+        let began = Instant::now();
+        let mut failure = Failure::new(libc::EHOSTUNREACH, format!("{}: no address", self.authority));
+        let mut connected = None;
+        for address in &self.addresses {
+            match TcpStream::connect(address).await {
+                Ok(stream) => {
+                    connected = Some(stream);
+                    break;
+                }
+                Err(error) => failure = Failure::of_io(&self.authority, &error),
+            }
+        }
+        let stream = connected.ok_or(failure)?;
+        let failed = |error: io::Error| Failure::of_io(&self.authority, &error);
+        stream.set_nodelay(true).map_err(failed)?;
+        tally.record("connect", began.elapsed());
+        tally.count("connections", 1);
+        let descriptor = stream.as_raw_fd();
+        let Some(settings) = &transport.tls else {
+            return self.greet(stream, descriptor, !transport.speaks_one).await;
+        };
+        let began = Instant::now();
+        let name = ServerName::try_from(self.host.clone())
+            .map_err(|error| Failure::new(libc::EINVAL, format!("{}: {error}", self.authority)))?;
+        let secured =
+            TlsConnector::from(Arc::clone(settings)).connect(name, stream).await.map_err(|error| {
+                let mut failure = failed(error);
+                failure.sentence +=
+                    "; http_ca= names the certificates to trust, https=insecure trusts anybody";
+                failure
+            })?;
+        tally.record("TLS handshake", began.elapsed());
+        let is_two = secured.get_ref().1.alpn_protocol() == Some(b"h2");
+        self.greet(secured, descriptor, is_two).await
+    }
+
+    async fn greet<S>(&self, stream: S, descriptor: RawFd, is_two: bool) -> Result<Link, Failure>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + 'static,
+    {
+        let failed = |error: hyper::Error| Failure::of_connection(&self.authority, &error);
+        let stream = TokioIo::new(stream);
+        let (sender, task) = if is_two {
+            let (sender, connection) = http2::Builder::new(OnThisThread)
+                .initial_stream_window_size(4 << 20)
+                .initial_connection_window_size(16 << 20)
+                .handshake(stream)
+                .await
+                .map_err(failed)?;
+            (Sender::Two(sender), tokio::task::spawn_local(async move { drop(connection.await) }))
+        } else {
+            let (sender, connection) = http1::Builder::new().handshake(stream).await.map_err(failed)?;
+            (Sender::One(sender), tokio::task::spawn_local(async move { drop(connection.await) }))
+        };
+        Ok(Link { sender, task: Some(task), descriptor, is_proven: false })
+    }
+}
+
+/// Runs what a connection has to do beside its requests.
+#[derive(Clone)]
+struct OnThisThread;
+
+impl<F: Future + 'static> hyper::rt::Executor<F> for OnThisThread {
+    fn execute(&self, task: F) {
+        tokio::task::spawn_local(async move { drop(task.await) });
+    }
+}

@@ -1,0 +1,273 @@
+//! `http`: objects on WebDAV, S3 and Swift servers.
+//!
+//! `objects.rs` says which requests an I/O is, `client.rs` sends them, `endpoint.rs` has the connections, `upload.rs` the uploads in
+//! parts, `sign.rs` and `credentials.rs` the proof of who asks, `storage.rs` what is made before a run. Every I/O is a task of a
+//! runtime that belongs to the job, so that as many are under way as its depth says.
+
+mod body;
+mod client;
+mod credentials;
+mod driver;
+mod endpoint;
+mod objects;
+mod sign;
+mod storage;
+mod tally;
+mod upload;
+
+use crate::net::library::refused;
+use client::Client;
+use driver::Driver;
+use endpoint::Failure;
+use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
+use fathom_run::storage::{Handle, Storage, SyncKind};
+use fathom_spec::JobSpec;
+use fathom_spec::engines::http::{HttpMode, HttpObjectMode};
+use fathom_spec::engines::{self, EngineDef};
+use fathom_stats::engine_figures::EngineFigures;
+use fathom_sys::Errno;
+use objects::Objects;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::time::Duration;
+use storage::Bucket;
+use tokio::sync::Notify;
+
+/// The loop looks at its orders at least so often.
+const LONGEST_WAIT: Duration = Duration::from_millis(100);
+/// How long the end of a job waits for uploads to be given up.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// What the tasks report to.
+struct Ends {
+    ended: RefCell<VecDeque<(u32, i64)>>,
+    /// What is to be said of errors, by slot.
+    explained: RefCell<Vec<Option<String>>>,
+    in_flight: Cell<usize>,
+    wanted: Cell<usize>,
+    enough: Notify,
+}
+
+impl Ends {
+    fn ended(&self, slot: u32, outcome: Result<i64, Failure>) {
+        let result = outcome.unwrap_or_else(|failure| {
+            self.explained.borrow_mut()[slot as usize] = Some(failure.sentence);
+            -i64::from(failure.errno.0)
+        });
+        self.in_flight.set(self.in_flight.get() - 1);
+        let mut ended = self.ended.borrow_mut();
+        ended.push_back((slot, result));
+        if ended.len() >= self.wanted.get() || self.in_flight.get() == 0 {
+            self.enough.notify_one();
+        }
+    }
+
+    fn list(&self, out: &mut Completions) {
+        let mut ended = self.ended.borrow_mut();
+        while out.room() > 0
+            && let Some((slot, result)) = ended.pop_front()
+        {
+            out.push(slot, result);
+        }
+    }
+}
+
+/// The engine.
+pub(crate) struct Http {
+    // Before the driver ends its tasks, nothing that they use may go; they hold what they use.
+    driver: Driver,
+    objects: Rc<Objects>,
+    ends: Rc<Ends>,
+    queued: u32,
+    remarks: Vec<String>,
+    job: String,
+}
+
+impl Engine for Http {
+    const DEFINITION: &'static EngineDef = &engines::http::DEFINITION;
+
+    fn storage(job: &JobSpec) -> Box<dyn Storage> {
+        Box::new(Bucket::new(&job.private.http))
+    }
+
+    fn new(setup: &Setup<'_>) -> Result<Http, SetupError> {
+        let options = &setup.job.private.http;
+        let failed = |failure: Failure| refused(failure.errno, "connect", failure.sentence);
+        let driver = Driver::new().map_err(failed)?;
+        let client = Rc::new(Client::new(options).map_err(failed)?);
+        let files: Vec<(String, u64)> =
+            setup.files.iter().map(|file| (file.name.clone(), file.start + file.size)).collect();
+        check_ranges(setup).map_err(failed)?;
+        let block = setup.buffer_length as u64;
+        let objects = Objects::new(Rc::clone(&client), options, files, block).map_err(failed)?;
+        driver.wait_for(client.open()).map_err(failed)?;
+        let count = setup.depth as usize + 1;
+        let ends = Ends {
+            ended: RefCell::new(VecDeque::with_capacity(count)),
+            explained: RefCell::new(vec![None; count]),
+            in_flight: Cell::new(0),
+            wanted: Cell::new(1),
+            enough: Notify::new(),
+        };
+        let mut remarks = client.tally.take_trace();
+        if options.http_reads != "get" || options.http_writes != "put" {
+            remarks.push(format!(
+                "fathom: job {}: requests that move no data count as blocks in the bandwidth; the lines of the engine have each kind",
+                setup.job.name
+            ));
+        }
+        Ok(Http {
+            driver,
+            objects: Rc::new(objects),
+            ends: Rc::new(ends),
+            queued: 0,
+            remarks,
+            job: setup.job.name.clone(),
+        })
+    }
+
+    fn queue(&mut self, slot: u32, io: &Io) -> Queued {
+        if io.operation.is_sync() {
+            // An object is kept once its upload is answered.
+            return Queued::Done(0);
+        }
+        let (objects, ends, io) = (Rc::clone(&self.objects), Rc::clone(&self.ends), *io);
+        ends.in_flight.set(ends.in_flight.get() + 1);
+        self.driver.begin(async move {
+            let outcome = objects.perform(&io).await;
+            ends.ended(slot, outcome);
+        });
+        self.queued += 1;
+        Queued::Pending
+    }
+
+    fn commit(&mut self) -> Result<u32, Errno> {
+        // The tasks begin, and send what they can.
+        self.driver.wait_for(tokio::task::yield_now());
+        Ok(std::mem::take(&mut self.queued))
+    }
+
+    fn reap(&mut self, min: u32, out: &mut Completions) -> Result<(), Errno> {
+        if min == 0 {
+            self.driver.wait_for(tokio::task::yield_now());
+            self.ends.list(out);
+            return Ok(());
+        }
+        self.collect(min, None, out)
+    }
+
+    fn reap_within(&mut self, span: Duration, out: &mut Completions) -> Result<(), Errno> {
+        self.collect(1, Some(span), out)
+    }
+
+    /// An object is kept once its upload is answered.
+    fn sync_now(&mut self, _: Handle, _: SyncKind) -> Option<Result<(), Errno>> {
+        Some(Ok(()))
+    }
+
+    fn protocol_status(&mut self, slot: u32) -> Option<String> {
+        self.ends.explained.borrow_mut()[slot as usize].take()
+    }
+
+    fn remarks(&mut self) -> Vec<String> {
+        let mut remarks = std::mem::take(&mut self.remarks);
+        remarks.extend(self.given_up());
+        let tally = &self.objects.client.tally;
+        remarks.extend(tally.take_trace());
+        remarks.extend(
+            held_back(&tally.figures()).map(|sentence| format!("fathom: job {}: {sentence}", self.job)),
+        );
+        remarks
+    }
+
+    fn figures(&mut self) -> EngineFigures {
+        self.objects.client.tally.figures()
+    }
+
+    fn features(&self) -> Vec<&'static str> {
+        if self.objects.client.has_several_connections() { vec!["several connections"] } else { Vec::new() }
+    }
+}
+
+impl Http {
+    /// Lists ends until there are `min`, there is no more room, nothing is in flight, or the time is up.
+    fn collect(&mut self, min: u32, span: Option<Duration>, out: &mut Completions) -> Result<(), Errno> {
+        self.ends.list(out);
+        let min = (min as usize).min(out.len() + out.room());
+        if out.len() >= min || self.ends.in_flight.get() == 0 {
+            return Ok(());
+        }
+        self.ends.wanted.set(min - out.len());
+        let limit = span.map_or(LONGEST_WAIT, |span| span.min(LONGEST_WAIT));
+        let ends = Rc::clone(&self.ends);
+        let waited =
+            self.driver.wait_for(async { tokio::time::timeout(limit, ends.enough.notified()).await });
+        self.ends.list(out);
+        // What the loop is ordered meanwhile it learns only from a wait that ends.
+        if waited.is_err() && out.is_empty() && span.is_none() { Err(Errno(libc::EINTR)) } else { Ok(()) }
+    }
+}
+
+impl Http {
+    /// Gives up uploads of objects that lack blocks; a line for each.
+    fn given_up(&mut self) -> Vec<String> {
+        if self.ends.in_flight.get() > 0 {
+            return Vec::new();
+        }
+        let objects = Rc::clone(&self.objects);
+        // Without an answer in time, the server keeps the parts until its own rules remove them.
+        let names =
+            self.driver.wait_for(async { tokio::time::timeout(FAREWELL, objects.abort_uploads()).await });
+        let line = |name| {
+            format!(
+                "fathom: job {}: {name}: not all of its blocks were written, so there is no such object now",
+                self.job
+            )
+        };
+        names.unwrap_or_default().into_iter().map(line).collect()
+    }
+}
+
+/// What to say of answers that take as long as this machine delays acknowledgements: a server that sends an answer in two pieces, and
+/// has not switched Nagle's algorithm off, holds the second one back until the first is acknowledged.
+fn held_back(figures: &EngineFigures) -> Option<String> {
+    const DELAY_NS: std::ops::Range<u64> = 38_000_000..48_000_000;
+    let gets = figures.times.get("get").filter(|gets| gets.count >= 3)?;
+    let median = *gets.histogram.percentiles(&[50.0]).first()?;
+    DELAY_NS.contains(&median).then(|| {
+        "half of the reads took about 40 ms, which is how long this machine delays acknowledgements: the server seems to hold back the end \
+         of its answers for them (it lacks TCP_NODELAY); http_quickack=1 shows its speed without that"
+            .to_owned()
+    })
+}
+
+/// Refuses writes of ranges that no upload in parts could make an object of.
+fn check_ranges(setup: &Setup<'_>) -> Result<(), Failure> {
+    let options = &setup.job.private.http;
+    if options.http_object_mode != HttpObjectMode::Range || !setup.writes {
+        return Ok(());
+    }
+    let block = setup.buffer_length as u64;
+    for file in setup.files {
+        let (name, size) = (&file.name, file.start + file.size);
+        if size == block {
+            continue;
+        }
+        let whole = "http_object_mode=block, or bs= as large as the object, writes whole objects";
+        let refused = |why: &str| {
+            let sentence = format!("{name}: {why}; {whole}");
+            Err(Failure::new(libc::EINVAL, sentence))
+        };
+        if options.http_mode != HttpMode::S3 {
+            return refused("an object cannot be changed in part, and only S3 has uploads in parts");
+        }
+        if file.start != 0 {
+            return refused("an upload in parts begins with the first byte of the object, not at offset=");
+        }
+        if size.div_ceil(block) > upload::MOST_PARTS {
+            return refused("an upload has at most 10,000 parts, and each block is one");
+        }
+    }
+    Ok(())
+}

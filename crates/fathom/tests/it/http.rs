@@ -1,0 +1,237 @@
+//! The engine `http` on a real server of WebDAV: Apache.
+
+use crate::shipped_examples::run_with;
+use crate::support::json;
+use crate::support::program::{Finished, Launch};
+use crate::support::servers::Server;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+fn server() -> Result<Server, String> {
+    Server::start("webdav", &[])
+}
+
+/// A job on the folder without a password, of the object `obj` unless it names one.
+fn launch(server: &Server, words: &str) -> Launch {
+    let name = if words.contains("--filename=") { "" } else { "--filename=/open/obj" };
+    Launch::fathom(Path::new("/"))
+        .words("--name=a --ioengine=http --output-format=json --size=64k --bs=16k")
+        .words(name)
+        .argument(format!("--http_host={}", server.value("DAV_HOST")))
+        .words(words)
+}
+
+/// A run that ends well; its job.
+#[track_caller]
+fn run(server: &Server, words: &str) -> serde_json::Value {
+    json::document(&launch(server, words).run().expect_clean().stdout)["jobs"][0].clone()
+}
+
+/// A run that fails: what it says of it.
+#[track_caller]
+fn complaint(server: &Server, words: &str) -> String {
+    let Finished { stderr, status, stdout, .. } = launch(server, words).run();
+    assert_eq!(status.code(), Some(1), "{stdout}{stderr}");
+    stderr
+}
+
+fn folder(server: &Server) -> PathBuf {
+    server.file("www/open")
+}
+
+/// Names and contents of the objects.
+fn objects(server: &Server) -> Vec<(String, Vec<u8>)> {
+    let entries = std::fs::read_dir(folder(server)).expect("the server's folder");
+    let mut found: Vec<(String, Vec<u8>)> = entries
+        .map(|entry| {
+            let path = entry.expect("an entry").path();
+            let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+            (name, std::fs::read(&path).expect("an object"))
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+fn names(server: &Server) -> Vec<String> {
+    objects(server).into_iter().map(|(name, _)| name).collect()
+}
+
+#[test]
+fn each_block_is_an_object() {
+    let server = require!(server());
+    let job = run(&server, "--rw=randwrite --iodepth=4 --buffer_pattern=0xfa7403");
+    assert_eq!(names(&server), ["obj_0_16384", "obj_16384_16384", "obj_32768_16384", "obj_49152_16384"]);
+    let pattern = [0xfa, 0x74, 0x03];
+    for (name, content) in objects(&server) {
+        assert_eq!(content.len(), 16384, "{name}");
+        assert!(content.iter().zip(pattern.iter().cycle()).all(|(found, wanted)| found == wanted), "{name}");
+    }
+    let counts = &job["fathom engine"]["counts"];
+    assert_eq!((&counts["status 201"], &counts["bytes sent"]), (&4.into(), &65536.into()), "{job}");
+    assert_eq!(job["fathom engine"]["times_ns"]["put"]["N"], 4);
+
+    run(&server, "--rw=randtrim");
+    assert_eq!(names(&server), [""; 0]);
+    run(&server, "--rw=write --bs=32k --http_object_name=/open/%n-%2h");
+    assert!(names(&server)[0].starts_with("0-") && names(&server).len() == 2, "{:?}", names(&server));
+}
+
+#[test]
+fn what_was_written_is_verified_and_what_was_changed_is_found() {
+    let server = require!(server());
+    for words in ["--iodepth=1", "--iodepth=8 --thread", "--iodepth=4 --http_connections=2"] {
+        run(&server, &format!("{words} --rw=randwrite --bs=4k --verify=crc32c"));
+    }
+    let path = folder(&server).join("obj_8192_4096");
+    let mut content = std::fs::read(&path).expect("an object");
+    content[100] ^= 1;
+    std::fs::write(&path, content).expect("the object is written");
+    let said = complaint(&server, "--rw=read --bs=4k --verify=crc32c --iodepth=4");
+    assert!(said.contains("8192"), "{said}");
+}
+
+#[test]
+fn what_is_read_is_made_first_and_what_is_there_stays() {
+    let server = require!(server());
+    run(&server, "--rw=randread --iodepth=4");
+    let made = objects(&server);
+    assert_eq!(made.len(), 4);
+    run(&server, "--rw=read");
+    assert_eq!(objects(&server), made);
+    let said = complaint(&server, "--rw=read --filename=/open/other --allow_file_create=0");
+    assert!(said.contains("allow_file_create=0"), "{said}");
+
+    // One object, read in ranges.
+    let job =
+        run(&server, "--rw=randread --filename=/open/large --size=1m --http_object_mode=range --iodepth=4");
+    assert_eq!(std::fs::metadata(folder(&server).join("large")).expect("the object").len(), 1 << 20);
+    assert_eq!(job["fathom engine"]["counts"]["status 206"], 64);
+    assert_eq!(job["read"]["io_bytes"], 1 << 20);
+    let said = complaint(&server, "--rw=read --filename=/open/large --size=2m --http_object_mode=range");
+    assert!(said.contains("an object cannot become longer"), "{said}");
+    let said = complaint(&server, "--rw=write --filename=/open/large --size=1m --http_object_mode=range");
+    assert!(said.contains("cannot be changed in part"), "{said}");
+    run(&server, "--rw=write --filename=/open/large --size=1m --bs=1m --http_object_mode=range --verify=md5");
+}
+
+#[test]
+fn as_many_requests_are_under_way_as_the_depth_says() {
+    let server = require!(server());
+    let job = run(&server, "--rw=randread --iodepth=16 --iodepth_batch=16 --size=1m --bs=4k");
+    assert_eq!(job["fathom engine"]["counts"]["connections"], 16, "{job}");
+    let few = run(&server, "--rw=randread --iodepth=16 --size=1m --bs=4k --http_connections=2");
+    assert_eq!(few["fathom engine"]["counts"]["connections"], 2);
+    let mixed = run(&server, "--rw=randread --size=1m --bs=4k --http_reads=get/60:head/30:list/10");
+    let count = |name: &str| mixed["fathom engine"]["times_ns"][name]["N"].as_u64().expect("a count");
+    assert_eq!((count("get"), count("head"), count("list")), (154, 77, 25));
+}
+
+#[test]
+fn what_goes_wrong_is_said() {
+    let server = require!(server());
+    run(&server, "--rw=write");
+    std::fs::remove_file(folder(&server).join("obj_16384_16384")).expect("an object");
+    // The first and the last object are there, so none are made.
+    let said = complaint(&server, "--rw=read");
+    assert!(said.contains("GET /open/obj_16384_16384 was answered with HTTP 404 Not Found"), "{said}");
+    let job = run_with_errors(&server, "--rw=read --continue_on_error=all");
+    assert_eq!(job["total_err"], 1);
+    std::fs::write(folder(&server).join("obj_16384_16384"), "short").expect("the object is written");
+    let said = complaint(&server, "--rw=read");
+    assert!(said.contains("5 of 16384 bytes came"), "{said}");
+    assert!(complaint(&server, "--rw=write --filename=/nowhere/obj").contains("HTTP 409"));
+    assert!(complaint(&server, "--rw=write --filename=obj").contains("begin with a slash"));
+    assert!(complaint(&server, "--rw=write --http_host=127.0.0.1:9").contains("Connection refused"));
+    assert!(complaint(&server, "--rw=write --http_reads=get/50").contains("must be 100"));
+    let said = complaint(&server, "--rw=write --http_mode=s3 --filename=/b/o");
+    assert!(said.contains("AWS_ACCESS_KEY_ID"), "{said}");
+}
+
+#[track_caller]
+fn run_with_errors(server: &Server, words: &str) -> serde_json::Value {
+    json::document(&launch(server, words).run().stdout)["jobs"][0].clone()
+}
+
+#[test]
+fn passwords_are_used_and_never_shown() {
+    let server = require!(server());
+    let password = server.value("DAV_PASS");
+    let job = format!(
+        "[a]\nioengine=http\nfilename=/dav/obj\nsize=64k\nbs=16k\nrw=write\nhttp_user=fathom\nhttp_pass=${{PASSWORD}}\n\
+         http_verbose=2\nhttp_host={}\n",
+        server.value("DAV_HOST")
+    );
+    let path = server.file("job.fio");
+    std::fs::write(&path, job).expect("a job file");
+    let launch = |given: &str| {
+        Launch::fathom(Path::new("/"))
+            .words("--output-format=normal,json")
+            .argument(path.display().to_string())
+            .variable("PASSWORD", given)
+            .run()
+    };
+    let finished = launch(password);
+    let (stdout, stderr) = (&finished.stdout, &finished.stderr);
+    assert!(finished.status.success(), "{stdout}{stderr}");
+    assert!(stdout.contains("> authorization: (hidden)") && stdout.contains("(hidden)"), "{stdout}");
+    // Basic authentication is the password, written in another way.
+    for secret in [password, "ZmF0aG9tOnNlY3JldA=="] {
+        assert!(!stdout.contains(secret) && !stderr.contains(secret), "{stdout}{stderr}");
+    }
+    let refused = launch("wrong");
+    assert!(
+        refused.stderr.contains("HTTP 401") && refused.stderr.contains("credentials"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
+fn the_server_of_a_secured_connection_must_be_trusted() {
+    let server = require!(server());
+    let host = format!("--http_host={} --rw=write", server.value("DAV_TLS_HOST"));
+    let trusted = format!("{host} --https=on --http_ca={}", server.value("DAV_CA"));
+    let job = run(&server, &format!("{trusted} --iodepth=4 --verify=crc32c"));
+    assert!(job["fathom engine"]["times_ns"]["TLS handshake"]["N"].as_u64() >= Some(1), "{job}");
+    run(&server, &format!("{host} --https=insecure"));
+    let said = complaint(&server, &format!("{host} --https=on"));
+    assert!(said.contains("certificate") && said.contains("http_ca="), "{said}");
+}
+
+#[test]
+fn requests_share_a_connection_of_http_2() {
+    let server = require!(server());
+    let secured = format!(
+        "--http_host={} --https=insecure --iodepth=16 --size=1m --bs=4k",
+        server.value("DAV_TLS_HOST")
+    );
+    for words in [secured.as_str(), "--http_version=2 --iodepth=16 --size=1m --bs=4k --http_host=DAV"] {
+        let words = words.replace("DAV", server.value("DAV_HOST"));
+        let job = run(&server, &format!("{words} --rw=randwrite --verify=crc32c"));
+        let counts = &job["fathom engine"]["counts"];
+        assert_eq!((&counts["connections"], &counts["status 200"]), (&1.into(), &256.into()), "{job}");
+    }
+    let old = run(&server, &format!("{secured} --rw=randread --iodepth_batch=16 --http_version=1.1"));
+    assert_eq!(old["fathom engine"]["counts"]["connections"], 16);
+}
+
+#[test]
+fn the_example_that_fio_ships() {
+    let server = require!(server());
+    let host = format!("http_host={}", server.value("DAV_HOST"));
+    run_with("http-webdav", &[("http_host=localhost", &host), ("/dav/", "/open/")], |launch| launch);
+    assert_eq!(names(&server), [""; 0]);
+}
+
+#[test]
+fn a_server_that_ends_is_named() {
+    let server = require!(server());
+    run(&server, "--rw=write");
+    let running = launch(&server, "--rw=randread --time_based --runtime=30 --iodepth=4").start();
+    std::thread::sleep(Duration::from_secs(2));
+    server.stop();
+    let finished = running.finish();
+    assert_eq!(finished.status.code(), Some(1));
+    assert!(finished.stderr.contains(server.value("DAV_HOST")), "{}", finished.stderr);
+}
