@@ -168,9 +168,26 @@ impl Client {
     /// Connects to every server.
     pub(super) async fn open(&self) -> Result<(), Failure> {
         for endpoint in &self.endpoints {
-            endpoint.open(&self.transport, &self.tally).await?;
+            self.in_time(&endpoint.authority, endpoint.open(&self.transport, &self.tally)).await?;
         }
         Ok(())
+    }
+
+    /// [`send`](Client::send) before the run, while nobody watches for I/Os that are stuck.
+    pub(super) async fn ask(&self, call: &Call) -> Result<Answer, Failure> {
+        self.in_time(&self.endpoints[0].authority, self.send(call, Sink::Text)).await
+    }
+
+    async fn in_time<T>(
+        &self,
+        server: &str,
+        task: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        let limit = self.options.http_connect_limit;
+        tokio::time::timeout(limit, task).await.unwrap_or_else(|_| {
+            let sentence = format!("{server}: no answer within {limit:?} (http_connect_limit=)");
+            Err(Failure::new(libc::ETIMEDOUT, sentence))
+        })
     }
 
     /// Sends a request, again where the job wants that, and takes its answer.

@@ -1,7 +1,7 @@
 //! Objects as a storage. A file is one object, or one for each of its blocks; what a job reads and is not there is made.
 
 use super::body::Payload;
-use super::client::{Call, Client, Sink};
+use super::client::{Call, Client};
 use super::driver::Driver;
 use super::endpoint::Failure;
 use super::objects::block_name;
@@ -53,7 +53,7 @@ impl Bucket {
     fn length(&self, path: &str) -> Result<Option<u64>, Failure> {
         let (driver, client) = self.connected()?;
         let call = Call::new("head", Method::HEAD, path);
-        let answer = driver.wait_for(client.send(&call, Sink::Text))?;
+        let answer = driver.wait_for(client.ask(&call))?;
         match answer.status {
             404 => Ok(None),
             _ if answer.is_good() => Ok(Some(answer.length.unwrap_or(0))),
@@ -190,14 +190,14 @@ impl Bucket {
         let mut call = Call::new("put", Method::PUT, &self.object(name, offset, content.len() as u64));
         call.payload = Payload::Owned(Bytes::from(content));
         call.makes_object = true;
-        let answer = driver.wait_for(client.send(&call, Sink::Text))?;
+        let answer = driver.wait_for(client.ask(&call))?;
         if answer.is_good() { Ok(()) } else { Err(answer.refusal(&call)) }
     }
 
     fn delete(&self, path: &str) -> Result<(), Failure> {
         let (driver, client) = self.connected()?;
         let call = Call::new("delete", Method::DELETE, path);
-        let answer = driver.wait_for(client.send(&call, Sink::Text))?;
+        let answer = driver.wait_for(client.ask(&call))?;
         if answer.is_good() || answer.status == 404 { Ok(()) } else { Err(answer.refusal(&call)) }
     }
 }

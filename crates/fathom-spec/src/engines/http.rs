@@ -148,6 +148,9 @@ options! {
     /// Connections with each server; 0 opens as many as there are requests to send at a time
     Built Int http_connections: u32 = "0", { bounds: Bounds::between(0.0, 65536.0), engine: ENGINE };
 
+    /// How long a server may take, before the run, to accept a connection or to answer what is there
+    Built Time http_connect_limit: Duration = "30s", { engine: ENGINE };
+
     /// Version of the protocol
     Built Choice http_version: HttpVersion = "auto", { choices: HttpVersion::CHOICES, engine: ENGINE };
 

@@ -1,10 +1,14 @@
 //! The engine `http` on a real server of WebDAV: Apache.
 
 use crate::shipped_examples::run_with;
-use crate::support::json;
 use crate::support::program::{Finished, Launch};
 use crate::support::servers::Server;
+use crate::support::{json, processes};
+use std::collections::VecDeque;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 fn server() -> Result<Server, String> {
@@ -222,6 +226,120 @@ fn the_example_that_fio_ships() {
     let host = format!("http_host={}", server.value("DAV_HOST"));
     run_with("http-webdav", &[("http_host=localhost", &host), ("/dav/", "/open/")], |launch| launch);
     assert_eq!(names(&server), [""; 0]);
+}
+
+/// A server that answers the reads of a job like this, one after the other, and closes the connection after those that say so. Its
+/// address. Whoever asks for lengths hears of four bytes.
+fn scripted(answers: Vec<(&'static str, bool)>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("its address").to_string();
+    let answers = Arc::new(Mutex::new(VecDeque::from(answers)));
+    std::thread::spawn(move || {
+        while let Ok((stream, _)) = listener.accept() {
+            let answers = Arc::clone(&answers);
+            std::thread::spawn(move || serve(stream, &answers));
+        }
+    });
+    address
+}
+
+fn serve(mut stream: TcpStream, answers: &Mutex<VecDeque<(&'static str, bool)>>) {
+    while let Some(head) = read_head(&mut stream) {
+        let (answer, closes) = match head.starts_with(b"HEAD") {
+            true => ("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n", false),
+            false => answers.lock().expect("no panic").pop_front().expect("no more requests than answers"),
+        };
+        if stream.write_all(answer.as_bytes()).is_err() || closes {
+            return;
+        }
+    }
+}
+
+/// The head of a request without a body; `None` at the end of the connection.
+fn read_head(stream: &mut TcpStream) -> Option<Vec<u8>> {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        match stream.read(&mut byte) {
+            Ok(1) => head.push(byte[0]),
+            _ => return None,
+        }
+    }
+    Some(head)
+}
+
+const FOUR: &str = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabcd";
+const BUSY: &str = "HTTP/1.1 503 Slow Down\r\nContent-Length: 0\r\n\r\n";
+
+/// Two reads of four bytes.
+fn of_script(address: &str, words: &str) -> Finished {
+    Launch::fathom(Path::new("/"))
+        .words("--name=a --ioengine=http --output-format=json --filename=/o --bs=4 --size=8 --rw=read")
+        .argument(format!("--http_host={address}"))
+        .words(words)
+        .run()
+}
+
+#[test]
+fn a_busy_server_is_asked_again_if_the_job_says_so() {
+    let retried = scripted(vec![(FOUR, false), (BUSY, false), (BUSY, false), (FOUR, false)]);
+    let finished = of_script(&retried, "--http_retries=2 --http_retry_pause=1ms").expect_clean();
+    let job = json::document(&finished.stdout)["jobs"][0].clone();
+    let counts = &job["fathom engine"]["counts"];
+    assert_eq!((&counts["retries"], &counts["status 503"]), (&2.into(), &2.into()), "{job}");
+    let refused = scripted(vec![(FOUR, false), (BUSY, false)]);
+    let finished = of_script(&refused, "");
+    assert_eq!(finished.status.code(), Some(1));
+    assert!(finished.stderr.contains("HTTP 503"), "{}", finished.stderr);
+}
+
+#[test]
+fn a_connection_that_was_closed_meanwhile_is_no_error_and_one_that_breaks_off_is() {
+    let closing = scripted(vec![(FOUR, true), (FOUR, true)]);
+    let finished = of_script(&closing, "--thinktime=50ms").expect_clean();
+    let job = json::document(&finished.stdout)["jobs"][0].clone();
+    assert!(job["fathom engine"]["counts"]["connections closed by the server"].as_u64() >= Some(1), "{job}");
+    for broken in [
+        "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab",
+        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcde",
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab",
+        "nonsense\r\n\r\n",
+        "HTTP/1.1 204 No Content\r\n\r\n",
+    ] {
+        let finished = of_script(&scripted(vec![(FOUR, false), (broken, true)]), "");
+        assert_eq!(finished.status.code(), Some(1), "{broken:?}: {}", finished.stdout);
+        assert!(finished.stderr.contains("io_u error on file /o"), "{broken:?}: {}", finished.stderr);
+    }
+}
+
+#[test]
+fn a_server_that_says_nothing_is_given_up() {
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = silent.local_addr().expect("its address").to_string();
+    for words in ["--https=insecure --rw=write", "--rw=read"] {
+        let finished = of_script(&address, &format!("{words} --http_connect_limit=300ms"));
+        assert_eq!(finished.status.code(), Some(1), "{}", finished.stdout);
+        assert!(finished.stderr.contains("no answer within"), "{}", finished.stderr);
+    }
+}
+
+#[test]
+fn a_server_that_hangs_is_reported_in_time() {
+    let server = require!(server());
+    run(&server, "--rw=write");
+    let running =
+        launch(&server, "--rw=randread --time_based --runtime=2 --iodepth=4 --patience=500ms").start();
+    std::thread::sleep(Duration::from_secs(1));
+    let daemon = server.pid("apache");
+    let stopped: Vec<u32> = processes::descendants(daemon).into_iter().chain([daemon]).collect();
+    stopped.iter().for_each(|&pid| processes::signal(pid, "STOP"));
+    let finished = running.finish();
+    stopped.iter().for_each(|&pid| processes::signal(pid, "CONT"));
+    assert_ne!(finished.code(), 0);
+    assert!(finished.elapsed < Duration::from_secs(15), "{:?}", finished.elapsed);
+    let document = json::document(&finished.stdout);
+    let notes = document["fathom notes"].as_array().expect("notes");
+    assert!(notes.iter().any(|note| note.as_str().is_some_and(|note| note.contains("offset"))), "{notes:?}");
 }
 
 #[test]
