@@ -2,16 +2,19 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench deny fuzz soak compare-fio
+.PHONY: help run test test-servers lint bench deny fuzz soak compare-fio
 
 help: ## List the entry points
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 run: ## Build the release, measure this disk for half a minute, and make a page of it: target/quick.html
 	@scripts/run.sh
 
 test: ## Formatting, lints, documentation, house rules and all tests, with one summary
 	@scripts/test.sh
+
+test-servers: ## The tests of engines on servers, and of mounts, on all servers there are (as root: installs and starts them)
+	@scripts/test.sh --servers
 
 lint: ## The checks of `make test` without the tests
 	@scripts/test.sh --checks-only

@@ -42,15 +42,18 @@ missing_packages() {
 announce() {
     local missing
     missing=$(missing_packages | tr '\n' ' ')
-    echo "$1 of fathom: a first build takes about 5 minutes on 2 processors."
-    [ "$1" = checks ] || echo "The tests take about 15 minutes more; as root they use loop devices, mounts and control groups of their own."
+    echo "$1 of fathom: a first build takes about 7 minutes on 2 processors."
+    case $1 in
+    tests) echo "The tests take about 15 minutes more; as root they use loop devices, mounts and control groups of their own." ;;
+    servers) echo "The tests take about 10 minutes more; as root they install the servers that they start (Ceph, Gluster, Hadoop and others)." ;;
+    esac
     if [ -n "$missing" ] && [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
         echo "Installed now with apt-get: $missing"
     elif [ -n "$missing" ]; then
         echo "Not installed, and left so without root and apt-get: $missing"
     fi
-    [ "$1" = checks ] || echo "For this run alone, into a temporary directory: fio-plot, numpy and scipy (pip), fio-examples (apt-get)."
-    [ "$1" = checks ] || echo "Into the target directory: the fio to compare with (140 MB, Debian's unstable suite)."
+    [ "$1" != tests ] || echo "For this run alone, into a temporary directory: fio-plot, numpy and scipy (pip), fio-examples (apt-get)."
+    [ "$1" = checks ] || echo "Into the target directory: the fio to compare with (140 MB, Debian's unstable suite), and s3s-fs (crates.io)."
 }
 
 install_missing_packages() {
@@ -126,6 +129,23 @@ fetch_fio_examples() {
     else
         echo "note: fio-examples could not be fetched; the tests that need it will be skipped"
     fi
+}
+
+# A server of objects that is in no package. It is built once, without optimisation, which takes a minute or two.
+s3_server_version=0.14.1
+
+install_s3_server() {
+    local tools
+    tools=$(realpath -m "$1")
+    export PATH="$PATH:$tools/bin"
+    command -v s3s-fs >/dev/null && return 0
+    echo "building s3s-fs $s3_server_version, an S3 server"
+    local log
+    log=$(mktemp "${TMPDIR:-/tmp}/fathom-s3.XXXXXX")
+    timeout 900 cargo install --quiet --locked --debug --root "$tools" --target-dir "$tools/s3s-fs" --features binary \
+        --version "$s3_server_version" s3s-fs >"$log" 2>&1 </dev/null ||
+        { echo "note: that failed; the tests that need it will be skipped"; tail -3 "$log"; }
+    rm -rf "$log" "$tools/s3s-fs"
 }
 
 # The fio that the tests compare with, kept in the target directory. Tests find it by FATHOM_TEST_FIO, and take the installed one

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Every check and every test, one after the other even when one fails, and a summary at the end. The last line is
-# `N passed, N failed, N skipped`, of tests, or of checks with --checks-only; the exit status is 0 when nothing failed.
+# `N passed, N failed, N skipped`, of tests, or of checks with --checks-only; the exit status is 0 when nothing failed. With --servers:
+# the tests of engines that talk to servers, and of mounts, on all servers there are, also those that are large or start slowly.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 . scripts/rust.sh
@@ -42,6 +43,12 @@ run_tests() {
     cargo test --workspace --no-fail-fast --locked 2>&1 | tee "$scratch/tests"
 }
 
+# Servers share ports and memory, so few at a time.
+run_server_tests() {
+    cargo test --package fathom --test it --no-fail-fast --locked -- --test-threads=2 \
+        ceph:: gluster:: hdfs:: http:: iscsi:: mounts:: nbd:: nfs:: s3:: servers:: 2>&1 | tee "$scratch/tests"
+}
+
 sum_of() {
     awk -v word="$1" '/^test result:/ { for (i = 2; i <= NF; i++) if ($i ~ "^" word) sum += $(i - 1) } END { print sum + 0 }' \
         "$scratch/tests"
@@ -58,7 +65,7 @@ summary() {
     local passed failed skipped
     passed=$(($(sum_of passed) - $(skipped_tests)))
     # Without the tests, the checks are what is counted.
-    [ "$what" = tests ] || passed=$passed_steps
+    [ "$what" != checks ] || passed=$passed_steps
     failed=$(sum_of failed)
     skipped=$(($(grep -c . "$FATHOM_SKIP_LOG") + $(sum_of ignored)))
     printf '\n== summary\n'
@@ -77,10 +84,24 @@ summary() {
     [ "$failed" -eq 0 ]
 }
 
-if [ "${1:-}" = --checks-only ]; then what=checks; else what=tests; fi
+case ${1:-} in
+--checks-only) what=checks ;;
+--servers) what=servers ;;
+*) what=tests ;;
+esac
 announce "$what"
 install_missing_packages "$scratch/packages"
 install_missing_components
+[ "$what" = checks ] || install_s3_server "$target_directory/tools"
+if [ "$what" = servers ]; then
+    # The scripts install what they need.
+    export FATHOM_TEST_SERVERS=all INSTALL=1
+    use_reference_fio "$target_directory/tools/reference-fio"
+    fetch_fio_examples "$scratch/examples"
+    step tests run_server_tests
+    summary
+    exit
+fi
 if [ "$what" = tests ]; then
     install_fio_plot "$scratch/fio-plot"
     install_scipy "$scratch/scipy"

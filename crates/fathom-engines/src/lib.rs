@@ -2,10 +2,13 @@
 //!
 //! Each issues the very calls that its name promises; what several share (syncs, trims) is in `shared.rs`.
 
+mod ceph;
 mod cpuio;
+mod gluster;
 mod http;
 mod io_uring;
 mod libaio;
+mod libhdfs;
 mod libiscsi;
 mod mmap;
 mod nbd;
@@ -41,6 +44,11 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<posixaio::Posixaio>(),
     EngineEntry::of::<null::Null>(),
     EngineEntry::of::<cpuio::Cpuio>(),
+    EngineEntry::of::<ceph::rbd::Rbd>(),
+    EngineEntry::of::<ceph::rados::Rados>(),
+    EngineEntry::of::<gluster::gfapi::Gfapi>(),
+    EngineEntry::of::<gluster::gfapi_async::GfapiAsync>(),
+    EngineEntry::of::<libhdfs::Libhdfs>(),
     EngineEntry::of::<http::Http>(),
     EngineEntry::of::<nbd::Nbd>(),
     EngineEntry::of::<nfs::Nfs>(),

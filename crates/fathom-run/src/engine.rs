@@ -33,6 +33,14 @@ pub struct Io {
     pub priority: u16,
 }
 
+impl Io {
+    /// A sync of an open file.
+    pub fn sync(file: u32, handle: Handle) -> Io {
+        let buffer = std::ptr::null_mut();
+        Io { operation: Operation::Sync, file, handle, buffer, length: 0, offset: 0, priority: 0 }
+    }
+}
+
 /// What became of a unit that was queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queued {

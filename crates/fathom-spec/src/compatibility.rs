@@ -37,7 +37,11 @@ pub fn compatibility_markdown(formats: &[&'static FormatDeclaration]) -> String 
 fn write_engines(text: &mut String) {
     text.push_str("\n## Engines\n\n| engine | description | state |\n|---|---|---|\n");
     for engine in engines::ALL {
-        let _ = writeln!(text, "| `{}` | {} | {} |", engine.name, engine.summary, state(engine.built));
+        let state = match engine.obstacle {
+            "" => state(engine.built).to_owned(),
+            obstacle => format!("not built: {obstacle}"),
+        };
+        let _ = writeln!(text, "| `{}` | {} | {state} |", engine.name, engine.summary);
     }
 }
 

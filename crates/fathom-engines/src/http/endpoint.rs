@@ -2,6 +2,7 @@
 
 use super::body::Content;
 use super::tally::Tally;
+use crate::net::refusal::Refusal;
 use crate::net::tls::TlsRules;
 use fathom_sys::Errno;
 use hyper::body::Incoming;
@@ -31,6 +32,18 @@ pub(super) struct Failure {
     pub(super) sentence: String,
     /// It may go better another time.
     pub(super) is_passing: bool,
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Refusal {
+        Refusal { errno: failure.errno, sentence: failure.sentence }
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Failure {
+        Failure { errno: refusal.errno, sentence: refusal.sentence, is_passing: false }
+    }
 }
 
 impl Failure {

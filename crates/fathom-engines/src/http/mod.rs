@@ -7,7 +7,6 @@
 mod body;
 mod client;
 mod credentials;
-mod driver;
 mod endpoint;
 mod objects;
 mod sign;
@@ -16,8 +15,9 @@ mod tally;
 mod upload;
 
 use crate::net::library::refused;
+use crate::net::refusal::Refusal;
+use crate::net::tasks::{Driver, Tasks};
 use client::Client;
-use driver::Driver;
 use endpoint::Failure;
 use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
 use fathom_run::storage::{Handle, Storage, SyncKind};
@@ -27,59 +27,17 @@ use fathom_spec::engines::{self, EngineDef};
 use fathom_stats::engine_figures::EngineFigures;
 use fathom_sys::Errno;
 use objects::Objects;
-use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
 use storage::Bucket;
-use tokio::sync::Notify;
 
-/// The loop looks at its orders at least so often.
-const LONGEST_WAIT: Duration = Duration::from_millis(100);
 /// How long the end of a job waits for uploads to be given up.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// What the tasks report to.
-struct Ends {
-    ended: RefCell<VecDeque<(u32, i64)>>,
-    /// What is to be said of errors, by slot.
-    explained: RefCell<Vec<Option<String>>>,
-    in_flight: Cell<usize>,
-    wanted: Cell<usize>,
-    enough: Notify,
-}
-
-impl Ends {
-    fn ended(&self, slot: u32, outcome: Result<i64, Failure>) {
-        let result = outcome.unwrap_or_else(|failure| {
-            self.explained.borrow_mut()[slot as usize] = Some(failure.sentence);
-            -i64::from(failure.errno.0)
-        });
-        self.in_flight.set(self.in_flight.get() - 1);
-        let mut ended = self.ended.borrow_mut();
-        ended.push_back((slot, result));
-        if ended.len() >= self.wanted.get() || self.in_flight.get() == 0 {
-            self.enough.notify_one();
-        }
-    }
-
-    fn list(&self, out: &mut Completions) {
-        let mut ended = self.ended.borrow_mut();
-        while out.room() > 0
-            && let Some((slot, result)) = ended.pop_front()
-        {
-            out.push(slot, result);
-        }
-    }
-}
-
 /// The engine.
 pub(crate) struct Http {
-    // Before the driver ends its tasks, nothing that they use may go; they hold what they use.
-    driver: Driver,
+    tasks: Tasks,
     objects: Rc<Objects>,
-    ends: Rc<Ends>,
-    queued: u32,
     remarks: Vec<String>,
     job: String,
 }
@@ -94,7 +52,7 @@ impl Engine for Http {
     fn new(setup: &Setup<'_>) -> Result<Http, SetupError> {
         let options = &setup.job.private.http;
         let failed = |failure: Failure| refused(failure.errno, "connect", failure.sentence);
-        let driver = Driver::new().map_err(failed)?;
+        let driver = Driver::new().map_err(|refusal| failed(refusal.into()))?;
         let client = Rc::new(Client::new(options).map_err(failed)?);
         let files: Vec<(String, u64)> =
             setup.files.iter().map(|file| (file.name.clone(), file.start + file.size)).collect();
@@ -102,14 +60,6 @@ impl Engine for Http {
         let block = setup.buffer_length as u64;
         let objects = Objects::new(Rc::clone(&client), options, files, block).map_err(failed)?;
         driver.wait_for(client.open()).map_err(failed)?;
-        let count = setup.depth as usize + 1;
-        let ends = Ends {
-            ended: RefCell::new(VecDeque::with_capacity(count)),
-            explained: RefCell::new(vec![None; count]),
-            in_flight: Cell::new(0),
-            wanted: Cell::new(1),
-            enough: Notify::new(),
-        };
         let mut remarks = client.tally.take_trace();
         if options.http_reads != "get" || options.http_writes != "put" {
             remarks.push(format!(
@@ -117,14 +67,8 @@ impl Engine for Http {
                 setup.job.name
             ));
         }
-        Ok(Http {
-            driver,
-            objects: Rc::new(objects),
-            ends: Rc::new(ends),
-            queued: 0,
-            remarks,
-            job: setup.job.name.clone(),
-        })
+        let (tasks, job) = (Tasks::new(driver, setup.depth), setup.job.name.clone());
+        Ok(Http { tasks, objects: Rc::new(objects), remarks, job })
     }
 
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
@@ -132,33 +76,20 @@ impl Engine for Http {
             // An object is kept once its upload is answered.
             return Queued::Done(0);
         }
-        let (objects, ends, io) = (Rc::clone(&self.objects), Rc::clone(&self.ends), *io);
-        ends.in_flight.set(ends.in_flight.get() + 1);
-        self.driver.begin(async move {
-            let outcome = objects.perform(&io).await;
-            ends.ended(slot, outcome);
-        });
-        self.queued += 1;
-        Queued::Pending
+        let (objects, io) = (Rc::clone(&self.objects), *io);
+        self.tasks.begin(slot, async move { objects.perform(&io).await.map_err(Refusal::from) })
     }
 
     fn commit(&mut self) -> Result<u32, Errno> {
-        // The tasks begin, and send what they can.
-        self.driver.wait_for(tokio::task::yield_now());
-        Ok(std::mem::take(&mut self.queued))
+        Ok(self.tasks.commit())
     }
 
     fn reap(&mut self, min: u32, out: &mut Completions) -> Result<(), Errno> {
-        if min == 0 {
-            self.driver.wait_for(tokio::task::yield_now());
-            self.ends.list(out);
-            return Ok(());
-        }
-        self.collect(min, None, out)
+        self.tasks.reap(min, out)
     }
 
     fn reap_within(&mut self, span: Duration, out: &mut Completions) -> Result<(), Errno> {
-        self.collect(1, Some(span), out)
+        self.tasks.reap_within(span, out)
     }
 
     /// An object is kept once its upload is answered.
@@ -167,7 +98,7 @@ impl Engine for Http {
     }
 
     fn protocol_status(&mut self, slot: u32) -> Option<String> {
-        self.ends.explained.borrow_mut()[slot as usize].take()
+        self.tasks.explanation(slot)
     }
 
     fn remarks(&mut self) -> Vec<String> {
@@ -191,34 +122,15 @@ impl Engine for Http {
 }
 
 impl Http {
-    /// Lists ends until there are `min`, there is no more room, nothing is in flight, or the time is up.
-    fn collect(&mut self, min: u32, span: Option<Duration>, out: &mut Completions) -> Result<(), Errno> {
-        self.ends.list(out);
-        let min = (min as usize).min(out.len() + out.room());
-        if out.len() >= min || self.ends.in_flight.get() == 0 {
-            return Ok(());
-        }
-        self.ends.wanted.set(min - out.len());
-        let limit = span.map_or(LONGEST_WAIT, |span| span.min(LONGEST_WAIT));
-        let ends = Rc::clone(&self.ends);
-        let waited =
-            self.driver.wait_for(async { tokio::time::timeout(limit, ends.enough.notified()).await });
-        self.ends.list(out);
-        // What the loop is ordered meanwhile it learns only from a wait that ends.
-        if waited.is_err() && out.is_empty() && span.is_none() { Err(Errno(libc::EINTR)) } else { Ok(()) }
-    }
-}
-
-impl Http {
     /// Gives up uploads of objects that lack blocks; a line for each.
     fn given_up(&mut self) -> Vec<String> {
-        if self.ends.in_flight.get() > 0 {
+        if self.tasks.in_flight() > 0 {
             return Vec::new();
         }
         let objects = Rc::clone(&self.objects);
         // Without an answer in time, the server keeps the parts until its own rules remove them.
         let names =
-            self.driver.wait_for(async { tokio::time::timeout(FAREWELL, objects.abort_uploads()).await });
+            self.tasks.wait_for(async { tokio::time::timeout(FAREWELL, objects.abort_uploads()).await });
         let line = |name| {
             format!(
                 "fathom: job {}: {name}: not all of its blocks were written, so there is no such object now",

@@ -2,10 +2,9 @@
 
 use super::body::Payload;
 use super::client::{Call, Client};
-use super::driver::Driver;
 use super::endpoint::Failure;
 use super::objects::block_name;
-use fathom_run::engine::OpenFile;
+use crate::net::tasks::Driver;
 use fathom_run::files::filling::Filling;
 use fathom_run::files::{FileEntry, FileError, FileKind};
 use fathom_run::plan::WorkerPlan;
@@ -273,17 +272,6 @@ impl Storage for Bucket {
         stopped: &dyn Fn() -> bool,
     ) -> Result<(), FileError> {
         self.make(entry, filling, stopped).map_err(|failure| failed(plan, &failure))
-    }
-
-    /// Objects are named by each request.
-    fn open(&mut self, _: &WorkerPlan, index: usize, _: &FileEntry) -> Result<Handle, FileError> {
-        Ok(Handle::new(i32::try_from(index).unwrap_or(i32::MAX)))
-    }
-
-    fn close(&mut self, _: usize) {}
-
-    fn read_into_cache(&mut self, _: &OpenFile, _: &dyn Fn() -> bool) -> Result<(), Errno> {
-        Err(Errno(libc::EOPNOTSUPP))
     }
 
     /// An object is kept once its upload is answered.

@@ -139,16 +139,7 @@ impl Engine for Libiscsi {
     fn sync_now(&mut self, handle: Handle, _: SyncKind) -> Option<Result<(), Errno>> {
         let slot = self.slots.len() as u32 - 1;
         let file = u32::try_from(handle.number()).ok()?;
-        let io = Io {
-            operation: Operation::Sync,
-            file,
-            handle,
-            buffer: std::ptr::null_mut(),
-            length: 0,
-            offset: 0,
-            priority: 0,
-        };
-        let result = match self.queue(slot, &io) {
+        let result = match self.queue(slot, &Io::sync(file, handle)) {
             Queued::Done(result) => result,
             Queued::Pending => {
                 self.queued -= 1;

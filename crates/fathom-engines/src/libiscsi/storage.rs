@@ -2,11 +2,10 @@
 
 use super::session::{Functions, Session};
 use super::url::Unit;
-use fathom_run::engine::OpenFile;
 use fathom_run::files::filling::Filling;
 use fathom_run::files::{FileEntry, FileError, FileKind};
 use fathom_run::plan::WorkerPlan;
-use fathom_run::storage::{Handle, Storage, SyncKind};
+use fathom_run::storage::Storage;
 use fathom_sys::Errno;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -57,21 +56,6 @@ impl Storage for Units {
         _: &dyn Fn() -> bool,
     ) -> Result<(), FileError> {
         Ok(())
-    }
-
-    fn open(&mut self, _: &WorkerPlan, index: usize, _: &FileEntry) -> Result<Handle, FileError> {
-        Ok(Handle::new(i32::try_from(index).unwrap_or(i32::MAX)))
-    }
-
-    fn close(&mut self, _: usize) {}
-
-    fn read_into_cache(&mut self, _: &OpenFile, _: &dyn Fn() -> bool) -> Result<(), Errno> {
-        Err(Errno(libc::EOPNOTSUPP))
-    }
-
-    /// The engine does it.
-    fn sync(&mut self, _: Handle, _: SyncKind) -> Result<(), Errno> {
-        Err(Errno(libc::EOPNOTSUPP))
     }
 
     /// A unit outlives its users.

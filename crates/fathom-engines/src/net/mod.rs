@@ -2,6 +2,9 @@
 
 pub(crate) mod callbacks;
 pub(crate) mod library;
+pub(crate) mod refusal;
 pub(crate) mod socket;
+pub(crate) mod tasks;
+pub(crate) mod threads;
 pub(crate) mod tls;
 pub(crate) mod transport;

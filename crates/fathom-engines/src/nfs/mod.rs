@@ -8,6 +8,7 @@ mod storage;
 
 use crate::net::callbacks::{Client, Ends, Polled};
 use crate::net::library::refused;
+use crate::net::refusal::Refusal;
 use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
 use fathom_run::storage::{Handle, Storage, SyncKind};
 use fathom_run::unit::Operation;
@@ -16,7 +17,7 @@ use fathom_spec::engines::{self, EngineDef};
 use fathom_spec::options::io_type::SyncMode;
 use fathom_sys::Errno;
 use fathom_sys::socket::Awaited;
-use mount::{Context, FileHandle, Functions, Mount, Refusal};
+use mount::{Context, FileHandle, Functions, Mount};
 use std::ffi::{CStr, c_int, c_void};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -157,9 +158,7 @@ impl Engine for Nfs {
     fn sync_now(&mut self, handle: Handle, _: SyncKind) -> Option<Result<(), Errno>> {
         let slot = self.slots.len() as u32 - 1;
         let file = u32::try_from(handle.number()).ok()?;
-        let (operation, buffer) = (Operation::Sync, std::ptr::null_mut());
-        let io = Io { operation, file, handle, buffer, length: 0, offset: 0, priority: 0 };
-        let result = match self.queue(slot, &io) {
+        let result = match self.queue(slot, &Io::sync(file, handle)) {
             Queued::Done(result) => result,
             Queued::Pending => {
                 self.queued -= 1;

@@ -1,6 +1,7 @@
 //! A mounted share, through libnfs: its functions, and files on it.
 
 use crate::net::library::{self, functions};
+use crate::net::refusal::Refusal;
 use fathom_sys::Errno;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::Path;
@@ -71,19 +72,8 @@ impl Functions {
     /// Later releases than these have other parameters.
     pub(super) fn load() -> Result<Arc<Functions>, Refusal> {
         let library = library::open(&["libnfs.so.13", "libnfs.so.14"], "libnfs13");
-        library
-            .and_then(Functions::of)
-            .map(Arc::new)
-            .map_err(|sentence| Refusal { errno: Errno(libc::ENOSYS), sentence })
+        library.and_then(Functions::of).map(Arc::new).map_err(Refusal::of_library)
     }
-}
-
-/// Why something on a server is not to be had.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refusal {
-    pub(super) errno: Errno,
-    /// One sentence.
-    pub(super) sentence: String,
 }
 
 /// How long a server may take to mount a share, ms.

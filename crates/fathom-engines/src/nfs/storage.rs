@@ -1,11 +1,11 @@
 //! Files of a share as a storage: they are made, made longer and removed as files of this machine are.
 
-use super::mount::{FileHandle, Functions, Mount, Refusal};
-use fathom_run::engine::OpenFile;
+use super::mount::{FileHandle, Functions, Mount};
+use crate::net::refusal::Refusal;
 use fathom_run::files::filling::Filling;
 use fathom_run::files::{FileEntry, FileError, FileKind};
 use fathom_run::plan::WorkerPlan;
-use fathom_run::storage::{Handle, Storage, SyncKind};
+use fathom_run::storage::{Handle, Storage};
 use fathom_sys::Errno;
 use std::cell::OnceCell;
 use std::io;
@@ -90,16 +90,10 @@ impl io::Write for End<'_> {
     }
 }
 
-/// An error as the job reports it.
-fn failed(plan: &WorkerPlan, refusal: Refusal) -> FileError {
-    let Refusal { errno, sentence } = refusal;
-    FileError { errno: errno.0, text: None, message: Some(format!("fathom: job {}: {sentence}", plan.name)) }
-}
-
 impl Storage for Share {
     fn look_at(&self, plan: &WorkerPlan, name: PathBuf) -> Result<FileEntry, FileError> {
         let found =
-            self.mount().and_then(|mount| mount.size(&name)).map_err(|refusal| failed(plan, refusal))?;
+            self.mount().and_then(|mount| mount.size(&name)).map_err(|refusal| refusal.of_job(plan))?;
         Ok(FileEntry::new(name, FileKind::Object, found))
     }
 
@@ -110,7 +104,7 @@ impl Storage for Share {
         filling: Option<&mut Filling>,
         stopped: &dyn Fn() -> bool,
     ) -> Result<(), FileError> {
-        self.extend(entry, filling, stopped).map_err(|refusal| failed(plan, refusal))
+        self.extend(entry, filling, stopped).map_err(|refusal| refusal.of_job(plan))
     }
 
     /// The engine opens files on connections of its own; here they come into being.
@@ -121,19 +115,8 @@ impl Storage for Share {
             mount.close(handle);
             Ok(())
         });
-        opened.map_err(|refusal| failed(plan, refusal))?;
+        opened.map_err(|refusal| refusal.of_job(plan))?;
         Ok(Handle::new(i32::try_from(index).unwrap_or(i32::MAX)))
-    }
-
-    fn close(&mut self, _: usize) {}
-
-    fn read_into_cache(&mut self, _: &OpenFile, _: &dyn Fn() -> bool) -> Result<(), Errno> {
-        Err(Errno(libc::EOPNOTSUPP))
-    }
-
-    /// The engine does it.
-    fn sync(&mut self, _: Handle, _: SyncKind) -> Result<(), Errno> {
-        Err(Errno(libc::EOPNOTSUPP))
     }
 
     fn remove(&mut self, entry: &FileEntry) -> Result<(), Errno> {

@@ -87,11 +87,13 @@ pub trait Storage: Any {
         stopped: &dyn Fn() -> bool,
     ) -> Result<(), FileError>;
 
-    /// Opens a target.
-    fn open(&mut self, plan: &WorkerPlan, index: usize, entry: &FileEntry) -> Result<Handle, FileError>;
+    /// Opens a target. Where there is nothing to open, its handle is its index.
+    fn open(&mut self, _plan: &WorkerPlan, index: usize, _entry: &FileEntry) -> Result<Handle, FileError> {
+        Ok(Handle::new(i32::try_from(index).unwrap_or(i32::MAX)))
+    }
 
     /// Closes a target; nothing of it is in flight.
-    fn close(&mut self, index: usize);
+    fn close(&mut self, _index: usize) {}
 
     /// Once after the first opening of a target: what was cached of it is dropped, hints are given (`invalidate`, `fadvise_hint`,
     /// `write_hint`).
@@ -100,11 +102,16 @@ pub trait Storage: Any {
     }
 
     /// Reads the part of an open target that the job uses, so that it is cached (`pre_read`). Ends early when `stopped` says so.
-    fn read_into_cache(&mut self, target: &OpenFile, stopped: &dyn Fn() -> bool) -> Result<(), Errno>;
+    /// EOPNOTSUPP where this machine caches nothing.
+    fn read_into_cache(&mut self, _target: &OpenFile, _stopped: &dyn Fn() -> bool) -> Result<(), Errno> {
+        Err(Errno(libc::EOPNOTSUPP))
+    }
 
     /// Makes what was written to an open target durable, outside the loop, unless that is
     /// [the engine's](crate::engine::Engine::sync_now).
-    fn sync(&mut self, handle: Handle, kind: SyncKind) -> Result<(), Errno>;
+    fn sync(&mut self, _handle: Handle, _kind: SyncKind) -> Result<(), Errno> {
+        Err(Errno(libc::EOPNOTSUPP))
+    }
 
     /// Forgets what this machine has cached of an open target; a hint.
     fn drop_cache(&mut self, _target: &OpenFile) {}

@@ -32,8 +32,6 @@ impl Storage for Nowhere {
         Ok(Handle::NONE)
     }
 
-    fn close(&mut self, _: usize) {}
-
     fn read_into_cache(&mut self, _: &OpenFile, _: &dyn Fn() -> bool) -> Result<(), Errno> {
         Ok(())
     }

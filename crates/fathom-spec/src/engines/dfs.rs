@@ -7,7 +7,10 @@ use crate::engines::EngineDef;
 pub(crate) const ENGINE: &str = "dfs";
 
 /// `ioengine=dfs`
-pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "DAOS file system").on_server().with_options(TABLE);
+pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "DAOS file system")
+    .on_server()
+    .with_options(TABLE)
+    .lacking("no server and no client library can be had to test it with");
 
 options! {
     /// Options of the `dfs` engine.

@@ -8,22 +8,22 @@ pub(crate) const ENGINE: &str = "gfapi";
 
 /// `ioengine=gfapi`
 pub const DEFINITION: EngineDef =
-    EngineDef::new(ENGINE, "Gluster").synchronous().on_server().with_options(TABLE);
+    EngineDef::new(ENGINE, "Gluster").built().synchronous().on_server().with_options(TABLE);
 
 /// `ioengine=gfapi_async`
 pub const ASYNCHRONOUS: EngineDef =
-    EngineDef::new("gfapi_async", "Gluster, asynchronous").on_server().with_options(TABLE);
+    EngineDef::new("gfapi_async", "Gluster, asynchronous").built().on_server().with_options(TABLE);
 
 options! {
     /// Options of the `gfapi` and `gfapi_async` engines.
     pub struct GfapiOptions at job.private.gfapi, in Engine, table TABLE;
 
-    /// Gluster volume
-    Later Text volume: Option<String>, { engine: ENGINE };
+    /// Volume that the files of the job lie on
+    Built Text volume: Option<String>, { engine: ENGINE };
 
-    /// Gluster host
-    Later Text brick: Option<String>, { engine: ENGINE };
+    /// A server of the volume, HOST or HOST:PORT
+    Built Text brick: Option<String>, { engine: ENGINE };
 
-    /// One connection for all jobs
-    Later Bool single_instance as "single-instance": bool, { engine: ENGINE };
+    /// One connection for all clones that are threads of a process (thread)
+    Built Bool single_instance as "single-instance": bool, { engine: ENGINE };
 }

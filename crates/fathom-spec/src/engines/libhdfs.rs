@@ -8,30 +8,30 @@ pub(crate) const ENGINE: &str = "libhdfs";
 
 /// `ioengine=libhdfs`
 pub const DEFINITION: EngineDef =
-    EngineDef::new(ENGINE, "Hadoop file system").synchronous().on_server().with_options(TABLE);
+    EngineDef::new(ENGINE, "Hadoop file system").built().on_server().with_options(TABLE);
 
 options! {
     /// Options of the `libhdfs` engine.
     pub struct LibhdfsOptions at job.private.libhdfs, in Engine, table TABLE;
 
-    /// HDFS name node
-    Later Text namenode: String = "localhost", { engine: ENGINE };
+    /// Name node: a host, or hdfs://NAME for what Hadoop's configuration calls so; without, localhost
+    Built Text namenode: Option<String>, { engine: ENGINE };
 
     /// Same as namenode
-    Later Text hostname: String = "localhost", { engine: ENGINE };
+    Built Text hostname: Option<String>, { engine: ENGINE };
 
-    /// Port of name node
-    Later Int port: u32 = "9000", { bounds: Bounds::between(1.0, 65535.0), engine: ENGINE };
+    /// Port of the name node
+    Built Int port: u32 = "9000", { bounds: Bounds::between(1.0, 65535.0), engine: ENGINE };
 
-    /// Directory
-    Later Text hdfsdirectory: String = "/", { engine: ENGINE };
+    /// Folder that the files of the job lie in
+    Built Text hdfsdirectory: String = "/", { engine: ENGINE };
 
-    /// Bytes per chunk file
-    Later Int chunk_size: u32 = "1048576", { aliases: &["chunck_size"], engine: ENGINE };
+    /// Bytes of each of the files that a file of the job is there
+    Built Int chunk_size: u32 = "1048576", { aliases: &["chunck_size"], bounds: Bounds::at_least(1.0), engine: ENGINE };
 
-    /// One connection
-    Later Bool single_instance: bool = "1", { engine: ENGINE };
+    /// One connection with the name node for all files of a clone; 0 gives each its own
+    Built Bool single_instance: bool = "1", { engine: ENGINE };
 
-    /// Direct reads
-    Later Bool hdfs_use_direct: bool = "0", { engine: ENGINE };
+    /// Reads go to the job's buffers as they come, without a copy
+    Built Bool hdfs_use_direct: bool = "0", { engine: ENGINE };
 }

@@ -47,6 +47,8 @@ pub struct EngineDef {
     pub summary: &'static str,
     /// Whether it works in this version.
     pub built: bool,
+    /// What stands in the way of building it; empty where nothing does.
+    pub obstacle: &'static str,
     /// Completes each I/O before the next begins: the depth is 1.
     pub synchronous: bool,
     /// Smallest depth at which fio's engine of that name hands an I/O over and fetches its end later: what ends a pass over the
@@ -150,6 +152,7 @@ impl EngineDef {
             name,
             summary,
             built: false,
+            obstacle: "",
             synchronous: false,
             queues_from: 1,
             storage: StorageKind::Files,
@@ -170,6 +173,11 @@ impl EngineDef {
     /// It works in this version.
     pub const fn built(self) -> Self {
         EngineDef { built: true, ..self }
+    }
+
+    /// It does not, for want of this.
+    pub const fn lacking(self, obstacle: &'static str) -> Self {
+        EngineDef { obstacle, ..self }
     }
 
     /// Completes each I/O before the next begins.
@@ -340,9 +348,14 @@ pub const ALL: &[&EngineDef] = &[
     &libiscsi::DEFINITION,
     &libblkio::DEFINITION,
     &xnvme::DEFINITION,
-    &EngineDef::new("ime_psync", "Infinite Memory Engine").synchronous(),
-    &EngineDef::new("ime_psyncv", "Infinite Memory Engine, vectored").synchronous(),
-    &EngineDef::new("ime_aio", "Infinite Memory Engine, asynchronous"),
+    &EngineDef::new("ime_psync", "Infinite Memory Engine")
+        .synchronous()
+        .lacking("no server and no client library can be had to test it with"),
+    &EngineDef::new("ime_psyncv", "Infinite Memory Engine, vectored")
+        .synchronous()
+        .lacking("no server and no client library can be had to test it with"),
+    &EngineDef::new("ime_aio", "Infinite Memory Engine, asynchronous")
+        .lacking("no server and no client library can be had to test it with"),
     &libcufile::DEFINITION,
     &libhipfile::DEFINITION,
     &EngineDef::new("libzbc", "zoned devices through libzbc").synchronous(),
@@ -444,8 +457,26 @@ mod tests {
         assert_eq!(
             built,
             [
-                "sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "libaio", "io_uring", "posixaio",
-                "null", "cpuio", "http", "nbd", "nfs", "libiscsi"
+                "sync",
+                "psync",
+                "vsync",
+                "pvsync",
+                "pvsync2",
+                "mmap",
+                "libaio",
+                "io_uring",
+                "posixaio",
+                "null",
+                "cpuio",
+                "rbd",
+                "rados",
+                "gfapi",
+                "gfapi_async",
+                "libhdfs",
+                "http",
+                "nbd",
+                "nfs",
+                "libiscsi"
             ]
         );
     }

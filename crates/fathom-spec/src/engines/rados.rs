@@ -7,27 +7,31 @@ use crate::engines::EngineDef;
 pub(crate) const ENGINE: &str = "rados";
 
 /// `ioengine=rados`
-pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "Ceph objects").on_server().with_options(TABLE);
+pub const DEFINITION: EngineDef =
+    EngineDef::new(ENGINE, "Ceph objects").built().on_server().with_options(TABLE);
 
 options! {
     /// Options of the `rados` engine.
     pub struct RadosOptions at job.private.rados, in Engine, table TABLE;
 
-    /// Ceph cluster
-    Later Text clustername: Option<String>, { engine: ENGINE };
+    /// Cluster, if it is not called ceph
+    Built Text clustername: Option<String>, { engine: ENGINE };
 
-    /// Pool
-    Later Text pool: Option<String>, { engine: ENGINE };
+    /// Pool of the objects
+    Built Text pool: Option<String>, { engine: ENGINE };
 
-    /// Ceph user
-    Later Text clientname: Option<String>, { engine: ENGINE };
+    /// Namespace of the pool
+    Built Text namespace: Option<String>, { engine: ENGINE };
 
-    /// Config file
-    Later Text conf: String = "/etc/ceph/ceph.conf", { engine: ENGINE };
+    /// User, with or without client. before it; without, admin
+    Built Text clientname: Option<String>, { engine: ENGINE };
 
-    /// Poll for completions
-    Later Bool busy_poll: bool = "0", { engine: ENGINE };
+    /// Configuration file of the cluster; without, CEPH_CONF or the usual one
+    Built Text conf: Option<String>, { engine: ENGINE };
 
-    /// Create objects first
-    Later Bool touch_objects: bool = "1", { engine: ENGINE };
+    /// Looks for completions without a pause
+    Built Bool busy_poll: bool = "0", { engine: ENGINE };
+
+    /// Gives objects that are written their length before the run; 0 leaves them as they are
+    Built Bool touch_objects: bool = "1", { engine: ENGINE };
 }

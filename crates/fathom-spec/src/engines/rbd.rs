@@ -1,37 +1,65 @@
 //! The `rbd` engine and its options.
 
+use crate::assign::Rejected;
 use crate::definition::options;
 use crate::engines::EngineDef;
+use crate::resolve::Review;
+use crate::spec::JobSpec;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "rbd";
 
 /// `ioengine=rbd`
 pub const DEFINITION: EngineDef =
-    EngineDef::new(ENGINE, "Ceph block devices").on_volume().with_options(TABLE);
+    EngineDef::new(ENGINE, "Ceph block devices").built().on_server().with_options(TABLE).with_rules(&[check]);
 
 options! {
     /// Options of the `rbd` engine.
     pub struct RbdOptions at job.private.rbd, in Engine, table TABLE;
 
-    /// Ceph cluster
-    Later Text clustername: Option<String>, { engine: ENGINE };
+    /// Cluster, if it is not called ceph
+    Built Text clustername: Option<String>, { engine: ENGINE };
 
     /// Image
-    Later Text rbdname: Option<String>, { engine: ENGINE };
+    Built Text rbdname: Option<String>, { engine: ENGINE };
 
-    /// Pool
-    Later Text pool: Option<String>, { engine: ENGINE };
+    /// Pool of the image
+    Built Text pool: Option<String>, { engine: ENGINE };
 
-    /// Ceph user
-    Later Text clientname: Option<String>, { engine: ENGINE };
+    /// Namespace of the pool
+    Built Text namespace: Option<String>, { engine: ENGINE };
 
-    /// Poll for completions
-    Later Bool busy_poll: bool = "0", { engine: ENGINE };
+    /// User, with or without client. before it; without, admin
+    Built Text clientname: Option<String>, { engine: ENGINE };
 
-    /// luks1 or luks2
-    Later Text rbd_encryption_format: Option<String>, { engine: ENGINE };
+    /// Configuration file of the cluster; without, CEPH_CONF or the usual one
+    Built Text conf: Option<String>, { engine: ENGINE };
 
-    /// Passphrase
-    Later Text rbd_encryption_passphrase: Option<String>, { engine: ENGINE };
+    /// Looks for completions without a pause
+    Built Bool busy_poll: bool = "0", { engine: ENGINE };
+
+    /// Leaves the client's cache to the configuration; 0 goes without it
+    Built Bool rbd_cache: bool = "1", { engine: ENGINE };
+
+    /// Makes a missing image, as large as the job needs it, and removes it after the run
+    Built Bool rbd_create: bool = "0", { engine: ENGINE };
+
+    /// Encryption of the image: luks1 or luks2
+    Built Text rbd_encryption_format: Option<String>, { engine: ENGINE };
+
+    /// Passphrase of the encryption; ${NAME} takes it from the environment
+    Built Text rbd_encryption_passphrase: Option<String>, { engine: ENGINE, secret: true };
+}
+
+/// An image that is made for the job goes with it; any other has no end to append to.
+fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    if job.size.file_append {
+        return Err(review.refuse(
+            &job.origin,
+            "fio: can't append/extent with IO engine rbd",
+            format!("job {}: file_append=1 needs files; offset= says where in an image to write", job.name),
+        ));
+    }
+    job.file.unlink |= job.private.rbd.rbd_create;
+    Ok(())
 }

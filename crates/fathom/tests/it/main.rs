@@ -11,6 +11,7 @@
 mod support;
 
 mod bad_input;
+mod ceph;
 mod clients;
 mod company;
 mod compare;
@@ -37,7 +38,9 @@ mod effects_zones;
 mod explain;
 mod extremes;
 mod fuzz_findings;
+mod gluster;
 mod guide;
+mod hdfs;
 mod http;
 mod hung;
 mod hung_fs;
@@ -66,6 +69,7 @@ mod replay;
 mod replay_traces;
 mod report_page;
 mod report_stream;
+mod s3;
 mod same;
 mod same_reports;
 mod seeds_files;

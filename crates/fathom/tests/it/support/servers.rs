@@ -23,6 +23,14 @@ impl Server {
         Ok(server)
     }
 
+    /// The same for one of large packages, or of a start that takes long: `make test-servers` alone has those.
+    pub(crate) fn start_large(name: &str, variables: &[(&str, &str)]) -> Result<Server, String> {
+        match std::env::var("FATHOM_TEST_SERVERS").as_deref() {
+            Ok("all") => Server::start(name, variables),
+            _ => Err(format!("{name} is started by make test-servers alone")),
+        }
+    }
+
     /// Starts it again after [`stop`](Server::stop), where it was.
     pub(crate) fn start_again(&mut self) -> Result<(), String> {
         let output = self

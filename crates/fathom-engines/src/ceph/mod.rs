@@ -1,0 +1,9 @@
+//! Ceph clusters: `cluster.rs` connects. The objects of `rados.rs` are in `objects.rs`; the images of `rbd.rs` are in `image.rs`, and
+//! `volume.rs` has them as a storage.
+
+mod cluster;
+mod image;
+mod objects;
+pub(crate) mod rados;
+pub(crate) mod rbd;
+mod volume;

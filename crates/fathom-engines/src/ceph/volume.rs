@@ -1,0 +1,113 @@
+//! The image of a job as a storage: every file of the job is the whole of it. One that is there stays as large as it is; with
+//! `rbd_create` a missing one is made, grows as files do, and is removed after the run.
+
+use super::image::Image;
+use crate::net::refusal::Refusal;
+use fathom_run::files::filling::Filling;
+use fathom_run::files::{FileEntry, FileError, FileKind};
+use fathom_run::plan::WorkerPlan;
+use fathom_run::storage::{Handle, Storage};
+use fathom_spec::engines::rbd::RbdOptions;
+use fathom_sys::Errno;
+use std::cell::OnceCell;
+use std::io;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+/// The image of a job as a storage.
+pub(super) struct Volume {
+    options: RbdOptions,
+    image: OnceCell<Rc<Image>>,
+}
+
+impl Volume {
+    pub(super) fn new(options: &RbdOptions) -> Volume {
+        Volume { options: options.clone(), image: OnceCell::new() }
+    }
+
+    /// The image, which the engine shares.
+    pub(super) fn image(&self) -> Result<&Rc<Image>, Refusal> {
+        if let Some(image) = self.image.get() {
+            return Ok(image);
+        }
+        let image = Rc::new(Image::connect(&self.options)?);
+        Ok(self.image.get_or_init(|| image))
+    }
+
+    fn find(&self, name: PathBuf) -> Result<FileEntry, Refusal> {
+        let image = self.image()?;
+        if !image.open()? {
+            if self.options.rbd_create {
+                return Ok(FileEntry::new(name, FileKind::Object, None));
+            }
+            let named = self.options.rbdname.as_deref().unwrap_or_default();
+            let advice = "; `rbd ls` lists the images of a pool, rbd_create=1 makes one for the job";
+            return Err(Refusal::of(Errno(libc::ENOENT), &format!("rbdname={named}"), advice));
+        }
+        let made_for_jobs = self.options.rbd_create && image.is_of_a_job();
+        let kind = if made_for_jobs { FileKind::Object } else { FileKind::Volume };
+        Ok(FileEntry::new(name, kind, Some(image.size()?)))
+    }
+
+    fn extend(
+        &self,
+        entry: &FileEntry,
+        filling: Option<&mut Filling>,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<(), Refusal> {
+        let image = self.image()?;
+        image.grow(entry.wanted_size())?;
+        let Some(filling) = filling else { return Ok(()) };
+        let present = entry.present_size.unwrap_or(0);
+        let filled = filling.fill(&mut End { image, offset: present }, (present, entry.missing()), stopped);
+        if let Err(errno) = filled {
+            // A part would pass for the whole next time.
+            let _ = image.remove();
+            return Err(Refusal { errno, sentence: format!("the image could not be filled: {errno}") });
+        }
+        image.flush()
+    }
+}
+
+/// The end of what is filled already.
+struct End<'a> {
+    image: &'a Image,
+    offset: u64,
+}
+
+impl io::Write for End<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.image.write(bytes, self.offset).map_err(io::Error::from_raw_os_error)?;
+        self.offset += count as u64;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Storage for Volume {
+    fn look_at(&self, plan: &WorkerPlan, name: PathBuf) -> Result<FileEntry, FileError> {
+        self.find(name).map_err(|refusal| refusal.of_job(plan))
+    }
+
+    fn lay_out(
+        &mut self,
+        plan: &WorkerPlan,
+        entry: &FileEntry,
+        filling: Option<&mut Filling>,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<(), FileError> {
+        self.extend(entry, filling, stopped).map_err(|refusal| refusal.of_job(plan))
+    }
+
+    fn open(&mut self, plan: &WorkerPlan, index: usize, _: &FileEntry) -> Result<Handle, FileError> {
+        self.image().and_then(|image| image.open()).map_err(|refusal| refusal.of_job(plan))?;
+        Ok(Handle::new(i32::try_from(index).unwrap_or(i32::MAX)))
+    }
+
+    fn remove(&mut self, _: &FileEntry) -> Result<(), Errno> {
+        self.image().and_then(|image| image.remove()).map_err(|refusal| refusal.errno)
+    }
+}

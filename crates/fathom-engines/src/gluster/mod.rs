@@ -1,0 +1,7 @@
+//! Gluster volumes, through libgfapi: `volume.rs` connects and has the files, `storage.rs` makes and removes them. `gfapi.rs` does one
+//! I/O after the other, `gfapi_async.rs` many at a time.
+
+pub(crate) mod gfapi;
+pub(crate) mod gfapi_async;
+mod storage;
+mod volume;

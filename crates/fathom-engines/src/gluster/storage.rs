@@ -1,0 +1,116 @@
+//! Files of a volume as a storage: they are made, made longer and removed as files of this machine are.
+
+use super::volume::{File, Volume};
+use crate::net::refusal::Refusal;
+use fathom_run::files::filling::Filling;
+use fathom_run::files::{FileEntry, FileError, FileKind};
+use fathom_run::plan::WorkerPlan;
+use fathom_run::storage::{Handle, Storage};
+use fathom_spec::engines::gfapi::GfapiOptions;
+use fathom_sys::Errno;
+use std::cell::OnceCell;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The volume of a job.
+pub(super) struct Files {
+    options: GfapiOptions,
+    volume: OnceCell<Arc<Volume>>,
+}
+
+impl Files {
+    pub(super) fn new(options: &GfapiOptions) -> Files {
+        Files { options: options.clone(), volume: OnceCell::new() }
+    }
+
+    /// The connection, which the engine shares.
+    pub(super) fn volume(&self) -> Result<&Arc<Volume>, Refusal> {
+        if let Some(volume) = self.volume.get() {
+            return Ok(volume);
+        }
+        let volume = Volume::of_job(&self.options)?;
+        Ok(self.volume.get_or_init(|| volume))
+    }
+
+    fn extend(
+        &self,
+        entry: &FileEntry,
+        filling: Option<&mut Filling>,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<(), Refusal> {
+        let volume = self.volume()?;
+        let file = volume.open(&entry.path, libc::O_RDWR | libc::O_CREAT)?;
+        let present = entry.present_size.unwrap_or(0);
+        let done = match filling {
+            Some(filling) => {
+                filling.fill(&mut End { file: &file, offset: present }, (present, entry.missing()), stopped)
+            }
+            None => file.truncate(entry.wanted_size()),
+        };
+        let Err(errno) = done.and_then(|()| file.sync()) else { return Ok(()) };
+        // The file is put back as it was; if even that fails, the first error says more.
+        let _ = file.truncate(present);
+        drop(file);
+        if entry.present_size.is_none() {
+            let _ = volume.remove(&entry.path);
+        }
+        Err(Refusal::of(errno, &entry.path.display().to_string(), ""))
+    }
+}
+
+/// The end of a file, for what it lacks.
+struct End<'a> {
+    file: &'a File,
+    offset: u64,
+}
+
+impl io::Write for End<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count =
+            self.file.write(bytes, self.offset).map_err(|errno| io::Error::from_raw_os_error(errno.0))?;
+        self.offset += count as u64;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Storage for Files {
+    fn look_at(&self, plan: &WorkerPlan, name: PathBuf) -> Result<FileEntry, FileError> {
+        let found = self.volume().and_then(|volume| volume.size(&name));
+        Ok(FileEntry::new(name, FileKind::Object, found.map_err(|refusal| refusal.of_job(plan))?))
+    }
+
+    fn lay_out(
+        &mut self,
+        plan: &WorkerPlan,
+        entry: &FileEntry,
+        filling: Option<&mut Filling>,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<(), FileError> {
+        self.extend(entry, filling, stopped).map_err(|refusal| refusal.of_job(plan))
+    }
+
+    /// The engine has the open files; here they come into being.
+    fn open(&mut self, plan: &WorkerPlan, index: usize, entry: &FileEntry) -> Result<Handle, FileError> {
+        let flags = if plan.changes_data() { libc::O_RDWR | libc::O_CREAT } else { libc::O_RDONLY };
+        let opened = self.volume().and_then(|volume| volume.open(&entry.path, flags));
+        opened.map_err(|refusal| refusal.of_job(plan))?;
+        Ok(Handle::new(i32::try_from(index).unwrap_or(i32::MAX)))
+    }
+
+    fn remove(&mut self, entry: &FileEntry) -> Result<(), Errno> {
+        self.volume().and_then(|volume| volume.remove(&entry.path)).map_err(|refusal| refusal.errno)
+    }
+}
+
+/// The connection of a job's storage.
+pub(super) fn volume_of(setup: &fathom_run::engine::Setup<'_>) -> Result<Arc<Volume>, Refusal> {
+    match (setup.storage as &dyn std::any::Any).downcast_ref::<Files>() {
+        Some(files) => files.volume().cloned(),
+        None => Volume::of_job(&setup.job.private.gfapi),
+    }
+}

@@ -1,0 +1,162 @@
+//! I/Os that are tasks of a runtime. It belongs to the thread of one job, and runs only while that thread waits.
+
+use super::refusal::Refusal;
+use fathom_run::engine::{Completions, Queued};
+use fathom_sys::Errno;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::Future;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Notify;
+use tokio::task::LocalSet;
+
+/// The loop looks at its orders at least so often.
+const LONGEST_WAIT: Duration = Duration::from_millis(100);
+
+/// A runtime of one thread, and its tasks, which end first.
+pub(crate) struct Driver {
+    tasks: LocalSet,
+    runtime: Runtime,
+}
+
+impl Driver {
+    pub(crate) fn new() -> Result<Driver, Refusal> {
+        let runtime = Builder::new_current_thread().enable_io().enable_time().build().map_err(|error| {
+            Refusal::new(error.raw_os_error().unwrap_or(libc::EIO), format!("no event loop: {error}"))
+        })?;
+        Ok(Driver { tasks: LocalSet::new(), runtime })
+    }
+
+    /// Lets tasks run until this one has ended.
+    pub(crate) fn wait_for<T>(&self, task: impl Future<Output = T>) -> T {
+        self.tasks.block_on(&self.runtime, task)
+    }
+
+    /// Adds a task, which runs when the thread next waits.
+    pub(crate) fn begin(&self, task: impl Future<Output = ()> + 'static) {
+        self.tasks.spawn_local(task);
+    }
+}
+
+/// What the tasks report to.
+struct Ends {
+    ended: RefCell<VecDeque<(u32, i64)>>,
+    /// What is to be said of errors, by slot.
+    explained: RefCell<Vec<Option<String>>>,
+    in_flight: Cell<usize>,
+    wanted: Cell<usize>,
+    enough: Notify,
+}
+
+impl Ends {
+    fn ended(&self, slot: u32, outcome: Result<i64, Refusal>) {
+        let result = outcome.unwrap_or_else(|refusal| {
+            self.explained.borrow_mut()[slot as usize] = Some(refusal.sentence);
+            -i64::from(refusal.errno.0)
+        });
+        self.in_flight.set(self.in_flight.get() - 1);
+        let mut ended = self.ended.borrow_mut();
+        ended.push_back((slot, result));
+        if ended.len() >= self.wanted.get() || self.in_flight.get() == 0 {
+            self.enough.notify_one();
+        }
+    }
+
+    fn list(&self, out: &mut Completions) {
+        let mut ended = self.ended.borrow_mut();
+        while out.room() > 0
+            && let Some((slot, result)) = ended.pop_front()
+        {
+            out.push(slot, result);
+        }
+    }
+}
+
+/// The I/Os of an engine, each a task. What they use they have to hold themselves.
+pub(crate) struct Tasks {
+    driver: Driver,
+    ends: Rc<Ends>,
+    queued: u32,
+}
+
+impl Tasks {
+    /// For slots below `depth`.
+    pub(crate) fn new(driver: Driver, depth: u32) -> Tasks {
+        let count = depth as usize + 1;
+        let ends = Ends {
+            ended: RefCell::new(VecDeque::with_capacity(count)),
+            explained: RefCell::new(vec![None; count]),
+            in_flight: Cell::new(0),
+            wanted: Cell::new(1),
+            enough: Notify::new(),
+        };
+        Tasks { driver, ends: Rc::new(ends), queued: 0 }
+    }
+
+    /// Begins an I/O: bytes, or why there are none.
+    pub(crate) fn begin(
+        &mut self,
+        slot: u32,
+        io: impl Future<Output = Result<i64, Refusal>> + 'static,
+    ) -> Queued {
+        let ends = Rc::clone(&self.ends);
+        ends.in_flight.set(ends.in_flight.get() + 1);
+        self.driver.begin(async move { ends.ended(slot, io.await) });
+        self.queued += 1;
+        Queued::Pending
+    }
+
+    /// Lets tasks run until this one, which is no I/O of the loop, has ended.
+    pub(crate) fn wait_for<T>(&self, task: impl Future<Output = T>) -> T {
+        self.driver.wait_for(task)
+    }
+
+    pub(crate) fn in_flight(&self) -> usize {
+        self.ends.in_flight.get()
+    }
+
+    /// What there is to say of an I/O that failed, once.
+    pub(crate) fn explanation(&mut self, slot: u32) -> Option<String> {
+        self.ends.explained.borrow_mut()[slot as usize].take()
+    }
+
+    /// Lets those that are queued send what they can; how many they are.
+    pub(crate) fn commit(&mut self) -> u32 {
+        self.driver.wait_for(tokio::task::yield_now());
+        std::mem::take(&mut self.queued)
+    }
+
+    /// See [`Engine::reap`](fathom_run::engine::Engine::reap).
+    pub(crate) fn reap(&mut self, min: u32, out: &mut Completions) -> Result<(), Errno> {
+        if min == 0 {
+            self.driver.wait_for(tokio::task::yield_now());
+            self.ends.list(out);
+            return Ok(());
+        }
+        self.collect(min, None, out)
+    }
+
+    /// See [`Engine::reap_within`](fathom_run::engine::Engine::reap_within).
+    pub(crate) fn reap_within(&mut self, span: Duration, out: &mut Completions) -> Result<(), Errno> {
+        self.collect(1, Some(span), out)
+    }
+
+    /// Lists ends until there are `min`, there is no more room, nothing is in flight, or the time is up.
+    fn collect(&mut self, min: u32, span: Option<Duration>, out: &mut Completions) -> Result<(), Errno> {
+        self.ends.list(out);
+        let min = (min as usize).min(out.len() + out.room());
+        if out.len() >= min || self.in_flight() == 0 {
+            return Ok(());
+        }
+        self.ends.wanted.set(min - out.len());
+        let limit = span.map_or(LONGEST_WAIT, |span| span.min(LONGEST_WAIT));
+        let ends = Rc::clone(&self.ends);
+        let waited =
+            self.driver.wait_for(async { tokio::time::timeout(limit, ends.enough.notified()).await });
+        self.ends.list(out);
+        // What the loop is ordered meanwhile it learns only from a wait that ends.
+        if waited.is_err() && out.is_empty() && span.is_none() { Err(Errno(libc::EINTR)) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,188 @@
+//! Client libraries that report the ends of I/Os from threads of their own.
+
+use fathom_run::engine::{Completions, Queued};
+use fathom_sys::Errno;
+use std::collections::VecDeque;
+use std::ffi::c_void;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The loop looks at its orders at least so often.
+const LONGEST_WAIT: Duration = Duration::from_millis(100);
+
+/// Where the threads put ends, and the loop takes them.
+#[derive(Default)]
+pub(crate) struct Mailbox {
+    state: Mutex<State>,
+    arrived: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    ended: VecDeque<(u32, i64)>,
+    /// How many ends wake the loop; 0 while it does not sleep, and a wake-up would be a system call for nothing.
+    wakes_at: usize,
+}
+
+impl Mailbox {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An I/O has ended.
+    fn put(&self, slot: u32, result: i64) {
+        let mut state = self.lock();
+        state.ended.push_back((slot, result));
+        let wakes = state.wakes_at > 0 && state.ended.len() >= state.wakes_at;
+        drop(state);
+        if wakes {
+            self.arrived.notify_one();
+        }
+    }
+
+    /// Sleeps until there are `count` ends, but no longer than `span`.
+    fn sleep<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        count: usize,
+        span: Duration,
+    ) -> MutexGuard<'a, State> {
+        state.wakes_at = count;
+        let mut state = self.arrived.wait_timeout(state, span).unwrap_or_else(PoisonError::into_inner).0;
+        state.wakes_at = 0;
+        state
+    }
+}
+
+/// What the library is given of an I/O. It stays where it is while the I/O is in flight.
+pub(crate) struct Slot<T> {
+    mailbox: Arc<Mailbox>,
+    number: u32,
+    /// Bytes of an I/O whose end does not say how many it has moved.
+    length: u32,
+    /// What its callback needs of the library.
+    pub(crate) library: T,
+}
+
+impl<T> Slot<T> {
+    /// The I/O has ended: bytes, 0 where the library does not count them, or `-errno`. The last thing that a callback does: the slot
+    /// may be used again, or be gone, when this returns.
+    pub(crate) fn ended(&self, result: i64) {
+        let (mailbox, number) = (Arc::clone(&self.mailbox), self.number);
+        mailbox.put(number, if result == 0 { i64::from(self.length) } else { result });
+    }
+}
+
+/// The I/Os of an engine, and the ends of those that have ended.
+pub(crate) struct Flights<T> {
+    mailbox: Arc<Mailbox>,
+    slots: Box<[Slot<T>]>,
+    in_flight: usize,
+    queued: u32,
+    /// Looks for ends without a pause.
+    pub(crate) spins: bool,
+}
+
+impl<T: Copy> Flights<T> {
+    /// For slots below `depth`, and one more for what happens outside the loop.
+    pub(crate) fn new(depth: u32, library: T) -> Flights<T> {
+        let mailbox = Arc::new(Mailbox::default());
+        let slot = |number| Slot { mailbox: Arc::clone(&mailbox), number, length: 0, library };
+        Flights { slots: (0..=depth).map(slot).collect(), mailbox, in_flight: 0, queued: 0, spins: false }
+    }
+
+    /// The slot for what happens outside the loop.
+    pub(crate) fn spare(&self) -> u32 {
+        self.slots.len() as u32 - 1
+    }
+
+    /// What the library gives back to its callback: a `Slot<T>`. `length` counts where its end does not say how much was moved.
+    pub(crate) fn prepare(&mut self, slot: u32, length: u32) -> *mut c_void {
+        let place = &mut self.slots[slot as usize];
+        place.length = length;
+        std::ptr::from_mut(place).cast()
+    }
+
+    /// The library has taken an I/O, or says by a negative number why not.
+    pub(crate) fn begun(&mut self, result: i32) -> Queued {
+        if result < 0 {
+            return Queued::Done(i64::from(result));
+        }
+        self.in_flight += 1;
+        self.queued += 1;
+        Queued::Pending
+    }
+
+    /// How many were begun since this was asked last.
+    pub(crate) fn take_queued(&mut self) -> u32 {
+        std::mem::take(&mut self.queued)
+    }
+
+    /// Lists ends until there are `min`, there is no more room, nothing is in flight, or the time is up.
+    pub(crate) fn collect(
+        &mut self,
+        min: u32,
+        span: Option<Duration>,
+        out: &mut Completions,
+    ) -> Result<(), Errno> {
+        let until = Instant::now() + span.map_or(LONGEST_WAIT, |span| span.min(LONGEST_WAIT));
+        let mut state = self.mailbox.lock();
+        loop {
+            while out.room() > 0
+                && let Some((slot, result)) = state.ended.pop_front()
+            {
+                out.push(slot, result);
+                self.in_flight -= 1;
+            }
+            if out.len() as u32 >= min || out.room() == 0 || self.in_flight == 0 {
+                return Ok(());
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                // What the loop is ordered meanwhile it learns only from a wait that ends.
+                return if out.is_empty() && span.is_none() { Err(Errno(libc::EINTR)) } else { Ok(()) };
+            }
+            state = if self.spins {
+                drop(state);
+                std::hint::spin_loop();
+                self.mailbox.lock()
+            } else {
+                let missing = (min as usize - out.len()).min(self.in_flight).min(out.room());
+                self.mailbox.sleep(state, missing, left)
+            };
+        }
+    }
+
+    /// How a sync outside the loop ends that was queued in the spare slot; the ends of others stay for the loop.
+    pub(crate) fn end_of_sync(&mut self, queued: Queued) -> Result<(), Errno> {
+        let result = match queued {
+            Queued::Done(result) => result,
+            Queued::Pending => self.wait_for_spare(),
+        };
+        if result < 0 { Err(Errno(-result as i32)) } else { Ok(()) }
+    }
+
+    fn wait_for_spare(&mut self) -> i64 {
+        let spare = self.spare();
+        self.queued -= 1;
+        self.in_flight -= 1;
+        let mut state = self.mailbox.lock();
+        loop {
+            if let Some(place) = state.ended.iter().position(|(number, _)| *number == spare) {
+                return state.ended.remove(place).map_or(0, |(_, result)| result);
+            }
+            let more = state.ended.len() + 1;
+            state = self.mailbox.sleep(state, more, LONGEST_WAIT);
+        }
+    }
+}
+
+impl<T> Drop for Flights<T> {
+    /// The library writes to buffers and slots until all has ended.
+    fn drop(&mut self) {
+        let mut state = self.mailbox.lock();
+        while state.ended.len() < self.in_flight {
+            state = self.mailbox.sleep(state, self.in_flight, LONGEST_WAIT);
+        }
+    }
+}
