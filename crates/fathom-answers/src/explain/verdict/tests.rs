@@ -258,6 +258,6 @@ fn advice_is_not_what_the_job_does_already() {
     let one = READS.replace("3000000", "99000").replace("3002000", "100000");
     let fuse = r#","file_systems":[{"directory":"/f","kind":"fuse.test"}]"#;
     let found = judge_in(r#""direct":"1""#, &one, "", IDLE, fuse);
-    check(&found, Bottleneck::QueueDepth, "an asynchronous engine does not help there");
+    check(&found, Bottleneck::QueueDepth, "more clones always do");
     check(&found, Bottleneck::QueueDepth, "numjobs=4");
 }
