@@ -29,7 +29,13 @@ fn story(directory: &Path, group: Option<&Path>, job: &str) -> String {
 
 /// The verdict is this one, and these words stand in it.
 #[track_caller]
-fn is_told(directory: &Path, group: Option<&Path>, job: &str, verdict: &str, words: &[&str]) -> String {
+pub(crate) fn is_told(
+    directory: &Path,
+    group: Option<&Path>,
+    job: &str,
+    verdict: &str,
+    words: &[&str],
+) -> String {
     let mut last = String::new();
     for _ in 0..TRIES {
         last = story(directory, group, job);
