@@ -68,7 +68,8 @@ impl<'a> Mount<'a> {
     pub(crate) fn passage(&self, job_bytes: u64, direction: usize) -> Option<Passage> {
         let traffic = self.traffic?;
         // The process answers reads by writing, and gets what is written by reading.
-        let client = traffic.daemon.map(|moved| [moved.write_bytes, moved.read_bytes][direction]);
+        let counted = traffic.daemon.filter(|_| COUNTED.contains(&self.system.kind.as_str()));
+        let client = counted.map(|moved| [moved.write_bytes, moved.read_bytes][direction]);
         let own = |moved: fathom_stats::mounts::MovedBytes| [moved.read_bytes, moved.write_bytes][direction];
         let server = traffic.server.map(own);
         let interfaces = traffic.interfaces.filter(|_| self.is_of_server()).map(own);
@@ -78,6 +79,11 @@ impl<'a> Mount<'a> {
             client_bytes: client.or(server),
             network_bytes: interfaces.or(server),
         })
+    }
+
+    /// Its client may answer from a cache of its own.
+    pub(crate) fn may_keep_data(&self) -> bool {
+        self.is_in_user_space() && !KEEP_NOTHING.contains(&self.system.kind.as_str())
     }
 
     pub(crate) fn is_of_server(&self) -> bool {
@@ -160,13 +166,19 @@ impl Passage {
         let share = self.network_bytes? as f64 / self.job_bytes as f64;
         let why = match share >= MUCH_MORE {
             true => ": the client fetched more than the job asked for, or others used the network",
-            false => ", all that was not this run's included",
+            false => ", what others moved included",
         };
         Some(format!("The job's {}; {network}{why}.", self.of_jobs()))
     }
 }
 
-/// Clients with caches of their own, by the kernel's name.
+/// File systems whose processes are known to take requests and answer them by calls that the kernel counts. Others may use splice,
+/// which it does not count.
+const COUNTED: [&str; 4] = ["fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "fuse.sshfs"];
+/// Clients that keep no data. If less than was read came through the network, it was compressed.
+const KEEP_NOTHING: [&str; 1] = ["fuse.sshfs"];
+
+/// What clients keep, by the kernel's name of the file system.
 const CLIENTS: [(&str, &str); 15] = [
     (
         "9p",
@@ -261,8 +273,8 @@ mod tests {
         let ssh = r#","transport":"SSH""#;
         assert_eq!(passage_of("fuse.sshfs", ssh, fuse, 0), Some((Some(2), Some(3))));
         assert_eq!(passage_of("fuse.sshfs", ssh, fuse, 1), Some((Some(1), Some(4))));
-        // Nobody knows whether the network takes part.
-        assert_eq!(passage_of("fuse.other", "", fuse, 0), Some((Some(2), None)));
+        // Nobody knows whether the network takes part, nor what the kernel counts of its process.
+        assert_eq!(passage_of("fuse.other", "", fuse, 0), Some((None, None)));
         let nfs = r#""server":{"read_bytes":5,"write_bytes":6}"#;
         assert_eq!(passage_of("nfs4", r#","transport":"NFS 4.2""#, nfs, 1), Some((Some(6), Some(6))));
         assert_eq!(passage_of("ext4", "", fuse, 0), None);

@@ -230,7 +230,7 @@ fn of_mount(evidence: &Evidence<'_>, mount: &Mount<'_>, is_direct: bool) -> Vec<
         .collect();
     let cached: Vec<String> = passages
         .iter()
-        .filter(|passage| mount.is_in_user_space() && passage.stayed_partly(DEVICE_SHARE))
+        .filter(|passage| mount.may_keep_data() && passage.stayed_partly(DEVICE_SHARE))
         .filter_map(|passage| {
             Some(format!("the tests' {}, and {}", passage.of_jobs(), passage.of_network()?))
         })

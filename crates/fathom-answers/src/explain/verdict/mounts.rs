@@ -26,24 +26,20 @@ pub(super) fn page_cache(evidence: &Evidence<'_>) -> Option<Verdict> {
 
 /// Most of the data reached the client, but not the network.
 pub(super) fn client_cache(evidence: &Evidence<'_>) -> Option<Verdict> {
-    let mount = evidence.mount().filter(Mount::is_in_user_space)?;
+    let mount = evidence.mount().filter(Mount::may_keep_data)?;
     let passage = passages(evidence, &mount).find(Passage::stayed_on_machine)?;
     let network = passage.of_network()?;
     let mut reasons = vec![format!("The job's {}; {network} meanwhile.", passage.of_jobs())];
+    let client = mount.client();
+    let unless = "a cache of its own answered, unless the data was compressed on its way or went by one that interfaces do not count (RDMA, \
+                  a Unix socket)";
     reasons.push(match (evidence.is_direct(), passage.client_bytes) {
         (true, _) => format!(
-            "direct=1 passed by the page cache, but it is up to {} what direct I/O means below: a cache of its own answered, or the \
-             network is one that interfaces do not count (RDMA, a Unix socket).",
-            mount.client()
+            "direct=1 passed by the page cache, but it is up to {client} what direct I/O means below: {unless}."
         ),
-        (false, Some(_)) => format!(
-            "The kernel passed the I/O on to {}: a cache of its own answered, or the network is one that interfaces do not count (RDMA, \
-             a Unix socket).",
-            mount.client()
-        ),
+        (false, Some(_)) => format!("The kernel passed the I/O on to {client}: {unless}."),
         (false, None) => format!(
-            "Whether that was the page cache or {}'s own cannot be seen here: use direct=1, or run it as the user of that process or as root.",
-            mount.client()
+            "Whether that was the page cache or {client}'s own cannot be seen here: direct=1 rules the page cache out."
         ),
     });
     reasons.push(mount.caches().to_owned());
@@ -154,8 +150,9 @@ fn unknown_caches(
 
 /// `At most 205 of its 16384 reads can have waited (ctx)`, if that is few of them. Whoever waits gives the CPU to others.
 fn few_waits(evidence: &Evidence<'_>) -> Option<String> {
-    let (ios, switches) = (evidence.ios(), evidence.job.context_switches);
-    let is_few = evidence.is_synchronous() && (switches as f64) < WAITED * ios as f64;
+    let (ios, switches) = (evidence.job.read.total_ios, evidence.job.context_switches);
+    // A worker that was lost has not told.
+    let is_few = switches > 0 && evidence.is_synchronous() && (switches as f64) < WAITED * ios as f64;
     is_few.then(|| format!("At most {switches} of its {ios} reads can have waited (ctx)"))
 }
 
