@@ -3,7 +3,7 @@
 
 use super::Evidence;
 use crate::figures;
-use fathom_results::model::{FileSystemReport, MountReport};
+use fathom_results::model::{FileSystemReport, HostReport, MountReport};
 use fathom_stats::mounts::is_in_user_space;
 
 /// Below this share of what the jobs moved, a layer did not take part in most of it.
@@ -36,13 +36,21 @@ impl<'a> Evidence<'a> {
     pub(crate) fn mount(&self) -> Option<Mount<'a>> {
         let has_files = fathom_spec::engines::find(self.engine())
             .is_none_or(|engine| engine.has_storage() && !engine.is_remote());
-        let mount = Mount::of_host(self.run.host.as_ref()?.file_systems.as_slice()).filter(|_| has_files)?;
+        let host = self.run.host.as_ref().filter(|_| has_files)?;
+        let mount = Mount::of_host(host).or_else(|| self.mount_of_stage(&host.file_systems))?;
         let traffic = match self.stage() {
             Some(stage) => stage.mounts.first(),
             None if self.shares_counters() => None,
             None => self.run.mounts.first(),
         };
         Some(Mount { traffic, ..mount })
+    }
+
+    /// The only one that the job's stage used, among those of a run.
+    fn mount_of_stage(&self, systems: &'a [FileSystemReport]) -> Option<Mount<'a>> {
+        let stage = self.stage().filter(|stage| stage.disk_util.is_empty())?;
+        let [used] = stage.mounts.as_slice() else { return None };
+        Mount::of(systems.iter().find(|system| system.directory == used.directory)?)
     }
 
     /// What passed through a mount in one direction; `None` if the jobs moved nothing there.
@@ -53,14 +61,19 @@ impl<'a> Evidence<'a> {
 }
 
 impl<'a> Mount<'a> {
-    fn of_host(systems: &'a [FileSystemReport]) -> Option<Mount<'a>> {
-        let [system] = systems else { return None };
+    fn of(system: &'a FileSystemReport) -> Option<Mount<'a>> {
         matters(system).then_some(Mount { system, traffic: None })
+    }
+
+    /// The only storage of a run.
+    fn of_host(host: &'a HostReport) -> Option<Mount<'a>> {
+        let [system] = host.file_systems.as_slice() else { return None };
+        Mount::of(system).filter(|_| host.devices.is_empty())
     }
 
     /// Of a whole run.
     pub(crate) fn of_run(run: &'a fathom_results::RunResult) -> Option<Mount<'a>> {
-        let mount = Mount::of_host(run.host.as_ref()?.file_systems.as_slice())?;
+        let mount = Mount::of_host(run.host.as_ref()?)?;
         Some(Mount { traffic: run.mounts.first(), ..mount })
     }
 
@@ -278,6 +291,28 @@ mod tests {
         let nfs = r#""server":{"read_bytes":5,"write_bytes":6}"#;
         assert_eq!(passage_of("nfs4", r#","transport":"NFS 4.2""#, nfs, 1), Some((Some(6), Some(6))));
         assert_eq!(passage_of("ext4", "", fuse, 0), None);
+    }
+
+    #[test]
+    fn stages_have_their_own_mounts() {
+        let text = r#"{"fio version":"fio-3.42","jobs":[{"jobname":"a","groupid":0,"read":{"total_ios":1,"io_bytes":9}},
+            {"jobname":"b","groupid":1,"read":{"total_ios":1,"io_bytes":9}}],
+            "fathom host":{"file_systems":[{"directory":"/l","kind":"ext4"},{"directory":"/m","kind":"fuse.sshfs","transport":"SSH"}]},
+            "fathom stages":[{"groups":[0],"mounts":[{"directory":"/m","interfaces":{"read_bytes":7}}]},
+            {"groups":[1],"disk_util":[{"name":"sda"}]}]}"#;
+        let run = fathom_results::parse(text, "text").expect("reads");
+        let bytes = |index: usize| {
+            let evidence = Evidence::of(&run, index);
+            evidence.passage(&evidence.mount()?, 0)?.network_bytes
+        };
+        assert_eq!((bytes(0), bytes(1)), (Some(7), None));
+        assert!(Evidence::of(&run, 1).mount().is_none() && Mount::of_run(&run).is_none());
+        // A device that was tested itself has no file system here.
+        let device = text
+            .replace(r#"{"directory":"/l","kind":"ext4"},"#, "")
+            .replace("\"fathom host\":{", r#""fathom host":{"devices":[{"name":"sda"}],"#);
+        let run = fathom_results::parse(&device, "text").expect("reads");
+        assert!(Evidence::of(&run, 0).mount().is_some() && Evidence::of(&run, 1).mount().is_none());
     }
 
     #[test]

@@ -91,7 +91,7 @@ impl Daemon {
             let found = Daemon { process, descriptor: entry.path(), link };
             let serves = match found.connection() {
                 Some(number) => number == connection,
-                None => found.words().iter().any(|word| word == directory),
+                None => found.words().iter().any(|word| word.trim_end_matches('/') == directory),
             };
             serves.then_some(found)
         })
