@@ -6,6 +6,7 @@ use crate::support::servers::Server;
 use crate::support::{KIB, MIB, json, processes, scratch, skip};
 use crate::verdicts::is_told;
 use serde_json::Value;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -162,11 +163,13 @@ fn check_round_trip(mount: &Mount) {
     let document = mount.run(&format!("{checked} --rw=randread --verify_only"));
     let report = &document["fathom verify"][0];
     assert_eq!((json::integer(report, "checked_bytes"), json::integer(report, "wrong_blocks")), (4 * MIB, 0));
-    // Somebody else changes a block on the mount.
+    // Somebody else changes a byte on the mount, in place: rclone may be uploading the file.
     let path = mount.directory().join("checked");
-    let mut content = std::fs::read(&path).expect("it can be read");
-    content[64 * KIB as usize + 99] ^= 1;
-    std::fs::write(&path, content).expect("it can be written");
+    let file = std::fs::OpenOptions::new().read(true).write(true).open(&path).expect("it can be opened");
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, 64 * KIB + 99).expect("it can be read");
+    file.write_all_at(&[byte[0] ^ 1], 64 * KIB + 99).expect("it can be written");
+    drop(file);
     let finished = mount.launch(&format!("{checked} --rw=randread --verify_only --verify_dump=0")).run();
     assert_eq!(finished.code(), 1, "{}{}", finished.stdout, finished.stderr);
     assert!(finished.stderr.contains("offset 65536"), "{}", finished.stderr);
