@@ -29,6 +29,10 @@ needed_packages=(
     apache2-bin:apache2
     apache2-utils:htpasswd
     openssl:openssl
+    sshfs:sshfs
+    openssh-server:sshd
+    openssh-client:ssh-keygen
+    rclone:rclone
 )
 
 missing_packages() {

@@ -1,6 +1,7 @@
 # Shared by every start/stop script in this folder; sourced, never run. `NAME start DIR` starts a server on loopback, waits until it
 # answers, and prints KEY=VALUE lines, which are in DIR/env as well; `NAME stop DIR` ends exactly what start began. With INSTALL=1 and
-# as root, missing Debian packages are installed first.
+# as root, missing Debian packages are installed first; with OWN_NETWORK=1 and as root, the server gets a network of its own, in which
+# nobody else moves anything.
 # A script sets NAME, PACKAGES and COMMANDS, defines start() and maybe stop_extra(), then calls main "$@".
 set -euo pipefail
 
@@ -77,6 +78,12 @@ install_packages() {
         >"$DIR/apt.log" 2>&1 || { tail -n 5 "$DIR/apt.log" >&2; die "apt-get install $PACKAGES failed (apt-get update first?)"; }
 }
 
+# mounted DIRECTORY: asks the kernel's list, because a file system whose daemon hangs answers nobody
+mounted() { grep -qF " $1 " /proc/self/mountinfo; }
+unmount() {   # unmount DIRECTORY
+    if mounted "$1"; then fusermount3 -u "$1" 2>/dev/null || umount -l "$1" 2>/dev/null || fusermount3 -uz "$1"; fi
+}
+
 running() {   # something was started here and all of it still lives
     local f found=1
     for f in "$DIR"/*.pid; do
@@ -102,6 +109,10 @@ main() {
     start)
         if [ -s "$DIR/env" ] && running; then cat "$DIR/env"; return; fi
         stop; install_packages
+        if [ -n "${OWN_NETWORK:-}" ]; then
+            export -n OWN_NETWORK
+            exec unshare --net bash -c 'ip link set lo up && exec "$0" "$@"' "$0" "$@"
+        fi
         trap '[ $? = 0 ] || { stop; }' EXIT
         start ;;
     stop) stop ;;

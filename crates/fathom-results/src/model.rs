@@ -5,6 +5,7 @@ use fathom_stats::Direction;
 use fathom_stats::histogram::Histogram;
 pub use fathom_stats::host::{DeviceReport, FileSystemReport, HostReport};
 pub use fathom_stats::limits::ProcessorLimit;
+pub use fathom_stats::mounts::MountReport;
 pub use fathom_stats::report::ProcessorShares;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -37,6 +38,9 @@ pub struct RunResult {
     /// The machine and its storage; only in results of fathom.
     #[serde(rename = "fathom host")]
     pub host: Option<HostReport>,
+    /// What went through file systems of servers and in user space; only in results of fathom.
+    #[serde(rename = "fathom mounts")]
+    pub mounts: Vec<MountReport>,
     /// Sentences on what a reader must know to trust the figures.
     #[serde(rename = "fathom notes")]
     pub notes: Vec<String>,
@@ -332,6 +336,8 @@ pub struct StageResult {
     pub groups: Vec<u64>,
     /// What the kernel counted for the devices of its jobs.
     pub disk_util: Vec<DiskResult>,
+    /// What went through file systems of servers and in user space.
+    pub mounts: Vec<MountReport>,
 }
 
 /// How a job was run.

@@ -55,4 +55,21 @@ pub struct FileSystemReport {
     pub source: String,
     /// Mount options, those of the file system after those of the mount.
     pub options: String,
+    /// What its client speaks to its server, for example `SSH` or `NFS 4.2 over tcp`; `None` for a file system that is not known to
+    /// have a server.
+    pub transport: Option<String>,
+    /// The process that serves it, of a file system in user space, where that can be seen.
+    pub daemon: Option<DaemonReport>,
+}
+
+/// A process that serves a file system.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DaemonReport {
+    /// Its number.
+    pub process: u32,
+    /// Name of its program.
+    pub name: String,
+    /// What it was told about caches and sizes of requests, for example `vfs-cache-mode=full`. Other options may hold secrets.
+    pub options: String,
 }

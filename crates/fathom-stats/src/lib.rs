@@ -14,6 +14,7 @@ pub mod interval;
 pub mod latency;
 pub mod limits;
 pub mod live;
+pub mod mounts;
 pub mod per_direction;
 pub mod report;
 pub mod samples;

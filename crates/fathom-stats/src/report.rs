@@ -8,6 +8,7 @@ use crate::host::HostReport;
 use crate::interval::IntervalReport;
 use crate::latency::LatencyStats;
 use crate::limits::GroupLimits;
+use crate::mounts::MountReport;
 use crate::per_direction::PerDirection;
 use crate::series::SampleStats;
 use crate::slices::SliceReport;
@@ -104,7 +105,10 @@ pub struct RunReport {
     pub groups: Vec<GroupReport>,
     /// Block devices that held the files of the run; `None` when nothing was asked or found.
     pub disks: Vec<DiskReport>,
-    /// The devices of each stage, where a run had several; in their order.
+    /// What went through file systems of servers and in user space.
+    #[serde(default)]
+    pub mounts: Vec<MountReport>,
+    /// The devices and such file systems of each stage, where a run had several; in their order.
     #[serde(default)]
     pub stages: Vec<StageReport>,
     /// How each job was run, where fathom had a choice; in definition order.
@@ -488,6 +492,9 @@ pub struct StageReport {
     pub groups: Vec<u32>,
     /// Devices that held their files.
     pub disks: Vec<DiskReport>,
+    /// What went through file systems of servers and in user space that held them.
+    #[serde(default)]
+    pub mounts: Vec<MountReport>,
 }
 
 /// What the kernel counted for one block device during the run.

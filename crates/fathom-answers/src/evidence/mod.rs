@@ -2,6 +2,7 @@
 //! went, what the cache answered, how the rate went. Commands draw their sentences from these.
 
 pub(crate) mod groups;
+pub(crate) mod mounts;
 pub(crate) mod others;
 pub(crate) mod processors;
 pub(crate) mod trend;

@@ -1,7 +1,7 @@
 //! A result in plain words, in the order of the report, with a verdict on each job.
 
 use super::{job, verdict};
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, mounts};
 use crate::figures;
 use crate::quick;
 use crate::shapes;
@@ -103,11 +103,7 @@ fn opening(run: &RunResult) -> String {
             host.name, host.kernel, host.processors, host.processor
         );
         for system in &host.file_systems {
-            let _ = write!(
-                text,
-                " Its files were on {} ({} at {}).",
-                system.kind, system.source, system.directory
-            );
+            let _ = write!(text, " Its files were on {}.", mounts::told(system));
         }
     }
     text.push('\n');

@@ -198,6 +198,12 @@ pub(super) const TERMS: &[Term] = &[
         "Keys that fathom adds to fio's JSON: rates and latencies over time, the machine, how jobs were run, notes, the devices stage by \
          stage, and the grid of `fathom quick` with its doubts.",
     ),
+    term(
+        &["fathom mounts", "file_systems", "transport", "daemon"],
+        "What fathom's JSON knows of file systems of servers and in user space: in `fathom host` the mount, what its client speaks (transport) \
+         and the process that serves it (daemon), in `fathom mounts` the bytes that went through that process, the network interfaces or \
+         the kernel's client while the jobs ran.",
+    ),
     term(&["short"], "I/Os that moved less than requested, for example at the end of a file."),
     term(&["dropped"], "I/Os that were dropped without being done."),
     term(&["percentile"], "The latency within which that share of the I/Os completed."),

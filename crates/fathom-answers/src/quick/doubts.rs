@@ -1,6 +1,7 @@
 //! Why a figure of `quick` is doubtful, in plain sentences.
 
 use super::grid::Test;
+use crate::evidence::mounts::{Mount, Passage};
 use crate::evidence::{Evidence, device_share, whole_latency_ns};
 use crate::explain::is_memory_device;
 use crate::figures;
@@ -21,6 +22,8 @@ const HARDLY_BUSY: f64 = 40.0;
 /// Below this share of an I/O's time, the device is not where it went; shorter waits, ns, are those of every I/O.
 const DEVICE_TIME: f64 = 0.25;
 const LEAST_WAIT_NS: f64 = 200_000.0;
+/// A submission below this, ns, only hands an I/O over.
+const LEAST_SUBMISSION_NS: f64 = 10_000.0;
 
 /// A doubt of a kind; if several tests share a kind, the heaviest one represents them all.
 fn doubt(kind: &str, weight: f64, text: String) -> QuickDoubt {
@@ -49,6 +52,7 @@ pub(super) fn of_test(test: &Test, evidence: &Evidence<'_>) -> Vec<QuickDoubt> {
         ));
     }
     doubts.extend(above);
+    doubts.extend(in_submission(test, evidence));
     if let Some(wait) = evidence.processor_wait() {
         if wait.is_worth_telling() {
             let text =
@@ -91,6 +95,23 @@ fn of_course(test: &Test, evidence: &Evidence<'_>) -> Option<QuickDoubt> {
         "the rate was still rising, from {first} to {last}: warming up; a longer --time shows where it settles"
     );
     trend.rose().then(|| doubt("rising", trend.last / trend.first.max(1.0), rose))
+}
+
+/// The call that should only submit an I/O waits for it, so that completion latencies leave the wait out.
+fn in_submission(test: &Test, evidence: &Evidence<'_>) -> Option<QuickDoubt> {
+    let direction = evidence.job.directions()[test.direction]?;
+    let (slat, clat) = (direction.slat.mean_ns, direction.clat.mean_ns);
+    (slat >= LEAST_SUBMISSION_NS && slat > clat).then(|| {
+        doubt(
+            "submission",
+            slat / clat.max(1.0),
+            format!(
+                "submitting an I/O took {} on average, its completion only {} after that: the percentiles leave most of the wait out",
+                figures::duration(slat),
+                figures::duration(clat)
+            ),
+        )
+    })
 }
 
 /// What limited the test above the device: known limits, kernel threads without a CPU, others on the device, or something that
@@ -172,6 +193,8 @@ pub(super) fn of_run(evidence: &Evidence<'_>, is_direct: bool) -> Vec<String> {
     let systems = evidence.run.host.iter().flat_map(|host| &host.file_systems);
     if systems.into_iter().any(|system| matches!(system.kind.as_str(), "tmpfs" | "ramfs")) {
         doubts.push("this file system is in memory: no disk was measured".to_owned());
+    } else if let Some(mount) = Mount::of_run(evidence.run) {
+        doubts.extend(of_mount(evidence, &mount, is_direct));
     } else if evidence.run.disk_util.is_empty() {
         doubts.push(
             "the kernel has no block device counters for this file system, so the figures cannot be checked against a device"
@@ -182,6 +205,49 @@ pub(super) fn of_run(evidence: &Evidence<'_>, is_direct: bool) -> Vec<String> {
         evidence.run.host.iter().flat_map(|host| &host.devices).filter_map(|device| of_device(&device.name)),
     );
     doubts.extend(evidence.run.notes.iter().cloned());
+    doubts
+}
+
+/// A file system of a server or in user space: what the figures are of, and which cache may have answered.
+fn of_mount(evidence: &Evidence<'_>, mount: &Mount<'_>, is_direct: bool) -> Vec<String> {
+    let client = mount.client();
+    let mut doubts = vec![match &mount.system.transport {
+        Some(transport) => format!(
+            "{} is a file system of a server: the figures are those of {client}, the network ({transport}) and the server together",
+            mount.system.kind
+        ),
+        None => format!(
+            "{} is a file system in user space: the figures are those of {client} and what it uses",
+            mount.system.kind
+        ),
+    }];
+    let passages: Vec<Passage> = [0, 1]
+        .into_iter()
+        .filter_map(|direction| {
+            let bytes = evidence.run.jobs.iter().map(|job| [&job.read, &job.write][direction].io_bytes);
+            mount.passage(bytes.sum(), direction).filter(|passage| passage.network_bytes.is_some())
+        })
+        .collect();
+    let cached: Vec<String> = passages
+        .iter()
+        .filter(|passage| mount.may_keep_data() && passage.stayed_partly(DEVICE_SHARE))
+        .filter_map(|passage| {
+            Some(format!("the tests' {}, and {}", passage.of_jobs(), passage.of_network()?))
+        })
+        .collect();
+    if !cached.is_empty() {
+        doubts.push(format!(
+            "cached: {}; a cache on this machine took the rest. {}",
+            cached.join("; "),
+            mount.caches().trim_end_matches('.')
+        ));
+    }
+    let is_known = !mount.is_in_user_space() || !passages.is_empty();
+    if is_direct && !is_known {
+        doubts.push(format!(
+            "direct I/O passes by the page cache, but it is up to {client} what it means below: a cache of its own may have answered"
+        ));
+    }
     doubts
 }
 

@@ -2,6 +2,7 @@
 
 use crate::bars::Ink;
 use crate::columns;
+use crate::evidence::mounts;
 use crate::figures;
 use crate::table::{Align, Table};
 use fathom_results::model::{HostReport, QuickResult, QuickTest};
@@ -87,6 +88,7 @@ impl<'a> Report<'a> {
     pub(crate) fn heading(&self) -> Vec<String> {
         let quick = self.quick;
         let mut lines = vec![match self.host.and_then(|host| host.file_systems.first()) {
+            Some(system) if mounts::matters(system) => format!("{} on {}", quick.place, mounts::told(system)),
             Some(system) => format!("{} on {} ({})", quick.place, system.kind, system.source),
             None => quick.place.clone(),
         }];

@@ -16,7 +16,7 @@ use fathom_results::RunResult;
 use fathom_results::model::QuickResult;
 use fathom_stats::Direction;
 use fathom_stats::report::RunReport;
-use fathom_sys::file_system;
+use fathom_sys::file_system::{self, PassingFile};
 use grid::Setting;
 pub(crate) use grid_report::{Bar, Report};
 use lexopt::Arg::{Long, Value};
@@ -112,7 +112,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     let wishes = wishes(words)?;
     check_place(&wishes)?;
     let mut setting = Setting {
-        file: wishes.directory.join("fathom-quick.data").display().to_string(),
+        file: as_option(&wishes.directory.join("fathom-quick.data")),
         size: wishes.size,
         engine: ENGINES[0],
         direct: true,
@@ -126,13 +126,13 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         check_save(path)?;
     }
     let file = file_of(&wishes.directory)?;
-    setting.file = file_system::path_of(&file).display().to_string();
-    setting.direct = file_system::allows_direct(&file);
+    setting.file = as_option(&file.path());
+    setting.direct = file.allows_direct();
     let expected = FILL_LIMIT / 4 + setting.time * grid::TESTS.len() as u32;
     let mut progress = Progress::new(streams.err, std::io::stderr().is_terminal(), expected);
     // The figures of a minute are worth printing, whatever comes after it.
     let signals = crate::runner::signals()?;
-    let measured = measure(&mut setting, &file, runner, &mut progress);
+    let measured = measure(&mut setting, &file.file, runner, &mut progress);
     progress.end();
     let messages = std::mem::take(&mut progress.messages);
     messages.iter().try_for_each(|message| writeln!(streams.err, "{message}"))?;
@@ -164,6 +164,11 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         Some(_) => ENDED_BY_SIGNAL,
         None => ended.failed_jobs.min(126) as u8,
     })
+}
+
+/// A path as the value of `filename`, where a colon separates several.
+fn as_option(path: &Path) -> String {
+    path.display().to_string().replace(':', "\\:")
 }
 
 /// The place is a directory with enough room.
@@ -207,8 +212,8 @@ fn check_save(path: &Path) -> Result<(), Failure> {
     }
 }
 
-fn file_of(directory: &Path) -> Result<File, Failure> {
-    file_system::unnamed_file(directory)
+fn file_of(directory: &Path) -> Result<PassingFile, Failure> {
+    PassingFile::new(directory)
         .map_err(|error| Failure::new(format!("{}: cannot create a file here: {error}", directory.display())))
 }
 

@@ -3,7 +3,7 @@
 use super::chart::Series;
 use super::charts;
 use super::grid;
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, mounts};
 use crate::explain;
 use crate::figures;
 use crate::quick;
@@ -206,10 +206,7 @@ fn facts(run: &RunResult) -> String {
             format!("{}, {}, {} x {}", host.name, host.kernel, host.processors, host.processor),
         ));
         facts.extend(host.file_systems.iter().map(|system| {
-            (
-                "file system",
-                format!("{} on {} at {} ({})", system.kind, system.source, system.directory, system.options),
-            )
+            ("file system", format!("{}, mounted with {}", mounts::told(system), system.options))
         }));
         facts.extend(host.devices.iter().map(|device| {
             let kind = if device.rotational { "rotational" } else { "not rotational" };

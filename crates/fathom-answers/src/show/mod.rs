@@ -5,7 +5,7 @@ mod charts;
 use crate::Command;
 use crate::bars::Ink;
 use crate::columns;
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, mounts};
 use crate::figures;
 use crate::output;
 use crate::quick;
@@ -153,7 +153,9 @@ fn heading(result: &RunResult) -> String {
     }
     if let Some(host) = &result.host {
         text.push_str(&format!(", {} ({})", host.name, host.kernel));
-        let places: Vec<String> = host.devices.iter().map(|device| device.name.clone()).collect();
+        let mut places: Vec<String> = host.devices.iter().map(|device| device.name.clone()).collect();
+        // Those without a device.
+        places.extend(host.file_systems.iter().filter(|system| mounts::matters(system)).map(mounts::told));
         if !places.is_empty() {
             text.push_str(&format!(", on {}", places.join(", ")));
         }

@@ -1,7 +1,8 @@
 //! The object of the machine and its storage.
 
 use super::layout::{Object, list, object};
-use fathom_stats::host::{DeviceReport, FileSystemReport, HostReport};
+use fathom_stats::host::{DaemonReport, DeviceReport, FileSystemReport, HostReport};
+use fathom_stats::mounts::{MountReport, MovedBytes};
 
 pub(super) fn object(host: &HostReport) -> Object {
     object! {
@@ -33,5 +34,32 @@ fn file_system(file_system: &FileSystemReport) -> Object {
         "kind": &file_system.kind,
         "source": &file_system.source,
         "options": &file_system.options,
+        "transport": file_system.transport.as_ref(),
+        "daemon": file_system.daemon.as_ref().map(daemon),
+    }
+}
+
+fn daemon(daemon: &DaemonReport) -> Object {
+    object! {
+        "process": daemon.process,
+        "name": &daemon.name,
+        "options": &daemon.options,
+    }
+}
+
+/// What went through a mounted file system.
+pub(super) fn mount(mount: &MountReport) -> Object {
+    object! {
+        "directory": &mount.directory,
+        "daemon": mount.daemon.as_ref().map(moved),
+        "interfaces": mount.interfaces.as_ref().map(moved),
+        "server": mount.server.as_ref().map(moved),
+    }
+}
+
+fn moved(bytes: &MovedBytes) -> Object {
+    object! {
+        "read_bytes": bytes.read_bytes,
+        "write_bytes": bytes.write_bytes,
     }
 }

@@ -34,6 +34,7 @@ pub(crate) fn document(report: &RunReport, with_bins: bool) -> Object {
         "fathom verify": list_if_any(&report.verification, verification),
         "fathom replay": list_if_any(&report.replays, |entry| replay::object(entry, with_bins)),
         "fathom host": report.host.as_ref().map(host::object),
+        "fathom mounts": list_if_any(&report.mounts, host::mount),
         "fathom stages": list_if_any(&report.stages, stage),
         "fathom timeline": report.timeline.as_ref().map(timeline::object),
         "fathom notes": (!report.notes.is_empty()).then_some(&report.notes),
@@ -122,11 +123,12 @@ fn io_limit(limit: &IoLimit) -> Object {
     }
 }
 
-/// What the devices did while one stage ran.
+/// What the devices and mounts did while one stage ran.
 fn stage(stage: &StageReport) -> Object {
     object! {
         "groups": &stage.groups,
         "disk_util": devices(&stage.disks),
+        "mounts": list_if_any(&stage.mounts, host::mount),
     }
 }
 

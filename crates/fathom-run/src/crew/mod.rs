@@ -30,6 +30,7 @@ use fathom_stats::Direction;
 use fathom_stats::Histogram;
 use fathom_stats::host::HostReport;
 use fathom_stats::live::LiveDisk;
+use fathom_stats::mounts::MountReport;
 use fathom_stats::report::{CpuReport, DiskReport, IdlenessReport};
 use fathom_sys::Errno;
 use fathom_sys::process::Ended;
@@ -120,7 +121,8 @@ pub trait Machine {
     /// How idle the processors have been; nothing where that is not measured.
     fn idleness(&self, of_each_processor: bool) -> Option<IdlenessReport>;
 
-    /// From now on counts what the block devices below a worker's files do. The worker is ready, so its files are known.
+    /// From now on counts what the block devices below a worker's files do, and what goes through file systems of servers and in
+    /// user space. The worker is ready, so its files are known.
     fn watch_disks(&mut self, worker: usize);
 
     /// What the devices have done since they are watched.
@@ -128,6 +130,12 @@ pub trait Machine {
 
     /// What the devices that the stage used have done in it. The stage is over.
     fn end_stage_of_disks(&mut self) -> Vec<DiskReport>;
+
+    /// What has gone through file systems of servers and in user space since they are watched.
+    fn mounts(&self) -> Vec<MountReport>;
+
+    /// What has gone through those that the stage used. The stage is over.
+    fn end_stage_of_mounts(&mut self) -> Vec<MountReport>;
 
     /// What the devices have done since the last call, members after the device that they are part of.
     fn look_at_disks(&mut self) -> Vec<LiveDisk>;

@@ -58,6 +58,7 @@ impl<O: Observer> Supervisor<'_, O> {
             host: is_last.then(|| self.crew.host()),
             idleness: self.idleness(),
             disks: self.crew.disks(),
+            mounts: if is_last { self.crew.mounts() } else { Vec::new() },
             stages: Vec::new(),
             choices,
             notes: self.notes_of_report(&verification, &replays),

@@ -31,14 +31,14 @@ impl<O: Observer> Supervisor<'_, O> {
         }
     }
 
-    /// Notes what the devices did in the stage that is over.
+    /// Notes what the devices and mounts did in the stage that is over.
     pub(super) fn end_stage(&mut self) {
-        let disks = self.crew.end_stage_of_disks();
+        let (disks, mounts) = (self.crew.end_stage_of_disks(), self.crew.end_stage_of_mounts());
         let workers = self.plan.workers.iter().filter(|worker| worker.stage == self.stage);
         let mut groups: Vec<u32> = workers.map(|worker| worker.group_id).collect();
         groups.dedup();
-        if !disks.is_empty() {
-            self.stages.push(StageReport { groups, disks });
+        if !disks.is_empty() || !mounts.is_empty() {
+            self.stages.push(StageReport { groups, disks, mounts });
         }
     }
 

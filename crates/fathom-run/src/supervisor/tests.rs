@@ -15,6 +15,7 @@ use fathom_stats::Direction;
 use fathom_stats::Histogram;
 use fathom_stats::host::HostReport;
 use fathom_stats::live::{LiveDetails, LiveDisk, LiveTick};
+use fathom_stats::mounts::MountReport;
 use fathom_stats::report::{CpuReport, DiskReport, IdlenessReport, JobError, RunReport};
 use fathom_sys::Errno;
 use fathom_sys::clock::monotonic_ns;
@@ -227,6 +228,14 @@ impl Machine for Elsewhere {
     fn watch_disks(&mut self, _: usize) {}
 
     fn disks(&self) -> Vec<DiskReport> {
+        Vec::new()
+    }
+
+    fn mounts(&self) -> Vec<MountReport> {
+        Vec::new()
+    }
+
+    fn end_stage_of_mounts(&mut self) -> Vec<MountReport> {
         Vec::new()
     }
 

@@ -175,6 +175,7 @@ pages! {
     sweep: "docs/sweep.md",
     live: "docs/live.md",
     network_block_devices: "docs/nbd.md",
+    network_file_systems: "docs/mounts.md",
 }
 
 #[test]

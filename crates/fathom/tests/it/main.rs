@@ -56,6 +56,7 @@ mod live;
 mod logs;
 mod long_names;
 mod manual;
+mod mounts;
 mod nbd;
 mod nfs;
 mod parse_only;

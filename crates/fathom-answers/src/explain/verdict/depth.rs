@@ -21,7 +21,7 @@ pub(super) fn may_be_too_small(evidence: &Evidence<'_>) -> bool {
     evidence.depth_reached().is_none_or(|reached| reached < 0.75 * PLENTY)
 }
 
-/// The engine, or the file system, handles one I/O at a time per clone.
+/// The engine handles one I/O at a time per clone, or the file system may.
 fn is_one_by_one(evidence: &Evidence<'_>) -> bool {
     evidence.is_synchronous() || !evidence.is_direct() || fuse(evidence).is_some()
 }
@@ -84,8 +84,8 @@ pub(super) fn queue_depth(evidence: &Evidence<'_>) -> Option<Verdict> {
     }
     let advice = match fuse(evidence) {
         Some(kind) => format!(
-            "{kind} is a file system in user space, which handles one I/O at a time per clone: an asynchronous engine \
-             does not help there, but more clones may."
+            "{kind} is a file system in user space: its process decides whether an asynchronous engine has several I/Os in flight \
+             there (io_uring mostly has); more clones always do."
         ),
         None if evidence.is_synchronous() && evidence.is_direct() => format!(
             "{} waits for each I/O: use an asynchronous engine (io_uring, libaio) with iodepth, or more clones, to have more in flight.",

@@ -3,6 +3,7 @@
 mod above;
 mod below;
 mod depth;
+mod mounts;
 mod nothing;
 mod own;
 
@@ -37,6 +38,9 @@ pub(super) enum Bottleneck {
     LatencyTarget,
     Memory,
     Cache,
+    PageCacheOfClient,
+    ClientCache,
+    Network,
     IoLimit,
     Quota,
     OtherIo,
@@ -76,6 +80,15 @@ impl Bottleneck {
                 "The job's own latency target was the bottleneck: it kept the queue depth down."
             }
             Bottleneck::Cache => "The page cache answered: this is a figure of memory, not of the device.",
+            Bottleneck::PageCacheOfClient => {
+                "The page cache of this machine answered: this is a figure of memory, not of the network or the server."
+            }
+            Bottleneck::ClientCache => {
+                "A cache of the file system on this machine answered: neither the network nor the server was measured."
+            }
+            Bottleneck::Network => {
+                "The file system was the bottleneck: its client, the network or the server."
+            }
             Bottleneck::Memory => "The files are in memory: no storage took part.",
             Bottleneck::IoLimit => "An I/O limit of the control group was the bottleneck, not the device.",
             Bottleneck::Quota => "A CPU limit of the control group was the bottleneck, not the storage.",
@@ -118,7 +131,7 @@ type Rule = fn(&Evidence<'_>) -> Option<Verdict>;
 
 /// The rules. Those that rule out the storage come first, then those for the job's own limits, then those for interference; only
 /// then can the device or the queue depth be the bottleneck.
-const RULES: [Rule; 24] = [
+const RULES: [Rule; 28] = [
     failure,
     too_short,
     nothing::no_storage,
@@ -129,12 +142,15 @@ const RULES: [Rule; 24] = [
     nothing::memory,
     below::syncs,
     nothing::cache,
+    mounts::page_cache,
+    mounts::client_cache,
     above::io_limit,
     above::quota,
     above::busy_machine,
     above::stolen_machine,
     own::processor,
     own::submission,
+    mounts::read_ahead,
     own::own_side,
     above::other_io,
     above::starved_kernel,
@@ -142,11 +158,14 @@ const RULES: [Rule; 24] = [
     depth::queue_depth,
     below::device,
     above::above_the_device,
+    mounts::network,
     below::storage,
 ];
 
 pub(super) fn of(evidence: &Evidence<'_>) -> Verdict {
-    RULES.iter().find_map(|rule| rule(evidence)).unwrap_or_else(|| unknown(evidence))
+    let mut found = RULES.iter().find_map(|rule| rule(evidence)).unwrap_or_else(|| unknown(evidence));
+    found.reasons.extend(mounts::surroundings(evidence, found.bottleneck));
+    found
 }
 
 fn verdict(bottleneck: Bottleneck, reasons: Vec<String>) -> Option<Verdict> {

@@ -258,6 +258,119 @@ fn advice_is_not_what_the_job_does_already() {
     let one = READS.replace("3000000", "99000").replace("3002000", "100000");
     let fuse = r#","file_systems":[{"directory":"/f","kind":"fuse.test"}]"#;
     let found = judge_in(r#""direct":"1""#, &one, "", IDLE, fuse);
-    check(&found, Bottleneck::QueueDepth, "an asynchronous engine does not help there");
+    check(&found, Bottleneck::QueueDepth, "more clones always do");
     check(&found, Bottleneck::QueueDepth, "numjobs=4");
+}
+
+/// A file system of a server, with what went through it while 400 MB were read.
+fn on_mount(kind: &str, counters: &str) -> String {
+    format!(
+        r#","file_systems":[{{"directory":"/m","kind":"{kind}","source":"s:/d","transport":"SSH",
+        "daemon":{{"process":7,"name":"client","options":""}}}}]}},"fathom mounts":[{{"directory":"/m"{counters}}}],"x":{{"y":0"#
+    )
+}
+
+fn moved(name: &str, bytes: u64) -> String {
+    format!(r#","{name}":{{"read_bytes":{bytes},"write_bytes":{bytes}}}"#)
+}
+
+const ALL: u64 = 420_000_000;
+
+#[test]
+fn the_layer_that_answered_is_found_by_its_counter() {
+    let one = READS.replace("3000000", "99000").replace("3002000", "100000");
+    let told = |options: &str, kind: &str, daemon: u64, interfaces: u64| {
+        let counters = moved("daemon", daemon) + &moved("interfaces", interfaces);
+        judge_in(options, &one, "", IDLE, &on_mount(kind, &counters))
+    };
+    let (buffered, direct) = (r#""rw":"randread""#, r#""rw":"randread","direct":"1""#);
+    check(
+        &told(buffered, "fuse.sshfs", 100, 100),
+        Bottleneck::PageCacheOfClient,
+        "between the kernel and client went only 100 B",
+    );
+    check(
+        &told(buffered, "fuse.rclone", ALL, 100),
+        Bottleneck::ClientCache,
+        "The kernel passed the I/O on to client",
+    );
+    check(
+        &told(direct, "fuse.rclone", ALL, 100),
+        Bottleneck::ClientCache,
+        "up to client what direct I/O means",
+    );
+    check(
+        &told(direct, "fuse.rclone", ALL, ALL),
+        Bottleneck::QueueDepth,
+        "the network interfaces received 401 MiB, what others moved",
+    );
+    check(
+        &told(direct, "fuse.s3fs", ALL, 3 * ALL),
+        Bottleneck::QueueDepth,
+        "fetched more than the job asked for",
+    );
+    // It keeps no data: what it read was compressed.
+    check(
+        &told(direct, "fuse.sshfs", ALL, 100),
+        Bottleneck::QueueDepth,
+        "round trip from the kernel to client and through the network",
+    );
+    // Its process may answer by calls that are not counted.
+    let other = told(buffered, "fuse.other", 100, ALL);
+    check(
+        &other,
+        Bottleneck::QueueDepth,
+        "How much the page cache of this machine answered cannot be known here",
+    );
+}
+
+#[test]
+fn clients_in_the_kernel_have_their_own_counter_or_none() {
+    let one = READS.replace("3000000", "99000").replace("3002000", "100000");
+    let told = |options: &str, more: &str, kind: &str, counters: &str| {
+        judge_in(options, &format!("{more}{one}"), "", IDLE, &on_mount(kind, counters))
+    };
+    let (buffered, direct) = (r#""rw":"randread""#, r#""rw":"randread","direct":"1""#);
+    check(
+        &told(buffered, "", "nfs4", &moved("server", 100)),
+        Bottleneck::PageCacheOfClient,
+        "direct=1 passes by the page cache",
+    );
+    check(
+        &told(direct, "", "nfs4", &moved("server", ALL)),
+        Bottleneck::QueueDepth,
+        "the server's memory still answers",
+    );
+    // Nothing was counted: what is said follows from the job alone, and only what follows.
+    let found = told(direct, "", "cifs", "");
+    check(&found, Bottleneck::QueueDepth, "round trip from the kernel through the network");
+    assert!(!found.reasons.iter().any(|reason| reason.contains("cannot be known")), "{found:?}");
+    let few = told(buffered, r#""ctx":500,"#, "cifs", "");
+    check(
+        &few,
+        Bottleneck::QueueDepth,
+        "At most 500 of its 100000 reads can have waited (ctx): the page cache",
+    );
+    let many = told(buffered, r#""ctx":100100,"#, "cifs", "");
+    check(&many, Bottleneck::QueueDepth, "cannot be known here");
+    let pretended = told(direct, "", "fuse.sshfs", "");
+    check(&pretended, Bottleneck::QueueDepth, "whether a cache of its own answered cannot be known here");
+}
+
+#[test]
+fn read_ahead_is_no_latency_of_the_network() {
+    let one = READS.replace("3000000", "99000").replace("3002000", "100000");
+    let counters = moved("daemon", ALL) + &moved("interfaces", ALL);
+    let told = |ctx: u32, options: &str| {
+        judge_in(options, &format!("\"ctx\":{ctx},{one}"), "", IDLE, &on_mount("fuse.sshfs", &counters))
+    };
+    check(
+        &told(3000, r#""rw":"read""#),
+        Bottleneck::Network,
+        "At most 3000 of its 100000 reads can have waited (ctx): the kernel had asked",
+    );
+    assert_eq!(told(100_000, r#""rw":"read""#).bottleneck, Bottleneck::QueueDepth);
+    assert_eq!(told(3000, r#""rw":"read","direct":"1""#).bottleneck, Bottleneck::QueueDepth);
+    let deep = judge_in(DEEP, READS, "", IDLE, &on_mount("fuse.sshfs", &counters));
+    check(&deep, Bottleneck::Network, "The queue depth was 30.0");
 }

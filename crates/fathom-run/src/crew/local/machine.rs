@@ -7,10 +7,11 @@ use crate::crew::{GroupFailure, Machine};
 use crate::exhausted;
 use crate::files::names;
 use crate::idleness::IdleProcess;
-use crate::mounts::{Mount, mount_of, mount_of_device, mounts};
+use crate::mounts::{Daemon, Mount, mount_of, mount_of_device, mounts};
 use fathom_spec::engines::StorageKind;
 use fathom_stats::host::{DeviceReport, FileSystemReport, HostReport};
 use fathom_stats::live::LiveDisk;
+use fathom_stats::mounts::MountReport;
 use fathom_stats::report::{DiskReport, IdlenessReport};
 use fathom_sys::Errno;
 use std::fs;
@@ -54,7 +55,15 @@ impl Machine for LocalCrew<'_> {
     }
 
     fn watch_disks(&mut self, worker: usize) {
-        self.disks.add(self.region.worker(worker).devices());
+        let block = self.region.worker(worker);
+        self.disks.add(block.devices());
+        // Numbers of no device are those of file systems that have none.
+        if block.devices().any(|device| libc::major(device) == 0) {
+            let mounts = mounts();
+            for mount in block.devices().filter_map(|device| mount_of_device(&mounts, device)) {
+                self.mounts.add(mount);
+            }
+        }
     }
 
     fn disks(&self) -> Vec<DiskReport> {
@@ -63,6 +72,14 @@ impl Machine for LocalCrew<'_> {
 
     fn end_stage_of_disks(&mut self) -> Vec<DiskReport> {
         self.disks.end_stage()
+    }
+
+    fn mounts(&self) -> Vec<MountReport> {
+        self.mounts.report()
+    }
+
+    fn end_stage_of_mounts(&mut self) -> Vec<MountReport> {
+        self.mounts.end_stage()
     }
 
     fn look_at_disks(&mut self) -> Vec<LiveDisk> {
@@ -90,17 +107,31 @@ impl LocalCrew<'_> {
             let paths = names::planned_paths(&worker.files.names);
             // The text of a path decides: asking the file itself might hang.
             let by_path = paths.iter().filter_map(|path| mount_of(mounts, &current.join(path)));
-            // Files below /proc lie elsewhere; the worker has said on which device.
-            let of_device = |device| mount_of_device(mounts, device);
             let mut below: Vec<&Mount> = by_path.filter(|mount| mount.report.kind != "devtmpfs").collect();
+            // Files below /proc, and behind symbolic links to a file system without a device, lie elsewhere; the worker has said
+            // on which numbers.
+            let numbers: Vec<u64> = self.region.worker(index).devices().collect();
+            let mut by_number: Vec<&Mount> =
+                numbers.iter().filter_map(|&number| mount_of_device(mounts, number)).collect();
             if below.iter().any(|mount| mount.report.kind == "proc") {
-                below = self.region.worker(index).devices().filter_map(of_device).collect();
+                below = by_number;
+            } else {
+                by_number.retain(|mount| {
+                    mount.has_no_device() && below.iter().all(|known| known.device != mount.device)
+                });
+                if !by_number.is_empty() {
+                    below.retain(|mount| numbers.iter().any(|&number| mount.is_on(number)));
+                    below.append(&mut by_number);
+                }
             }
             for mount in below {
                 if !found.contains(&mount.report) {
                     found.push(mount.report.clone());
                 }
             }
+        }
+        for system in &mut found {
+            system.daemon = self.mounts.daemon(&system.directory).and_then(Daemon::report);
         }
         found
     }

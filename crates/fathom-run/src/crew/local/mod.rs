@@ -22,6 +22,7 @@ use crate::entry::EngineEntry;
 use crate::exhausted;
 use crate::idleness::IdleProcess;
 use crate::message::{self, MessageReceiver, MessageSender};
+use crate::mounts::MountWatch;
 use crate::plan::Plan;
 use crate::region::Region;
 use crate::worker::WorkerContext;
@@ -55,6 +56,7 @@ pub struct LocalCrew<'a> {
     log_writer: LogWriter,
     idle: Option<IdleProcess>,
     disks: DiskWatch,
+    mounts: MountWatch,
     /// Control groups that were made.
     groups: Groups,
     /// How often the kernel had killed in this control group for want of memory.
@@ -100,6 +102,7 @@ impl<'a> LocalCrew<'a> {
             log_writer: LogWriter::None,
             idle: None,
             disks: DiskWatch::default(),
+            mounts: MountWatch::default(),
             groups: Groups::default(),
             memory_kills: limits::group_memory_kills(),
         })

@@ -1,8 +1,16 @@
-//! The kernel's list of mounts.
+//! The kernel's list of mounts, and what goes through those of servers and in user space.
 
+mod daemon;
+mod secrets;
+mod traffic;
+
+pub(crate) use daemon::Daemon;
 use fathom_stats::host::FileSystemReport;
+use fathom_stats::mounts;
+use secrets::without_secrets;
 use std::fs;
 use std::path::Path;
+pub(crate) use traffic::MountWatch;
 
 /// A line of /proc/self/mountinfo, see proc_pid_mountinfo(5).
 #[derive(Debug, PartialEq, Eq)]
@@ -14,6 +22,11 @@ pub(crate) struct Mount {
 }
 
 impl Mount {
+    /// No block device lies below it.
+    pub(crate) fn has_no_device(&self) -> bool {
+        self.device.starts_with("0:")
+    }
+
     /// True for the mount that shows this number.
     pub(crate) fn is_on(&self, device: u64) -> bool {
         self.device == format!("{}:{}", libc::major(device), libc::minor(device))
@@ -39,14 +52,14 @@ pub(crate) fn parse_mount(line: &str) -> Option<Mount> {
     let directory = plain(place.nth(1)?);
     let options = place.next()?;
     let mut kind = kind.split(' ');
+    let name = kind.next()?.to_owned();
+    let source = without_secrets(&plain(kind.next()?));
+    let options = format!("{options} {}", plain(kind.next().unwrap_or_default()));
+    let options = without_secrets(options.trim_end());
+    let transport = mounts::transport(&name, &source, &options);
     Some(Mount {
         device,
-        report: FileSystemReport {
-            directory,
-            kind: kind.next()?.to_owned(),
-            source: plain(kind.next()?),
-            options: format!("{options} {}", kind.next().unwrap_or_default()).trim_end().to_owned(),
-        },
+        report: FileSystemReport { directory, kind: name, source, options, transport, daemon: None },
     })
 }
 
@@ -79,5 +92,17 @@ mod tests {
         assert_eq!(kind("/proc/self/fd/3").as_deref(), Some("proc"));
         assert_eq!(mounts[1].report.options, "rw,noatime rw,attr2");
         assert_eq!(mounts[1].device, "259:3");
+    }
+
+    #[test]
+    fn reports_have_no_passwords() {
+        let line =
+            "40 22 0:50 / /mnt/s rw,relatime - fuse.sshfs me:geheim@host:/d rw,user_id=0,password=geheim";
+        let report = parse_mount(line).expect("a mount").report;
+        assert!(!format!("{report:?}").contains("geheim"), "{report:?}");
+        assert_eq!(
+            (report.source.as_str(), report.transport.as_deref()),
+            ("me:<hidden>@host:/d", Some("SSH"))
+        );
     }
 }

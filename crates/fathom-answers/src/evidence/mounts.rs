@@ -1,0 +1,334 @@
+//! What went through the file system that holds the files, where that is one of a server or in user space: whether the page cache,
+//! a cache of its client or the network answered, and how to measure past each of them.
+
+use super::Evidence;
+use crate::figures;
+use fathom_results::model::{FileSystemReport, HostReport, MountReport};
+use fathom_stats::mounts::is_in_user_space;
+
+/// Below this share of what the jobs moved, a layer did not take part in most of it.
+const TOOK_PART: f64 = 0.5;
+/// From this many times what the jobs moved on, the client moved more than it was asked for.
+const MUCH_MORE: f64 = 2.0;
+
+/// The file system of a run's files, if there is only one, and it is of a server or in user space.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mount<'a> {
+    pub(crate) system: &'a FileSystemReport,
+    /// What went through it while the job ran, or other jobs of its stage.
+    traffic: Option<&'a MountReport>,
+}
+
+/// Bytes of one direction: what all jobs moved, and what at most reached the layers below.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Passage {
+    /// Reads (0) or writes (1).
+    direction: usize,
+    pub(crate) job_bytes: u64,
+    /// Bytes that went between the kernel and the client, or its server where the kernel is the client.
+    pub(crate) client_bytes: Option<u64>,
+    /// Bytes that went through the network. More than the jobs', where others used it meanwhile.
+    pub(crate) network_bytes: Option<u64>,
+}
+
+impl<'a> Evidence<'a> {
+    /// The file system of the files, if that is of a server or in user space.
+    pub(crate) fn mount(&self) -> Option<Mount<'a>> {
+        let has_files = fathom_spec::engines::find(self.engine())
+            .is_none_or(|engine| engine.has_storage() && !engine.is_remote());
+        let host = self.run.host.as_ref().filter(|_| has_files)?;
+        let mount = Mount::of_host(host).or_else(|| self.mount_of_stage(&host.file_systems))?;
+        let traffic = match self.stage() {
+            Some(stage) => stage.mounts.first(),
+            None if self.shares_counters() => None,
+            None => self.run.mounts.first(),
+        };
+        Some(Mount { traffic, ..mount })
+    }
+
+    /// The only one that the job's stage used, among those of a run.
+    fn mount_of_stage(&self, systems: &'a [FileSystemReport]) -> Option<Mount<'a>> {
+        let stage = self.stage().filter(|stage| stage.disk_util.is_empty())?;
+        let [used] = stage.mounts.as_slice() else { return None };
+        Mount::of(systems.iter().find(|system| system.directory == used.directory)?)
+    }
+
+    /// What passed through a mount in one direction; `None` if the jobs moved nothing there.
+    pub(crate) fn passage(&self, mount: &Mount<'_>, direction: usize) -> Option<Passage> {
+        let bytes = self.neighbours().map(|job| [&job.read, &job.write][direction].io_bytes);
+        mount.passage(bytes.sum(), direction)
+    }
+}
+
+impl<'a> Mount<'a> {
+    fn of(system: &'a FileSystemReport) -> Option<Mount<'a>> {
+        matters(system).then_some(Mount { system, traffic: None })
+    }
+
+    /// The only storage of a run.
+    fn of_host(host: &'a HostReport) -> Option<Mount<'a>> {
+        let [system] = host.file_systems.as_slice() else { return None };
+        Mount::of(system).filter(|_| host.devices.is_empty())
+    }
+
+    /// Of a whole run.
+    pub(crate) fn of_run(run: &'a fathom_results::RunResult) -> Option<Mount<'a>> {
+        let mount = Mount::of_host(run.host.as_ref()?)?;
+        Some(Mount { traffic: run.mounts.first(), ..mount })
+    }
+
+    /// What passed in one direction when the jobs moved this much.
+    pub(crate) fn passage(&self, job_bytes: u64, direction: usize) -> Option<Passage> {
+        let traffic = self.traffic?;
+        // The process answers reads by writing, and gets what is written by reading.
+        let counted = traffic.daemon.filter(|_| COUNTED.contains(&self.system.kind.as_str()));
+        let client = counted.map(|moved| [moved.write_bytes, moved.read_bytes][direction]);
+        let own = |moved: fathom_stats::mounts::MovedBytes| [moved.read_bytes, moved.write_bytes][direction];
+        let server = traffic.server.map(own);
+        let interfaces = traffic.interfaces.filter(|_| self.is_of_server()).map(own);
+        (job_bytes > 0).then_some(Passage {
+            direction,
+            job_bytes,
+            client_bytes: client.or(server),
+            network_bytes: interfaces.or(server),
+        })
+    }
+
+    /// Its client may answer from a cache of its own.
+    pub(crate) fn may_keep_data(&self) -> bool {
+        self.is_in_user_space() && !KEEP_NOTHING.contains(&self.system.kind.as_str())
+    }
+
+    pub(crate) fn is_of_server(&self) -> bool {
+        self.system.transport.is_some()
+    }
+
+    pub(crate) fn is_in_user_space(&self) -> bool {
+        is_in_user_space(&self.system.kind)
+    }
+
+    /// What its client is called: the program, or the kernel's name of the file system.
+    pub(crate) fn client(&self) -> &'a str {
+        match &self.system.daemon {
+            Some(daemon) => &daemon.name,
+            None => self.system.kind.strip_prefix("fuse.").unwrap_or(&self.system.kind),
+        }
+    }
+
+    /// What its client keeps, and how to mount it so that it keeps nothing.
+    pub(crate) fn caches(&self) -> &'static str {
+        let known = CLIENTS.iter().find(|(kind, _)| *kind == self.system.kind);
+        known.map_or(
+            "What its client keeps is not known here: mount it anew before the run, without caches of its own, and use a file that is \
+             larger than they are.",
+            |(_, text)| text,
+        )
+    }
+}
+
+/// It is a file system of a server or in user space.
+pub(crate) fn matters(system: &FileSystemReport) -> bool {
+    system.transport.is_some() || is_in_user_space(&system.kind)
+}
+
+/// `fuse.sshfs (me@host:/data at /mnt, over SSH, served by sshfs, process 1234)`.
+pub(crate) fn told(system: &FileSystemReport) -> String {
+    let mut text = format!("{} ({} at {}", system.kind, system.source, system.directory);
+    if let Some(transport) = &system.transport {
+        text.push_str(&format!(", over {transport}"));
+    }
+    if let Some(daemon) = &system.daemon {
+        text.push_str(&format!(", served by {}, process {}", daemon.name, daemon.process));
+        if !daemon.options.is_empty() {
+            text.push_str(&format!(", with {}", daemon.options));
+        }
+    }
+    text + ")"
+}
+
+impl Passage {
+    /// Most did not even reach the client.
+    pub(crate) fn stayed_in_page_cache(&self) -> bool {
+        self.client_bytes.is_some_and(|bytes| (bytes as f64) < TOOK_PART * self.job_bytes as f64)
+    }
+
+    /// Most did not go through the network.
+    pub(crate) fn stayed_on_machine(&self) -> bool {
+        self.network_bytes.is_some_and(|bytes| (bytes as f64) < TOOK_PART * self.job_bytes as f64)
+    }
+
+    /// Some of it did not go through the network.
+    pub(crate) fn stayed_partly(&self, share: f64) -> bool {
+        self.network_bytes.is_some_and(|bytes| (bytes as f64) < share * self.job_bytes as f64)
+    }
+
+    /// `reads moved 64 MiB`.
+    pub(crate) fn of_jobs(&self) -> String {
+        format!("{} moved {}", ["reads", "writes"][self.direction], figures::size(self.job_bytes))
+    }
+
+    /// `the network interfaces received 1 MiB`.
+    pub(crate) fn of_network(&self) -> Option<String> {
+        let verb = ["received", "sent"][self.direction];
+        Some(format!("the network interfaces {verb} {}", figures::size(self.network_bytes?)))
+    }
+
+    /// What the network did, where it did take part.
+    pub(crate) fn network_sentence(&self) -> Option<String> {
+        let network = self.of_network().filter(|_| !self.stayed_on_machine())?;
+        let share = self.network_bytes? as f64 / self.job_bytes as f64;
+        let why = match share >= MUCH_MORE {
+            true => ": the client fetched more than the job asked for, or others used the network",
+            false => ", what others moved included",
+        };
+        Some(format!("The job's {}; {network}{why}.", self.of_jobs()))
+    }
+}
+
+/// File systems whose processes are known to take requests and answer them by calls that the kernel counts. Others may use splice,
+/// which it does not count.
+const COUNTED: [&str; 4] = ["fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "fuse.sshfs"];
+/// Clients that keep no data. If less than was read came through the network, it was compressed.
+const KEEP_NOTHING: [&str; 1] = ["fuse.sshfs"];
+
+/// What clients keep, by the kernel's name of the file system.
+const CLIENTS: [(&str, &str); 15] = [
+    (
+        "9p",
+        "The cache of 9P is that of the mount option cache: mount with cache=none. The host's memory answers as well.",
+    ),
+    (
+        "ceph",
+        "The kernel's client of Ceph keeps data in the page cache alone, which direct=1 passes by; the servers' memory still answers.",
+    ),
+    (
+        "cifs",
+        "The client of SMB keeps data in the page cache alone: use direct=1, or mount with cache=none; the server's memory still answers.",
+    ),
+    (
+        "fuse.gcsfuse",
+        "gcsfuse keeps whole objects if it has a file cache: mount without --file-cache-max-size-mb, or with 0.",
+    ),
+    (
+        "fuse.glusterfs",
+        "GlusterFS caches in its client (io-cache, quick-read, read-ahead, write-behind): `gluster volume set VOLUME performance.io-cache \
+         off`, the same for the others, and mount with direct-io-mode=enable; network.remote-dio=off and performance.strict-o-direct=on pass \
+         direct I/O on to the bricks.",
+    ),
+    (
+        "fuse.juicefs",
+        "JuiceFS keeps blocks on this machine's disk and in its memory: mount with --cache-size=0, and without --writeback.",
+    ),
+    (
+        "fuse.rclone",
+        "With --vfs-cache-mode=full, and with writes or minimal for files that were written, rclone keeps files on a disk of this machine and \
+         answers from there: mount with --vfs-cache-mode=off, or anew with an empty --cache-dir.",
+    ),
+    (
+        "fuse.s3fs",
+        "s3fs keeps what it has read of an open file in a temporary file, and with use_cache also after that; it uploads writes when the file \
+         is closed or synced: mount anew without use_cache, and read each block once.",
+    ),
+    (
+        "fuse.sshfs",
+        "sshfs keeps no data that was read (dir_cache is about names), but it does not wait for the server's answer to a write: end_fsync=1 \
+         includes that, or mount with -o sshfs_sync. Mounted with -o direct_io, it keeps the page cache out as well.",
+    ),
+    ("nfs", NFS),
+    ("nfs4", NFS),
+    (
+        "lustre",
+        "The client of Lustre keeps data in the page cache, which direct=1 passes by: `lctl set_param ldlm.namespaces.*.lru_size=clear` \
+         empties it; the servers' memory still answers.",
+    ),
+    (
+        "smb3",
+        "The client of SMB keeps data in the page cache alone: use direct=1, or mount with cache=none; the server's memory still answers.",
+    ),
+    (
+        "virtiofs",
+        "virtiofs reads through the page cache of the host: start virtiofsd with --cache=never, and drop the host's caches.",
+    ),
+    (
+        "fuse.ceph-fuse",
+        "ceph-fuse keeps data in its memory: set client_oc=false before mounting; the servers' memory still answers.",
+    ),
+];
+
+const NFS: &str = "The client of NFS keeps data in the page cache alone, which direct=1 passes by; the server's memory still answers: drop \
+                   its caches, or read a file larger than its memory.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn passage_of(
+        kind: &str,
+        transport: &str,
+        counters: &str,
+        direction: usize,
+    ) -> Option<(Option<u64>, Option<u64>)> {
+        let text = format!(
+            r#"{{"fio version":"fio-3.42","jobs":[{{"jobname":"a","read":{{"total_ios":1,"io_bytes":1000}},"write":{{"total_ios":1,"io_bytes":500}}}}],
+            "fathom host":{{"file_systems":[{{"directory":"/m","kind":"{kind}","source":"s:/d"{transport}}}]}},
+            "fathom mounts":[{{"directory":"/m",{counters}}}]}}"#
+        );
+        let run = fathom_results::parse(&text, "text").expect("reads");
+        let evidence = Evidence::of(&run, 0);
+        let passage = evidence.passage(&evidence.mount()?, direction)?;
+        Some((passage.client_bytes, passage.network_bytes))
+    }
+
+    #[test]
+    fn each_layer_has_its_counter() {
+        let fuse =
+            r#""daemon":{"read_bytes":1,"write_bytes":2},"interfaces":{"read_bytes":3,"write_bytes":4}"#;
+        let ssh = r#","transport":"SSH""#;
+        assert_eq!(passage_of("fuse.sshfs", ssh, fuse, 0), Some((Some(2), Some(3))));
+        assert_eq!(passage_of("fuse.sshfs", ssh, fuse, 1), Some((Some(1), Some(4))));
+        // Nobody knows whether the network takes part, nor what the kernel counts of its process.
+        assert_eq!(passage_of("fuse.other", "", fuse, 0), Some((None, None)));
+        let nfs = r#""server":{"read_bytes":5,"write_bytes":6}"#;
+        assert_eq!(passage_of("nfs4", r#","transport":"NFS 4.2""#, nfs, 1), Some((Some(6), Some(6))));
+        assert_eq!(passage_of("ext4", "", fuse, 0), None);
+    }
+
+    #[test]
+    fn stages_have_their_own_mounts() {
+        let text = r#"{"fio version":"fio-3.42","jobs":[{"jobname":"a","groupid":0,"read":{"total_ios":1,"io_bytes":9}},
+            {"jobname":"b","groupid":1,"read":{"total_ios":1,"io_bytes":9}}],
+            "fathom host":{"file_systems":[{"directory":"/l","kind":"ext4"},{"directory":"/m","kind":"fuse.sshfs","transport":"SSH"}]},
+            "fathom stages":[{"groups":[0],"mounts":[{"directory":"/m","interfaces":{"read_bytes":7}}]},
+            {"groups":[1],"disk_util":[{"name":"sda"}]}]}"#;
+        let run = fathom_results::parse(text, "text").expect("reads");
+        let bytes = |index: usize| {
+            let evidence = Evidence::of(&run, index);
+            evidence.passage(&evidence.mount()?, 0)?.network_bytes
+        };
+        assert_eq!((bytes(0), bytes(1)), (Some(7), None));
+        assert!(Evidence::of(&run, 1).mount().is_none() && Mount::of_run(&run).is_none());
+        // A device that was tested itself has no file system here.
+        let device = text
+            .replace(r#"{"directory":"/l","kind":"ext4"},"#, "")
+            .replace("\"fathom host\":{", r#""fathom host":{"devices":[{"name":"sda"}],"#);
+        let run = fathom_results::parse(&device, "text").expect("reads");
+        assert!(Evidence::of(&run, 0).mount().is_some() && Evidence::of(&run, 1).mount().is_none());
+    }
+
+    #[test]
+    fn half_of_the_bytes_decide() {
+        let passage = |client_bytes, network_bytes| Passage {
+            direction: 0,
+            job_bytes: 100,
+            client_bytes,
+            network_bytes,
+        };
+        assert!(
+            passage(Some(49), None).stayed_in_page_cache() && !passage(Some(50), None).stayed_in_page_cache()
+        );
+        assert!(passage(None, Some(49)).stayed_on_machine() && !passage(Some(0), None).stayed_on_machine());
+        assert!(
+            passage(None, Some(250)).network_sentence().is_some_and(|text| text.contains("fetched more"))
+        );
+    }
+}

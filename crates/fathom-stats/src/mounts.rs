@@ -1,0 +1,166 @@
+//! File systems of servers and in user space: what their names tell, and what went through them while jobs ran.
+
+use serde::{Deserialize, Serialize};
+
+/// File systems whose data lies on a server, by the kernel's name, and what their clients speak.
+const OF_SERVERS: [(&str, &str); 41] = [
+    ("9p", "9P"),
+    ("afs", "AFS"),
+    ("beegfs", "BeeGFS"),
+    ("ceph", "Ceph"),
+    ("cifs", "SMB"),
+    ("coda", "Coda"),
+    ("glusterfs", "GlusterFS"),
+    ("gpfs", "GPFS"),
+    ("lustre", "Lustre (LNet)"),
+    ("ncpfs", "NCP"),
+    ("nfs", "NFS"),
+    ("nfs4", "NFS"),
+    ("orangefs", "OrangeFS"),
+    ("panfs", "PanFS"),
+    ("prl_fs", "its hypervisor"),
+    ("pvfs2", "PVFS"),
+    ("smb3", "SMB"),
+    ("smbfs", "SMB"),
+    ("vboxsf", "its hypervisor"),
+    ("virtiofs", "virtio"),
+    ("wekafs", "Weka"),
+    ("fuse.alluxio-fuse", "Alluxio"),
+    ("fuse.blobfuse", "HTTP"),
+    ("fuse.blobfuse2", "HTTP"),
+    ("fuse.ceph-fuse", "Ceph"),
+    ("fuse.cubefs", "CubeFS"),
+    ("fuse.curlftpfs", "FTP"),
+    ("fuse.cvmfs2", "HTTP"),
+    ("fuse.gcsfuse", "HTTP"),
+    ("fuse.glusterfs", "GlusterFS"),
+    ("fuse.goofys", "HTTP"),
+    ("fuse.httpfs", "HTTP"),
+    ("fuse.juicefs", "object storage and a metadata engine"),
+    ("fuse.lizardfs", "LizardFS"),
+    ("fuse.moosefs", "MooseFS"),
+    ("fuse.rclone", "the protocol of its remote"),
+    ("fuse.s3fs", "HTTP"),
+    ("fuse.seaweedfs", "SeaweedFS (HTTP)"),
+    ("fuse.smbnetfs", "SMB"),
+    ("fuse.sshfs", "SSH"),
+    ("fuse.vmhgfs-fuse", "its hypervisor"),
+];
+
+/// The same of some that the kernel only knows as `fuse`, by what they call their source.
+const PLAIN_FUSE: [(&str, &str); 2] = [("mountpoint-s3", "HTTP"), ("mfsmaster", "MooseFS")];
+
+/// Options of a mount that say by what the client reaches its server: NFS, 9P.
+const WAYS: [&str; 2] = ["proto", "trans"];
+
+/// A process serves it.
+pub fn is_in_user_space(kind: &str) -> bool {
+    kind == "fuse" || kind == "fuseblk" || kind.starts_with("fuse.")
+}
+
+/// What the client of a mounted file system speaks to its server, as far as kind, source and mount options tell: `SSH`,
+/// `NFS 4.2 over tcp`. `None` for a file system that is not known to have a server.
+pub fn transport(kind: &str, source: &str, options: &str) -> Option<String> {
+    let own = OF_SERVERS.iter().find(|(name, _)| *name == kind);
+    let by_source = || PLAIN_FUSE.iter().find(|(start, _)| kind == "fuse" && source.starts_with(start));
+    let Some((_, name)) = own.or_else(by_source) else {
+        // davfs2 and others: the source is an address.
+        let (scheme, _) = source.split_once("://").filter(|_| is_in_user_space(kind))?;
+        let scheme = scheme.rsplit(['#', ' ']).next()?;
+        return Some(scheme.to_uppercase());
+    };
+    let mut text = (*name).to_owned();
+    if let Some(version) = option(options, "vers").filter(|_| !is_in_user_space(kind)) {
+        text.push_str(&format!(" {version}"));
+    }
+    if let Some(way) = WAYS.iter().find_map(|name| option(options, name)) {
+        text.push_str(&format!(" over {way}"));
+    }
+    Some(text)
+}
+
+/// The value of a mount option.
+pub fn option<'a>(options: &'a str, name: &str) -> Option<&'a str> {
+    options.split([',', ' ']).find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
+}
+
+/// What went through a mounted file system of a server or in user space while jobs ran.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MountReport {
+    /// Where it is mounted.
+    pub directory: String,
+    /// Bytes that the process that serves it read and wrote, requests of the kernel and answers to it included.
+    pub daemon: Option<MovedBytes>,
+    /// Bytes that all network interfaces received and sent where that process lives, whoever they were for.
+    pub interfaces: Option<MovedBytes>,
+    /// Bytes that the kernel's client read from the server and wrote to it.
+    pub server: Option<MovedBytes>,
+}
+
+impl MountReport {
+    /// Nothing could be counted.
+    pub fn is_empty(&self) -> bool {
+        self.daemon.is_none() && self.interfaces.is_none() && self.server.is_none()
+    }
+}
+
+/// Bytes that came in, and bytes that went out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MovedBytes {
+    /// Read or received.
+    pub read_bytes: u64,
+    /// Written or sent.
+    pub write_bytes: u64,
+}
+
+impl MovedBytes {
+    /// What was counted since; `None` if the counters have begun anew.
+    pub fn since(self, before: MovedBytes) -> Option<MovedBytes> {
+        Some(MovedBytes {
+            read_bytes: self.read_bytes.checked_sub(before.read_bytes)?,
+            write_bytes: self.write_bytes.checked_sub(before.write_bytes)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_what_is_spoken() {
+        let spoken = |kind: &str, source: &str, options: &str| transport(kind, source, options);
+        assert_eq!(spoken("fuse.sshfs", "me@host:/data", "rw").as_deref(), Some("SSH"));
+        let options = "rw,relatime rw,vers=4.2,rsize=1048576,wsize=1048576,proto=tcp,timeo=600";
+        assert_eq!(spoken("nfs4", "server:/export", options).as_deref(), Some("NFS 4.2 over tcp"));
+        assert_eq!(
+            spoken("nfs", "server:/export", "rw,vers=3,proto=rdma").as_deref(),
+            Some("NFS 3 over rdma")
+        );
+        assert_eq!(spoken("cifs", "//server/share", "rw,vers=3.1.1").as_deref(), Some("SMB 3.1.1"));
+        assert_eq!(spoken("9p", "host0", "rw,trans=virtio").as_deref(), Some("9P over virtio"));
+        assert_eq!(spoken("fuse", "mountpoint-s3", "rw").as_deref(), Some("HTTP"));
+        assert_eq!(spoken("fuse", "https://cloud/dav", "rw").as_deref(), Some("HTTPS"));
+        assert_eq!(spoken("fuse.x", "curlftpfs#ftp://host/", "rw").as_deref(), Some("FTP"));
+        assert_eq!(spoken("ext4", "/dev/vda1", "rw"), None);
+        assert_eq!(spoken("fuse.bindfs", "/data", "rw"), None);
+    }
+
+    #[test]
+    fn names_are_there_once_and_in_order() {
+        let own = |fuse: bool| {
+            OF_SERVERS.iter().map(|(name, _)| *name).filter(move |name| name.starts_with("fuse") == fuse)
+        };
+        assert!(own(true).is_sorted_by(|a, b| a < b) && own(false).is_sorted_by(|a, b| a < b));
+        assert!(OF_SERVERS.iter().filter(|(name, _)| is_in_user_space(name)).count() > 10);
+    }
+
+    #[test]
+    fn counters_that_began_anew_say_nothing() {
+        let [before, now] = [10, 30].map(|bytes| MovedBytes { read_bytes: bytes, write_bytes: 2 * bytes });
+        assert_eq!(now.since(before), Some(MovedBytes { read_bytes: 20, write_bytes: 40 }));
+        assert_eq!(before.since(now), None);
+    }
+}
