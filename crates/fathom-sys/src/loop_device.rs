@@ -83,11 +83,6 @@ impl LoopDevice {
         let path = format!("/sys/block/{}/loop/dio", self.name());
         std::fs::read_to_string(path).is_ok_and(|text| text.trim() == "1")
     }
-
-    /// Refuses to pass discards on: they would make holes in the file.
-    pub fn keep_allocated(&self) -> std::io::Result<()> {
-        std::fs::write(format!("/sys/block/{}/queue/discard_max_bytes", self.name()), "0")
-    }
 }
 
 fn configure(path: &Path, file: &File) -> Result<OwnedFd, Errno> {

@@ -17,6 +17,8 @@ pub(super) struct Kind {
     /// Quiet, over whatever the device held (the checks are ours), without a discard (likewise), and with everything done at
     /// once that would otherwise go on behind the back of the first run.
     arguments: &'static [&'static str],
+    /// Options of mounts on a file: a discard would make holes in it, which the next run would have to fill.
+    on_file: &'static str,
     /// Its program refuses smaller devices.
     least_bytes: u64,
 }
@@ -27,10 +29,23 @@ pub(super) const ALL: [Kind; 3] = [
         name: "ext4",
         package: "e2fsprogs",
         arguments: &["-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"],
+        on_file: "",
         least_bytes: 8 * MIB,
     },
-    Kind { name: "xfs", package: "xfsprogs", arguments: &["-q", "-f", "-K"], least_bytes: 300 * MIB },
-    Kind { name: "btrfs", package: "btrfs-progs", arguments: &["-q", "-f", "-K"], least_bytes: 109 * MIB },
+    Kind {
+        name: "xfs",
+        package: "xfsprogs",
+        arguments: &["-q", "-f", "-K"],
+        on_file: "",
+        least_bytes: 300 * MIB,
+    },
+    Kind {
+        name: "btrfs",
+        package: "btrfs-progs",
+        arguments: &["-q", "-f", "-K"],
+        on_file: "nodiscard",
+        least_bytes: 109 * MIB,
+    },
 ];
 
 /// Options of mounts that contradict a sweep.
@@ -42,7 +57,7 @@ pub(super) fn of(name: &str) -> Option<&'static Kind> {
 }
 
 /// How a kind is made; a mistake if this machine cannot.
-pub(super) fn maker(name: &str, given: &Given) -> Result<Maker, Failure> {
+pub(super) fn maker(name: &str, given: &Given, is_file: bool) -> Result<Maker, Failure> {
     let kind = of(name).ok_or_else(|| super::unknown("--fs", name))?;
     let program = format!("mkfs.{name}");
     let path = find(&program).ok_or_else(|| {
@@ -65,7 +80,13 @@ pub(super) fn maker(name: &str, given: &Given) -> Result<Maker, Failure> {
     for options in own(&given.mkfs_options) {
         command.extend(options.split_whitespace().map(str::to_owned));
     }
-    let mount_options = own(&given.mount_options).join(",");
+    let usual = if is_file { kind.on_file } else { "" };
+    let mut options = own(&given.mount_options);
+    if !usual.is_empty() {
+        // First, so that those of the user win.
+        options.insert(0, usual.to_owned());
+    }
+    let mount_options = options.join(",");
     if let Some(wrong) = mount_options.split(',').find(|option| REFUSED.contains(&option.trim())) {
         return Err(Failure::new(format!("--mount-options={name}: a sweep cannot use the option {wrong}")));
     }

@@ -343,9 +343,6 @@ fn attach(file: &File, path: &Path, say: &mut dyn FnMut(&str)) -> Result<LoopDev
     let looped = LoopDevice::attach(file).map_err(|errno| {
         Failure::new(format!("{}: no loop device can be attached: {errno}", path.display()))
     })?;
-    if let Err(error) = looped.keep_allocated() {
-        say(&format!("{}: discards will make holes in the file: {error}", path.display()));
-    }
     if !looped.is_direct() {
         say(&format!(
             "{}: its file system allows no direct I/O, so memory may answer for the loop device",

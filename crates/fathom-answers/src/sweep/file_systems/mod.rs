@@ -127,7 +127,8 @@ impl Volume {
         runner: &dyn crate::Runner,
     ) -> Result<Volume, Failure> {
         let Found { path: device, backing, bytes, behind, serial } = device::examine(given, runner)?;
-        let makers = kinds.iter().filter(|kind| *kind != NONE).map(|kind| kinds::maker(kind, given));
+        let is_file = backing != Backing::Device;
+        let makers = kinds.iter().filter(|kind| *kind != NONE).map(|kind| kinds::maker(kind, given, is_file));
         let makers = makers.collect::<Result<Vec<Maker>, Failure>>()?;
         for option in given.mkfs_options.iter().chain(&given.mount_options) {
             if !kinds.contains(&option.kind) {
