@@ -22,7 +22,7 @@ mod show;
 mod sweep;
 mod table;
 
-pub use runner::{Ended, Runner, Watch};
+pub use runner::{Ended, Runner, Target, Watch};
 
 use fathom_command::{Failure, Streams};
 use std::ffi::OsString;

@@ -5,6 +5,7 @@ use fathom_spec::RunSpec;
 use fathom_stats::live::LiveTick;
 use fathom_stats::report::RunReport;
 use fathom_sys::signal::{OF_USERS, SignalQueue};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Reads and runs jobs.
@@ -16,6 +17,31 @@ pub trait Runner {
     /// Runs jobs to their end. The report has the timeline of the run and the machine it ran on. Signals end it while it goes on;
     /// who has something to keep or to say after it holds [`signals`] around it.
     fn run(&mut self, spec: &RunSpec, watch: &mut dyn Watch) -> Result<Ended, Failure>;
+
+    /// What each clone of the jobs would work on; nothing is opened.
+    fn targets(&self, spec: &RunSpec) -> Result<Vec<Target>, Failure>;
+
+    /// How a device or a file is used by others, in words that follow "is in use: "; `None` if it can be written to.
+    fn use_of(&self, path: &Path) -> Option<String>;
+}
+
+/// What a clone of a job works on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Name of its job.
+    pub job: String,
+    /// Name of its engine.
+    pub engine: String,
+    /// Its data lies in files and devices of this machine.
+    pub is_local: bool,
+    /// The files, as the plan names them.
+    pub paths: Vec<PathBuf>,
+    /// Bytes that they need in all; `None` if only the files themselves say that.
+    pub bytes: Option<u64>,
+    /// Where the I/O begins in each file; `None` for a share of it.
+    pub offset: Option<u64>,
+    /// They take what space there is (`fill_device`).
+    pub fills_space: bool,
 }
 
 /// Takes the signals that come while no run does.

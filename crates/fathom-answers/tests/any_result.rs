@@ -3,7 +3,7 @@
 //! Real results are changed in one or several places: numbers become huge, negative, fractions or words, names of members become
 //! others, members vanish, strings carry escape sequences, files are cut.
 
-use fathom_answers::{Ended, Runner, Watch, by_name};
+use fathom_answers::{Ended, Runner, Target, Watch, by_name};
 use fathom_command::printer::{Letters, Printer};
 use fathom_command::{Failure, Streams};
 use fathom_spec::RunSpec;
@@ -34,6 +34,14 @@ impl Runner for NoRunner {
 
     fn run(&mut self, _: &RunSpec, _: &mut dyn Watch) -> Result<Ended, Failure> {
         Err(Failure::new("nothing is run here"))
+    }
+
+    fn targets(&self, _: &RunSpec) -> Result<Vec<Target>, Failure> {
+        Err(Failure::new("nothing is run here"))
+    }
+
+    fn use_of(&self, _: &Path) -> Option<String> {
+        None
     }
 }
 

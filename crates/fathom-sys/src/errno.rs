@@ -19,6 +19,16 @@ impl Errno {
         matches!(self.0, libc::ENOSPC | libc::EDQUOT)
     }
 
+    /// True when the target cannot do this at all.
+    pub fn is_unsupported(self) -> bool {
+        self.0 == libc::EOPNOTSUPP
+    }
+
+    /// True when somebody else has it.
+    pub fn is_busy(self) -> bool {
+        self.0 == libc::EBUSY
+    }
+
     /// The C library's text, for example `No space left on device`.
     pub fn text(self) -> String {
         let full = io::Error::from_raw_os_error(self.0).to_string();
@@ -41,6 +51,12 @@ impl std::error::Error for Errno {}
 impl From<io::Error> for Errno {
     fn from(error: io::Error) -> Errno {
         Errno(error.raw_os_error().unwrap_or(libc::EIO))
+    }
+}
+
+impl From<Errno> for io::Error {
+    fn from(errno: Errno) -> io::Error {
+        io::Error::from_raw_os_error(errno.0)
     }
 }
 

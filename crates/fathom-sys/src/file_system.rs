@@ -21,6 +21,31 @@ pub fn free_bytes(path: &Path) -> Result<u64, Errno> {
     Ok(answer.f_bavail.saturating_mul(answer.f_frsize))
 }
 
+/// An empty file in `directory`, open for reading and writing. It has no name and is gone when the last process that has it open ends,
+/// however that ends. On file systems that cannot make one it has a name for a moment.
+pub fn unnamed_file(directory: &Path) -> io::Result<File> {
+    let opened = new_file().custom_flags(libc::O_TMPFILE).open(directory);
+    match opened.as_ref().err().and_then(io::Error::raw_os_error) {
+        Some(libc::EOPNOTSUPP | libc::EISDIR | libc::ENOENT | libc::EINVAL | libc::ENOSYS) => {
+            let (file, name) = named_file(directory)?;
+            std::fs::remove_file(name)?;
+            Ok(file)
+        }
+        _ => opened,
+    }
+}
+
+fn named_file(directory: &Path) -> io::Result<(File, PathBuf)> {
+    let name = directory.join(format!(".fathom-{}", std::process::id()));
+    Ok((new_file().create_new(true).open(&name)?, name))
+}
+
+fn new_file() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).mode(0o600);
+    options
+}
+
 /// A new file that goes when it is dropped.
 #[derive(Debug)]
 pub struct PassingFile {
@@ -31,27 +56,14 @@ pub struct PassingFile {
 }
 
 impl PassingFile {
-    /// An empty file in `directory`. It has no name and is gone when the last process that has it open ends, however that ends.
-    /// File systems that cannot make one get a file whose name is removed at once, and those that cannot open that
-    /// again (GlusterFS) one whose name is removed on drop.
+    /// An [unnamed file](unnamed_file) in `directory`. File systems that cannot open that again (GlusterFS) get one whose name is
+    /// removed on drop.
     pub fn new(directory: &Path) -> io::Result<PassingFile> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).mode(0o600);
-        match options.clone().custom_flags(libc::O_TMPFILE).open(directory) {
-            Err(error)
-                if matches!(
-                    error.raw_os_error(),
-                    Some(libc::EOPNOTSUPP | libc::EISDIR | libc::ENOENT | libc::EINVAL | libc::ENOSYS)
-                ) => {}
-            opened => return opened.map(|file| PassingFile { file, name: None }),
+        let file = unnamed_file(directory)?;
+        if File::open(path_of(&file)).is_ok() {
+            return Ok(PassingFile { file, name: None });
         }
-        let name = directory.join(format!(".fathom-{}", std::process::id()));
-        let unnamed = options.create_new(true).open(&name)?;
-        std::fs::remove_file(&name)?;
-        if File::open(path_of(&unnamed)).is_ok() {
-            return Ok(PassingFile { file: unnamed, name: None });
-        }
-        let file = options.open(&name)?;
+        let (file, name) = named_file(directory)?;
         Ok(PassingFile { file, name: Some(name) })
     }
 

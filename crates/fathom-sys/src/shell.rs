@@ -12,16 +12,35 @@ const POLL: Duration = Duration::from_millis(5);
 /// Runs a command with `sh -c`; what it prints goes to `output`. Ends it, and all that it started in its process group,
 /// when `stopped` says so.
 pub fn run(command: &str, output: &File, stopped: impl Fn() -> bool) -> std::io::Result<ExitStatus> {
-    let mut shell = shell(command);
-    shell.stdout(output.try_clone()?).stderr(output.try_clone()?);
+    run_to_end(shell(command), output, stopped)
+}
+
+/// The same with a program and its arguments, without a shell between.
+pub fn run_program(
+    words: &[String],
+    output: &File,
+    stopped: impl Fn() -> bool,
+) -> std::io::Result<ExitStatus> {
+    let [program, arguments @ ..] = words else { return Err(std::io::ErrorKind::InvalidInput.into()) };
+    let mut program = Command::new(program);
+    program.args(arguments).stdin(Stdio::null()).process_group(0);
+    run_to_end(program, output, stopped)
+}
+
+fn run_to_end(
+    mut command: Command,
+    output: &File,
+    stopped: impl Fn() -> bool,
+) -> std::io::Result<ExitStatus> {
+    command.stdout(output.try_clone()?).stderr(output.try_clone()?);
     // SAFETY: runs between fork and exec; it makes a system call only.
     unsafe {
-        shell.pre_exec(|| {
+        command.pre_exec(|| {
             let _ = process::die_with_parent();
             Ok(())
         });
     }
-    let mut child = shell.spawn()?;
+    let mut child = command.spawn()?;
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(status);

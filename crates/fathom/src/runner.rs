@@ -1,11 +1,14 @@
 //! Runs jobs for the commands: the same parser, plan and supervisor as a plain command line.
 
-use fathom_answers::{Ended, Runner, Watch};
+use fathom_answers::{Ended, Runner, Target, Watch};
 use fathom_command::Failure;
+use fathom_run::files::names;
 use fathom_run::message::Message;
-use fathom_run::plan::Plan;
+use fathom_run::plan::{Plan, WorkerPlan};
+use fathom_run::storage::files::use_of;
 use fathom_run::supervisor::{self, Observer, Options};
-use fathom_spec::engines::EngineDef;
+use fathom_spec::engines::{EngineDef, StorageKind};
+use fathom_spec::value::SizeSpec;
 use fathom_spec::{FormatDeclaration, Outcome, RunSpec, Source, SystemSource};
 use fathom_stats::live::{LiveDetails, LiveTick};
 use fathom_stats::report::RunReport;
@@ -47,6 +50,38 @@ impl Runner for Program {
         let outcome = supervisor::run(&plan, engines, calibration.finish(), options, &mut listener)
             .map_err(|error| Failure::new(crate::run::why_not_started(&error)))?;
         Ok(Ended { report: outcome.report, failed_jobs: outcome.failed_jobs, signal: outcome.signal })
+    }
+
+    fn targets(&self, spec: &RunSpec) -> Result<Vec<Target>, Failure> {
+        let plan = Plan::new(spec, fathom_engines::definition_of).map_err(Failure::new)?;
+        let of_worker = |worker: &WorkerPlan| {
+            let paths = names::planned_paths(&worker.files.names);
+            let bytes = match (worker.files.part.lengths, worker.amounts.size) {
+                (Some(lengths), _) => Some(lengths.max.saturating_mul(paths.len() as u64)),
+                (None, Some(SizeSpec::Bytes(bytes))) => Some(bytes),
+                (None, _) => None,
+            };
+            let offset = match (worker.amounts.offset, worker.amounts.offset_increment) {
+                (SizeSpec::Bytes(first), SizeSpec::Bytes(further)) => {
+                    Some(first.saturating_add(further.saturating_mul(u64::from(worker.subjob))))
+                }
+                _ => None,
+            };
+            Target {
+                job: worker.name.clone(),
+                engine: worker.engine.clone(),
+                is_local: worker.storage == StorageKind::Files,
+                paths,
+                bytes,
+                offset,
+                fills_space: worker.files.layout.fills_device,
+            }
+        };
+        Ok(plan.workers.iter().map(of_worker).collect())
+    }
+
+    fn use_of(&self, path: &Path) -> Option<String> {
+        use_of(path)
     }
 }
 

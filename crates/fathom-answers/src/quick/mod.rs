@@ -301,6 +301,12 @@ mod tests {
             fn run(&mut self, _: &fathom_spec::RunSpec, _: &mut dyn crate::Watch) -> Result<Ended, Failure> {
                 Err(Failure::new("it went on to run"))
             }
+            fn targets(&self, _: &fathom_spec::RunSpec) -> Result<Vec<crate::Target>, Failure> {
+                Err(Failure::new("it went on to run"))
+            }
+            fn use_of(&self, _: &Path) -> Option<String> {
+                None
+            }
         }
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut streams = Streams { out: &mut out, err: &mut err };

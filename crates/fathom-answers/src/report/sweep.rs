@@ -5,7 +5,7 @@ use super::chart::{Axis, Chart, Series};
 use super::page;
 use crate::measures::Figure;
 use crate::sweep::rows::{Results, Row};
-use crate::sweep::{results_in, texts_of};
+use crate::sweep::{results_in, texts_of, whole_text_of};
 use crate::table::{Align, Table, escape};
 use fathom_command::Failure;
 use std::fmt::Write as _;
@@ -26,6 +26,10 @@ pub(super) fn page(path: &Path, title: &str) -> Result<String, Failure> {
         results.done.0,
         results.done.1
     );
+    if let Some(volume) = &results.volume {
+        let lines: Vec<String> = volume.remarks().iter().map(|line| escape(line)).collect();
+        let _ = writeln!(body, "<p>{}</p>", lines.join("<br>"));
+    }
     let mut links = String::new();
     for (figure, (_, heading)) in results.figures.iter().enumerate() {
         let _ = write!(links, "<li><a href=\"#figure-{figure}\">{}</a></li>", escape(heading));
@@ -196,14 +200,18 @@ fn table(results: &Results) -> Table {
         results.options.iter().map(|name| (name.as_str(), Align::Left)).collect();
     headings.extend(results.figures.iter().map(|(_, heading)| (heading.as_str(), Align::Right)));
     headings.push(("runs", Align::Right));
+    let has_notes = results.rows.iter().any(|row| !row.notes.is_empty());
+    if has_notes {
+        headings.push(("notes", Align::Left));
+    }
     let mut table = Table::new(&headings);
     for row in &results.rows {
         let mut cells = row.names.clone();
-        cells.extend((0..results.figures.len()).map(|figure| {
-            let [median, interval] = texts_of(results, row, figure);
-            if interval.is_empty() { median } else { format!("{median} ({interval})") }
-        }));
+        cells.extend((0..results.figures.len()).map(|figure| whole_text_of(results, row, figure)));
         cells.push(row.runs.to_string());
+        if has_notes {
+            cells.push(row.notes.join("; "));
+        }
         table.row(cells);
     }
     table

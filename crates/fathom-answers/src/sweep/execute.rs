@@ -1,5 +1,7 @@
 //! Makes the remaining runs, one after the other.
 
+use super::file_systems::make::{Made, Prepared, Stop, Workshop};
+use super::file_systems::{NONE, place};
 use super::grid;
 use super::plan::Plan;
 use super::record::Recorder;
@@ -12,6 +14,7 @@ use fathom_spec::RunSpec;
 use fathom_sys::signal::{SignalQueue, wait_readable};
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// Collects the workers' messages.
@@ -38,28 +41,45 @@ pub(super) fn execute(
     let precondition = grid::precondition_of(&plan, runner)?;
     let total = recorder.recorded().wanted();
     let signals = runner::signals()?;
-    let sweep = Sweep {
-        signals,
+    let stop = Stop::new(&signals);
+    let mut sweep = Sweep {
+        signals: &signals,
+        stop: &stop,
         recorder,
         err: streams.err,
         runner,
         plan: &plan,
         precondition,
+        workshop: None,
         total,
         said: BTreeSet::new(),
     };
-    sweep.run()
+    let to_do = sweep.begin();
+    if let Some(volume) = plan.volume.as_ref().filter(|_| !to_do.is_empty()) {
+        let keeps_content = plan.precondition.is_some() && !plan.precondition_each;
+        let opened = Workshop::open(volume, keeps_content, &stop, &mut |line| sweep.say(line))?;
+        match opened {
+            Made::Ready(workshop) => sweep.workshop = Some(workshop),
+            Made::Stopped(signal) => return Ok(Some(sweep.end_by(signal))),
+            Made::Failed(why) => return Err(Failure::new(why)),
+        }
+        sweep.tell_sharing()?;
+    }
+    sweep.run(&to_do)
 }
 
 /// A sweep under way.
 struct Sweep<'a> {
     /// Those that come between two runs.
-    signals: SignalQueue,
+    signals: &'a SignalQueue,
+    stop: &'a Stop<'a>,
     recorder: &'a mut Recorder,
     err: &'a mut dyn Write,
     runner: &'a mut dyn Runner,
     plan: &'a Plan,
     precondition: Option<RunSpec>,
+    /// Where file systems are made, if they vary.
+    workshop: Option<Workshop<'a>>,
     /// Runs in all.
     total: usize,
     /// What has been said once need not be said after every run.
@@ -67,7 +87,8 @@ struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    fn run(mut self) -> Result<Option<u8>, Failure> {
+    /// Says where the sweep stands; the cells and rounds that are to be run.
+    fn begin(&mut self) -> Vec<(usize, usize)> {
         let (done, total) = (self.recorder.recorded().done(), self.total);
         let path = self.recorder.path().display().to_string();
         if let Some(before) = self.recorder.repeats_before() {
@@ -77,24 +98,24 @@ impl Sweep<'_> {
             ));
         }
         self.say(&format!("{done} of {total} runs are done; results in {path}"));
-        let to_do: Vec<(usize, usize)> = self
-            .plan
+        self.plan
             .order
             .iter()
             .take(self.plan.repeats as usize)
             .enumerate()
             .flat_map(|(round, order)| order.iter().map(move |&cell| (cell, round)))
             .filter(|&(cell, round)| !self.recorder.recorded().is_done(cell, round))
-            .collect();
+            .collect()
+    }
+
+    fn run(mut self, to_do: &[(usize, usize)]) -> Result<Option<u8>, Failure> {
+        let done = self.recorder.recorded().done();
         let started = Instant::now();
         for (made, &(cell, round)) in to_do.iter().enumerate() {
             let pause = if made == 0 { Duration::ZERO } else { Duration::from_millis(self.plan.pause_ms) };
-            let signal = match signal_within(&self.signals, pause) {
+            let signal = match signal_within(self.signals, pause) {
                 Some(signal) => Some(signal),
-                None => match self.precede(made == 0)? {
-                    Some(signal) => Some(signal),
-                    None => self.run_cell(cell, round)?,
-                },
+                None => self.make_run(cell, round, made == 0)?,
             };
             if let Some(signal) = signal {
                 return Ok(Some(self.end_by(signal)));
@@ -106,34 +127,120 @@ impl Sweep<'_> {
         Ok(None)
     }
 
-    /// Runs the precondition where its turn is; the signal that ended it.
-    fn precede(&mut self, is_first: bool) -> Result<Option<i32>, Failure> {
-        let Some(spec) = self.precondition.as_ref().filter(|_| is_first || self.plan.precondition_each)
-        else {
-            return Ok(None);
+    /// Makes a run with all that belongs to it; the signal that ended it.
+    fn make_run(&mut self, cell: usize, round: usize, is_first: bool) -> Result<Option<i32>, Failure> {
+        let Some((_, kind)) = self.plan.file_system_of(cell) else {
+            let is_due = is_first || self.plan.precondition_each;
+            return match self.precede(None, is_due)? {
+                None => self.run_cell(cell, round),
+                signal => Ok(signal),
+            };
         };
+        if let signal @ Some(_) = self.precede(Some(NONE), is_first && !self.plan.precondition_each)? {
+            return Ok(signal);
+        }
+        let prepared = match self.prepare(kind)? {
+            Made::Ready(prepared) => prepared,
+            Made::Stopped(signal) => return Ok(Some(signal)),
+            Made::Failed(why) => {
+                self.say(&format!("{}: {why}", self.plan.name_of(cell)));
+                self.recorder.add_failure(cell, round, &why)?;
+                return Ok(None);
+            }
+        };
+        let signal = match self.precede(Some(kind), self.plan.precondition_each)? {
+            None => match self.write_once(cell, kind)? {
+                None => self.run_cell(cell, round)?,
+                signal => signal,
+            },
+            signal => signal,
+        };
+        prepared.release()?;
+        Ok(signal)
+    }
+
+    fn prepare(&mut self, kind: &str) -> Result<Made<Prepared>, Failure> {
+        match &self.workshop {
+            Some(workshop) => workshop.prepare(kind, self.stop, self.runner),
+            None => Err(Failure::new("there is no device for file systems")),
+        }
+    }
+
+    /// Where the files of the jobs go that are not on a file system.
+    fn device(&self) -> PathBuf {
+        self.workshop.as_ref().map_or_else(PathBuf::new, |workshop| workshop.device().to_owned())
+    }
+
+    /// A device that has forgotten its content answers reads without a look at its medium, while the files of a file system are
+    /// written before they are read. So the part that jobs read is written once; the signal that ended that.
+    fn write_once(&mut self, cell: usize, kind: &str) -> Result<Option<i32>, Failure> {
+        let forgets = self.workshop.as_ref().is_some_and(Workshop::forgets);
+        let device = self.device();
+        let spec = grid::spec_on(self.plan, cell, &device, self.runner)?;
+        let reads = spec.jobs.iter().any(|job| grid::may_do(job, "read"));
+        if kind != NONE || !forgets || !reads {
+            return Ok(None);
+        }
+        let extent = place::extent(&self.runner.targets(&spec)?);
+        let size = extent.map_or_else(String::new, |bytes| format!("size={bytes}\n"));
+        let text = format!("[content]\nrw=write\nbs=1m\n{size}");
+        let spec = grid::precondition_on(&text, NONE, &device, self.runner)?;
+        self.run_before(&spec, "the content of the device")
+    }
+
+    /// Runs the precondition if it is due, on a file system or a device if they vary; the signal that ended it.
+    fn precede(&mut self, kind: Option<&str>, is_due: bool) -> Result<Option<i32>, Failure> {
+        let spec = match (&self.precondition, kind, &self.plan.precondition) {
+            (Some(_), Some(kind), Some(text)) if is_due => {
+                grid::precondition_on(text, kind, &self.device(), self.runner)?
+            }
+            (Some(spec), None, _) if is_due => spec.clone(),
+            _ => return Ok(None),
+        };
+        self.run_before(&spec, "the jobs of --precondition")
+    }
+
+    fn run_before(&mut self, spec: &RunSpec, what: &str) -> Result<Option<i32>, Failure> {
         let mut messages = Messages::default();
         let ended = self.runner.run(spec, &mut messages)?;
         self.pass_on(&messages, "precondition");
         if ended.signal.is_none() && ended.failed_jobs > 0 {
-            return Err(Failure::new(
-                "the jobs of --precondition failed, see their messages above; no run was started after them",
-            ));
+            return Err(Failure::new(format!(
+                "{what} failed, see the messages above; no run was started after that"
+            )));
         }
         Ok(ended.signal)
     }
 
     /// Makes a run and records it; the signal that ended it.
     fn run_cell(&mut self, cell: usize, round: usize) -> Result<Option<i32>, Failure> {
-        let spec = grid::spec_of(self.plan, cell, self.runner)?;
+        let spec = grid::spec_on(self.plan, cell, &self.device(), self.runner)?;
         let mut messages =
             Messages(spec.messages.iter().map(|message| message.text.trim().to_owned()).collect());
         let ended = self.runner.run(&spec, &mut messages)?;
         self.pass_on(&messages, &self.plan.name_of(cell));
         if ended.signal.is_none() {
-            self.recorder.add(cell, round, ended.failed_jobs, &ended.report)?;
+            let why = messages.0.last().filter(|_| ended.failed_jobs > 0).map(|line| why_in_short(line));
+            self.recorder.add(cell, round, ended.failed_jobs, why, &ended.report)?;
         }
         Ok(ended.signal)
+    }
+
+    /// Warns of jobs that have files of their own on a file system, but share the device.
+    fn tell_sharing(&mut self) -> Result<(), Failure> {
+        let kinds: Vec<(usize, &str)> = (0..self.plan.cells())
+            .filter_map(|cell| Some((cell, self.plan.file_system_of(cell)?.1)))
+            .collect();
+        let has_none = kinds.iter().any(|(_, kind)| *kind == NONE);
+        let Some((cell, _)) = kinds.iter().find(|(_, kind)| has_none && *kind != NONE) else { return Ok(()) };
+        // The mount is not there yet, but nothing is opened for the names.
+        let files = grid::files_of(self.plan, *cell, self.runner)?;
+        if files > 1 {
+            self.say(&format!(
+                "note: on a file system, the jobs have {files} files of their own; with none, they share the start of the device"
+            ));
+        }
+        Ok(())
     }
 
     /// Says how the last run went and how long the others will take if they are like those so far.
@@ -195,6 +302,14 @@ fn signal_within(queue: &SignalQueue, time: Duration) -> Option<i32> {
         }
         wait_readable(&[queue.descriptor()], rest);
     }
+}
+
+/// What a line in fio's form says of an error: of `fio: pid=1, err=2/file:filesetup.c, func=open(data), error=No such file or
+/// directory` the call and its error.
+fn why_in_short(line: &str) -> String {
+    let last = line.lines().next_back().unwrap_or(line);
+    let parts = last.split_once(", func=").and_then(|(_, rest)| rest.split_once(", error="));
+    parts.map_or_else(|| last.to_owned(), |(call, error)| format!("{call}: {error}"))
 }
 
 /// A run in brief.

@@ -1,5 +1,6 @@
 //! From a job and the options that vary to a checked plan: every cell is a job file that was read before anything runs.
 
+use super::file_systems::{self, Volume, place};
 use super::plan::{self, FORM, Plan, Variation};
 use super::words::Options;
 use crate::Runner;
@@ -106,10 +107,14 @@ pub(super) fn plan(options: &Options, base: &Base, runner: &dyn Runner) -> Resul
         readonly: base.readonly,
         order: plan::order(cells, repeats, seed),
         labels: Vec::new(),
+        volume: volume(options, base, runner)?,
     };
     let mut jobs = Vec::new();
     for cell in 0..cells {
-        jobs.extend(spec_of(&plan, cell, runner)?.jobs);
+        jobs.extend(checked(&plan, cell, runner)?.jobs);
+    }
+    if plan.precondition.is_some() && plan.volume.is_some() {
+        check_precondition(&plan, runner)?;
     }
     // Not after hours of runs.
     let is_never = |figure: &&FigureOf| {
@@ -123,8 +128,72 @@ pub(super) fn plan(options: &Options, base: &Base, runner: &dyn Runner) -> Resul
     }
 }
 
+/// What the file systems are made on, if they vary; the jobs leave it to the sweep where their files are.
+fn volume(options: &Options, base: &Base, runner: &dyn Runner) -> Result<Option<Volume>, Failure> {
+    let Some(variation) =
+        options.variations.iter().find(|variation| variation.name == file_systems::DIMENSION)
+    else {
+        return Ok(None);
+    };
+    if base.readonly {
+        return Err(Failure::new(
+            "--readonly forbids writing, but --fs makes file systems; leave one of them out",
+        ));
+    }
+    options.variations.iter().try_for_each(|variation| place::check_variation(&variation.name))?;
+    let spec = read(&job_text::text(&base.sections), false, runner)?;
+    place::check_jobs(&spec, variation.values.iter().any(|value| value == file_systems::NONE))?;
+    Volume::plan(&options.file_systems, &variation.values, runner).map(Some)
+}
+
+/// Any directory that is there: that of the mounts is not until they are.
+const ANY_DIRECTORY: &str = "/";
+
+/// The jobs of a cell, and where they would work.
+fn checked(plan: &Plan, cell: usize, runner: &dyn Runner) -> Result<RunSpec, Failure> {
+    let Some((volume, kind)) = plan.file_system_of(cell) else { return spec_of(plan, cell, runner) };
+    let text = job_at(plan, cell, &volume.device, ANY_DIRECTORY);
+    let spec = read(&text, plan.readonly, runner).map_err(|failure| with_name(plan, cell, failure))?;
+    place::check_targets(&spec, kind, volume, ANY_DIRECTORY, runner)
+        .map_err(|failure| with_name(plan, cell, failure))?;
+    Ok(spec)
+}
+
+/// Number of files of a cell.
+pub(super) fn files_of(plan: &Plan, cell: usize, runner: &dyn Runner) -> Result<usize, Failure> {
+    let device = plan.volume.as_ref().map_or(Path::new(""), |volume| &volume.device);
+    let spec = read(&job_at(plan, cell, device, ANY_DIRECTORY), plan.readonly, runner)?;
+    Ok(place::files(&runner.targets(&spec)?))
+}
+
+/// The jobs of `--precondition` keep to the device as well.
+fn check_precondition(plan: &Plan, runner: &dyn Runner) -> Result<(), Failure> {
+    let named = |failure: Failure| Failure::new(format!("--precondition: {failure}"));
+    let (Some(text), Some(volume)) = (&plan.precondition, &plan.volume) else { return Ok(()) };
+    place::check_jobs(&read(text, false, runner)?, true).map_err(named)?;
+    let mut kinds: Vec<&str> = match plan.precondition_each {
+        true => (0..plan.cells()).filter_map(|cell| Some(plan.file_system_of(cell)?.1)).collect(),
+        // Once, before there is any file system.
+        false => vec![file_systems::NONE],
+    };
+    kinds.dedup();
+    for kind in kinds {
+        let text = precondition_at(text, kind, &volume.device, ANY_DIRECTORY);
+        let spec = read(&text, false, runner).map_err(named)?;
+        place::check_targets(&spec, kind, volume, ANY_DIRECTORY, runner).map_err(named)?;
+    }
+    Ok(())
+}
+
+fn with_name(plan: &Plan, cell: usize, failure: Failure) -> Failure {
+    match plan.name_of(cell) {
+        name if name.is_empty() => failure,
+        name => Failure::new(format!("with {name}: {failure}")),
+    }
+}
+
 /// False if a job certainly has no I/O of a direction. What is replayed is not known here, and verification reads.
-fn may_do(job: &JobSpec, direction: &str) -> bool {
+pub(super) fn may_do(job: &JobSpec, direction: &str) -> bool {
     let rw = job.io_type.rw.rw;
     let is_open = job.replay.read_iolog.is_some() || job.verification.verify != VerifyMethod::None;
     match direction {
@@ -143,10 +212,22 @@ fn chance() -> u64 {
 
 /// The jobs of a cell.
 pub(super) fn spec_of(plan: &Plan, cell: usize, runner: &dyn Runner) -> Result<RunSpec, Failure> {
-    read(&job_of(plan, cell), plan.readonly, runner).map_err(|failure| match plan.name_of(cell) {
-        name if name.is_empty() => failure,
-        name => Failure::new(format!("with {name}: {failure}")),
-    })
+    read(&job_of(plan, cell), plan.readonly, runner).map_err(|failure| with_name(plan, cell, failure))
+}
+
+/// The same on a device whose file system, if any, is mounted. What they would work on is looked at once more.
+pub(super) fn spec_on(
+    plan: &Plan,
+    cell: usize,
+    device: &Path,
+    runner: &dyn Runner,
+) -> Result<RunSpec, Failure> {
+    let Some((volume, kind)) = plan.file_system_of(cell) else { return spec_of(plan, cell, runner) };
+    let spec = read(&job_at(plan, cell, device, place::MOUNT), false, runner)
+        .map_err(|failure| with_name(plan, cell, failure))?;
+    let volume = Volume { device: device.to_owned(), ..volume.clone() };
+    place::check_targets(&spec, kind, &volume, place::MOUNT, runner)?;
+    Ok(spec)
 }
 
 /// The jobs to run before.
@@ -154,12 +235,36 @@ pub(super) fn precondition_of(plan: &Plan, runner: &dyn Runner) -> Result<Option
     plan.precondition.as_ref().map(|text| read(text, false, runner)).transpose()
 }
 
+/// The same on a file system that is mounted, or on a device.
+pub(super) fn precondition_on(
+    text: &str,
+    kind: &str,
+    device: &Path,
+    runner: &dyn Runner,
+) -> Result<RunSpec, Failure> {
+    read(&precondition_at(text, kind, device, place::MOUNT), false, runner)
+}
+
+fn precondition_at(text: &str, kind: &str, device: &Path, mount: &str) -> String {
+    let mut sections = job_text::read(text);
+    place::put(&mut sections, kind, device, mount);
+    job_text::text(&sections)
+}
+
 /// The job file of a cell. An option that is written somewhere gets its value in all these places, any other one is added to
 /// every job.
 pub(super) fn job_of(plan: &Plan, cell: usize) -> String {
+    let device = plan.volume.as_ref().map_or(Path::new(""), |volume| &volume.device);
+    job_at(plan, cell, device, place::MOUNT)
+}
+
+fn job_at(plan: &Plan, cell: usize, device: &Path, mount: &str) -> String {
     let mut sections = job_text::read(&plan.job);
     for (name, value) in plan.values_of(cell) {
-        put(&mut sections, name, value);
+        match plan.volume.is_some() && name == file_systems::DIMENSION {
+            true => place::put(&mut sections, value, device, mount),
+            false => put(&mut sections, name, value),
+        }
     }
     job_text::text(&sections)
 }
@@ -191,6 +296,10 @@ pub(super) fn show(plan: &Plan, path: &Path, done: Option<usize>) -> String {
     text.push_str(&format!("; results in {}", path.display()));
     text.push_str(&done.map_or_else(String::new, |done| format!(", where {done} runs are done")));
     text.push('\n');
+    for line in plan.volume.iter().flat_map(Volume::remarks) {
+        text.push_str(&line);
+        text.push('\n');
+    }
     if let Some(job) = &plan.precondition {
         let when = if plan.precondition_each { "each run" } else { "the first run" };
         text.push_str(&format!("\n# before {when}\n{job}"));

@@ -1,5 +1,6 @@
 //! Names for people: headings of options and figures, and names of the values of an option.
 
+use super::file_systems;
 use super::plan::{Plan, values};
 use crate::measures::FigureOf;
 use fathom_command::Failure;
@@ -36,6 +37,25 @@ impl Label {
         };
         Ok(Label { name, heading: heading.trim().to_owned(), values: list })
     }
+}
+
+/// Headings of a table of file systems, as published ones have them.
+pub(super) fn of_file_systems() -> Vec<Label> {
+    let pairs = [
+        (file_systems::DIMENSION, "Filesystem"),
+        ("ioengine", "IO Interface"),
+        ("read-bw", "Read"),
+        ("write-bw", "Write"),
+        ("trim-bw", "Trim"),
+        ("lat", "Latency"),
+        ("iops", "IOPS"),
+    ];
+    let label = |(name, heading): (&str, &str)| Label {
+        name: name.to_owned(),
+        heading: heading.to_owned(),
+        values: Vec::new(),
+    };
+    pairs.map(label).into()
 }
 
 /// A label that concerns nothing, or has another number of names than there are values, is a mistake.

@@ -2,6 +2,7 @@
 //! survives anything.
 
 mod execute;
+pub(crate) mod file_systems;
 mod grid;
 mod labels;
 mod output;
@@ -45,6 +46,14 @@ Runs
   --output=FILE            results file; default NAME.sweep.jsonl in the current directory
   --dry-run                print the plan and the job file of every combination, and run nothing
 
+File systems (as root)
+  --fs=LIST                vary the file system: ext4, xfs, btrfs, none (the device itself); made anew for each run
+  --device=DEVICE          where they are made; a file works through a loop device
+  --destroy=DEVICE         the same again: all its content will be lost
+  --device-size=SIZE       size of a file that does not exist; it is gone after the sweep
+  --mkfs-options=FS:OPTIONS  more arguments for mkfs.FS, as in ext4:-O^has_journal
+  --mount-options=FS:OPTIONS  options of the mount, as in xfs:noatime
+
 Output
   --figures=LIST           for example read-bw,write-bw,iops,lat,p99,cpu; the default depends on the job
   --label='NAME=HEADING:A,B,C'  heading of an option or figure, and names for the values of an option, in order
@@ -73,6 +82,9 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         let plan = begun.map_or(plan, |recorded| recorded.plan);
         streams.out.write_all(grid::show(&plan, &path, done).as_bytes())?;
         return Ok(0);
+    }
+    if plan.volume.is_some() {
+        file_systems::make::check_user()?;
     }
     let mut recorder = record::Recorder::open(&path, &plan, given)?;
     let stopped = execute::execute(&mut recorder, streams, runner)?;
@@ -127,6 +139,11 @@ pub(crate) fn results_in(path: &Path) -> Result<rows::Results, Failure> {
 /// Median, and both ends of its interval, as the table has them.
 pub(crate) fn texts_of(results: &rows::Results, row: &rows::Row, figure: usize) -> [String; 2] {
     output::texts_of(results, row, figure)
+}
+
+/// Median, interval and verdict of a figure, as one cell of a table has them.
+pub(crate) fn whole_text_of(results: &rows::Results, row: &rows::Row, figure: usize) -> String {
+    output::whole(results, row, figure)
 }
 
 fn default_output(options: &Options, plan: &Plan) -> PathBuf {

@@ -1,9 +1,11 @@
 //! The table of a sweep: for the terminal with bars, in Markdown, as CSV and as JSON.
 
-use super::rows::{Best, Results, Row};
+use super::file_systems::Volume;
+use super::rows::{Best, Results, Row, Verdict};
 use crate::bars::Ink;
 use crate::columns;
 use crate::figures;
+use crate::measures::Figure;
 use crate::table::{Align, Table};
 use fathom_stats::inference::difference::Ratio;
 use serde_json::{Map, Value as Json, json};
@@ -32,6 +34,24 @@ pub(super) fn text(results: &Results, ink: Ink, limit: Option<usize>) -> String 
     }
     text.push('\n');
     text.push_str(&columns::wrapped(&remarks(results), limit.unwrap_or(usize::MAX)));
+    text
+}
+
+/// What is said about rows, one line each.
+fn notes(results: &Results) -> String {
+    let mut text = String::new();
+    for (index, row) in results.rows.iter().enumerate() {
+        for note in &row.notes {
+            let line = match results.name_of(index).as_str() {
+                "" => format!("{note}\n"),
+                name => format!("{name}: {note}\n"),
+            };
+            // Jobs of a cell share its notes.
+            if !text.contains(&line) {
+                text.push_str(&line);
+            }
+        }
+    }
     text
 }
 
@@ -68,6 +88,58 @@ pub(super) fn texts_of(results: &Results, row: &Row, figure: usize) -> [String; 
     [median(results, row, figure), interval(results, row, figure)]
 }
 
+/// Median, interval and verdict in one cell of a table.
+pub(super) fn whole(results: &Results, row: &Row, figure: usize) -> String {
+    let mut text = median(results, row, figure);
+    let interval = interval(results, row, figure);
+    if !interval.is_empty() {
+        text.push_str(&format!(" ({interval})"));
+    }
+    let verdict = verdict_words(results, row, figure);
+    if !verdict.is_empty() {
+        text.push_str(&format!(", {verdict}"));
+    }
+    text
+}
+
+/// The verdict on a figure: `best`, or `slower by 12.3 % (10.1–14.5 %)`; empty where there is none.
+fn verdict_words(results: &Results, row: &Row, figure: usize) -> String {
+    let kind = results.figures[figure].0.figure;
+    let Some(verdict) = row.verdicts.get(figure).copied().flatten() else { return String::new() };
+    let ratio = match verdict {
+        Verdict::Best => return "best".to_owned(),
+        Verdict::NotDistinguishable => return "not distinguishable".to_owned(),
+        Verdict::Worse(ratio) => ratio,
+    };
+    let (low, high) = (ratio.interval.low, ratio.interval.high);
+    let shown = figures::three_figures;
+    let percent = |ratio: f64| shown((ratio - 1.0).abs() * 100.0);
+    if kind.more_is_better() {
+        return format!("slower by {} % ({}–{} %)", percent(ratio.value), percent(high), percent(low));
+    }
+    let word = if kind == Figure::ProcessorTime { "costs more CPU" } else { "slower" };
+    match ratio.value >= MANY_TIMES {
+        true => format!("{word}, {}× ({}–{}×)", shown(ratio.value), shown(low), shown(high)),
+        false => format!("{word} by {} % ({}–{} %)", percent(ratio.value), percent(low), percent(high)),
+    }
+}
+
+/// The same where there is little room: `-12.3 %`, or `8.12×`.
+fn verdict_in_short(results: &Results, row: &Row, figure: usize) -> String {
+    match row.verdicts.get(figure).copied().flatten() {
+        Some(Verdict::Worse(ratio)) if ratio.value >= MANY_TIMES => {
+            format!("{}×", figures::three_figures(ratio.value))
+        }
+        Some(Verdict::Worse(ratio)) => {
+            let change = (ratio.value - 1.0) * 100.0;
+            let sign = if change < 0.0 { "-" } else { "+" };
+            format!("{sign}{} %", figures::three_figures(change.abs()))
+        }
+        Some(Verdict::NotDistinguishable) => "may be chance".to_owned(),
+        _ => verdict_words(results, row, figure),
+    }
+}
+
 /// Both ends of the interval; empty where there is none.
 fn interval(results: &Results, row: &Row, figure: usize) -> String {
     let ends = results.summary(row, figure).and_then(|summary| summary.interval);
@@ -76,8 +148,30 @@ fn interval(results: &Results, row: &Row, figure: usize) -> String {
     })
 }
 
-/// A row per cell and job that has the figure.
+/// A row per cell and job that has the figure. Where there is no room for all, verdicts get short, then the bars go.
 fn bars(results: &Results, figure: usize, ink: Ink, limit: Option<usize>) -> String {
+    let fits =
+        |text: &String| limit.is_none_or(|limit| text.lines().all(|line| columns::width(line) <= limit));
+    let none: OfRow = |_, _, _| String::new();
+    let attempts: [(OfRow, bool); 3] =
+        [(verdict_words, true), (verdict_in_short, true), (verdict_in_short, false)];
+    let attempts = attempts
+        .into_iter()
+        .map(|(verdict, has_bars)| chart(results, figure, verdict, ink, (limit, has_bars)));
+    let mut attempts = attempts.filter(fits);
+    attempts.next().unwrap_or_else(|| chart(results, figure, none, ink, (limit, true)))
+}
+
+/// A text on a figure of a row.
+type OfRow = fn(&Results, &Row, usize) -> String;
+
+fn chart(
+    results: &Results,
+    figure: usize,
+    verdict: OfRow,
+    ink: Ink,
+    (limit, has_bars): (Option<usize>, bool),
+) -> String {
     let mut headings: Vec<(&str, Align)> =
         results.options.iter().map(|name| (name.as_str(), Align::Name)).collect();
     let has_figure = |row: &&Row| results.summary(row, figure).is_some();
@@ -87,6 +181,10 @@ fn bars(results: &Results, figure: usize, ink: Ink, limit: Option<usize>) -> Str
     if has_intervals {
         headings.push(("95 % interval", Align::Left));
     }
+    let has_verdicts = rows.iter().any(|row| !verdict(results, row, figure).is_empty());
+    if has_verdicts {
+        headings.push(("against the best", Align::Left));
+    }
     let mut table = Table::new(&headings);
     for row in &rows {
         let mut cells = row.names.clone();
@@ -94,7 +192,13 @@ fn bars(results: &Results, figure: usize, ink: Ink, limit: Option<usize>) -> Str
         if has_intervals {
             cells.push(interval(results, row, figure));
         }
+        if has_verdicts {
+            cells.push(verdict(results, row, figure));
+        }
         table.row(cells);
+    }
+    if !has_bars {
+        return table.text(2, limit);
     }
     // The shortest bar must also fit.
     let text = table.text(2, limit.map(|limit| limit.saturating_sub(BAR.start() + GAP)));
@@ -175,57 +279,96 @@ fn remarks(results: &Results) -> String {
             results.repeats, results.further
         ));
     }
+    for line in results.volume.iter().flat_map(Volume::remarks) {
+        text.push_str(&format!("{line}\n"));
+    }
+    text.push_str(&notes(results));
     text
 }
 
-/// One table; intervals after the medians.
+/// One table; intervals and verdicts after the medians.
 pub(super) fn markdown(results: &Results, has_intervals: bool) -> String {
     let mut headings: Vec<(&str, Align)> =
         results.options.iter().map(|name| (name.as_str(), Align::Left)).collect();
     headings.extend(results.figures.iter().map(|(_, heading)| (heading.as_str(), Align::Right)));
+    let has_notes = results.rows.iter().any(|row| !row.notes.is_empty());
+    if has_notes {
+        headings.push(("notes", Align::Left));
+    }
     let mut table = Table::new(&headings);
     for row in &results.rows {
         let mut cells = row.names.clone();
-        cells.extend((0..results.figures.len()).map(|figure| {
-            let (median, interval) = (median(results, row, figure), interval(results, row, figure));
-            match interval.is_empty() || !has_intervals {
-                true => median,
-                false => format!("{median} ({interval})"),
-            }
-        }));
+        let of_figure: OfRow = if has_intervals { whole } else { median };
+        cells.extend((0..results.figures.len()).map(|figure| of_figure(results, row, figure)));
+        if has_notes {
+            cells.push(row.notes.join("; "));
+        }
         table.row(cells);
     }
-    table.markdown()
+    let mut text = table.markdown();
+    let remarks: Vec<String> = results.volume.iter().flat_map(Volume::remarks).collect();
+    if !remarks.is_empty() {
+        text.push_str(&format!("\n* {}\n", remarks.join("\n* ")));
+    }
+    text
 }
 
-/// A line per row, three fields per figure, in bytes/s, I/Os per second and ns.
+/// A line per row, seven fields per figure, in bytes/s, I/Os per second and ns.
 pub(super) fn csv(results: &Results) -> String {
     let mut headings: Vec<String> = results.option_names.clone();
+    if results.volume.is_some() {
+        headings.push("device".to_owned());
+    }
     headings.push("runs".to_owned());
     for (figure, _) in &results.figures {
         let plain = figure.to_string().replace(' ', "_");
         let unit = figure.figure.unit().replace("1/s", "per_s").replace("bytes/s", "bytes_per_s");
         headings.extend(["median", "low", "high"].map(|part| format!("{plain}_{unit}_{part}")));
+        let against = ["verdict", "of_best", "of_best_low", "of_best_high"];
+        headings.extend(against.map(|part| format!("{plain}_{part}")));
     }
+    headings.push("notes".to_owned());
     let headings: Vec<(&str, Align)> =
         headings.iter().map(|heading| (heading.as_str(), Align::Left)).collect();
     let mut table = Table::new(&headings);
     for row in &results.rows {
         let mut cells = row.values.clone();
+        cells.extend(results.volume.iter().map(Volume::told));
         cells.push(row.runs.to_string());
-        for figure in 0..results.figures.len() {
-            let summary = results.summary(row, figure);
+        for index in 0..results.figures.len() {
+            let summary = results.summary(row, index);
             let ends = summary.and_then(|summary| summary.interval);
             let fields = [
                 summary.map(|summary| summary.median),
                 ends.map(|ends| ends.low),
                 ends.map(|ends| ends.high),
             ];
-            cells.extend(fields.map(|field| field.map_or_else(String::new, |value| value.to_string())));
+            let text = |field: Option<f64>| field.map_or_else(String::new, |value| value.to_string());
+            cells.extend(fields.map(text));
+            cells.push(verdict_word(row, index).unwrap_or_default().to_owned());
+            cells.extend(of_best(row, index).map(text));
         }
+        cells.push(row.notes.join("; "));
         table.row(cells);
     }
     table.csv()
+}
+
+/// The verdict for programs.
+fn verdict_word(row: &Row, figure: usize) -> Option<&'static str> {
+    row.verdicts.get(figure).copied().flatten().map(|verdict| match verdict {
+        Verdict::Best => "best",
+        Verdict::NotDistinguishable => "not_distinguishable",
+        Verdict::Worse(_) => "worse",
+    })
+}
+
+/// A worse figure as a multiple of the best one, and the ends of the interval of that.
+fn of_best(row: &Row, figure: usize) -> [Option<f64>; 3] {
+    match row.verdicts.get(figure).copied().flatten() {
+        Some(Verdict::Worse(ratio)) => [ratio.value, ratio.interval.low, ratio.interval.high].map(Some),
+        _ => [None; 3],
+    }
 }
 
 /// All of it.
@@ -245,9 +388,17 @@ pub(super) fn json(results: &Results) -> String {
                 "median": summary.map(|summary| summary.median),
                 "low": ends.map(|ends| ends.low),
                 "high": ends.map(|ends| ends.high),
+                "verdict": verdict_word(row, index),
+                "of_best": of_best(row, index),
             })
         });
-        json!({"options": options, "names": names, "runs": row.runs, "figures": figures.collect::<Vec<Json>>()})
+        json!({
+            "options": options,
+            "names": names,
+            "runs": row.runs,
+            "figures": figures.collect::<Vec<Json>>(),
+            "notes": row.notes,
+        })
     });
     let best_of = |figure: usize, job: &String| {
         let row = match results.best(figure, job) {
@@ -265,6 +416,7 @@ pub(super) fn json(results: &Results) -> String {
         "further_runs": results.further,
         "rows": rows.collect::<Vec<Json>>(),
         "best": best.collect::<Vec<Json>>(),
+        "volume": results.volume,
     });
     format!("{document:#}\n")
 }

@@ -1,5 +1,6 @@
 //! What a sweep does: a job, the options that vary, how often and in which order.
 
+use super::file_systems::{self, Volume};
 use super::labels::Label;
 use fathom_command::Failure;
 use fathom_spec::registry::find_job_option;
@@ -45,6 +46,9 @@ pub(crate) struct Plan {
     /// Headings and names for the table.
     #[serde(default)]
     pub(crate) labels: Vec<Label>,
+    /// What file systems are made on, if they vary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) volume: Option<Volume>,
 }
 
 /// A later line of a results file: a changed number of repeats.
@@ -121,6 +125,14 @@ impl Plan {
         pairs.join(", ")
     }
 
+    /// The file system of a cell, if they vary.
+    pub(super) fn file_system_of(&self, cell: usize) -> Option<(&Volume, &str)> {
+        let volume = self.volume.as_ref()?;
+        let values = self.values_of(cell);
+        let found = values.iter().find(|(name, _)| *name == file_systems::DIMENSION)?;
+        Some((volume, found.1))
+    }
+
     /// Rounds that runs may belong to: more than the repeats if fewer were requested later.
     pub(crate) fn rounds(&self) -> usize {
         self.order.len().max(self.repeats as usize)
@@ -152,6 +164,8 @@ impl Plan {
             list.collect::<Vec<_>>().join(" ")
         };
         compare("varied options", variation(self), variation(recorded));
+        let outline = |plan: &Plan| plan.volume.as_ref().map_or_else(|| "none".to_owned(), Volume::outline);
+        compare("volume", outline(self), outline(recorded));
         compare("pause in ms", self.pause_ms.to_string(), recorded.pause_ms.to_string());
         compare(
             "--precondition-each",
@@ -246,6 +260,7 @@ mod tests {
             readonly: false,
             order: Vec::new(),
             labels: Vec::new(),
+            volume: None,
         };
         assert_eq!(plan.cells(), 6);
         assert_eq!(

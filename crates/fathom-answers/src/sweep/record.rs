@@ -28,7 +28,11 @@ pub(crate) struct RecordedRun {
     pub(crate) round: usize,
     /// Jobs that ended with an error; such a run does not count.
     pub(crate) failed_jobs: u32,
-    /// Its whole report.
+    /// Why it failed.
+    #[serde(default)]
+    pub(crate) failure: String,
+    /// Its whole report; none of a run whose file system could not be made.
+    #[serde(default)]
     pub(crate) report: RunResult,
 }
 
@@ -285,6 +289,7 @@ impl Recorder {
         cell: usize,
         round: usize,
         failed_jobs: u32,
+        failure: Option<String>,
         report: &RunReport,
     ) -> Result<(), Failure> {
         let format =
@@ -292,10 +297,25 @@ impl Recorder {
         let mut bytes = Vec::new();
         format.write(report, &mut bytes)?;
         let report = String::from_utf8_lossy(&bytes);
-        let line = format!(
-            "{{\"cell\":{cell},\"round\":{round},\"failed_jobs\":{failed_jobs},\"report\":{}}}",
+        let failure = match failure {
+            Some(why) => format!("\"failure\":{},", text_of(&why)?),
+            None => String::new(),
+        };
+        self.add_line(format!(
+            "{{\"cell\":{cell},\"round\":{round},\"failed_jobs\":{failed_jobs},{failure}\"report\":{}}}",
             report.trim_end()
-        );
+        ))
+    }
+
+    /// Adds a run that could not be started.
+    pub(super) fn add_failure(&mut self, cell: usize, round: usize, why: &str) -> Result<(), Failure> {
+        let failure = text_of(why)?;
+        self.add_line(format!(
+            "{{\"cell\":{cell},\"round\":{round},\"failed_jobs\":1,\"failure\":{failure}}}"
+        ))
+    }
+
+    fn add_line(&mut self, line: String) -> Result<(), Failure> {
         // What is shown is what was written.
         let mut run = RecordedRun::parse(line.as_bytes()).map_err(|error| Failure::new(error.to_string()))?;
         run.report.source = self.path.display().to_string();
@@ -336,6 +356,11 @@ impl Recorder {
             .and_then(|directory| directory.sync_all())
             .map_err(|error| Failure::file(directory, &error))
     }
+}
+
+/// A string of JSON on one line.
+fn text_of(text: &str) -> Result<String, Failure> {
+    serde_json::to_string(&fathom_results::single_line(text)).map_err(|error| Failure::new(error.to_string()))
 }
 
 /// Two sweeps must not write to one file. The workers of a sweep that was just killed may hold the lock for a moment.

@@ -1,7 +1,10 @@
 //! What a sweep found: a row per cell and job, with a value per run for each figure.
 
+use super::file_systems::{DIMENSION, Volume};
 use super::labels::{self, Label};
 use super::record::Recorded;
+use crate::evidence::device_share;
+use crate::figures as texts;
 use crate::measures::comparison::{Sample, Summary, summary};
 use crate::measures::workload::{Workload, workloads};
 use crate::measures::{Figure, FigureOf};
@@ -26,6 +29,8 @@ pub(crate) struct Results {
     pub(crate) done: (usize, usize),
     /// Runs that count beyond those requested.
     pub(crate) further: usize,
+    /// What file systems were made on, if they vary.
+    pub(crate) volume: Option<Volume>,
 }
 
 /// A cell, or a job of it.
@@ -38,8 +43,23 @@ pub(crate) struct Row {
     pub(crate) values: Vec<String>,
     /// Runs that count.
     pub(crate) runs: usize,
+    /// What to know about its figures, or why there are none.
+    pub(crate) notes: Vec<String>,
+    /// Of each figure, where there are enough runs to say.
+    pub(crate) verdicts: Vec<Option<Verdict>>,
     /// Values of each figure in all runs.
     samples: Vec<Vec<f64>>,
+}
+
+/// What the runs of a row say about a figure, against the best row of the same job.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Verdict {
+    /// Better than the second best by more than chance.
+    Best,
+    /// The difference from the best may be chance; likewise for the best itself.
+    NotDistinguishable,
+    /// Worse: the value as a multiple of that of the best.
+    Worse(Ratio),
 }
 
 /// The best row of a figure.
@@ -60,6 +80,8 @@ impl Results {
         labels: &[Label],
     ) -> Result<Results, Failure> {
         let plan = &recorded.plan;
+        let usual = if plan.volume.is_some() { labels::of_file_systems() } else { Vec::new() };
+        let labels = &[labels, &usual].concat()[..];
         let cells: Vec<Vec<Vec<Workload>>> = (0..plan.cells())
             .map(|cell| recorded.runs_of(cell).iter().map(|run| workloads(&run.report)).collect())
             .collect();
@@ -70,7 +92,11 @@ impl Results {
                 jobs.push(&workload.name);
             }
         }
-        let figures = if figures.is_empty() { usual_figures(&all) } else { figures.to_vec() };
+        let figures = match (figures.is_empty(), &plan.volume) {
+            (false, _) => figures.to_vec(),
+            (true, None) => usual_figures(&all),
+            (true, Some(_)) => figures_of_file_systems(&all),
+        };
         let missing = figures
             .iter()
             .find(|figure| !all.is_empty() && all.iter().all(|workload| figure.of(workload).is_none()));
@@ -84,6 +110,7 @@ impl Results {
         }
         let mut rows = Vec::new();
         for (cell, runs) in cells.iter().enumerate() {
+            let notes = notes(recorded, cell);
             for &job in &jobs {
                 let values: Vec<(&str, &str)> = plan.values_of(cell);
                 let mut names: Vec<String> = values
@@ -103,6 +130,8 @@ impl Results {
                     names,
                     values: plain,
                     runs: own().count(),
+                    notes: notes.clone(),
+                    verdicts: Vec::new(),
                     samples: samples.collect(),
                 });
             }
@@ -114,11 +143,18 @@ impl Results {
             option_names.push("job".to_owned());
             options.push("job".to_owned());
         }
+        if let Some(volume) = plan.volume.as_ref().filter(|volume| volume.is_loop()) {
+            // A mark that stays with the table wherever it is pasted.
+            let of_file_systems = option_names.iter().position(|name| name == DIMENSION);
+            if let Some(at) = of_file_systems {
+                options[at].push_str(volume.mark());
+            }
+        }
         let with_heading = |figure: FigureOf| {
             let heading = labels::heading_of_figure(labels, &figure);
             (figure, heading)
         };
-        Ok(Results {
+        let mut results = Results {
             options,
             option_names,
             figures: figures.into_iter().map(with_heading).collect(),
@@ -127,6 +163,32 @@ impl Results {
             repeats: plan.repeats,
             done: (recorded.done(), recorded.wanted()),
             further: recorded.further(),
+            volume: plan.volume.clone(),
+        };
+        results.judge();
+        Ok(results)
+    }
+
+    fn judge(&mut self) {
+        let verdicts: Vec<Vec<Option<Verdict>>> = (0..self.rows.len())
+            .map(|row| (0..self.figures.len()).map(|figure| self.verdict(row, figure)).collect())
+            .collect();
+        for (row, verdicts) in self.rows.iter_mut().zip(verdicts) {
+            row.verdicts = verdicts;
+        }
+    }
+
+    fn verdict(&self, row: usize, figure: usize) -> Option<Verdict> {
+        let best = match self.best(figure, &self.rows[row].job) {
+            Best::Found { row: best, .. } if best == row => return Some(Verdict::Best),
+            Best::Undecided { row: best, .. } if best == row => return Some(Verdict::NotDistinguishable),
+            Best::Found { row: best, .. } | Best::Undecided { row: best, .. } => best,
+            Best::None => return None,
+        };
+        let ratio = ratio(&self.rows[best].samples[figure], &self.rows[row].samples[figure])?;
+        Some(match ratio.is_distinguishable() {
+            true => Verdict::Worse(ratio),
+            false => Verdict::NotDistinguishable,
         })
     }
 
@@ -170,14 +232,59 @@ impl Results {
     }
 }
 
-/// Bandwidth by direction, I/Os per second, latency.
-fn usual_figures(workloads: &[&Workload]) -> Vec<FigureOf> {
+/// What to know about the runs of a cell: why some failed, and what the page cache answered.
+fn notes(recorded: &Recorded, cell: usize) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    let is_open = |round: usize| !recorded.is_done(cell, round);
+    for run in
+        recorded.runs.iter().filter(|run| run.cell == cell && run.failed_jobs > 0 && is_open(run.round))
+    {
+        let note = match run.failure.as_str() {
+            "" => "failed".to_owned(),
+            why => format!("failed: {why}"),
+        };
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    // As in compare: stacked devices may count a byte twice, but not half of everything is missing by chance.
+    const MOSTLY_CACHE: f64 = 0.5;
+    let shares = recorded.runs_of(cell).into_iter().filter_map(|run| device_share(&run.report, 0));
+    let least = shares.map(|share| share.ratio()).min_by(f64::total_cmp);
+    if let Some(share) = least.filter(|share| *share < MOSTLY_CACHE) {
+        let memory = texts::percent((1.0 - share) * 100.0);
+        notes.push(format!("memory answered {memory} of the reads; direct=1 measures the device"));
+    }
+    notes
+}
+
+/// The columns of published tables of file systems: the bandwidth of each direction, the mean latency, I/Os per second.
+fn figures_of_file_systems(workloads: &[&Workload]) -> Vec<FigureOf> {
+    let all = |figure: Figure| FigureOf { direction: None, figure };
+    let mut figures: Vec<FigureOf> = directions(workloads)
+        .into_iter()
+        .map(|direction| FigureOf { direction: Some(direction), figure: Figure::Bandwidth })
+        .collect();
+    figures.extend([Figure::LatencyMean, Figure::Iops].map(all));
+    figures.retain(|figure| {
+        workloads.is_empty() || workloads.iter().any(|workload| figure.of(workload).is_some())
+    });
+    figures
+}
+
+fn directions(workloads: &[&Workload]) -> Vec<&'static str> {
     let mut directions: Vec<&'static str> = Vec::new();
     for (direction, _) in workloads.iter().flat_map(|workload| &workload.directions) {
         if !directions.contains(direction) {
             directions.push(direction);
         }
     }
+    directions
+}
+
+/// Bandwidth by direction, I/Os per second, latency.
+fn usual_figures(workloads: &[&Workload]) -> Vec<FigureOf> {
+    let directions = directions(workloads);
     let all = |figure: Figure| FigureOf { direction: None, figure };
     let mut figures: Vec<FigureOf> = match directions.len() {
         0 | 1 => vec![all(Figure::Bandwidth)],
@@ -220,6 +327,7 @@ mod tests {
             readonly: false,
             order: Vec::new(),
             labels: Vec::new(),
+            volume: None,
         };
         let run = |cell: usize, round: usize, iops: f64| {
             let text = format!(
@@ -228,7 +336,7 @@ mod tests {
                 1e9 / iops
             );
             let report = fathom_results::parse(&text, "r").expect("a result");
-            RecordedRun { cell, round, failed_jobs: 0, report }
+            RecordedRun { cell, round, report, ..RecordedRun::default() }
         };
         let cells = iops.iter().enumerate();
         let runs = cells.flat_map(|(cell, runs)| {
@@ -270,6 +378,34 @@ mod tests {
         assert_eq!(best_of(&[fast, slow, near], "iops"), Some((2, 0, false)));
         assert_eq!(best_of(&[&[100.], &[200.]], "iops"), None, "single runs prove nothing");
         assert_eq!(best_of(&[slow], "iops"), None);
+    }
+
+    fn volume() -> Volume {
+        let text = r#"{"device":"/images/a","backing":"file","bytes":1073741824,"makers":[{"kind":"xfs",
+            "command":["/sbin/mkfs.xfs","-q"],"version":"mkfs.xfs version 6.1.0","mount_options":"noatime"}]}"#;
+        serde_json::from_str(text).expect("a volume")
+    }
+
+    /// The columns of published tables, a verdict in each cell, what failed, and what it was made on.
+    #[test]
+    fn tables_of_file_systems_are_whole() {
+        let mut recorded =
+            recorded(&[&[1.00e8, 1.01e8, 0.99e8], &[2.00e8, 2.03e8, 1.98e8], &[2.5e8, 2.52e8, 2.54e8], &[]]);
+        recorded.plan.vary = vec![
+            Variation { name: "fs".into(), values: vec!["xfs".into(), "none".into()] },
+            Variation { name: "ioengine".into(), values: vec!["posixaio".into(), "libaio".into()] },
+        ];
+        recorded.plan.volume = Some(volume());
+        let failure = "mkfs.xfs: out of | paint".to_owned();
+        let failed = RecordedRun { cell: 3, failed_jobs: 1, failure, ..RecordedRun::default() };
+        recorded.runs.push(failed);
+        let results = Results::new(&recorded, &[], &[]).expect("a table");
+        assert_eq!(output::markdown(&results, true), include_str!("golden/file_systems.md"));
+        assert_eq!(output::csv(&results), include_str!("golden/file_systems.csv"));
+        assert_eq!(output::text(&results, Ink::Letters, Some(80)), include_str!("golden/file_systems.txt"));
+        let plain = output::markdown(&results, false);
+        assert!(plain.starts_with("| Filesystem (loop) | IO Interface |"), "{plain}");
+        assert!(!plain.contains("best") && !plain.contains("slower"), "medians only: {plain}");
     }
 
     #[test]

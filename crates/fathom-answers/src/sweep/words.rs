@@ -1,5 +1,6 @@
 //! The arguments of the command.
 
+use super::file_systems::{self, OfKind};
 use super::labels::Label;
 use super::plan::Variation;
 use crate::measures::FigureOf;
@@ -40,13 +41,55 @@ pub(super) struct Options {
     pub(super) labels: Vec<Label>,
     pub(super) has_no_intervals: bool,
     pub(super) format: Format,
+    /// What file systems are made on, if they vary.
+    pub(super) file_systems: file_systems::Given,
     /// An option that was given and only concerns runs.
     pub(super) concerns_runs: Option<&'static str>,
 }
 
+impl Options {
+    /// True with `--fs`.
+    pub(super) fn varies_file_systems(&self) -> bool {
+        self.variations.iter().any(|variation| variation.name == file_systems::DIMENSION)
+    }
+
+    fn vary(&mut self, variation: Variation) -> Result<(), Failure> {
+        let name = &variation.name;
+        if self.variations.iter().any(|other| other.name == *name) {
+            return Err(Failure::new(format!("--vary: {name} is varied twice; give all its values at once")));
+        }
+        self.variations.push(variation);
+        Ok(())
+    }
+
+    fn read_file_systems(&mut self, name: &str, parser: &mut lexopt::Parser) -> Result<(), Failure> {
+        let option = format!("--{name}");
+        match name {
+            "fs" => self.vary(file_systems::variation(&arguments::text(parser, &option)?)?)?,
+            "device" => self.file_systems.device = Some(PathBuf::from(parser.value()?)),
+            "destroy" => self.file_systems.destroy = Some(PathBuf::from(parser.value()?)),
+            "device-size" => self.file_systems.device_size = Some(arguments::size(parser, &option)?),
+            _ => {
+                let own = OfKind::parse(&option, &arguments::text(parser, &option)?)?;
+                match name {
+                    "mkfs-options" => self.file_systems.mkfs_options.push(own),
+                    _ => self.file_systems.mount_options.push(own),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The options that only concern runs.
-const OF_RUNS: [&str; 9] = [
+const OF_RUNS: [&str; 15] = [
     "vary",
+    "fs",
+    "device",
+    "destroy",
+    "device-size",
+    "mkfs-options",
+    "mount-options",
     "repeats",
     "seed",
     "pause",
@@ -76,6 +119,7 @@ pub(super) fn read(words: &[OsString]) -> Result<Options, Failure> {
         labels: Vec::new(),
         has_no_intervals: false,
         format: Format::Text,
+        file_systems: file_systems::Given::default(),
         concerns_runs: None,
     };
     let mut table = None;
@@ -109,6 +153,11 @@ pub(super) fn read(words: &[OsString]) -> Result<Options, Failure> {
         }
         _ => return Err(Failure::new("both a job file and arguments after -- given; give only one of them")),
     };
+    if !options.varies_file_systems() && options.file_systems != file_systems::Given::default() {
+        return Err(Failure::new(
+            "--device, --destroy, --device-size, --mkfs-options and --mount-options need --fs=LIST, as in --fs=ext4,xfs,none",
+        ));
+    }
     if options.preconditions_each && options.precondition.is_none() {
         return Err(Failure::new("--precondition-each needs --precondition=JOBFILE"));
     }
@@ -130,13 +179,17 @@ fn read_own(
         match argument {
             Long("vary") => {
                 let variation = Variation::parse(&arguments::text(&mut parser, "--vary")?)?;
-                if options.variations.iter().any(|other| other.name == variation.name) {
+                if variation.name == file_systems::DIMENSION {
+                    let values = variation.values.join(",");
                     return Err(Failure::new(format!(
-                        "--vary: {} is varied twice; give all its values at once",
-                        variation.name
+                        "--vary=fs: write --fs={values} to vary the file system"
                     )));
                 }
-                options.variations.push(variation);
+                options.vary(variation)?;
+            }
+            Long(name @ ("fs" | "device" | "destroy" | "device-size" | "mkfs-options" | "mount-options")) => {
+                let name = name.to_owned();
+                options.read_file_systems(&name, &mut parser)?;
             }
             Long("repeats") => {
                 let repeats = arguments::number(&mut parser, "--repeats", 1)?;
@@ -207,6 +260,10 @@ mod tests {
             &["a", "--precondition-each"],
             &["--table=x", "a"],
             &["a", "--figures=speed"],
+            &["a", "--device=/dev/sdz"],
+            &["a", "--fs=ext4", "--fs=xfs"],
+            &["a", "--fs=ntfs"],
+            &["a", "--fs=ext4", "--mount-options=noatime"],
         ] {
             assert!(read_words(wrong).is_err(), "{wrong:?}");
         }

@@ -85,6 +85,7 @@ mod stalled_readers;
 mod starved;
 mod steady_state;
 mod sweep;
+mod sweep_file_systems;
 mod tools;
 mod triggers;
 mod verdicts;

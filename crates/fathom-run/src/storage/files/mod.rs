@@ -6,6 +6,8 @@ pub(crate) mod locks;
 mod open;
 pub(crate) mod scheduler;
 
+pub use in_use::use_of;
+
 use super::{Handle, Storage};
 use crate::engine::OpenFile;
 use crate::files::filling::Filling;

@@ -89,6 +89,13 @@ impl std::fmt::Display for Use {
     }
 }
 
+/// How what lies at a path is used, in words that follow "is in use: "; `None` if it can be written to.
+pub fn use_of(path: &Path) -> Option<String> {
+    let machine = Machine::this();
+    let tables = Tables::read(&machine);
+    Search::of(&machine, &tables, path).map(|used| used.to_string())
+}
+
 /// A search for uses of one target.
 pub(super) struct Search<'a> {
     machine: &'a Machine<'a>,

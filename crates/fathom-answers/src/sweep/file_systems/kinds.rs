@@ -1,0 +1,132 @@
+//! The kinds of file systems that a sweep makes.
+
+use super::{Given, Maker, OfKind};
+use crate::figures;
+use fathom_command::Failure;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const MIB: u64 = 1 << 20;
+
+/// A kind of file system.
+pub(super) struct Kind {
+    /// The kernel's name; `mkfs.NAME` makes it.
+    pub(super) name: &'static str,
+    /// The Debian package of that program.
+    package: &'static str,
+    /// Quiet, over whatever the device held (the checks are ours), without a discard (likewise), and with everything done at
+    /// once that would otherwise go on behind the back of the first run.
+    arguments: &'static [&'static str],
+    /// Options of mounts on a file: a discard would make holes in it, which the next run would have to fill.
+    on_file: &'static str,
+    /// Its program refuses smaller devices.
+    least_bytes: u64,
+}
+
+/// All of them.
+pub(super) const ALL: [Kind; 3] = [
+    Kind {
+        name: "ext4",
+        package: "e2fsprogs",
+        arguments: &["-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"],
+        on_file: "",
+        least_bytes: 8 * MIB,
+    },
+    Kind {
+        name: "xfs",
+        package: "xfsprogs",
+        arguments: &["-q", "-f", "-K"],
+        on_file: "",
+        least_bytes: 300 * MIB,
+    },
+    Kind {
+        name: "btrfs",
+        package: "btrfs-progs",
+        arguments: &["-q", "-f", "-K"],
+        on_file: "nodiscard",
+        least_bytes: 109 * MIB,
+    },
+];
+
+/// Options of mounts that contradict a sweep.
+const REFUSED: [&str; 3] = ["ro", "remount", "bind"];
+
+/// The kind of this name.
+pub(super) fn of(name: &str) -> Option<&'static Kind> {
+    ALL.iter().find(|kind| kind.name == name)
+}
+
+/// How a kind is made; a mistake if this machine cannot.
+pub(super) fn maker(name: &str, given: &Given, is_file: bool) -> Result<Maker, Failure> {
+    let kind = of(name).ok_or_else(|| super::unknown("--fs", name))?;
+    let program = format!("mkfs.{name}");
+    let path = find(&program).ok_or_else(|| {
+        Failure::new(format!(
+            "--fs={name}: there is no program {program} on this machine; on Debian it is in the package {package}: apt install \
+             {package}",
+            package = kind.package
+        ))
+    })?;
+    if !is_known_to_kernel(name) {
+        return Err(Failure::new(format!(
+            "--fs={name}: this kernel cannot mount {name}: it is not in /proc/filesystems, and there is no module for it"
+        )));
+    }
+    let mut command = vec![path.to_string_lossy().into_owned()];
+    command.extend(kind.arguments.iter().map(|argument| (*argument).to_owned()));
+    let own = |list: &[OfKind]| -> Vec<String> {
+        list.iter().filter(|option| option.kind == name).map(|option| option.options.clone()).collect()
+    };
+    for options in own(&given.mkfs_options) {
+        command.extend(options.split_whitespace().map(str::to_owned));
+    }
+    let usual = if is_file { kind.on_file } else { "" };
+    let mut options = own(&given.mount_options);
+    if !usual.is_empty() {
+        // First, so that those of the user win.
+        options.insert(0, usual.to_owned());
+    }
+    let mount_options = options.join(",");
+    if let Some(wrong) = mount_options.split(',').find(|option| REFUSED.contains(&option.trim())) {
+        return Err(Failure::new(format!("--mount-options={name}: a sweep cannot use the option {wrong}")));
+    }
+    Ok(Maker { kind: name.to_owned(), command, version: version(&path), mount_options })
+}
+
+/// Tells early what the program would say after hours of other runs.
+pub(super) fn check_size(name: &str, device: &Path, bytes: u64) -> Result<(), Failure> {
+    match of(name).filter(|kind| bytes < kind.least_bytes) {
+        Some(kind) => Err(Failure::new(format!(
+            "{}: it has {}, and {name} needs {} MiB at least",
+            device.display(),
+            figures::size(bytes),
+            kind.least_bytes / MIB
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Users other than root may not have the directories of such programs on their path.
+fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let usual = ["/usr/sbin", "/sbin", "/usr/local/sbin"].map(PathBuf::from);
+    std::env::split_paths(&path).chain(usual).map(|place| place.join(program)).find(|path| path.is_file())
+}
+
+fn is_known_to_kernel(name: &str) -> bool {
+    let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let is_there =
+        text("/proc/filesystems").lines().any(|line| line.split_whitespace().next_back() == Some(name));
+    let release = text("/proc/sys/kernel/osrelease");
+    let modules = text(&format!("/lib/modules/{}/modules.dep", release.trim()));
+    is_there || modules.contains(&format!("/{name}.ko"))
+}
+
+/// Its first line about itself.
+fn version(program: &Path) -> String {
+    let Ok(output) = Command::new(program).arg("-V").output() else { return "unknown version".to_owned() };
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty());
+    fathom_results::single_line(line.unwrap_or("unknown version"))
+}

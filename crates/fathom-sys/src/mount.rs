@@ -1,0 +1,106 @@
+//! Mounting file systems where nobody else sees it.
+
+use crate::errno::{Errno, check};
+use std::ffi::{CStr, CString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// The flags behind options that are not the file system's own; `mount(8)` knows them by the same names.
+const FLAGS: [(&str, libc::c_ulong); 11] = [
+    ("async", 0),
+    ("defaults", 0),
+    ("dirsync", libc::MS_DIRSYNC),
+    ("lazytime", 1 << 25),
+    ("noatime", libc::MS_NOATIME),
+    ("nodev", libc::MS_NODEV),
+    ("nodiratime", libc::MS_NODIRATIME),
+    ("noexec", libc::MS_NOEXEC),
+    ("relatime", libc::MS_RELATIME),
+    ("strictatime", libc::MS_STRICTATIME),
+    ("sync", libc::MS_SYNCHRONOUS),
+];
+
+/// True if the calling process may do what only root may.
+pub fn is_root() -> bool {
+    // SAFETY: no memory is passed, and it cannot fail.
+    unsafe { libc::geteuid() == 0 }
+}
+
+/// Gives the calling process, and all that it starts from now on, mounts of their own: what they mount is seen by nobody else, and
+/// the kernel unmounts it when the last of them ends, however that ends. What others unmount goes here, too.
+pub fn private_namespace() -> Result<(), Errno> {
+    // SAFETY: no memory is passed.
+    check(i64::from(unsafe { libc::unshare(libc::CLONE_NEWNS) }))?;
+    call(c"none", c"/", None, libc::MS_REC | libc::MS_SLAVE, c"")
+}
+
+/// Mounts the file system on a device; `options` are those of `mount(8)` in one list.
+pub fn mount(device: &Path, directory: &Path, kind: &str, options: &str) -> Result<(), Errno> {
+    let (flags, data) = flags_and_data(options);
+    let [kind, data] = [kind, &data].map(CString::new);
+    let wrong = |_| Errno(libc::EINVAL);
+    call(
+        &path(device)?,
+        &path(directory)?,
+        Some(&kind.map_err(wrong)?),
+        flags | libc::MS_NOSUID,
+        &data.map_err(wrong)?,
+    )
+}
+
+/// Unmounts what lies at a directory.
+pub fn unmount(directory: &Path) -> Result<(), Errno> {
+    let directory = path(directory)?;
+    // SAFETY: the path ends with a zero byte.
+    check(i64::from(unsafe { libc::umount2(directory.as_ptr(), libc::UMOUNT_NOFOLLOW) })).map(|_| ())
+}
+
+/// The same even if somebody still uses it: it is out of the way at once, and gone when nobody does.
+pub fn detach(directory: &Path) -> Result<(), Errno> {
+    let directory = path(directory)?;
+    let flags = libc::UMOUNT_NOFOLLOW | libc::MNT_DETACH;
+    // SAFETY: the path ends with a zero byte.
+    check(i64::from(unsafe { libc::umount2(directory.as_ptr(), flags) })).map(|_| ())
+}
+
+fn path(path: &Path) -> Result<CString, Errno> {
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno(libc::EINVAL))
+}
+
+fn call(
+    source: &CStr,
+    target: &CStr,
+    kind: Option<&CStr>,
+    flags: libc::c_ulong,
+    data: &CStr,
+) -> Result<(), Errno> {
+    let kind = kind.map_or(std::ptr::null(), CStr::as_ptr);
+    // SAFETY: all strings end with a zero byte and live through the call; the kernel takes no type for a change of flags.
+    let result = unsafe { libc::mount(source.as_ptr(), target.as_ptr(), kind, flags, data.as_ptr().cast()) };
+    check(i64::from(result)).map(|_| ())
+}
+
+/// Divides a list of options into flags of the call and what the file system reads itself.
+fn flags_and_data(options: &str) -> (libc::c_ulong, String) {
+    let mut flags = 0;
+    let mut data: Vec<&str> = Vec::new();
+    for option in options.split(',').map(str::trim).filter(|option| !option.is_empty()) {
+        match FLAGS.iter().find(|(name, _)| *name == option) {
+            Some((_, flag)) => flags |= flag,
+            None => data.push(option),
+        }
+    }
+    (flags, data.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_flags_or_the_file_systems_own() {
+        let (flags, data) = flags_and_data("noatime, data=writeback,lazytime,,discard");
+        assert_eq!((flags, data.as_str()), (libc::MS_NOATIME | 1 << 25, "data=writeback,discard"));
+        assert_eq!(flags_and_data(""), (0, String::new()));
+    }
+}
