@@ -7,6 +7,7 @@ mod machine;
 mod memory;
 mod programs;
 mod replay_log;
+mod servers;
 mod table;
 
 use cases::{Case, Measure};
@@ -27,14 +28,17 @@ struct Options {
     rounds: usize,
     /// Part of the names of the cases to run.
     only: Option<String>,
+    /// The cases are engines that talk to servers.
+    servers: bool,
 }
 
 impl Options {
     fn parse(words: &[String]) -> Result<Options, String> {
-        let mut options = Options { write: false, rounds: 5, only: None };
+        let mut options = Options { write: false, rounds: 5, only: None, servers: false };
         for word in words {
             match word.split_once('=').unwrap_or((word, "")) {
                 ("--write", "") => options.write = true,
+                ("--servers", "") => options.servers = true,
                 ("--rounds", number) => match number.parse() {
                     Ok(rounds) if rounds > 0 => options.rounds = rounds,
                     _ => return Err(format!("{word}: the number of rounds is 1 or more")),
@@ -43,8 +47,13 @@ impl Options {
                 _ => return Err(format!("{word}: no such option of bench\n\n{}", crate::USAGE)),
             }
         }
-        match (options.write, &options.only) {
-            (true, Some(_)) => Err("--write stores the whole table, so it takes no --only".to_owned()),
+        match &options {
+            Options { write: true, only: Some(_), .. } => {
+                Err("--write stores the whole table, so it takes no --only".to_owned())
+            }
+            Options { write: true, servers: true, .. } => {
+                Err("--write stores the table without --servers".to_owned())
+            }
             _ => Ok(options),
         }
     }
@@ -79,6 +88,9 @@ pub(crate) fn run(repository: &Path, words: &[String]) -> Result<(), String> {
     let programs = Programs::find(interrupt.clone())?;
     let machine = machine::describe(&programs);
     machine.iter().for_each(|line| eprintln!("{line}"));
+    if options.servers {
+        return servers::run(repository, &programs, options.rounds, options.only.as_deref());
+    }
     let devices = Devices::default();
     let mut rows = Vec::new();
     for case in cases::all().into_iter().filter(|case| is_wanted(case, &options)) {
@@ -172,16 +184,23 @@ mod tests {
 
     #[test]
     fn options_are_read() {
-        assert_eq!(parse(&[]), Ok(Options { write: false, rounds: 5, only: None }));
+        assert_eq!(parse(&[]), Ok(Options { write: false, rounds: 5, only: None, servers: false }));
+        assert!(parse(&["--servers"]).is_ok_and(|options| options.servers));
         assert_eq!(
             parse(&["--rounds=3", "--only=null"]),
-            Ok(Options { write: false, rounds: 3, only: Some("null".into()) })
+            Ok(Options { write: false, rounds: 3, only: Some("null".into()), servers: false })
         );
     }
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        for words in [&["--rounds=0"][..], &["--rounds=x"], &["--fast"], &["--write", "--only=null"]] {
+        for words in [
+            &["--rounds=0"][..],
+            &["--rounds=x"],
+            &["--fast"],
+            &["--write", "--only=null"],
+            &["--write", "--servers"],
+        ] {
             assert!(parse(words).is_err(), "{words:?}");
         }
     }

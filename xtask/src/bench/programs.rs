@@ -63,6 +63,17 @@ impl Programs {
         told.map(|told| String::from_utf8_lossy(&told.stdout).trim().to_owned()).unwrap_or_default()
     }
 
+    /// The fathom of this build.
+    pub(crate) fn fathom_program(&self) -> PathBuf {
+        self.fathom.clone()
+    }
+
+    /// Those fio's that may have an engine: the one that the tests compare with, if there is one, then the installed one.
+    pub(crate) fn fios(&self) -> Vec<PathBuf> {
+        let reference = std::env::var_os("FATHOM_TEST_FIO").map(PathBuf::from);
+        reference.into_iter().chain([PathBuf::from("fio")]).collect()
+    }
+
     /// Where temporary files go.
     pub(crate) fn scratch(&self) -> &Path {
         self.scratch.path()
@@ -185,7 +196,7 @@ fn phased_rate_in(text: &str) -> Result<f64, String> {
     some_rate(total("total_ios") * 1000.0 / total("runtime"))
 }
 
-fn jobs_in(text: &str) -> Result<Vec<Value>, String> {
+pub(super) fn jobs_in(text: &str) -> Result<Vec<Value>, String> {
     let begin = text.find('{').ok_or("no JSON in its output")?;
     let report: Value = serde_json::from_str(&text[begin..]).map_err(|error| format!("its JSON: {error}"))?;
     report["jobs"].as_array().cloned().ok_or_else(|| "no jobs in its report".to_owned())

@@ -26,6 +26,7 @@ functions! {
         load_encryption = b"rbd_encryption_load": fn(ImageHandle, c_int, *const LuksOptions, usize) -> c_int;
         write_now = b"rbd_write": fn(ImageHandle, u64, usize, *const c_char) -> isize;
         flush_now = b"rbd_flush": fn(ImageHandle) -> c_int;
+        forget = b"rbd_invalidate_cache": fn(ImageHandle) -> c_int;
         new_completion = b"rbd_aio_create_completion": fn(*mut c_void, Callback, *mut Completion) -> c_int;
         result = b"rbd_aio_get_return_value": fn(Completion) -> isize;
         release = b"rbd_aio_release": fn(Completion);
@@ -242,6 +243,13 @@ impl Image {
     pub(super) fn flush(&self) -> Result<(), Refusal> {
         // SAFETY: the image is open.
         self.check(unsafe { (self.functions.flush_now)(self.handle()) })
+    }
+
+    /// Empties the cache of the open image. The library writes back from its first flush on, and through before.
+    pub(super) fn forget(&self) -> Result<(), Refusal> {
+        self.flush()?;
+        // SAFETY: the image is open.
+        self.check(unsafe { (self.functions.forget)(self.handle()) })
     }
 
     fn decrypt(&self) -> Result<(), Refusal> {

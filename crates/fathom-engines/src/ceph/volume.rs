@@ -6,6 +6,7 @@ use crate::net::refusal::Refusal;
 use fathom_run::files::filling::Filling;
 use fathom_run::files::{FileEntry, FileError, FileKind};
 use fathom_run::plan::WorkerPlan;
+use fathom_run::plan::model::files::OpenPlan;
 use fathom_run::storage::{Handle, Storage};
 use fathom_spec::engines::rbd::RbdOptions;
 use fathom_sys::Errno;
@@ -105,6 +106,14 @@ impl Storage for Volume {
     fn open(&mut self, plan: &WorkerPlan, index: usize, _: &FileEntry) -> Result<Handle, FileError> {
         self.image().and_then(|image| image.open()).map_err(|refusal| refusal.of_job(plan))?;
         Ok(Handle::new(i32::try_from(index).unwrap_or(i32::MAX)))
+    }
+
+    fn settle(&mut self, plan: &OpenPlan, entry: &FileEntry, _: Handle) -> Result<(), FileError> {
+        if !plan.invalidates {
+            return Ok(());
+        }
+        let forgotten = self.image().and_then(|image| image.forget());
+        forgotten.map_err(|refusal| FileError::of_call(refusal.errno, "rbd_invalidate_cache", &entry.path))
     }
 
     fn remove(&mut self, _: &FileEntry) -> Result<(), Errno> {

@@ -1,7 +1,8 @@
 //! The engines `rados` and `rbd` on a real cluster: a monitor and an object storage daemon of Ceph.
 
+use crate::shipped_examples::run_with;
 use crate::support::program::{Finished, Launch, header_format_of, reference};
-use crate::support::servers::Server;
+use crate::support::servers::{Server, jobs_of_page};
 use crate::support::{KIB, MIB, json, processes, scratch};
 use std::path::Path;
 use std::process::Command;
@@ -271,4 +272,24 @@ fn fathom_checks_what_fio_wrote() {
             Launch::fathom(directory.path()).words(engine).words(words).argument(format!("--conf={conf}"));
         check.words(header_format_of(&fio)).words("--verify_only --iodepth=8").run().expect_clean();
     }
+}
+
+#[test]
+fn the_jobs_of_the_page_and_the_examples_that_fio_ships() {
+    let server = require!(cluster());
+    let conf = server.value("CEPH_CONF");
+    tool(&server, "rbd create disk --size 64M");
+    tool(&server, "rbd create fio_test --size 16M");
+    tool(&server, "rbd create secret --size 64M");
+    let passphrase = server.file("passphrase");
+    std::fs::write(&passphrase, "open-sesame").expect("a passphrase");
+    tool(&server, &format!("rbd encryption format secret luks2 {}", passphrase.display()));
+    for job in jobs_of_page("ceph.md", &[("--pool=bench", "--pool=rbd"), ("--size=64m", "--size=4m")]) {
+        job.run(&[("CEPH_CONF", conf), ("PASSPHRASE", "open-sesame")]);
+    }
+    let conf_word = format!("conf={conf}");
+    run_with("rados", &[("pool=rados", "pool=rbd"), ("conf=/etc/ceph/ceph.conf", &conf_word)], |launch| {
+        launch
+    });
+    run_with("rbd", &[("rbdname=fio_test", "rbdname=fio_test")], |launch| launch.variable("CEPH_CONF", conf));
 }

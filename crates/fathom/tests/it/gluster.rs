@@ -1,7 +1,8 @@
 //! The engines `gfapi` and `gfapi_async` on a real volume of one brick.
 
+use crate::shipped_examples::run_with;
 use crate::support::program::{Finished, Launch, header_format_of, reference};
-use crate::support::servers::Server;
+use crate::support::servers::{Server, jobs_of_page};
 use crate::support::{KIB, MIB, json, processes, scratch, skip};
 use std::ops::Deref;
 use std::path::Path;
@@ -212,4 +213,15 @@ fn fathom_checks_what_fio_wrote() {
     assert_eq!(written.code(), 0, "{}{}", written.stdout, written.stderr);
     let check = Launch::fathom(directory.path()).words(&words).words(header_format_of(&fio));
     check.words("--verify_only").run().expect_clean();
+}
+
+#[test]
+fn the_jobs_of_the_page_and_the_example_that_fio_ships() {
+    let server = require!(volume());
+    let host = server.value("GLUSTER_HOST");
+    let brick = format!("--brick={host}");
+    for job in jobs_of_page("gluster.md", &[("--brick=server", &brick), ("--size=1g", "--size=4m")]) {
+        job.run(&[]);
+    }
+    run_with("gfapi", &[("brick=localhost", &format!("brick={host}"))], |launch| launch);
 }

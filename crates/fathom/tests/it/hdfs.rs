@@ -1,7 +1,8 @@
 //! The engine `libhdfs` on a real file system: a name node and a data node in one JVM.
 
+use crate::shipped_examples::run_with;
 use crate::support::program::{Finished, Launch};
-use crate::support::servers::Server;
+use crate::support::servers::{Server, jobs_of_page};
 use crate::support::{MIB, json, processes};
 use std::path::Path;
 use std::process::Command;
@@ -136,4 +137,18 @@ fn a_server_that_hangs_is_named_and_one_that_goes_ends_the_job() {
     assert_eq!(finished.code(), 1, "{}{}", finished.stdout, finished.stderr);
     assert!(finished.elapsed < Duration::from_secs(45), "{:?}", finished.elapsed);
     assert!(finished.stderr.contains("io_u error on file a.0.0"), "{}", finished.stderr);
+}
+
+#[test]
+fn the_jobs_of_the_page_and_the_example_that_fio_ships() {
+    let server = require!(server());
+    let port = server.value("HDFS_PORT");
+    let node = format!("--namenode=127.0.0.1 --port={port}");
+    let words = [("--namenode=server --port=9000", node.as_str()), ("--size=4g", "--size=4m")];
+    for job in jobs_of_page("hdfs.md", &words) {
+        job.run(&[]);
+    }
+    // It names the name node as releases before 3 did.
+    let node = format!("namenode=127.0.0.1\nport={port}\nsize=1m");
+    run_with("libhdfs", &[("filename=dfs-perftest-base.dfs-perftest-base,9000", &node)], |launch| launch);
 }

@@ -2,7 +2,7 @@
 
 use crate::shipped_examples::run_with;
 use crate::support::program::{Finished, Launch};
-use crate::support::servers::Server;
+use crate::support::servers::{Server, jobs_of_page};
 use crate::support::{MIB, json, processes};
 use std::time::Duration;
 
@@ -175,4 +175,17 @@ fn the_example_that_fio_ships() {
     let url = server.value("ISCSI_URL").replace(':', "\\:");
     let example = "iscsi\\://127.0.0.1/iqn.2016-02.com.fio\\:system\\:fio/1";
     run_with("libiscsi", &[(example, &url)], |launch| launch);
+}
+
+#[test]
+fn the_jobs_of_the_page() {
+    let server = require!(target(&[]));
+    let url = server.value("ISCSI_URL").replace(':', "\\:");
+    let words = [
+        ("iscsi\\://192.0.2.1\\:3260/iqn.2026-01.org.example\\:disk/1", url.as_str()),
+        ("iscsi\\://192.0.2.1/iqn.2026-01.org.example\\:disk/1", url.as_str()),
+    ];
+    for job in jobs_of_page("iscsi.md", &words) {
+        job.run(&[]);
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::shipped_examples::run_with;
 use crate::support::program::{Finished, Launch, header_format_of, reference};
-use crate::support::servers::Server;
+use crate::support::servers::{Server, jobs_of_page};
 use crate::support::{KIB, MIB, json, processes, scratch, skip};
 use std::ops::Deref;
 use std::path::Path;
@@ -218,4 +218,13 @@ fn a_server_that_hangs_is_named() {
 fn the_example_that_fio_ships() {
     let server = require!(server());
     run_with("nfs", &[("nfs://127.0.0.1/nfs", server.value("NFS_URL"))], |launch| launch);
+}
+
+#[test]
+fn the_jobs_of_the_page() {
+    let server = require!(server());
+    let words = [("nfs://server/export/folder", server.value("NFS_URL")), ("--size=1g", "--size=4m")];
+    for job in jobs_of_page("nfs.md", &words) {
+        job.run(&[]);
+    }
 }

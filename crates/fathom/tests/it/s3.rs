@@ -2,7 +2,7 @@
 //! `make test-servers` has.
 
 use crate::support::program::{Finished, Launch};
-use crate::support::servers::Server;
+use crate::support::servers::{Server, jobs_of_page};
 use crate::support::{KIB, MIB, json};
 use std::path::Path;
 
@@ -156,4 +156,17 @@ fn swift_keeps_what_s3_shows() {
     assert!(said.contains("No such file or directory"), "{said}");
     let said = complaint(swift("--rw=write").variable("OS_AUTH_TOKEN", "AUTH_wrong"));
     assert!(said.contains("401") || said.contains("403"), "{said}");
+}
+
+#[test]
+fn the_job_of_the_page() {
+    let server = require!(Server::start("s3", &[]));
+    let words = [
+        ("--https=on", "--https=off"),
+        ("s3.eu-central-1.amazonaws.com", server.value("S3_HOST")),
+        ("--size=64m", "--size=2m"),
+    ];
+    for job in jobs_of_page("http.md", &words) {
+        job.run(&[("AWS_ACCESS_KEY_ID", server.value("S3_KEYID")), ("AWS_SECRET_ACCESS_KEY", SECRET)]);
+    }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Examples that no run can be made of: for engines that fio itself loads from outside or has dropped, for a second NUMA node,
 /// or with blanks to be filled in.
-const NEED_MORE: [&str; 18] = [
+const NEED_MORE: [&str; 22] = [
     "cpp_null",
     "librpma_apm-client",
     "librpma_apm-server",
@@ -31,6 +31,10 @@ const NEED_MORE: [&str; 18] = [
     "http-s3-crypto",
     "http-s3-storage-class",
     "http-swift",
+    "rados",
+    "rbd",
+    "gfapi",
+    "libhdfs",
 ];
 
 /// Where the package fio-examples is, or was unpacked.

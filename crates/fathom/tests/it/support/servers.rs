@@ -1,5 +1,6 @@
 //! Servers to test engines on: started by the scripts in `scripts/servers`, each in a directory of its own, and stopped at the end.
 
+use super::program::Launch;
 use super::scratch;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -76,6 +77,61 @@ impl Server {
     pub(crate) fn pid(&self, tag: &str) -> u32 {
         let text = std::fs::read_to_string(self.file(&format!("{tag}.pid"))).expect("the server's pid");
         text.split_whitespace().next().and_then(|pid| pid.parse().ok()).expect("a number")
+    }
+}
+
+/// The jobs that a page of the documentation shows: its commands, and its job files. Their servers are those of the reader, so a
+/// test puts its own in place of `words`; each of them has to be there.
+#[track_caller]
+pub(crate) fn jobs_of_page(page: &str, words: &[(&str, &str)]) -> Vec<Job> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{page}: {error}"));
+    let put = |text: String, (word, other): &(&str, &str)| {
+        assert!(text.contains(word), "{page} has no {word}");
+        text.replace(word, other)
+    };
+    let text = words.iter().fold(text, put).replace("\\\n", " ");
+    let mut jobs = Vec::new();
+    for block in text.split("```").skip(1).step_by(2) {
+        match block.split_once('\n') {
+            Some(("sh", lines)) => {
+                let commands = lines.lines().filter_map(|line| line.strip_prefix("fathom --name="));
+                jobs.extend(commands.map(|words| Job::Command(format!("--name={words}"))));
+            }
+            Some(("ini", lines)) => jobs.push(Job::File(lines.to_owned())),
+            _ => {}
+        }
+    }
+    jobs
+}
+
+/// A job of a page.
+pub(crate) enum Job {
+    /// The words of its command.
+    Command(String),
+    /// The text of its file.
+    File(String),
+}
+
+impl Job {
+    /// Runs it well, in a directory of its own.
+    #[track_caller]
+    pub(crate) fn run(&self, variables: &[(&str, &str)]) {
+        let directory = scratch();
+        let launch = Launch::fathom(directory.path());
+        let launch = variables.iter().fold(launch, |launch, (name, value)| launch.variable(name, value));
+        match self {
+            // Quotes are there for the reader's shell.
+            Job::Command(words) => {
+                words.split_whitespace().fold(launch, |launch, word| launch.argument(word.replace('\'', "")))
+            }
+            Job::File(text) => {
+                std::fs::write(directory.path().join("job.fio"), text).expect("the job");
+                launch.words("job.fio")
+            }
+        }
+        .run()
+        .expect_clean();
     }
 }
 
