@@ -51,8 +51,8 @@ const AES_256: c_int = 1;
 /// Bytes that an image is made larger for the header of its encryption; it takes 16 MiB at most.
 const LUKS_ROOM: u64 = 32 << 20;
 
-/// How often a removal is tried that others disturb, and the time between.
-const REMOVALS: u32 = 5;
+/// How often what others disturb is tried, and the time between.
+const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Says of an image, in its metadata, that a job made it and may remove it.
@@ -111,7 +111,17 @@ impl Image {
 
     /// Opens it, unless it is open; `false` if there is none.
     pub(super) fn open(&self) -> Result<bool, Refusal> {
-        Ok(self.open_raw()? && self.decrypt().map(|()| true)?)
+        if !self.handle().is_null() {
+            return Ok(true);
+        }
+        if !self.open_raw()? {
+            return Ok(false);
+        }
+        let decrypted = self.decrypt();
+        if decrypted.is_err() {
+            self.close();
+        }
+        decrypted.map(|()| true)
     }
 
     fn open_raw(&self) -> Result<bool, Refusal> {
@@ -161,20 +171,34 @@ impl Image {
     /// Makes the image, with the encryption that the job names. One that cannot be finished is removed.
     fn create(&self, size: u64) -> Result<(), Refusal> {
         let room = if self.options.rbd_encryption_format.is_some() { LUKS_ROOM } else { 0 };
-        let made = self.create_raw(size.saturating_add(room)).and_then(|()| self.encrypt());
+        let (size, mut order) = (size.saturating_add(room), 0);
+        // SAFETY: the pool is open, and the name ends with a zero byte.
+        let result =
+            unsafe { (self.functions.create)(self.cluster.pool, self.name.as_ptr(), size, &mut order) };
+        if result == -libc::EEXIST {
+            return self.wait_for_mark();
+        }
+        self.check(result)?;
+        let made = self.mark().and_then(|()| self.encrypt());
         if made.is_err() {
             let _ = self.remove();
         }
         made
     }
 
-    /// Makes the image, marks it, and opens it.
-    fn create_raw(&self, size: u64) -> Result<(), Refusal> {
-        let mut order = 0;
-        // SAFETY: the pool is open, and the name ends with a zero byte.
-        let result =
-            unsafe { (self.functions.create)(self.cluster.pool, self.name.as_ptr(), size, &mut order) };
-        self.check(result)?;
+    /// Somebody was quicker: another clone, or a stranger whose image is none of ours.
+    fn wait_for_mark(&self) -> Result<(), Refusal> {
+        for _ in 0..ATTEMPTS {
+            if self.open_raw()? && self.is_of_a_job() {
+                return Ok(());
+            }
+            std::thread::sleep(PAUSE);
+        }
+        self.check(-libc::EEXIST)
+    }
+
+    /// Says of the image that it is a job's. It is open then.
+    fn mark(&self) -> Result<(), Refusal> {
         self.open_raw()?;
         // SAFETY: the image is open, and both texts end with zero bytes.
         self.check(unsafe { (self.functions.set_metadata)(self.handle(), MARK.as_ptr(), c"1".as_ptr()) })
@@ -215,7 +239,7 @@ impl Image {
     pub(super) fn remove(&self) -> Result<(), Refusal> {
         let mut result = 0;
         // Clones that end together get in each other's way; what one of them has begun, the next attempt finds done.
-        for _ in 0..REMOVALS {
+        for _ in 0..ATTEMPTS {
             if !self.open_raw()? || !self.is_of_a_job() {
                 return Ok(());
             }
@@ -258,11 +282,7 @@ impl Image {
         }
         self.with_luks(|format, luks, length| {
             // SAFETY: the image is open, and the options are those of both formats, whose length is stated.
-            match unsafe { (self.functions.load_encryption)(self.handle(), format, luks, length) } {
-                // It was open before.
-                loaded if loaded == -libc::EEXIST => 0,
-                result => result,
-            }
+            unsafe { (self.functions.load_encryption)(self.handle(), format, luks, length) }
         })
     }
 

@@ -151,6 +151,7 @@ fn images_are_made_on_demand_and_no_other_is_ever_removed() {
     let words =
         "--ioengine=rbd --rbdname=made --rbd_create=1 --bs=64k --size=4m --offset_increment=4m --numjobs=2";
     run(&server, &format!("{words} --rw=randread --iodepth=4"));
+    run(&server, &format!("{words} --rw=randread --iodepth=4 --create_serialize=0"));
     run(&server, &format!("{words} --rw=randwrite --verify=crc32c --thread"));
     run(&server, &format!("{words} --rw=randwrite --loops=2 --unlink_each_loop=1 --numjobs=1"));
     assert_eq!(images(&server), ["img"]);

@@ -96,6 +96,33 @@ fn what_was_written_is_verified_and_what_was_changed_is_found() {
 }
 
 #[test]
+fn another_server_of_webdav_keeps_objects_as_well() {
+    let server = require!(Server::start("webdav-rclone", &[]));
+    let job = format!(
+        "[global]\nioengine=http\nhttp_host={}\nhttp_user=fathom\nhttp_pass=${{PASSWORD}}\nsize=64k\nbs=16k\nstonewall\n\
+         [written]\nrw=randwrite\niodepth=8\nverify=crc32c\nfilename=/obj\n[made]\nrw=randread\niodepth=16\nfilename=/made\n\
+         [gone]\nrw=trim\nfilename=/obj\n",
+        server.value("DAV_HOST")
+    );
+    let path = server.file("job.fio");
+    std::fs::write(&path, job).expect("a job file");
+    let launch = Launch::fathom(Path::new("/")).argument(path.display().to_string());
+    launch.variable("PASSWORD", server.value("DAV_PASS")).run().expect_clean();
+    // The server keeps what it has for some seconds before it lies in its folder.
+    let names = || -> Vec<String> {
+        let left = std::fs::read_dir(server.file("data")).expect("the server's folder").flatten();
+        left.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    };
+    let mut pauses = 0;
+    while names().len() < 4 && pauses < 60 {
+        std::thread::sleep(Duration::from_millis(500));
+        pauses += 1;
+    }
+    let names = names();
+    assert!(names.len() == 4 && names.iter().all(|name| name.starts_with("made_")), "{names:?}");
+}
+
+#[test]
 fn what_is_read_is_made_first_and_what_is_there_stays() {
     let server = require!(server());
     run(&server, "--rw=randread --iodepth=4");
