@@ -4,6 +4,7 @@ use super::cluster::{Callback, Cluster, Completion, Place, Pool, text};
 use crate::net::library::{self, functions};
 use crate::net::refusal::Refusal;
 use fathom_spec::engines::rbd::RbdOptions;
+use fathom_sys::Errno;
 use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::time::Duration;
@@ -256,11 +257,11 @@ impl Image {
     }
 
     /// Writes to the open image at once.
-    pub(super) fn write(&self, bytes: &[u8], offset: u64) -> Result<usize, c_int> {
+    pub(super) fn write(&self, bytes: &[u8], offset: u64) -> Result<usize, Errno> {
         // SAFETY: the image is open, and the bytes are read before the call returns.
         let written =
             unsafe { (self.functions.write_now)(self.handle(), offset, bytes.len(), bytes.as_ptr().cast()) };
-        usize::try_from(written).map_err(|_| -written as c_int)
+        usize::try_from(written).map_err(|_| Errno(-written as c_int))
     }
 
     /// Makes what was written durable.

@@ -1,6 +1,7 @@
 //! Objects of a pool as a storage: they are made, made longer and removed as files are.
 
 use super::cluster::{Cluster, Place, text};
+use crate::net::end::End;
 use crate::net::refusal::Refusal;
 use fathom_run::files::filling::Filling;
 use fathom_run::files::{FileEntry, FileError, FileKind};
@@ -10,7 +11,6 @@ use fathom_spec::engines::rados::RadosOptions;
 use fathom_sys::Errno;
 use std::cell::OnceCell;
 use std::ffi::{CString, c_int};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -61,7 +61,7 @@ impl Objects {
         let present = entry.present_size.unwrap_or(0);
         let extended = match filling {
             Some(filling) => {
-                let mut end = End { object: &object, offset: present };
+                let mut end = End::new(present, |bytes, offset| object.write(bytes, offset));
                 let filled = filling.fill(&mut end, (present, entry.missing()), stopped);
                 filled.map_err(|errno| object.refusal(-errno.0))
             }
@@ -133,10 +133,12 @@ impl Object<'_> {
         self.check(unsafe { (functions.truncate)(*pool, self.name.as_ptr(), size) })
     }
 
-    fn write(&self, bytes: &[u8], offset: u64) -> c_int {
+    fn write(&self, bytes: &[u8], offset: u64) -> Result<usize, Errno> {
         let Cluster { functions, pool, .. } = self.cluster;
+        let (data, length) = (bytes.as_ptr().cast(), bytes.len());
         // SAFETY: as above, and the bytes are read before the call returns.
-        unsafe { (functions.write)(*pool, self.name.as_ptr(), bytes.as_ptr().cast(), bytes.len(), offset) }
+        let result = unsafe { (functions.write)(*pool, self.name.as_ptr(), data, length, offset) };
+        if result < 0 { Err(Errno(-result)) } else { Ok(length) }
     }
 
     fn remove(&self) -> Result<(), Refusal> {
@@ -146,27 +148,6 @@ impl Object<'_> {
             missing if missing == -libc::ENOENT => Ok(()),
             result => self.check(result),
         }
-    }
-}
-
-/// The end of an object, for what it lacks.
-struct End<'a> {
-    object: &'a Object<'a>,
-    offset: u64,
-}
-
-impl io::Write for End<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let result = self.object.write(bytes, self.offset);
-        if result < 0 {
-            return Err(io::Error::from_raw_os_error(-result));
-        }
-        self.offset += bytes.len() as u64;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 

@@ -2,6 +2,7 @@
 //! `rbd_create` a missing one is made, grows as files do, and is removed after the run.
 
 use super::image::Image;
+use crate::net::end::End;
 use crate::net::refusal::Refusal;
 use fathom_run::files::filling::Filling;
 use fathom_run::files::{FileEntry, FileError, FileKind};
@@ -11,7 +12,6 @@ use fathom_run::storage::{Handle, Storage};
 use fathom_spec::engines::rbd::RbdOptions;
 use fathom_sys::Errno;
 use std::cell::OnceCell;
-use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -60,31 +60,14 @@ impl Volume {
         image.grow(entry.wanted_size())?;
         let Some(filling) = filling else { return Ok(()) };
         let present = entry.present_size.unwrap_or(0);
-        let filled = filling.fill(&mut End { image, offset: present }, (present, entry.missing()), stopped);
+        let mut end = End::new(present, |bytes, offset| image.write(bytes, offset));
+        let filled = filling.fill(&mut end, (present, entry.missing()), stopped);
         if let Err(errno) = filled {
             // A part would pass for the whole next time.
             let _ = image.remove();
             return Err(Refusal { errno, sentence: format!("the image could not be filled: {errno}") });
         }
         image.flush()
-    }
-}
-
-/// The end of what is filled already.
-struct End<'a> {
-    image: &'a Image,
-    offset: u64,
-}
-
-impl io::Write for End<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let count = self.image.write(bytes, self.offset).map_err(io::Error::from_raw_os_error)?;
-        self.offset += count as u64;
-        Ok(count)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 

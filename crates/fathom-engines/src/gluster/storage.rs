@@ -1,6 +1,7 @@
 //! Files of a volume as a storage: they are made, made longer and removed as files of this machine are.
 
-use super::volume::{File, Volume};
+use super::volume::Volume;
+use crate::net::end::End;
 use crate::net::refusal::Refusal;
 use fathom_run::files::filling::Filling;
 use fathom_run::files::{FileEntry, FileError, FileKind};
@@ -9,7 +10,6 @@ use fathom_run::storage::{Handle, Storage};
 use fathom_spec::engines::gfapi::GfapiOptions;
 use fathom_sys::Errno;
 use std::cell::OnceCell;
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -44,7 +44,8 @@ impl Files {
         let present = entry.present_size.unwrap_or(0);
         let done = match filling {
             Some(filling) => {
-                filling.fill(&mut End { file: &file, offset: present }, (present, entry.missing()), stopped)
+                let mut end = End::new(present, |bytes, offset| file.write(bytes, offset));
+                filling.fill(&mut end, (present, entry.missing()), stopped)
             }
             None => file.truncate(entry.wanted_size()),
         };
@@ -56,25 +57,6 @@ impl Files {
             let _ = volume.remove(&entry.path);
         }
         Err(Refusal::of(errno, &entry.path.display().to_string(), ""))
-    }
-}
-
-/// The end of a file, for what it lacks.
-struct End<'a> {
-    file: &'a File,
-    offset: u64,
-}
-
-impl io::Write for End<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let count =
-            self.file.write(bytes, self.offset).map_err(|errno| io::Error::from_raw_os_error(errno.0))?;
-        self.offset += count as u64;
-        Ok(count)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! What engines that talk to servers share: sockets, TLS, and a connection that never waits unless it is told to.
 
 pub(crate) mod callbacks;
+pub(crate) mod end;
 pub(crate) mod library;
 pub(crate) mod refusal;
 pub(crate) mod socket;

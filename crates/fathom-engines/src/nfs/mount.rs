@@ -165,6 +165,14 @@ impl Mount {
         result_of(unsafe { (self.functions.fsync)(self.context, handle) })
     }
 
+    /// Writes to a file at once.
+    pub(super) fn write(&self, handle: *mut FileHandle, bytes: &[u8], offset: u64) -> Result<usize, Errno> {
+        let (data, length) = (bytes.as_ptr().cast(), bytes.len() as u64);
+        // SAFETY: the handle is of this context and open, and the bytes are read before the call returns.
+        let written = unsafe { (self.functions.write)(self.context, handle, offset, length, data) };
+        usize::try_from(written).map_err(|_| Errno(-written))
+    }
+
     /// Closes it.
     pub(super) fn close(&self, handle: *mut FileHandle) {
         // SAFETY: the handle is of this context, and nobody uses it any more.

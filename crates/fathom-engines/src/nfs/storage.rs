@@ -1,6 +1,7 @@
 //! Files of a share as a storage: they are made, made longer and removed as files of this machine are.
 
-use super::mount::{FileHandle, Functions, Mount};
+use super::mount::{Functions, Mount};
+use crate::net::end::End;
 use crate::net::refusal::Refusal;
 use fathom_run::files::filling::Filling;
 use fathom_run::files::{FileEntry, FileError, FileKind};
@@ -8,7 +9,6 @@ use fathom_run::plan::WorkerPlan;
 use fathom_run::storage::{Handle, Storage};
 use fathom_sys::Errno;
 use std::cell::OnceCell;
-use std::io;
 use std::path::PathBuf;
 
 /// The share of a job.
@@ -46,7 +46,7 @@ impl Share {
         let present = entry.present_size.unwrap_or(0);
         let done = match filling {
             Some(filling) => {
-                let mut end = End { mount, handle, offset: present };
+                let mut end = End::new(present, |bytes, offset| mount.write(handle, bytes, offset));
                 filling.fill(&mut end, (present, entry.missing()), stopped)
             }
             None => mount.truncate(handle, entry.wanted_size()),
@@ -62,30 +62,6 @@ impl Share {
             return Err(Refusal { errno, sentence: format!("{}: {errno} ({why})", entry.path.display()) });
         }
         mount.close(handle);
-        Ok(())
-    }
-}
-
-/// The end of a file, for what it lacks.
-struct End<'a> {
-    mount: &'a Mount,
-    handle: *mut FileHandle,
-    offset: u64,
-}
-
-impl io::Write for End<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let Mount { functions, context } = self.mount;
-        // SAFETY: the handle is of this context, and the bytes are read before the call returns.
-        let written = unsafe {
-            (functions.write)(*context, self.handle, self.offset, bytes.len() as u64, bytes.as_ptr().cast())
-        };
-        let count = usize::try_from(written).map_err(|_| io::Error::from_raw_os_error(-written))?;
-        self.offset += count as u64;
-        Ok(count)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
