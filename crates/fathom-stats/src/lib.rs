@@ -9,6 +9,7 @@ pub mod direction;
 pub mod engine_figures;
 pub mod histogram;
 pub mod host;
+pub mod hosts;
 pub mod inference;
 pub mod interval;
 pub mod latency;

@@ -5,6 +5,7 @@
 
 use crate::engine_figures::EngineFigures;
 use crate::host::HostReport;
+use crate::hosts::HostsReport;
 use crate::interval::IntervalReport;
 use crate::latency::LatencyStats;
 use crate::limits::GroupLimits;
@@ -136,6 +137,25 @@ pub struct RunReport {
     /// The machine that ran the jobs.
     #[serde(default)]
     pub host: Option<HostReport>,
+    /// When its jobs began and ended, by the clock of the machine that ran them.
+    #[serde(default)]
+    pub span: Option<RunSpan>,
+    /// The hosts of a run over several; everything above is what they did together.
+    #[serde(default)]
+    pub hosts: Option<HostsReport>,
+}
+
+/// When the jobs of a run began and ended; monotonic ns of the machine that ran them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunSpan {
+    /// When the first job began.
+    pub first_begin_ns: u64,
+    /// When the last of those that began with it did: the jobs of the first stage.
+    pub last_begin_ns: u64,
+    /// When the first of all jobs was done; `None` while none is.
+    pub first_end_ns: Option<u64>,
+    /// When the last one was; `None` while one is not.
+    pub last_end_ns: Option<u64>,
 }
 
 /// Choices that fathom made for a job, so that a reader knows what was measured.

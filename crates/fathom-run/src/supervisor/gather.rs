@@ -9,7 +9,7 @@ use fathom_stats::Direction;
 use fathom_stats::latency::LatencyStats;
 use fathom_stats::report::{
     DirectionReport, GroupReport, IdlenessReport, JobChoices, JobError, JobReport, LatencyGoal,
-    PriorityReport, ReplayReport, RunReport, ToleratedErrors, VerificationReport,
+    PriorityReport, ReplayReport, RunReport, RunSpan, ToleratedErrors, VerificationReport,
 };
 use fathom_sys::Errno;
 use fathom_sys::clock::{monotonic_ns, wall_clock_ms};
@@ -36,6 +36,7 @@ impl<O: Observer> Supervisor<'_, O> {
         let figures: Vec<Figures> = (0..self.tracked.len()).map(|index| self.crew.figures(index)).collect();
         let (verification, replays) = (self.verification(&figures), self.replays(&figures));
         let choices = self.choices(&figures);
+        let span = self.span(&figures);
         let eta_seconds = self.seconds_to_go(now).unwrap_or(0);
         let snapshots: Vec<(Option<u64>, JobReport)> = figures
             .into_iter()
@@ -56,6 +57,8 @@ impl<O: Observer> Supervisor<'_, O> {
             slices: if is_last { self.slice_report() } else { None },
             timeline: self.timeline_so_far(now),
             host: is_last.then(|| self.crew.host()),
+            span,
+            hosts: None,
             idleness: self.idleness(),
             disks: self.crew.disks(),
             mounts: if is_last { self.crew.mounts() } else { Vec::new() },
@@ -65,6 +68,29 @@ impl<O: Observer> Supervisor<'_, O> {
             verification,
             replays,
         }
+    }
+
+    /// When the jobs began and ended; `None` as long as none has begun.
+    fn span(&self, figures: &[Figures]) -> Option<RunSpan> {
+        let did_run = |&index: &usize| {
+            figures[index].state.begin_ns > 0 && self.plan.workers[index].background.is_none()
+        };
+        let ran: Vec<usize> = (0..figures.len()).filter(did_run).collect();
+        let first_stage = ran.iter().map(|&index| self.plan.workers[index].stage).min()?;
+        let begins = ran.iter().filter(|&&index| self.plan.workers[index].stage == first_stage);
+        let begins: Vec<u64> = begins.map(|&index| figures[index].state.begin_ns).collect();
+        let is_over = |index: &usize| self.tracked[*index].standing == Standing::Over;
+        let end = |&index: &usize| match figures[index].state.end_ns {
+            0 => self.tracked[index].over_ns,
+            end => end,
+        };
+        let all_over = (0..figures.len()).all(|index| is_over(&index));
+        Some(RunSpan {
+            first_begin_ns: *begins.iter().min()?,
+            last_begin_ns: *begins.iter().max()?,
+            first_end_ns: ran.iter().filter(|index| is_over(index)).map(end).min(),
+            last_end_ns: if all_over { ran.iter().map(end).max() } else { None },
+        })
     }
 
     fn idleness(&self) -> Option<IdlenessReport> {
