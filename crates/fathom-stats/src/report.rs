@@ -742,7 +742,7 @@ fn add_all(own: &mut [u64], theirs: &[u64]) {
     }
 }
 
-fn scale_per_second(amount: u64, milliseconds: u64) -> u64 {
+pub(crate) fn scale_per_second(amount: u64, milliseconds: u64) -> u64 {
     if milliseconds == 0 && amount == 0 {
         return 0;
     }

@@ -3,7 +3,7 @@
 //! A run of any length has at most [`MOST_POINTS`] points: when there are more, neighbours are added up and every point
 //! covers twice the time. Only detail is lost.
 
-use crate::histogram::{BIN_COUNT, Histogram, value_of};
+use crate::histogram::{BIN_COUNT, Histogram, add_bins, value_of};
 use crate::per_direction::PerDirection;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -71,9 +71,7 @@ impl TimelineFigures {
     pub fn merge(&mut self, other: &TimelineFigures) {
         self.io_bytes += other.io_bytes;
         self.total_ios += other.total_ios;
-        for (&bin, &count) in &other.bins {
-            *self.bins.entry(bin).or_default() += count;
-        }
+        add_bins(&mut self.bins, &other.bins);
     }
 
     /// The figures with the latencies of a whole histogram.

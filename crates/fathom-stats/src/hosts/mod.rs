@@ -3,6 +3,19 @@
 //! Every host runs the same jobs under a supervisor of its own and counts by its own clock. The controller knows how far each
 //! clock is from its own, within a bound, and gives all times on its own clock, counted from the instant that all hosts were told
 //! to start at.
+//!
+//! [`Merged`] adds up the hosts' reports, one at a time or in a tree.
+
+mod course;
+mod merged;
+mod overlap;
+mod parts;
+mod sums;
+#[cfg(test)]
+mod tests;
+
+pub use merged::{Merged, merge};
+pub use overlap::overlap;
 
 use crate::per_direction::PerDirection;
 use crate::report::RunReport;
@@ -100,4 +113,11 @@ pub struct OverlapFigures {
     pub bytes_per_second: f64,
     /// I/Os per second.
     pub iops: f64,
+}
+
+impl HostResult {
+    /// How far its jobs started from the agreed instant, ns; 0 if that is not known.
+    pub fn skew_ns(&self) -> i64 {
+        self.start_skew_ns.unwrap_or(0)
+    }
 }

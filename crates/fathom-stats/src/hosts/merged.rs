@@ -1,0 +1,85 @@
+//! The results of several hosts as one.
+
+use super::parts;
+use super::sums::Sums;
+use super::{HostResult, HostsReport, overlap};
+use crate::report::RunReport;
+use serde::{Deserialize, Serialize};
+
+/// The results of some of the hosts, added up so far.
+///
+/// It may be filled host by host with [`add`](Merged::add), or in a tree: [`merge`](Merged::merge) is associative, and the hosts
+/// stay in the order in which they were added. (Only the means and deviations of bandwidth and IOPS samples are fractions, whose
+/// last bits depend on the tree.) It is plain data, so that hosts may send it to each other.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Merged {
+    hosts: Vec<HostResult>,
+    /// The long ones of the figures, added up. There is no need for it as long as there is one host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sums: Option<Box<Sums>>,
+}
+
+impl Merged {
+    /// Adds a host after those that are there.
+    pub fn add(&mut self, host: HostResult) {
+        if let Some(sums) = &mut self.sums {
+            sums.add(&host);
+        } else if !self.hosts.is_empty() {
+            let mut sums = self.take_sums();
+            sums.add(&host);
+            self.sums = Some(sums);
+        }
+        self.hosts.push(host);
+    }
+
+    /// Adds hosts after those that are there.
+    pub fn merge(&mut self, mut other: Merged) {
+        match &other.hosts[..] {
+            [] => {}
+            [_] => other.hosts.drain(..).for_each(|host| self.add(host)),
+            _ if self.hosts.is_empty() => *self = other,
+            _ => {
+                let mut sums = self.take_sums();
+                sums.merge(&other.take_sums());
+                self.sums = Some(sums);
+                self.hosts.append(&mut other.hosts);
+            }
+        }
+    }
+
+    /// The hosts so far, in their order.
+    pub fn hosts(&self) -> &[HostResult] {
+        &self.hosts
+    }
+
+    /// The report of the run. Where all hosts were running together is found from their timelines.
+    pub fn finish(mut self) -> RunReport {
+        let overlap = overlap::overlap(&self.hosts);
+        let sums = self.take_sums();
+        let mut report = parts::report_of(&self.hosts);
+        sums.finish_into(&mut report);
+        report.hosts = Some(HostsReport { hosts: self.hosts, overlap });
+        report
+    }
+
+    fn take_sums(&mut self) -> Box<Sums> {
+        self.sums.take().unwrap_or_else(|| {
+            let mut sums = Box::<Sums>::default();
+            self.hosts.iter().for_each(|host| sums.add(host));
+            sums
+        })
+    }
+}
+
+/// One report of the hosts' reports. Its `hosts` are these; the time in which all were running together is found from their
+/// timelines if it is not given.
+pub fn merge(results: HostsReport) -> RunReport {
+    let HostsReport { hosts, overlap } = results;
+    let mut merged = Merged::default();
+    hosts.into_iter().for_each(|host| merged.add(host));
+    let mut report = merged.finish();
+    if let (Some(hosts), Some(overlap)) = (&mut report.hosts, overlap) {
+        hosts.overlap = Some(overlap);
+    }
+    report
+}

@@ -1,0 +1,203 @@
+//! What is long in a report, added up over hosts as they come: jobs, groups, timeline and interval.
+
+use super::{HostEnd, HostResult, course};
+use crate::interval::{IntervalJob, IntervalReport};
+use crate::report::{GroupDirection, GroupReport, JobReport, RunReport, scale_per_second};
+use crate::timeline::Timeline;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+
+/// The sums over some hosts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Sums {
+    jobs: Vec<JobReport>,
+    groups: Vec<GroupReport>,
+    timeline: Option<Timeline>,
+    interval: Option<IntervalReport>,
+}
+
+impl Sums {
+    /// Adds a host.
+    pub(super) fn add(&mut self, host: &HostResult) {
+        let Some(report) = &host.report else { return };
+        self.add_jobs(&report.jobs, &host.name);
+        self.add_groups(&report.groups);
+        if let Some(timeline) = &report.timeline {
+            course::add_host(&mut self.timeline, timeline, host.skew_ns());
+        }
+        // The last interval of a host that was lost lies before those of the others.
+        if let (Some(interval), false) = (&report.interval, matches!(host.end, HostEnd::Lost { .. })) {
+            self.add_interval(interval);
+        }
+    }
+
+    /// Adds other hosts.
+    pub(super) fn merge(&mut self, other: &Sums) {
+        self.add_jobs(&other.jobs, "");
+        self.add_groups(&other.groups);
+        if let Some(timeline) = &other.timeline {
+            course::add_sum(&mut self.timeline, timeline);
+        }
+        if let Some(interval) = &other.interval {
+            self.add_interval(interval);
+        }
+    }
+
+    /// Puts the sums into a report.
+    pub(super) fn finish_into(self, report: &mut RunReport) {
+        report.groups = self.groups;
+        report.timeline = self.timeline;
+        report.interval = self.interval.map(|interval| in_order_of(&self.jobs, interval));
+        report.jobs = self.jobs;
+    }
+
+    /// `host` is whose jobs they are; empty if they say so themselves.
+    fn add_jobs(&mut self, jobs: &[JobReport], host: &str) {
+        let names_host = |job: &mut JobReport| {
+            if let (Some(error), false) = (&mut job.error, host.is_empty()) {
+                error.text = match &error.text[..] {
+                    "" => host.to_owned(),
+                    text => format!("{host}: {text}"),
+                };
+            }
+        };
+        let absorb = |own: &mut JobReport, theirs: &JobReport| {
+            let is_first_error = own.error.is_none();
+            own.merge(theirs);
+            if is_first_error {
+                names_host(own);
+            }
+            // Each host looks for its own steady state.
+            own.steady_state = None;
+        };
+        let take = |theirs: &JobReport| {
+            let mut job = theirs.clone();
+            names_host(&mut job);
+            job
+        };
+        join_with(&mut self.jobs, jobs, absorb, take);
+    }
+
+    fn add_groups(&mut self, groups: &[GroupReport]) {
+        join(&mut self.groups, groups, add_group);
+    }
+
+    fn add_interval(&mut self, theirs: &IntervalReport) {
+        let Some(own) = &mut self.interval else {
+            self.interval = Some(theirs.clone());
+            return;
+        };
+        own.number = own.number.max(theirs.number);
+        own.start_us = own.start_us.min(theirs.start_us);
+        own.end_us = own.end_us.max(theirs.end_us);
+        own.start_wall_ms = own.start_wall_ms.min(theirs.start_wall_ms);
+        own.end_wall_ms = own.end_wall_ms.max(theirs.end_wall_ms);
+        own.is_last &= theirs.is_last;
+        join(&mut own.jobs, &theirs.jobs, IntervalJob::merge);
+    }
+}
+
+/// What stands in a list, once or several times under a name.
+pub(super) trait Entry: Clone {
+    /// Reporting group (0 where entries have none) and name.
+    fn key(&self) -> (u32, &str);
+}
+
+impl Entry for JobReport {
+    fn key(&self) -> (u32, &str) {
+        (self.group_id, &self.name)
+    }
+}
+
+impl Entry for IntervalJob {
+    fn key(&self) -> (u32, &str) {
+        (self.group_id, &self.name)
+    }
+}
+
+impl Entry for GroupReport {
+    fn key(&self) -> (u32, &str) {
+        (self.group_id, "")
+    }
+}
+
+/// Adds entries to those that stand for the same thing: the first of a key to the first of it, the second to the second.
+/// Others are new. The order is that of the groups, and of appearance in each.
+pub(super) fn join<T: Entry>(own: &mut Vec<T>, theirs: &[T], merge: impl Fn(&mut T, &T)) {
+    join_with(own, theirs, merge, T::clone);
+}
+
+/// The same, with `take` for entries that are new.
+pub(super) fn join_with<T: Entry>(
+    own: &mut Vec<T>,
+    theirs: &[T],
+    merge: impl Fn(&mut T, &T),
+    take: impl Fn(&T) -> T,
+) {
+    for (entry, place) in theirs.iter().zip(places(own, theirs)) {
+        match place.and_then(|place| own.get_mut(place)) {
+            Some(own) => merge(own, entry),
+            None => own.push(take(entry)),
+        }
+    }
+    own.sort_by_key(|entry| entry.key().0);
+}
+
+/// Where in `own` the partner of each entry is.
+fn places<T: Entry>(own: &[T], theirs: &[T]) -> Vec<Option<usize>> {
+    let mut by_key: HashMap<(u32, &str), Vec<usize>> = HashMap::new();
+    for (place, entry) in own.iter().enumerate() {
+        by_key.entry(entry.key()).or_default().push(place);
+    }
+    let mut taken: HashMap<(u32, &str), usize> = HashMap::new();
+    let mut places = Vec::with_capacity(theirs.len());
+    for entry in theirs {
+        let nth = taken.entry(entry.key()).or_default();
+        places.push(by_key.get(&entry.key()).and_then(|found| found.get(*nth)).copied());
+        *nth += 1;
+    }
+    places
+}
+
+/// The interval with one entry per job, in the order of the jobs. A host whose last interval does not count may have had the job.
+fn in_order_of(jobs: &[JobReport], mut interval: IntervalReport) -> IntervalReport {
+    let blank = |job: &JobReport| IntervalJob {
+        name: job.name.clone(),
+        group_id: job.group_id,
+        ..IntervalJob::default()
+    };
+    let mut ordered: Vec<IntervalJob> = jobs.iter().map(blank).collect();
+    join(&mut ordered, &interval.jobs, IntervalJob::merge);
+    interval.jobs = ordered;
+    interval
+}
+
+fn add_group(own: &mut GroupReport, theirs: &GroupReport) {
+    // A host without jobs of a group knows nothing of how to show it.
+    if own.mixed.max_runtime_ms == 0 && theirs.mixed.max_runtime_ms > 0 {
+        own.kb_base = theirs.kb_base;
+        own.unit_base = theirs.unit_base;
+        own.significant_figures = theirs.significant_figures;
+        own.unified = theirs.unified;
+    }
+    for (own, theirs) in own.directions.values_mut().zip(theirs.directions.values()) {
+        add_group_direction(own, theirs);
+    }
+    add_group_direction(&mut own.mixed, &theirs.mixed);
+}
+
+/// As if all clones had been counted at once.
+fn add_group_direction(own: &mut GroupDirection, theirs: &GroupDirection) {
+    match (own.max_runtime_ms, theirs.max_runtime_ms) {
+        (_, 0) => return,
+        (0, _) => *own = theirs.clone(),
+        _ => {
+            own.min_bw_bytes = own.min_bw_bytes.min(theirs.min_bw_bytes);
+            own.max_bw_bytes = own.max_bw_bytes.max(theirs.max_bw_bytes);
+            own.min_runtime_ms = own.min_runtime_ms.min(theirs.min_runtime_ms);
+            own.max_runtime_ms = own.max_runtime_ms.max(theirs.max_runtime_ms);
+            own.io_bytes += theirs.io_bytes;
+        }
+    }
+    own.total_bw_bytes = scale_per_second(own.io_bytes, own.max_runtime_ms);
+}
