@@ -4,18 +4,22 @@
 //! clock is from its own, within a bound, and gives all times on its own clock, counted from the instant that all hosts were told
 //! to start at.
 //!
-//! [`Merged`] adds up the hosts' reports, one at a time or in a tree.
+//! [`Merged`] adds up the hosts' reports, one at a time or in a tree; [`rows`] sets them side by side.
 
 mod course;
 mod merged;
 mod overlap;
 mod parts;
+mod rows;
+pub mod stragglers;
 mod sums;
 #[cfg(test)]
 mod tests;
 
 pub use merged::{Merged, merge};
 pub use overlap::overlap;
+pub use rows::{HostFigures, HostPercentiles, HostRow, StartSkew, rows, start_skew};
+pub use stragglers::{Straggling, StragglingFigure};
 
 use crate::per_direction::PerDirection;
 use crate::report::RunReport;
@@ -119,5 +123,12 @@ impl HostResult {
     /// How far its jobs started from the agreed instant, ns; 0 if that is not known.
     pub fn skew_ns(&self) -> i64 {
         self.start_skew_ns.unwrap_or(0)
+    }
+}
+
+impl ClockReport {
+    /// How far the clock may be from what is taken for it, ns; `None` if it was not measured.
+    pub fn bound_ns(&self) -> Option<u64> {
+        [self.before, self.after].into_iter().flatten().map(|offset| offset.bound_ns).max()
     }
 }

@@ -476,3 +476,17 @@ fn a_steady_state_is_that_of_one_host() {
     let result = merged(&[host("a", report(&["x", "y"])), host("b", report(&["y"]))]);
     assert_eq!(result.jobs.iter().map(|job| job.steady_state.is_some()).collect::<Vec<_>>(), [true, false]);
 }
+
+#[test]
+fn the_skew_is_that_of_those_that_started() {
+    let started = |skew_ns, bound_ns| HostResult {
+        start_skew_ns: skew_ns,
+        clock: ClockReport { after: Some(ClockOffset { offset_ns: 5, bound_ns }), ..ClockReport::default() },
+        ..HostResult::default()
+    };
+    let hosts =
+        [started(Some(-4000), 70), started(Some(1000), 90), started(Some(2000), 80), started(None, 20)];
+    let skew = StartSkew { median_ns: 2000, largest_ns: 4000, clock_bound_ns: Some(90) };
+    assert_eq!(start_skew(&hosts), Some(skew));
+    assert_eq!(start_skew(&hosts[3..]), None);
+}

@@ -1,0 +1,138 @@
+//! Each host's own figures in short, to be shown beside those of the others.
+
+use super::stragglers::{Straggling, mark};
+use super::{HostEnd, HostResult};
+use crate::Direction;
+use crate::histogram::Histogram;
+use crate::inference::median::median;
+use crate::per_direction::PerDirection;
+use crate::report::{JobReport, RunReport};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A host's figures over all its jobs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostRow {
+    /// Read, write, trim.
+    pub directions: PerDirection<HostFigures>,
+    /// Errors: those that were tolerated, and one per entry of its jobs that failed.
+    pub errors: u64,
+    /// In what it is slower than the others.
+    pub straggling: Vec<Straggling>,
+}
+
+/// One direction of a host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostFigures {
+    /// I/Os that ended.
+    pub total_ios: u64,
+    /// Bytes per second while it had jobs of this direction.
+    pub bytes_per_second: f64,
+    /// I/Os per second.
+    pub iops: f64,
+    /// Completion latencies (total ones where only these are kept); `None` where no histogram is kept.
+    pub percentiles: Option<HostPercentiles>,
+    /// The largest, ns; `None` without any.
+    pub max_ns: Option<u64>,
+}
+
+/// Percentiles of latencies, ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostPercentiles {
+    /// Half took no longer.
+    pub p50_ns: u64,
+    /// 99 of 100 took no longer.
+    pub p99_ns: u64,
+    /// 999 of 1000 took no longer.
+    pub p99_9_ns: u64,
+}
+
+/// How far hosts started from the agreed instant, and how well that is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StartSkew {
+    /// Median of the distances, ns.
+    pub median_ns: u64,
+    /// The largest, ns.
+    pub largest_ns: u64,
+    /// No clock is further from the controller's than is accounted for, ns; `None` where none was measured.
+    pub clock_bound_ns: Option<u64>,
+}
+
+/// A row for each host, in their order.
+pub fn rows(hosts: &[HostResult]) -> Vec<HostRow> {
+    let mut rows: Vec<HostRow> = hosts.iter().map(row).collect();
+    // Hosts that had other jobs are no measure, nor are those of which the end is missing.
+    let mut peers: BTreeMap<Vec<(u32, &str, u32)>, Vec<usize>> = BTreeMap::new();
+    for (index, host) in hosts.iter().enumerate() {
+        if let (HostEnd::Whole, Some(report)) = (&host.end, &host.report) {
+            let jobs = report.jobs.iter().map(|job| (job.group_id, &*job.name, job.clones));
+            peers.entry(jobs.collect()).or_default().push(index);
+        }
+    }
+    for members in peers.values() {
+        mark(&mut rows, members);
+    }
+    rows
+}
+
+/// The skew of the hosts that started; `None` if none did.
+pub fn start_skew(hosts: &[HostResult]) -> Option<StartSkew> {
+    let distances = hosts.iter().filter_map(|host| host.start_skew_ns).map(i64::unsigned_abs);
+    let distances: Vec<u64> = distances.collect();
+    let as_numbers: Vec<f64> = distances.iter().map(|&ns| ns as f64).collect();
+    Some(StartSkew {
+        median_ns: median(&as_numbers)? as u64,
+        largest_ns: distances.iter().copied().max()?,
+        clock_bound_ns: hosts.iter().filter_map(|host| host.clock.bound_ns()).max(),
+    })
+}
+
+fn row(host: &HostResult) -> HostRow {
+    let Some(report) = &host.report else { return HostRow::default() };
+    let errors_of = |job: &JobReport| match &job.tolerated_errors {
+        // The first of those that were tolerated is also the job's.
+        Some(errors) if errors.total > 0 => errors.total,
+        _ => u64::from(job.error.is_some()),
+    };
+    HostRow {
+        directions: PerDirection::from_fn(|direction| figures(report, direction)),
+        errors: report.jobs.iter().map(errors_of).sum(),
+        straggling: Vec::new(),
+    }
+}
+
+fn figures(report: &RunReport, direction: Direction) -> HostFigures {
+    let mut figures = HostFigures::default();
+    let mut latencies = Histogram::default();
+    let mut bytes = 0;
+    // Jobs of a stage run side by side, the stages after each other.
+    let mut runtimes_ms: BTreeMap<usize, u64> = BTreeMap::new();
+    for job in &report.jobs {
+        let own = &job.directions[direction];
+        if own.is_idle() {
+            continue;
+        }
+        bytes += own.io_bytes;
+        figures.total_ios += own.total_ios;
+        let longest = runtimes_ms.entry(stage_of(report, job.group_id)).or_default();
+        *longest = (*longest).max(own.runtime_ms);
+        let latency = if own.clat.count > 0 { &own.clat } else { &own.lat };
+        if latency.count > 0 {
+            figures.max_ns = figures.max_ns.max(Some(latency.max_ns));
+            latencies.merge(&latency.histogram);
+        }
+    }
+    let seconds = runtimes_ms.values().sum::<u64>().max(1) as f64 / 1e3;
+    figures.bytes_per_second = bytes as f64 / seconds;
+    figures.iops = figures.total_ios as f64 / seconds;
+    if let [p50_ns, p99_ns, p99_9_ns] = latencies.percentiles(&[50.0, 99.0, 99.9])[..] {
+        figures.percentiles = Some(HostPercentiles { p50_ns, p99_ns, p99_9_ns });
+    }
+    figures
+}
+
+/// Stages are listed in whole results only; without them, each group is taken for one.
+fn stage_of(report: &RunReport, group_id: u32) -> usize {
+    let of_group = |stage: &crate::report::StageReport| stage.groups.contains(&group_id);
+    report.stages.iter().position(of_group).unwrap_or(report.stages.len() + group_id as usize)
+}

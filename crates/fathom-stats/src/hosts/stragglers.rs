@@ -1,0 +1,275 @@
+//! Which hosts are slower than the others.
+
+use super::rows::HostRow;
+use crate::Direction;
+use crate::inference::median::median;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Hosts that have to be compared; among fewer, the middle says little.
+pub const FEWEST_HOSTS: usize = 5;
+/// Deviations from the median that make a straggler.
+pub const DEVIATIONS: f64 = 3.0;
+/// Share of the median that a value has to be away from it, however little the hosts differ.
+pub const LEAST_SHARE: f64 = 0.05;
+/// Turns a median absolute deviation into an estimate of the standard deviation of normal values: 1 / Φ⁻¹(3/4).
+const TO_DEVIATION: f64 = 1.4826;
+
+/// In what a host is slower.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Straggling {
+    /// Of these I/Os.
+    pub direction: Direction,
+    /// What is worse.
+    pub figure: StragglingFigure,
+    /// The host's: bytes per second, or ns.
+    pub value: f64,
+    /// The median of the hosts that had the same jobs.
+    pub median: f64,
+}
+
+/// What makes a straggler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StragglingFigure {
+    /// Bandwidth, or I/Os per second where no data is moved.
+    Rate,
+    /// 99th percentile of the latencies.
+    P99,
+}
+
+impl StragglingFigure {
+    /// As JSON has it.
+    pub fn word(self) -> &'static str {
+        match self {
+            StragglingFigure::Rate => "rate",
+            StragglingFigure::P99 => "p99",
+        }
+    }
+}
+
+impl fmt::Display for Straggling {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let direction = self.direction.word();
+        let share = self.value / self.median.max(f64::MIN_POSITIVE);
+        match self.figure {
+            StragglingFigure::Rate => {
+                write!(formatter, "{direction} rate {:.0}% below the median", 100.0 * (1.0 - share))
+            }
+            StragglingFigure::P99 if share < 2.0 => {
+                write!(formatter, "{direction} p99 {:.0}% above the median", 100.0 * (share - 1.0))
+            }
+            StragglingFigure::P99 => write!(formatter, "{direction} p99 {share:.1} times the median"),
+        }
+    }
+}
+
+/// Which way is worse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Worse {
+    /// Of rates.
+    Below,
+    /// Of latencies.
+    Above,
+}
+
+/// The values that are too far from the median on the worse side.
+///
+/// Too far is more than [`DEVIATIONS`] median absolute deviations, scaled by 1.4826 so that they stand for standard deviations of
+/// normal values, and more than [`LEAST_SHARE`] of the median. The median of the distances does not move with a few values that are
+/// far off, as a standard deviation does. Source: C. Leys, C. Ley, O. Klein, P. Bernard, L. Licata, "Detecting outliers: Do not use
+/// standard deviation around the mean, use absolute deviation around the median", Journal of Experimental Social Psychology 49
+/// (2013), where 3 is the conservative choice; the factor is that of P. J. Rousseeuw and C. Croux, "Alternatives to the median
+/// absolute deviation", Journal of the American Statistical Association 88 (1993).
+///
+/// None of fewer than [`FEWEST_HOSTS`] values is. If more than half of the values are the same, the distance is 0 and the share decides.
+pub fn outliers(values: &[f64], worse: Worse) -> Vec<bool> {
+    let limit = limit_of(values).filter(|_| values.len() >= FEWEST_HOSTS);
+    let Some((middle, distance)) = limit else { return vec![false; values.len()] };
+    let is_far = |value: &f64| match worse {
+        Worse::Below => *value < middle - distance,
+        Worse::Above => *value > middle + distance,
+    };
+    values.iter().map(is_far).collect()
+}
+
+/// The median, and how far from it values may be.
+fn limit_of(values: &[f64]) -> Option<(f64, f64)> {
+    let middle = median(values)?;
+    let distances: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
+    let deviation = TO_DEVIATION * median(&distances)?;
+    Some((middle, (DEVIATIONS * deviation).max(LEAST_SHARE * middle.abs())))
+}
+
+/// Marks the rows of hosts that had the same jobs.
+pub(super) fn mark(rows: &mut [HostRow], members: &[usize]) {
+    for direction in Direction::ALL {
+        let moves_data =
+            members.iter().any(|&index| rows[index].directions[direction].bytes_per_second > 0.0);
+        let did_any = members.iter().any(|&index| rows[index].directions[direction].total_ios > 0);
+        if !did_any {
+            continue;
+        }
+        let rates = members.iter().map(|&index| {
+            let figures = &rows[index].directions[direction];
+            (index, if moves_data { figures.bytes_per_second } else { figures.iops })
+        });
+        let rates: Vec<(usize, f64)> = rates.collect();
+        let tails = members
+            .iter()
+            .filter_map(|&index| Some((index, rows[index].directions[direction].percentiles?.p99_ns as f64)));
+        let tails: Vec<(usize, f64)> = tails.collect();
+        mark_figure(rows, &rates, direction, StragglingFigure::Rate);
+        mark_figure(rows, &tails, direction, StragglingFigure::P99);
+    }
+}
+
+fn mark_figure(
+    rows: &mut [HostRow],
+    of_hosts: &[(usize, f64)],
+    direction: Direction,
+    figure: StragglingFigure,
+) {
+    let values: Vec<f64> = of_hosts.iter().map(|(_, value)| *value).collect();
+    let worse = if figure == StragglingFigure::Rate { Worse::Below } else { Worse::Above };
+    let middle = median(&values).unwrap_or(0.0);
+    let found = of_hosts.iter().zip(outliers(&values, worse)).filter(|(_, is_far)| *is_far);
+    for ((index, value), _) in found {
+        rows[*index].straggling.push(Straggling { direction, figure, value: *value, median: middle });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PerDirection;
+    use crate::hosts::{HostEnd, HostResult, rows};
+    use crate::report::{DirectionReport, JobReport, RunReport, StageReport, ToleratedErrors};
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_limit_is_that_of_the_paper() {
+        // Leys et al.: of 1, 3, 3, 6, 8, 10, 10, 1000 the median is 7, its deviation 3.5 * 1.4826 = 5.1891.
+        let values = [1.0, 3.0, 3.0, 6.0, 8.0, 10.0, 10.0, 1000.0];
+        let (middle, distance) = limit_of(&values).expect("there are values");
+        assert!((middle - 7.0).abs() < 1e-9 && (distance - 15.567_3).abs() < 1e-9, "{middle} {distance}");
+        let above = outliers(&values, Worse::Above);
+        assert_eq!(above.iter().position(|far| *far), Some(7));
+        assert_eq!(outliers(&values, Worse::Below), [false; 8]);
+    }
+
+    #[test]
+    fn equal_values_leave_it_to_the_share() {
+        let mut values = vec![100.0; 6];
+        values.extend([96.0, 94.0]);
+        assert_eq!(outliers(&values, Worse::Below)[6..], [false, true]);
+        assert_eq!(outliers(&values[4..], Worse::Below), [false; 4]);
+    }
+
+    proptest! {
+        #[test]
+        fn outliers_are_few_and_on_one_side(values in prop::collection::vec(0.0f64..1e9, 0..40), scale in 0.001f64..1e3) {
+            let below = outliers(&values, Worse::Below);
+            let above = outliers(&values, Worse::Above);
+            let count = |marks: &[bool]| marks.iter().filter(|mark| **mark).count();
+            prop_assert!(2 * (count(&below) + count(&above)) <= values.len());
+            if values.len() < FEWEST_HOSTS {
+                prop_assert_eq!(count(&below) + count(&above), 0);
+            }
+            let scaled: Vec<f64> = values.iter().map(|value| value * 2f64.powf(scale.log2().round())).collect();
+            prop_assert_eq!(outliers(&scaled, Worse::Below), below.clone());
+            let middle = median(&values).unwrap_or(0.0);
+            for (value, mark) in values.iter().zip(&below) {
+                prop_assert!(!mark || *value < middle * (1.0 - LEAST_SHARE));
+                // Whoever is still slower is one, too.
+                let slower = values.iter().zip(&below).filter(|(other, _)| *other <= value);
+                prop_assert!(!mark || slower.clone().all(|(_, other)| *other));
+            }
+        }
+
+        #[test]
+        fn a_host_at_half_speed_among_like_ones_is_found(values in prop::collection::vec(98.0f64..102.0, 5..40), place in any::<prop::sample::Index>()) {
+            let place = place.index(values.len());
+            let mut values = values;
+            values[place] = 50.0;
+            let marks = outliers(&values, Worse::Below);
+            prop_assert_eq!(marks.iter().filter(|mark| **mark).count(), 1);
+            prop_assert!(marks[place]);
+        }
+    }
+
+    /// A host that read so many times 4 KiB, each in so many µs, in one second.
+    fn host(ios: u64, us: u64) -> HostResult {
+        let mut read = DirectionReport {
+            io_bytes: ios * 4096,
+            issued: ios,
+            total_ios: ios,
+            runtime_ms: 1000,
+            ..Default::default()
+        };
+        (0..ios).for_each(|_| read.clat.record(us * 1000));
+        let directions = PerDirection::new([read, Default::default(), Default::default()]);
+        let job = JobReport { name: "a".into(), directions, ..JobReport::default() };
+        let report = RunReport { jobs: vec![job], ..RunReport::default() };
+        HostResult { report: Some(Box::new(report)), start_skew_ns: Some(0), ..HostResult::default() }
+    }
+
+    fn reasons(hosts: &[HostResult]) -> Vec<Vec<String>> {
+        rows(hosts).iter().map(|row| row.straggling.iter().map(ToString::to_string).collect()).collect()
+    }
+
+    #[test]
+    fn stragglers_have_their_reasons() {
+        let mut hosts: Vec<HostResult> = (0..6).map(|index| host(1000 + index, 100)).collect();
+        assert_eq!(reasons(&hosts).concat(), [""; 0]);
+        hosts[2] = host(400, 100);
+        hosts[4] = host(1000, 150);
+        hosts[5] = host(1000, 700);
+        let reasons_now = reasons(&hosts);
+        assert_eq!(reasons_now[2], ["read rate 60% below the median"]);
+        assert_eq!(reasons_now[4], ["read p99 51% above the median"]);
+        assert!(
+            reasons_now[5][0].starts_with("read p99 7.") && reasons_now[5][0].ends_with("times the median")
+        );
+        // Who did nothing at all is the slowest.
+        hosts[2] = host(0, 0);
+        assert_eq!(reasons(&hosts)[2], ["read rate 100% below the median"]);
+        // One that was lost says nothing, and one with other jobs is no measure.
+        hosts[2].end = HostEnd::Lost { reason: String::new(), snapshot_ms: None };
+        assert_eq!(reasons(&hosts)[2], [""; 0]);
+        (hosts[2].end, hosts[5].report.as_mut().expect("it has one").jobs[0].name) =
+            (HostEnd::Whole, "b".into());
+        assert_eq!(reasons(&hosts)[5], [""; 0]);
+        assert_eq!(reasons(&hosts[1..5]).concat(), [""; 0]);
+    }
+
+    #[test]
+    fn rows_add_up_the_jobs_of_a_host() {
+        let mut report = *host(1000, 100).report.expect("it has one");
+        let mut second = report.jobs[0].clone();
+        second.group_id = 1;
+        second.directions[Direction::Read] =
+            host(200, 300).report.expect("it has one").jobs[0].directions[Direction::Read].clone();
+        second.directions[Direction::Read].runtime_ms = 500;
+        second.tolerated_errors = Some(ToleratedErrors { total: 3, first: 5 });
+        report.jobs.push(second);
+        report.jobs[0].error = Some(Default::default());
+        let row_of = |report: &RunReport| {
+            let host = HostResult { report: Some(Box::new(report.clone())), ..HostResult::default() };
+            rows(&[host]).remove(0)
+        };
+        let row = row_of(&report);
+        let read = row.directions[Direction::Read];
+        // A second, then half of one.
+        assert!(
+            (read.iops - 800.0).abs() < 1e-6 && (read.bytes_per_second - 800.0 * 4096.0).abs() < 1e-3,
+            "{read:?}"
+        );
+        assert_eq!((read.total_ios, read.max_ns, row.errors), (1200, Some(300_000), 4));
+        let percentiles = read.percentiles.expect("there are latencies");
+        assert!(percentiles.p50_ns.abs_diff(100_000) < 1000 && percentiles.p99_ns.abs_diff(300_000) < 3000);
+        assert_eq!(row.directions[Direction::Write], Default::default());
+        // Both groups at once.
+        report.stages = vec![StageReport { groups: vec![0, 1], ..StageReport::default() }];
+        assert!((row_of(&report).directions[Direction::Read].iops - 1200.0).abs() < 1e-6);
+    }
+}
