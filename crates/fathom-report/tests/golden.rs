@@ -7,6 +7,7 @@ use fathom_report::Format;
 use fathom_report::ctime::ctime;
 use fathom_stats::Direction;
 use fathom_stats::histogram::RANGE_END_NS;
+use fathom_stats::hosts::{self, HostsReport};
 use fathom_stats::interval::{IntervalJob, IntervalReport};
 use fathom_stats::report::*;
 use std::path::Path;
@@ -353,4 +354,50 @@ fn steady_state_and_idleness() {
         unit_stddev_us: 0.32,
     });
     check("steady_state", &report);
+}
+
+#[test]
+fn several_hosts() {
+    let report = hosts::merge(HostsReport { hosts: support::hosts(), overlap: None });
+    check("hosts", &report);
+}
+
+/// All but the last line of `jsonl` leave each host's own results out.
+#[test]
+fn lines_of_several_hosts() {
+    let mut report = hosts::merge(HostsReport { hosts: support::hosts()[..2].to_vec(), overlap: None });
+    report.interval = Some(IntervalReport { number: 1, end_us: 1_000_000, ..IntervalReport::default() });
+    check_format("hosts", &report, "jsonl", "jsonl");
+    report.interval = None;
+    let mut line = Vec::new();
+    fathom_report::by_name("jsonl").expect("known").write(&report, &mut line).expect("memory takes it");
+    let last: serde_json::Value = serde_json::from_slice(&line).expect("valid JSON");
+    assert_eq!(last["fathom hosts"]["hosts"][1]["jobs"][0]["jobname"], "work");
+}
+
+/// Of many hosts those have a row of which there is something to say, and some of the others.
+#[test]
+fn many_hosts() {
+    let mut many: Vec<_> = (0..60).map(|index| host(&format!("h{index}"), 100, 60_000, 10 * index)).collect();
+    many[45] = host("h45", 30, 60_000, 0);
+    for host in &mut many {
+        let report = host.report.as_mut().expect("it has one");
+        report.timeline = None;
+        let reads = report.jobs[0].directions[Direction::Read].clone();
+        report.jobs[0].directions[Direction::Write] =
+            DirectionReport { clat: Default::default(), lat: Default::default(), ..reads };
+    }
+    check_format(
+        "many_hosts",
+        &hosts::merge(HostsReport { hosts: many.clone(), overlap: None }),
+        "normal",
+        "txt",
+    );
+    many[59].start_skew_ns = Some(3_000_000_000);
+    let mut text = Vec::new();
+    let report = hosts::merge(HostsReport { hosts: many, overlap: None });
+    fathom_report::by_name("normal").expect("known").write(&report, &mut text).expect("memory takes it");
+    assert!(
+        String::from_utf8_lossy(&text).contains("  There was no time in which all hosts were running.\n")
+    );
 }

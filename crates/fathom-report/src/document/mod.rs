@@ -2,6 +2,7 @@
 
 mod histogram;
 mod host;
+mod hosts;
 pub(crate) mod interval;
 mod job;
 pub(crate) mod layout;
@@ -20,12 +21,30 @@ use layout::{Object, list, list_if_any, object, options};
 
 /// All that is known of a run; `with_bins` adds the histograms.
 pub(crate) fn document(report: &RunReport, with_bins: bool) -> Object {
-    object! {
+    document_with(report, with_bins, |own| results(own, with_bins))
+}
+
+/// The same; of each host of a run over several, what `of_host` gives of its own results.
+pub(crate) fn document_with(
+    report: &RunReport,
+    with_bins: bool,
+    of_host: impl Fn(&RunReport) -> Object,
+) -> Object {
+    let mut document = object! {
         "fio version": &report.version,
         "timestamp": report.timestamp_ms / 1000,
         "timestamp_ms": report.timestamp_ms,
         "time": ctime(report.timestamp_ms),
         "global options": options(&report.global_options),
+    };
+    document.append(results(report, with_bins));
+    document.add("fathom hosts", report.hosts.as_ref().map(|hosts| hosts::object(hosts, of_host)));
+    document
+}
+
+/// What was measured.
+fn results(report: &RunReport, with_bins: bool) -> Object {
+    object! {
         "jobs": list(&report.jobs, |entry| job::object(entry, &report.groups, with_bins)),
         "disk_util": (!report.disks.is_empty()).then(|| devices(&report.disks)),
         "cpu_idleness": report.idleness.as_ref().map(idleness),

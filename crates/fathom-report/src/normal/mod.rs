@@ -2,6 +2,7 @@
 
 mod disks;
 mod group;
+mod hosts;
 mod job;
 mod latency;
 mod slices;
@@ -33,6 +34,9 @@ impl Format for Normal {
             group::append(&mut text, entry);
         }
         disks::append(&mut text, &report.disks);
+        if let Some(hosts) = &report.hosts {
+            hosts::append(&mut text, hosts, report);
+        }
         if let Some(idleness) = &report.idleness {
             append_idleness(&mut text, idleness);
         }

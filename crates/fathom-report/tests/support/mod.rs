@@ -4,8 +4,10 @@
 #![allow(dead_code)]
 
 use fathom_stats::LatencyStats;
+use fathom_stats::hosts::{ClockOffset, ClockReport, HostEnd, HostResult};
 use fathom_stats::report::*;
 use fathom_stats::series::SampleStats;
+use fathom_stats::timeline::{Timeline, TimelineEntry, TimelineFigures, TimelinePoint};
 use fathom_stats::{Direction, PerDirection};
 
 /// The moment of every report made here: 2026-11-21 00:31:16 UTC.
@@ -165,4 +167,63 @@ pub(crate) fn disk(name: &str, ios: u64) -> DiskReport {
         util_percent: 12.345,
         members: Vec::new(),
     }
+}
+
+/// A host that read for a second, so many I/Os in every quarter of it, each in about `middle` ns; its jobs started `skew_us` late.
+pub(crate) fn host(name: &str, ios: u64, middle: u64, skew_us: i64) -> HostResult {
+    let reads = direction(4 * ios, 4096, 1000, middle, None);
+    let points = (1..=4).map(|number| {
+        let figures = TimelineFigures { io_bytes: 4096 * ios, total_ios: ios, bins: Default::default() };
+        let nothing = TimelineFigures::default();
+        TimelinePoint {
+            end_ms: 250 * number,
+            directions: PerDirection::new([figures, nothing.clone(), nothing]),
+        }
+    });
+    let mut report = report(vec![job("work", 1, [reads, Default::default(), Default::default()])]);
+    report.timeline = Some(Timeline {
+        interval_ms: 250,
+        entries: vec![TimelineEntry { name: "work".into(), group_id: 0, points: points.collect() }],
+    });
+    let done_ms = 1000 + skew_us.unsigned_abs() / 1000;
+    HostResult {
+        name: name.into(),
+        host_name: format!("{name}.example.org"),
+        transport: "ssh".into(),
+        clock: ClockReport {
+            before: Some(ClockOffset { offset_ns: -5_000_000, bound_ns: 40_000 }),
+            after: Some(ClockOffset { offset_ns: -5_001_000, bound_ns: 55_000 }),
+            wall_clock_jump_ns: 0,
+        },
+        start_skew_ns: Some(skew_us * 1000),
+        first_done_ms: Some(done_ms),
+        last_done_ms: Some(done_ms + 3),
+        report: Some(Box::new(report)),
+        ..HostResult::default()
+    }
+}
+
+/// Nine hosts: one is slow, one has slow reads, one was lost, one never began.
+pub(crate) fn hosts() -> Vec<HostResult> {
+    let mut hosts = vec![
+        host("a1", 260, 60_000, 300),
+        host("a2", 262, 60_000, -1200),
+        host("b-with-a-long-name", 261, 60_000, 10),
+        host("a3", 90, 60_000, 2000),
+        host("b2", 260, 60_000, 40),
+        host("b3", 258, 400_000, 50),
+        host("b4", 100, 60_000, 50),
+        host("b5", 1, 60_000, 0),
+        host("b6", 259, 60_000, 0),
+    ];
+    hosts[0].groups = vec!["left".into()];
+    hosts[4].report.as_mut().expect("it has one").jobs[0].error =
+        Some(JobError { code: 5, text: "file:a, func=read, error=Input/output error".into() });
+    hosts[4].report.as_mut().expect("it has one").notes = vec!["job work ended early".into()];
+    let reason = "nothing was heard of it for 10 s".into();
+    hosts[6].end = HostEnd::Lost { reason, snapshot_ms: Some(750) };
+    (hosts[6].first_done_ms, hosts[6].last_done_ms) = (None, None);
+    let end = HostEnd::NeverBegan { reason: "no route to host".into() };
+    hosts[7] = HostResult { name: "b5".into(), transport: "tls".into(), end, ..HostResult::default() };
+    hosts
 }

@@ -12,6 +12,8 @@ pub const FEWEST_HOSTS: usize = 5;
 pub const DEVIATIONS: f64 = 3.0;
 /// Share of the median that a value has to be away from it, however little the hosts differ.
 pub const LEAST_SHARE: f64 = 0.05;
+/// I/Os without which a 99th percentile says little: ten of them are slower than it.
+pub const FEWEST_IOS: u64 = 1000;
 /// Turns a median absolute deviation into an estimate of the standard deviation of normal values: 1 / Φ⁻¹(3/4).
 const TO_DEVIATION: f64 = 1.4826;
 
@@ -114,9 +116,11 @@ pub(super) fn mark(rows: &mut [HostRow], members: &[usize]) {
             (index, if moves_data { figures.bytes_per_second } else { figures.iops })
         });
         let rates: Vec<(usize, f64)> = rates.collect();
-        let tails = members
-            .iter()
-            .filter_map(|&index| Some((index, rows[index].directions[direction].percentiles?.p99_ns as f64)));
+        let tails = members.iter().filter_map(|&index| {
+            let figures = &rows[index].directions[direction];
+            let percentiles = figures.percentiles.filter(|_| figures.total_ios >= FEWEST_IOS)?;
+            Some((index, percentiles.p99_ns as f64))
+        });
         let tails: Vec<(usize, f64)> = tails.collect();
         mark_figure(rows, &rates, direction, StragglingFigure::Rate);
         mark_figure(rows, &tails, direction, StragglingFigure::P99);
@@ -219,7 +223,7 @@ mod tests {
 
     #[test]
     fn stragglers_have_their_reasons() {
-        let mut hosts: Vec<HostResult> = (0..6).map(|index| host(1000 + index, 100)).collect();
+        let mut hosts: Vec<HostResult> = (0..6).map(|index| host(1010 + index, 100)).collect();
         assert_eq!(reasons(&hosts).concat(), [""; 0]);
         hosts[2] = host(400, 100);
         hosts[4] = host(1000, 150);
@@ -230,6 +234,8 @@ mod tests {
         assert!(
             reasons_now[5][0].starts_with("read p99 7.") && reasons_now[5][0].ends_with("times the median")
         );
+        hosts[5] = host(990, 700);
+        assert_eq!(reasons(&hosts)[5], [""; 0]);
         // Who did nothing at all is the slowest.
         hosts[2] = host(0, 0);
         assert_eq!(reasons(&hosts)[2], ["read rate 100% below the median"]);
