@@ -9,11 +9,13 @@
 
 mod clean;
 mod clients;
+mod hosts;
 mod lenient;
 pub mod model;
 mod read;
 mod stacks;
 
 pub use clean::{single_line, single_lines};
+pub use hosts::{HostFigures, HostResult, HostsResult, OverlapResult, SkewResult, StragglingResult};
 pub use model::{Course, DirectionResult, JobResult, LatencyResult, RunResult};
 pub use read::{ReadError, of_document, parse, read};

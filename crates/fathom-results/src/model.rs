@@ -1,5 +1,6 @@
 //! The content of a result. Times are in ns if the name says so, rates are per second, shares in percent.
 
+use crate::hosts::HostsResult;
 use crate::lenient;
 use fathom_stats::Direction;
 use fathom_stats::histogram::Histogram;
@@ -50,6 +51,9 @@ pub struct RunResult {
     /// Rates and latencies over time; only in results of fathom.
     #[serde(rename = "fathom timeline")]
     pub course: Option<Course>,
+    /// The hosts of a run over several; everything else is what they did together. Only in results of fathom.
+    #[serde(rename = "fathom hosts")]
+    pub hosts: Option<HostsResult>,
     /// What `fathom quick` makes of it, if that is what was run.
     #[serde(rename = "fathom quick")]
     pub quick: Option<QuickResult>,
@@ -455,7 +459,7 @@ pub struct CourseFigures {
 impl RunResult {
     /// True for results that fathom printed, which say more than fio's.
     pub fn is_of_fathom(&self) -> bool {
-        !self.choices.is_empty() || self.host.is_some()
+        !self.choices.is_empty() || self.host.is_some() || self.hosts.is_some()
     }
 
     /// Servers that ran the jobs for a client, in the order of their results; a port is named where a host has several.

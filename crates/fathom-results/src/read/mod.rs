@@ -5,7 +5,7 @@
 
 use crate::clean::single_lines;
 use crate::model::{Course, CourseEntry, CourseFigures, CoursePoint, RunResult};
-use crate::{clients, lenient, stacks};
+use crate::{clients, hosts, lenient, stacks};
 use fathom_stats::timeline::{coarse_bin_of, coarse_value_of};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -77,6 +77,7 @@ pub fn parse(text: &str, source: &str) -> Result<RunResult, ReadError> {
         return Err(ReadError(format!("{source}: {what}")));
     }
     stacks::find(&mut result);
+    hosts::complete(&mut result);
     let intervals: Vec<Value> = extras.into_iter().filter_map(|extras| extras.interval).collect();
     if !intervals.is_empty() {
         result.course = Some(course_of(&intervals));
@@ -94,6 +95,7 @@ pub fn of_document<'de, D: Deserializer<'de, Error: fmt::Display>>(
     let mut result =
         result.map_err(|error| ReadError(format!("{source}: this is not a result of a run: {error}")))?;
     stacks::find(&mut result);
+    hosts::complete(&mut result);
     result.source = source.to_owned();
     Ok(result)
 }

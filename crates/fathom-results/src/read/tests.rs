@@ -112,3 +112,55 @@ fn what_is_no_result_is_told() {
     says("{\"jobs\" : 5}", "not a result of a run");
     says("{\"fio version\" : \"fio-3.42\", \"client_stats\" : [5]}", "not a result of a run");
 }
+
+#[test]
+fn hosts_have_results_of_their_own() {
+    let members = DOCUMENT.find("\"jobs\"").expect("it has jobs");
+    let end = DOCUMENT.rfind('}').expect("it ends");
+    let results = &DOCUMENT[members..end];
+    let hosts = format!(
+        r#""fathom hosts" : {{
+          "hosts" : [
+            {{ "name" : "a", "host_name" : "a.org", "groups" : [ "g" ], "transport" : "ssh", "state" : "whole", "start_skew_ns" : -5,
+              "first_done_ms" : 7, "last_done_ms" : 8, "errors" : 1,
+              "read" : {{ "total_ios" : 3, "bw_bytes" : 4096.0, "iops" : 1.5, "p50_ns" : 5, "p99_ns" : 6, "p99_9_ns" : 7, "max_ns" : 8 }},
+              "straggling" : [ {{ "direction" : "read", "figure" : "rate", "value" : 1.0, "median" : 2.0, "text" : "slow\u001b[2J" }} ],
+              "fathom hosts" : {{ "hosts" : [ {{ "name" : "inner" }} ] }}, {results} }},
+            {{ "name" : "b", "state" : "lost", "reason" : "gone", "snapshot_ms" : 2500 }},
+            {{ "name" : "c", "state" : "never began", "reason" : "no" }}
+          ],
+          "skew" : {{ "median_ns" : 5, "largest_ns" : 6, "clock_bound_ns" : 7 }},
+          "overlap" : {{ "begin_ms" : 1, "end_ms" : 7, "read" : {{ "bw_bytes" : 9.5, "iops" : 2 }} }}
+        }}, "jobs""#
+    );
+    let result = parse(&DOCUMENT.replacen("\"jobs\"", &hosts, 1), "r.json").expect("reads");
+    assert!(result.is_of_fathom());
+    let hosts = result.hosts.as_ref().expect("there are hosts");
+    let first = &hosts.hosts[0];
+    assert_eq!(
+        (&*first.name, &*first.host_name, &*first.groups[0], &*first.transport),
+        ("a", "a.org", "g", "ssh")
+    );
+    assert_eq!(
+        (first.start_skew_ns, first.first_done_ms, first.last_done_ms, first.errors),
+        (Some(-5), Some(7), Some(8), 1)
+    );
+    let [Some(read), None, None] = first.directions() else { panic!("{first:?}") };
+    assert_eq!((read.total_ios, read.bytes_per_second, read.iops), (3, 4096.0, 1.5));
+    assert_eq!((read.p50_ns, read.p99_ns, read.p99_9_ns, read.max_ns), (Some(5), Some(6), Some(7), Some(8)));
+    assert_eq!(first.remark(), "slow\u{fffd}[2J");
+    assert_eq!(hosts.hosts[1].remark(), "gone (figures of its first 2.5 s)");
+    assert_eq!(hosts.hosts[2].remark(), "no");
+    // Its own result is what the run is made of here, with the options of the whole document.
+    let own = &first.result;
+    assert_eq!((&own.jobs, &own.disk_util), (&result.jobs, &result.disk_util));
+    assert_eq!(own.option(&own.jobs[0], "ioengine"), Some("libaio"));
+    assert_eq!((&*own.source, own.hosts.is_none(), own.timestamp), ("a", true, 1_711_704_325));
+    let overlap = hosts.overlap.as_ref().expect("there is one");
+    assert_eq!((overlap.begin_ms, overlap.end_ms), (1, 7));
+    assert_eq!(overlap.directions()[0].map(|read| (read.bytes_per_second, read.iops)), Some((9.5, 2.0)));
+    assert_eq!(
+        hosts.skew.as_ref().map(|skew| (skew.median_ns, skew.largest_ns, skew.clock_bound_ns)),
+        Some((5, 6, Some(7)))
+    );
+}

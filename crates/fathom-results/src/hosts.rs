@@ -1,0 +1,178 @@
+//! The hosts of a run over several: each with its figures and its own result.
+
+use crate::model::RunResult;
+use crate::{lenient, stacks};
+use serde::Deserialize;
+
+/// The hosts, and how they ran together.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct HostsResult {
+    /// In the order of the command line.
+    pub hosts: Vec<HostResult>,
+    /// How far they started from the agreed instant.
+    pub skew: Option<SkewResult>,
+    /// The time in which all were running, if there was any.
+    pub overlap: Option<OverlapResult>,
+}
+
+/// One host.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct HostResult {
+    /// As the user wrote it.
+    pub name: String,
+    /// What it calls itself.
+    pub host_name: String,
+    /// Groups of hosts that it belongs to.
+    pub groups: Vec<String>,
+    /// The way to it.
+    pub transport: String,
+    /// `whole`, `lost` or `never began`.
+    pub state: String,
+    /// Why it was lost or never began.
+    pub reason: String,
+    /// When the figures of a lost host end, ms after the agreed instant.
+    pub snapshot_ms: Option<u64>,
+    /// When its jobs started, ns after the agreed instant.
+    pub start_skew_ns: Option<i64>,
+    /// When the first of its jobs was done, ms after it.
+    pub first_done_ms: Option<u64>,
+    /// When the last one was.
+    pub last_done_ms: Option<u64>,
+    /// Errors: those that were tolerated, and one per job that failed.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub errors: u64,
+    /// Reads of all its jobs.
+    pub read: Option<HostFigures>,
+    /// Writes.
+    pub write: Option<HostFigures>,
+    /// Trims.
+    pub trim: Option<HostFigures>,
+    /// In what it was slower than the others.
+    pub straggling: Vec<StragglingResult>,
+    /// What a run on it alone would have given.
+    #[serde(flatten)]
+    pub result: RunResult,
+}
+
+/// One direction of a host.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct HostFigures {
+    /// I/Os.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub total_ios: u64,
+    /// Bytes per second.
+    #[serde(rename = "bw_bytes", deserialize_with = "lenient::number")]
+    pub bytes_per_second: f64,
+    /// I/Os per second.
+    #[serde(deserialize_with = "lenient::number")]
+    pub iops: f64,
+    /// Half of the completions took no longer, ns.
+    pub p50_ns: Option<u64>,
+    /// 99 of 100.
+    pub p99_ns: Option<u64>,
+    /// 999 of 1000.
+    pub p99_9_ns: Option<u64>,
+    /// The slowest.
+    pub max_ns: Option<u64>,
+}
+
+/// In what a host was slower than the others.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct StragglingResult {
+    /// `read`, `write` or `trim`.
+    pub direction: String,
+    /// `rate` or `p99`.
+    pub figure: String,
+    /// The host's: bytes or I/Os per second, or ns.
+    #[serde(deserialize_with = "lenient::number")]
+    pub value: f64,
+    /// The median of the hosts that had the same jobs.
+    #[serde(deserialize_with = "lenient::number")]
+    pub median: f64,
+    /// The same in words.
+    pub text: String,
+}
+
+/// How far hosts started from the agreed instant.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct SkewResult {
+    /// Median of the distances, ns.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub median_ns: u64,
+    /// The largest.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub largest_ns: u64,
+    /// No clock is further off than is accounted for, ns.
+    pub clock_bound_ns: Option<u64>,
+}
+
+/// The time in which all hosts were running, ms after the agreed instant, and what they did in it.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct OverlapResult {
+    /// Start.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub begin_ms: u64,
+    /// End.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub end_ms: u64,
+    /// Reads.
+    pub read: Option<HostFigures>,
+    /// Writes.
+    pub write: Option<HostFigures>,
+    /// Trims.
+    pub trim: Option<HostFigures>,
+}
+
+impl HostResult {
+    /// Its result is whole.
+    pub fn is_whole(&self) -> bool {
+        self.state == "whole"
+    }
+
+    /// What a reader should know of it: why it was lost, never began, or is slower than the others; empty if there is nothing.
+    pub fn remark(&self) -> String {
+        if self.is_whole() {
+            let texts: Vec<&str> =
+                self.straggling.iter().map(|straggling| straggling.text.as_str()).collect();
+            return texts.join(", ");
+        }
+        match self.snapshot_ms {
+            Some(ms) => format!("{} (figures of its first {:.1} s)", self.reason, ms as f64 / 1e3),
+            None => self.reason.clone(),
+        }
+    }
+
+    /// Read, write and trim; those without any I/O are `None`.
+    pub fn directions(&self) -> [Option<&HostFigures>; 3] {
+        [&self.read, &self.write, &self.trim].map(Option::as_ref)
+    }
+}
+
+impl OverlapResult {
+    /// Read, write and trim; those without any I/O are `None`.
+    pub fn directions(&self) -> [Option<&HostFigures>; 3] {
+        [&self.read, &self.write, &self.trim].map(Option::as_ref)
+    }
+}
+
+/// Gives the hosts' own results what stands in the document only once.
+pub(crate) fn complete(result: &mut RunResult) {
+    let Some(hosts) = &mut result.hosts else { return };
+    for host in &mut hosts.hosts {
+        let own = &mut host.result;
+        own.source.clone_from(&host.name);
+        own.version.clone_from(&result.version);
+        own.timestamp = result.timestamp;
+        own.time.clone_from(&result.time);
+        own.global_options.clone_from(&result.global_options);
+        // A host runs its jobs itself.
+        own.hosts = None;
+        stacks::find(own);
+    }
+}
