@@ -15,6 +15,8 @@ pub(crate) enum Section {
     Queue,
     /// A row per job.
     Jobs,
+    /// A row per host, in a run over several.
+    Hosts,
     /// A row per block device.
     Devices,
     /// The last messages.
@@ -22,18 +24,21 @@ pub(crate) enum Section {
 }
 
 /// The sections, from top to bottom.
-const SECTIONS: [Section; 7] = [
+const SECTIONS: [Section; 8] = [
     Section::Header,
     Section::Rates,
     Section::Latency,
     Section::Queue,
     Section::Jobs,
+    Section::Hosts,
     Section::Devices,
     Section::Messages,
 ];
 
 /// Jobs that are shown before other sections grow.
 const FIRST_JOBS: u16 = 4;
+/// Hosts that are shown before other sections grow.
+const FIRST_HOSTS: u16 = 6;
 /// Devices that are shown before charts grow.
 const FIRST_DEVICES: u16 = 8;
 /// Messages that are shown before charts grow.
@@ -44,7 +49,7 @@ const TALLEST_CHART: u16 = 8;
 /// The rows of each section, and whether sections have their own headings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
-    rows: [u16; 7],
+    rows: [u16; 8],
     pub(crate) has_headings: bool,
 }
 
@@ -52,15 +57,18 @@ impl Layout {
     /// Shares out the rows of a screen.
     pub(crate) fn of(state: &State, height: u16) -> Layout {
         let wanted = Wanted::of(state);
-        let mut sharing = Sharing { layout: Layout { rows: [0; 7], has_headings: false }, left: height };
+        let mut sharing = Sharing { layout: Layout { rows: [0; 8], has_headings: false }, left: height };
         sharing.give(Section::Header, 1);
         sharing.give(Section::Rates, wanted.rates);
         sharing.give(Section::Jobs, 2);
+        // The titles of the columns and a host.
+        sharing.give(Section::Hosts, 2 * wanted.hosts.min(1));
         sharing.give(Section::Latency, 1);
         sharing.give(Section::Queue, 1);
         sharing.give(Section::Devices, wanted.devices.min(1));
         sharing.give(Section::Messages, wanted.messages.min(1));
         sharing.give_some(Section::Jobs, wanted.jobs.min(FIRST_JOBS).saturating_sub(1));
+        sharing.give_some(Section::Hosts, wanted.hosts.min(FIRST_HOSTS).saturating_sub(1));
         if sharing.layout.rows[Section::Latency as usize] > 0 {
             sharing.give(Section::Latency, 2);
         }
@@ -68,6 +76,7 @@ impl Layout {
         sharing.give_some(Section::Devices, wanted.devices.clamp(1, FIRST_DEVICES) - 1);
         sharing.give_some(Section::Messages, wanted.messages.clamp(1, FIRST_MESSAGES) - 1);
         sharing.give_some(Section::Jobs, wanted.jobs.saturating_sub(FIRST_JOBS));
+        sharing.give_some(Section::Hosts, wanted.hosts.saturating_sub(FIRST_HOSTS));
         // Headings come when everything else is there, charts of one row among it.
         for _ in 1..if sharing.layout.has_headings { TALLEST_CHART } else { 1 } {
             sharing.give(Section::Rates, wanted.rates);
@@ -93,6 +102,7 @@ impl Layout {
 struct Wanted {
     rates: u16,
     jobs: u16,
+    hosts: u16,
     devices: u16,
     messages: u16,
 }
@@ -103,6 +113,7 @@ impl Wanted {
         Wanted {
             rates: rows(state.rates.values().filter(|rate| rate.has_values()).count()).max(1),
             jobs: rows(state.details.jobs.len()),
+            hosts: rows(state.details.hosts.len()),
             devices: rows(state.details.disks.len()),
             messages: rows(state.messages.len()),
         }
@@ -131,8 +142,8 @@ impl Sharing {
         }
     }
 
-    /// Gives every section its heading, if all find room. The header needs none, and the titles of the columns are that of
-    /// the jobs.
+    /// Gives every section its heading, if all find room. The header needs none, and the titles of the columns are those of
+    /// the jobs and the hosts.
     fn give_headings(&mut self) {
         let with_heading: Vec<usize> =
             [Section::Rates, Section::Latency, Section::Queue, Section::Devices, Section::Messages]

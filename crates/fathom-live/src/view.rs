@@ -3,7 +3,9 @@
 use crate::keys::Key;
 use crate::layout::{Layout, Section};
 use crate::look::Look;
-use crate::sections::{devices, first_row, header, help, jobs, latency, messages, put_heading, queue, rates};
+use crate::sections::{
+    devices, first_row, header, help, hosts, jobs, latency, messages, put_heading, queue, rates,
+};
 use crate::state::State;
 use fathom_stats::live::{LiveDetails, LiveTick};
 use ratatui::buffer::Buffer;
@@ -78,6 +80,7 @@ impl View {
                 Section::Latency => latency::draw(buffer, part, state, look),
                 Section::Queue => queue::draw(buffer, part, state, look),
                 Section::Jobs => jobs::draw(buffer, part, state, self.scroll, look),
+                Section::Hosts => hosts::draw(buffer, part, state, look),
                 Section::Devices => devices::draw(buffer, part, state, look),
                 Section::Messages => messages::draw(buffer, part, state, look),
             }
@@ -90,7 +93,7 @@ impl View {
 
 fn heading_of(section: Section, state: &State) -> Option<String> {
     match section {
-        Section::Header | Section::Jobs => None,
+        Section::Header | Section::Jobs | Section::Hosts => None,
         Section::Rates => Some(rates::heading(state)),
         Section::Latency => Some(latency::heading()),
         Section::Queue => Some(queue::heading()),

@@ -3,7 +3,7 @@
 //! `UPDATE_GOLDEN=1 cargo test -p fathom-live` writes the files anew; look at the differences before you commit them.
 
 use fathom_live::{Key, Look, View};
-use fathom_stats::live::{LiveDetails, LiveDisk, LiveJob, LivePercentiles, LiveTick, RunState};
+use fathom_stats::live::{LiveDetails, LiveDisk, LiveHost, LiveJob, LivePercentiles, LiveTick, RunState};
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -45,6 +45,7 @@ fn jobs(step: u64) -> Vec<LiveJob> {
                 in_flight: if works { 31 } else { 0 },
                 asked_depth: if works { 32 } else { 0 },
                 errors: if job == 2 { 1 } else { 0 },
+                ..LiveJob::default()
             }
         })
         .collect()
@@ -52,6 +53,29 @@ fn jobs(step: u64) -> Vec<LiveJob> {
 
 /// A run of a minute, 24 seconds old.
 fn view(look: Look) -> View {
+    view_of(&[], look)
+}
+
+/// Ten hosts; one has a long tail, one has errors, one was lost.
+fn hosts() -> Vec<LiveHost> {
+    let host = |index: u64| LiveHost {
+        name: format!("storage-{index}"),
+        state: if index == 7 { "lost" } else { "running" }.into(),
+        bytes_per_second: [(30_000 - index) * 4096, 0, 0].into(),
+        iops: [30_000 - index, 0, 0].into(),
+        latency: if index == 7 {
+            None
+        } else {
+            percentiles(if index == 4 { 900_000 } else { 80_000 + index })
+        },
+        in_flight: 32,
+        errors: if index == 2 { 3 } else { 0 },
+        silent_ms: if index == 7 { 12_345 } else { 100 * index },
+    };
+    (0..10).map(host).collect()
+}
+
+fn view_of(hosts: &[LiveHost], look: Look) -> View {
     let mut view = View::new(look);
     view.add_message("readers: Laying out IO file (1 file / 1024MiB)");
     for step in 0..24 {
@@ -77,6 +101,8 @@ fn view(look: Look) -> View {
             latency: percentiles(80_000 + 3_000 * (step % 5)),
             jobs: jobs(step),
             disks: vec![disk("md0", false, 1), disk("nvme0n1", true, 2), disk("nvme1n1", true, 2)],
+            hosts: hosts.to_vec(),
+            ..LiveDetails::default()
         };
         view.advance(&tick, &details);
     }
@@ -124,6 +150,16 @@ fn a_large_terminal() {
 #[test]
 fn a_small_terminal() {
     compare("40x12.txt", &view(COLOURFUL), 40, 12);
+}
+
+#[test]
+fn several_hosts_on_terminals_of_each_size() {
+    let view = view_of(&hosts(), COLOURFUL);
+    for (name, width, height) in
+        [("80x24-hosts.txt", 80, 24), ("200x60-hosts.txt", 200, 60), ("40x12-hosts.txt", 40, 12)]
+    {
+        compare(name, &view, width, height);
+    }
 }
 
 #[test]
@@ -213,6 +249,7 @@ fn any_job() -> impl Strategy<Value = LiveJob> {
             in_flight: now.into(),
             asked_depth: asked.into(),
             errors: now.into(),
+            ..LiveJob::default()
         }
     })
 }
@@ -233,7 +270,11 @@ proptest! {
         };
         let details = LiveDetails {
             elapsed_ns: u64::MAX, interval_ns: u64::MAX, latency: jobs.first().and_then(|job| job.latency),
-            jobs, disks: vec![disk; disks],
+            hosts: jobs.iter().map(|job| LiveHost {
+                name: job.name.clone(), state: message.clone(), bytes_per_second: job.bytes_per_second, iops: job.iops,
+                latency: job.latency, in_flight: job.in_flight, errors: job.errors, silent_ms: job.in_flight,
+            }).skip(disks).collect(),
+            jobs, disks: vec![disk; disks], ..LiveDetails::default()
         };
         let tick = LiveTick { percent_done: percent, eta_seconds: seconds, ..LiveTick::default() };
         for _ in 0..ticks {

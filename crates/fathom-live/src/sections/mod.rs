@@ -3,11 +3,13 @@
 pub(crate) mod devices;
 pub(crate) mod header;
 pub(crate) mod help;
+pub(crate) mod hosts;
 pub(crate) mod jobs;
 pub(crate) mod latency;
 pub(crate) mod messages;
 pub(crate) mod queue;
 pub(crate) mod rates;
+pub(crate) mod table;
 
 use crate::history::History;
 use crate::look::Look;

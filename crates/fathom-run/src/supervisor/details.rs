@@ -87,10 +87,11 @@ impl<O: Observer> Supervisor<'_, O> {
                 }
                 sum.latency.merge(&new.latency);
             }
-            details.jobs.push(self.live_job(members, &states, &sum, interval_ns));
             everything.merge(&sum.latency);
+            details.jobs.push(self.live_job(members, &states, sum, interval_ns));
         }
         details.latency = LivePercentiles::of(&everything);
+        details.histogram = everything;
         watch.since_ns = now_ns;
         self.details = Some(watch);
         Some(details)
@@ -101,7 +102,7 @@ impl<O: Observer> Supervisor<'_, O> {
         &self,
         members: &[usize],
         states: &[WorkerState],
-        sum: &Difference,
+        sum: Difference,
         interval_ns: u64,
     ) -> LiveJob {
         let per_second =
@@ -111,6 +112,7 @@ impl<O: Observer> Supervisor<'_, O> {
             bytes_per_second: sum.bytes.map(per_second),
             iops: sum.ios.map(per_second),
             latency: LivePercentiles::of(&sum.latency),
+            histogram: sum.latency,
             ..LiveJob::default()
         };
         for (&index, state) in members.iter().zip(states) {

@@ -14,7 +14,7 @@ use fathom_spec::{SystemSource, parse};
 use fathom_stats::Direction;
 use fathom_stats::Histogram;
 use fathom_stats::host::HostReport;
-use fathom_stats::live::{LiveDetails, LiveDisk, LiveTick};
+use fathom_stats::live::{LiveDetails, LiveDisk, LivePercentiles, LiveTick};
 use fathom_stats::mounts::MountReport;
 use fathom_stats::report::{CpuReport, DiskReport, IdlenessReport, JobError, RunReport};
 use fathom_sys::Errno;
@@ -81,6 +81,7 @@ impl Elsewhere {
             Fate::Reads(bytes) => {
                 state.directions[Direction::Read].bytes = bytes;
                 state.directions[Direction::Read].ios = bytes / 4096;
+                state.directions[Direction::Read].latencies = bytes / 4096;
                 let message = Message::Output(format!("worker {worker} has read"));
                 self.events.push(Event::Said(Envelope { worker: Some(worker), message }));
                 self.ends(worker, None);
@@ -252,9 +253,9 @@ impl Machine for Elsewhere {
     }
 }
 
-/// Keeps the lines of a run.
+/// Keeps the lines of a run, and what a view of it would show.
 #[derive(Default)]
-struct Lines(Vec<String>);
+struct Lines(Vec<String>, Vec<LiveDetails>);
 
 impl Observer for Lines {
     fn message(&mut self, message: &Message) {
@@ -264,21 +265,29 @@ impl Observer for Lines {
         });
     }
 
-    fn tick(&mut self, _: &LiveTick, _: Option<&LiveDetails>) {}
+    fn tick(&mut self, _: &LiveTick, details: Option<&LiveDetails>) {
+        self.1.extend(details.cloned());
+    }
 
     fn interim_report(&mut self, _: &RunReport) {}
 }
 
 /// Runs jobs with these fates; what came of it, what was asked of the crew, and what was said.
 fn run(words: &str, fates: &[Fate]) -> (Outcome, Vec<String>, Vec<String>) {
+    let (outcome, asked, lines) = run_with_ticks(words, fates, None);
+    (outcome, asked, lines.0)
+}
+
+/// The same, with a view that is brought up to date so often.
+fn run_with_ticks(words: &str, fates: &[Fate], tick: Option<Duration>) -> (Outcome, Vec<String>, Lines) {
     let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
     let fathom_spec::Outcome::Run(spec) = parse("fathom", &words, &SystemSource::new(4096)) else {
         panic!("{words:?}")
     };
     let plan = Plan::new(&spec, |_| Some(PSYNC)).expect("a plan");
     let options = Options {
-        tick: None,
-        live_view: false,
+        tick,
+        live_view: tick.is_some(),
         status_interval: None,
         idleness: None,
         slices: Some(SliceRule { length: Duration::from_secs(3600), count: 2 }),
@@ -289,7 +298,7 @@ fn run(words: &str, fates: &[Fate]) -> (Outcome, Vec<String>, Vec<String>) {
     let mut crew = Elsewhere::new(fates);
     let mut lines = Lines::default();
     let outcome = supervise(&plan, &mut crew, options, &mut lines).expect("nothing to refuse");
-    (outcome, crew.asked, lines.0)
+    (outcome, crew.asked, lines)
 }
 
 #[test]
@@ -317,6 +326,24 @@ fn stages_follow_each_other_and_their_figures_are_reported() {
     // 2 reads of 0.9 ms, 1 of 1.8 ms and 256 of 2.7 ms; more than 1 ms is slow.
     let slices = outcome.report.slices.expect("there are readers").slices;
     assert_eq!(slices.iter().map(|slice| (slice.reads, slice.above[0])).collect::<Vec<_>>(), [(259, 257)]);
+}
+
+/// A view gets all latencies, in whichever ticks they come: those of several hosts are added up from them.
+#[test]
+fn details_hold_the_histograms_of_their_percentiles() {
+    let words = "--ioengine=psync --size=1m --rw=read --name=a --name=b --name=c";
+    let fates = [Fate::Reads(3 * 4096), Fate::Reads(2 * 4096), Fate::Hangs];
+    let (_, _, lines) = run_with_ticks(words, &fates, Some(Duration::from_millis(1)));
+    let (mut all, mut of_jobs) = (Histogram::default(), [(); 3].map(|()| Histogram::default()));
+    for details in &lines.1 {
+        assert_eq!(LivePercentiles::of(&details.histogram), details.latency);
+        all.merge(&details.histogram);
+        for (own, job) in of_jobs.iter_mut().zip(&details.jobs) {
+            assert_eq!(LivePercentiles::of(&job.histogram), job.latency);
+            own.merge(&job.histogram);
+        }
+    }
+    assert_eq!((all.count(), of_jobs.map(|job| job.count())), (5, [3, 2, 0]));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What the live status line shows: a snapshot of all workers, taken without stopping them.
 
+mod merge;
+
 use crate::{Histogram, PerDirection};
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +56,14 @@ pub enum RunState {
 }
 
 impl RunState {
+    /// True for workers that are neither still to come nor over.
+    pub fn is_under_way(self) -> bool {
+        !matches!(
+            self,
+            RunState::NotStarted | RunState::Exited | RunState::Reaped | RunState::Failed | RunState::Killed
+        )
+    }
+
     /// The letter of the status line.
     pub fn letter(self) -> char {
         match self {
@@ -124,10 +134,20 @@ pub struct LiveDetails {
     pub interval_ns: u64,
     /// Completion latencies of all workers since the previous tick; `None` when there was no I/O or nobody keeps them.
     pub latency: Option<LivePercentiles>,
+    /// The same latencies as a histogram, from which those of several hosts are made.
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub histogram: Histogram,
     /// The jobs, in definition order; the clones of a job are one entry.
     pub jobs: Vec<LiveJob>,
     /// The block devices under the files, each followed by its members.
     pub disks: Vec<LiveDisk>,
+    /// The hosts of a run over several; everything above is what they do together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<LiveHost>,
+}
+
+fn is_empty(histogram: &Histogram) -> bool {
+    histogram.count() == 0
 }
 
 impl LiveDetails {
@@ -172,12 +192,36 @@ pub struct LiveJob {
     pub iops: PerDirection<u64>,
     /// Completion latencies of its clones since the previous tick.
     pub latency: Option<LivePercentiles>,
+    /// The same latencies as a histogram.
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub histogram: Histogram,
     /// I/Os in flight.
     pub in_flight: u64,
     /// Requested queue depth of the clones that are doing I/O.
     pub asked_depth: u64,
     /// Errors so far: those that were tolerated, and one per clone that has failed.
     pub errors: u64,
+}
+
+/// One host in a [`LiveDetails`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LiveHost {
+    /// As the user wrote it.
+    pub name: String,
+    /// What it is doing, in a word or two: `running`, `done`, `lost`.
+    pub state: String,
+    /// Bytes per second: read, write, trim.
+    pub bytes_per_second: PerDirection<u64>,
+    /// I/Os per second: read, write, trim.
+    pub iops: PerDirection<u64>,
+    /// Completion latencies of its workers since the previous tick.
+    pub latency: Option<LivePercentiles>,
+    /// I/Os in flight.
+    pub in_flight: u64,
+    /// Errors so far.
+    pub errors: u64,
+    /// How long nothing has been heard of it, ms.
+    pub silent_ms: u64,
 }
 
 /// One block device in a [`LiveDetails`], as the kernel counts.
