@@ -11,6 +11,7 @@ mod compare;
 mod evidence;
 mod explain;
 mod figures;
+mod hosts;
 mod job_text;
 mod measures;
 mod output;

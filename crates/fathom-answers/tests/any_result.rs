@@ -16,10 +16,11 @@ use std::path::Path;
 /// What a file may carry to steer a terminal or to break a line, and what no page may hold.
 const POISON: &str = "\u{1b}[31mred\u{1b}]0;title\u{7}\r\n\u{9b}2J\u{202e}<script>\u{85}";
 
-/// Results of fathom and fio, lines of JSON, and a sweep.
-const SEEDS: [(&str, &str); 4] = [
+/// Results of fathom and fio, of several hosts, lines of JSON, and a sweep.
+const SEEDS: [(&str, &str); 5] = [
     ("fathom.json", include_str!("results/fathom.json")),
     ("fio.json", include_str!("results/fio.json")),
+    ("hosts.json", include_str!("results/hosts.json")),
     ("lines.jsonl", include_str!("results/lines.jsonl")),
     ("sweep.jsonl", include_str!("results/sweep.jsonl")),
 ];

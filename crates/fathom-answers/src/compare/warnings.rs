@@ -4,7 +4,7 @@ use super::input::{Run, Side};
 use crate::evidence::{Evidence, device_share};
 use crate::figures;
 use crate::measures::workload::{Workload, workloads};
-use fathom_results::RunResult;
+use fathom_results::{HostResult, RunResult};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One sentence each.
@@ -12,8 +12,8 @@ pub(super) fn warnings(a: &Side, b: &Side) -> Vec<String> {
     let mut found = Vec::new();
     if let (Some(first), Some(second)) = (a.runs.first(), b.runs.first()) {
         found.extend(programs(&first.result, &second.result));
-        found.extend(machines(&first.result, &second.result));
-        found.extend(storage(&first.result, &second.result));
+        found.extend(hosts(&first.result, &second.result));
+        found.extend(surroundings(&first.result, &second.result));
     }
     let (jobs_a, jobs_b) = (jobs(a), jobs(b));
     let mut other_options: Vec<(String, Vec<&str>)> = Vec::new();
@@ -35,6 +35,7 @@ pub(super) fn warnings(a: &Side, b: &Side) -> Vec<String> {
     for (side, letter) in [(a, 'A'), (b, 'B')] {
         found.extend(within_side(side, letter));
         found.extend(side.runs.iter().flat_map(errors));
+        found.extend(side.runs.iter().filter_map(lost_hosts));
     }
     found.extend(cache(a, b));
     found.extend([a, b].into_iter().filter_map(busiest));
@@ -89,6 +90,59 @@ fn machines(a: &RunResult, b: &RunResult) -> Vec<String> {
         (one != other).then(|| format!("different {what}: {one} in A, {other} in B"))
     };
     pairs.into_iter().filter_map(differs).collect()
+}
+
+/// Machines and their storage; of runs over several hosts, those of hosts that both have.
+fn surroundings(a: &RunResult, b: &RunResult) -> Vec<String> {
+    let both = |a: &RunResult, b: &RunResult| machines(a, b).into_iter().chain(storage(a, b));
+    if a.hosts.is_none() && b.hosts.is_none() {
+        return both(a, b).collect();
+    }
+    let of = |run: &RunResult| -> Vec<HostResult> {
+        run.hosts.iter().flat_map(|hosts| &hosts.hosts).filter(|host| host.is_whole()).cloned().collect()
+    };
+    let others: BTreeMap<String, HostResult> =
+        of(b).into_iter().map(|host| (host.name.clone(), host)).collect();
+    // What is the same on many hosts is said once.
+    let mut told: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for host in of(a) {
+        let Some(other) = others.get(&host.name) else { continue };
+        for difference in both(&host.result, &other.result) {
+            told.entry(difference).or_default().push(host.name.clone());
+        }
+    }
+    let named = |(difference, names): (String, Vec<String>)| {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        format!("on {}: {difference}", crate::hosts::listed(&names))
+    };
+    told.into_iter().map(named).collect()
+}
+
+/// Runs over other hosts.
+fn hosts(a: &RunResult, b: &RunResult) -> Option<String> {
+    let one_machine = || "one machine".to_owned();
+    let told = |run: &RunResult| run.hosts.as_ref().map_or_else(one_machine, crate::hosts::counted);
+    let names = |run: &RunResult| {
+        let hosts = run.hosts.iter().flat_map(|hosts| &hosts.hosts);
+        hosts.map(|host| host.name.clone()).collect::<BTreeSet<String>>()
+    };
+    (names(a) != names(b)).then(|| format!("different hosts: {} in A, {} in B", told(a), told(b)))
+}
+
+/// Hosts whose figures are missing, or a part of them.
+fn lost_hosts(run: &Run) -> Option<String> {
+    let hosts = run.result.hosts.as_ref()?;
+    let lost: Vec<&str> =
+        hosts.hosts.iter().filter(|host| !host.is_whole()).map(|host| host.name.as_str()).collect();
+    (!lost.is_empty()).then(|| {
+        format!(
+            "{}: {} of {} hosts were lost or never began ({}), so the figures lack what they would have done",
+            run.result.source,
+            lost.len(),
+            hosts.hosts.len(),
+            crate::hosts::listed(&lost)
+        )
+    })
 }
 
 fn storage(a: &RunResult, b: &RunResult) -> Vec<String> {
@@ -237,4 +291,38 @@ fn busiest(side: &Side) -> Option<String> {
         false => format!("ran while the {}", wait.told_of_stolen()),
     };
     Some(format!("{source}: job {name} {what}: the figures reflect a busy machine"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOSTS: &str = include_str!("../../tests/results/hosts.json");
+
+    fn side(text: &str) -> Side {
+        let result = fathom_results::parse(text, "r.json").expect("reads");
+        Side { runs: vec![Run { cell: String::new(), result }] }
+    }
+
+    #[test]
+    fn hosts_are_compared_with_themselves() {
+        let found = |a: &str, b: &str| warnings(&side(a), &side(b));
+        let lost = "r.json: 2 of 4 hosts were lost or never began (b4 and b5), so the figures lack what they would have done";
+        let same = found(HOSTS, HOSTS);
+        assert!(same.iter().any(|warning| warning == lost), "{same:?}");
+        assert!(!same.iter().any(|warning| warning.contains("different")), "{same:?}");
+        let others = found(HOSTS, &HOSTS.replace("\"name\":\"b5\"", "\"name\":\"c\""));
+        let different =
+            "different hosts: 4 hosts: a1, a3, b4 and 1 more in A, 4 hosts: a1, a3, b4 and 1 more in B";
+        assert!(others.iter().any(|warning| warning == different), "{others:?}");
+        // The devices are those of each host.
+        let changed = found(HOSTS, &HOSTS.replace("\"name\":\"vda\"", "\"name\":\"sda\""));
+        assert_eq!(
+            changed.iter().filter(|warning| warning.contains("different")).collect::<Vec<_>>(),
+            ["on a1 and a3: different devices: vda in A, sda in B"]
+        );
+        let plain = r#"{"fio version":"fio-3.42","jobs":[{"jobname":"work","read":{"total_ios":1}}]}"#;
+        let one = found(HOSTS, plain);
+        assert!(one.iter().any(|warning| warning.ends_with(" in A, one machine in B")), "{one:?}");
+    }
 }

@@ -9,7 +9,11 @@ pub(super) fn sentence(evidence: &Evidence<'_>) -> String {
     let clones = option("numjobs").and_then(|text| text.parse::<u32>().ok()).unwrap_or(1).max(1);
     let kind = if evidence.run.is_set(evidence.job, "thread") { "thread" } else { "process" };
     let who = match (clones, kind) {
+        (1, kind) if evidence.run.hosts.is_some() => format!("On each host, one {kind}"),
         (1, kind) => format!("One {kind}"),
+        (count, kind) if evidence.run.hosts.is_some() => {
+            format!("On each host, {count} {}", if kind == "process" { "processes" } else { "threads" })
+        }
         (count, "process") => format!("{count} processes"),
         (count, kind) => format!("{count} {kind}s"),
     };

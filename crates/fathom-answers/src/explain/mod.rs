@@ -1,5 +1,6 @@
 //! `fathom explain`: a result in plain words, with a verdict on the bottleneck; or a term.
 
+mod hosts;
 mod job;
 mod limits;
 mod story;
@@ -35,6 +36,7 @@ pub(crate) fn verdict_of(evidence: &Evidence<'_>) -> Judgement {
     }
 }
 
+pub(crate) use hosts::shared as verdicts_of_hosts;
 pub(crate) use verdict::is_memory_device;
 
 /// What a job did.

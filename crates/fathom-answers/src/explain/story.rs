@@ -1,14 +1,17 @@
 //! A result in plain words, in the order of the report, with a verdict on each job.
 
-use super::{job, verdict};
+use super::{hosts, job, verdict};
 use crate::evidence::{Evidence, mounts};
 use crate::figures;
 use crate::quick;
 use crate::shapes;
+use fathom_results::model::DiskResult;
 use fathom_results::{DirectionResult, LatencyResult, RunResult};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+/// Devices of several hosts that are described.
+const MOST_DEVICES: usize = 20;
 /// Entries with one name that are described one by one.
 const MOST_OF_A_NAME: usize = 3;
 
@@ -24,6 +27,8 @@ pub(super) fn tell(run: &RunResult, columns: usize) -> String {
         *count += 1;
         match *count <= MOST_OF_A_NAME {
             true => tell_job(&evidence, &mut text),
+            // The hosts of a run have verdicts of their own.
+            false if run.hosts.is_some() => {}
             false => {
                 let headline = verdict::of(&evidence).bottleneck.headline();
                 *others.entry((&evidence.job.name, headline)).or_default() += 1;
@@ -38,6 +43,7 @@ pub(super) fn tell(run: &RunResult, columns: usize) -> String {
             "\nThe result holds no jobs: the run ended before one began, or every job had stats=0.\n",
         );
     }
+    text.extend(run.hosts.as_ref().map(hosts::told));
     closing(run, &mut text);
     text
 }
@@ -65,6 +71,10 @@ fn tell_job(evidence: &Evidence<'_>, text: &mut String) {
     }
     for sentence in rest_of_job(evidence) {
         let _ = writeln!(text, "  * {sentence}");
+    }
+    if let Some(of_hosts) = &evidence.run.hosts {
+        hosts::tell_verdicts(evidence, of_hosts, text);
+        return;
     }
     let found = verdict::of(evidence);
     let _ = writeln!(text, "  Verdict: {}", found.bottleneck.headline());
@@ -95,6 +105,9 @@ fn opening(run: &RunResult) -> String {
     let servers = run.servers();
     if !servers.is_empty() {
         let _ = write!(text, " A client ran it on {}.", servers.join(", "));
+    }
+    if let Some(of_hosts) = &run.hosts {
+        let _ = write!(text, " It ran on {}.", crate::hosts::counted(of_hosts));
     }
     if let Some(host) = &run.host {
         let _ = write!(
@@ -274,7 +287,14 @@ fn closing(run: &RunResult, text: &mut String) {
     if !run.disk_util.is_empty() {
         text.push_str("\nDevices (Disk stats), counted by the kernel for all jobs together:\n");
     }
-    for disk in &run.disk_util {
+    let mut disks: Vec<&DiskResult> = run.disk_util.iter().collect();
+    // Those of many hosts would hide all else.
+    if run.hosts.is_some() && disks.len() > MOST_DEVICES {
+        disks.sort_by(|a, b| b.util.total_cmp(&a.util));
+        let _ = writeln!(text, "  The {MOST_DEVICES} busiest of {}:", disks.len());
+        disks.truncate(MOST_DEVICES);
+    }
+    for disk in disks {
         let mean = |ticks: u64, ios: u64| match ios {
             0 => "none".to_owned(),
             ios => format!(

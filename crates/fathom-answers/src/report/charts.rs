@@ -9,7 +9,7 @@ use crate::table::{Align, Table};
 use fathom_stats::timeline::{coarse_bin_of, coarse_value_of};
 
 /// Moments that a table of a course lists at most; a longer course is thinned out there, not in the chart.
-const TABLE_ROWS: usize = 60;
+pub(super) const TABLE_ROWS: usize = 60;
 
 /// All charts of a subject. `id` begins their ids in the page.
 pub(super) fn of(subject: &Subject, id: &str) -> String {

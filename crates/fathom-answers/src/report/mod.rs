@@ -3,6 +3,7 @@
 mod chart;
 mod charts;
 mod grid;
+mod hosts;
 mod intervals;
 mod page;
 mod sweep;

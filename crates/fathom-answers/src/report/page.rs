@@ -3,6 +3,7 @@
 use super::chart::Series;
 use super::charts;
 use super::grid;
+use super::hosts;
 use crate::evidence::{Evidence, mounts};
 use crate::explain;
 use crate::figures;
@@ -53,6 +54,10 @@ fn navigation(results: &[RunResult]) -> String {
         links.push_str("<li><a href=\"#side-by-side\">Side by side</a></li>");
     }
     for (number, run) in results.iter().enumerate() {
+        if run.hosts.is_some() {
+            let lead = if results.len() > 1 { format!("{}: ", run.source) } else { String::new() };
+            let _ = write!(links, "<li><a href=\"#{}\">{}Hosts</a></li>", hosts_id(number), escape(&lead));
+        }
         for (index, subject) in shapes::subjects(run).iter().enumerate().take(MOST_CHARTED) {
             let lead = if results.len() > 1 { format!("{}: ", run.source) } else { String::new() };
             let _ = write!(
@@ -64,6 +69,10 @@ fn navigation(results: &[RunResult]) -> String {
         }
     }
     format!("<nav aria-label=\"Results\"><ul>{links}</ul></nav>\n")
+}
+
+fn hosts_id(result: usize) -> String {
+    format!("r{result}-hosts")
 }
 
 fn subject_id(result: usize, subject: usize) -> String {
@@ -165,6 +174,9 @@ fn section(run: &RunResult, number: usize) -> String {
             text.push_str(&summary(run, &subjects).html());
         }
     }
+    if let Some(of_hosts) = &run.hosts {
+        text.push_str(&hosts::html(of_hosts, &hosts_id(number)));
+    }
     if !run.disk_util.is_empty() {
         let _ = write!(text, "<h3>Devices</h3>\n{}", devices(run).html());
     }
@@ -200,6 +212,9 @@ fn facts(run: &RunResult) -> String {
     facts.push(("program", program));
     facts.push(("ended", run.time.clone()));
     facts.push(("servers", run.servers().join(", ")));
+    if let Some(of_hosts) = &run.hosts {
+        facts.push(("hosts", crate::hosts::counted(of_hosts)));
+    }
     if let Some(host) = &run.host {
         facts.push((
             "host",
@@ -307,13 +322,19 @@ fn devices(run: &RunResult) -> Table {
 }
 
 fn verdict(evidence: &Evidence<'_>) -> String {
+    let sentence = escape(&explain::sentence_of(evidence));
+    if let Some(of_hosts) = &evidence.run.hosts {
+        let verdicts = explain::verdicts_of_hosts(evidence, of_hosts);
+        let boxes = verdicts.iter().map(|found| verdict_box(&found.told(), &found.reasons()));
+        return format!("<p>{sentence}</p>\n{}", boxes.collect::<String>());
+    }
     let found = explain::verdict_of(evidence);
-    let reasons: String = found.reasons.iter().map(|reason| format!("<li>{}</li>", escape(reason))).collect();
-    format!(
-        "<p>{}</p>\n<div class=\"verdict\"><strong>{}</strong><ul>{reasons}</ul></div>\n",
-        escape(&explain::sentence_of(evidence)),
-        escape(found.headline)
-    )
+    format!("<p>{sentence}</p>\n{}", verdict_box(found.headline, &found.reasons))
+}
+
+fn verdict_box(headline: &str, reasons: &[String]) -> String {
+    let reasons: String = reasons.iter().map(|reason| format!("<li>{}</li>", escape(reason))).collect();
+    format!("<div class=\"verdict\"><strong>{}</strong><ul>{reasons}</ul></div>\n", escape(headline))
 }
 
 /// Says why a chart is not there, where something was not kept.

@@ -7,13 +7,14 @@ use crate::bars::Ink;
 use crate::columns;
 use crate::evidence::{Evidence, mounts};
 use crate::figures;
+use crate::hosts;
 use crate::output;
 use crate::quick;
 use crate::runner::Runner;
 use crate::shapes::{self, Subject};
 use crate::table::{Align, Table};
 use fathom_command::{Failure, Streams, arguments};
-use fathom_results::RunResult;
+use fathom_results::{HostsResult, RunResult};
 use lexopt::Arg::{Long, Value};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -21,6 +22,11 @@ use std::path::PathBuf;
 /// The bounds of the columns that are used.
 const LEAST_WIDTH: usize = 40;
 const MOST_WIDTH: usize = 160;
+
+/// Columns of the table of hosts that are never dropped.
+const LEAST_COLUMNS: usize = 5;
+/// Hosts that have a row though there is nothing to say of them.
+const MOST_HOSTS: usize = 20;
 
 pub(crate) const COMMAND: Command = Command {
     name: "show",
@@ -110,6 +116,7 @@ fn text_of(result: &RunResult, jobs: &[String], only_summary: bool, screen: Scre
         text.push_str(&of_quick(&quick, screen));
     } else {
         text.push_str(&summary(result, &shown, screen));
+        text.extend(result.hosts.as_ref().map(|hosts| of_hosts(hosts, screen)));
     }
     let lacks =
         |subject: &Subject| subject.directions.iter().any(|direction| direction.percentile(50.0).is_none());
@@ -144,12 +151,32 @@ fn of_quick(quick: &quick::Report<'_>, screen: Screen) -> String {
     text
 }
 
+/// The hosts of a run over several.
+fn of_hosts(hosts: &HostsResult, screen: Screen) -> String {
+    let text_with = |count: usize| hosts::table(hosts, MOST_HOSTS, count).0.text(2, Some(screen.width));
+    let fits = |text: &String| text.lines().all(|line| columns::width(line) <= screen.width);
+    // Figures are dropped from the right, as those of jobs are.
+    let fitting = (LEAST_COLUMNS..=hosts::COLUMNS).rev().map(text_with).find(fits);
+    let table = fitting.unwrap_or_else(|| text_with(LEAST_COLUMNS));
+    let (_, left_out) = hosts::table(hosts, MOST_HOSTS, LEAST_COLUMNS);
+    let mut text = format!("\nHosts:\n{table}");
+    if left_out > 0 {
+        text.push_str(&format!("  and {left_out} more\n"));
+    }
+    let sentences = hosts::remarks(hosts).into_iter().chain(hosts::together(hosts));
+    text.extend(sentences.map(|line| columns::wrapped(&format!("  * {line}"), screen.width)));
+    text
+}
+
 fn heading(result: &RunResult) -> String {
     let program = if result.is_of_fathom() { "fathom" } else { &result.version };
     let mut text = format!("{}: {program}, {}", result.source, result.time);
     let servers = result.servers();
     if !servers.is_empty() {
         text.push_str(&format!(", on {}", servers.join(", ")));
+    }
+    if let Some(hosts) = &result.hosts {
+        text.push_str(&format!(", on {}", hosts::counted(hosts)));
     }
     if let Some(host) = &result.host {
         text.push_str(&format!(", {} ({})", host.name, host.kernel));
@@ -249,5 +276,27 @@ mod tests {
         assert!(without.contains("\n-: unknown;") && without.contains("json+ writes\n"), "{without}");
         let with = text(r#"{"mean":5,"N":9,"percentile":{"50.000000":5,"99.000000":6}}"#);
         assert!(!with.contains("unknown"), "{with}");
+    }
+
+    #[test]
+    fn hosts_fit_into_any_width() {
+        let text = include_str!("../../tests/results/hosts.json");
+        let result = fathom_results::parse(text, "r.json").expect("reads");
+        let shown = |width: usize| {
+            text_of(&result, &[], true, Screen { width, limit: Some(width), ink: Ink::Letters })
+        };
+        let wide = shown(120);
+        for part in [
+            "on 4 hosts: a1, a3, b4 and 1 more",
+            "  a3    ok           read  1.47    360  60.7 µs  89.6 µs  1.27 ms  1.27 ms  +2.00 ms\n",
+            "  * a3 was slower than the others: read rate 65% below the median.\n",
+        ] {
+            assert!(wide.contains(part), "{part}: {wide}");
+        }
+        for width in [40, 60, 80] {
+            let text = shown(width);
+            assert!(text.lines().all(|line| columns::width(line) <= width), "{width}: {text}");
+            assert!(text.contains("  a3    ok           read  1.47"), "{text}");
+        }
     }
 }

@@ -173,7 +173,7 @@ pub(crate) fn disk(name: &str, ios: u64) -> DiskReport {
 pub(crate) fn host(name: &str, ios: u64, middle: u64, skew_us: i64) -> HostResult {
     let reads = direction(4 * ios, 4096, 1000, middle, None);
     let points = (1..=4).map(|number| {
-        let figures = TimelineFigures { io_bytes: 4096 * ios, total_ios: ios, bins: Default::default() };
+        let figures = TimelineFigures::of(4096 * ios, ios, &recorded(latencies(middle, ios)).histogram);
         let nothing = TimelineFigures::default();
         TimelinePoint {
             end_ms: 250 * number,

@@ -291,3 +291,113 @@ fn sweeps_and_comparisons_have_pages() {
     assert_eq!(browser.value("document.querySelectorAll('path.stroke').length > 0"), true);
     assert_eq!(browser.value("document.querySelectorAll('#pair-0-percentiles path.line').length >= 2"), true);
 }
+
+/// A result of nine hosts: one is slow, one has a long tail, one was lost, one never began.
+const HOSTS: &str = include_str!("../../../fathom-report/tests/golden/hosts.json");
+
+fn page_of_hosts(directory: &Path, result: &str) -> PathBuf {
+    std::fs::write(directory.join("hosts.json"), result).expect("it can be written");
+    Launch::fathom(directory).words("report hosts.json -o hosts.html --force").run();
+    directory.join("hosts.html")
+}
+
+/// The text of a table's cells, a list per row.
+fn cells_of(browser: &mut Browser, table: &str) -> Vec<Vec<String>> {
+    let cells = browser.value(&format!(
+        "[...document.querySelectorAll('{table} tbody tr')].map(row => [...row.children].map(cell => cell.textContent))"
+    ));
+    serde_json::from_value(cells).expect("rows of cells")
+}
+
+#[test]
+fn hosts_have_a_table_and_a_chart_each() {
+    fathom_only!();
+    let mut browser = require!(Browser::start());
+    let directory = scratch();
+    let page = page_of_hosts(directory.path(), HOSTS);
+    browser.open(&page);
+    check_silence(&browser, &page);
+    let rows = cells_of(&mut browser, "table.hosts");
+    assert_eq!(rows.len(), 9);
+    let row = |name: &str| rows.iter().find(|row| row[0] == name).expect("a row");
+    assert_eq!(row("a1")[1..5], ["ok", "read", "4.26", "1.04k"]);
+    assert_eq!(row("a3").last().map(String::as_str), Some("read rate 65% below the median"));
+    assert_eq!((&*row("b4")[1], &*row("b5")[1]), ("lost", "never began"));
+    let marked = "[...document.querySelectorAll('tr.straggler, tr.lost')].map(row => row.className + ' ' + row.children[0].textContent)";
+    assert_eq!(browser.value(marked), json!(["straggler a3", "straggler b3", "lost b4", "lost b5"]));
+    // All charts have one scale, so that lines can be compared: a host of a third of the rate is drawn at a third of the height.
+    let (usual, ticks) = read_chart(&mut browser, "r0-hosts-rate-0", "line", 300.0);
+    let (slow, slow_ticks) = read_chart(&mut browser, "r0-hosts-rate-3", "line", 300.0);
+    assert_eq!(ticks, slow_ticks);
+    let base = ticks[0].1;
+    let share = (base - slow) / (base - usual);
+    assert!((share - 1.474_56 / 4.259_84).abs() < 0.02, "{share}");
+    let title = browser.value("document.querySelector('#r0-hosts-rate-3 figcaption').textContent");
+    assert_eq!(title, "a3: bandwidth over time (read rate 65% below the median)");
+    // The navigation leads there, and a reader finds heads of rows.
+    assert_eq!(browser.value("document.querySelector('nav a[href=\"#r0-hosts\"]').textContent"), "Hosts");
+    assert_eq!(browser.value("document.querySelectorAll('table.hosts tbody th[scope=row]').length"), 9);
+    // What is marked can be read in both schemes, and a small screen does not scroll.
+    let contrast = "(() => { const light = c => { const v = c.match(/\\d+/g).slice(0, 3).map(x => { x /= 255; \
+                    return x <= .03928 ? x / 12.92 : ((x + .055) / 1.055) ** 2.4 }); return .2126 * v[0] + .7152 * v[1] + .0722 * v[2] }; \
+                    const s = getComputedStyle(document.querySelector('tr.lost td')); const [a, b] = [light(s.color), light(s.backgroundColor)]; \
+                    return (Math.max(a, b) + .05) / (Math.min(a, b) + .05) })()";
+    for scheme in ["light", "dark"] {
+        let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        browser.call("Emulation.setEmulatedMedia", features);
+        let found = browser.value(contrast);
+        assert!(found.as_f64().is_some_and(|ratio| ratio >= 7.0), "{scheme}: {found}");
+    }
+    let metrics = json!({ "width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": false });
+    browser.call("Emulation.setDeviceMetricsOverride", metrics);
+    let width = browser.value("document.documentElement.scrollWidth");
+    assert!(width.as_u64().is_some_and(|width| width <= 360), "{width}");
+    let printed = browser.call("Page.printToPDF", json!({}));
+    assert!(printed["data"].as_str().is_some_and(|data| data.len() > 20_000));
+    check_silence(&browser, &page);
+}
+
+#[test]
+fn many_hosts_share_two_heat_maps() {
+    fathom_only!();
+    let mut browser = require!(Browser::start());
+    let directory = scratch();
+    let mut document: Value = serde_json::from_str(HOSTS).expect("JSON");
+    let hosts = document["fathom hosts"]["hosts"].as_array_mut().expect("hosts");
+    let (usual, slow, tail) = (hosts[0].clone(), hosts[3].clone(), hosts[5].clone());
+    *hosts = (0..40)
+        .map(|index| {
+            let mut host = match index {
+                10 => slow.clone(),
+                30 => tail.clone(),
+                _ => usual.clone(),
+            };
+            host["name"] = json!(format!("h{index}"));
+            host["start_skew_ns"] = json!(0);
+            host
+        })
+        .collect();
+    let page = page_of_hosts(directory.path(), &document.to_string());
+    browser.open(&page);
+    check_silence(&browser, &page);
+    assert_eq!(cells_of(&mut browser, "table.hosts").len(), 40);
+    assert_eq!(browser.value("document.querySelectorAll('[id^=r0-hosts-rate-]').length"), 0);
+    // Every host has a row of four stretches; the slow one is lighter, the one with the tail is darker.
+    for (map, slowest) in [("r0-hosts-rates", "slowest h10 (1.47 MB/s)"), ("r0-hosts-tails", "slowest h30 (")]
+    {
+        let boxes = "path => path.getAttribute('d').split('M').length - 1";
+        let cells = browser.value(&format!(
+            "[...document.querySelectorAll('#{map} path.heat')].map(path => [path.className.baseVal, ({boxes})(path)])"
+        ));
+        let cells: Vec<(String, u64)> = serde_json::from_value(cells).expect("shades with their cells");
+        assert_eq!(cells.iter().map(|(_, count)| count).sum::<u64>(), 160, "{map}: {cells:?}");
+        assert!(cells.iter().any(|(_, count)| *count == 4), "{map}: {cells:?}");
+        let stops = browser.value(&format!("document.querySelector('#{map} > svg').dataset.stops"));
+        let stops: Vec<(f64, String)> =
+            serde_json::from_str(stops.as_str().expect("stops")).expect("places with texts");
+        assert_eq!(stops.len(), 4);
+        assert!(stops.iter().all(|(_, told)| told.contains(slowest)), "{map}: {stops:?}");
+    }
+    // The same for those who read: a row for each host.
+    assert_eq!(cells_of(&mut browser, "#r0-hosts-tails table")[30][0], "h30");
+}

@@ -14,6 +14,9 @@ pub(crate) struct Cell {
     pub(crate) count: u64,
 }
 
+/// A stretch along x, a stretch along y, and the shade of what lies in it.
+pub(crate) type Shaded = ((f64, f64), (f64, f64), usize);
+
 /// The shade of a count, 0 the lightest: by the logarithm, so that single slow I/Os are visible next to thousands of fast ones.
 pub(crate) fn shade(count: u64, most: u64) -> usize {
     if most <= 1 {
@@ -27,15 +30,19 @@ impl Chart {
     /// Draws the cells, all of a shade as one path.
     pub(crate) fn heat(&mut self, cells: &[Cell]) {
         let most = cells.iter().map(|cell| cell.count).max().unwrap_or(0);
+        let shaded: Vec<Shaded> =
+            cells.iter().map(|cell| (cell.x, cell.y, shade(cell.count, most))).collect();
+        self.shaded(&shaded);
+    }
+
+    /// Draws cells that have their shades.
+    pub(crate) fn shaded(&mut self, cells: &[Shaded]) {
         let mut paths = vec![String::new(); SHADES];
-        for cell in cells {
-            let (left, right) = (self.at_x(cell.x.0), self.at_x(cell.x.1));
-            let (low, high) = (self.at_y(cell.y.0), self.at_y(cell.y.1));
+        for &(x, y, shade) in cells {
+            let (left, right) = (self.at_x(x.0), self.at_x(x.1));
+            let (low, high) = (self.at_y(y.0), self.at_y(y.1));
             let (width, height) = ((right - left).max(0.5), (low - high).clamp(0.5, HEIGHT));
-            let _ = write!(
-                paths[shade(cell.count, most)],
-                "M{left:.1} {high:.1}h{width:.1}v{height:.1}h-{width:.1}z"
-            );
+            let _ = write!(paths[shade], "M{left:.1} {high:.1}h{width:.1}v{height:.1}h-{width:.1}z");
         }
         for (shade, path) in paths.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
             let _ = write!(self.body, "<path class=\"heat h{shade}\" d=\"{path}\"/>");

@@ -168,6 +168,13 @@ impl Chart {
         }
     }
 
+    /// Adds places where the cursor stops, and what it tells there.
+    pub(crate) fn stops_at(&mut self, stops: &[(f64, String)]) {
+        let stops: Vec<(f64, String)> =
+            stops.iter().map(|(place, told)| (self.at_x(*place), told.clone())).collect();
+        self.stops.extend(stops);
+    }
+
     fn grid(&self) -> String {
         let mut text = String::new();
         let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);

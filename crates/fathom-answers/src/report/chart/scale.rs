@@ -114,6 +114,8 @@ pub(crate) enum Unit {
     Count,
     /// Percent.
     Percent,
+    /// Places of rows, which their axis does not number.
+    Row,
 }
 
 impl Unit {
@@ -125,6 +127,7 @@ impl Unit {
             Unit::Bandwidth => figures::bandwidth(value),
             Unit::Count => figures::count(value),
             Unit::Percent => format!("{} %", plain(value)),
+            Unit::Row => plain(value),
         }
     }
 
@@ -146,6 +149,7 @@ impl Unit {
                 format!("{}{}", without_zeros(digits), &text[digits.len()..])
             }
             Unit::Percent => plain(value),
+            Unit::Row => String::new(),
         }
     }
 }
