@@ -2,7 +2,8 @@
 # answers, and prints KEY=VALUE lines, which are in DIR/env as well; `NAME stop DIR` ends exactly what start began. With INSTALL=1 and
 # as root, missing Debian packages are installed first; with OWN_NETWORK=1 and as root, the server gets a network of its own, in which
 # nobody else moves anything.
-# A script sets NAME, PACKAGES and COMMANDS, defines start() and maybe stop_extra(), then calls main "$@".
+# A script sets NAME, PACKAGES and COMMANDS, defines start() and maybe stop_extra(), then calls main "$@". Its also_WORD() is what
+# `NAME WORD DIR ...` does while it runs.
 set -euo pipefail
 
 die() { printf '%s: %s\n' "$NAME" "$*" >&2; exit 1; }
@@ -102,7 +103,7 @@ stop() {
 }
 
 main() {
-    [ $# = 2 ] || { echo "usage: $NAME start|stop DIR" >&2; exit 2; }
+    case ${1:-} in start | stop) [ $# = 2 ] ;; *) [ $# -gt 2 ] && declare -F "also_$1" >/dev/null ;; esac || usage
     PATH=$PATH:/usr/sbin:/sbin
     mkdir -p "$2"; DIR=$(cd "$2" && pwd)
     case $1 in
@@ -116,6 +117,7 @@ main() {
         trap '[ $? = 0 ] || { stop; }' EXIT
         start ;;
     stop) stop ;;
-    *) echo "usage: $NAME start|stop DIR" >&2; exit 2 ;;
+    *) "also_$1" "${@:3}" ;;
     esac
 }
+usage() { { echo "usage:"; sed -n "s/^# \($NAME [a-z|]* DIR\)/    \1/p" "$0"; } >&2; exit 2; }
