@@ -1,0 +1,162 @@
+//! The ranks of this MPI job, and the few things that they do together.
+//!
+//! No call waits inside MPI. Its libraries wait at full speed, on Open MPI and MPICH alike, and would take a processor away from
+//! the I/O that is to be measured. So everything here starts an operation, looks whether it is done, and sleeps in between. Many
+//! ranks on one machine gain as well.
+//!
+//! If a rank dies, the others are ended by what started them (`mpirun`, `srun`): there is nothing to handle here.
+
+mod launch;
+mod tree;
+
+use mpi::point_to_point::{Destination, Source};
+use mpi::request::{Request, Scope};
+use mpi::topology::{Communicator, SimpleCommunicator};
+use mpi::traits::CommunicatorCollectives;
+use std::time::Duration;
+
+pub use launch::Refusal;
+
+/// All messages have this tag: which one is next is clear to both ends.
+const TAG: mpi::Tag = 1;
+
+/// What goes into one message of MPI, whose lengths are C integers.
+const LONGEST_MESSAGE: usize = 16 << 20;
+
+/// Looks before the first sleep. What others do meanwhile is often a matter of microseconds.
+const LOOKS_AT_FIRST: u32 = 50;
+
+/// Sleeps between two looks, which double up to the longest one.
+const SHORTEST_SLEEP: Duration = Duration::from_micros(20);
+const LONGEST_SLEEP: Duration = Duration::from_millis(2);
+
+/// The exit code of a job of which one rank panics, the same as that of a Rust program.
+const PANICKED: i32 = 101;
+
+/// All ranks of this job, from here to the end of the process. To drop it is to leave MPI, which each rank does once, and only
+/// the process that has entered: a forked child must end without it.
+pub struct Ranks {
+    world: SimpleCommunicator,
+    // Below `world`, so that it is dropped later.
+    _universe: mpi::environment::Universe,
+}
+
+impl Ranks {
+    /// Enters MPI. The error says why there is nothing to enter.
+    pub fn enter() -> Result<Ranks, Refusal> {
+        let universe = mpi::initialize().ok_or(Refusal::EnteredAlready)?;
+        let world = universe.world();
+        let ranks = Ranks { world, _universe: universe };
+        launch::check(ranks.size(), |name| std::env::var(name).ok())?;
+        Ok(ranks)
+    }
+
+    /// The number of this rank, from 0.
+    pub fn rank(&self) -> usize {
+        count(self.world.rank())
+    }
+
+    /// How many ranks there are.
+    pub fn size(&self) -> usize {
+        count(self.world.size())
+    }
+
+    /// Gives the bytes of rank 0 to all ranks, in place of what they have.
+    pub fn broadcast(&self, bytes: &mut Vec<u8>) {
+        if let Some(parent) = tree::parent(self.rank()) {
+            *bytes = self.receive(parent);
+        }
+        // The child with the most below it comes first.
+        for child in tree::children(self.rank(), self.size()).into_iter().rev() {
+            self.send(child, bytes);
+        }
+    }
+
+    /// Returns when all ranks have called it, within milliseconds of the last one.
+    pub fn barrier(&self) {
+        settle(self.world.immediate_barrier());
+    }
+
+    /// Merges the bytes of all ranks into one, which rank 0 gets. `merge` is given neighbours, the one of lower rank first; how
+    /// they are grouped is not said. Should it find that it cannot merge, its result has to say so to those above: they wait.
+    pub fn reduce(
+        &self,
+        own: Vec<u8>,
+        mut merge: impl FnMut(Vec<u8>, Vec<u8>) -> Vec<u8>,
+    ) -> Option<Vec<u8>> {
+        let children = tree::children(self.rank(), self.size());
+        let merged = children.into_iter().fold(own, |merged, child| merge(merged, self.receive(child)));
+        match tree::parent(self.rank()) {
+            Some(parent) => {
+                self.send(parent, &merged);
+                None
+            }
+            None => Some(merged),
+        }
+    }
+
+    /// Gives rank 0 the bytes of each rank, in their order.
+    pub fn gather(&self, own: &[u8]) -> Option<Vec<Vec<u8>>> {
+        let join = |mut before: Vec<u8>, after: Vec<u8>| {
+            before.extend(after);
+            before
+        };
+        self.reduce(tree::framed(own), join).map(|all| tree::unframed(&all))
+    }
+
+    /// The length goes first: the receiver has nothing to ask MPI then.
+    fn send(&self, to: usize, bytes: &[u8]) {
+        let to = self.world.process_at_rank(number(to));
+        let length = (bytes.len() as u64).to_le_bytes();
+        mpi::request::scope(|scope| settle(to.immediate_send_with_tag(scope, &length[..], TAG)));
+        for part in bytes.chunks(LONGEST_MESSAGE) {
+            mpi::request::scope(|scope| settle(to.immediate_send_with_tag(scope, part, TAG)));
+        }
+    }
+
+    fn receive(&self, from: usize) -> Vec<u8> {
+        let from = self.world.process_at_rank(number(from));
+        let mut length = [0; 8];
+        mpi::request::scope(|scope| {
+            settle(from.immediate_receive_into_with_tag(scope, &mut length[..], TAG));
+        });
+        // Only this program sends here, and what it sent was in the memory of a machine as well.
+        let mut bytes = vec![0; u64::from_le_bytes(length) as usize];
+        for part in bytes.chunks_mut(LONGEST_MESSAGE) {
+            mpi::request::scope(|scope| settle(from.immediate_receive_into_with_tag(scope, part, TAG)));
+        }
+        bytes
+    }
+}
+
+/// To leave MPI is to wait for all ranks, which wait for the one that panics.
+impl Drop for Ranks {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.world.abort(PANICKED);
+        }
+    }
+}
+
+/// Waits, without keeping a processor, until this is done.
+fn settle<'a, D: ?Sized, S: Scope<'a>>(mut request: Request<'a, D, S>) {
+    let mut looks = 0;
+    let mut sleep = SHORTEST_SLEEP;
+    while let Err(unfinished) = request.test() {
+        request = unfinished;
+        looks += 1;
+        if looks > LOOKS_AT_FIRST {
+            std::thread::sleep(sleep);
+            sleep = (sleep * 2).min(LONGEST_SLEEP);
+        }
+    }
+}
+
+/// MPI counts ranks in C integers that are never negative.
+fn count(number: mpi::Rank) -> usize {
+    usize::try_from(number).unwrap_or_default()
+}
+
+fn number(count: usize) -> mpi::Rank {
+    mpi::Rank::try_from(count).unwrap_or(mpi::Rank::MAX)
+}
