@@ -18,6 +18,16 @@ pub trait Runner {
     /// who has something to keep or to say after it holds [`signals`] around it.
     fn run(&mut self, spec: &RunSpec, watch: &mut dyn Watch) -> Result<Ended, Failure>;
 
+    /// The jobs run on other machines: what is here says nothing of their files.
+    fn runs_elsewhere(&self) -> bool {
+        false
+    }
+
+    /// Machines that run the jobs.
+    fn hosts(&self) -> u64 {
+        1
+    }
+
     /// What each clone of the jobs would work on; nothing is opened.
     fn targets(&self, spec: &RunSpec) -> Result<Vec<Target>, Failure>;
 

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod chosen;
+pub mod clients;
 pub mod ctime;
 mod document;
 pub mod eta;

@@ -17,6 +17,7 @@ pub mod engines;
 mod expression;
 pub mod formats;
 mod help;
+pub mod hosts;
 mod job_file;
 mod keywords;
 pub mod options;
@@ -71,6 +72,7 @@ pub fn parse(program_name: &str, args: &[String], source: &dyn Source) -> Outcom
             messages.push(Diagnostic::general(&Origin::CommandLine, problem).message());
             Outcome::Exit(Reply { messages, exit: 1 })
         }
+        Ok(()) if program.server.is_some() => Outcome::Serve(Box::new(program)),
         Ok(()) if program.show_command => Outcome::Exit(Reply { messages, exit: 0 }),
         Ok(()) if jobs.is_empty() && program.parse_only => Outcome::Exit(Reply { messages, exit: 0 }),
         Ok(()) if jobs.is_empty() => {
@@ -84,10 +86,34 @@ pub fn parse(program_name: &str, args: &[String], source: &dyn Source) -> Outcom
                 messages.extend(readonly_refusal(job));
                 Outcome::Exit(Reply { messages, exit: 1 })
             }
-            None => {
-                Outcome::Run(Box::new(RunSpec { program, global_options, global_sections, jobs, messages }))
-            }
+            None => Outcome::Run(Box::new(RunSpec {
+                program,
+                global_options,
+                global_sections,
+                jobs,
+                messages,
+                place: None,
+            })),
         },
+    }
+}
+
+/// The options of the program on a command line, whatever jobs there are.
+pub fn program_options(
+    program_name: &str,
+    args: &[String],
+    source: &dyn Source,
+) -> Result<ProgramOptions, Reply> {
+    let mut assembly = Assembly::new(source);
+    let read = command_line::read(program_name, args, &mut assembly);
+    let Assembly { program, mut messages, .. } = assembly;
+    match read {
+        Ok(_) => Ok(program),
+        Err(Stop::End(Outcome::Exit(reply))) => {
+            messages.extend(reply.messages);
+            Err(Reply { messages, exit: reply.exit })
+        }
+        Err(_) => Err(Reply { messages, exit: 1 }),
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::program_options::ProgramOptions;
 use crate::spec::RunSpec;
 
 /// The result of reading a command line.
@@ -17,6 +18,8 @@ pub enum Outcome {
     TimeChecksums(Vec<String>),
     /// Nothing to run: time the work by which the idleness of processors is measured.
     CalibrateIdleness,
+    /// Run what clients ask for.
+    Serve(Box<ProgramOptions>),
     /// Compare the clocks of the CPUs.
     TestClock,
     /// Nothing to run: print the messages and end with the exit status.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use fathom_stats::Direction;
 use serde::{Deserialize, Serialize};
 
+use crate::hosts::HostPlace;
 use crate::options::{
     block_size::BlockSizeOptions, buffers::BufferOptions, depth::DepthOptions,
     description::JobDescriptionOptions, engine::EngineOptions, error_handling::ErrorHandlingOptions,
@@ -34,6 +35,8 @@ pub struct RunSpec {
     pub jobs: Vec<JobSpec>,
     /// Warnings and notes to print before the run, in order.
     pub messages: Vec<Message>,
+    /// The place of this machine in a run over several hosts.
+    pub place: Option<HostPlace>,
 }
 
 /// Options that jobs begin with, as one place of a command line or job file set them.

@@ -281,8 +281,7 @@ fn what_is_not_built_is_refused_by_name() {
         ("--name=a --mem=cudamalloc", "option mem=cudamalloc is"),
         ("--name=a --ioengine=net", "option ioengine=net is"),
         ("--name=a --ioengine=external:/tmp", "option ioengine=external:/tmp is"),
-        ("--trigger-remote=x --name=a", "option --trigger-remote=x is"),
-        ("--server", "option --server is"),
+        ("--memcpytest", "option --memcpytest is"),
     ] {
         let (exit, _, errors) = reply(arguments, &source);
         assert_eq!(exit, 1, "{arguments}");

@@ -50,7 +50,7 @@ fn ask_fathom(arguments: &[String]) -> Answer {
     let source = SystemSource::new(4096).with_formats(fathom_report::declarations());
     let (messages, exit) = match parse("fio", arguments, &source) {
         Outcome::Run(run) => (run.messages, 0),
-        Outcome::InflateLog(_) => (Vec::new(), 0),
+        Outcome::InflateLog(_) | Outcome::Serve(_) => (Vec::new(), 0),
         Outcome::CalibrateIdleness | Outcome::TestClock | Outcome::TimeChecksums(_) => (Vec::new(), 0),
         Outcome::Exit(reply) => (reply.messages, i32::from(reply.exit)),
     };

@@ -294,6 +294,20 @@ pub fn monotonic_ns() -> u64 {
     clock_ns(libc::CLOCK_MONOTONIC).unwrap_or(0)
 }
 
+/// Sleeps until this moment of [`monotonic_ns`]; not at all if it is past.
+pub fn sleep_until(moment_ns: u64) {
+    let time = libc::timespec {
+        tv_sec: (moment_ns / 1_000_000_000) as libc::time_t,
+        tv_nsec: (moment_ns % 1_000_000_000) as libc::c_long,
+    };
+    // SAFETY: `time` lives through the call; with an absolute time nothing is written to the null pointer. A signal that
+    // interrupts it only brings the next call.
+    while unsafe {
+        libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &time, std::ptr::null_mut())
+    } == libc::EINTR
+    {}
+}
+
 /// Any system clock by its number, in nanoseconds; `None` when the kernel does not know it.
 pub(crate) fn clock_ns(clock: i32) -> Option<u64> {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -314,6 +328,12 @@ fn time_of_day_ns() -> u64 {
 pub fn clock_at(clock: i32, monotonic: u64) -> Option<u64> {
     let (now, other) = read_together(monotonic_ns, || clock_ns(clock), CLOSE_NS);
     Some((other? + monotonic).saturating_sub(now))
+}
+
+/// The wall clock minus [`monotonic_ns`], in ns: it changes only when somebody moves the wall clock.
+pub fn wall_minus_monotonic_ns() -> i64 {
+    let (monotonic, wall) = read_together(monotonic_ns, || clock_ns(libc::CLOCK_REALTIME), CLOSE_NS);
+    wall.unwrap_or(0) as i64 - monotonic as i64
 }
 
 /// Milliseconds since the epoch.

@@ -27,6 +27,16 @@ pub fn raise_open_file_limit(wanted: u64) {
     }
 }
 
+/// From now on reads and writes of the descriptor do not wait.
+pub fn set_nonblocking(fd: RawFd) -> Result<(), Errno> {
+    // SAFETY: plain flag changes on a descriptor of the caller; no memory is passed.
+    unsafe {
+        let flags = check(i64::from(libc::fcntl(fd, libc::F_GETFL)))?;
+        check(i64::from(libc::fcntl(fd, libc::F_SETFL, flags as i32 | libc::O_NONBLOCK)))?;
+    }
+    Ok(())
+}
+
 /// Tries to lock a file (`flock`), for readers alone or for everybody; `EWOULDBLOCK` when somebody else has it.
 pub fn try_lock(fd: RawFd, shared: bool) -> Result<(), Errno> {
     let kind = if shared { libc::LOCK_SH } else { libc::LOCK_EX };

@@ -101,6 +101,21 @@ pub fn wait_for_any(sockets: &[Awaited], span: Option<Duration>) -> Result<bool,
     if ready < 0 { Err(Errno::last()) } else { Ok(ready > 0) }
 }
 
+/// The same for any number of them; what fails is ready.
+pub fn wait_for_any_of_many(sockets: &[Awaited], span: Duration) {
+    let entry = |awaited: &Awaited| {
+        let to_send = if awaited.to_send { libc::POLLOUT } else { 0 };
+        libc::pollfd { fd: awaited.socket, events: libc::POLLIN | to_send, revents: 0 }
+    };
+    let mut entries: Vec<libc::pollfd> = sockets.iter().map(entry).collect();
+    let limit = libc::timespec {
+        tv_sec: libc::time_t::try_from(span.as_secs()).unwrap_or(libc::time_t::MAX),
+        tv_nsec: span.subsec_nanos().into(),
+    };
+    // SAFETY: the entries and the limit live through the call.
+    unsafe { libc::ppoll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, &limit, std::ptr::null()) };
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,15 +4,15 @@
 
 mod checksum_times;
 mod clock_test;
-mod exit;
+mod hosts;
 mod inflate;
 mod live;
 mod manual;
-mod output;
 mod run;
 mod runner;
 mod tools;
 
+use fathom_hosts::{exit, here, output};
 use fathom_spec::{Message, Outcome, SystemSource};
 use fathom_sys::clock::Calibration;
 use fathom_sys::memory::page_size;
@@ -34,11 +34,37 @@ fn main() -> ExitCode {
     let program_name = words.next().unwrap_or_else(|| "fathom".to_owned());
     let words: Vec<String> = words.collect();
     let source = machine();
+    if let Some(exit) = hosts::clients::start(&program_name, &words, &source) {
+        return exit;
+    }
+    if let Some(asked) = hosts::asked(&words) {
+        return hosts::start(&asked, &program_name, &words, &source, calibration);
+    }
     match fathom_spec::parse(&program_name, &words, &source) {
+        Outcome::Run(spec) => match hosts::overlooked(&spec.program) {
+            // Jobs for others must not run here.
+            Some(line) => {
+                Output::terminal().error_line(&line);
+                ExitCode::from(exit::SETUP_FAILED)
+            }
+            None => {
+                let mut terminal = Output::terminal();
+                hosts::without_effect(&spec.program).iter().for_each(|line| terminal.error_line(line));
+                drop(terminal);
+                run::run(&spec, run::Where::Here(calibration))
+            }
+        },
+        other => without_run(other, &program_name, calibration),
+    }
+}
+
+/// What a command line asks for that is no run.
+fn without_run(outcome: Outcome, program_name: &str, calibration: Calibration) -> ExitCode {
+    match outcome {
         Outcome::Exit(reply) => {
             let mut output = Output::terminal();
-            let is_fio = tools::is_called_fio(OsStr::new(&program_name));
-            let told = |message: &&Message| is_fio || !is_told_better(&message.text, &reply.messages);
+            let is_fio = tools::is_called_fio(OsStr::new(program_name));
+            let told = |message: &&Message| is_fio || !here::is_told_better(&message.text, &reply.messages);
             reply.messages.iter().filter(told).for_each(|message| output.say(message));
             ExitCode::from(reply.exit)
         }
@@ -46,24 +72,18 @@ fn main() -> ExitCode {
         Outcome::TimeChecksums(names) => checksum_times::run(&names),
         Outcome::CalibrateIdleness => run::calibrate_idleness(),
         Outcome::TestClock => clock_test::run(calibration),
-        Outcome::Run(spec) => run::run(&spec, calibration),
+        Outcome::Serve(program) if !program.clients.is_empty() => {
+            Output::terminal().error_line("fio: can't be both client and server");
+            ExitCode::from(exit::SETUP_FAILED)
+        }
+        Outcome::Serve(program) => hosts::server::run(&program),
+        Outcome::Run(spec) => run::run(&spec, run::Where::Here(calibration)),
     }
 }
 
 /// What the parser asks of this machine and of this program.
 fn machine() -> SystemSource {
     SystemSource::new(page_size() as u64).with_formats(fathom_report::declarations())
-}
-
-/// Lines of fio on an option that there is not, where one of our own says it all: what, where, and what was meant.
-fn is_told_better(line: &str, all: &[Message]) -> bool {
-    let is_own = |message: &Message| {
-        message.text.starts_with("fathom: ") && message.text.contains("there is no such option")
-    };
-    let is_fio = line.contains(": unrecognized option '")
-        || line.starts_with("Bad option <")
-        || line.starts_with("Did you mean ");
-    is_fio && all.iter().any(is_own)
 }
 
 /// A defect of ours is one line that asks for a report, never a backtrace.

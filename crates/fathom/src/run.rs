@@ -1,21 +1,20 @@
 //! One run: from typed jobs to the printed report.
 
 use crate::exit;
+use crate::hosts::{Hosts, View};
 use crate::live;
 use crate::output::Output;
+use fathom_hosts::controller::Audience;
+use fathom_hosts::here;
 use fathom_live::LiveTerminal;
 use fathom_report::Chosen;
-use fathom_report::header::{JobHeader, layout_line, starting_line};
-use fathom_run::EngineEntry;
-use fathom_run::exhausted;
+use fathom_report::header::layout_line;
 use fathom_run::message::Message;
-use fathom_run::plan::{Plan, WorkerPlan};
+use fathom_run::plan::Plan;
 use fathom_run::supervisor::{
     self, Idleness, Observer, Options, Request, SliceRule, StartError, TerminalEvent,
 };
-use fathom_spec::options::description::KbBase;
-use fathom_spec::{Eta, IdleProfile, JobSpec, RunSpec};
-use fathom_stats::Direction;
+use fathom_spec::{Eta, IdleProfile, RunSpec, Source};
 use fathom_stats::live::{LiveDetails, LiveTick};
 use fathom_stats::report::RunReport;
 use fathom_sys::Errno;
@@ -26,11 +25,16 @@ use std::os::fd::RawFd;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// The version that compatible readers expect.
-pub(crate) const COMPATIBLE_VERSION: &str = "fio-3.42";
+/// Where jobs run.
+pub(crate) enum Where<'a> {
+    /// On this machine.
+    Here(Calibration),
+    /// On these, with what the parser asks of this one.
+    Hosts(&'a Hosts, &'a dyn Source),
+}
 
 /// Runs what was asked for and prints the result.
-pub(crate) fn run(spec: &RunSpec, calibration: Calibration) -> ExitCode {
+pub(crate) fn run(spec: &RunSpec, place: Where<'_>) -> ExitCode {
     let mut output = match &spec.program.output {
         None => Output::terminal(),
         Some(path) => match Output::file(path) {
@@ -53,58 +57,82 @@ pub(crate) fn run(spec: &RunSpec, calibration: Calibration) -> ExitCode {
         spec.messages.iter().for_each(|message| output.say(message));
         return ExitCode::SUCCESS;
     }
-    let plan = match Plan::new(spec, fathom_engines::definition_of) {
-        Ok(plan) => plan,
+    let prepared = match place {
+        Where::Here(calibration) => prepare(spec, calibration, &formats, &mut output),
+        Where::Hosts(hosts, source) => hosts.check(spec).map(|()| Some(Work::There(hosts, source))),
+    };
+    match prepared.and_then(|work| live::check(&spec.program).map(|()| work)) {
+        Ok(Some(work)) => supervise(spec, work, formats, output),
+        Ok(None) => {
+            if output.tell_lost() {
+                ExitCode::from(exit::SETUP_FAILED)
+            } else {
+                ExitCode::SUCCESS
+            }
+        }
         Err(text) => {
             output.error_line(&text);
-            return ExitCode::from(exit::SETUP_FAILED);
+            ExitCode::from(exit::SETUP_FAILED)
         }
-    };
+    }
+}
+
+/// A run that can begin.
+enum Work<'a> {
+    Here(Box<Plan>, Calibration),
+    There(&'a Hosts, &'a dyn Source),
+}
+
+/// Plans a run on this machine and prints the lines before it; nothing where the plan is all that was wanted. The error is a line
+/// for the user.
+fn prepare<'a>(
+    spec: &RunSpec,
+    calibration: Calibration,
+    formats: &Chosen,
+    output: &mut Output,
+) -> Result<Option<Work<'a>>, String> {
+    let plan = Plan::new(spec, fathom_engines::definition_of)?;
     if spec.program.merge_blktrace_only {
-        return end_after_merge(spec, &plan, output);
+        return end_after_merge(spec, &plan, output).map(|()| None);
     }
-    if let Err(text) = live::check(&spec.program) {
-        output.error_line(&text);
-        return ExitCode::from(exit::SETUP_FAILED);
-    }
+    live::check(&spec.program)?;
     for line in plan.debug_lines(std::process::id()) {
         output.say(&fathom_spec::Message::stdout(line));
     }
     match formats.are_for_people() {
-        true => print_headers(&plan, &spec.messages, &mut output),
+        true => here::opening(&plan, &spec.messages).iter().for_each(|message| output.say(message)),
         false => spec.messages.iter().for_each(|message| output.say(message)),
     }
-    supervise(spec, &plan, calibration, formats, output)
+    Ok(Some(Work::Here(Box::new(plan), calibration)))
 }
 
-/// `--merge-blktrace-only`: the traces were merged while the run was planned.
-fn end_after_merge(spec: &RunSpec, plan: &Plan, mut output: Output) -> ExitCode {
+/// `--merge-blktrace-only`: the traces were merged while the run was planned. The error is a line for the user.
+fn end_after_merge(spec: &RunSpec, plan: &Plan, output: &mut Output) -> Result<(), String> {
     spec.messages.iter().for_each(|message| output.say(message));
     let merges = plan.jobs.iter().filter(|job| job.replay.merge_blktrace_file.is_some()).count();
     if merges == 0 {
-        output
-            .error_line("fathom: --merge-blktrace-only: no job has merge_blktrace_file= and traces to merge");
-        return ExitCode::from(exit::SETUP_FAILED);
+        return Err(
+            "fathom: --merge-blktrace-only: no job has merge_blktrace_file= and traces to merge".to_owned()
+        );
     }
     for replay in plan.workers.iter().filter_map(|worker| worker.replay.as_ref()) {
         replay.warnings.iter().for_each(|warning| output.error_line(warning));
     }
-    if output.tell_lost() { ExitCode::from(exit::SETUP_FAILED) } else { ExitCode::SUCCESS }
+    Ok(())
 }
 
-fn supervise(
-    spec: &RunSpec,
-    plan: &Plan,
-    calibration: Calibration,
-    formats: Chosen,
-    mut output: Output,
-) -> ExitCode {
-    let engines = engines(plan);
+fn supervise(spec: &RunSpec, work: Work<'_>, formats: Chosen, mut output: Output) -> ExitCode {
     let program = &spec.program;
-    let options = Options {
+    let view = View {
         tick: (program.live || shows_status(spec, &formats)).then_some(program.eta_interval),
-        live_view: program.live,
+        details: program.live,
+        opening: formats.are_for_people(),
         status_interval: program.status_interval.or(formats.every()),
+    };
+    let options = Options {
+        tick: view.tick,
+        live_view: view.details,
+        status_interval: view.status_interval,
         idleness: program.idleness.map(|shown| match shown {
             IdleProfile::System => Idleness::System,
             IdleProfile::PerCpu => Idleness::PerCpu,
@@ -112,13 +140,13 @@ fn supervise(
         slices: slices(spec),
         timeline: formats.need_timeline(),
         patience: program.patience,
-        version: COMPATIBLE_VERSION,
+        version: here::COMPATIBLE_VERSION,
     };
     // A run takes signals until it is over. The report is still to be printed then, and is worth waiting for.
     let signals = match SignalQueue::new(&signal::OF_USERS) {
         Ok(signals) => signals,
         Err(errno) => {
-            output.error_line(&format!("fathom: {}", why_not_started(&errno.into())));
+            output.error_line(&format!("fathom: {}", here::why_not_started(&errno.into())));
             return ExitCode::from(exit::SETUP_FAILED);
         }
     };
@@ -130,7 +158,19 @@ fn supervise(
         }
     };
     let mut observer = Console { output, formats, live };
-    let outcome = supervisor::run(plan, engines, calibration.finish(), options, &mut observer);
+    let outcome = match work {
+        Work::Here(plan, calibration) => {
+            let engines = here::engines(&plan);
+            supervisor::run(&plan, engines, calibration.finish(), options, &mut observer).map_err(|error| {
+                let by_signal = matches!(error, StartError::Signal(_));
+                let code = if by_signal { exit::ENDED_BY_SIGNAL } else { exit::SETUP_FAILED };
+                (format!("fathom: {}", here::why_not_started(&error)), code)
+            })
+        }
+        Work::There(hosts, source) => {
+            hosts.run(spec, source, view, &mut observer).map_err(|line| (line, exit::SETUP_FAILED))
+        }
+    };
     // What follows is for the terminal as it was before.
     observer.live = None;
     match outcome {
@@ -142,36 +182,10 @@ fn supervise(
                 false => exit::code(&outcome, asked.is_some() || signals.asked_to_end().is_some()),
             }
         }
-        Err(error) => {
-            observer.output.error_line(&format!("fathom: {}", why_not_started(&error)));
-            let by_signal = matches!(error, StartError::Signal(_));
-            ExitCode::from(if by_signal { exit::ENDED_BY_SIGNAL } else { exit::SETUP_FAILED })
+        Err((line, code)) => {
+            observer.output.error_line(&line);
+            ExitCode::from(code)
         }
-    }
-}
-
-/// The engine of each job.
-pub(crate) fn engines(plan: &Plan) -> Vec<EngineEntry> {
-    let engine =
-        |job: &JobSpec| Some(fathom_engines::for_job(fathom_engines::find(&job.engine.ioengine.name)?, job));
-    plan.jobs.iter().filter_map(engine).collect()
-}
-
-/// What to tell of a run that could not start.
-pub(crate) fn why_not_started(error: &StartError) -> String {
-    match error {
-        StartError::Signal(signal) => format!("signal {signal} ended the run before it began"),
-        StartError::Log { path, errno } => {
-            format!("cannot write the log {}: {errno}; nothing was run", path.display())
-        }
-        StartError::System(errno) => format!(
-            "the run cannot start: {errno}; {}",
-            match errno.0 {
-                libc::EMFILE | libc::ENFILE => exhausted::open_files(*errno).unwrap_or_default(),
-                libc::ENOMEM => exhausted::memory(),
-                _ => exhausted::processes(),
-            }
-        ),
     }
 }
 
@@ -208,47 +222,6 @@ fn shows_status(spec: &RunSpec, formats: &Chosen) -> bool {
     wanted && (formats.are_for_people() || spec.program.output.is_some())
 }
 
-/// The lines before a run. What the parser has to say of a job comes before the job's line.
-fn print_headers(plan: &Plan, messages: &[fathom_spec::Message], output: &mut Output) {
-    let of_job = |job| messages.iter().filter(move |message| message.job == job);
-    for (index, job) in plan.jobs.iter().enumerate() {
-        of_job(Some(index)).for_each(|message| output.say(message));
-        if let Some(worker) =
-            plan.workers.iter().find(|worker| worker.job == index && worker.background.is_none())
-        {
-            output.bytes(header(job, worker).lines().as_bytes());
-        }
-    }
-    output.line(COMPATIBLE_VERSION);
-    let threads = plan.workers.iter().filter(|worker| worker.is_thread).count();
-    output.line(&starting_line(plan.workers.len() - threads, threads));
-    for load in plan.workers.iter().filter_map(|worker| worker.background.as_ref()) {
-        output.line(&load.header);
-    }
-    of_job(None).for_each(|message| output.say(message));
-}
-
-fn header(job: &JobSpec, worker: &WorkerPlan) -> JobHeader {
-    let sizes = |direction| {
-        let lengths = &worker.target_plan.lengths[direction];
-        (lengths.min(), lengths.max())
-    };
-    JobHeader {
-        name: job.name.clone(),
-        group_id: worker.group_id,
-        workload: job.io_type.rw.rw.to_string(),
-        read_block_size: sizes(Direction::Read),
-        write_block_size: sizes(Direction::Write),
-        trim_block_size: sizes(Direction::Trim),
-        sequential_and_random: job.block_size.bs_is_seq_rand,
-        engine: job.engine.ioengine.name.clone(),
-        queue_depth: job.asked_iodepth,
-        clones: job.job_description.numjobs,
-        kb_base: if job.job_description.kb_base == KbBase::Decimal { 1000 } else { 1024 },
-        significant_figures: job.measurement.significant_figures,
-    }
-}
-
 /// Shows a run to people and programs.
 struct Console {
     output: Output,
@@ -265,6 +238,8 @@ impl Console {
         }
     }
 }
+
+impl Audience for Console {}
 
 impl Observer for Console {
     fn message(&mut self, message: &Message) {

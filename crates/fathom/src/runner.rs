@@ -1,28 +1,78 @@
 //! Runs jobs for the commands: the same parser, plan and supervisor as a plain command line.
 
+use crate::hosts::{self, AskedHosts, View};
 use fathom_answers::{Ended, Runner, Target, Watch};
 use fathom_command::Failure;
+use fathom_hosts::controller::Audience;
+use fathom_hosts::here;
 use fathom_run::files::names;
 use fathom_run::message::Message;
 use fathom_run::plan::{Plan, WorkerPlan};
 use fathom_run::storage::files::use_of;
 use fathom_run::supervisor::{self, Observer, Options};
 use fathom_spec::engines::{EngineDef, StorageKind};
+use fathom_spec::hosts::Invocation;
 use fathom_spec::value::SizeSpec;
-use fathom_spec::{FormatDeclaration, Outcome, RunSpec, Source, SystemSource};
+use fathom_spec::{FormatDeclaration, Outcome, ProgramOptions, RunSpec, Source, SystemSource};
 use fathom_stats::live::{LiveDetails, LiveTick};
 use fathom_stats::report::RunReport;
 use fathom_sys::clock::Calibration;
+use std::cell::RefCell;
+use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
-/// The program itself.
-pub(crate) struct Program;
+/// The program itself, for jobs on this machine or on hosts.
+#[derive(Default)]
+pub(crate) struct Program {
+    hosts: Option<CommandHosts>,
+}
+
+/// The hosts of a command, and what its jobs were read from.
+struct CommandHosts {
+    /// Options on hosts, which every run has.
+    words: Vec<String>,
+    asked: AskedHosts,
+    number: u64,
+    /// Runs are asked for by what was read; hosts are to read it themselves.
+    read: RefCell<Vec<ReadJobs>>,
+}
+
+/// Jobs that were read.
+struct ReadJobs {
+    spec: RunSpec,
+    /// With what it says of hosts.
+    program: ProgramOptions,
+    invocation: Invocation,
+}
+
+impl Program {
+    /// With the options on hosts among the words of a command, which are taken out of them. The error says what is wrong.
+    pub(crate) fn for_command(words: &mut Vec<OsString>) -> Result<Program, String> {
+        let taken = hosts::take_options(words);
+        let Some(asked) = hosts::asked(&taken) else { return Ok(Program::default()) };
+        let number = hosts::number_of(&asked)?;
+        let read = RefCell::new(Vec::new());
+        Ok(Program { hosts: Some(CommandHosts { words: taken, asked, number, read }) })
+    }
+}
 
 impl Runner for Program {
+    fn runs_elsewhere(&self) -> bool {
+        self.hosts.is_some()
+    }
+
+    fn hosts(&self) -> u64 {
+        self.hosts.as_ref().map_or(1, |hosts| hosts.number)
+    }
+
     fn parse(&self, words: &[String], job_file: &str) -> Result<RunSpec, Failure> {
         let source = TextSource { system: crate::machine(), job_file };
-        match fathom_spec::parse("fathom", words, &source) {
+        let outcome = match &self.hosts {
+            None => fathom_spec::parse("fathom", words, &source),
+            Some(hosts) => hosts.parse(words, &source)?,
+        };
+        match outcome {
             Outcome::Run(spec) => Ok(*spec),
             Outcome::Exit(reply) => {
                 let lines: Vec<&str> = reply.messages.iter().map(|message| message.text.as_str()).collect();
@@ -33,6 +83,9 @@ impl Runner for Program {
     }
 
     fn run(&mut self, spec: &RunSpec, watch: &mut dyn Watch) -> Result<Ended, Failure> {
+        if let Some(hosts) = &self.hosts {
+            return hosts.run(spec, watch);
+        }
         let calibration = Calibration::start();
         let plan = Plan::new(spec, fathom_engines::definition_of).map_err(Failure::new)?;
         let options = Options {
@@ -43,16 +96,21 @@ impl Runner for Program {
             slices: None,
             patience: None,
             timeline: true,
-            version: crate::run::COMPATIBLE_VERSION,
+            version: here::COMPATIBLE_VERSION,
         };
-        let engines = crate::run::engines(&plan);
+        let engines = here::engines(&plan);
         let mut listener = Listener { watch };
         let outcome = supervisor::run(&plan, engines, calibration.finish(), options, &mut listener)
-            .map_err(|error| Failure::new(crate::run::why_not_started(&error)))?;
+            .map_err(|error| Failure::new(here::why_not_started(&error)))?;
         Ok(Ended { report: outcome.report, failed_jobs: outcome.failed_jobs, signal: outcome.signal })
     }
 
     fn targets(&self, spec: &RunSpec) -> Result<Vec<Target>, Failure> {
+        let mut spec = spec.clone();
+        if let Some(hosts) = &self.hosts {
+            spec.place = Some(hosts::first_place(&hosts.asked).map_err(Failure::new)?);
+        }
+        let spec = &spec;
         let plan = Plan::new(spec, fathom_engines::definition_of).map_err(Failure::new)?;
         let of_worker = |worker: &WorkerPlan| {
             let paths = names::planned_paths(&worker.files.names);
@@ -63,7 +121,7 @@ impl Runner for Program {
             };
             let offset = match (worker.amounts.offset, worker.amounts.offset_increment) {
                 (SizeSpec::Bytes(first), SizeSpec::Bytes(further)) => {
-                    Some(first.saturating_add(further.saturating_mul(u64::from(worker.subjob))))
+                    Some(first.saturating_add(further.saturating_mul(u64::from(worker.amounts.increments))))
                 }
                 _ => None,
             };
@@ -81,7 +139,37 @@ impl Runner for Program {
     }
 
     fn use_of(&self, path: &Path) -> Option<String> {
-        use_of(path)
+        // Hosts look at their own devices when they open them.
+        if self.hosts.is_some() { None } else { use_of(path) }
+    }
+}
+
+impl CommandHosts {
+    fn parse(&self, words: &[String], source: &dyn Source) -> Result<Outcome, Failure> {
+        let words: Vec<String> = self.words.iter().chain(words).cloned().collect();
+        let (outcome, invocation) =
+            hosts::read_for(&self.asked, "fathom", &words, source).map_err(Failure::new)?;
+        let Outcome::Run(mut spec) = outcome else { return Ok(outcome) };
+        // The hosts are an affair of this runner, and no option of the jobs.
+        let program = hosts::take_from(&mut spec.program);
+        let mut read = self.read.borrow_mut();
+        read.retain(|read| read.spec != *spec);
+        read.push(ReadJobs { spec: (*spec).clone(), program, invocation });
+        Ok(Outcome::Run(spec))
+    }
+
+    fn run(&self, spec: &RunSpec, watch: &mut dyn Watch) -> Result<Ended, Failure> {
+        let read = self.read.borrow();
+        let Some(ReadJobs { program, invocation, .. }) = read.iter().find(|read| read.spec == *spec) else {
+            return Err(Failure::new("jobs that were changed after they were read cannot run on hosts"));
+        };
+        let spec = &RunSpec { program: program.clone(), ..spec.clone() };
+        let view = View { tick: watch.interval(), ..View::default() };
+        let mut listener = Listener { watch };
+        let source = crate::machine();
+        let outcome = hosts::run_command(&self.asked, invocation, spec, &source, view, &mut listener)
+            .map_err(|line| Failure::new(line.trim_start_matches("fathom: ")))?;
+        Ok(Ended { report: outcome.report, failed_jobs: outcome.failed_jobs, signal: outcome.signal })
     }
 }
 
@@ -159,6 +247,8 @@ impl Source for TextSource<'_> {
 struct Listener<'a> {
     watch: &'a mut dyn Watch,
 }
+
+impl Audience for Listener<'_> {}
 
 impl Observer for Listener<'_> {
     fn message(&mut self, message: &Message) {

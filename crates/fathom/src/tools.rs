@@ -1,5 +1,6 @@
 //! The commands and the small tools: called by their first word, tools also by the name of fio's program for them.
 
+use crate::hosts;
 use crate::manual;
 use crate::output::Output;
 use crate::runner::Program;
@@ -26,7 +27,15 @@ pub(crate) fn run(program: &OsStr, words: &[OsString]) -> Option<ExitCode> {
         return None;
     }
     if let Some(command) = fathom_answers::by_name(word) {
-        return Some(with_streams(|streams| command.run(rest, streams, &mut Program)));
+        let mut rest = rest.to_vec();
+        return Some(match Program::for_command(&mut rest) {
+            Ok(mut program) => with_streams(|streams| command.run(&rest, streams, &mut program)),
+            Err(mistake) => {
+                let line = format!("fathom {word}: {}", mistake.trim_start_matches("fathom: "));
+                Output::terminal().error_line(&line);
+                ExitCode::FAILURE
+            }
+        });
     }
     let rest_as_text: Vec<String> = rest.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     match manual::text_for(word, &rest_as_text) {
@@ -36,6 +45,12 @@ pub(crate) fn run(program: &OsStr, words: &[OsString]) -> Option<ExitCode> {
             return Some(ExitCode::FAILURE);
         }
         None => {}
+    }
+    if word == hosts::agent::NAME {
+        return Some(with_streams(|streams| hosts::agent::run(rest, streams)));
+    }
+    if word == hosts::keys::NAME {
+        return Some(with_streams(|streams| hosts::keys::run(rest, streams)));
     }
     if let Some(call) = Call::by_subcommand(word) {
         return Some(start(&call, rest));

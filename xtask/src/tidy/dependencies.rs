@@ -3,13 +3,14 @@
 use super::metadata::Metadata;
 
 /// Each crate and the crates of the workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 19] = [
+const MAY_USE: [(&str, &[&str]); 20] = [
     (
         "fathom",
         &[
             "fathom-answers",
             "fathom-command",
             "fathom-engines",
+            "fathom-hosts",
             "fathom-live",
             "fathom-logs",
             "fathom-report",
@@ -27,6 +28,18 @@ const MAY_USE: [(&str, &[&str]); 19] = [
     ),
     ("fathom-command", &["fathom-spec"]),
     ("fathom-engines", &["fathom-run", "fathom-spec", "fathom-stats", "fathom-sys"]),
+    (
+        "fathom-hosts",
+        &[
+            "fathom-command",
+            "fathom-engines",
+            "fathom-report",
+            "fathom-run",
+            "fathom-spec",
+            "fathom-stats",
+            "fathom-sys",
+        ],
+    ),
     ("fathom-live", &["fathom-report", "fathom-stats", "fathom-sys"]),
     ("fathom-logs", &["fathom-stats"]),
     ("fathom-random", &[]),

@@ -3,6 +3,7 @@
 //! The file it works on has no name, so it is gone when the program ends, however that ends; nothing that exists is touched.
 
 mod doubts;
+mod elsewhere;
 mod grid;
 mod grid_report;
 mod progress;
@@ -27,6 +28,8 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// The name of the file in a job that anybody can run.
+const FILE_NAME: &str = "fathom-quick.data";
 /// How long filling may take; a file that is not full then is a smaller one.
 const FILL_LIMIT: Duration = Duration::from_secs(8);
 /// The smallest file that says anything.
@@ -47,6 +50,8 @@ Measures the storage under DIRECTORY (default: the current one): sequential 1 Mi
 4 KiB reads and writes at depth 32 and 1. Prints rates, latencies, and doubts about them.
 
 It works on its own unnamed file: it touches nothing that exists and leaves nothing behind, however it ends.
+With --hosts=LIST the directory is one of each host: all of them are measured together, each on a new file of its own, which
+is removed at the end (docs/hosts.md).
 
   --size=SIZE       size of the file (1g); twice as much must be free
   --time=TIME       time of each of the eight tests (5s)
@@ -110,9 +115,12 @@ fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
 
 fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -> Result<u8, Failure> {
     let wishes = wishes(words)?;
-    check_place(&wishes)?;
+    let elsewhere = runner.runs_elsewhere();
+    if !elsewhere {
+        check_place(&wishes)?;
+    }
     let mut setting = Setting {
-        file: as_option(&wishes.directory.join("fathom-quick.data")),
+        file: as_option(&wishes.directory.join(FILE_NAME)),
         size: wishes.size,
         engine: ENGINES[0],
         direct: true,
@@ -125,14 +133,25 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     if let Some(path) = &wishes.save {
         check_save(path)?;
     }
-    let file = file_of(&wishes.directory)?;
-    setting.file = as_option(&file.path());
-    setting.direct = file.allows_direct();
+    let file = match elsewhere {
+        true => None,
+        false => Some(file_of(&wishes.directory)?),
+    };
+    match &file {
+        Some(file) => {
+            setting.file = as_option(&file.path());
+            setting.direct = file.allows_direct();
+        }
+        None => setting.file = elsewhere::file_in(&wishes.directory),
+    }
     let expected = FILL_LIMIT / 4 + setting.time * grid::TESTS.len() as u32;
     let mut progress = Progress::new(streams.err, std::io::stderr().is_terminal(), expected);
     // The figures of a minute are worth printing, whatever comes after it.
     let signals = crate::runner::signals()?;
-    let measured = measure(&mut setting, &file.file, runner, &mut progress);
+    let measured = match &file {
+        Some(file) => measure_here(&mut setting, &file.file, runner, &mut progress),
+        None => elsewhere::measure(&mut setting, runner, &mut progress),
+    };
     progress.end();
     let messages = std::mem::take(&mut progress.messages);
     messages.iter().try_for_each(|message| writeln!(streams.err, "{message}"))?;
@@ -141,7 +160,11 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         return Ok(ENDED_BY_SIGNAL);
     };
     let mut result = result_of(&ended.report)?;
-    let place = wishes.directory.canonicalize().unwrap_or(wishes.directory).display().to_string();
+    let place = match elsewhere {
+        true => wishes.directory.clone(),
+        false => wishes.directory.canonicalize().unwrap_or(wishes.directory.clone()),
+    };
+    let place = place.display().to_string();
     // Doubts are part of the result, for every command that looks at it.
     let quick = record::of(&result, &setting, place);
     let place = fathom_results::single_line(&quick.place);
@@ -217,16 +240,26 @@ fn file_of(directory: &Path) -> Result<PassingFile, Failure> {
         .map_err(|error| Failure::new(format!("{}: cannot create a file here: {error}", directory.display())))
 }
 
-/// Fills the file, then runs all tests. What could not be filled in time is left out of `setting`. `None` when a signal came
-/// before there was anything to report.
-fn measure(
+/// Fills a file of this machine, then runs all tests; see [`measure`].
+fn measure_here(
     setting: &mut Setting,
     file: &File,
     runner: &mut dyn Runner,
     progress: &mut Progress<'_>,
 ) -> Result<Option<Ended>, Failure> {
     file.set_len(setting.size).map_err(|error| Failure::new(format!("cannot create the file: {error}")))?;
-    setting.engine = usable_engine(setting, runner)?;
+    setting.engine = usable_engine(setting, runner)?.unwrap_or(ENGINES[ENGINES.len() - 1]);
+    measure(setting, 1, runner, progress)
+}
+
+/// Fills the file, of which there are so many, then runs all tests. What could not be filled in time is left out of `setting`.
+/// `None` when a signal came before there was anything to report.
+fn measure(
+    setting: &mut Setting,
+    files: u64,
+    runner: &mut dyn Runner,
+    progress: &mut Progress<'_>,
+) -> Result<Option<Ended>, Failure> {
     progress.begin("filling the file");
     let filled = run_text(&grid::fill_job(setting, FILL_LIMIT), runner, progress)?;
     let written: u64 = filled.report.jobs.iter().map(|job| job.directions[Direction::Write].io_bytes).sum();
@@ -236,6 +269,7 @@ fn measure(
     if filled.failed_jobs > 0 {
         return Err(Failure::new("cannot fill the file; nothing is left behind"));
     }
+    let written = written / files.max(1);
     setting.size = setting.size.min(written - written % (1 << 20));
     if setting.size < LEAST_SIZE {
         return Err(Failure::new(format!(
@@ -247,8 +281,8 @@ fn measure(
     run_text(&grid::test_jobs(setting), runner, progress).map(Some)
 }
 
-/// The best engine that this machine allows.
-fn usable_engine(setting: &Setting, runner: &mut dyn Runner) -> Result<&'static str, Failure> {
+/// The best engine that can be used there; `None` if none can.
+fn usable_engine(setting: &Setting, runner: &mut dyn Runner) -> Result<Option<&'static str>, Failure> {
     struct Deaf;
     impl crate::runner::Watch for Deaf {}
     for engine in ENGINES {
@@ -260,10 +294,10 @@ fn usable_engine(setting: &Setting, runner: &mut dyn Runner) -> Result<&'static 
         let text = text.replace("time_based=1\n", "");
         let spec = runner.parse(&["-".to_owned()], &text)?;
         if runner.run(&spec, &mut Deaf)?.failed_jobs == 0 {
-            return Ok(engine);
+            return Ok(Some(engine));
         }
     }
-    Ok(ENGINES[ENGINES.len() - 1])
+    Ok(None)
 }
 
 fn run_text(text: &str, runner: &mut dyn Runner, progress: &mut Progress<'_>) -> Result<Ended, Failure> {

@@ -84,6 +84,9 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         return Ok(0);
     }
     if plan.volume.is_some() {
+        if runner.runs_elsewhere() {
+            return Err(Failure::new("--fs makes file systems on this machine; leave --hosts out, or --fs"));
+        }
         file_systems::make::check_user()?;
     }
     let mut recorder = record::Recorder::open(&path, &plan, given)?;

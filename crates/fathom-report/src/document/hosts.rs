@@ -44,7 +44,8 @@ fn host(host: &HostResult, row: &HostRow, results: impl Fn(&RunReport) -> Object
         "trim": trim,
         "straggling": list_if_any(&row.straggling, straggling),
     };
-    if let Some(report) = &host.report {
+    // A report whose long parts are gone is no document of its own.
+    if let (Some(report), None) = (&host.report, &host.digest) {
         object.append(results(report));
     }
     object

@@ -46,6 +46,21 @@ pub(super) fn object(job: &JobReport, groups: &[GroupReport], with_bins: bool) -
     object
 }
 
+/// The object of a job that a server has run: as [`object`](fn@object), but for what is told of a run that is here.
+pub(super) fn object_of_client(job: &JobReport, groups: &[GroupReport], with_bins: bool) -> Object {
+    let mut object = object(job, groups, with_bins);
+    object.remove(&["eta", "elapsed"]);
+    object
+}
+
+/// The object of all of them together, which lacks what is not added up.
+pub(super) fn object_of_all_clients(job: &JobReport, groups: &[GroupReport], with_bins: bool) -> Object {
+    let mut object = object_of_client(job, groups, with_bins);
+    object.remove(&["job options", "steadystate"]);
+    object.remove(&LATENCY_GOAL_KEYS);
+    object
+}
+
 /// What the engine has counted and timed beside the I/Os.
 fn engine(figures: &EngineFigures, view: &ViewOptions, with_bins: bool) -> Object {
     let times = figures.times.iter();
@@ -172,6 +187,16 @@ fn distributions(job: &JobReport) -> Object {
 fn keyed(keys: &[&str], shares: &[f64]) -> Object {
     keys.iter().zip(shares).map(|(&key, &share)| (key, share)).collect()
 }
+
+/// The keys of [`latency_goal`].
+const LATENCY_GOAL_KEYS: [&str; 6] = [
+    "latency_depth",
+    "latency_target",
+    "latency_target_ns",
+    "latency_percentile",
+    "latency_window",
+    "latency_window_us",
+];
 
 fn latency_goal(goal: &LatencyGoal) -> Object {
     object! {

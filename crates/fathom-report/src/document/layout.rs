@@ -107,7 +107,7 @@ macro_rules! object {
 pub(crate) use object;
 
 /// The objects of a list.
-pub(super) fn list<T>(items: &[T], object: impl Fn(&T) -> Object) -> Vec<Object> {
+pub(crate) fn list<T>(items: &[T], object: impl Fn(&T) -> Object) -> Vec<Object> {
     items.iter().map(object).collect()
 }
 
@@ -117,7 +117,7 @@ pub(super) fn list_if_any<T>(items: &[T], object: impl Fn(&T) -> Object) -> Opti
 }
 
 /// Names and values, left out where there are none.
-pub(super) fn options(options: &[(String, String)]) -> Option<Object> {
+pub(crate) fn options(options: &[(String, String)]) -> Option<Object> {
     (!options.is_empty()).then(|| options.iter().map(|(name, value)| (name, value)).collect())
 }
 
@@ -137,6 +137,11 @@ impl Object {
     /// Adds all members of another object.
     pub(crate) fn append(&mut self, mut other: Object) {
         self.0.append(&mut other.0);
+    }
+
+    /// Takes members away.
+    pub(crate) fn remove(&mut self, keys: &[&str]) {
+        self.0.retain(|(key, _)| !keys.contains(&key.as_str()));
     }
 
     /// The whole text of a document, ended by a newline.

@@ -1,5 +1,6 @@
 //! The document for programs, which all JSON formats write: fio's, key by key in its order, and what fathom adds.
 
+pub(crate) mod clients;
 mod histogram;
 mod host;
 mod hosts;
@@ -152,7 +153,7 @@ fn stage(stage: &StageReport) -> Object {
 }
 
 /// One entry per device; the members of a stacked device follow it.
-fn devices(disks: &[DiskReport]) -> Vec<Object> {
+pub(crate) fn devices(disks: &[DiskReport]) -> Vec<Object> {
     disks
         .iter()
         .flat_map(|disk| {

@@ -1,6 +1,6 @@
 //! The block of one job.
 
-use super::latency::{append_line, append_percentiles};
+use super::latency::{append_line, append_percentiles, append_whole_percentiles};
 use super::steady;
 use crate::ctime::ctime;
 use crate::scale::{Scale, duration};
@@ -26,8 +26,27 @@ const DISTRIBUTION_ENTRIES: usize = 5;
 /// Most characters of a stored error that the first line shows.
 const ERROR_TEXT_LIMIT: usize = 127;
 
+/// Appends the block of all clients together, `total`. fio leaves out of it what it does not add up, and writes rates and percentiles
+/// in a form of its own.
+pub(super) fn append_all_clients(text: &mut String, total: &JobReport, report: &RunReport) {
+    let mut shown = String::new();
+    append_block(&mut shown, total, report, Form::AllClients);
+    *text += &shown;
+}
+
+/// How a block is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Job,
+    AllClients,
+}
+
 /// Appends the block of `job`.
 pub(super) fn append(text: &mut String, job: &JobReport, report: &RunReport) {
+    append_block(text, job, report, Form::Job);
+}
+
+fn append_block(text: &mut String, job: &JobReport, report: &RunReport, form: Form) {
     *text += &format!(
         "{}: (groupid={}, jobs={}): {}: pid={}: {}\n",
         job.name,
@@ -40,10 +59,10 @@ pub(super) fn append(text: &mut String, job: &JobReport, report: &RunReport) {
     if let Some(description) = &job.description {
         *text += &format!("  Description  : [{description}]\n");
     }
-    append_directions(text, job, report);
+    append_directions(text, job, report, form);
     append_distribution(text, job);
     append_syncs(text, job);
-    append_fixed_lines(text, job);
+    append_fixed_lines(text, job, form);
     append_engine(text, job);
     if let Some(steady) = &job.steady_state {
         steady::append(text, steady, &scale_of(job));
@@ -64,17 +83,17 @@ fn error_text(error: Option<&JobError>) -> String {
     }
 }
 
-fn append_directions(text: &mut String, job: &JobReport, report: &RunReport) {
+fn append_directions(text: &mut String, job: &JobReport, report: &RunReport, form: Form) {
     let (group_rates, group_mixed_rate) = shares::group_rates(&report.groups, job.group_id);
     if job.view.unified != UnifiedReporting::Mixed {
         for direction in Direction::ALL {
             let resets = job.zone_resets.filter(|_| direction != Direction::Read);
             let (figures, rate) = (&job.directions[direction], group_rates[direction]);
-            append_direction(text, direction.word(), job, figures, rate, resets);
+            append_direction(text, direction.word(), job, figures, rate, resets, form);
         }
     }
     if job.view.unified != UnifiedReporting::Apart {
-        append_direction(text, "mixed", job, &job.mixed(), group_mixed_rate, None);
+        append_direction(text, "mixed", job, &job.mixed(), group_mixed_rate, None, form);
     }
 }
 
@@ -85,6 +104,7 @@ fn append_direction(
     direction: &DirectionReport,
     group_rate: u64,
     zone_resets: Option<u64>,
+    form: Form,
 ) {
     // A direction in which no I/O ended has nothing but its error to show, and that is in the first line.
     if direction.is_idle() {
@@ -92,11 +112,13 @@ fn append_direction(
     }
     let scale = scale_of(job);
     let rate = direction.bytes_per_second();
+    let (rate, other_rate) = (scale.rate(rate), scale.other_rate(rate));
+    let unit = if form == Form::AllClients { "B/s" } else { "" };
     *text += &format!(
         "  {label}: IOPS={}, BW={} ({})({}/{}msec)",
         scale.count(direction.iops() as u64),
-        scale.rate(rate),
-        scale.other_rate(rate),
+        rate.trim_end_matches(unit),
+        other_rate.trim_end_matches(unit),
         scale.size(direction.io_bytes),
         direction.runtime_ms.max(1)
     );
@@ -111,7 +133,7 @@ fn append_direction(
     append_line(text, "clat", &direction.clat);
     append_line(text, "lat", &direction.lat);
     append_priority_lines(text, job, direction);
-    append_direction_percentiles(text, job, direction);
+    append_direction_percentiles(text, job, direction, form);
     append_samples(text, job, direction, group_rate);
 }
 
@@ -131,7 +153,7 @@ fn append_priority_lines(text: &mut String, job: &JobReport, direction: &Directi
     }
 }
 
-fn append_direction_percentiles(text: &mut String, job: &JobReport, direction: &DirectionReport) {
+fn append_direction_percentiles(text: &mut String, job: &JobReport, direction: &DirectionReport, form: Form) {
     let view = &job.view;
     let tables = [
         (view.slat_percentiles, "slat", &direction.slat),
@@ -139,7 +161,10 @@ fn append_direction_percentiles(text: &mut String, job: &JobReport, direction: &
         (view.lat_percentiles, "lat", &direction.lat),
     ];
     for (_, title, stats) in tables.into_iter().filter(|(shown, ..)| *shown) {
-        append_percentiles(text, title, stats, &view.percentiles);
+        match form {
+            Form::Job => append_percentiles(text, title, stats, &view.percentiles),
+            Form::AllClients => append_whole_percentiles(text, title, stats, &view.percentiles),
+        }
     }
     if direction.priorities.len() < 2 || !(view.clat_percentiles || view.lat_percentiles) {
         return;
@@ -221,7 +246,7 @@ fn append_syncs(text: &mut String, job: &JobReport) {
     append_percentiles(text, "sync", &job.sync, &job.view.percentiles);
 }
 
-fn append_fixed_lines(text: &mut String, job: &JobReport) {
+fn append_fixed_lines(text: &mut String, job: &JobReport, form: Form) {
     let (user, system) = shares::processor(job);
     let cpu = &job.cpu;
     *text += &format!(
@@ -238,6 +263,9 @@ fn append_fixed_lines(text: &mut String, job: &JobReport) {
             "     errors    : total={}, first_error={}/<{text_of_first}>\n",
             errors.total, errors.first
         );
+    }
+    if form == Form::AllClients {
+        return;
     }
     let goal = &job.latency_goal;
     *text += &format!(

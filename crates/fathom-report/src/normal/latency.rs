@@ -59,6 +59,20 @@ pub(super) fn append_line(text: &mut String, label: &str, stats: &LatencyStats) 
 
 /// A percentile table under `    TITLE percentiles (usec):`; nothing when no distribution was kept.
 pub(super) fn append_percentiles(text: &mut String, title: &str, stats: &LatencyStats, percentiles: &[f64]) {
+    append_table(text, title, stats, percentiles, decimals_of(percentiles));
+}
+
+/// The same with percentiles rounded to whole numbers, as fio shows them for all clients.
+pub(super) fn append_whole_percentiles(
+    text: &mut String,
+    title: &str,
+    stats: &LatencyStats,
+    percentiles: &[f64],
+) {
+    append_table(text, title, stats, percentiles, 0);
+}
+
+fn append_table(text: &mut String, title: &str, stats: &LatencyStats, percentiles: &[f64], decimals: usize) {
     let values = stats.histogram.percentiles(percentiles);
     let (Some(&smallest), Some(&largest)) = (values.iter().min(), values.iter().max()) else {
         return;
@@ -66,7 +80,6 @@ pub(super) fn append_percentiles(text: &mut String, title: &str, stats: &Latency
     let unit = Unit::of_table(smallest, largest);
     let shown: Vec<String> = values.iter().map(|&value| value_text(value, unit)).collect();
     let value_columns = shown.iter().map(String::len).max().unwrap_or(0).max(LEAST_VALUE_COLUMNS);
-    let decimals = decimals_of(percentiles);
     let entry_columns = decimals + 3;
     let per_row = (TABLE_COLUMNS / (decimals + 10 + value_columns)).max(1);
 

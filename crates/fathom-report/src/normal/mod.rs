@@ -10,7 +10,7 @@ mod steady;
 
 use crate::Format;
 use fathom_spec::FormatDeclaration;
-use fathom_stats::report::{IdlenessReport, RunReport};
+use fathom_stats::report::{IdlenessReport, JobReport, RunReport};
 use std::io;
 
 /// `--output-format=normal`.
@@ -48,6 +48,13 @@ impl Format for Normal {
         }
         out.write_all(text.as_bytes())
     }
+}
+
+/// The block of all clients of a server together.
+pub(crate) fn all_clients(total: &JobReport, report: &RunReport) -> String {
+    let mut text = String::new();
+    job::append_all_clients(&mut text, total, report);
+    text
 }
 
 fn append_idleness(text: &mut String, idleness: &IdlenessReport) {

@@ -409,7 +409,7 @@ fn place(
     let reference = percent_reference(part, amounts, entry, wanted);
     let bytes_of = |spec: &SizeSpec| bytes_of(spec, reference, part);
     entry.start = bytes_of(&amounts.offset)
-        .saturating_add(bytes_of(&amounts.offset_increment).saturating_mul(u64::from(plan.subjob)));
+        .saturating_add(bytes_of(&amounts.offset_increment).saturating_mul(u64::from(amounts.increments)));
     if part.appends && entry.kind.can_grow() {
         entry.start = entry.start.saturating_add(present);
     }

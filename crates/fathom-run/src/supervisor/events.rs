@@ -1,5 +1,6 @@
 //! What happens to the supervisor: messages, signals, ended processes, time.
 
+use super::schedule::NEAR;
 use super::{Observer, Supervisor, terminal};
 use crate::cause::Cause;
 use crate::crew::{Event, Lost};
@@ -46,6 +47,10 @@ impl<O: Observer> Supervisor<'_, O> {
         }
         if let Some(timeline) = &self.timeline {
             wait = wait.min(timeline.time_to_next(now));
+        }
+        if let Some(opens_ns) = self.gate_opens_ns {
+            // What is left then is slept for.
+            wait = wait.min(Duration::from_nanos(opens_ns.saturating_sub(now)).saturating_sub(NEAR / 2));
         }
         if let Some(left) = self.trigger.as_ref().and_then(|trigger| trigger.time_left(self.started_ns, now))
         {

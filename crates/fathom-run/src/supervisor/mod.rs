@@ -53,6 +53,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use steady::SteadyGroup;
 use timeline::TimelineWatch;
+pub use trigger::TriggerSignal;
 use trigger::TriggerWatch;
 
 /// What a caller wants to hear of a run while it goes on.
@@ -65,6 +66,10 @@ pub trait Observer {
     fn advance(&mut self) {}
     /// A report of the run so far: every [`Options::status_interval`], and on SIGUSR1.
     fn interim_report(&mut self, report: &RunReport);
+    /// All workers of a batch of this stage are ready: when they begin. Asked again until the gate is open.
+    fn gate(&mut self, _stage: u32) -> Gate {
+        Gate::Open
+    }
     /// Something happened to the terminal; only with [`Options::live_view`].
     fn terminal(&mut self, _event: TerminalEvent) {}
     /// The descriptor on which a user asks for things, as long as there is one.
@@ -82,6 +87,21 @@ pub trait Observer {
 pub enum Request {
     /// Stop it, as Ctrl-C does.
     Stop,
+    /// A report of the run so far, by [`Observer::interim_report`].
+    Report,
+    /// Do what the trigger of the plan does, whatever it watches for.
+    Trigger,
+}
+
+/// When the workers of a batch begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// Now.
+    Open,
+    /// At this instant of [`monotonic_ns`].
+    At(u64),
+    /// Not before something can be read from [`Observer::input`], or a while has passed.
+    Closed,
 }
 
 /// What happens to a terminal.
@@ -219,6 +239,8 @@ struct Supervisor<'a, O> {
     batch: u32,
     /// Batches whose start gate is still closed.
     closed_batches: Vec<u32>,
+    /// Monotonic ns when the next of these gates opens, where that is known.
+    gate_opens_ns: Option<u64>,
     stage: u32,
     /// Stages that are over.
     stages: Vec<StageReport>,
@@ -270,6 +292,7 @@ pub fn supervise<O: Observer>(
         started_ns: monotonic_ns(),
         batch: 0,
         closed_batches: Vec::new(),
+        gate_opens_ns: None,
         stage: 0,
         stages: Vec::new(),
         signal: None,

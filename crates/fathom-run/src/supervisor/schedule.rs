@@ -1,12 +1,16 @@
 //! Which worker may start when: stages, `wait_for`, the common start gate, and `exitall`.
 
-use super::{Observer, Standing, Supervisor};
+use super::{Gate, Observer, Standing, Supervisor};
 use crate::cause::Cause;
 use crate::crew::{Order, Stage, Start, job_start_ms};
 use crate::message::Message;
 use fathom_spec::options::threads::ExitWhat;
 use fathom_stats::report::StageReport;
-use fathom_sys::clock::monotonic_ns;
+use fathom_sys::clock::{monotonic_ns, sleep_until};
+use std::time::Duration;
+
+/// An instant that is nearer than this is slept for, so that workers begin at it and not at the next look.
+pub(super) const NEAR: Duration = Duration::from_millis(20);
 
 impl<O: Observer> Supervisor<'_, O> {
     /// Starts every worker whose time has come, as one batch.
@@ -100,28 +104,55 @@ impl<O: Observer> Supervisor<'_, O> {
         }
     }
 
-    /// Opens the gate of each batch whose workers are all ready (or over).
+    /// Opens the gate of each batch whose workers are all ready (or over), when the observer lets it.
     pub(super) fn open_gates(&mut self) {
+        self.gate_opens_ns = None;
         for batch in std::mem::take(&mut self.closed_batches) {
             let members: Vec<usize> = (0..self.tracked.len())
                 .filter(|&index| self.tracked[index].standing == Standing::Started { batch })
                 .collect();
             let all_ready = members.iter().all(|&index| self.crew.state(index).stage >= Stage::Ready);
-            if !all_ready {
+            let gate = if all_ready { self.gate_of(&members) } else { Gate::Closed };
+            if gate == Gate::Closed {
                 self.closed_batches.push(batch);
                 continue;
             }
+            // What takes time comes before an instant that is waited for.
             for &index in &members {
                 if self.plan.workers[index].report.watches_disks {
                     self.crew.watch_disks(index);
                 }
+            }
+            if let Gate::At(instant) = gate {
+                sleep_until(instant);
             }
             for &index in &members {
                 if !self.tracked[index].is_told_to_stop {
                     self.tell(index, Order::Go);
                 }
             }
+            if matches!(gate, Gate::At(_)) && self.stage == 0 && self.timeline.is_some() {
+                // Whoever waited for others has the same beginning as they.
+                self.timeline = Some(self.begin_timeline(monotonic_ns()));
+            }
         }
+    }
+
+    /// Whether workers that are ready may begin: now, at an instant that is near, or not yet.
+    fn gate_of(&mut self, members: &[usize]) -> Gate {
+        // Those that are all over, or told to stop, begin nothing.
+        let Some(&first) = members.first().filter(|_| self.stopping_since.is_none()) else {
+            return Gate::Open;
+        };
+        let gate = self.observer.gate(self.plan.workers[first].stage);
+        if let Gate::At(instant) = gate
+            && instant > monotonic_ns() + NEAR.as_nanos() as u64
+        {
+            let earlier = self.gate_opens_ns.unwrap_or(u64::MAX);
+            self.gate_opens_ns = Some(instant.min(earlier));
+            return Gate::Closed;
+        }
+        gate
     }
 
     /// `exit_on_io_done`: background load ends when no job with I/O is left.

@@ -1,6 +1,7 @@
 //! A run that is shown on a whole terminal: what the user types, and the signals that a terminal sends.
 
 use super::{Observer, Request, Supervisor, TerminalEvent};
+use fathom_sys::clock::monotonic_ns;
 use fathom_sys::signal;
 
 /// Signals that the supervisor takes while a terminal is in use. All of them would otherwise leave it as it is.
@@ -10,8 +11,15 @@ pub(super) const SIGNALS: &[i32] =
 impl<O: Observer> Supervisor<'_, O> {
     /// Does what the user has asked for.
     pub(super) fn take_requests(&mut self) {
-        if let Some(Request::Stop) = self.observer.take_input() {
-            self.end_by_signal(libc::SIGINT);
+        while let Some(request) = self.observer.take_input() {
+            match request {
+                Request::Stop => self.end_by_signal(libc::SIGINT),
+                Request::Trigger => self.fire_trigger("the controller's trigger", monotonic_ns()),
+                Request::Report => {
+                    let report = self.report(false);
+                    self.observer.interim_report(&report);
+                }
+            }
         }
     }
 

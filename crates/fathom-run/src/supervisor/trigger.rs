@@ -23,12 +23,18 @@ const LONGEST_END_NS: u64 = 5_000_000_000;
 /// Where a trigger stands.
 pub(super) struct TriggerWatch<'a> {
     plan: &'a Trigger,
+    signal: TriggerSignal<'a>,
+    stage: Stage,
+}
+
+/// Looks whether it is time to end the jobs.
+pub struct TriggerSignal<'a> {
+    plan: &'a Trigger,
     /// The directory of the file; `None` before the first look, and where it cannot be watched.
     directory: Option<DirectoryWatch>,
     has_looked: bool,
     /// Monotonic ns of the last look.
     looked_ns: u64,
-    stage: Stage,
 }
 
 /// What has happened.
@@ -46,18 +52,30 @@ enum Stage {
 
 impl<'a> TriggerWatch<'a> {
     pub(super) fn new(plan: &'a Trigger) -> TriggerWatch<'a> {
-        TriggerWatch { plan, directory: None, has_looked: false, looked_ns: 0, stage: Stage::Armed }
+        TriggerWatch { plan, signal: TriggerSignal::new(plan), stage: Stage::Armed }
     }
 
     /// Time until its own time is over; `None` if it has none left.
     pub(super) fn time_left(&self, started_ns: u64, now: u64) -> Option<Duration> {
-        let timeout = self.plan.timeout.filter(|_| self.stage == Stage::Armed)?;
+        (self.stage == Stage::Armed).then(|| self.signal.time_left(started_ns, now)).flatten()
+    }
+}
+
+impl<'a> TriggerSignal<'a> {
+    /// Nothing was looked at yet.
+    pub fn new(plan: &'a Trigger) -> TriggerSignal<'a> {
+        TriggerSignal { plan, directory: None, has_looked: false, looked_ns: 0 }
+    }
+
+    /// Time until the jobs, which started then, have had theirs; `None` if only the file ends them.
+    pub fn time_left(&self, started_ns: u64, now: u64) -> Option<Duration> {
+        let timeout = self.plan.timeout?;
         let left = (started_ns + timeout.as_nanos() as u64).saturating_sub(now);
         Some(Duration::from_nanos(left))
     }
 
     /// What makes it fire now, in words.
-    fn cause(&mut self, started_ns: u64, now: u64) -> Option<String> {
+    pub fn cause(&mut self, started_ns: u64, now: u64) -> Option<String> {
         if self.time_left(started_ns, now).is_some_and(|left| left.is_zero()) {
             return Some("--trigger-timeout is over".to_owned());
         }
@@ -91,14 +109,22 @@ impl<O: Observer> Supervisor<'_, O> {
         let Some(trigger) = &mut self.trigger else { return };
         match trigger.stage {
             Stage::Armed => {
-                let Some(cause) = trigger.cause(self.started_ns, now) else { return };
-                trigger.stage = Stage::Fired(now);
-                self.notes.push(format!("{cause}: the jobs were told to end"));
-                self.tell_all(Order::StopAndSave);
+                let Some(cause) = trigger.signal.cause(self.started_ns, now) else { return };
+                self.fire_trigger(&cause, now);
             }
             Stage::Fired(since) if now > since + LONGEST_END_NS => self.run_trigger_command(),
             Stage::Fired(_) | Stage::Running(_) | Stage::Over => {}
         }
+    }
+
+    /// The jobs are to end and to leave behind what they wrote.
+    pub(super) fn fire_trigger(&mut self, cause: &str, now: u64) {
+        let Some(trigger) = self.trigger.as_mut().filter(|trigger| trigger.stage == Stage::Armed) else {
+            return;
+        };
+        trigger.stage = Stage::Fired(now);
+        self.notes.push(format!("{cause}: the jobs were told to end"));
+        self.tell_all(Order::StopAndSave);
     }
 
     /// True while the command is still to run or to end. Called when all jobs have ended.

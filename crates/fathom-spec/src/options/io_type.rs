@@ -100,6 +100,11 @@ options! {
     /// Each clone adds this times its number to offset.
     Built Size offset_increment: SizeSpec = "0", { parent: Some("offset") };
 
+    /// Count the clones of all hosts for offset_increment, not those of each host anew
+    ///
+    /// For a file or device that several hosts share: each clone of each host gets a region of its own.
+    Built Bool offset_increment_over_hosts: bool = "0", { parent: Some("offset_increment") };
+
     /// Number of I/Os after which the job ends
     ///
     /// 0 means no limit; size still applies.

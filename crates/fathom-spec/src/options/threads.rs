@@ -29,6 +29,11 @@ options! {
     /// Processes, CPUs, priorities and job order.
     pub struct ThreadOptions at job.threads, in Threads, table TABLE;
 
+    /// Hosts or groups of hosts that run the job, separated by commas; all of them without it
+    ///
+    /// Only in a run over hosts (--hosts).
+    Built Text host: Option<String>;
+
     /// Name of an earlier job to wait for
     Built Text wait_for: Option<String>;
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::Values::{Formats, Words};
 use super::program_options;
 use crate::debug::DebugOptions;
+use crate::hosts::OnHostLoss;
 use crate::spec::{Eta, IdleProfile, Trigger};
 
 program_options! {
@@ -75,14 +76,41 @@ program_options! {
     "warnings-fatal" None "" => flag(warnings_fatal: bool);
     /// Accepted; the limit of 4096 clones is fixed
     "max-jobs" Required "=number" => nothing();
+    /// Run the jobs on these hosts together: a,b  GROUP:a,b  @file
+    "hosts" Required "=list" => hosts(
+        /// As written; several lists add up.
+        hosts: Vec<String>
+    );
+    /// Reach agents that listen, or let agents join, with these keys: controller.keys of fathom keys
+    "keys" Required "=file" => path(keys: Option<PathBuf>);
+    /// Run the jobs on so many hosts, whose agents join by themselves
+    "wait-for-hosts" Required "=number" => number_of_hosts(wait_for_hosts: u32 = 0);
+    /// Where agents join: HOST:PORT (default :8766)
+    "join-address" Required "=address" => text(join_address: Option<String>);
+    /// How to run a command on a host: ssh, kubectl exec -i {host} --, ...
+    "remote-shell" Required "=command" => text(remote_shell: Option<String>);
+    /// The program on the hosts (default fathom)
+    "remote-program" Required "=path" => text(remote_program: Option<String>);
+    /// Send this program to the hosts first, and remove it afterwards
+    "push" None "" => flag(push: bool);
+    /// What becomes of the others when a host is lost
+    "on-host-loss" Required "=what" { values: Words(&["continue", "stop"]) }
+        => on_host_loss(on_host_loss: OnHostLoss);
+    /// A host that is silent for this long is lost (default 60s)
+    "host-timeout" Required "=time" => host_timeout(host_timeout: Option<Duration>);
     /// Wait for jobs from clients
-    "server" Optional "[=address]" { built: false } => refuse();
+    "server" Optional "[=address]" => server(server: Option<String>);
+    /// Let a server without keys be reached from other machines
+    "insecure" None "" => flag(insecure: bool);
     /// Wait for jobs in the background
-    "daemonize" Required "=file" { built: false } => refuse();
+    "daemonize" Required "=file" => path(
+        /// The file has the number of the process.
+        daemonize: Option<PathBuf>
+    );
     /// Run the jobs on a server
-    "client" Required "=host" { built: false } => refuse();
+    "client" Required "=host" => client(clients: Vec<String>);
     /// Run a job file on the server
-    "remote-config" Required "=file" { built: false } => refuse();
+    "remote-config" Required "=file" => path(remote_config: Option<PathBuf>);
     /// Report CPU idleness: system, percpu; or calibrate
     "idle-prof" Required "=how" { values: Words(&["system", "percpu", "calibrate"]) }
         => idle_profile(idleness: Option<IdleProfile>);
@@ -98,7 +126,7 @@ program_options! {
     /// Command to run after a trigger has stopped the jobs
     "trigger" Required "=command" => trigger_command();
     /// Trigger command to run on the servers
-    "trigger-remote" Required "=command" { built: false } => refuse();
+    "trigger-remote" Required "=command" => text(trigger_remote: Option<String>);
     /// Directory for state files and logs
     "aux-path" Required "=dir" => path(aux_path: Option<PathBuf>);
     /// Add the terse format to the report

@@ -8,6 +8,7 @@ use crate::debug::DebugOptions;
 use crate::diagnostic::Diagnostic;
 use crate::formats;
 use crate::help;
+use crate::hosts::OnHostLoss;
 use crate::outcome::{Message, Outcome, Reply};
 use crate::profiles;
 use crate::spec::{Eta, IdleProfile, Origin, Trigger};
@@ -249,6 +250,51 @@ pub(super) fn patience(patience: &mut Option<Duration>, given: &mut Given<'_>) -
     match parse_time(given.text(), TimeUnit::Seconds).filter(|time| !time.is_zero()) {
         Some(time) => *patience = Some(time),
         None => return given.refused(&[], "expected a time such as 500ms, 30s or 10m"),
+    }
+    Ok(())
+}
+
+pub(super) fn text(text: &mut Option<String>, given: &mut Given<'_>) -> Effect {
+    *text = Some(given.text().to_owned());
+    Ok(())
+}
+
+pub(super) fn hosts(hosts: &mut Vec<String>, given: &mut Given<'_>) -> Effect {
+    hosts.push(given.text().to_owned());
+    Ok(())
+}
+
+pub(super) fn server(server: &mut Option<String>, given: &mut Given<'_>) -> Effect {
+    *server = Some(given.text().to_owned());
+    Ok(())
+}
+
+pub(super) fn client(clients: &mut Vec<String>, given: &mut Given<'_>) -> Effect {
+    clients.push(given.text().to_owned());
+    Ok(())
+}
+
+pub(super) fn number_of_hosts(number: &mut u32, given: &mut Given<'_>) -> Effect {
+    match given.text().parse() {
+        Ok(hosts) if hosts > 0 => *number = hosts,
+        _ => return given.refused(&[], "expected a number of hosts, such as 8"),
+    }
+    Ok(())
+}
+
+pub(super) fn on_host_loss(on_host_loss: &mut OnHostLoss, given: &mut Given<'_>) -> Effect {
+    *on_host_loss = match given.text() {
+        "continue" => OnHostLoss::Continue,
+        "stop" => OnHostLoss::Stop,
+        _ => return given.refused(&[], "expected continue or stop"),
+    };
+    Ok(())
+}
+
+pub(super) fn host_timeout(timeout: &mut Option<Duration>, given: &mut Given<'_>) -> Effect {
+    match parse_time(given.text(), TimeUnit::Seconds).filter(|time| *time >= Duration::from_secs(1)) {
+        Some(time) => *timeout = Some(time),
+        None => return given.refused(&[], "expected a time of at least 1 s, such as 30s or 10m"),
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::parts;
 use super::sums::Sums;
-use super::{HostResult, HostsReport, overlap};
+use super::{HostDigest, HostResult, HostsReport, Overlap, Window, overlap};
 use crate::report::RunReport;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,9 @@ pub struct Merged {
     /// The long ones of the figures, added up. There is no need for it as long as there is one host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sums: Option<Box<Sums>>,
+    /// What the hosts did in the time that they were given, if they were given any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    overlap: Option<Overlap>,
 }
 
 impl Merged {
@@ -34,10 +37,14 @@ impl Merged {
 
     /// Adds hosts after those that are there.
     pub fn merge(&mut self, mut other: Merged) {
+        match (&mut self.overlap, other.overlap.take()) {
+            (Some(own), Some(theirs)) => overlap::add(own, &theirs),
+            (own, theirs) => *own = own.take().or(theirs),
+        }
         match &other.hosts[..] {
             [] => {}
-            [_] => other.hosts.drain(..).for_each(|host| self.add(host)),
-            _ if self.hosts.is_empty() => *self = other,
+            [_] if other.sums.is_none() => other.hosts.drain(..).for_each(|host| self.add(host)),
+            _ if self.hosts.is_empty() => (self.hosts, self.sums) = (other.hosts, other.sums),
             _ => {
                 let mut sums = self.take_sums();
                 sums.merge(&other.take_sums());
@@ -47,6 +54,25 @@ impl Merged {
         }
     }
 
+    /// Takes out of the hosts' reports what is long, and leaves of it what their rows show. The sums have all of it, and stay exact.
+    /// For hosts so many that their reports are too much for one place: each shortens its own, and merges it with those of
+    /// others. Of what it did in the window of all hosts there is a sum, too.
+    pub fn shorten(&mut self, window: &Window) {
+        let mut overlap = window.overlap();
+        let sums = self.take_sums();
+        for host in &mut self.hosts {
+            if let (Some(overlap), Some(share)) = (&mut overlap, window.share_of(host)) {
+                overlap::add(overlap, &share);
+            }
+            host.digest = Some(Box::new(HostDigest::of(host)));
+            if let Some(report) = &mut host.report {
+                Sums::shorten(report);
+            }
+        }
+        self.sums = Some(sums);
+        self.overlap = overlap;
+    }
+
     /// The hosts so far, in their order.
     pub fn hosts(&self) -> &[HostResult] {
         &self.hosts
@@ -54,7 +80,7 @@ impl Merged {
 
     /// The report of the run. Where all hosts were running together is found from their timelines.
     pub fn finish(mut self) -> RunReport {
-        let overlap = overlap::overlap(&self.hosts);
+        let overlap = self.overlap.take().or_else(|| overlap::overlap(&self.hosts));
         let sums = self.take_sums();
         let mut report = parts::report_of(&self.hosts);
         sums.finish_into(&mut report);

@@ -4,7 +4,7 @@
 //! clock is from its own, within a bound, and gives all times on its own clock, counted from the instant that all hosts were told
 //! to start at.
 //!
-//! [`Merged`] adds up the hosts' reports, one at a time or in a tree; [`rows`] sets them side by side.
+//! [`Merged`] adds up the hosts' reports, one at a time or in a tree; [`rows()`] sets them side by side.
 
 mod course;
 mod merged;
@@ -17,8 +17,8 @@ mod sums;
 mod tests;
 
 pub use merged::{Merged, merge};
-pub use overlap::overlap;
-pub use rows::{HostFigures, HostPercentiles, HostRow, StartSkew, rows, start_skew};
+pub use overlap::{Window, overlap};
+pub use rows::{HostDigest, HostFigures, HostPercentiles, HostRow, StartSkew, rows, start_skew};
 pub use stragglers::{Straggling, StragglingFigure};
 
 use crate::per_direction::PerDirection;
@@ -57,6 +57,10 @@ pub struct HostResult {
     pub last_done_ms: Option<u64>,
     /// All that it counted: its result, or its last snapshot if it was lost. Its `hosts` is always empty.
     pub report: Option<Box<RunReport>>,
+    /// Its figures, where they were taken out of its report because those of all hosts would be too long
+    /// ([`Merged::shorten`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Box<HostDigest>>,
 }
 
 /// How a host ended.

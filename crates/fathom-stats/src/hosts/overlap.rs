@@ -3,6 +3,7 @@
 use super::{HostEnd, HostResult, Overlap, OverlapFigures};
 use crate::per_direction::PerDirection;
 use crate::timeline::Timeline;
+use serde::{Deserialize, Serialize};
 
 const NS_PER_MS: i64 = 1_000_000;
 
@@ -11,25 +12,74 @@ const NS_PER_MS: i64 = 1_000_000;
 /// Hosts that never began do not count. What was done is taken from the timelines; a point that lies only partly in this time counts
 /// with that share. Without a timeline of each host there are no figures: all of them are 0.
 pub fn overlap(hosts: &[HostResult]) -> Option<Overlap> {
-    let ran = || hosts.iter().filter(|host| host.start_skew_ns.is_some());
-    let begin_ns = ran().map(HostResult::skew_ns).max()?.max(0);
-    let begin_ms = begin_ns.unsigned_abs().div_ceil(NS_PER_MS.unsigned_abs());
-    let end_ms = ran().filter_map(end_ms).min()?;
-    if end_ms <= begin_ms {
-        return None;
+    let mut window = Window::default();
+    hosts.iter().for_each(|host| window.merge(Window::of(host)));
+    let mut overlap = window.overlap()?;
+    for share in hosts.iter().filter_map(|host| window.share_of(host)) {
+        add(&mut overlap, &share);
     }
-    let timelines: Option<Vec<(&Timeline, i64)>> =
-        ran().map(|host| Some((host.report.as_ref()?.timeline.as_ref()?, host.skew_ns()))).collect();
-    let mut directions = PerDirection::<OverlapFigures>::default();
-    for (timeline, skew_ns) in timelines.unwrap_or_default() {
-        add_figures(&mut directions, timeline, skew_ns, (begin_ms, end_ms));
+    Some(overlap)
+}
+
+/// Adds what other hosts did in the same time.
+pub(super) fn add(own: &mut Overlap, theirs: &Overlap) {
+    for (own, theirs) in own.directions.values_mut().zip(theirs.directions.values()) {
+        own.bytes_per_second += theirs.bytes_per_second;
+        own.iops += theirs.iops;
     }
-    let seconds = (end_ms - begin_ms) as f64 / 1e3;
-    for figures in directions.values_mut() {
-        figures.bytes_per_second /= seconds;
-        figures.iops /= seconds;
+}
+
+/// The time in which some of the hosts were all running, found before anything is added up: no timeline is needed for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// When the last of them started, ns after the agreed instant; `None` if none did.
+    begin_ns: Option<i64>,
+    /// When the first of them had a job done.
+    end_ms: Option<u64>,
+    /// One that ran has no timeline.
+    lacks_timeline: bool,
+}
+
+impl Window {
+    /// That of one host.
+    pub fn of(host: &HostResult) -> Window {
+        if host.start_skew_ns.is_none() {
+            return Window::default();
+        }
+        let has_timeline = host.report.as_ref().is_some_and(|report| report.timeline.is_some());
+        Window { begin_ns: host.start_skew_ns, end_ms: end_ms(host), lacks_timeline: !has_timeline }
     }
-    Some(Overlap { begin_ms, end_ms, directions })
+
+    /// Adds that of other hosts.
+    pub fn merge(&mut self, other: Window) {
+        self.begin_ns = self.begin_ns.max(other.begin_ns);
+        self.end_ms = [self.end_ms, other.end_ms].into_iter().flatten().min();
+        self.lacks_timeline |= other.lacks_timeline;
+    }
+
+    /// With nothing done in it yet.
+    pub(super) fn overlap(&self) -> Option<Overlap> {
+        let begin_ns = self.begin_ns?.max(0);
+        let begin_ms = begin_ns.unsigned_abs().div_ceil(NS_PER_MS.unsigned_abs());
+        let end_ms = self.end_ms?;
+        (end_ms > begin_ms).then(|| Overlap { begin_ms, end_ms, directions: PerDirection::default() })
+    }
+
+    /// With what a host did in it.
+    pub(super) fn share_of(&self, host: &HostResult) -> Option<Overlap> {
+        let mut overlap = self.overlap()?;
+        let timeline = host.report.as_ref().and_then(|report| report.timeline.as_ref());
+        if let (Some(timeline), Some(skew_ns), false) = (timeline, host.start_skew_ns, self.lacks_timeline) {
+            let Overlap { begin_ms, end_ms, directions } = &mut overlap;
+            add_figures(directions, timeline, skew_ns, (*begin_ms, *end_ms));
+            let seconds = (*end_ms - *begin_ms) as f64 / 1e3;
+            for figures in directions.values_mut() {
+                figures.bytes_per_second /= seconds;
+                figures.iops /= seconds;
+            }
+        }
+        Some(overlap)
+    }
 }
 
 /// When the host no longer ran all it was to run.

@@ -21,6 +21,23 @@ pub struct HostRow {
     pub straggling: Vec<Straggling>,
 }
 
+/// What is left of a host's report when its long parts are gone: its row, and what tells whether others had the same jobs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostDigest {
+    row: HostRow,
+    jobs: Vec<JobKey>,
+}
+
+/// Reporting group, name and clones of an entry.
+type JobKey = (u32, String, u32);
+
+impl HostDigest {
+    /// Of a host that has its whole report.
+    pub(super) fn of(host: &HostResult) -> HostDigest {
+        HostDigest { row: row(host), jobs: jobs(host) }
+    }
+}
+
 /// One direction of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostFigures {
@@ -62,11 +79,10 @@ pub struct StartSkew {
 pub fn rows(hosts: &[HostResult]) -> Vec<HostRow> {
     let mut rows: Vec<HostRow> = hosts.iter().map(row).collect();
     // Hosts that had other jobs are no measure, nor are those of which the end is missing.
-    let mut peers: BTreeMap<Vec<(u32, &str, u32)>, Vec<usize>> = BTreeMap::new();
+    let mut peers: BTreeMap<Vec<JobKey>, Vec<usize>> = BTreeMap::new();
     for (index, host) in hosts.iter().enumerate() {
-        if let (HostEnd::Whole, Some(report)) = (&host.end, &host.report) {
-            let jobs = report.jobs.iter().map(|job| (job.group_id, &*job.name, job.clones));
-            peers.entry(jobs.collect()).or_default().push(index);
+        if let (HostEnd::Whole, Some(_)) = (&host.end, &host.report) {
+            peers.entry(jobs(host)).or_default().push(index);
         }
     }
     for members in peers.values() {
@@ -87,7 +103,20 @@ pub fn start_skew(hosts: &[HostResult]) -> Option<StartSkew> {
     })
 }
 
+fn jobs(host: &HostResult) -> Vec<JobKey> {
+    match (&host.digest, &host.report) {
+        (Some(digest), _) => digest.jobs.clone(),
+        (None, Some(report)) => {
+            report.jobs.iter().map(|job| (job.group_id, job.name.clone(), job.clones)).collect()
+        }
+        (None, None) => Vec::new(),
+    }
+}
+
 fn row(host: &HostResult) -> HostRow {
+    if let Some(digest) = &host.digest {
+        return digest.row.clone();
+    }
     let Some(report) = &host.report else { return HostRow::default() };
     let errors_of = |job: &JobReport| match &job.tolerated_errors {
         // The first of those that were tolerated is also the job's.

@@ -43,6 +43,15 @@ impl Sums {
         }
     }
 
+    /// Takes out of a host's report what is in the sums, and what nothing is made of when all hosts are there.
+    pub(super) fn shorten(report: &mut RunReport) {
+        report.jobs = Vec::new();
+        report.groups = Vec::new();
+        report.timeline = None;
+        report.interval = None;
+        report.host = None;
+    }
+
     /// Puts the sums into a report.
     pub(super) fn finish_into(self, report: &mut RunReport) {
         report.groups = self.groups;

@@ -115,17 +115,20 @@ prop_compose! {
 }
 
 /// Merges hosts in a tree that splits where `cuts` say, with a trip through JSON at each node.
-fn in_a_tree(hosts: &[HostResult], cuts: &[usize]) -> Merged {
+fn in_a_tree(hosts: &[HostResult], cuts: &[usize], window: Option<&Window>) -> Merged {
     let mut tree = Merged::default();
     match hosts {
         [] => {}
-        [host] => tree.add(host.clone()),
+        [host] => {
+            tree.add(host.clone());
+            window.into_iter().for_each(|window| tree.shorten(window));
+        }
         _ => {
             let (cut, rest) =
                 cuts.split_first().map_or((1, cuts), |(cut, rest)| (1 + cut % (hosts.len() - 1), rest));
             let (left, right) = hosts.split_at(cut);
-            tree = in_a_tree(left, rest);
-            tree.merge(in_a_tree(right, rest));
+            tree = in_a_tree(left, rest, window);
+            tree.merge(in_a_tree(right, rest, window));
         }
     }
     let text = serde_json::to_string(&tree).expect("it can be written");
@@ -175,7 +178,37 @@ proptest! {
 
     #[test]
     fn a_tree_gives_the_same(hosts in prop::collection::vec(any_host(), 0..7), cuts in prop::collection::vec(0usize..7, 0..7)) {
-        prop_assert_eq!(in_a_tree(&hosts, &cuts).finish(), merged(&hosts));
+        prop_assert_eq!(in_a_tree(&hosts, &cuts, None).finish(), merged(&hosts));
+    }
+
+    /// Whatever is taken out of the hosts' own reports.
+    #[test]
+    fn short_hosts_give_the_same(hosts in prop::collection::vec(any_host(), 1..7), cuts in prop::collection::vec(0usize..7, 0..7)) {
+        let hosts: Vec<HostResult> =
+            hosts.into_iter().map(|host| HostResult { first_done_ms: Some(1000), ..host }).collect();
+        let mut window = Window::default();
+        hosts.iter().for_each(|host| window.merge(Window::of(host)));
+        let (mut result, mut expected) = (in_a_tree(&hosts, &cuts, Some(&window)).finish(), merged(&hosts));
+        let (short, whole) = (result.hosts.take().expect("hosts"), expected.hosts.take().expect("hosts"));
+        prop_assert_eq!(result, expected);
+        let (short_rows, whole_rows) = (rows(&short.hosts), rows(&whole.hosts));
+        for (short, whole) in short_rows.iter().zip(&whole_rows) {
+            prop_assert_eq!((short.errors, short.straggling.len()), (whole.errors, whole.straggling.len()));
+            for (short, whole) in short.directions.values().zip(whole.directions.values()) {
+                prop_assert_eq!((short.total_ios, short.percentiles, short.max_ns), (whole.total_ios, whole.percentiles, whole.max_ns));
+                // JSON does not keep the last bit.
+                prop_assert!((short.iops - whole.iops).abs() <= 1e-9 * whole.iops);
+            }
+        }
+        prop_assert!(short.hosts.iter().flat_map(|host| &host.report).all(|report| report.jobs.is_empty()));
+        let times = |overlap: &Option<Overlap>| overlap.as_ref().map(|overlap| (overlap.begin_ms, overlap.end_ms));
+        prop_assert_eq!(times(&short.overlap), times(&whole.overlap));
+        for (short, whole) in short.overlap.iter().zip(&whole.overlap) {
+            for (short, whole) in short.directions.values().zip(whole.directions.values()) {
+                // The order of the sum is another.
+                prop_assert!((short.iops - whole.iops).abs() <= 1e-9 * whole.iops.max(1.0));
+            }
+        }
     }
 
     #[test]

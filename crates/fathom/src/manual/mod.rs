@@ -7,6 +7,7 @@ mod man_page;
 mod screen;
 mod zsh;
 
+use crate::hosts::{agent, keys};
 use fathom_answers::COMMANDS;
 use fathom_command::long_options::{LongOption, options_in};
 use fathom_spec::PROGRAM_OPTIONS;
@@ -45,8 +46,11 @@ fn subcommands() -> Vec<Subcommand> {
         summary: tool.summary,
         options: options_in(tool.help),
     });
+    let of_hosts = [(agent::NAME, agent::SUMMARY, agent::HELP), (keys::NAME, keys::SUMMARY, keys::HELP)];
+    let of_hosts =
+        of_hosts.map(|(name, summary, help)| Subcommand { name, summary, options: options_in(help) });
     let about = ABOUT.iter().map(|&(name, summary)| Subcommand { name, summary, options: Vec::new() });
-    commands.chain(tools).chain(about).collect()
+    commands.chain(tools).chain(of_hosts).chain(about).collect()
 }
 
 /// Job options that people may use: built, and not only kept for old files.

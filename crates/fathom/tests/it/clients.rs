@@ -63,6 +63,48 @@ fn bench_fio_runs_a_sweep_and_fio_plot_draws_it() {
     }
 }
 
+#[test]
+fn bench_fio_runs_on_a_server() {
+    let bin = require!(fio_plot());
+    fathom_only!();
+    let directory = scratch();
+    file_of(directory.path(), "data", MIB);
+    // It looks for servers at their usual port alone.
+    let server = Launch::fathom(directory.path()).words("--server=127.0.0.1,8765").start();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    if let Some(line) = server.errors().lines().find(|line| line.contains("Address already in use")) {
+        skip!("{line}");
+    }
+    std::fs::write(directory.path().join("host.list"), "127.0.0.1\n").expect("written");
+    let target = directory.path().join("data");
+    let words = format!(
+        "--target {} --type file --size 1M --mode randread --output out --iodepth 1 2 --numjobs 1 --runtime 1 --engine \
+         psync --direct 0 --time-based --quiet --remote host.list --remote-checks",
+        target.display()
+    );
+    let sweep = client(&bin, "bench-fio", directory.path(), &words);
+    assert_eq!(sweep.code(), 0, "{}{}", sweep.stdout, sweep.stderr);
+    let mut results = Vec::new();
+    find_json(&directory.path().join("out"), &mut results);
+    assert_eq!(results.len(), 2, "{results:?}: {}{}", sweep.stdout, sweep.stderr);
+    for path in results {
+        let text = std::fs::read_to_string(&path).expect("a result");
+        let document = crate::support::json::document(&text);
+        let first = &document["client_stats"][0];
+        assert!(crate::support::json::integer(first, "read/total_ios") > 0, "{}: {text}", path.display());
+    }
+}
+
+fn find_json(directory: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        match entry.path() {
+            path if path.is_dir() => find_json(&path, found),
+            path if path.extension().is_some_and(|extension| extension == "json") => found.push(path),
+            _ => {}
+        }
+    }
+}
+
 /// The crate wants these options in the global section and nothing optional missing.
 #[test]
 fn the_crate_fio_results_reads_the_json() {

@@ -176,6 +176,7 @@ pages! {
     live: "docs/live.md",
     network_block_devices: "docs/nbd.md",
     network_file_systems: "docs/mounts.md",
+    many_hosts: "docs/hosts.md",
 }
 
 #[test]

@@ -41,6 +41,7 @@ mod fuzz_findings;
 mod gluster;
 mod guide;
 mod hdfs;
+mod hosts;
 mod http;
 mod hung;
 mod hung_fs;

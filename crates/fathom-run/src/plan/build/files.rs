@@ -4,7 +4,7 @@ use super::Subject;
 use crate::plan::model::amounts::Amounts;
 use crate::plan::model::files::{Advice, FilesPlan, LayoutPlan, Names, NamesPlan, OpenPlan, PartPlan};
 use crate::random::Seeds;
-use fathom_spec::JobSpec;
+use fathom_spec::RunSpec;
 use fathom_spec::options::io_type::FadviseHint;
 use fathom_spec::value::{FileNames, split_file_names};
 use std::path::PathBuf;
@@ -29,13 +29,35 @@ pub(super) fn files_plan(subject: &Subject<'_>) -> FilesPlan {
 }
 
 /// How much a job asks for.
-pub(super) fn amounts(job: &JobSpec) -> Amounts {
+pub(super) fn amounts(subject: &Subject<'_>) -> Amounts {
+    let job = subject.job;
     Amounts {
         size: job.size.size,
         io_size: job.size.io_size,
         offset: job.io_type.offset,
         offset_increment: job.io_type.offset_increment,
+        increments: clones_before(subject),
     }
+}
+
+/// Clones that offset_increment counts before this one: on this host, or on all hosts that share the files.
+fn clones_before(subject: &Subject<'_>) -> u32 {
+    let Subject { spec, job, place, .. } = subject;
+    let hosts_before = match &spec.place {
+        Some(host) if job.io_type.offset_increment_over_hosts => host.index,
+        _ => 0,
+    };
+    place.subjob.saturating_add(hosts_before.saturating_mul(job.job_description.numjobs))
+}
+
+/// Clones that it counts in all.
+fn all_clones(subject: &Subject<'_>) -> u32 {
+    let Subject { spec, job, .. } = subject;
+    let hosts = match &spec.place {
+        Some(host) if job.io_type.offset_increment_over_hosts => host.hosts.len() as u32,
+        _ => 1,
+    };
+    job.job_description.numjobs.saturating_mul(hosts)
 }
 
 fn names(subject: &Subject<'_>) -> NamesPlan {
@@ -46,14 +68,24 @@ fn names(subject: &Subject<'_>) -> NamesPlan {
         return NamesPlan { directory, names, device: None, opened_directory: None };
     }
     let wanted = options.nrfiles.max(1) as usize;
+    // Clients that share a directory have files of their own in it.
+    let before = client(subject)
+        .filter(|_| directory.is_some())
+        .map_or_else(String::new, |client| format!("{client}."));
     let names = match (&options.filename, &options.opendir) {
         (Some(FileNames(names)), _) => {
             let count = if subject.job.is_set("nrfiles") { wanted.min(names.len()) } else { names.len() };
-            Names::Listed(names[..count].iter().map(PathBuf::from).collect())
+            Names::Listed(
+                names[..count].iter().map(|name| PathBuf::from(format!("{before}{name}"))).collect(),
+            )
         }
         // The directory of `opendir` has the files.
         (None, Some(_)) => Names::Listed(Vec::new()),
-        (None, None) => Names::Numbered { texts: texts_around_number(subject), count: wanted },
+        (None, None) => {
+            let mut texts = texts_around_number(subject);
+            texts[0].insert_str(0, &before);
+            Names::Numbered { texts, count: wanted }
+        }
     };
     // A job named after a device works on that device.
     let may_be_device = options.filename.is_none() && options.nrfiles <= 1;
@@ -63,6 +95,12 @@ fn names(subject: &Subject<'_>) -> NamesPlan {
         device: may_be_device.then(|| subject.job.name.clone()),
         opened_directory: options.opendir.clone(),
     }
+}
+
+/// The client whose files must not be those of another (`unique_filename`).
+fn client<'a>(subject: &Subject<'a>) -> Option<&'a str> {
+    let spec: &'a RunSpec = subject.spec;
+    spec.place.as_ref().and_then(|place| place.client.as_deref()).filter(|_| subject.job.file.unique_filename)
 }
 
 /// The directory of a clone: the list is dealt out in turn, but clones that name their files share them, in the first one.
@@ -80,7 +118,7 @@ fn texts_around_number(subject: &Subject<'_>) -> Vec<String> {
         ("$jobname", Some(subject.job.name.replace('/', "_"))),
         ("$jobnum", Some(subject.place.subjob.to_string())),
         ("$filenum", None),
-        ("$clientuid", Some(String::new())),
+        ("$clientuid", Some(client(subject).unwrap_or("").to_owned())),
     ];
     let mut texts = Vec::new();
     let mut text = String::new();
@@ -117,7 +155,7 @@ fn part(subject: &Subject<'_>) -> PartPlan {
         fills_space: job.size.fills_space(),
         lengths: job.size.filesize,
         alignment,
-        later_clones: job.job_description.numjobs.saturating_sub(1),
+        later_clones: all_clones(subject).saturating_sub(1),
         appends: job.size.file_append && subject.directions()[1],
         pattern: job.io_type.rw.rw,
     }

@@ -1,11 +1,13 @@
 //! From a job's options to its logs.
 
-use super::Subject;
 use super::priority::job_priority;
+use super::{Subject, beside};
+use crate::plan::model::Plan;
 use crate::plan::model::logs::LogPlan;
 use fathom_logs::{Columns, LogKind, LogRules, WindowValue};
-use fathom_spec::JobSpec;
 use fathom_spec::options::measurement::LogWindowValue;
+use fathom_spec::{JobSpec, RunSpec};
+use std::path::PathBuf;
 
 /// Bytes of records in a compressed chunk, unless `log_compression` says otherwise.
 const USUAL_CHUNK: usize = 256 << 10;
@@ -44,6 +46,29 @@ pub(super) fn log_plan(subject: &Subject<'_>) -> Option<LogPlan> {
         epoch_clock: epoch_clock(job),
         priority: job_priority(job).0,
     })
+}
+
+impl Plan {
+    /// What the names of all logs of a run begin with, before `_` and the kind of log.
+    pub fn log_prefixes(spec: &RunSpec) -> Vec<PathBuf> {
+        let mut prefixes: Vec<PathBuf> =
+            spec.program.bandwidth_log.iter().map(|prefix| beside(spec, prefix)).collect();
+        for job in &spec.jobs {
+            let options = &job.measurement;
+            let wanted = [
+                &options.write_bw_log,
+                &options.write_iops_log,
+                &options.write_lat_log,
+                &options.write_hist_log,
+            ];
+            let named = wanted.into_iter().flatten().map(|prefix| match prefix.is_empty() {
+                true => beside(spec, &job.name),
+                false => beside(spec, prefix),
+            });
+            prefixes.extend(named);
+        }
+        prefixes
+    }
 }
 
 fn path(job: &JobSpec, prefix: &str, kind: LogKind, thread_number: u32) -> String {

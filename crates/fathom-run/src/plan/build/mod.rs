@@ -90,7 +90,7 @@ impl Plan {
             debug: spec.program.debug.clone(),
             bandwidth_log: spec.program.bandwidth_log.as_ref().map(|prefix| beside(spec, prefix)),
         };
-        let (mut group_id, mut stage) = (0, 0);
+        let (mut group_id, mut stage, mut clones) = (0, 0, 0);
         let mut replays = ReplayPlanner::default();
         for (index, job) in spec.jobs.iter().enumerate() {
             if index > 0 {
@@ -100,9 +100,15 @@ impl Plan {
             let name = job.engine.ioengine.name.as_str();
             let engine = engine(name).ok_or_else(|| format!("fio: engine {name} not loadable"))?;
             let waits_for = waitee(spec, index, job)?;
+            if !runs_here(spec, job)? {
+                // The clones of all jobs have the same numbers on all hosts.
+                clones += job.job_description.numjobs;
+                continue;
+            }
             let replays = replays.plans(job, spec.program.readonly)?;
             for subjob in 0..job.job_description.numjobs {
-                let thread_number = plan.workers.len() as u32 + 1;
+                clones += 1;
+                let thread_number = clones;
                 let place = Place { job: index, thread_number, subjob, group_id, stage, waits_for };
                 let log = replays.get(subjob as usize % replays.len().max(1));
                 plan.workers.push(worker(subject(spec, job, engine, place, log))?);
@@ -151,7 +157,7 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
         command_before: job.threads.exec_prerun.clone(),
         command_after: job.threads.exec_postrun.clone(),
         files: files::files_plan(&subject),
-        amounts: files::amounts(job),
+        amounts: files::amounts(&subject),
         budget: budget::budget_plan(&subject),
         time: time::time_plan(job),
         pace: pace::pace_plan(&subject),
@@ -201,6 +207,21 @@ fn seeds(job: &JobSpec, thread_number: u32) -> Seeds {
     match has_own_seeds(job) {
         true => Seeds::new(job.io_type.randseed, thread_number),
         false => Seeds::from_system(),
+    }
+}
+
+/// Whether this host runs the job (`host=`).
+fn runs_here(spec: &RunSpec, job: &JobSpec) -> Result<bool, String> {
+    let Some(wanted) = &job.threads.host else { return Ok(true) };
+    let wanted: Vec<String> = wanted.split(',').map(|name| name.trim().to_owned()).collect();
+    match &spec.place {
+        Some(place) => Ok(place.runs(&wanted)),
+        None => Err(format!(
+            "fathom: job {}: host={} chooses among the hosts of a run, and this one has none; give --hosts=list, or leave \
+             host= out",
+            job.name,
+            wanted.join(",")
+        )),
     }
 }
 

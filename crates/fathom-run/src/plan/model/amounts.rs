@@ -14,6 +14,8 @@ pub struct Amounts {
     pub offset: SizeSpec,
     /// How much further on each next clone begins (`offset_increment`).
     pub offset_increment: SizeSpec,
+    /// How often: the number of the clone, from 0.
+    pub increments: u32,
 }
 
 impl Amounts {
@@ -28,6 +30,7 @@ impl Amounts {
             io_size: self.io_size.map(convert),
             offset: convert(self.offset),
             offset_increment: convert(self.offset_increment),
+            increments: self.increments,
         }
     }
 }

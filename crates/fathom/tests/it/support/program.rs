@@ -207,6 +207,11 @@ impl Running {
         }
     }
 
+    /// What stands on standard error so far.
+    pub(crate) fn errors(&self) -> String {
+        self.stderr.text()
+    }
+
     /// Waits until tasks of the program have gone to sleep so many times: once per I/O for jobs with `rate_iops`.
     #[track_caller]
     pub(crate) fn wait_for_sleeps(&self, count: u64) {

@@ -59,6 +59,13 @@ impl Server {
         command
     }
 
+    /// Tells its script to do something else with it.
+    #[track_caller]
+    pub(crate) fn ask(&self, word: &str, arguments: &[&str]) {
+        let done = self.command(word).args(arguments).stdout(Stdio::null()).status();
+        assert!(done.is_ok_and(|status| status.success()), "{} does not {word}", self.script.display());
+    }
+
     /// What it printed under this key when it had started.
     #[track_caller]
     pub(crate) fn value(&self, key: &str) -> &str {

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(50);
 
 /// The streams of one run.
-pub(crate) struct Output {
+pub struct Output {
     file: Option<File>,
     /// The report is for programs.
     only_report: bool,
@@ -39,7 +39,7 @@ pub(crate) struct Output {
 
 impl Output {
     /// Everything goes to the terminal.
-    pub(crate) fn terminal() -> Output {
+    pub fn terminal() -> Output {
         Output {
             file: None,
             only_report: false,
@@ -55,7 +55,7 @@ impl Output {
     }
 
     /// Reports and messages go to a file, which is emptied first.
-    pub(crate) fn file(path: &Path) -> io::Result<Output> {
+    pub fn file(path: &Path) -> io::Result<Output> {
         let mut output = Output::terminal();
         let mut is_said = false;
         let mut keep_waiting = || {
@@ -74,17 +74,17 @@ impl Output {
     }
 
     /// The report is for programs, which may read it line by line.
-    pub(crate) fn only_report(&mut self, wanted: bool, by_lines: bool) {
+    pub fn only_report(&mut self, wanted: bool, by_lines: bool) {
         (self.only_report, self.by_lines) = (wanted, by_lines);
     }
 
     /// Keeps a status line every so often by starting a new one.
-    pub(crate) fn keep_status_lines(&mut self, every: Option<Duration>) {
+    pub fn keep_status_lines(&mut self, every: Option<Duration>) {
         self.newline_every = every;
     }
 
     /// A message of the parser.
-    pub(crate) fn say(&mut self, message: &Message) {
+    pub fn say(&mut self, message: &Message) {
         match message.stream {
             Stream::Stdout => self.line(&message.text),
             Stream::Stderr => self.error_line(&message.text),
@@ -92,7 +92,7 @@ impl Output {
     }
 
     /// An informational message.
-    pub(crate) fn line(&mut self, text: &str) {
+    pub fn line(&mut self, text: &str) {
         match (self.only_report, self.file.is_some()) {
             (true, true) => {
                 self.notes.extend_from_slice(format!("{}\n", harmless(text)).as_bytes());
@@ -104,7 +104,7 @@ impl Output {
     }
 
     /// What ended a job.
-    pub(crate) fn failure_line(&mut self, text: &str) {
+    pub fn failure_line(&mut self, text: &str) {
         match self.only_report {
             true => self.error_line(text.trim_start_matches('\n')),
             false => self.line(text),
@@ -112,7 +112,7 @@ impl Output {
     }
 
     /// Part of a report.
-    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+    pub fn bytes(&mut self, bytes: &[u8]) {
         if self.file.is_none() {
             self.status_line_length = 0;
         }
@@ -125,7 +125,7 @@ impl Output {
     }
 
     /// Writes what can be written now. A reader that does not read keeps nobody from stopping the run.
-    pub(crate) fn advance(&mut self, wait: Duration) {
+    pub fn advance(&mut self, wait: Duration) {
         let written = match &self.file {
             Some(file) => fifo::write_some(file, &self.report, wait),
             None => fifo::write_some(&io::stdout(), &self.report, wait),
@@ -152,7 +152,7 @@ impl Output {
 
     /// Writes everything to its end. The report is worth waiting for, so the first signal that asks to end is only noted and
     /// returned; the second gives up what has not been read.
-    pub(crate) fn finish(&mut self, signals: &SignalQueue) -> Option<i32> {
+    pub fn finish(&mut self, signals: &SignalQueue) -> Option<i32> {
         let mut asked = None;
         while self.has_more() {
             self.advance(LOOK);
@@ -174,7 +174,7 @@ impl Output {
     }
 
     /// Says on standard error if part of the report could not be written; true if so.
-    pub(crate) fn tell_lost(&self) -> bool {
+    pub fn tell_lost(&self) -> bool {
         let Some(error) = &self.lost else { return false };
         let place = if self.file.is_some() { "the file of --output" } else { "standard output" };
         // If even this cannot be written, the exit status still tells.
@@ -183,7 +183,7 @@ impl Output {
     }
 
     /// A message for standard error, which the report for people in a file has too.
-    pub(crate) fn error_line(&mut self, text: &str) {
+    pub fn error_line(&mut self, text: &str) {
         let line = format!("{}\n", harmless(text));
         if self.file.is_some() && !self.only_report {
             self.report.extend_from_slice(line.as_bytes());
@@ -193,7 +193,7 @@ impl Output {
     }
 
     /// Replaces the status line. One that cannot be written at once is old when it could be.
-    pub(crate) fn status_line(&mut self, tick: &LiveTick) {
+    pub fn status_line(&mut self, tick: &LiveTick) {
         let line = eta::status_line(tick);
         let padded = eta::padded(&line, self.status_line_length);
         self.status_line_length = line.chars().count();

@@ -4,12 +4,12 @@ use fathom_run::supervisor::Outcome;
 use std::process::ExitCode;
 
 /// A mistake in what was asked for, or the machine refused to start.
-pub(crate) const SETUP_FAILED: u8 = 1;
+pub const SETUP_FAILED: u8 = 1;
 /// A signal ended the run.
-pub(crate) const ENDED_BY_SIGNAL: u8 = 128;
+pub const ENDED_BY_SIGNAL: u8 = 128;
 
 /// 0 when all went well, the number of jobs that failed, or 128 after a signal, even one that came when the jobs were over.
-pub(crate) fn code(outcome: &Outcome, asked_to_end: bool) -> ExitCode {
+pub fn code(outcome: &Outcome, asked_to_end: bool) -> ExitCode {
     if outcome.signal.is_some() || asked_to_end {
         return ExitCode::from(ENDED_BY_SIGNAL);
     }

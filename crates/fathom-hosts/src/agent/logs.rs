@@ -1,0 +1,123 @@
+//! Logs of jobs, and the states that a trigger has them leave behind, are written on the host while the run goes on, and then go to
+//! the controller; nothing of them stays.
+
+use super::channel::Channel;
+use crate::protocol::{Bytes, FromAgent};
+use fathom_run::plan::{Plan, WorkerPlan};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Bytes that are sent at once.
+const AT_ONCE: u64 = 1 << 20;
+/// Where logs lie meanwhile: this is on a disk, where there may be no room in memory.
+const DIRECTORY: &str = "/var/tmp";
+
+/// The logs of a run, and the directory that they lie in meanwhile.
+pub(super) struct CollectedLogs {
+    directory: Option<PathBuf>,
+    /// Their names by the place they are in.
+    names: BTreeMap<PathBuf, PathBuf>,
+}
+
+impl CollectedLogs {
+    /// Has the plan write its logs into a directory of their own. The error is a line for the user.
+    pub(super) fn redirect(plan: &mut Plan) -> Result<CollectedLogs, String> {
+        let mut logs = CollectedLogs { directory: None, names: BTreeMap::new() };
+        let keeps = |worker: &WorkerPlan| worker.logs.is_some() || worker.triggered_state.is_some();
+        let keeps_any = plan.bandwidth_log.is_some() || plan.workers.iter().any(keeps);
+        if !keeps_any {
+            return Ok(logs);
+        }
+        let directory = private_directory()?;
+        let mut places: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
+        let mut place_of = |name: &PathBuf| {
+            let next = directory.join(places.len().to_string());
+            places.entry(name.clone()).or_insert(next).clone()
+        };
+        for worker in &mut plan.workers {
+            let paths = worker.logs.iter_mut().flat_map(|logs| &mut logs.paths);
+            paths.chain(worker.triggered_state.iter_mut()).for_each(|path| *path = place_of(path));
+        }
+        logs.names = places.into_iter().map(|(name, place)| (place, name)).collect();
+        if let Some(prefix) = &mut plan.bandwidth_log {
+            let name = std::mem::replace(prefix, directory.join("total"));
+            // The files have endings of their own.
+            logs.names.insert(prefix.clone(), name);
+        }
+        logs.directory = Some(directory);
+        Ok(logs)
+    }
+
+    /// Sends them; true if all of them could be read.
+    pub(super) fn send(&self, channel: &mut Channel, patience: Duration) -> bool {
+        let Some(directory) = &self.directory else { return true };
+        let Ok(entries) = fs::read_dir(directory) else { return false };
+        let mut is_whole = true;
+        let mut places: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        places.sort();
+        for place in places {
+            is_whole &=
+                self.name_of(&place).is_some_and(|name| send_file(channel, &place, name, patience).is_ok());
+        }
+        is_whole
+    }
+
+    /// The name that a file in the directory has for the user.
+    fn name_of(&self, place: &Path) -> Option<String> {
+        if let Some(name) = self.names.get(place) {
+            return Some(name.to_string_lossy().into_owned());
+        }
+        let text = place.to_string_lossy();
+        self.names.iter().find_map(|(prefix, name)| {
+            let ending = text
+                .strip_prefix(&*prefix.to_string_lossy())
+                .filter(|ending| ending.starts_with(['_', '-']))?;
+            Some(format!("{}{ending}", name.to_string_lossy()))
+        })
+    }
+}
+
+fn send_file(channel: &mut Channel, place: &Path, name: String, patience: Duration) -> std::io::Result<()> {
+    let mut file = File::open(place)?;
+    loop {
+        let mut bytes = Vec::new();
+        let count = Read::by_ref(&mut file).take(AT_ONCE).read_to_end(&mut bytes)?;
+        // One without records is a file, too.
+        channel.send(&FromAgent::Log { name: name.clone(), bytes: Bytes(bytes) });
+        channel.finish(patience);
+        if (count as u64) < AT_ONCE {
+            return Ok(());
+        }
+    }
+}
+
+/// A new directory that nobody else can enter.
+fn private_directory() -> Result<PathBuf, String> {
+    use std::os::unix::fs::DirBuilderExt;
+    let parent = Some(Path::new(DIRECTORY))
+        .filter(|path| path.is_dir())
+        .map_or_else(std::env::temp_dir, PathBuf::from);
+    let pid = std::process::id();
+    let mut last = None;
+    for attempt in 0..100 {
+        let directory = parent.join(format!("fathom-agent-{pid}-{attempt}"));
+        match fs::DirBuilder::new().mode(0o700).create(&directory) {
+            Ok(()) => return Ok(directory),
+            Err(error) => last = Some(error),
+        }
+    }
+    let reason = last.map_or_else(String::new, |error| error.to_string());
+    Err(format!("fathom: no directory for logs can be made in {}: {reason}", parent.display()))
+}
+
+impl Drop for CollectedLogs {
+    fn drop(&mut self) {
+        if let Some(directory) = &self.directory {
+            // What cannot be removed is the host's own matter.
+            let _ = fs::remove_dir_all(directory);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The agent: runs on a host what a controller asks for, under a supervisor of its own.
+
+mod channel;
+mod logs;
+mod observer;
+pub mod rules;
+
+pub use channel::{Channel, StreamPipe};
+
+use crate::frames::Kind;
+use crate::here;
+use crate::planning::{self, understood};
+use crate::protocol::{Assignment, Done, FromAgent, Hello, Join, ToAgent};
+use fathom_run::supervisor::{self, Options};
+use fathom_spec::Source;
+use fathom_sys::clock::Calibration;
+use logs::CollectedLogs;
+use observer::{Remote, pong};
+use rules::Rules;
+use std::time::Duration;
+
+/// How long a controller may say nothing before a run, and after it.
+const IDLE_PATIENCE: Duration = Duration::from_secs(30);
+/// How long it may take nothing of a result.
+const RESULT_PATIENCE: Duration = Duration::from_secs(60);
+
+/// How an agent ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The controller had its result, or asked for none.
+    Served,
+    /// The controller went away, or was none; why.
+    Alone(String),
+}
+
+/// Serves one controller to its end. `machine` is what the parser asks of this machine. The calling process must have one
+/// thread.
+pub fn serve(channel: &mut Channel, rules: &Rules, machine: &dyn Source, join: Option<Join>) -> End {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned();
+    let system = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    channel.send(&FromAgent::Hello(Hello { host_name: host, version, system, join }));
+    let mut has_run = false;
+    loop {
+        match channel.next(IDLE_PATIENCE) {
+            Ok(Some(ToAgent::Ping(sent_ns))) => pong(channel, sent_ns),
+            Ok(Some(ToAgent::Prepare(assignment))) if !has_run => {
+                has_run = true;
+                run(channel, rules, machine, &assignment);
+            }
+            Ok(Some(ToAgent::End)) => {
+                channel.finish(RESULT_PATIENCE);
+                return End::Served;
+            }
+            // What came too late, or twice.
+            Ok(Some(_)) => {}
+            Ok(None) => return End::Alone(channel.fault().to_owned()),
+            Err(mistake) => return End::Alone(format!("it is no controller: {mistake}")),
+        }
+    }
+}
+
+/// Runs what is assigned and sends what came of it.
+fn run(channel: &mut Channel, rules: &Rules, machine: &dyn Source, assignment: &Assignment) {
+    let calibration = Calibration::start();
+    let (spec, mut plan) =
+        match understood(&assignment.invocation, &assignment.place, machine).and_then(|(spec, plan)| {
+            rules.check(&spec, &plan)?;
+            Ok((spec, plan))
+        }) {
+            Ok(ready) => ready,
+            Err(lines) => return channel.send(&FromAgent::Refused { lines }),
+        };
+    let logs = match CollectedLogs::redirect(&mut plan) {
+        Ok(logs) => logs,
+        Err(line) => return channel.send(&FromAgent::Refused { lines: vec![line] }),
+    };
+    let opening =
+        if assignment.opening { here::opening(&plan, &spec.messages) } else { spec.messages.clone() };
+    channel.send(&FromAgent::Prepared { opening });
+    let options =
+        Options { tick: assignment.tick, live_view: assignment.details, ..planning::options(&spec.program) };
+    let mut remote = Remote::new(channel, assignment.silence);
+    let engines = here::engines(&plan);
+    let outcome = supervisor::run(&plan, engines, calibration.finish(), options, &mut remote);
+    let channel = remote.channel;
+    let done = match outcome {
+        Ok(outcome) => {
+            channel.send_as(Kind::Result, &outcome.report);
+            channel.finish(RESULT_PATIENCE);
+            let lost_logs = outcome.lost_logs | !logs.send(channel, RESULT_PATIENCE);
+            Done { failed_jobs: outcome.failed_jobs, lost_logs, not_started: None }
+        }
+        Err(error) => Done { not_started: Some(here::why_not_started(&error)), ..Done::default() },
+    };
+    channel.send(&FromAgent::Done(done));
+    channel.finish(RESULT_PATIENCE);
+}

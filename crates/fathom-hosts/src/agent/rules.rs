@@ -1,0 +1,148 @@
+//! What an agent allows. One that is reached by a shell acts for somebody who may do anything there; one that listens acts for
+//! whoever has its keys, and allows what its start allowed.
+
+use fathom_run::files::names::planned_paths;
+use fathom_run::plan::{Plan, WorkerPlan};
+use fathom_spec::engines::StorageKind;
+use fathom_spec::{JobSpec, RunSpec};
+use std::path::{Path, PathBuf};
+
+/// What jobs may do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// Everything.
+    pub all: bool,
+    /// Directories whose files they may use, and files.
+    pub paths: Vec<PathBuf>,
+    /// Devices that they may use.
+    pub devices: Vec<PathBuf>,
+    /// Run commands and load engines.
+    pub commands: bool,
+    /// Talk to servers and other hosts.
+    pub network: bool,
+}
+
+/// Options that name files beside the targets of a job, change the machine, or run commands; and what allows them.
+const COMMANDS: &[&str] = &["exec_prerun", "exec_postrun"];
+const FILES: &[&str] = &[
+    "read_iolog",
+    "write_iolog",
+    "merge_blktrace_file",
+    "replay_redirect",
+    "verify_state_load",
+    "verify_ledger",
+    "verify_ledger_key",
+    "verify_async_cpus",
+    "opendir",
+    "mem",
+];
+const MACHINE: &[&str] = &["ioscheduler", "cgroup", "cgroup_weight", "uid", "gid", "invalidate_all", "nice"];
+
+impl Rules {
+    /// No limits.
+    pub fn everything() -> Rules {
+        Rules { all: true, ..Rules::default() }
+    }
+
+    /// Whether a run is allowed; otherwise lines for the user.
+    pub fn check(&self, spec: &RunSpec, plan: &Plan) -> Result<(), Vec<String>> {
+        if self.all {
+            return Ok(());
+        }
+        let mut lines: Vec<String> = Vec::new();
+        if spec.program.trigger_remote.is_some() && !self.commands {
+            lines.push(
+                "fathom: --trigger-remote= is refused: the agent was started without --allow-commands"
+                    .to_owned(),
+            );
+        }
+        if let Some(directory) = &spec.program.aux_path {
+            lines.extend(
+                self.refusal_of_path(directory).map(|reason| format!("fathom: --aux-path: {reason}")),
+            );
+        }
+        for job in &spec.jobs {
+            lines.extend(self.refusals_of_options(job));
+        }
+        for worker in &plan.workers {
+            lines.extend(self.refusals_of_worker(worker));
+        }
+        lines.dedup();
+        if lines.is_empty() { Ok(()) } else { Err(lines) }
+    }
+
+    fn refusals_of_options(&self, job: &JobSpec) -> Vec<String> {
+        let refused = |names: &[&str], what: &str| -> Vec<String> {
+            let set = names.iter().filter(|name| job.is_set(name));
+            set.map(|name| format!("fathom: job {}: {name}= is refused: {what}", job.name)).collect()
+        };
+        let mut lines = Vec::new();
+        if !self.commands {
+            lines.extend(refused(COMMANDS, "the agent was started without --allow-commands"));
+            let is_command = job.engine.ioengine.name == "exec" || job.engine.ioengine.external.is_some();
+            lines.extend(is_command.then(|| {
+                format!(
+                    "fathom: job {}: an engine that runs or loads programs is refused: the agent was started without \
+                     --allow-commands",
+                    job.name
+                )
+            }));
+        }
+        lines.extend(refused(FILES, "an agent that listens uses no files but the targets of its jobs"));
+        lines.extend(refused(MACHINE, "an agent that listens does not change its machine"));
+        lines
+    }
+
+    fn refusals_of_worker(&self, worker: &WorkerPlan) -> Vec<String> {
+        match worker.storage {
+            StorageKind::None => Vec::new(),
+            StorageKind::Files => planned_paths(&worker.files.names)
+                .iter()
+                .filter_map(|path| self.refusal_of_path(path))
+                .map(|reason| format!("fathom: job {}: {reason}", worker.name))
+                .collect(),
+            _ if self.network => Vec::new(),
+            _ => vec![format!(
+                "fathom: job {}: ioengine={} talks to a server: the agent was started without --allow-network",
+                worker.name, worker.engine
+            )],
+        }
+    }
+
+    /// Why a path is refused. What counts is where it leads, past symbolic links and dots.
+    fn refusal_of_path(&self, path: &Path) -> Option<String> {
+        let Some(real) = leads_to(path) else {
+            return Some(format!("{} is refused: its directory cannot be found", path.display()));
+        };
+        let is_device = real.starts_with("/dev");
+        let (allowed, option) = match is_device {
+            true => (&self.devices, "--allow-device"),
+            false => (&self.paths, "--allow-path"),
+        };
+        let is_allowed = allowed.iter().any(|own| match own.canonicalize() {
+            Ok(own) if is_device => real == own,
+            Ok(own) => real.starts_with(own),
+            Err(_) => false,
+        });
+        (!is_allowed).then(|| {
+            format!(
+                "{} is refused: the agent was not started with {option}={}",
+                path.display(),
+                real.display()
+            )
+        })
+    }
+}
+
+/// Where a path leads, also if its last part is still to be made.
+fn leads_to(path: &Path) -> Option<PathBuf> {
+    if let Ok(real) = path.canonicalize() {
+        return Some(real);
+    }
+    // A link to nothing would be made where it points to.
+    if path.is_symlink() {
+        return None;
+    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Some(parent.canonicalize().ok()?.join(path.file_name()?))
+}

@@ -1,0 +1,127 @@
+//! How far a host's clock is from the controller's: several round trips, of which the shortest tells most.
+//!
+//! The host reads its clock somewhere between question and answer. So its offset is known to half of what the round trip took on the
+//! way (Cristian, "Probabilistic clock synchronization", Distributed Computing 3, 1989): that is the bound, and no assumption about
+//! the network is in it.
+
+use crate::protocol::Pong;
+use fathom_stats::hosts::{ClockOffset, HostResult};
+
+/// Round trips of one measurement.
+const ROUNDS: u32 = 12;
+
+/// A measurement in progress.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Probe {
+    left: u32,
+    best: Option<ClockOffset>,
+    /// Wall clock minus monotonic clock of the host, as it said last.
+    pub wall_ns: i64,
+}
+
+impl Probe {
+    /// One that has its first question still to ask.
+    pub fn begin() -> Probe {
+        Probe { left: ROUNDS, ..Probe::default() }
+    }
+
+    /// Whether another question is to be asked.
+    pub fn wants_more(&self) -> bool {
+        self.left > 0
+    }
+
+    /// An answer has come, at this time of the controller's clock.
+    pub fn take(&mut self, pong: &Pong, now_ns: u64) {
+        self.left = self.left.saturating_sub(1);
+        self.wall_ns = pong.wall_ns;
+        let offset = offset(pong, now_ns);
+        if self.best.is_none_or(|best| offset.bound_ns < best.bound_ns) {
+            self.best = Some(offset);
+        }
+    }
+
+    /// What is known so far.
+    pub fn best(&self) -> Option<ClockOffset> {
+        self.best
+    }
+}
+
+/// What one round trip tells.
+fn offset(pong: &Pong, now_ns: u64) -> ClockOffset {
+    let (sent, received) = (i128::from(pong.sent_ns), i128::from(pong.received_ns));
+    let (answered, now) = (i128::from(pong.answered_ns), i128::from(now_ns));
+    let on_the_way = ((now - sent) - (answered - received)).max(0);
+    let offset = ((received - sent) + (answered - now)) / 2;
+    ClockOffset {
+        offset_ns: i64::try_from(offset).unwrap_or(if offset < 0 { i64::MIN } else { i64::MAX }),
+        // Halves are rounded up: the bound holds.
+        bound_ns: u64::try_from(on_the_way / 2 + 1).unwrap_or(u64::MAX),
+    }
+}
+
+/// A time of the host's clock on the controller's; 0 for what lies before its beginning.
+pub fn here(host_ns: u64, offset: ClockOffset) -> u64 {
+    let time = i128::from(host_ns) - i128::from(offset.offset_ns);
+    u64::try_from(time.max(0)).unwrap_or(u64::MAX)
+}
+
+/// A time of the controller's clock on the host's.
+pub fn there(own_ns: u64, offset: ClockOffset) -> u64 {
+    let time = i128::from(own_ns) + i128::from(offset.offset_ns);
+    u64::try_from(time.max(0)).unwrap_or(u64::MAX)
+}
+
+/// Sets the times of a host from its clock and its report: on the controller's clock, since this instant of it.
+pub fn set_times(host: &mut HostResult, begun_ns: Option<u64>) {
+    let span = host.report.as_ref().and_then(|report| report.span);
+    let Some((span, begun_ns)) = span.zip(begun_ns) else { return };
+    let before = host.clock.before.unwrap_or_default();
+    let after = host.clock.after.unwrap_or(before);
+    let since = |time: u64, offset| here(time, offset) as i64 - begun_ns as i64;
+    let ms = |time: u64| (since(time, after) / 1_000_000).max(0) as u64;
+    host.start_skew_ns = Some(since(span.first_begin_ns, before));
+    host.first_done_ms = span.first_end_ns.map(ms);
+    host.last_done_ms = span.last_end_ns.map(ms);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_true_offset_lies_within_the_bound(
+            start in 0u64..1 << 60,
+            truth in -(1i64 << 40)..1 << 40,
+            ways in prop::collection::vec((0u64..1 << 30, 0u64..1 << 20, 0u64..1 << 30), 1..20),
+        ) {
+            let start = start + (1 << 41);
+            let on_host = |ns: u64| there(ns, ClockOffset { offset_ns: truth, bound_ns: 0 });
+            let (mut probe, mut shortest) = (Probe::begin(), u64::MAX);
+            for (there_ns, work_ns, back_ns) in ways {
+                let received = start + there_ns;
+                let answered = received + work_ns;
+                let pong = Pong {
+                    sent_ns: start,
+                    received_ns: on_host(received),
+                    answered_ns: on_host(answered),
+                    wall_ns: 0,
+                };
+                probe.take(&pong, answered + back_ns);
+                shortest = shortest.min(there_ns + back_ns);
+            }
+            let best = probe.best().expect("answers came");
+            prop_assert!(best.offset_ns.abs_diff(truth) <= best.bound_ns, "{best:?} for {truth}");
+            prop_assert_eq!(best.bound_ns, shortest / 2 + 1);
+            prop_assert!(here(on_host(start), best).abs_diff(start) <= best.bound_ns);
+        }
+    }
+
+    #[test]
+    fn a_lying_host_does_no_harm() {
+        let pong = Pong { sent_ns: u64::MAX, received_ns: 0, answered_ns: u64::MAX, wall_ns: i64::MIN };
+        let offset = offset(&pong, 0);
+        let _ = (here(u64::MAX, offset), there(u64::MAX, offset), here(0, offset));
+    }
+}

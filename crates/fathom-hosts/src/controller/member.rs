@@ -1,0 +1,323 @@
+//! One host as its controller sees it.
+
+use super::Seat;
+use super::clocks::{Probe, set_times};
+use crate::frames::{self, Frame, Kind};
+use crate::links::Connection;
+use crate::protocol::{Done, FromAgent, Hello, ToAgent};
+use fathom_spec::hosts::{HostEntry, Invocation};
+use fathom_stats::hosts::{ClockOffset, ClockReport, HostEnd, HostResult};
+use fathom_stats::live::{LiveDetails, LiveTick};
+use fathom_stats::report::RunReport;
+use fathom_sys::clock::monotonic_ns;
+use std::time::Duration;
+
+/// Where the controller stands with a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It has not answered.
+    Connecting,
+    /// It reads the jobs and sets them up.
+    SettingUp,
+    /// Its jobs of this stage wait for their start.
+    Ready(u32),
+    /// They run.
+    Running,
+    /// Its result is here; its clock is looked at once more.
+    Finished,
+    /// It is over.
+    Over,
+}
+
+/// A host.
+pub(super) struct Member {
+    pub(super) entry: HostEntry,
+    pub(super) connection: Option<Connection>,
+    pub(super) standing: Standing,
+    pub(super) hello: Hello,
+    pub(super) end: HostEnd,
+    /// What it is to read, if that is not what all read.
+    pub(super) invocation: Option<Invocation>,
+    pub(super) opening: Option<Vec<fathom_spec::Message>>,
+    pub(super) done: Option<Done>,
+    pub(super) tick: Option<(LiveTick, Option<LiveDetails>)>,
+    /// Monotonic ns when it was last heard, and when it was last asked anything.
+    pub(super) heard_ns: u64,
+    pub(super) asked_ns: u64,
+    /// It was said that it is silent.
+    pub(super) is_told_silent: bool,
+    /// It was said that it is over.
+    pub(super) is_told_over: bool,
+    pub(super) was_told_to_stop: bool,
+    probe: Probe,
+    /// Questions about its clock that are on the way.
+    pings: u32,
+    clock: ClockReport,
+    wall_before_ns: Option<i64>,
+    snapshot_is_asked: bool,
+    /// Its last report, still as it came, and when. Most of them are never read.
+    snapshot: Option<(Vec<u8>, u64)>,
+    /// What its run came to.
+    result: Option<Box<RunReport>>,
+    transport: &'static str,
+}
+
+/// What a host has said that concerns more than itself.
+pub(super) enum Said {
+    /// A line, or a notice.
+    Message(fathom_run::message::Message),
+    /// Its jobs cannot be run.
+    Refused(Vec<String>),
+    /// A piece of a log.
+    Log(String, Vec<u8>),
+}
+
+impl Member {
+    /// A host that there is a way to, or a reason why there is none.
+    pub(super) fn new(seat: Seat) -> Member {
+        let Seat { entry, connection, hello, invocation } = seat;
+        let now = monotonic_ns();
+        let mut member = Member {
+            entry,
+            connection: None,
+            standing: Standing::Connecting,
+            hello: hello.unwrap_or_default(),
+            end: HostEnd::Whole,
+            opening: None,
+            done: None,
+            tick: None,
+            heard_ns: now,
+            asked_ns: now,
+            is_told_silent: false,
+            is_told_over: false,
+            invocation,
+            was_told_to_stop: false,
+            probe: Probe::default(),
+            pings: 0,
+            clock: ClockReport::default(),
+            wall_before_ns: None,
+            snapshot_is_asked: false,
+            snapshot: None,
+            result: None,
+            transport: "",
+        };
+        match connection {
+            Ok(connection) => {
+                member.transport = connection.transport();
+                member.connection = Some(connection);
+            }
+            Err(reason) => member.give_up(&reason),
+        }
+        member
+    }
+
+    /// Its result, or what takes its place, is here.
+    pub(super) fn is_over(&self) -> bool {
+        self.standing == Standing::Over
+    }
+
+    /// It may still run jobs.
+    pub(super) fn is_live(&self) -> bool {
+        !matches!(self.standing, Standing::Finished | Standing::Over)
+    }
+
+    pub(super) fn send(&mut self, word: &ToAgent) {
+        self.asked_ns = monotonic_ns();
+        if let Some(connection) = &mut self.connection {
+            connection.send(word);
+        }
+    }
+
+    /// The address of this side, as the host sees it.
+    pub(super) fn own_address(&self) -> Option<String> {
+        self.connection.as_ref().and_then(Connection::own_address)
+    }
+
+    /// How long it may be silent: a stranger not as long as a host that has answered.
+    pub(super) fn may_be_silent(&self, timeout: Duration) -> Duration {
+        let answers_within = self.connection.as_ref().and_then(Connection::answers_within);
+        match answers_within {
+            Some(limit) if self.standing == Standing::Connecting => limit.min(timeout),
+            _ => timeout,
+        }
+    }
+
+    /// Tells it to stop; once more, and it waits for nothing.
+    pub(super) fn stop(&mut self) {
+        self.was_told_to_stop = true;
+        match self.standing {
+            Standing::Connecting => self.give_up("the run was stopped before it answered"),
+            _ => self.send(&ToAgent::Stop),
+        }
+    }
+
+    /// Nothing more is expected of it.
+    pub(super) fn give_up(&mut self, reason: &str) {
+        if self.is_over() {
+            return;
+        }
+        let has_begun = matches!(self.standing, Standing::Running);
+        if self.standing != Standing::Finished {
+            self.end = match has_begun {
+                true => HostEnd::Lost { reason: reason.to_owned(), snapshot_ms: None },
+                false => HostEnd::NeverBegan { reason: reason.to_owned() },
+            };
+        }
+        self.close();
+    }
+
+    fn close(&mut self) {
+        self.standing = Standing::Over;
+        if let Some(connection) = &mut self.connection {
+            connection.close();
+        }
+    }
+
+    /// Reads what has come, and says what concerns others.
+    pub(super) fn receive(&mut self, said: &mut Vec<Said>) {
+        let Some(connection) = &mut self.connection else { return };
+        if connection.advance() {
+            self.heard_ns = monotonic_ns();
+            self.is_told_silent = false;
+        }
+        while let Some(frame) = self.connection.as_mut().and_then(Connection::next_frame) {
+            if let Err(mistake) = self.take(frame, said) {
+                self.connection.as_mut().and_then(|connection| connection.refuse(&mistake));
+            }
+        }
+        let ended = self.connection.as_ref().and_then(Connection::end).map(str::to_owned);
+        if let Some(reason) = ended {
+            self.give_up(&reason);
+        }
+    }
+
+    fn take(&mut self, frame: Frame, said: &mut Vec<Said>) -> Result<(), frames::Mistake> {
+        match frame.kind {
+            Kind::Snapshot => {
+                self.snapshot_is_asked = false;
+                self.snapshot = Some((frame.body, monotonic_ns()));
+            }
+            Kind::Result => match frames::read(&frame.body) {
+                Ok(report) => self.result = Some(Box::new(report)),
+                Err(mistake) => self.give_up(&format!("its result cannot be read: {mistake}")),
+            },
+            Kind::Word => match frames::read::<FromAgent>(&frame.body)? {
+                FromAgent::Hello(mut hello) => {
+                    // It stands in lines of others.
+                    hello.host_name.retain(|letter| !letter.is_control());
+                    self.hello = hello;
+                }
+                FromAgent::Pong(pong) => {
+                    self.pings = self.pings.saturating_sub(1);
+                    self.probe.take(&pong, monotonic_ns());
+                }
+                FromAgent::Prepared { opening } => self.opening = Some(opening),
+                FromAgent::Refused { lines } => {
+                    self.send(&ToAgent::End);
+                    self.give_up("its jobs cannot be run there");
+                    said.push(Said::Refused(lines));
+                }
+                FromAgent::Ready { stage } if self.is_live() => {
+                    self.standing = Standing::Ready(stage);
+                    self.probe = Probe::begin();
+                }
+                FromAgent::Ready { .. } => {}
+                FromAgent::Said(message) => said.push(Said::Message(message)),
+                FromAgent::Tick(tick, details) => self.tick = Some((*tick, details.map(|details| *details))),
+                FromAgent::Log { name, bytes } => said.push(Said::Log(name, bytes.0)),
+                FromAgent::Done(done) => self.finish(done),
+            },
+        }
+        Ok(())
+    }
+
+    /// Its run is over.
+    fn finish(&mut self, done: Done) {
+        if let Some(reason) = done.not_started.clone() {
+            return self.give_up(&reason);
+        }
+        self.done = Some(done);
+        self.standing = Standing::Finished;
+        self.probe = Probe::begin();
+    }
+
+    /// Asks about its clock what is still to be asked. Those that are silent are asked, too, so that they are heard.
+    pub(super) fn ask_about_clock(&mut self, is_due: bool) {
+        let answers = !matches!(self.standing, Standing::Connecting | Standing::Over);
+        let wants =
+            self.probe.wants_more() && !matches!(self.standing, Standing::SettingUp | Standing::Running);
+        if answers && self.pings == 0 && (wants || is_due) {
+            self.pings += 1;
+            self.send(&ToAgent::Ping(monotonic_ns()));
+        }
+    }
+
+    /// Asks for a report of the run so far, unless one is on the way.
+    pub(super) fn ask_for_snapshot(&mut self) {
+        if self.standing == Standing::Running && !self.snapshot_is_asked {
+            self.snapshot_is_asked = true;
+            self.send(&ToAgent::Snapshot);
+        }
+    }
+
+    /// Its clock beside the controller's before the start, once that is known.
+    pub(super) fn clock_at_start(&self) -> Option<ClockOffset> {
+        self.probe.best().filter(|_| !self.probe.wants_more())
+    }
+
+    /// Its jobs begin at this time of its own clock.
+    pub(super) fn go(&mut self, stage: u32, at_ns: u64) {
+        if self.clock.before.is_none() {
+            self.clock.before = self.clock_at_start();
+            self.wall_before_ns = Some(self.probe.wall_ns);
+        }
+        self.standing = Standing::Running;
+        self.send(&ToAgent::Go { stage, at_ns });
+    }
+
+    /// Lets go of a host that is finished, once its clock was looked at again.
+    pub(super) fn let_go(&mut self) {
+        if self.standing != Standing::Finished || self.probe.wants_more() {
+            return;
+        }
+        self.clock.after = self.probe.best();
+        if let Some(before) = self.wall_before_ns {
+            self.clock.wall_clock_jump_ns = self.probe.wall_ns.saturating_sub(before);
+        }
+        self.send(&ToAgent::End);
+        self.close();
+    }
+
+    /// Its report: the result, or the last snapshot.
+    pub(super) fn report(&self) -> Option<RunReport> {
+        let mut report = match (&self.result, &self.snapshot) {
+            (Some(report), _) => (**report).clone(),
+            (None, Some((bytes, _))) => frames::read::<RunReport>(bytes).ok()?,
+            (None, None) => return None,
+        };
+        report.hosts = None;
+        Some(report)
+    }
+
+    /// All of it, with times on the controller's clock since the agreed instant.
+    pub(super) fn host_result(&self, begun_ns: Option<u64>) -> HostResult {
+        let mut end = self.end.clone();
+        if let (HostEnd::Lost { snapshot_ms, .. }, Some((_, taken_ns)), Some(begun)) =
+            (&mut end, &self.snapshot, begun_ns)
+        {
+            *snapshot_ms = Some(taken_ns.saturating_sub(begun) / 1_000_000);
+        }
+        let mut host = HostResult {
+            name: self.entry.name.clone(),
+            groups: self.entry.groups.clone(),
+            host_name: self.hello.host_name.clone(),
+            transport: self.transport.to_owned(),
+            end,
+            clock: self.clock.clone(),
+            report: self.report().map(Box::new),
+            ..HostResult::default()
+        };
+        set_times(&mut host, begun_ns);
+        host
+    }
+}

@@ -1,0 +1,546 @@
+//! The controller: starts all hosts together, follows them, and adds up what they counted.
+//!
+//! It has no part in any I/O and no process on this machine but the shells to its hosts. Whatever becomes of a host, there is a
+//! report, and it says which hosts it lacks.
+
+pub mod clocks;
+mod live;
+mod logs;
+mod member;
+
+use crate::links::Connection;
+use crate::protocol::{Assignment, Hello, ToAgent};
+use clocks::there;
+use fathom_run::message::Message;
+use fathom_run::supervisor::{Observer, Outcome, Request, TriggerSignal};
+use fathom_spec::Trigger;
+use fathom_spec::hosts::{HostEntry, HostPlace, Invocation, OnHostLoss};
+use fathom_stats::hosts::{HostEnd, HostResult, HostsReport};
+use fathom_stats::report::RunReport;
+use fathom_sys::Errno;
+use fathom_sys::clock::monotonic_ns;
+use fathom_sys::signal::SignalQueue;
+use fathom_sys::socket::{Awaited, wait_for_any_of_many};
+use logs::LogSink;
+use member::{Member, Said, Standing};
+use std::os::fd::RawFd;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What the controller takes.
+const SIGNALS: &[i32] = &[libc::SIGINT, libc::SIGTERM, libc::SIGUSR1];
+/// Time between two snapshots of a host.
+const SNAPSHOT_EVERY_NS: u64 = 1_000_000_000;
+/// It is at least this long for each host, so that many of them do not fill the controller's link.
+const SNAPSHOT_PER_HOST_NS: u64 = 1_000_000;
+/// A host that is silent for so long is spoken of.
+const SILENCE_NS: u64 = 10_000_000_000;
+/// A second request to end that comes sooner is the first one once more.
+const SECOND_SIGNAL_NS: u64 = 250_000_000;
+/// After the second request hosts may take so long to hand in what they have.
+const LAST_PATIENCE_NS: u64 = 3_000_000_000;
+/// The start is so far ahead that every host has heard of it; and so much further for each host.
+const LEAD_NS: u64 = 150_000_000;
+const LEAD_PER_HOST_NS: u64 = 500_000;
+/// Time between two looks at the trigger.
+const TRIGGER_LOOK: Duration = Duration::from_millis(100);
+/// Longest time between two looks.
+const LONGEST_WAIT: Duration = Duration::from_millis(250);
+/// What a host may be silent for, unless `--host-timeout` says otherwise.
+pub const USUAL_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A host and the way to it.
+pub struct Seat {
+    /// The host.
+    pub entry: HostEntry,
+    /// The way; or why there is none.
+    pub connection: Result<Connection, String>,
+    /// What it said of itself, where that was read already.
+    pub hello: Option<Hello>,
+    /// What it is to read, where that is not what all read.
+    pub invocation: Option<Invocation>,
+}
+
+/// How to run.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// What the hosts read.
+    pub invocation: Invocation,
+    /// What becomes of the others when a host is lost.
+    pub on_host_loss: OnHostLoss,
+    /// What a host may be silent for.
+    pub timeout: Duration,
+    /// Time between two ticks; none without.
+    pub tick: Option<Duration>,
+    /// Ticks have details.
+    pub details: bool,
+    /// Hosts are the servers of a client: names of files tell clients apart.
+    pub are_servers: bool,
+    /// The lines before a run are wanted, not only what is to be said of the jobs.
+    pub opening: bool,
+    /// Time between two reports of the run so far.
+    pub status_interval: Option<Duration>,
+    /// What ends the run early, and the command that comes then.
+    pub trigger: Option<Trigger>,
+    /// Names that logs of hosts may begin with, for the host of this number.
+    pub log_prefixes: Vec<Vec<PathBuf>>,
+}
+
+/// What a caller wants to hear of the hosts, beside what an [`Observer`] hears of any run.
+pub trait Audience: Observer {
+    /// A host has answered.
+    fn answered(&mut self, _host: &HostEntry, _hello: &Hello) {}
+
+    /// The lines of a host before its run.
+    fn opening(&mut self, _host: &HostEntry, _hello: &Hello, _lines: &[fathom_spec::Message]) {}
+
+    /// A line of a host. What it gives in its place goes to [`Observer::message`].
+    fn host_message(&mut self, host: &HostEntry, _hello: &Hello, message: Message) -> Option<Message> {
+        of_host(&host.name, message)
+    }
+
+    /// A host is over, as far as it concerns the run.
+    fn over(&mut self, _host: &HostResult) {}
+}
+
+/// Runs jobs on hosts. The lines that come before a run are messages, too.
+pub fn run<O: Audience>(seats: Vec<Seat>, settings: Settings, observer: &mut O) -> Result<Outcome, Errno> {
+    let signals = SignalQueue::new(SIGNALS)?;
+    let hosts: Vec<String> = seats.iter().map(|seat| seat.entry.name.clone()).collect();
+    let members = seats.into_iter().map(Member::new).collect();
+    let now = monotonic_ns();
+    let trigger = settings.trigger.clone();
+    let mut controller = Controller {
+        trigger: trigger.as_ref().map(TriggerSignal::new),
+        has_fired: false,
+        logs: LogSink::new(&hosts, settings.log_prefixes.clone()),
+        hosts,
+        members,
+        observer,
+        signals,
+        begun_ns: None,
+        snapshots_ns: now,
+        ticked_ns: now,
+        reported_ns: now,
+        signal: None,
+        stopped_ns: None,
+        ended_at_once_ns: None,
+        is_opened: false,
+        settings,
+    };
+    controller.tell_losses_at_start();
+    controller.run_all();
+    Ok(controller.outcome())
+}
+
+struct Controller<'a, O> {
+    settings: Settings,
+    /// What it watches for, until it has fired.
+    trigger: Option<TriggerSignal<'a>>,
+    has_fired: bool,
+    hosts: Vec<String>,
+    members: Vec<Member>,
+    observer: &'a mut O,
+    signals: SignalQueue,
+    logs: LogSink,
+    /// The agreed instant, monotonic ns.
+    begun_ns: Option<u64>,
+    /// When snapshots were last asked for, ticks and reports last made.
+    snapshots_ns: u64,
+    ticked_ns: u64,
+    reported_ns: u64,
+    signal: Option<i32>,
+    /// When all hosts were told to stop, and to wait for nothing.
+    stopped_ns: Option<u64>,
+    ended_at_once_ns: Option<u64>,
+    /// The lines before the run have been said.
+    is_opened: bool,
+}
+
+impl<O: Audience> Controller<'_, O> {
+    fn run_all(&mut self) {
+        loop {
+            self.receive();
+            self.assign();
+            self.open();
+            self.start_stage();
+            self.look();
+            self.take_requests();
+            if self.members.iter().all(Member::is_over) {
+                return;
+            }
+            self.wait();
+        }
+    }
+
+    fn wait(&self) {
+        let now = monotonic_ns();
+        let mut wait = if self.trigger.is_some() { TRIGGER_LOOK } else { LONGEST_WAIT };
+        for (since, every) in [
+            (self.ticked_ns, self.settings.tick),
+            (self.reported_ns, self.settings.status_interval),
+            (self.snapshots_ns, Some(Duration::from_nanos(SNAPSHOT_EVERY_NS))),
+        ] {
+            let Some(every) = every else { continue };
+            let next = since.saturating_add(every.as_nanos() as u64);
+            wait = wait.min(Duration::from_nanos(next.saturating_sub(now)));
+        }
+        let own = [Some(self.signals.descriptor()), self.observer.input()];
+        let own = own.into_iter().flatten().map(|socket: RawFd| Awaited { socket, to_send: false });
+        let connections = self.members.iter().filter(|member| !member.is_over());
+        let theirs = connections.filter_map(|member| member.connection.as_ref());
+        let awaited: Vec<Awaited> = own.chain(theirs.flat_map(Connection::descriptors)).collect();
+        wait_for_any_of_many(&awaited, wait);
+    }
+
+    /// Reads what the hosts have said.
+    fn receive(&mut self) {
+        self.observer.advance();
+        for index in 0..self.members.len() {
+            if self.members[index].is_over() {
+                continue;
+            }
+            let mut said = Vec::new();
+            self.members[index].receive(&mut said);
+            said.into_iter().for_each(|said| self.handle(index, said));
+            if self.members[index].is_over() {
+                self.tell_loss(index);
+            }
+            self.tell_end(index);
+        }
+    }
+
+    /// Says once that a host is finished or over.
+    fn tell_end(&mut self, index: usize) {
+        let member = &mut self.members[index];
+        if !member.is_live() && !std::mem::replace(&mut member.is_told_over, true) {
+            let result = member.host_result(self.begun_ns);
+            self.observer.over(&result);
+        }
+    }
+
+    fn handle(&mut self, index: usize, said: Said) {
+        let host = self.members[index].entry.name.clone();
+        match said {
+            Said::Message(message) => {
+                let is_echo = self.signal.is_some()
+                    && matches!(&message, Message::Failure(text) if text.contains("terminating on signal"));
+                let member = &self.members[index];
+                // Whoever has heard it of the controller need not hear it of each host.
+                let told =
+                    (!is_echo).then(|| self.observer.host_message(&member.entry, &member.hello, message));
+                if let Some(message) = told.flatten() {
+                    self.observer.message(&message);
+                }
+            }
+            Said::Refused(lines) => {
+                let lines = lines.iter().flat_map(|text| text.lines()).filter(|line| !line.trim().is_empty());
+                for line in lines {
+                    self.observer.message(&Message::Error(format!("<{host}> {line}")));
+                }
+            }
+            Said::Log(name, bytes) => {
+                if let Err(line) = self.logs.take(index, &name, &bytes) {
+                    self.observer.message(&Message::Error(line));
+                }
+            }
+        }
+    }
+
+    /// Gives those that have answered their jobs.
+    fn assign(&mut self) {
+        for index in 0..self.members.len() {
+            let member = &mut self.members[index];
+            if member.standing != Standing::Connecting || member.hello.version.is_empty() {
+                continue;
+            }
+            let place = HostPlace {
+                index: index as u32,
+                hosts: self.hosts.clone(),
+                groups: member.entry.groups.clone(),
+                client: self.settings.are_servers.then(|| member.own_address()).flatten(),
+            };
+            let assignment = Assignment {
+                invocation: member.invocation.take().unwrap_or_else(|| self.settings.invocation.clone()),
+                place,
+                tick: self.settings.tick,
+                details: self.settings.details,
+                opening: self.settings.opening,
+                silence: self.settings.timeout.saturating_mul(2),
+            };
+            member.standing = Standing::SettingUp;
+            member.send(&ToAgent::Prepare(Box::new(assignment)));
+            self.observer.answered(&member.entry, &member.hello);
+        }
+    }
+
+    /// Says the lines before a run once all hosts have read their jobs: those of the first host, and of others what is different.
+    fn open(&mut self) {
+        let waits = |member: &Member| member.is_live() && member.opening.is_none();
+        if self.is_opened || self.members.iter().any(waits) {
+            return;
+        }
+        self.is_opened = true;
+        for member in &self.members {
+            if let Some(opening) = &member.opening {
+                self.observer.opening(&member.entry, &member.hello, opening);
+            }
+        }
+        if self.settings.are_servers {
+            return;
+        }
+        let mut first: Option<&Vec<fathom_spec::Message>> = None;
+        let mut lines = Vec::new();
+        for member in &self.members {
+            let Some(opening) = &member.opening else { continue };
+            match first {
+                None => lines.extend(opening.iter().cloned()),
+                Some(first) if first == opening => {}
+                Some(_) => lines.extend(opening.iter().map(|message| fathom_spec::Message {
+                    text: format!("<{}> {}", member.entry.name, message.text),
+                    ..message.clone()
+                })),
+            }
+            first.get_or_insert(opening);
+        }
+        for line in lines {
+            self.observer.message(&match line.stream {
+                fathom_spec::Stream::Stdout => Message::Output(line.text),
+                fathom_spec::Stream::Stderr => Message::Error(line.text),
+            });
+        }
+    }
+
+    /// Starts the jobs of the earliest stage that hosts are ready for, once no host is still on its way to it.
+    fn start_stage(&mut self) {
+        let live = || self.members.iter().filter(|member| member.is_live());
+        let is_ready = |member: &Member| {
+            matches!(member.standing, Standing::Ready(_)) && member.clock_at_start().is_some()
+        };
+        if live().next().is_none() || !live().all(is_ready) {
+            return;
+        }
+        let stage_of = |member: &Member| match member.standing {
+            Standing::Ready(stage) => Some(stage),
+            _ => None,
+        };
+        let Some(stage) = live().filter_map(stage_of).min() else { return };
+        let lead = LEAD_NS + LEAD_PER_HOST_NS * live().count() as u64;
+        let instant = monotonic_ns() + lead;
+        self.begun_ns.get_or_insert(instant);
+        for member in &mut self.members {
+            if let (Some(at), Some(offset)) = (stage_of(member), member.clock_at_start())
+                && at == stage
+            {
+                member.go(stage, there(instant, offset));
+            }
+        }
+    }
+
+    /// What has to be done now and then.
+    fn look(&mut self) {
+        let now = monotonic_ns();
+        let snapshots_every = SNAPSHOT_EVERY_NS.max(SNAPSHOT_PER_HOST_NS * self.members.len() as u64);
+        if now >= self.snapshots_ns + snapshots_every {
+            self.snapshots_ns = now;
+            self.members.iter_mut().for_each(Member::ask_for_snapshot);
+        }
+        for index in 0..self.members.len() {
+            let member = &mut self.members[index];
+            let is_due = now.saturating_sub(member.heard_ns.max(member.asked_ns)) >= SNAPSHOT_EVERY_NS;
+            member.ask_about_clock(is_due);
+            member.let_go();
+            self.give_up_if_silent(index, now);
+        }
+        self.watch_trigger(now);
+        self.tick_if_due(now);
+        let is_due = |every: Duration| now >= self.reported_ns.saturating_add(every.as_nanos() as u64);
+        if self.begun_ns.is_some() && self.settings.status_interval.is_some_and(is_due) {
+            self.reported_ns = now;
+            let report = self.report();
+            self.observer.interim_report(&report);
+        }
+    }
+
+    fn give_up_if_silent(&mut self, index: usize, now: u64) {
+        let member = &mut self.members[index];
+        let timeout = member.may_be_silent(self.settings.timeout);
+        let silent = now.saturating_sub(member.heard_ns);
+        if member.is_over() {
+            return;
+        }
+        let host = &member.entry.name;
+        let is_last_chance = self.ended_at_once_ns.is_some_and(|since| now > since + LAST_PATIENCE_NS);
+        if is_last_chance {
+            member.give_up("it did not stop");
+            self.tell_loss(index);
+        } else if silent > timeout.as_nanos() as u64 {
+            let seconds = silent / 1_000_000_000;
+            let reason = match member.standing {
+                Standing::Connecting => {
+                    format!(
+                        "it has not answered in {seconds} s; an agent that has keys answers only those who have them, too"
+                    )
+                }
+                _ => format!("it has been silent for {seconds} s"),
+            };
+            member.give_up(&reason);
+            self.tell_loss(index);
+        } else if silent > SILENCE_NS && !member.is_told_silent {
+            member.is_told_silent = true;
+            let text = format!(
+                "fathom: host {host} has been silent for {} s; it is given up after {} s (--host-timeout)",
+                silent / 1_000_000_000,
+                timeout.as_secs()
+            );
+            self.observer.message(&Message::Error(text));
+        }
+    }
+
+    fn watch_trigger(&mut self, now: u64) {
+        let Some(begun_ns) = self.begun_ns.filter(|&begun| begun <= now) else { return };
+        let cause = self.trigger.as_mut().and_then(|trigger| trigger.cause(begun_ns, now));
+        if let Some(cause) = cause {
+            self.trigger = None;
+            self.has_fired = true;
+            self.stopped_ns.get_or_insert(now);
+            self.observer
+                .message(&Message::Error(format!("fathom: {cause}: the jobs of all hosts are told to end")));
+            let live = self.members.iter_mut().filter(|member| member.is_live());
+            live.for_each(|member| member.send(&ToAgent::Trigger));
+        }
+    }
+
+    /// The command of a trigger that has fired: once, whatever the number of hosts, when all of them have ended.
+    fn run_trigger_command(&mut self) {
+        let trigger = self.settings.trigger.as_ref().filter(|_| self.has_fired);
+        let Some(command) = trigger.and_then(|trigger| trigger.command.clone()) else { return };
+        let ended = std::process::Command::new("/bin/sh").arg("-c").arg(&command).status();
+        let problem = match ended {
+            Ok(status) if status.success() => return,
+            Ok(status) => status.to_string(),
+            Err(error) => format!("cannot be started: {error}"),
+        };
+        self.observer.message(&Message::Error(format!("fathom: --trigger={command}: {problem}")));
+    }
+
+    fn tick_if_due(&mut self, now: u64) {
+        let is_due = self.settings.tick.is_some_and(|every| now >= self.ticked_ns + every.as_nanos() as u64);
+        // A whole screen shows hosts that are being set up, too.
+        if !is_due || (self.begun_ns.is_none() && !self.settings.details) {
+            return;
+        }
+        self.ticked_ns = now;
+        let (tick, details) = live::moment(&self.members, now, self.settings.details);
+        self.observer.tick(&tick, details.as_ref());
+    }
+
+    fn take_requests(&mut self) {
+        while let Some(request) = self.observer.take_input() {
+            match request {
+                Request::Stop => self.end_by_signal(libc::SIGINT),
+                Request::Report => self.report_now(),
+                Request::Trigger => {}
+            }
+        }
+        while let Some(signal) = self.signals.next() {
+            match signal {
+                libc::SIGUSR1 => self.report_now(),
+                _ => self.end_by_signal(signal),
+            }
+        }
+    }
+
+    fn report_now(&mut self) {
+        let report = self.report();
+        self.observer.interim_report(&report);
+    }
+
+    fn end_by_signal(&mut self, signal: i32) {
+        let now = monotonic_ns();
+        match self.stopped_ns {
+            Some(since) if self.signal.is_some() && now < since + SECOND_SIGNAL_NS => return,
+            Some(_) if self.signal.is_some() => {
+                self.ended_at_once_ns.get_or_insert(now);
+            }
+            _ => self.observer.message(&Message::Failure(format!("\nfio: terminating on signal {signal}"))),
+        }
+        self.signal.get_or_insert(signal);
+        self.stop_all();
+    }
+
+    fn stop_all(&mut self) {
+        self.stopped_ns.get_or_insert_with(monotonic_ns);
+        for index in 0..self.members.len() {
+            if self.members[index].is_live() {
+                self.members[index].stop();
+            }
+        }
+    }
+
+    fn tell_losses_at_start(&mut self) {
+        for index in 0..self.members.len() {
+            if self.members[index].is_over() {
+                self.tell_loss(index);
+            }
+        }
+    }
+
+    /// A host is over. If it is lost, that is said, and the others stop if that is wanted.
+    fn tell_loss(&mut self, index: usize) {
+        let member = &self.members[index];
+        let host = &member.entry.name;
+        let text = match &member.end {
+            HostEnd::Whole => return,
+            HostEnd::NeverBegan { reason } => format!("fathom: host {host} does not take part: {reason}"),
+            HostEnd::Lost { reason, .. } => format!("fathom: host {host} is lost: {reason}"),
+        };
+        self.observer.message(&Message::Error(text));
+        if self.settings.on_host_loss == OnHostLoss::Stop && self.stopped_ns.is_none() {
+            let text = "fathom: the other hosts are stopped, as --on-host-loss=stop says";
+            self.observer.message(&Message::Error(text.to_owned()));
+            self.stop_all();
+        }
+    }
+
+    /// All hosts so far.
+    fn report(&self) -> RunReport {
+        let hosts = self.members.iter().map(|member| member.host_result(self.begun_ns)).collect();
+        let mut report = fathom_stats::hosts::merge(HostsReport { hosts, overlap: None });
+        if report.version.is_empty() {
+            crate::here::COMPATIBLE_VERSION.clone_into(&mut report.version);
+            report.timestamp_ms = fathom_sys::clock::wall_clock_ms();
+        }
+        report
+    }
+
+    fn outcome(mut self) -> Outcome {
+        if let Err(line) = self.logs.finish() {
+            self.observer.message(&Message::Error(line));
+        }
+        self.run_trigger_command();
+        let report = self.report();
+        let failed = |member: &Member| match (&member.end, &member.done) {
+            (HostEnd::Whole, Some(done)) => done.failed_jobs,
+            (HostEnd::Whole, None) => 0,
+            _ => 1,
+        };
+        let lost_logs = self.logs.is_incomplete()
+            || self.members.iter().any(|member| member.done.as_ref().is_some_and(|done| done.lost_logs));
+        Outcome { report, failed_jobs: self.members.iter().map(failed).sum(), signal: self.signal, lost_logs }
+    }
+}
+
+/// A message of a host with its name; `None` for what is none.
+pub fn of_host(host: &str, message: Message) -> Option<Message> {
+    let named = |text: &str| format!("<{host}> {}", text.trim_start_matches('\n'));
+    match message {
+        Message::Output(text) => Some(Message::Output(named(&text))),
+        Message::Error(text) => Some(Message::Error(named(&text))),
+        Message::Failure(text) => Some(Message::Failure(named(&text))),
+        Message::LayingOut { job, files, bytes } => {
+            Some(Message::LayingOut { job: format!("<{host}> {job}"), files, bytes })
+        }
+        Message::Figures(_) | Message::StageChanged => None,
+    }
+}

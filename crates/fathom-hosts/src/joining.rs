@@ -1,0 +1,173 @@
+//! Agents that come by themselves: the controller listens, and waits until as many have joined as it wants.
+//!
+//! So it is where a launcher starts the agents: steps of Slurm, indexed jobs of Kubernetes. An agent proves by its key that it
+//! belongs to the run, and by the token that it belongs to this one.
+
+use crate::frames::{self, Kind};
+use crate::keys::Keys;
+use crate::links::Connection;
+use crate::links::tcp::Listener;
+use crate::links::tls::TlsPipe;
+use crate::protocol::{FromAgent, Hello, Join, ToAgent};
+use fathom_sys::clock::monotonic_ns;
+use fathom_sys::socket::{Awaited, wait_for_any_of_many};
+use sha2::{Digest, Sha256};
+use std::time::{Duration, Instant};
+
+/// Longest time between two looks.
+const LOOK: Duration = Duration::from_millis(250);
+/// Those who wait are spoken to this often, so that they know that somebody is there.
+const GREET_EVERY: Duration = Duration::from_secs(5);
+/// How long a stranger may take to say who it is, and how many may do so at a time.
+const INTRODUCTION: Duration = Duration::from_secs(20);
+const MOST_STRANGERS: usize = 1024;
+
+/// An agent that has joined.
+pub struct Joined {
+    /// The way to it.
+    pub connection: Connection,
+    /// What it said of itself.
+    pub hello: Hello,
+    /// As whom it joined.
+    pub join: Join,
+}
+
+/// Somebody who has connected and not yet said who it is.
+struct Stranger {
+    connection: Connection,
+    from: String,
+    since: Instant,
+}
+
+/// Waits until so many agents have joined; they come in the order of their ranks, those without in the order of their names. `say`
+/// gets lines on those that were refused. The error says why there are not enough.
+pub fn gather(
+    listener: &Listener,
+    keys: &Keys,
+    wanted: usize,
+    patience: Duration,
+    interrupted: &mut dyn FnMut() -> bool,
+    say: &mut dyn FnMut(&str),
+) -> Result<Vec<Joined>, String> {
+    listener.set_nonblocking(true).map_err(|error| error.to_string())?;
+    let begun = Instant::now();
+    let mut greeted = Instant::now();
+    let (mut strangers, mut joined): (Vec<Stranger>, Vec<Joined>) = (Vec::new(), Vec::new());
+    while joined.len() < wanted {
+        if interrupted() {
+            return Err(format!("the run was stopped when {} of {wanted} hosts had joined", joined.len()));
+        }
+        if begun.elapsed() > patience {
+            let seconds = patience.as_secs();
+            return Err(format!("only {} of {wanted} hosts have joined in {seconds} s", joined.len()));
+        }
+        while let Ok((socket, from)) = listener.accept() {
+            match TlsPipe::accept(socket, keys) {
+                Ok(pipe) if strangers.len() < MOST_STRANGERS => {
+                    let connection = Connection::new(Box::new(pipe));
+                    strangers.push(Stranger { connection, from, since: Instant::now() });
+                }
+                _ => say(&format!("fathom: {from} was turned away: too many connect at a time")),
+            }
+        }
+        introduce(&mut strangers, &mut joined, keys, wanted, say);
+        drop_those_who_left(&mut joined, say);
+        if greeted.elapsed() > GREET_EVERY {
+            greeted = Instant::now();
+            joined.iter_mut().for_each(|agent| agent.connection.send(&ToAgent::Ping(monotonic_ns())));
+        }
+        wait(listener, &strangers, &joined);
+    }
+    joined.sort_by(|a, b| {
+        let key = |agent: &Joined| (agent.join.rank.unwrap_or(u32::MAX), agent.join.name.clone());
+        key(a).cmp(&key(b))
+    });
+    Ok(joined)
+}
+
+fn wait(listener: &Listener, strangers: &[Stranger], joined: &[Joined]) {
+    let own = Awaited { socket: listener.descriptor(), to_send: false };
+    let strangers = strangers.iter().flat_map(|stranger| stranger.connection.descriptors());
+    let joined = joined.iter().flat_map(|agent| agent.connection.descriptors());
+    let awaited: Vec<Awaited> = [own].into_iter().chain(strangers).chain(joined).collect();
+    wait_for_any_of_many(&awaited, LOOK);
+}
+
+/// Makes agents of those strangers who have said who they are.
+fn introduce(
+    strangers: &mut Vec<Stranger>,
+    joined: &mut Vec<Joined>,
+    keys: &Keys,
+    wanted: usize,
+    say: &mut dyn FnMut(&str),
+) {
+    let mut left = Vec::new();
+    for mut stranger in strangers.drain(..) {
+        stranger.connection.advance();
+        let frame = stranger.connection.next_frame();
+        let from = &stranger.from;
+        let refused = match frame {
+            Some(frame) => {
+                match hello_of(&frame).and_then(|hello| is_welcome(&hello, joined, keys, wanted)) {
+                    Ok((hello, join)) => {
+                        joined.push(Joined { connection: stranger.connection, hello, join });
+                        continue;
+                    }
+                    Err(reason) => reason,
+                }
+            }
+            None if stranger.connection.end().is_some() => {
+                stranger.connection.end().unwrap_or_default().to_owned()
+            }
+            None if stranger.since.elapsed() > INTRODUCTION => "it did not say who it is".to_owned(),
+            None => {
+                left.push(stranger);
+                continue;
+            }
+        };
+        say(&format!("fathom: {from} was not let in: {refused}"));
+        stranger.connection.close();
+    }
+    *strangers = left;
+}
+
+fn hello_of(frame: &frames::Frame) -> Result<Hello, String> {
+    match frame.kind {
+        Kind::Word => match frames::read::<FromAgent>(&frame.body) {
+            Ok(FromAgent::Hello(hello)) => Ok(hello),
+            Ok(_) => Err("it did not say who it is".to_owned()),
+            Err(mistake) => Err(mistake.to_string()),
+        },
+        _ => Err("it did not say who it is".to_owned()),
+    }
+}
+
+fn is_welcome(hello: &Hello, joined: &[Joined], keys: &Keys, wanted: usize) -> Result<(Hello, Join), String> {
+    let join = hello.join.clone().ok_or("it does not want to join")?;
+    // Digests take the same time to compare wherever they differ first.
+    if Sha256::digest(&join.token) != Sha256::digest(&keys.token) {
+        return Err("it has the token of another run".to_owned());
+    }
+    let is_same = |other: &&Joined| other.join.name == join.name && other.join.rank == join.rank;
+    if joined.iter().any(|other| is_same(&other)) {
+        return Err(format!("{} has joined already; a second agent on one host needs --name", join.name));
+    }
+    if joined.len() >= wanted {
+        return Err(format!("all {wanted} hosts have joined"));
+    }
+    Ok((hello.clone(), join))
+}
+
+/// One that is gone before the run makes room for another.
+fn drop_those_who_left(joined: &mut Vec<Joined>, say: &mut dyn FnMut(&str)) {
+    joined.retain_mut(|agent| {
+        agent.connection.advance();
+        // Answers to greetings.
+        while agent.connection.next_frame().is_some() {}
+        let end = agent.connection.end();
+        if let Some(reason) = end {
+            say(&format!("fathom: host {} has left before the run: {reason}", agent.join.name));
+        }
+        agent.connection.end().is_none()
+    });
+}

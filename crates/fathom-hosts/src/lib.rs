@@ -1,0 +1,21 @@
+//! Runs over several hosts: one run, started together, merged exactly.
+//!
+//! A **controller** stands outside of all launchers. It has a way to each host ([`links`]), at the end of which an **agent**
+//! ([`agent`]) reads the same command line, plans it for its machine and runs it under a supervisor of its own. What goes between
+//! them is in [`protocol`]: prepare, ready, go at an instant, snapshot, stop, result. The controller adds up the counters and
+//! histogram bins of the hosts, and what a host had counted up to its last snapshot survives the host.
+
+#![forbid(unsafe_code)]
+
+pub mod agent;
+pub mod controller;
+pub mod exit;
+pub mod frames;
+pub mod here;
+pub mod joining;
+pub mod keys;
+pub mod links;
+pub mod listening;
+pub mod output;
+pub mod planning;
+pub mod protocol;

@@ -1,0 +1,316 @@
+//! Sockets: of the network, and of this machine.
+
+use super::Pipe;
+use fathom_sys::socket::Awaited;
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The port of agents, unless another is named.
+pub const PORT: u16 = 8766;
+
+/// Who listens there and is an agent answers at once.
+pub(super) const ANSWERS_WITHIN: Duration = Duration::from_secs(20);
+
+/// A connected socket that does not wait.
+#[derive(Debug)]
+pub enum Socket {
+    /// Of the network.
+    Tcp(TcpStream),
+    /// Of this machine.
+    Unix(UnixStream),
+}
+
+impl Socket {
+    /// A socket that was connected elsewhere.
+    pub fn tcp(stream: TcpStream) -> io::Result<Socket> {
+        stream.set_nonblocking(true)?;
+        // Frames are whole, and a question about a clock does not wait for the next.
+        stream.set_nodelay(true)?;
+        Ok(Socket::Tcp(stream))
+    }
+
+    /// The same on this machine.
+    pub fn unix(stream: UnixStream) -> io::Result<Socket> {
+        stream.set_nonblocking(true)?;
+        Ok(Socket::Unix(stream))
+    }
+
+    /// For waiting.
+    pub fn descriptor(&self) -> RawFd {
+        match self {
+            Socket::Tcp(stream) => stream.as_raw_fd(),
+            Socket::Unix(stream) => stream.as_raw_fd(),
+        }
+    }
+
+    /// A connected socket that another program has left.
+    pub fn of_descriptor(descriptor: OwnedFd) -> io::Result<Socket> {
+        let stream = TcpStream::from(descriptor);
+        match stream.local_addr() {
+            Ok(_) => Socket::tcp(stream),
+            // It has no address of a network.
+            Err(_) => Socket::unix(UnixStream::from(OwnedFd::from(stream))),
+        }
+    }
+
+    /// The address of this side, without its port.
+    pub fn own_address(&self) -> Option<String> {
+        match self {
+            Socket::Tcp(stream) => stream.local_addr().ok().map(|address| address.ip().to_string()),
+            Socket::Unix(_) => None,
+        }
+    }
+
+    /// Its descriptor, for another program.
+    pub fn into_descriptor(self) -> OwnedFd {
+        match self {
+            Socket::Tcp(stream) => stream.into(),
+            Socket::Unix(stream) => stream.into(),
+        }
+    }
+
+    /// Ends it.
+    pub fn close(&self) {
+        // Closed already is closed, too.
+        let _ = match self {
+            Socket::Tcp(stream) => stream.shutdown(Shutdown::Both),
+            Socket::Unix(stream) => stream.shutdown(Shutdown::Both),
+        };
+    }
+}
+
+impl Read for Socket {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Socket::Tcp(stream) => stream.read(bytes),
+            Socket::Unix(stream) => stream.read(bytes),
+        }
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Socket::Tcp(stream) => stream.write(bytes),
+            Socket::Unix(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Bytes as they are, on this machine or a network that is trusted.
+pub struct PlainPipe(Socket);
+
+impl PlainPipe {
+    /// Over this socket.
+    pub fn new(socket: Socket) -> PlainPipe {
+        PlainPipe(socket)
+    }
+}
+
+impl Pipe for PlainPipe {
+    fn transport(&self) -> &'static str {
+        match self.0 {
+            Socket::Tcp(_) => "tcp",
+            Socket::Unix(_) => "unix",
+        }
+    }
+
+    fn descriptors(&self, to_send: bool) -> Vec<Awaited> {
+        vec![Awaited { socket: self.0.descriptor(), to_send }]
+    }
+
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.0.read(bytes)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn own_address(&self) -> Option<String> {
+        self.0.own_address()
+    }
+
+    fn answers_within(&self) -> Option<Duration> {
+        Some(ANSWERS_WITHIN)
+    }
+
+    fn last_words(&mut self) -> String {
+        String::new()
+    }
+
+    fn close(&mut self) {
+        self.0.close();
+    }
+}
+
+/// Where somebody listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// A name or number and a port.
+    Network {
+        /// Name or number; empty for all addresses of this machine.
+        host: String,
+        /// The port.
+        port: u16,
+    },
+    /// A file.
+    Unix(PathBuf),
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Address::Network { host, port } if host.contains(':') => write!(formatter, "[{host}]:{port}"),
+            Address::Network { host, port } => write!(formatter, "{host}:{port}"),
+            Address::Unix(path) => write!(formatter, "{}", path.display()),
+        }
+    }
+}
+
+impl Address {
+    /// `HOST`, `HOST:PORT`, `[ADDRESS]:PORT`, `:PORT`; the usual port without one.
+    pub fn read(text: &str) -> Result<Address, String> {
+        let refused = || format!("{text:?} is no address; expected HOST, HOST:PORT or [ADDRESS]:PORT");
+        let (host, port) = match text.strip_prefix('[') {
+            Some(rest) => {
+                let (host, rest) = rest.split_once(']').ok_or_else(refused)?;
+                (host, rest.strip_prefix(':').or_else(|| rest.is_empty().then_some("")).ok_or_else(refused)?)
+            }
+            // More than one colon is an address of IPv6 without a port.
+            None => match text.split_once(':') {
+                Some((_, rest)) if rest.contains(':') => (text, ""),
+                Some((host, port)) => (host, port),
+                None => (text, ""),
+            },
+        };
+        let port = if port.is_empty() { PORT } else { port.parse().map_err(|_| refused())? };
+        Ok(Address::Network { host: host.to_owned(), port })
+    }
+
+    /// Whether only this machine reaches it.
+    pub fn is_of_this_machine(&self) -> bool {
+        match self {
+            Address::Unix(_) => true,
+            Address::Network { host, .. } if host == "localhost" => true,
+            Address::Network { host, .. } => {
+                host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+            }
+        }
+    }
+
+    fn resolve(&self) -> io::Result<Vec<SocketAddr>> {
+        match self {
+            Address::Unix(_) => Ok(Vec::new()),
+            Address::Network { host, port } if host.is_empty() => Ok(vec![
+                SocketAddr::from((Ipv6Addr::UNSPECIFIED, *port)),
+                SocketAddr::from((Ipv4Addr::UNSPECIFIED, *port)),
+            ]),
+            Address::Network { host, port } => Ok((host.as_str(), *port).to_socket_addrs()?.collect()),
+        }
+    }
+
+    /// Connects; waits at most this long for each address of a name.
+    pub fn connect(&self, wait: Duration) -> io::Result<Socket> {
+        if let Address::Unix(path) = self {
+            return Socket::unix(UnixStream::connect(path)?);
+        }
+        let mut last = None;
+        for address in self.resolve()? {
+            match TcpStream::connect_timeout(&address, wait) {
+                Ok(stream) => return Socket::tcp(stream),
+                Err(error) => last = Some(error),
+            }
+        }
+        Err(last.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
+    }
+
+    /// Listens. A file that is there already is in the way.
+    pub fn listen(&self) -> io::Result<Listener> {
+        if let Address::Unix(path) = self {
+            return Ok(Listener::Unix(UnixListener::bind(path)?));
+        }
+        let mut last = None;
+        for address in self.resolve()? {
+            match TcpListener::bind(address) {
+                Ok(listener) => return Ok(Listener::Tcp(listener)),
+                Err(error) => last = Some(error),
+            }
+        }
+        Err(last.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
+    }
+}
+
+/// A socket that others connect to.
+#[derive(Debug)]
+pub enum Listener {
+    /// Of the network.
+    Tcp(TcpListener),
+    /// Of this machine.
+    Unix(UnixListener),
+}
+
+impl Listener {
+    /// The next who connects, and from where.
+    pub fn accept(&self) -> io::Result<(Socket, String)> {
+        match self {
+            Listener::Tcp(listener) => {
+                let (stream, from) = listener.accept()?;
+                Ok((Socket::tcp(stream)?, from.to_string()))
+            }
+            Listener::Unix(listener) => Ok((Socket::unix(listener.accept()?.0)?, "this machine".to_owned())),
+        }
+    }
+
+    /// Accepts without waiting, or with.
+    pub fn set_nonblocking(&self, wanted: bool) -> io::Result<()> {
+        match self {
+            Listener::Tcp(listener) => listener.set_nonblocking(wanted),
+            Listener::Unix(listener) => listener.set_nonblocking(wanted),
+        }
+    }
+
+    /// For waiting.
+    pub fn descriptor(&self) -> RawFd {
+        match self {
+            Listener::Tcp(listener) => listener.as_raw_fd(),
+            Listener::Unix(listener) => listener.as_raw_fd(),
+        }
+    }
+
+    /// The port, which the system chose if it was 0.
+    pub fn port(&self) -> Option<u16> {
+        match self {
+            Listener::Tcp(listener) => listener.local_addr().ok().map(|address| address.port()),
+            Listener::Unix(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read() {
+        let read = |text: &str| Address::read(text).map(|address| address.to_string());
+        assert_eq!(read("a"), Ok("a:8766".to_owned()));
+        assert_eq!(read("a:1"), Ok("a:1".to_owned()));
+        assert_eq!(read("[::1]:9"), Ok("[::1]:9".to_owned()));
+        assert_eq!(read("fe80::1"), Ok("[fe80::1]:8766".to_owned()));
+        assert_eq!(read(":80"), Ok(":80".to_owned()));
+        assert!(read("a:b").is_err() && read("[::1").is_err() && read("a:99999").is_err());
+        let is_local = |text: &str| Address::read(text).is_ok_and(|address| address.is_of_this_machine());
+        assert!(is_local("127.0.0.2:1") && is_local("[::1]:1") && is_local("localhost"));
+        assert!(!is_local("0.0.0.0") && !is_local(":1") && !is_local("10.0.0.1"));
+    }
+}

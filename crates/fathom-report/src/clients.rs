@@ -1,0 +1,180 @@
+//! The forms in which fio's client shows what its servers have done: a piece per server as it ends, `All clients`, and one JSON document.
+//!
+//! Scripts read these, so they follow fio's to the letter; what fio leaves out or says wrongly is right here (see
+//! docs/compatibility.md): an error of any job is one of all clients together.
+
+use crate::document::layout::{Object, list, object, options};
+use crate::document::{clients as documents, devices};
+use crate::{Format, normal, terse};
+use fathom_stats::report::{JobReport, RunReport};
+
+/// A server and what it has done.
+#[derive(Clone, Copy, Debug)]
+pub struct Client<'a> {
+    /// As the user wrote it, without its port.
+    pub host_name: &'a str,
+    /// Its port.
+    pub port: u32,
+    /// What it has done.
+    pub report: &'a RunReport,
+}
+
+/// What a server has done for people, under what it calls itself, if that is wanted.
+pub fn normal_piece(own_name: Option<&str>, report: &RunReport) -> String {
+    let mut bytes = Vec::new();
+    // Writing to memory cannot fail.
+    let _ = normal::Normal.write(report, &mut bytes);
+    // The empty line before the first job is the name here.
+    let name = own_name.map_or_else(String::new, |name| format!("<{name}> "));
+    format!("{name}{}", String::from_utf8_lossy(&bytes))
+}
+
+/// The same for scripts that count fields.
+pub fn terse_piece(report: &RunReport, version: u32) -> String {
+    lines_of(report, version)
+}
+
+fn lines_of(report: &RunReport, version: u32) -> String {
+    let mut bytes = Vec::new();
+    let format = terse::DEFAULT.in_version(version);
+    // Writing to memory cannot fail.
+    let _ = format.map(|format| format.write(report, &mut bytes));
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// All servers together; `None` where there is a single job to show.
+pub fn total(clients: &[Client<'_>]) -> Option<RunReport> {
+    let jobs = || clients.iter().flat_map(|client| &client.report.jobs);
+    let first = jobs().next().filter(|_| jobs().count() > 1)?;
+    let mut total = JobReport { clones: 0, ..first.clone() };
+    jobs().for_each(|job| {
+        if !std::ptr::eq(job, first) {
+            total.merge(job);
+        }
+        total.group_id = job.group_id;
+    });
+    total.clones = jobs().map(|job| job.clones).sum();
+    "All clients".clone_into(&mut total.name);
+    total.pid = 0;
+    total.job_start_ms = 0;
+    total.description = None;
+    Some(RunReport {
+        version: clients[0].report.version.clone(),
+        timestamp_ms: clients.iter().map(|client| client.report.timestamp_ms).max().unwrap_or(0),
+        jobs: vec![total],
+        ..RunReport::default()
+    })
+}
+
+/// All servers together, for people.
+pub fn normal_total(clients: &[Client<'_>]) -> Option<String> {
+    let report = total(clients)?;
+    report.jobs.first().map(|job| normal::all_clients(job, &report))
+}
+
+/// All servers together, for scripts that count fields.
+pub fn terse_total(clients: &[Client<'_>], version: u32) -> Option<String> {
+    total(clients).map(|report| lines_of(&report, version))
+}
+
+/// The document for programs.
+pub fn json(clients: &[Client<'_>], timestamp_ms: u64, with_bins: bool) -> String {
+    let mut stats: Vec<Object> = Vec::new();
+    for client in clients {
+        stats.extend(documents::of_server(client, with_bins));
+    }
+    if let (Some(report), Some(last)) = (total(clients), clients.last()) {
+        stats.extend(report.jobs.iter().map(|job| documents::of_all(job, &report, last, with_bins)));
+    }
+    let disks = clients.iter().flat_map(|client| {
+        devices(&client.report.disks).into_iter().map(|device| documents::from(device, client))
+    });
+    let version = clients.first().map_or("", |client| client.report.version.as_str());
+    let mut document = object! {
+        "fio version": version,
+        "timestamp": timestamp_ms / 1000,
+        "time": crate::ctime::ctime(timestamp_ms),
+    };
+    match clients {
+        [] => document.append(object! { "global options": Object::default() }),
+        [client] => document
+            .append(object! { "global options": options(&client.report.global_options).unwrap_or_default() }),
+        _ => document.append(object! { "global options": list(clients, global_options) }),
+    }
+    document.append(object! { "client_stats": stats, "disk_util": disks.collect::<Vec<Object>>() });
+    format!("\n{}", document.document())
+}
+
+fn global_options(client: &Client<'_>) -> Object {
+    let mut object = object! { "hostname": client.host_name, "port": u64::from(client.port) };
+    object.append(options(&client.report.global_options).unwrap_or_default());
+    object
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_stats::Direction;
+    use fathom_stats::report::{DirectionReport, JobError};
+
+    fn report(names: &[&str], bytes: u64) -> RunReport {
+        let job = |name: &&str| {
+            let mut job = JobReport { name: (*name).to_owned(), clones: 1, pid: 7, ..JobReport::default() };
+            job.directions[Direction::Write] = DirectionReport {
+                io_bytes: bytes,
+                issued: 2,
+                total_ios: 2,
+                runtime_ms: 1000,
+                ..DirectionReport::default()
+            };
+            job.directions[Direction::Write].clat.record(1000);
+            job.directions[Direction::Write].clat.record(5000);
+            job
+        };
+        RunReport {
+            version: "fio-3.42".into(),
+            jobs: names.iter().map(job).collect(),
+            ..RunReport::default()
+        }
+    }
+
+    #[test]
+    fn all_clients_are_their_sum() {
+        let (mut one, two) = (report(&["a", "b"], 8192), report(&["a"], 4096));
+        one.jobs[1].error = Some(JobError { code: 5, text: "file:x".into() });
+        let clients = [
+            Client { host_name: "h1", port: 8765, report: &one },
+            Client { host_name: "h2", port: 9000, report: &two },
+        ];
+        let text = normal_total(&clients).expect("more than one job");
+        assert!(text.starts_with("All clients: (groupid=0, jobs=3): err= 5 (file:x): pid=0: "), "{text}");
+        assert!(text.contains("BW=20.0Ki (20.5k)(20.0KiB/1000msec)"), "{text}");
+        assert!(text.contains("|  99th=[") && text.contains(", 100th=["), "{text}");
+        assert!(!text.contains("latency   :"), "{text}");
+        assert!(normal_total(&clients[1..]).is_none(), "one job is no sum");
+        let document: serde_json::Value = serde_json::from_str(&json(&clients, 0, false)).expect("JSON");
+        let stats = document["client_stats"].as_array().expect("a list");
+        let names: Vec<(&str, &str, u64)> = stats
+            .iter()
+            .map(|job| {
+                let text = |key: &str| job[key].as_str().unwrap_or("");
+                (text("jobname"), text("hostname"), job["port"].as_u64().unwrap_or(0))
+            })
+            .collect();
+        assert_eq!(
+            names,
+            [("a", "h1", 8765), ("b", "h1", 8765), ("a", "h2", 9000), ("All clients", "h2", 9000)]
+        );
+        assert_eq!(stats[3]["write"]["io_bytes"], 20480);
+        assert_eq!(stats[3]["error"], 5);
+        assert!(stats[0].get("eta").is_none() && stats[3].get("latency_depth").is_none());
+        assert!(stats[0].get("job options").is_some() && stats[3].get("job options").is_none());
+        assert_eq!(document["global options"][1]["hostname"], "h2");
+    }
+
+    #[test]
+    fn nothing_is_said_in_fios_words() {
+        assert!(json(&[], 0, false).contains("\"client_stats\" : [\n\n  ],\n"));
+        assert!(json(&[], 0, false).contains("\"global options\" : {\n\n  },\n"));
+    }
+}

@@ -1,0 +1,228 @@
+//! A command line and the files it names, written down where it was typed, to be read elsewhere as if it had been typed there.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::HostPlace;
+use crate::engines::EngineDef;
+use crate::formats::FormatDeclaration;
+use crate::source::Source;
+
+/// Everything that parsing read of the place where the command was typed.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Invocation {
+    /// What the program was called by.
+    pub program_name: String,
+    /// The command line without it.
+    pub words: Vec<String>,
+    /// Job files, included files and files with patterns, by the name they were asked for.
+    pub files: BTreeMap<PathBuf, String>,
+    /// Standard input, if a job file was read from it.
+    pub stdin: Option<String>,
+    /// Job files that are to be read on the host.
+    pub remote_files: Vec<PathBuf>,
+    /// Environment variables that job files used; `None` for those that were not set.
+    pub variables: BTreeMap<String, Option<String>>,
+}
+
+/// The machine on which a command for hosts was typed. What parsing reads of it is written down. What only the hosts can know is
+/// not asked of it: whether their files are there, how many processors they have.
+pub struct Recording<'a> {
+    source: &'a dyn Source,
+    /// The place of one of the hosts, for the variables.
+    place: HostPlace,
+    recorded: RefCell<Invocation>,
+}
+
+/// More processors than any machine has.
+const MANY_CPUS: u32 = 1 << 16;
+
+impl<'a> Recording<'a> {
+    /// Nothing is written down yet.
+    pub fn new(source: &'a dyn Source, place: HostPlace, program_name: &str, words: &[String]) -> Self {
+        let recorded = Invocation {
+            program_name: program_name.to_owned(),
+            words: words.to_vec(),
+            ..Invocation::default()
+        };
+        Recording { source, place, recorded: RefCell::new(recorded) }
+    }
+
+    /// What was read.
+    pub fn finish(self) -> Invocation {
+        self.recorded.into_inner()
+    }
+}
+
+/// The variables that tell a host from the others; `None` for others.
+fn variable_of_place(place: &HostPlace, name: &str) -> Option<String> {
+    match name {
+        "HOST" => Some(place.name().to_owned()),
+        "HOST_INDEX" => Some(place.index.to_string()),
+        "HOST_COUNT" => Some(place.hosts.len().to_string()),
+        "HOSTS" => Some(place.hosts.join(",")),
+        _ => None,
+    }
+}
+
+impl Source for Recording<'_> {
+    fn read_file(&self, path: &Path) -> io::Result<String> {
+        let text = self.source.read_file(path)?;
+        self.recorded.borrow_mut().files.insert(path.to_owned(), text.clone());
+        Ok(text)
+    }
+
+    fn read_stdin(&self) -> io::Result<String> {
+        let text = self.source.read_stdin()?;
+        self.recorded.borrow_mut().stdin = Some(text.clone());
+        Ok(text)
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        variable_of_place(&self.place, name).or_else(|| {
+            let value = self.source.variable(name);
+            self.recorded.borrow_mut().variables.insert(name.to_owned(), value.clone());
+            value
+        })
+    }
+
+    fn is_directory(&self, _: &Path) -> bool {
+        true
+    }
+
+    fn exists(&self, _: &Path) -> bool {
+        true
+    }
+
+    fn online_cpus(&self) -> u32 {
+        self.source.online_cpus()
+    }
+
+    fn configured_cpus(&self) -> u32 {
+        MANY_CPUS
+    }
+
+    fn page_size(&self) -> u64 {
+        self.source.page_size()
+    }
+
+    fn memory_mib(&self) -> u64 {
+        self.source.memory_mib()
+    }
+
+    fn engines(&self) -> &[&'static EngineDef] {
+        self.source.engines()
+    }
+
+    fn formats(&self) -> &[&'static FormatDeclaration] {
+        self.source.formats()
+    }
+}
+
+/// A host that reads an [`Invocation`]: what was written down comes from it, what concerns the machine from here.
+pub struct InvocationSource<'a> {
+    /// What was written down.
+    pub invocation: &'a Invocation,
+    /// The place of this host.
+    pub place: &'a HostPlace,
+    /// This machine.
+    pub machine: &'a dyn Source,
+}
+
+impl Source for InvocationSource<'_> {
+    fn read_file(&self, path: &Path) -> io::Result<String> {
+        if self.invocation.remote_files.iter().any(|remote| remote == path) {
+            return self.machine.read_file(path);
+        }
+        // A name that was not found there must not be found here.
+        self.invocation.files.get(path).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn read_stdin(&self) -> io::Result<String> {
+        self.invocation.stdin.clone().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        variable_of_place(self.place, name).or_else(|| match self.invocation.variables.get(name) {
+            Some(value) => value.clone(),
+            None => self.machine.variable(name),
+        })
+    }
+
+    fn is_directory(&self, path: &Path) -> bool {
+        self.machine.is_directory(path)
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        self.machine.exists(path)
+    }
+
+    fn online_cpus(&self) -> u32 {
+        self.machine.online_cpus()
+    }
+
+    fn configured_cpus(&self) -> u32 {
+        self.machine.configured_cpus()
+    }
+
+    fn page_size(&self) -> u64 {
+        self.machine.page_size()
+    }
+
+    fn memory_mib(&self) -> u64 {
+        self.machine.memory_mib()
+    }
+
+    fn engines(&self) -> &[&'static EngineDef] {
+        self.machine.engines()
+    }
+
+    fn formats(&self) -> &[&'static FormatDeclaration] {
+        self.machine.formats()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::MemorySource;
+    use crate::{Outcome, RunSpec, parse};
+
+    fn run(words: &[String], source: &dyn Source) -> RunSpec {
+        match parse("fathom", words, source) {
+            Outcome::Run(spec) => *spec,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_was_read_here_is_read_there() {
+        let job = "[global]\nsize=${SIZE}\ninclude b.fio\n[a]\nfilename=${HOST}.${HOST_INDEX}\n";
+        let mut here = MemorySource::with_file("a.fio", job);
+        here.files.insert("b.fio".into(), "ioengine=null\n".to_owned());
+        here.variables.insert("SIZE".to_owned(), "8k".to_owned());
+        let place = |index| HostPlace {
+            index,
+            hosts: vec!["x".into(), "y".into()],
+            groups: Vec::new(),
+            client: None,
+        };
+        let words = vec!["a.fio".to_owned()];
+        let recording = Recording::new(&here, place(0), "fathom", &words);
+        let first = run(&words, &recording);
+        let invocation = recording.finish();
+        // The other machine has none of it, and a variable of its own.
+        let mut there = MemorySource::default();
+        there.variables.insert("SIZE".to_owned(), "1m".to_owned());
+        let source = InvocationSource { invocation: &invocation, place: &place(1), machine: &there };
+        let second = run(&invocation.words, &source);
+        let size = |spec: &RunSpec| format!("{:?}", spec.jobs[0].size.size);
+        assert_eq!(size(&first), size(&second));
+        let name = |spec: &RunSpec| format!("{:?}", spec.jobs[0].file.filename);
+        assert!(name(&first).contains("x.0") && name(&second).contains("y.1"), "{}", name(&second));
+    }
+}

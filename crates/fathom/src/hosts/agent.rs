@@ -1,0 +1,264 @@
+//! `fathom agent`: runs on this machine what a controller elsewhere asks for.
+
+use crate::exit;
+use fathom_command::arguments::{self, text};
+use fathom_command::{Failure, Streams};
+use fathom_hosts::agent::rules::Rules;
+use fathom_hosts::agent::{self, Channel, End, StreamPipe};
+use fathom_hosts::keys::{Keys, Role};
+use fathom_hosts::links::Pipe;
+use fathom_hosts::links::tcp::{Address, PlainPipe, Socket};
+use fathom_hosts::links::tls::TlsPipe;
+use fathom_hosts::listening::{self, AtEnd};
+use fathom_hosts::protocol::Join;
+use fathom_sys::signal::{OF_USERS, SignalQueue};
+use lexopt::Arg::Long;
+use lexopt::Parser;
+use std::ffi::OsString;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// The word for it.
+pub(crate) const NAME: &str = "agent";
+
+/// What `fathom agent --help` prints.
+pub(crate) const HELP: &str = "\
+Usage: fathom agent --stdio
+       fathom agent --listen=ADDRESS [--keys=FILE] [--allow-...]
+       fathom agent --join=ADDRESS --keys=FILE [--name=NAME] [--allow-...]
+
+Runs jobs for a controller elsewhere (fathom --hosts=..., fathom --wait-for-hosts=...), under a supervisor of its own.
+
+  --stdio                Speak with the controller on standard input and output. It is allowed everything that
+                         whoever started the agent may do: so it is behind ssh and other remote shells
+  --listen=ADDRESS       Wait for controllers: HOST, HOST:PORT, [ADDRESS]:PORT, :PORT; port 8766 unless another is
+                         named. Beyond this machine that needs keys
+  --join=ADDRESS         Go to a controller that waits for hosts, run its jobs, and end
+  --keys=FILE            agent.keys of fathom keys: TLS 1.3, in which both sides prove who they are
+  --name=NAME            Under which name to join; the host name without
+  --group=NAME           Join as one of this group of hosts, for host= in jobs; may be repeated
+  --join-timeout=TIME    How long to try to reach the controller; default 5m
+
+An agent that listens or joins allows jobs that use no files and no network (ioengine=null, cpuio), and what these add:
+
+  --allow-path=PATH      Files below this directory, or this file; may be repeated. Relative names in jobs count from
+                         the first of these directories
+  --allow-device=PATH    This device; may be repeated
+  --allow-commands       exec_prerun, exec_postrun, engines that run or load programs
+  --allow-network        Engines that talk to servers or other hosts
+";
+
+/// Its line in lists of commands.
+pub(crate) const SUMMARY: &str = "Run jobs on this machine for a controller elsewhere (fathom --hosts=...)";
+
+/// Pause between two tries to reach a controller, and how long each may take.
+const RETRY: Duration = Duration::from_millis(500);
+const CONNECT: Duration = Duration::from_secs(10);
+const JOIN_PATIENCE: Duration = Duration::from_secs(300);
+
+/// The way that was asked for.
+enum Way {
+    Streams,
+    Listen(Address),
+    Join(Address),
+    /// A socket on standard input that the listening process has accepted.
+    Accepted(String),
+}
+
+/// What was asked for.
+struct Asked {
+    way: Option<Way>,
+    keys: Option<PathBuf>,
+    join: Join,
+    patience: Duration,
+    rules: Rules,
+}
+
+/// Does the work; the exit code.
+pub(crate) fn run(words: &[OsString], streams: &mut Streams<'_>) -> u8 {
+    fathom_command::call("fathom agent", Some(HELP), words, streams, |words, streams| {
+        let mut asked = read(words)?;
+        let keys = match &asked.keys {
+            Some(path) => Some(Keys::read(path, Role::Agent).map_err(Failure::new)?),
+            None => None,
+        };
+        match asked.way.take() {
+            None => Err(Failure::new("an agent needs a way to its controller: --stdio, --listen or --join")),
+            Some(Way::Streams) => {
+                asked.rules = Rules::everything();
+                serve(Box::new(StreamPipe::take()?), &asked.rules, None).map_err(Failure::new)
+            }
+            Some(Way::Listen(address)) => listen(&address, keys.is_some(), words, streams),
+            Some(Way::Join(address)) => join(&address, keys, asked, streams),
+            Some(Way::Accepted(from)) => {
+                enter_first_directory(&asked.rules)?;
+                serve(accepted(keys)?, &asked.rules, None)
+                    .map_err(|reason| Failure::new(format!("{from}: {reason}")))
+            }
+        }
+    })
+}
+
+fn read(words: &[OsString]) -> Result<Asked, Failure> {
+    let mut asked = Asked {
+        way: None,
+        keys: None,
+        join: Join::default(),
+        patience: JOIN_PATIENCE,
+        rules: Rules::default(),
+    };
+    let mut parser = Parser::from_args(words);
+    while let Some(word) = parser.next()? {
+        match word {
+            Long("stdio") => asked.way = Some(Way::Streams),
+            Long("listen") => asked.way = Some(Way::Listen(address(&mut parser, "--listen")?)),
+            Long("join") => asked.way = Some(Way::Join(address(&mut parser, "--join")?)),
+            Long("accepted-from") => asked.way = Some(Way::Accepted(text(&mut parser, "--accepted-from")?)),
+            Long("keys") => asked.keys = Some(parser.value()?.into()),
+            Long("name") => asked.join.name = text(&mut parser, "--name")?,
+            Long("group") => asked.join.groups.push(text(&mut parser, "--group")?),
+            Long("join-timeout") => {
+                let ms = arguments::milliseconds(&mut parser, "--join-timeout")?;
+                asked.patience = Duration::from_secs_f64(ms / 1000.0);
+            }
+            Long("allow-path") => asked.rules.paths.push(parser.value()?.into()),
+            Long("allow-device") => asked.rules.devices.push(parser.value()?.into()),
+            // Of a server (--server), which allows clients what fio's does.
+            Long("allow-everything") => asked.rules = Rules::everything(),
+            Long("allow-commands") => asked.rules.commands = true,
+            Long("allow-network") => asked.rules.network = true,
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    Ok(asked)
+}
+
+fn address(parser: &mut Parser, option: &str) -> Result<Address, Failure> {
+    Address::read(&text(parser, option)?).map_err(|problem| Failure::new(format!("{option}: {problem}")))
+}
+
+/// Serves one controller. The error says why it was none, or where it went.
+fn serve(pipe: Box<dyn Pipe>, rules: &Rules, join: Option<Join>) -> Result<u8, String> {
+    let mut channel = Channel::new(pipe);
+    match agent::serve(&mut channel, rules, &crate::machine(), join) {
+        End::Served => Ok(0),
+        End::Alone(reason) => Err(reason),
+    }
+}
+
+/// Relative names of jobs, and what jobs leave behind beside their files, belong where files are allowed.
+fn enter_first_directory(rules: &Rules) -> Result<(), Failure> {
+    let Some(directory) = rules.paths.iter().find(|path| path.is_dir()) else { return Ok(()) };
+    std::env::set_current_dir(directory)
+        .map_err(|error| Failure::new(format!("--allow-path={}: {error}", directory.display())))
+}
+
+fn listen(
+    address: &Address,
+    has_keys: bool,
+    words: &[OsString],
+    streams: &mut Streams<'_>,
+) -> Result<u8, Failure> {
+    if !has_keys && !address.is_of_this_machine() {
+        return Err(Failure::new(format!(
+            "--listen={address}: whoever reaches this address could run jobs here; make keys (fathom keys) and give --keys=FILE, \
+             or listen on 127.0.0.1"
+        )));
+    }
+    let signals = SignalQueue::new(&OF_USERS)
+        .map_err(|errno| Failure::new(format!("cannot wait for signals: {errno}")))?;
+    let listener =
+        address.listen().map_err(|error| Failure::new(format!("cannot listen on {address}: {error}")))?;
+    let shown = match (address, listener.port()) {
+        (Address::Network { host, .. }, Some(port)) => Address::Network { host: host.clone(), port },
+        (other, _) => other.clone(),
+    };
+    writeln!(streams.out, "fathom agent: listening on {shown}")?;
+    streams.out.flush()?;
+    // The same words, but for the socket that it finds.
+    let others: Vec<OsString> = without_listen(words);
+    let serve = |from: &str| {
+        let mut command = Command::new("/proc/self/exe");
+        command.arg(NAME).args(&others).arg(format!("--accepted-from={from}"));
+        command
+    };
+    let mut say = |line: &str| {
+        // A log that cannot be written keeps nobody from being served.
+        let _ = writeln!(streams.err, "fathom agent: {line}");
+    };
+    listening::listen(&listener, &signals, AtEnd::RunsAreStopped, &serve, &mut say)?;
+    Ok(0)
+}
+
+fn without_listen(words: &[OsString]) -> Vec<OsString> {
+    let mut left = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match word.to_str() {
+            Some("--listen") => drop(words.next()),
+            Some(text) if text.starts_with("--listen=") => {}
+            _ => left.push(word.clone()),
+        }
+    }
+    left
+}
+
+/// The connection that the listening process has accepted.
+fn accepted(keys: Option<Keys>) -> Result<Box<dyn Pipe>, Failure> {
+    let descriptor = std::io::stdin().as_fd().try_clone_to_owned()?;
+    fathom_sys::process::detach_stream(0);
+    let socket = Socket::of_descriptor(descriptor)?;
+    let Some(keys) = keys else { return Ok(Box::new(PlainPipe::new(socket))) };
+    Ok(Box::new(TlsPipe::accept(socket, &keys).map_err(Failure::new)?))
+}
+
+fn join(
+    address: &Address,
+    keys: Option<Keys>,
+    asked: Asked,
+    streams: &mut Streams<'_>,
+) -> Result<u8, Failure> {
+    let Some(keys) = keys else {
+        return Err(Failure::new(
+            "--join: an agent that joins proves that it belongs to the run: give --keys=FILE",
+        ));
+    };
+    let mut join = asked.join;
+    if join.name.is_empty() {
+        join.name =
+            std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned();
+    }
+    join.rank = rank();
+    join.token.clone_from(&keys.token);
+    let deadline = Instant::now() + asked.patience;
+    let socket = loop {
+        match address.connect(CONNECT) {
+            Ok(socket) => break socket,
+            Err(error) if Instant::now() >= deadline => {
+                return Err(Failure::new(format!(
+                    "--join={address}: {error}, for {} s",
+                    asked.patience.as_secs()
+                )));
+            }
+            Err(_) => std::thread::sleep(RETRY),
+        }
+    };
+    let pipe = TlsPipe::connect(socket, &keys).map_err(Failure::new)?;
+    enter_first_directory(&asked.rules)?;
+    match serve(Box::new(pipe), &asked.rules, Some(join)) {
+        Ok(code) => Ok(code),
+        Err(reason) => {
+            writeln!(streams.err, "fathom agent: the controller at {address}: {reason}")?;
+            Ok(exit::SETUP_FAILED)
+        }
+    }
+}
+
+/// The number that a launcher gave to this process.
+fn rank() -> Option<u32> {
+    ["SLURM_PROCID", "JOB_COMPLETION_INDEX", "PMI_RANK", "OMPI_COMM_WORLD_RANK"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok()?.parse().ok())
+}

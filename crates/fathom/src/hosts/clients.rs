@@ -1,0 +1,460 @@
+//! `--client`: runs jobs on servers (`--server`) and shows what they have done as fio does. Underneath it is a run over hosts: the
+//! servers start together, and one that is lost is told.
+
+use super::{Hosts, View, server, ways};
+use crate::exit;
+use crate::output::Output;
+use fathom_hosts::controller::Audience;
+use fathom_hosts::here::COMPATIBLE_VERSION;
+use fathom_hosts::links::tcp::Address;
+use fathom_hosts::protocol::Hello;
+use fathom_report::clients::{self, Client};
+use fathom_report::header::layout_line;
+use fathom_run::message::Message;
+use fathom_run::supervisor::{Observer, Outcome};
+use fathom_spec::hosts::{HostEntry, HostList, HostPlace, Invocation, Recording};
+use fathom_spec::{Eta, ProgramOptions, Reply, Source};
+use fathom_stats::hosts::{HostEnd, HostResult};
+use fathom_stats::live::{LiveDetails, LiveTick};
+use fathom_stats::report::RunReport;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// A server as it was asked for.
+#[derive(Clone, Debug, PartialEq)]
+struct Target {
+    /// As the user wrote it, without its port.
+    host_name: String,
+    address: Address,
+    /// Its job files.
+    files: Vec<String>,
+    /// Job files that it has itself.
+    remote: Vec<PathBuf>,
+}
+
+impl Target {
+    fn port(&self) -> u16 {
+        match self.address {
+            Address::Network { port, .. } => port,
+            Address::Unix(_) => server::PORT,
+        }
+    }
+}
+
+/// What a command line with `--client` says.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct AskedClients {
+    /// What holds for all servers.
+    words: Vec<String>,
+    targets: Vec<Target>,
+}
+
+/// Runs the jobs of a command line on servers. `None` if it names none.
+pub(crate) fn start(program_name: &str, words: &[String], source: &dyn Source) -> Option<ExitCode> {
+    let asked = match read(words) {
+        Ok(None) => return None,
+        Ok(Some(asked)) => asked,
+        Err(line) => return Some(refuse(&[line])),
+    };
+    let program = match fathom_spec::program_options(program_name, &asked.words, source) {
+        Ok(program) if program.server.is_some() => {
+            return Some(refuse(&["fio: can't be both client and server".to_owned()]));
+        }
+        Ok(program) => program,
+        Err(reply) => return Some(reply_with(&reply)),
+    };
+    Some(match Servers::new(program_name, asked, source) {
+        Ok(servers) if program.parse_only => {
+            drop(servers);
+            ExitCode::SUCCESS
+        }
+        Ok(servers) => servers.run(&program, source),
+        Err(reply) => reply_with(&reply),
+    })
+}
+
+fn refuse(lines: &[String]) -> ExitCode {
+    let mut output = Output::terminal();
+    lines.iter().for_each(|line| output.error_line(line));
+    ExitCode::from(exit::SETUP_FAILED)
+}
+
+fn reply_with(reply: &Reply) -> ExitCode {
+    let mut output = Output::terminal();
+    reply.messages.iter().for_each(|message| output.say(message));
+    ExitCode::from(reply.exit)
+}
+
+/// The servers of a command line. Job files belong to the servers named right before them.
+fn read(words: &[String]) -> Result<Option<AskedClients>, String> {
+    let mut asked = AskedClients::default();
+    // The servers that the next job file belongs to begin here.
+    let (mut first, mut has_files) = (0, false);
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let name = word.strip_prefix("--").or_else(|| word.strip_prefix('-')).unwrap_or("");
+        let (name, value) = name.split_once('=').map_or((name, None), |(name, value)| (name, Some(value)));
+        let mut value = || match value {
+            Some(value) => Ok(value.to_owned()),
+            None => words.next().cloned().ok_or_else(|| format!("fathom: option --{name} needs a value")),
+        };
+        match name {
+            "client" => {
+                let value = value()?;
+                if std::mem::take(&mut has_files) {
+                    first = asked.targets.len();
+                }
+                asked.targets.extend(targets(&value)?);
+            }
+            "remote-config" => {
+                let path = PathBuf::from(value()?);
+                let last = asked.targets.len();
+                // A list of hosts is several.
+                if first == last {
+                    return Err(
+                        "fathom: option --remote-config belongs after the --client that it is for".to_owned()
+                    );
+                }
+                asked.targets[first..].iter_mut().for_each(|target| target.remote.push(path.clone()));
+                has_files = true;
+            }
+            _ if word.starts_with('-') && word != "-" => asked.words.push(word.clone()),
+            _ if asked.targets.is_empty() => asked.words.push(word.clone()),
+            _ => {
+                asked.targets[first..].iter_mut().for_each(|target| target.files.push(word.clone()));
+                has_files = true;
+            }
+        }
+    }
+    Ok((!asked.targets.is_empty()).then_some(asked))
+}
+
+/// The servers of one `--client`: one, or those in a file, a line each.
+fn targets(text: &str) -> Result<Vec<Target>, String> {
+    let target = |text: &str| {
+        let address = server::address(text)
+            .map_err(|problem| format!("fio: failed adding client {text}\nfathom: {problem}"))?;
+        let address = match address {
+            Address::Network { host, port } if host.is_empty() => {
+                Address::Network { host: "127.0.0.1".to_owned(), port }
+            }
+            other => other,
+        };
+        let host_name = match &address {
+            Address::Network { host, .. } => host.clone(),
+            Address::Unix(path) => path.display().to_string(),
+        };
+        Ok(Target { host_name, address, files: Vec::new(), remote: Vec::new() })
+    };
+    if !Path::new(text).is_file() {
+        return Ok(vec![target(text)?]);
+    }
+    let list =
+        std::fs::read_to_string(text).map_err(|error| format!("fathom: option --client={text}: {error}"))?;
+    let lines = list.lines().map(str::trim).filter(|line| !line.is_empty());
+    let targets: Vec<Target> = lines.map(target).collect::<Result<_, String>>()?;
+    match targets.is_empty() {
+        true => Err(format!("fathom: option --client={text}: there is no host in this file")),
+        false => Ok(targets),
+    }
+}
+
+/// Servers and what each is to read.
+struct Servers {
+    targets: Vec<Target>,
+    list: HostList,
+    invocations: Vec<Invocation>,
+}
+
+impl Servers {
+    /// Reads the jobs of all servers. What is wrong with any is told before anything runs.
+    fn new(program_name: &str, asked: AskedClients, source: &dyn Source) -> Result<Servers, Reply> {
+        let AskedClients { words, targets } = asked;
+        let list = HostList(names(&targets).map(|name| HostEntry { name, groups: Vec::new() }).collect());
+        let mut invocations = Vec::new();
+        for (index, target) in targets.iter().enumerate() {
+            let mut own = words.clone();
+            own.extend(target.files.iter().cloned());
+            let place = HostPlace { index: index as u32, hosts: list.names(), ..HostPlace::default() };
+            let recording = Recording::new(source, place, program_name, &own);
+            if target.remote.is_empty() || !target.files.is_empty() {
+                match fathom_spec::parse(program_name, &own, &recording) {
+                    fathom_spec::Outcome::Run(_) => {}
+                    fathom_spec::Outcome::Exit(reply) => return Err(reply),
+                    _ => {
+                        let line = "fathom: this command line runs no jobs";
+                        let messages = vec![fathom_spec::Message::stderr(line)];
+                        return Err(Reply { messages, exit: exit::SETUP_FAILED });
+                    }
+                }
+            }
+            let mut invocation = recording.finish();
+            let remote = target.remote.iter().map(|path| path.to_string_lossy().into_owned());
+            invocation.words.extend(remote);
+            invocation.remote_files.clone_from(&target.remote);
+            invocations.push(invocation);
+        }
+        Ok(Servers { targets, list, invocations })
+    }
+
+    fn run(self, program: &ProgramOptions, source: &dyn Source) -> ExitCode {
+        let output = match &program.output {
+            None => Ok(Output::terminal()),
+            Some(path) => Output::file(path),
+        };
+        let mut output = match output {
+            Ok(output) => output,
+            Err(error) => {
+                let place = program.output.as_deref().unwrap_or(Path::new(""));
+                return refuse(&[format!("fathom: cannot write to --output={}: {error}", place.display())]);
+            }
+        };
+        output.keep_status_lines(program.eta_newline);
+        let forms = Forms::of(program);
+        let view = View {
+            tick: forms.shows_status(program).then_some(program.eta_interval),
+            details: false,
+            opening: true,
+            status_interval: program.status_interval,
+        };
+        let seats = ways::to_servers(&self.list, &self.addresses(), &self.invocations, program);
+        let seats = match seats {
+            Ok(seats) => seats,
+            Err(line) => return refuse(&[line]),
+        };
+        let mut console =
+            ClientConsole { output, forms, targets: self.targets, list: self.list.clone(), over: Vec::new() };
+        let hosts = Hosts { list: self.list, invocation: Invocation::default() };
+        let outcome = hosts.control(seats, program, source, view, true, &mut console);
+        match outcome {
+            Ok(outcome) => console.finish(&outcome),
+            Err(line) => {
+                console.output.error_line(&line);
+                ExitCode::from(exit::SETUP_FAILED)
+            }
+        }
+    }
+
+    fn addresses(&self) -> Vec<Address> {
+        self.targets.iter().map(|target| target.address.clone()).collect()
+    }
+}
+
+/// What servers are called: as the user wrote them, with their ports where that is not enough.
+fn names(targets: &[Target]) -> impl Iterator<Item = String> + '_ {
+    targets.iter().map(|target| {
+        let is_alone = targets.iter().filter(|other| other.host_name == target.host_name).count() == 1;
+        let name = target.host_name.trim_start_matches('/').replace('/', "_");
+        match is_alone {
+            true => name,
+            false => format!("{name},{}", target.port()),
+        }
+    })
+}
+
+/// The forms that were asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Forms {
+    normal: bool,
+    terse: bool,
+    json: bool,
+    with_bins: bool,
+    terse_version: u32,
+}
+
+impl Forms {
+    fn of(program: &ProgramOptions) -> Forms {
+        let has = |name: &str| program.formats.iter().any(|format| format == name);
+        Forms {
+            normal: program.formats.is_empty() || has("normal"),
+            terse: has("terse"),
+            json: has("json") || has("json+"),
+            with_bins: has("json+"),
+            terse_version: program.terse_version,
+        }
+    }
+
+    fn only_json(self) -> bool {
+        self.json && !self.normal && !self.terse
+    }
+
+    /// The status line is there unless it would stand in a document.
+    fn shows_status(self, program: &ProgramOptions) -> bool {
+        program.eta != Eta::Never && !self.json
+    }
+}
+
+/// Shows a run on servers.
+struct ClientConsole {
+    output: Output,
+    forms: Forms,
+    targets: Vec<Target>,
+    list: HostList,
+    /// Servers in the order in which they ended, and what they have done.
+    over: Vec<(usize, Box<RunReport>)>,
+}
+
+impl ClientConsole {
+    fn index_of(&self, name: &str) -> Option<usize> {
+        self.list.0.iter().position(|entry| entry.name == name)
+    }
+
+    /// What a server has done, at once.
+    fn show(&mut self, own_name: &str, host_name: &str, report: &RunReport) {
+        let code = report.jobs.iter().find_map(|job| job.error.as_ref()).map(|error| error.code);
+        if code.is_some() {
+            self.output.line(&format!("client <{host_name}>: exited with error 1"));
+        }
+        if self.forms.terse {
+            self.output.bytes(clients::terse_piece(report, self.forms.terse_version).as_bytes());
+        }
+        if self.forms.normal {
+            let name = (!self.forms.terse).then_some(own_name);
+            self.output.bytes(clients::normal_piece(name, report).as_bytes());
+        }
+    }
+
+    /// What comes last; the exit code.
+    fn finish(mut self, outcome: &Outcome) -> ExitCode {
+        let clients: Vec<Client<'_>> = self
+            .over
+            .iter()
+            .map(|(index, report)| Client {
+                host_name: &self.targets[*index].host_name,
+                port: u32::from(self.targets[*index].port()),
+                report,
+            })
+            .collect();
+        let mut last: Vec<String> = Vec::new();
+        if self.forms.terse {
+            last.extend(clients::terse_total(&clients, self.forms.terse_version));
+        }
+        if self.forms.normal {
+            last.extend(clients::normal_total(&clients));
+        }
+        if self.forms.json {
+            last.push(clients::json(&clients, outcome.report.timestamp_ms, self.forms.with_bins));
+        }
+        last.iter().for_each(|text| self.output.bytes(text.as_bytes()));
+        let is_incomplete = self.output.tell_lost() || outcome.lost_logs;
+        match outcome.failed_jobs > 0 || is_incomplete {
+            true => ExitCode::from(exit::SETUP_FAILED),
+            // Also after a signal: whoever stops servers so has what he wanted.
+            false => ExitCode::SUCCESS,
+        }
+    }
+}
+
+impl Audience for ClientConsole {
+    fn answered(&mut self, _: &HostEntry, hello: &Hello) {
+        if !self.forms.only_json() {
+            let arch = std::env::consts::ARCH.replace('_', "-");
+            self.output.line(&format!(
+                "hostname={}, be=0, 64-bit, os=Linux, arch={arch}, fio={COMPATIBLE_VERSION}, flags=1",
+                hello.host_name
+            ));
+        }
+    }
+
+    fn opening(&mut self, _: &HostEntry, hello: &Hello, lines: &[fathom_spec::Message]) {
+        if self.forms.only_json() {
+            return;
+        }
+        // A terse line among them takes the names away, as with fio.
+        let before = if self.forms.terse { String::new() } else { format!("<{}> ", hello.host_name) };
+        for line in
+            lines.iter().flat_map(|message| message.text.lines()).filter(|line| *line != COMPATIBLE_VERSION)
+        {
+            self.output.line(&format!("{before}{line}"));
+        }
+    }
+
+    fn host_message(&mut self, _: &HostEntry, hello: &Hello, message: Message) -> Option<Message> {
+        let named = |text: &str| format!("<{}> {}", hello.host_name, text.trim_start_matches('\n'));
+        match message {
+            Message::Output(text) => Some(Message::Output(named(&text))),
+            Message::Error(text) => Some(Message::Error(named(&text))),
+            Message::Failure(text) => Some(Message::Failure(named(&text))),
+            Message::LayingOut { job, files, bytes } => {
+                Some(Message::Output(named(&layout_line(&job, files, bytes))))
+            }
+            Message::Figures(_) | Message::StageChanged => None,
+        }
+    }
+
+    fn over(&mut self, host: &HostResult) {
+        let Some(index) = self.index_of(&host.name) else { return };
+        if !matches!(host.end, HostEnd::Whole) {
+            self.output.line(&format!("client: host={} disconnected", self.targets[index].host_name));
+        }
+        let Some(report) = &host.report else { return };
+        let host_name = self.targets[index].host_name.clone();
+        self.show(&host.host_name, &host_name, report);
+        self.over.push((index, report.clone()));
+    }
+}
+
+impl Observer for ClientConsole {
+    fn message(&mut self, message: &Message) {
+        match message {
+            Message::Output(text) => self.output.line(text),
+            Message::Error(text) => self.output.error_line(text),
+            Message::Failure(text) => self.output.line(text),
+            Message::LayingOut { .. } | Message::Figures(_) | Message::StageChanged => {}
+        }
+    }
+
+    fn tick(&mut self, tick: &LiveTick, _: Option<&LiveDetails>) {
+        self.output.status_line(tick);
+    }
+
+    fn advance(&mut self) {
+        self.output.advance(std::time::Duration::ZERO);
+    }
+
+    /// A document stands alone at the end; people and scripts that read lines get each server's share.
+    fn interim_report(&mut self, report: &RunReport) {
+        for host in report.hosts.iter().flat_map(|hosts| &hosts.hosts) {
+            if let (Some(report), Some(index)) = (&host.report, self.index_of(&host.name)) {
+                let host_name = self.targets[index].host_name.clone();
+                self.show(&host.host_name, &host_name, report);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(text: &str) -> AskedClients {
+        let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+        read(&words).expect("a command line").expect("servers")
+    }
+
+    #[test]
+    fn job_files_belong_to_the_servers_before_them() {
+        let read = asked("--output=o --client=a x.fio y.fio --client b --client=c,9000 z.fio");
+        let targets: Vec<(&str, u16, String)> = read
+            .targets
+            .iter()
+            .map(|target| (target.host_name.as_str(), target.port(), target.files.join("+")))
+            .collect();
+        assert_eq!(
+            targets,
+            [
+                ("a", 8765, "x.fio+y.fio".to_owned()),
+                ("b", 8765, "z.fio".to_owned()),
+                ("c", 9000, "z.fio".to_owned()),
+            ]
+        );
+        assert_eq!(read.words, ["--output=o"]);
+        let read = asked("--client=a,1 --remote-config=/etc/x.fio --client=a,2 z.fio");
+        assert_eq!(read.targets[0].remote, [PathBuf::from("/etc/x.fio")]);
+        assert!(read.targets[0].files.is_empty() && read.targets[1].remote.is_empty());
+        assert_eq!(names(&read.targets).collect::<Vec<String>>(), ["a,1", "a,2"]);
+        let words = ["--remote-config=x".to_owned(), "--client=a".to_owned()];
+        assert!(super::read(&words).is_err());
+        assert_eq!(super::read(&["a.fio".to_owned()]), Ok(None));
+    }
+}

@@ -1,0 +1,52 @@
+//! `fathom keys`: makes the keys of a run over hosts.
+
+use fathom_command::arguments;
+use fathom_command::{Failure, Streams};
+use fathom_hosts::keys;
+use lexopt::Arg::{Long, Value};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The word for it.
+pub(crate) const NAME: &str = "keys";
+
+/// Its line in lists of commands.
+pub(crate) const SUMMARY: &str =
+    "Make the keys of a run over hosts: who may be its controller, who its agents";
+
+/// What `fathom keys --help` prints.
+pub(crate) const HELP: &str = "\
+Usage: fathom keys DIRECTORY [--valid=TIME]
+
+Makes controller.keys and agent.keys in a directory, which is made if need be. Whoever has agent.keys can take part in the
+run as a host; whoever has controller.keys can run jobs on agents that have the other file. Nobody else can do either.
+Copy agent.keys to the hosts, and keep both from others.
+
+  --valid=TIME    How long they are accepted; default 24h
+";
+
+const USUAL: Duration = Duration::from_secs(24 * 3600);
+
+/// Does the work; the exit code.
+pub(crate) fn run(words: &[OsString], streams: &mut Streams<'_>) -> u8 {
+    fathom_command::call("fathom keys", Some(HELP), words, streams, |words, streams| {
+        let (mut directory, mut valid) = (None, USUAL);
+        let mut parser = lexopt::Parser::from_args(words);
+        while let Some(word) = parser.next()? {
+            match word {
+                Long("valid") => {
+                    valid =
+                        Duration::from_secs_f64(arguments::milliseconds(&mut parser, "--valid")? / 1000.0);
+                }
+                Value(path) if directory.is_none() => directory = Some(PathBuf::from(path)),
+                other => return Err(other.unexpected().into()),
+            }
+        }
+        let directory = directory.ok_or_else(|| Failure::new("name the directory for the keys"))?;
+        for path in keys::make(&directory, valid).map_err(Failure::new)? {
+            writeln!(streams.out, "{}", path.display())?;
+        }
+        Ok(0)
+    })
+}

@@ -1,0 +1,335 @@
+//! Runs over several hosts: which ones, the ways to them, and the controller's run in place of one on this machine.
+
+pub(crate) mod agent;
+pub(crate) mod clients;
+pub(crate) mod keys;
+pub(crate) mod server;
+mod ways;
+
+use crate::exit;
+use crate::output::Output;
+use crate::run::{self, Where};
+use fathom_hosts::controller::{self, Audience, Seat, Settings, USUAL_TIMEOUT};
+use fathom_hosts::planning::check_hosts_of_jobs;
+use fathom_run::plan::Plan;
+use fathom_run::supervisor::Outcome;
+use fathom_spec::hosts::{HostList, HostPlace, Invocation, InvocationSource, Recording};
+use fathom_spec::{ProgramOptions, RunSpec, Source, Trigger};
+use fathom_sys::clock::Calibration;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Hosts that a command line asks for, and everything that they are to read.
+pub(crate) struct Hosts {
+    /// Those that will join have no names yet.
+    list: HostList,
+    invocation: Invocation,
+}
+
+/// The hosts that a command line asks for. They have to be known before it is read, because job files may ask for them.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct AskedHosts {
+    /// Values of `--hosts`.
+    lists: Vec<String>,
+    /// There is `--wait-for-hosts`.
+    join: bool,
+}
+
+/// What a command line says of hosts.
+pub(crate) fn asked(words: &[String]) -> Option<AskedHosts> {
+    let mut asked = AskedHosts::default();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let Some(name) = word.strip_prefix("--").or_else(|| word.strip_prefix('-')) else { continue };
+        match name.split_once('=') {
+            Some(("hosts", list)) => asked.lists.push(list.to_owned()),
+            None if name == "hosts" => asked.lists.extend(words.next().cloned()),
+            Some(("wait-for-hosts", _)) => asked.join = true,
+            None if name == "wait-for-hosts" => asked.join = true,
+            _ => {}
+        }
+    }
+    (asked != AskedHosts::default()).then_some(asked)
+}
+
+/// A line on an option that asks for hosts and was not taken for one, because its name was cut short.
+pub(crate) fn overlooked(program: &ProgramOptions) -> Option<String> {
+    let name = match program {
+        ProgramOptions { wait_for_hosts: 1.., .. } => "wait-for-hosts",
+        program if !program.hosts.is_empty() => "hosts",
+        program if !program.clients.is_empty() => "client",
+        _ => return None,
+    };
+    Some(format!("fathom: write --{name} in full: what it says has to be known before anything else is read"))
+}
+
+/// Lines on options that a run on this machine alone has no use for.
+pub(crate) fn without_effect(program: &ProgramOptions) -> Vec<String> {
+    let over_hosts = "--hosts or --wait-for-hosts";
+    let given = [
+        ("keys", program.keys.is_some(), over_hosts),
+        ("join-address", program.join_address.is_some(), "--wait-for-hosts"),
+        ("remote-shell", program.remote_shell.is_some(), "--hosts"),
+        ("remote-program", program.remote_program.is_some(), "--hosts"),
+        ("push", program.push, "--hosts"),
+        ("host-timeout", program.host_timeout.is_some(), over_hosts),
+        ("trigger-remote", program.trigger_remote.is_some(), "--client or --hosts"),
+        ("remote-config", program.remote_config.is_some(), "--client"),
+        ("daemonize", program.daemonize.is_some(), "--server"),
+        ("insecure", program.insecure, "--server"),
+    ];
+    let given = given.into_iter().filter(|(_, is_given, _)| *is_given);
+    given.map(|(name, _, with)| format!("fathom: --{name} has no effect without {with}")).collect()
+}
+
+/// The hosts of these lists. The error is a line for the user.
+fn read(asked: &AskedHosts) -> Result<HostList, String> {
+    if asked.join {
+        return match asked.lists.first() {
+            None => Ok(HostList::default()),
+            Some(list) => Err(format!(
+                "fathom: option --hosts={list}: with --wait-for-hosts the hosts come by themselves; give one of the two"
+            )),
+        };
+    }
+    let file = |path: &str| {
+        std::fs::read_to_string(path)
+            .map_err(|error| format!("the list of hosts {path} cannot be read: {error}"))
+    };
+    let mut hosts = HostList::default();
+    for list in &asked.lists {
+        hosts.add(list, &file).map_err(|problem| format!("fathom: option --hosts={list}: {problem}"))?;
+    }
+    Ok(hosts)
+}
+
+/// Reads a command line for the hosts of these lists and does what it asks for.
+pub(crate) fn start(
+    asked: &AskedHosts,
+    program_name: &str,
+    words: &[String],
+    source: &dyn Source,
+    calibration: Calibration,
+) -> ExitCode {
+    let list = match read(asked) {
+        Ok(list) => list,
+        Err(line) => {
+            Output::terminal().error_line(&line);
+            return ExitCode::from(exit::SETUP_FAILED);
+        }
+    };
+    let recording = Recording::new(source, place(&list, 0), program_name, words);
+    match fathom_spec::parse(program_name, words, &recording) {
+        fathom_spec::Outcome::Run(spec) => {
+            let hosts = Hosts { list, invocation: recording.finish() };
+            run::run(&spec, Where::Hosts(&hosts, source))
+        }
+        other => crate::without_run(other, program_name, calibration),
+    }
+}
+
+/// Options that a command passes on to its runs.
+const OF_COMMANDS: [&str; 9] = [
+    "hosts",
+    "remote-shell",
+    "remote-program",
+    "push",
+    "keys",
+    "on-host-loss",
+    "host-timeout",
+    "wait-for-hosts",
+    "join-address",
+];
+
+/// Takes the options on hosts out of the words of a command.
+pub(crate) fn take_options(words: &mut Vec<OsString>) -> Vec<String> {
+    let mut taken = Vec::new();
+    let mut left = Vec::new();
+    let mut rest = std::mem::take(words).into_iter();
+    while let Some(word) = rest.next() {
+        let text = word.to_string_lossy().into_owned();
+        let name = text.strip_prefix("--").unwrap_or("");
+        let (name, has_value) = name.split_once('=').map_or((name, false), |(name, _)| (name, true));
+        if !OF_COMMANDS.contains(&name) {
+            left.push(word);
+            continue;
+        }
+        taken.push(text.clone());
+        if !has_value && name != "push" {
+            taken.extend(rest.next().map(|value| value.to_string_lossy().into_owned()));
+        }
+    }
+    *words = left;
+    taken
+}
+
+/// Takes what is said of hosts out of the options of the program; what they were with it.
+pub(crate) fn take_from(program: &mut ProgramOptions) -> ProgramOptions {
+    let with_hosts = program.clone();
+    let without = ProgramOptions::default();
+    program.hosts = without.hosts;
+    program.keys = without.keys;
+    program.wait_for_hosts = without.wait_for_hosts;
+    program.join_address = without.join_address;
+    program.remote_shell = without.remote_shell;
+    program.remote_program = without.remote_program;
+    program.push = without.push;
+    program.on_host_loss = without.on_host_loss;
+    program.host_timeout = without.host_timeout;
+    with_hosts
+}
+
+/// How many hosts there are.
+pub(crate) fn number_of(asked: &AskedHosts) -> Result<u64, String> {
+    match asked.join {
+        // Keys are for one run, and commands make several.
+        true => {
+            Err("--wait-for-hosts is for a single run; a command makes several: give --hosts=LIST".to_owned())
+        }
+        false => read(asked).map(|list| list.0.len() as u64),
+    }
+}
+
+/// The place of the first host, for what is to be known of all.
+pub(crate) fn first_place(asked: &AskedHosts) -> Result<HostPlace, String> {
+    read(asked).map(|list| place(&list, 0))
+}
+
+/// Reads a command line for hosts, and writes down what they are to read.
+pub(crate) fn read_for(
+    asked: &AskedHosts,
+    program_name: &str,
+    words: &[String],
+    source: &dyn Source,
+) -> Result<(fathom_spec::Outcome, Invocation), String> {
+    let recording = Recording::new(source, first_place(asked)?, program_name, words);
+    let outcome = fathom_spec::parse(program_name, words, &recording);
+    Ok((outcome, recording.finish()))
+}
+
+/// Runs jobs of a command on its hosts.
+pub(crate) fn run_command<O: Audience>(
+    asked: &AskedHosts,
+    invocation: &Invocation,
+    spec: &RunSpec,
+    source: &dyn Source,
+    view: View,
+    observer: &mut O,
+) -> Result<Outcome, String> {
+    let hosts = Hosts { list: read(asked)?, invocation: invocation.clone() };
+    hosts.check(spec)?;
+    hosts.run(spec, source, view, observer)
+}
+
+/// The place of a host among all.
+fn place(list: &HostList, index: usize) -> HostPlace {
+    let groups = list.0.get(index).map(|entry| entry.groups.clone()).unwrap_or_default();
+    HostPlace { index: index as u32, hosts: list.names(), groups, client: None }
+}
+
+impl Hosts {
+    /// What is wrong with a run over hosts; a line for the user.
+    pub(crate) fn check(&self, spec: &RunSpec) -> Result<(), String> {
+        if !self.list.0.is_empty() {
+            check_hosts_of_jobs(spec, &self.list)?;
+        }
+        match spec.program.formats.iter().find(|name| *name == "jsonl") {
+            Some(format) => Err(format!(
+                "fathom: --output-format={format} is not built for runs over hosts; json has them all, and \
+                 --status-interval prints it during the run"
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs the jobs on the hosts. The error is a line for the user.
+    pub(crate) fn run<O: Audience>(
+        &self,
+        spec: &RunSpec,
+        source: &dyn Source,
+        view: View,
+        observer: &mut O,
+    ) -> Result<Outcome, String> {
+        let seats = ways::seats(&self.list, &spec.program, observer)?;
+        let list = HostList(seats.iter().map(|seat| seat.entry.clone()).collect());
+        check_hosts_of_jobs(spec, &list)?;
+        self.control(seats, &spec.program, source, view, false, observer)
+    }
+
+    /// Runs what is to be read at the seats.
+    fn control<O: Audience>(
+        &self,
+        seats: Vec<Seat>,
+        program: &ProgramOptions,
+        source: &dyn Source,
+        view: View,
+        are_servers: bool,
+        observer: &mut O,
+    ) -> Result<Outcome, String> {
+        let list = HostList(seats.iter().map(|seat| seat.entry.clone()).collect());
+        let invocation = |index: usize| seats[index].invocation.as_ref().unwrap_or(&self.invocation);
+        let prefixes =
+            (0..seats.len()).map(|index| log_prefixes(invocation(index), &list, index, source)).collect();
+        let settings = Settings {
+            invocation: self.invocation.clone(),
+            on_host_loss: program.on_host_loss,
+            timeout: program.host_timeout.unwrap_or(USUAL_TIMEOUT),
+            tick: view.tick,
+            details: view.details,
+            are_servers,
+            opening: view.opening,
+            status_interval: view.status_interval,
+            trigger: Some(program.trigger.clone()).filter(Trigger::fires),
+            log_prefixes: prefixes,
+        };
+        controller::run(seats, settings, observer)
+            .map_err(|errno| format!("fathom: the run cannot start: {errno}"))
+    }
+}
+
+/// What the logs of a host may be named: its jobs are read as it reads them, which may name it.
+fn log_prefixes(
+    invocation: &Invocation,
+    list: &HostList,
+    index: usize,
+    machine: &dyn Source,
+) -> Vec<PathBuf> {
+    let place = place(list, index);
+    let lenient = Recording::new(machine, place.clone(), "", &[]);
+    let source = InvocationSource { invocation, place: &place, machine: &lenient };
+    match fathom_spec::parse(&invocation.program_name, &invocation.words, &source) {
+        fathom_spec::Outcome::Run(spec) => Plan::log_prefixes(&spec),
+        // The host will say what is wrong.
+        _ => Vec::new(),
+    }
+}
+
+/// What the caller wants to see of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct View {
+    /// Time between two ticks; none without.
+    pub(crate) tick: Option<Duration>,
+    /// With details.
+    pub(crate) details: bool,
+    /// The lines before a run.
+    pub(crate) opening: bool,
+    /// Time between two reports.
+    pub(crate) status_interval: Option<Duration>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_found_wherever_they_stand() {
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<String>>();
+        let asked_of = |text: &str| asked(&words(text)).map(|asked| (asked.lists, asked.join));
+        let lists = ["a,b", "w:c", "d"].map(str::to_owned).to_vec();
+        assert_eq!(asked_of("--hosts=a,b job.fio --hosts w:c -hosts=d"), Some((lists, false)));
+        assert_eq!(asked_of("--wait-for-hosts=2 job.fio"), Some((Vec::new(), true)));
+        assert_eq!(asked_of("--name=hosts hosts=a job.fio --host=b"), None);
+    }
+}

@@ -1,0 +1,227 @@
+//! `--server`: runs what clients (`--client`) ask for. It allows them everything that whoever started it may do, as fio's does; so
+//! without keys only this machine reaches it, unless `--insecure` says otherwise.
+
+use super::agent;
+use crate::exit;
+use crate::output::Output;
+use fathom_hosts::keys::{Keys, Role};
+use fathom_hosts::links::tcp::{Address, Listener};
+use fathom_hosts::listening::{self, AtEnd};
+use fathom_spec::ProgramOptions;
+use fathom_sys::process;
+use fathom_sys::signal::{OF_USERS, SignalQueue};
+use std::io::{BufRead, BufReader};
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+/// The port of servers, unless another is named.
+pub(super) const PORT: u16 = 8765;
+/// The server in the background finds this variable, and takes itself out of the terminal.
+const IN_BACKGROUND: &str = "FATHOM_SERVER_IN_BACKGROUND";
+
+/// An address as fio's users write it: `HOST[,PORT]`, `,PORT`, `:PORT`, `ip:`, `ip4:` and `ip6:` before it, `sock:PATH`. The host is
+/// empty where none is named.
+pub(super) fn address(text: &str) -> Result<Address, String> {
+    if let Some(path) = text.strip_prefix("sock:") {
+        return Ok(Address::Unix(PathBuf::from(path)));
+    }
+    let is_six = text.starts_with("ip6:");
+    let text = ["ip:", "ip4:", "ip6:"].iter().find_map(|prefix| text.strip_prefix(prefix)).unwrap_or(text);
+    let (host, port) = match text.rsplit_once(',') {
+        Some((host, port)) => (host, Some(port)),
+        None if !is_six && text.starts_with(':') && !text.starts_with("::") => ("", Some(&text[1..])),
+        None => (text, None),
+    };
+    let port = match port {
+        None => PORT,
+        Some(port) => port.parse().ok().filter(|&port: &u16| port > 0).ok_or_else(|| {
+            format!("bad server port {port}; expected HOST,PORT with a port from 1 to 65535")
+        })?,
+    };
+    Ok(Address::Network { host: host.to_owned(), port })
+}
+
+/// Runs a server until a signal ends it.
+pub(crate) fn run(program: &ProgramOptions) -> ExitCode {
+    let mut output = Output::terminal();
+    let done = match &program.daemonize {
+        Some(file) if std::env::var_os(IN_BACKGROUND).is_none() => start_in_background(file, &mut output),
+        _ => serve(program, &mut output),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(line) => {
+            output.error_line(&line);
+            ExitCode::from(exit::SETUP_FAILED)
+        }
+    }
+}
+
+fn serve(program: &ProgramOptions, output: &mut Output) -> Result<(), String> {
+    let text = program.server.as_deref().unwrap_or("");
+    let mut address = address(text).map_err(|problem| format!("fio: {problem}"))?;
+    if program.keys.is_none() && !program.insecure {
+        address = within_this_machine(address, output)?;
+    }
+    if let Some(path) = &program.keys {
+        Keys::read(path, Role::Agent).map_err(|problem| format!("fathom: option --keys: {problem}"))?;
+    }
+    let signals =
+        SignalQueue::new(&OF_USERS).map_err(|errno| format!("fathom: cannot wait for signals: {errno}"))?;
+    let listener = address.listen().map_err(|error| {
+        format!(
+            "fio: bind: {error}\nfathom: option --server={text}: nobody can be served at {}",
+            shown(&address)
+        )
+    })?;
+    let _socket = SocketFile::of(&address);
+    let pid_file = program.daemonize.as_deref().map(PidFile::write).transpose()?;
+    output.line(&format!("fio: server listening on {}", shown(&address)));
+    if pid_file.is_some() {
+        process::new_session();
+        (0..=2).for_each(process::detach_stream);
+    }
+    wait_for_clients(program, &listener, &signals, output)
+}
+
+fn wait_for_clients(
+    program: &ProgramOptions,
+    listener: &Listener,
+    signals: &SignalQueue,
+    output: &mut Output,
+) -> Result<(), String> {
+    let serve = |from: &str| {
+        let mut command = Command::new("/proc/self/exe");
+        command.arg(agent::NAME).arg("--allow-everything").arg(format!("--accepted-from={from}"));
+        if let Some(keys) = &program.keys {
+            command.arg("--keys").arg(keys);
+        }
+        command
+    };
+    let mut say = |line: &str| output.error_line(&format!("fathom: {line}"));
+    listening::listen(listener, signals, AtEnd::RunsEndThemselves, &serve, &mut say)
+        .map_err(|error| format!("fathom: the server cannot go on: {error}"))
+}
+
+/// The same address, as far as it is one of this machine alone. What was asked for by name is refused, not changed.
+fn within_this_machine(address: Address, output: &mut Output) -> Result<Address, String> {
+    match address {
+        Address::Network { host, port } if host.is_empty() => {
+            output.error_line(
+                "fathom: this server has no keys, so only this machine reaches it; give --keys=FILE (fathom keys makes it), or \
+                 --insecure to let anyone run anything here",
+            );
+            Ok(Address::Network { host: "127.0.0.1".to_owned(), port })
+        }
+        other if other.is_of_this_machine() => Ok(other),
+        other => Err(format!(
+            "fathom: option --server: whoever reaches {} could run anything here as this user; give --keys=FILE (fathom keys \
+             makes it), or --insecure if that is meant",
+            shown(&other)
+        )),
+    }
+}
+
+/// An address as fio shows it.
+fn shown(address: &Address) -> String {
+    match address {
+        Address::Unix(path) => path.display().to_string(),
+        Address::Network { host, port } if host.is_empty() => format!("{},{port}", Ipv4Addr::UNSPECIFIED),
+        Address::Network { host, port } => match host.parse::<Ipv6Addr>() {
+            Ok(six) => format!("{six},{port}"),
+            Err(_) => format!("{host},{port}"),
+        },
+    }
+}
+
+/// Starts the server as a process of its own; returns when it listens.
+fn start_in_background(file: &Path, output: &mut Output) -> Result<(), String> {
+    if let Some(pid) = PidFile::pid_in(file).filter(|&pid| process::exists(pid)) {
+        output.line(&format!("fio: pidfile {} exists and server appears alive", file.display()));
+        output.error_line(&format!("fathom: nothing was started: process {pid} is there"));
+        return Ok(());
+    }
+    let mut child = Command::new("/proc/self/exe")
+        .args(std::env::args_os().skip(1))
+        .env(IN_BACKGROUND, "1")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("fathom: option --daemonize: no process for the server: {error}"))?;
+    let mut line = String::new();
+    if let Some(stdout) = child.stdout.take() {
+        // What cannot be read is no line.
+        let _ = BufReader::new(stdout).read_line(&mut line);
+    }
+    match line.is_empty() {
+        false => Ok(()),
+        // It has said why on standard error.
+        true => Err("fathom: the server was not started".to_owned()),
+    }
+}
+
+/// The file with the number of a server in the background; it goes with it.
+struct PidFile(PathBuf);
+
+impl PidFile {
+    fn pid_in(path: &Path) -> Option<u32> {
+        std::fs::read_to_string(path).ok()?.trim().parse().ok()
+    }
+
+    fn write(path: &Path) -> Result<PidFile, String> {
+        std::fs::write(path, format!("{}\n", std::process::id())).map_err(|error| {
+            format!(
+                "fio: failed opening pid file {0}\nfathom: option --daemonize={0}: {error}",
+                path.display()
+            )
+        })?;
+        Ok(PidFile(path.to_path_buf()))
+    }
+}
+
+impl Drop for PidFile {
+    fn drop(&mut self) {
+        // Somebody else's file is left alone.
+        if PidFile::pid_in(&self.0) == Some(std::process::id()) {
+            let _ = std::fs::remove_file(&self.0);
+        }
+    }
+}
+
+/// The file of a socket; it goes with the server.
+struct SocketFile(PathBuf);
+
+impl SocketFile {
+    fn of(address: &Address) -> Option<SocketFile> {
+        match address {
+            Address::Unix(path) => Some(SocketFile(path.clone())),
+            Address::Network { .. } => None,
+        }
+    }
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_fio() {
+        let read = |text: &str| address(text).map(|address| shown(&address));
+        assert_eq!(read(""), Ok("0.0.0.0,8765".to_owned()));
+        assert_eq!(read(",9000"), Ok("0.0.0.0,9000".to_owned()));
+        assert_eq!(read(":9000"), Ok("0.0.0.0,9000".to_owned()));
+        assert_eq!(read("a"), Ok("a,8765".to_owned()));
+        assert_eq!(read("ip4:127.0.0.2,9"), Ok("127.0.0.2,9".to_owned()));
+        assert_eq!(read("ip6:::1,9024"), Ok("::1,9024".to_owned()));
+        assert_eq!(read("ip6:::1"), Ok("::1,8765".to_owned()));
+        assert_eq!(read("sock:/tmp/x"), Ok("/tmp/x".to_owned()));
+        assert!(read("a,0").is_err() && read("a,99999").is_err() && read(",x").is_err());
+    }
+}

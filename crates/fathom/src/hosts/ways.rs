@@ -1,0 +1,182 @@
+//! The ways to the hosts of a run: a remote shell, agents that listen, agents that join.
+
+use fathom_hosts::controller::Seat;
+use fathom_hosts::joining;
+use fathom_hosts::keys::{Keys, Role};
+use fathom_hosts::links::shell::Shell;
+use fathom_hosts::links::tcp::{Address, PlainPipe};
+use fathom_hosts::links::tls::TlsPipe;
+use fathom_hosts::links::{Connection, Pipe};
+use fathom_run::message::Message;
+use fathom_run::supervisor::Observer;
+use fathom_spec::ProgramOptions;
+use fathom_spec::hosts::{HostEntry, HostList, Invocation};
+use fathom_sys::signal::{OF_USERS, SignalQueue};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+/// Open files for many hosts: three each.
+const MOST_OPEN_FILES: u64 = 1 << 20;
+/// How long a host may take to accept a connection.
+const CONNECT: Duration = Duration::from_secs(10);
+/// Connections that are made at a time.
+const AT_A_TIME: usize = 64;
+/// How long agents may take to join, unless `--host-timeout` says otherwise.
+const JOIN_PATIENCE: Duration = Duration::from_secs(600);
+
+/// A way to each host. The error is a line for the user.
+pub(super) fn seats<O: Observer>(
+    list: &HostList,
+    program: &ProgramOptions,
+    observer: &mut O,
+) -> Result<Vec<Seat>, String> {
+    fathom_sys::file::raise_open_file_limit(MOST_OPEN_FILES);
+    let keys = keys_of(program)?;
+    if program.wait_for_hosts > 0 {
+        return joined(program, keys, observer);
+    }
+    let is_agent = |entry: &HostEntry| keys.is_some() || has_port(&entry.name);
+    if list.0.iter().any(is_agent) {
+        return Ok(agents(list, keys.as_ref()));
+    }
+    let (command, there) = (program.remote_shell.as_deref(), program.remote_program.as_deref());
+    let shell = Shell::new(command, there, program.push).map_err(|problem| format!("fathom: {problem}"))?;
+    let seat = |entry: &HostEntry| Seat {
+        entry: entry.clone(),
+        connection: shell
+            .connect(&entry.name)
+            .map(|pipe| Connection::new(Box::new(pipe)))
+            .map_err(|error| format!("its shell cannot be started: {error}")),
+        hello: None,
+        invocation: None,
+    };
+    Ok(list.0.iter().map(seat).collect())
+}
+
+fn keys_of(program: &ProgramOptions) -> Result<Option<Keys>, String> {
+    let read = |path| {
+        Keys::read(path, Role::Controller).map_err(|problem| format!("fathom: option --keys: {problem}"))
+    };
+    program.keys.as_deref().map(read).transpose()
+}
+
+/// A way to each server of a client, and what it is to read.
+pub(super) fn to_servers(
+    list: &HostList,
+    addresses: &[Address],
+    invocations: &[Invocation],
+    program: &ProgramOptions,
+) -> Result<Vec<Seat>, String> {
+    fathom_sys::file::raise_open_file_limit(MOST_OPEN_FILES);
+    let keys = keys_of(program)?;
+    let connections = in_parallel(addresses, &|address| connect(address, keys.as_ref()));
+    let seats = list.0.iter().zip(connections).zip(invocations).map(|((entry, connection), invocation)| {
+        Seat { entry: entry.clone(), connection, hello: None, invocation: Some(invocation.clone()) }
+    });
+    Ok(seats.collect())
+}
+
+/// An agent listens there.
+fn has_port(name: &str) -> bool {
+    let (host, port) = name.rsplit_once(':').unwrap_or((name, ""));
+    !host.contains('@') && !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Connections with agents that listen.
+fn agents(list: &HostList, keys: Option<&Keys>) -> Vec<Seat> {
+    let connections = in_parallel(&list.names(), &|name| {
+        let address = Address::read(name)?;
+        if keys.is_none() && !address.is_of_this_machine() {
+            return Err(format!(
+                "an agent at {address} is reached with keys: give --keys=FILE (fathom keys makes it)"
+            ));
+        }
+        connect(&address, keys)
+    });
+    let entries = list.0.iter().cloned().zip(connections);
+    entries.map(|(entry, connection)| Seat { entry, connection, hello: None, invocation: None }).collect()
+}
+
+/// Connects with many at a time; the connections are in the order of the places.
+fn in_parallel<T: Sync>(
+    places: &[T],
+    connect: &(dyn Fn(&T) -> Result<Connection, String> + Sync),
+) -> Vec<Result<Connection, String>> {
+    let next = AtomicUsize::new(0);
+    let connect_some = || {
+        let mut connections = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Relaxed);
+            let Some(place) = places.get(index) else { return connections };
+            connections.push((index, connect(place)));
+        }
+    };
+    let mut connections: Vec<(usize, Result<Connection, String>)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..places.len().min(AT_A_TIME)).map(|_| scope.spawn(connect_some)).collect();
+        threads.into_iter().filter_map(|thread| thread.join().ok()).flatten().collect()
+    });
+    connections.sort_by_key(|(index, _)| *index);
+    connections.into_iter().map(|(_, connection)| connection).collect()
+}
+
+fn connect(address: &Address, keys: Option<&Keys>) -> Result<Connection, String> {
+    let socket = address.connect(CONNECT).map_err(|error| format!("{address}: {error}"))?;
+    let pipe: Box<dyn Pipe> = match keys {
+        Some(keys) => Box::new(TlsPipe::connect(socket, keys)?),
+        None => Box::new(PlainPipe::new(socket)),
+    };
+    Ok(Connection::new(pipe))
+}
+
+/// Agents that join.
+fn joined<O: Observer>(
+    program: &ProgramOptions,
+    keys: Option<Keys>,
+    observer: &mut O,
+) -> Result<Vec<Seat>, String> {
+    let wanted = program.wait_for_hosts as usize;
+    let keys = keys.ok_or(
+        "fathom: option --wait-for-hosts: hosts that join prove who they are: give --keys=FILE (fathom keys makes it)",
+    )?;
+    let text = program.join_address.as_deref().unwrap_or(":");
+    let failed = |problem: String| format!("fathom: option --join-address={text}: {problem}");
+    let address = Address::read(text).map_err(failed)?;
+    let listener = address.listen().map_err(|error| failed(error.to_string()))?;
+    keys.use_up().map_err(|problem| format!("fathom: option --keys: {problem}"))?;
+    let signals =
+        SignalQueue::new(&OF_USERS).map_err(|errno| format!("fathom: cannot wait for signals: {errno}"))?;
+    let port = listener.port().map_or_else(String::new, |port| format!(" on port {port}"));
+    observer.message(&Message::Error(format!("fathom: waiting for {wanted} hosts to join{port}")));
+    let patience = program.host_timeout.unwrap_or(JOIN_PATIENCE);
+    let mut interrupted = || signals.asked_to_end().is_some();
+    let mut say = |line: &str| observer.message(&Message::Error(line.to_owned()));
+    let agents = joining::gather(&listener, &keys, wanted, patience, &mut interrupted, &mut say)
+        .map_err(|problem| format!("fathom: {problem}"))?;
+    let mut seats: Vec<Seat> = Vec::new();
+    for agent in agents {
+        let taken = seats.iter().filter(|seat| seat.entry.name == agent.join.name).count();
+        let name = match (taken, agent.join.rank) {
+            (0, _) => agent.join.name.clone(),
+            (_, Some(rank)) => format!("{}.{rank}", agent.join.name),
+            (taken, None) => format!("{}.{taken}", agent.join.name),
+        };
+        seats.push(Seat {
+            entry: HostEntry { name, groups: agent.join.groups },
+            connection: Ok(agent.connection),
+            hello: Some(agent.hello),
+            invocation: None,
+        });
+    }
+    Ok(seats)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_port;
+
+    #[test]
+    fn a_port_tells_an_agent_from_a_host_of_a_shell() {
+        assert!(has_port("a:8766") && has_port("[::1]:1"));
+        assert!(!has_port("a") && !has_port("root@a") && !has_port("a:") && !has_port("user@a:1"));
+    }
+}

@@ -1,0 +1,66 @@
+//! Runs over several hosts. Most tests have their "hosts" on this machine, each behind a shell of its own that does nothing but run
+//! the agent; `ssh.rs` logs in to hosts in networks of their own.
+
+mod agents;
+mod faults;
+mod runs;
+mod servers;
+mod ssh;
+
+use crate::support::program::{self, Finished, Launch, Running};
+use crate::support::{json, processes};
+use serde_json::Value;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Agents are gone so soon after their controller.
+const SOON: Duration = Duration::from_secs(20);
+
+/// A shell that runs the command here and knows its host only by name.
+fn local_shell() -> String {
+    "--remote-shell=env FATHOM_TEST_HOST={host}".to_owned()
+}
+
+/// The program under test over these hosts, in `directory`.
+fn over(directory: &Path, hosts: &str) -> Launch {
+    let program = program::path();
+    Launch::fathom(directory)
+        .argument(format!("--hosts={hosts}"))
+        .argument(local_shell())
+        .argument(format!("--remote-program={}", program.display()))
+}
+
+/// A job that works on nothing, at a rate that any machine keeps.
+const QUIET: &str = "--name=quiet --ioengine=null --size=1g --rw=randread --rate_iops=500";
+
+/// The entry of a host.
+#[track_caller]
+fn host<'a>(document: &'a Value, name: &str) -> &'a Value {
+    let hosts = document["fathom hosts"]["hosts"].as_array().expect("there are hosts");
+    hosts.iter().find(|host| host["name"] == name).unwrap_or_else(|| panic!("no host {name} in {document}"))
+}
+
+/// The JSON of a run that succeeded.
+#[track_caller]
+fn document_of(finished: Finished) -> Value {
+    json::document(&finished.expect_clean().stdout)
+}
+
+/// The process of the agent of a host, by the variable that its shell has set.
+fn agent_of(running: &Running, host: &str) -> Option<u32> {
+    let wanted = format!("FATHOM_TEST_HOST={host}");
+    processes::descendants(running.pid()).into_iter().find(|pid| {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
+    })
+}
+
+/// Waits until something is so.
+#[track_caller]
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < SOON, "{what}: not in {SOON:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}

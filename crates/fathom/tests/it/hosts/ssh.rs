@@ -1,0 +1,68 @@
+//! Hosts in networks of their own, reached by ssh.
+
+use super::{document_of, host};
+use crate::support::program::{self, Launch};
+use crate::support::servers::Server;
+use crate::support::{json, scratch, skip};
+use std::path::Path;
+use std::time::Duration;
+
+/// So many hosts, or why there are none.
+fn hosts(number: u32) -> Result<Server, String> {
+    skip::root()?;
+    Server::start("hosts", &[("HOSTS", &number.to_string())])
+}
+
+/// The program over all of them, by ssh.
+fn over(server: &Server, directory: &Path) -> Launch {
+    Launch::fathom(directory)
+        .argument(format!("--hosts={}", server.value("HOST_NAMES")))
+        .argument(format!("--remote-shell=ssh -F {}", server.value("SSH_CONFIG")))
+        .argument(format!("--remote-program={}", program::path().display()))
+        .timeout(Duration::from_secs(300))
+}
+
+const JOB: &str = "--name=a --ioengine=null --size=64k --rw=read --output-format=json";
+
+#[test]
+fn hosts_are_reached_by_ssh() {
+    fathom_only!();
+    let server = require!(hosts(8));
+    let directory = scratch();
+    let document = document_of(over(&server, directory.path()).words(JOB).run());
+    assert_eq!(json::integer(json::job(&document, "a"), "read/io_bytes"), 8 * 65536);
+    for number in 0..8 {
+        let own = host(&document, &format!("host{number}"));
+        assert_eq!(own["host_name"], format!("host{number}"), "each is a host of its own: {own}");
+        assert_eq!(own["transport"], "shell");
+    }
+}
+
+#[test]
+fn a_cable_that_is_pulled_is_a_host_that_is_lost() {
+    fathom_only!();
+    let server = require!(hosts(2));
+    let directory = scratch();
+    let running = over(&server, directory.path())
+        .words("--host-timeout=4 --name=a --ioengine=null --size=1g --rw=randread --rate_iops=500")
+        .words("--runtime=8 --time_based --output-format=json")
+        .start();
+    std::thread::sleep(Duration::from_secs(4));
+    server.ask("link", &["host1", "down"]);
+    let finished = running.finish();
+    assert_eq!(finished.code(), 1, "{}", finished.stderr);
+    assert!(finished.stderr.contains("host host1 is lost: it has been silent"), "{}", finished.stderr);
+    let document = json::document(&finished.stdout);
+    assert_eq!(host(&document, "host0")["state"], "whole");
+    assert!(json::integer(json::job(host(&document, "host1"), "a"), "read/total_ios") > 100);
+}
+
+#[test]
+fn a_hundred_hosts_are_one_run() {
+    fathom_only!();
+    let number = if std::env::var("FATHOM_TEST_SERVERS").as_deref() == Ok("all") { 100 } else { 16 };
+    let server = require!(hosts(number));
+    let directory = scratch();
+    let document = document_of(over(&server, directory.path()).words(JOB).run());
+    assert_eq!(json::integer(json::job(&document, "a"), "read/io_bytes"), u64::from(number) * 65536);
+}
