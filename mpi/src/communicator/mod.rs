@@ -13,11 +13,11 @@ use mpi::point_to_point::{Destination, Source};
 use mpi::request::{Request, Scope};
 use mpi::topology::{Communicator, SimpleCommunicator};
 use mpi::traits::CommunicatorCollectives;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub use launch::Refusal;
 
-/// All messages have this tag: which one is next is clear to both ends.
+/// What all ranks do together has this tag: which message is next is clear to both ends.
 const TAG: mpi::Tag = 1;
 
 /// What goes into one message of MPI, whose lengths are C integers.
@@ -30,8 +30,25 @@ const LOOKS_AT_FIRST: u32 = 50;
 const SHORTEST_SLEEP: Duration = Duration::from_micros(20);
 const LONGEST_SLEEP: Duration = Duration::from_millis(2);
 
+/// Where the time that a message takes is measured, looks go on for this long before the first sleep.
+const CLOSE_LOOKS: Duration = Duration::from_millis(1);
+
 /// The exit code of a job of which one rank panics, the same as that of a Rust program.
 const PANICKED: i32 = 101;
+
+/// A message of fixed length, between two ranks alone.
+pub type Note = [u64; 3];
+
+/// What a note is about. Notes of one kind arrive in the order in which they were sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// What goes to the parent.
+    Above = 2,
+    /// What comes from it.
+    Below = 3,
+    /// Clocks.
+    Clocks = 4,
+}
 
 /// All ranks of this job, from here to the end of the process. To drop it is to leave MPI, which each rank does once, and only
 /// the process that has entered: a forked child must end without it.
@@ -63,11 +80,11 @@ impl Ranks {
 
     /// Gives the bytes of rank 0 to all ranks, in place of what they have.
     pub fn broadcast(&self, bytes: &mut Vec<u8>) {
-        if let Some(parent) = tree::parent(self.rank()) {
+        if let Some(parent) = self.parent() {
             *bytes = self.receive(parent);
         }
         // The child with the most below it comes first.
-        for child in tree::children(self.rank(), self.size()).into_iter().rev() {
+        for child in self.children().into_iter().rev() {
             self.send(child, bytes);
         }
     }
@@ -84,15 +101,69 @@ impl Ranks {
         own: Vec<u8>,
         mut merge: impl FnMut(Vec<u8>, Vec<u8>) -> Vec<u8>,
     ) -> Option<Vec<u8>> {
-        let children = tree::children(self.rank(), self.size());
-        let merged = children.into_iter().fold(own, |merged, child| merge(merged, self.receive(child)));
-        match tree::parent(self.rank()) {
+        self.fold(own, |merged, bytes| *merged = merge(std::mem::take(merged), bytes), Vec::clone)
+    }
+
+    /// The same with values: `add` adds the bytes of the ranks below a neighbour, which `write` has made there.
+    pub fn fold<T>(
+        &self,
+        mut own: T,
+        mut add: impl FnMut(&mut T, Vec<u8>),
+        write: impl FnOnce(&T) -> Vec<u8>,
+    ) -> Option<T> {
+        for child in self.children() {
+            add(&mut own, self.receive(child));
+        }
+        match self.parent() {
             Some(parent) => {
-                self.send(parent, &merged);
+                self.send(parent, &write(&own));
                 None
             }
-            None => Some(merged),
+            None => Some(own),
         }
+    }
+
+    /// The rank above this one in the tree that all messages go along; rank 0 has none.
+    pub fn parent(&self) -> Option<usize> {
+        tree::parent(self.rank())
+    }
+
+    /// The ranks right below it. The last one has the most below itself.
+    pub fn children(&self) -> Vec<usize> {
+        tree::children(self.rank(), self.size())
+    }
+
+    /// Sends a note.
+    pub fn tell(&self, to: usize, about: About, note: Note) {
+        let to = self.world.process_at_rank(number(to));
+        let tag = about as mpi::Tag;
+        mpi::request::scope(|scope| settle(to.immediate_send_with_tag(scope, &note[..], tag)));
+    }
+
+    /// The next note of this kind, if it has arrived.
+    pub fn heard(&self, from: usize, about: About) -> Option<Note> {
+        let process = self.world.process_at_rank(number(from));
+        process.immediate_probe_with_tag(about as mpi::Tag).map(|_| self.hear(from, about))
+    }
+
+    /// The next note of this kind.
+    pub fn hear(&self, from: usize, about: About) -> Note {
+        self.hear_within(from, about, Duration::ZERO)
+    }
+
+    /// The same, as soon as can be: for when the other one is known to be at it.
+    pub fn hear_closely(&self, from: usize, about: About) -> Note {
+        self.hear_within(from, about, CLOSE_LOOKS)
+    }
+
+    fn hear_within(&self, from: usize, about: About, closely: Duration) -> Note {
+        let from = self.world.process_at_rank(number(from));
+        let tag = about as mpi::Tag;
+        let mut note = Note::default();
+        mpi::request::scope(|scope| {
+            settle_closely(from.immediate_receive_into_with_tag(scope, &mut note[..], tag), closely);
+        });
+        note
     }
 
     /// Gives rank 0 the bytes of each rank, in their order.
@@ -139,13 +210,21 @@ impl Drop for Ranks {
 }
 
 /// Waits, without keeping a processor, until this is done.
-fn settle<'a, D: ?Sized, S: Scope<'a>>(mut request: Request<'a, D, S>) {
+fn settle<'a, D: ?Sized, S: Scope<'a>>(request: Request<'a, D, S>) {
+    settle_closely(request, Duration::ZERO);
+}
+
+/// The same, with a processor for so long, unless others want it.
+fn settle_closely<'a, D: ?Sized, S: Scope<'a>>(mut request: Request<'a, D, S>, closely: Duration) {
+    let begin = Instant::now();
     let mut looks = 0;
     let mut sleep = SHORTEST_SLEEP;
     while let Err(unfinished) = request.test() {
         request = unfinished;
         looks += 1;
-        if looks > LOOKS_AT_FIRST {
+        if !closely.is_zero() && begin.elapsed() < closely {
+            std::thread::yield_now();
+        } else if looks > LOOKS_AT_FIRST {
             std::thread::sleep(sleep);
             sleep = (sleep * 2).min(LONGEST_SLEEP);
         }

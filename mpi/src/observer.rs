@@ -1,0 +1,157 @@
+//! What a rank does while its jobs run: it waits for the others before each stage, passes on lines, and writes snapshots.
+
+use crate::results::RankResult;
+use crate::rounds::{Rounds, Stand};
+use crate::snapshots::{EVERY_NS, Snapshots};
+use fathom_hosts::controller::clocks::{here, set_times};
+use fathom_hosts::controller::of_host;
+use fathom_hosts::output::Output;
+use fathom_report::header::layout_line;
+use fathom_run::message::Message;
+use fathom_run::supervisor::{Gate, Observer, Request};
+use fathom_stats::hosts::HostResult;
+use fathom_stats::live::{LiveDetails, LiveTick};
+use fathom_stats::report::RunReport;
+use fathom_sys::clock::monotonic_ns;
+use std::os::fd::{AsRawFd, RawFd};
+use std::time::Duration;
+
+/// A rank, to its supervisor.
+pub(crate) struct Rank<'a> {
+    pub(crate) rounds: Rounds<'a>,
+    pub(crate) output: &'a mut Output,
+    /// What is known of it as a host before the run.
+    pub(crate) host: HostResult,
+    pub(crate) is_first: bool,
+    /// Files that are laid out are told.
+    pub(crate) for_people: bool,
+    pub(crate) snapshots: Option<Snapshots>,
+    snapshot_ns: u64,
+    /// The supervisor has asked at a gate that is closed, and is to ask again at once: the pause is made here.
+    is_waiting: bool,
+    /// Always has something to read.
+    awake: std::io::PipeReader,
+    // As long as it is open, what was written can be read.
+    _waker: std::io::PipeWriter,
+}
+
+impl<'a> Rank<'a> {
+    /// Before its run. Fails where no pipe can be had.
+    pub(crate) fn new(
+        rounds: Rounds<'a>,
+        output: &'a mut Output,
+        host: HostResult,
+        is_first: bool,
+    ) -> std::io::Result<Rank<'a>> {
+        use std::io::Write;
+        let (awake, mut waker) = std::io::pipe()?;
+        waker.write_all(&[0])?;
+        Ok(Rank {
+            rounds,
+            output,
+            host,
+            is_first,
+            for_people: false,
+            snapshots: None,
+            snapshot_ns: 0,
+            is_waiting: false,
+            awake,
+            _waker: waker,
+        })
+    }
+
+    /// All that is known of it with this report, by rank 0's clock.
+    pub(crate) fn host_with(&self, report: Option<RunReport>) -> HostResult {
+        let mut host = HostResult { clock: self.rounds.clock().clone(), ..self.host.clone() };
+        host.report = report.map(Box::new);
+        set_times(&mut host, self.rounds.begun_ns());
+        host
+    }
+
+    /// Writes a snapshot, if they are asked for; false if not.
+    pub(crate) fn keep(&mut self, result: RankResult, is_whole: bool) -> bool {
+        let offset = self.rounds.clock().before.unwrap_or_default();
+        let now_ns = here(monotonic_ns(), offset);
+        let taken_ms = self.rounds.begun_ns().map(|begun_ns| now_ns.saturating_sub(begun_ns) / 1_000_000);
+        let Some(snapshots) = &mut self.snapshots else { return false };
+        if let Some(line) = snapshots.write(result, is_whole, taken_ms) {
+            self.output.error_line(&format!("<{}> {line}", self.host.name));
+        }
+        true
+    }
+}
+
+impl Observer for Rank<'_> {
+    /// Rank 0's lines stand where those of any run do. The others have standard error for all of theirs.
+    fn message(&mut self, message: &Message) {
+        if let Message::LayingOut { job, files, bytes } = message {
+            // They do that side by side: one says so for all.
+            if self.is_first && self.for_people {
+                self.output.line(&layout_line(job, *files, *bytes));
+            }
+            return;
+        }
+        let is_of_all = matches!(message, Message::Failure(text) if text.contains("terminating on signal"));
+        let named = match (is_of_all, self.is_first) {
+            (true, true) => Some(message.clone()),
+            (true, false) => None,
+            (false, _) => of_host(&self.host.name, message.clone()),
+        };
+        match named {
+            Some(Message::Output(text)) if self.is_first => self.output.line(&text),
+            Some(Message::Failure(text)) if self.is_first => self.output.failure_line(&text),
+            Some(Message::Output(text) | Message::Error(text) | Message::Failure(text)) => {
+                self.output.error_line(&text);
+            }
+            _ => {}
+        }
+    }
+
+    fn tick(&mut self, _: &LiveTick, _: Option<&LiveDetails>) {}
+
+    fn advance(&mut self) {
+        self.output.advance(Duration::ZERO);
+    }
+
+    fn interim_report(&mut self, report: &RunReport) {
+        let host = self.host_with(Some(report.clone()));
+        if !self.keep(RankResult { host, ..RankResult::default() }, false) && self.is_first {
+            self.output.error_line(
+                "fathom-mpi: there is no report before the end: ranks say nothing while jobs run; --snapshots=DIR keeps what \
+                 they have done so far",
+            );
+        }
+    }
+
+    fn gate(&mut self, stage: u32) -> Gate {
+        loop {
+            match self.rounds.started() {
+                Some(start) if stage < start.stage => return Gate::Open,
+                Some(start) if stage == start.stage => return Gate::At(start.at_ns),
+                _ if self.rounds.advance(Stand::Ready(stage)) => {}
+                _ => {
+                    self.rounds.pause();
+                    self.is_waiting = true;
+                    return Gate::Closed;
+                }
+            }
+        }
+    }
+
+    fn input(&self) -> Option<RawFd> {
+        self.is_waiting.then(|| self.awake.as_raw_fd())
+    }
+
+    fn take_input(&mut self) -> Option<Request> {
+        // Until it asks again.
+        self.is_waiting = false;
+        let now_ns = monotonic_ns();
+        let begun_ns = self.rounds.started()?.at_ns;
+        let since_ns = self.snapshot_ns.max(begun_ns);
+        if self.snapshots.is_none() || now_ns < since_ns.saturating_add(EVERY_NS) {
+            return None;
+        }
+        self.snapshot_ns = now_ns;
+        Some(Request::Report)
+    }
+}

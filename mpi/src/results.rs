@@ -1,0 +1,78 @@
+//! What the ranks have counted, added up on its way to rank 0.
+//!
+//! The reports of a thousand ranks do not go through one socket: each rank adds its own to sums and leaves of it what its row shows
+//! ([`Merged::shorten`]). What goes up from a rank is one report of sums, however many ranks are below it, and a row for each of them.
+
+use crate::communicator::Ranks;
+use crate::orders::{broadcast, written};
+use fathom_hosts::{frames, here};
+use fathom_run::supervisor::Outcome;
+use fathom_stats::hosts::{HostEnd, HostResult, Merged, Window};
+use serde::{Deserialize, Serialize};
+
+/// What a rank came to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct RankResult {
+    pub(crate) host: HostResult,
+    pub(crate) failed_jobs: u32,
+    /// What ended its jobs early.
+    pub(crate) signal: Option<i32>,
+    pub(crate) lost_logs: bool,
+}
+
+/// What some of the ranks came to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Sum {
+    merged: Merged,
+    failed: u32,
+    signal: Option<i32>,
+    lost_logs: bool,
+}
+
+impl Sum {
+    /// Adds a rank after those that are there.
+    pub(crate) fn add(&mut self, result: RankResult) {
+        let failed = match result.host.end {
+            HostEnd::Whole => result.failed_jobs,
+            _ => 1,
+        };
+        self.merged.add(result.host);
+        self.failed = self.failed.saturating_add(failed);
+        self.signal = self.signal.or(result.signal);
+        self.lost_logs |= result.lost_logs;
+    }
+
+    fn merge(&mut self, other: Sum) {
+        self.merged.merge(other.merged);
+        self.failed = self.failed.saturating_add(other.failed);
+        self.signal = self.signal.or(other.signal);
+        self.lost_logs |= other.lost_logs;
+    }
+
+    /// The run of all of them.
+    pub(crate) fn outcome(self) -> Outcome {
+        let mut report = self.merged.finish();
+        if report.version.is_empty() {
+            here::COMPATIBLE_VERSION.clone_into(&mut report.version);
+            report.timestamp_ms = fathom_sys::clock::wall_clock_ms();
+        }
+        Outcome { report, failed_jobs: self.failed, signal: self.signal, lost_logs: self.lost_logs }
+    }
+}
+
+/// Adds up what all ranks came to; rank 0 has it.
+pub(crate) fn add_up(ranks: &Ranks, own: RankResult) -> Option<Sum> {
+    // When all were running has to be known before what they did then can be added up.
+    let add = |window: &mut Window, bytes: Vec<u8>| window.merge(frames::read(&bytes).unwrap_or_default());
+    let window = ranks.fold(Window::of(&own.host), add, written);
+    let window: Window = broadcast(ranks, window.as_ref()).unwrap_or_default();
+    let mut sum = Sum::default();
+    sum.add(own);
+    sum.merged.shorten(&window);
+    let add = |sum: &mut Sum, bytes: Vec<u8>| match frames::read(&bytes) {
+        Ok(below) => sum.merge(below),
+        // All ranks run the same program, so this cannot be; were it so, the exit code would tell.
+        Err(_) => sum.lost_logs = true,
+    };
+    ranks.fold(sum, add, written)
+}

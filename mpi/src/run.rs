@@ -1,0 +1,287 @@
+//! A rank from its start to its end.
+//!
+//! Whatever becomes of a rank, it takes part in everything that all ranks do together, in this order: who is who, rank 0's orders,
+//! what is to be said before the run, whether there is one, the rounds, the sums, the end. So nobody waits for ever; a rank that
+//! dies has MPI end all others.
+
+use crate::communicator::Ranks;
+use crate::observer::Rank;
+use crate::opening::Opening;
+use crate::options::{self, Own};
+use crate::orders::{Orders, Places, broadcast, written};
+use crate::results::{RankResult, add_up};
+use crate::rounds::Rounds;
+use crate::snapshots::{self, Snapshots};
+use fathom_hosts::output::Output;
+use fathom_hosts::planning::{check_hosts_of_jobs, understood};
+use fathom_hosts::{exit, frames, here, planning};
+use fathom_report::Chosen;
+use fathom_run::plan::Plan;
+use fathom_run::supervisor::{self, StartError};
+use fathom_spec::hosts::Recording;
+use fathom_spec::{Message, Outcome, RunSpec, Source};
+use fathom_stats::hosts::{HostEnd, HostResult};
+use fathom_sys::Errno;
+use fathom_sys::clock::{Calibration, wall_clock_ms};
+use fathom_sys::signal::{OF_USERS, SignalQueue};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// How a rank is reached, in reports.
+pub(crate) const TRANSPORT: &str = "mpi";
+
+/// What was typed, and where.
+pub struct Typed<'a> {
+    /// What the program was called by.
+    pub program_name: String,
+    /// The words of fathom.
+    pub words: Vec<String>,
+    /// The options of this program.
+    pub own: Own,
+    /// This machine.
+    pub machine: &'a dyn Source,
+    /// Of this machine's clock.
+    pub calibration: Calibration,
+}
+
+/// Signals that every thread of MPI has to leave to this one. So they are taken before MPI is entered.
+pub fn take_signals() -> Result<SignalQueue, Errno> {
+    SignalQueue::new(&[&OF_USERS[..], &[libc::SIGCHLD]].concat())
+}
+
+/// Runs this rank; its exit code. Only rank 0 ever has another than 0, after all others have ended: to some launchers a rank that
+/// fails is a reason to end all.
+pub fn run(ranks: Ranks, typed: Typed<'_>, signals: &SignalQueue) -> ExitCode {
+    let places = Places::gather(&ranks);
+    let first = places.map(|places| First::prepare(&typed, places));
+    let (orders, mut output, ended) = match first {
+        None => (None, Output::terminal(), None),
+        Some(First::Ended(code)) => (None, Output::terminal(), Some(code)),
+        Some(First::Runs { orders, output }) => (Some(*orders), *output, None),
+    };
+    // Without orders there is no run.
+    let code = broadcast(&ranks, orders.as_ref())
+        .and_then(|orders: Orders| run_orders(&ranks, &orders, typed, &mut output, signals));
+    // Rank 0 may still be printing. To leave MPI is to wait at full speed.
+    ranks.barrier();
+    drop(ranks);
+    ended.or(code).unwrap_or(ExitCode::SUCCESS)
+}
+
+/// What rank 0 makes of the command line.
+enum First {
+    /// There is nothing to run.
+    Ended(ExitCode),
+    Runs {
+        orders: Box<Orders>,
+        output: Box<Output>,
+    },
+}
+
+impl First {
+    fn prepare(typed: &Typed<'_>, places: Places) -> First {
+        let failed = |line: &str| {
+            Output::terminal().error_line(line);
+            First::Ended(ExitCode::from(exit::SETUP_FAILED))
+        };
+        let recording = Recording::new(typed.machine, places.of_rank(0), &typed.program_name, &typed.words);
+        let spec = match fathom_spec::parse(&typed.program_name, &typed.words, &recording) {
+            Outcome::Run(spec) => spec,
+            Outcome::Exit(reply) => {
+                let mut output = Output::terminal();
+                let told = |message: &&Message| !here::is_told_better(&message.text, &reply.messages);
+                reply.messages.iter().filter(told).for_each(|message| output.say(message));
+                if typed.words.iter().any(|word| word == "--help" || word == "-h") {
+                    output.line(options::HELP);
+                }
+                return First::Ended(ExitCode::from(reply.exit));
+            }
+            _ => return failed("fathom-mpi: it runs jobs; everything else is fathom's: fathom --help"),
+        };
+        let program = &spec.program;
+        let formats = Chosen::new(&program.formats, program.terse_version);
+        if let Some(line) = options::refusal(program, &formats) {
+            return failed(&line);
+        }
+        if let Err(line) = check_hosts_of_jobs(&spec, &places.list()) {
+            return failed(&line);
+        }
+        if program.parse_only {
+            let mut output = Output::terminal();
+            spec.messages.iter().for_each(|message| output.say(message));
+            return First::Ended(ExitCode::SUCCESS);
+        }
+        let mut output = match program.output.as_deref().map_or_else(|| Ok(Output::terminal()), Output::file)
+        {
+            Ok(output) => output,
+            Err(error) => {
+                return failed(&format!("fathom-mpi: cannot write to the file of --output: {error}"));
+            }
+        };
+        output.only_report(!formats.are_for_people(), formats.stand_alone());
+        if let Some(line) = options::without_effect(program) {
+            output.error_line(line);
+        }
+        let orders = Orders {
+            invocation: recording.finish(),
+            places,
+            snapshots: typed.own.snapshots.clone(),
+            run: wall_clock_ms() << 16 | u64::from(std::process::id() & 0xffff),
+        };
+        match snapshots::begin(&orders) {
+            Ok(()) => First::Runs { orders: Box::new(orders), output: Box::new(output) },
+            Err(line) => failed(&line),
+        }
+    }
+}
+
+/// Runs what rank 0 has given to all; rank 0 gets the exit code.
+fn run_orders(
+    ranks: &Ranks,
+    orders: &Orders,
+    typed: Typed<'_>,
+    output: &mut Output,
+    signals: &SignalQueue,
+) -> Option<ExitCode> {
+    let place = orders.places.of_rank(ranks.rank());
+    let name = place.name().to_owned();
+    let planned = understood(&orders.invocation, &place, typed.machine).map(|(spec, mut plan)| {
+        name_logs(&mut plan, &name);
+        (spec, plan)
+    });
+    if !open(ranks, &name, &planned, output) {
+        return (ranks.rank() == 0).then(|| ExitCode::from(exit::SETUP_FAILED));
+    }
+    let host = HostResult {
+        host_name: orders.places.nodes.get(ranks.rank()).cloned().unwrap_or_default(),
+        name,
+        groups: place.groups,
+        transport: TRANSPORT.to_owned(),
+        ..HostResult::default()
+    };
+    let formats = match &planned {
+        Ok((spec, _)) => Chosen::new(&spec.program.formats, spec.program.terse_version),
+        // Only what the first rank prints matters, and it has read the same words.
+        Err(_) => formats_of(orders, typed.machine),
+    };
+    let rank = Rank::new(Rounds::new(ranks), &mut *output, host, ranks.rank() == 0);
+    let result = match rank {
+        Ok(mut rank) => {
+            rank.for_people = formats.are_for_people();
+            rank.snapshots = Snapshots::of(orders, ranks.rank());
+            run_plan(rank, planned.ok(), typed.calibration)
+        }
+        Err(error) => {
+            Rounds::new(ranks).finish();
+            never_began(RankResult::default(), &error.to_string())
+        }
+    };
+    let sum = add_up(ranks, result)?;
+    let outcome = sum.outcome();
+    for bytes in formats.write(&outcome.report) {
+        output.bytes(&bytes);
+    }
+    let asked = output.finish(signals);
+    Some(match output.tell_lost() || outcome.lost_logs {
+        true => ExitCode::from(exit::SETUP_FAILED),
+        false => exit::code(&outcome, asked.is_some() || signals.asked_to_end().is_some()),
+    })
+}
+
+type Planned = Result<(RunSpec, Plan), Vec<String>>;
+
+/// Says what comes before the run, and finds out whether there is one: not if no rank can run its jobs.
+fn open(ranks: &Ranks, name: &str, planned: &Planned, output: &mut Output) -> bool {
+    let (lines, own) = match planned {
+        Ok((spec, plan)) => {
+            (spec.messages.iter().map(|message| message.text.clone()).collect(), Some((spec, plan)))
+        }
+        Err(lines) => (lines.clone(), None),
+    };
+    let opening = Opening::of(name, &lines, own.is_none());
+    let add = |opening: &mut Opening, bytes: Vec<u8>| opening.merge(frames::read(&bytes).unwrap_or_default());
+    let opening = ranks.fold(opening, add, written);
+    let runs = opening.map(|opening| {
+        let mut said = Vec::new();
+        if let Some((spec, plan)) = own {
+            let formats = Chosen::new(&spec.program.formats, spec.program.terse_version);
+            let messages = match formats.are_for_people() {
+                true => here::opening(plan, &spec.messages),
+                false => spec.messages.clone(),
+            };
+            for message in messages {
+                output.say(&message);
+                said.push(message.text);
+            }
+        }
+        let lines = opening.lines(ranks.size(), &said);
+        lines.iter().for_each(|line| output.error_line(line));
+        opening.refused < ranks.size()
+    });
+    broadcast(ranks, runs.as_ref()).unwrap_or(false)
+}
+
+fn formats_of(orders: &Orders, machine: &dyn Source) -> Chosen {
+    let program = fathom_spec::program_options("", &orders.invocation.words, machine).unwrap_or_default();
+    Chosen::new(&program.formats, program.terse_version)
+}
+
+/// Runs a plan, or nothing, and takes part in all rounds.
+fn run_plan(mut rank: Rank<'_>, planned: Option<(RunSpec, Plan)>, calibration: Calibration) -> RankResult {
+    let ended = match planned {
+        Some((spec, plan)) => {
+            let options = planning::options(&spec.program);
+            supervisor::run(&plan, here::engines(&plan), calibration.finish(), options, &mut rank)
+                .map_err(|error| (here::why_not_started(&error), signal_of(&error)))
+        }
+        None => Err(("its jobs cannot be run there".to_owned(), None)),
+    };
+    let base = match ended {
+        Ok(outcome) => {
+            let host = rank.host_with(Some(outcome.report));
+            let (failed_jobs, signal, lost_logs) = (outcome.failed_jobs, outcome.signal, outcome.lost_logs);
+            RankResult { host, failed_jobs, signal, lost_logs }
+        }
+        Err((reason, signal)) => {
+            if signal.is_none() {
+                rank.output.error_line(&format!("<{}> fathom-mpi: {reason}", rank.host.name));
+            }
+            let host = rank.host_with(None);
+            never_began(RankResult { host, signal, ..RankResult::default() }, &reason)
+        }
+    };
+    if rank.snapshots.is_some() {
+        rank.keep(base.clone(), true);
+    }
+    rank.rounds.finish();
+    // By now the clock has been measured once more.
+    let report = base.host.report.map(|report| *report);
+    let host = HostResult { end: base.host.end, ..rank.host_with(report) };
+    RankResult { host, ..base }
+}
+
+fn never_began(mut result: RankResult, reason: &str) -> RankResult {
+    result.host.end = HostEnd::NeverBegan { reason: reason.to_owned() };
+    result
+}
+
+fn signal_of(error: &StartError) -> Option<i32> {
+    match error {
+        StartError::Signal(signal) => Some(*signal),
+        _ => None,
+    }
+}
+
+/// Ranks may share a directory, so each has logs of its own there: `NAME.RANK`, as logs of hosts are called.
+fn name_logs(plan: &mut Plan, name: &str) {
+    let named = |path: &Path| {
+        let mut text = path.as_os_str().to_owned();
+        text.push(format!(".{}", name.replace('/', "_")));
+        PathBuf::from(text)
+    };
+    for worker in &mut plan.workers {
+        let paths = worker.logs.iter_mut().flat_map(|logs| &mut logs.paths);
+        paths.for_each(|path| *path = named(path));
+    }
+    plan.bandwidth_log.iter_mut().for_each(|prefix| *prefix = named(prefix));
+}

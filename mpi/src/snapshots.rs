@@ -1,0 +1,94 @@
+//! What each rank has done so far, in a directory: when a rank dies, MPI ends all others with it, and this is what is left.
+//!
+//! `run` says who takes part. `rank-N` is rank N's report: so far, once a second while its jobs run, and its last one when they are
+//! over. A file is written under another name first, so whoever reads it finds a whole one.
+
+use crate::orders::{Orders, Places, written};
+use crate::results::RankResult;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Time between two of a rank.
+pub(crate) const EVERY_NS: u64 = 1_000_000_000;
+
+/// The name of the file that says who takes part.
+pub(crate) const RUN: &str = "run";
+
+/// Who takes part in a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct RunFile {
+    /// Tells it from others that used the directory.
+    pub(crate) run: u64,
+    pub(crate) places: Places,
+}
+
+/// What a rank has done.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct RankFile {
+    pub(crate) run: u64,
+    pub(crate) result: RankResult,
+    /// It is all that it did.
+    pub(crate) is_whole: bool,
+    /// When it was written, ms after the agreed instant.
+    pub(crate) taken_ms: Option<u64>,
+}
+
+/// The file of a rank.
+pub(crate) fn rank_file(directory: &Path, rank: usize) -> PathBuf {
+    directory.join(format!("rank-{rank}"))
+}
+
+/// Makes the directory and removes what another run left in it. The error is a line for the user.
+pub(crate) fn begin(orders: &Orders) -> Result<(), String> {
+    let Some(directory) = &orders.snapshots else { return Ok(()) };
+    let begin = || {
+        fs::create_dir_all(directory)?;
+        for entry in fs::read_dir(directory)? {
+            let entry = entry?;
+            if entry.file_name().to_string_lossy().starts_with("rank-") {
+                fs::remove_file(entry.path())?;
+            }
+        }
+        let file = RunFile { run: orders.run, places: orders.places.clone() };
+        write(&directory.join(RUN), &written(&file))
+    };
+    begin().map_err(|error: io::Error| {
+        format!("fathom-mpi: --snapshots={}: it cannot be used: {error}", directory.display())
+    })
+}
+
+/// A rank that writes.
+pub(crate) struct Snapshots {
+    path: PathBuf,
+    run: u64,
+    is_told: bool,
+}
+
+impl Snapshots {
+    /// Where that is asked for.
+    pub(crate) fn of(orders: &Orders, rank: usize) -> Option<Snapshots> {
+        let directory = orders.snapshots.as_ref()?;
+        Some(Snapshots { path: rank_file(directory, rank), run: orders.run, is_told: false })
+    }
+
+    /// Writes it in place of the one before. The error is a line for the user, told once.
+    pub(crate) fn write(
+        &mut self,
+        result: RankResult,
+        is_whole: bool,
+        taken_ms: Option<u64>,
+    ) -> Option<String> {
+        let file = RankFile { run: self.run, result, is_whole, taken_ms };
+        let error = write(&self.path, &written(&file)).err()?;
+        let is_new = !std::mem::replace(&mut self.is_told, true);
+        is_new.then(|| format!("fathom-mpi: --snapshots: {} cannot be written: {error}", self.path.display()))
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let new = path.with_extension("new");
+    fs::write(&new, bytes)?;
+    fs::rename(&new, path)
+}
