@@ -1,8 +1,11 @@
 //! Writes the first inputs of each target, from what the tests use, into the directory named: `seeds DIRECTORY`.
 
+use fathom_hosts::frames::{self, Kind};
+use fathom_hosts::protocol::{FromAgent, Hello, ToAgent};
 use fathom_stats::Direction;
-use fathom_trace::blktrace::{Action, Event};
+use fathom_stats::report::{JobReport, RunReport};
 use fathom_trace::Device;
+use fathom_trace::blktrace::{Action, Event};
 use fathom_verify::header::HeaderFormat;
 use fathom_verify::ledger::record::{Issued, Record, Start, SyncKind};
 use fathom_verify::method::Method;
@@ -48,7 +51,21 @@ fn main() -> std::io::Result<()> {
     let mut line = String::from("1000, 0, 4096");
     (0..1856).for_each(|bin| line.push_str(if bin % 97 == 0 { ", 3" } else { ", 0" }));
     put("histogram_log", format!("{line}\n{}\n", line.replacen("1000, 0", "2000, 1", 1)).as_bytes())?;
+    put("frames", &frames_of_a_host()?)?;
     Ok(())
+}
+
+/// A greeting, a clock, a report.
+fn frames_of_a_host() -> std::io::Result<Vec<u8>> {
+    let mut bytes = vec![7];
+    let mut job = JobReport { name: "a".to_owned(), clones: 1, ..JobReport::default() };
+    job.sync.record(1000);
+    let report = RunReport { jobs: vec![job], ..RunReport::default() };
+    let hello = FromAgent::Hello(Hello { host_name: "a".to_owned(), ..Hello::default() });
+    let told = frames::append(&mut bytes, Kind::Word, &hello)
+        .and_then(|()| frames::append(&mut bytes, Kind::Word, &ToAgent::Go { stage: 0, at_ns: 1 }))
+        .and_then(|()| frames::append(&mut bytes, Kind::Snapshot, &report));
+    told.map(|()| bytes).map_err(|mistake| std::io::Error::other(mistake.to_string()))
 }
 
 fn copy(from: &Path, endings: &[&str], to: &Path) -> std::io::Result<()> {
@@ -79,7 +96,9 @@ fn trace() -> Vec<u8> {
     // Queued and completed reads and writes.
     let codes = [0x1_0001, 0x2_0001, 0x1_0008, 0x2_0008, 0x2000_0001];
     let records = codes.iter().enumerate();
-    records.flat_map(|(at, code)| event(at as u64 * 1000, at as u64 * 8, *code).to_record(at as u32)).collect()
+    records
+        .flat_map(|(at, code)| event(at as u64 * 1000, at as u64 * 8, *code).to_record(at as u32))
+        .collect()
 }
 
 fn a_ledger() -> Vec<u8> {
@@ -107,8 +126,16 @@ fn a_ledger() -> Vec<u8> {
     .encode(&mut bytes);
     for id in 0..4 {
         let (offset, time_ns) = (id % 3 * 1024, 2_000 + id * 100);
-        let issued =
-            Issued { id, number: id, seed: id + 5, file: 0, offset, length: 2048, time_ns, discards: id == 2 };
+        let issued = Issued {
+            id,
+            number: id,
+            seed: id + 5,
+            file: 0,
+            offset,
+            length: 2048,
+            time_ns,
+            discards: id == 2,
+        };
         Record::Issued(issued).encode(&mut bytes);
         Record::Ended { id, time_ns: time_ns + 50, is_well: true }.encode(&mut bytes);
     }

@@ -2,9 +2,12 @@
 //! `fuzz/findings`, and the tests of the program go through it.
 
 use fathom_command::printer::Screen;
+use fathom_hosts::frames::{self, Splitter};
+use fathom_hosts::protocol::{FromAgent, ToAgent};
 use fathom_logs::compressed::inflate;
 use fathom_run::plan::Plan;
 use fathom_spec::{FormatDeclaration, Outcome, Source};
+use fathom_stats::report::RunReport;
 use fathom_trace::Rules;
 use fathom_trace::blktrace::Trace;
 use fathom_trace::reader::Reader;
@@ -29,6 +32,7 @@ pub const TARGETS: &[Target] = &[
     ("verify_state", verify_state),
     ("ledger", ledger),
     ("histogram_log", histogram_log),
+    ("frames", frames),
 ];
 
 /// A machine on which every file has the same text.
@@ -178,6 +182,20 @@ pub fn histogram_log(data: &[u8]) {
         tool("histogram-summary", &["--format=json".into(), path.clone()]);
         tool("halve-bins", &[path]);
     });
+}
+
+/// What a host sends to its controller, and a controller to a host: cut into frames, whatever the pieces, and read.
+pub fn frames(data: &[u8]) {
+    let size = usize::from(data.first().copied().unwrap_or(1).max(1));
+    let mut splitter = Splitter::default();
+    for piece in data.chunks(size) {
+        splitter.add(piece);
+        while let Ok(Some(frame)) = splitter.next_frame() {
+            let _ = frames::read::<FromAgent>(&frame.body);
+            let _ = frames::read::<ToAgent>(&frame.body);
+            let _ = frames::read::<RunReport>(&frame.body);
+        }
+    }
 }
 
 /// Takes so many bytes and no more.

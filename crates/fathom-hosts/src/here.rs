@@ -5,10 +5,11 @@ use fathom_report::header::{JobHeader, starting_line};
 use fathom_run::EngineEntry;
 use fathom_run::exhausted;
 use fathom_run::plan::{Plan, WorkerPlan};
-use fathom_run::supervisor::StartError;
+use fathom_run::supervisor::{SliceRule, StartError};
 use fathom_spec::options::description::KbBase;
-use fathom_spec::{JobSpec, Message};
+use fathom_spec::{JobSpec, Message, RunSpec};
 use fathom_stats::Direction;
+use std::time::Duration;
 
 /// The version that compatible readers expect.
 pub const COMPATIBLE_VERSION: &str = "fio-3.42";
@@ -36,6 +37,14 @@ pub fn why_not_started(error: &StartError) -> String {
             }
         ),
     }
+}
+
+/// `--profile=act` judges a device by every hour of its test.
+pub fn slices(spec: &RunSpec) -> Option<SliceRule> {
+    let length = Duration::from_secs(3600);
+    let longest = spec.jobs.iter().map(|job| job.time.runtime).max()?;
+    let count = longest.as_nanos().div_ceil(length.as_nanos()).max(1) as u64;
+    (spec.program.profile.as_deref() == Some("act")).then_some(SliceRule { length, count })
 }
 
 /// The lines before a run. What the parser has to say of a job comes before the job's line.

@@ -11,9 +11,7 @@ use fathom_report::Chosen;
 use fathom_report::header::layout_line;
 use fathom_run::message::Message;
 use fathom_run::plan::Plan;
-use fathom_run::supervisor::{
-    self, Idleness, Observer, Options, Request, SliceRule, StartError, TerminalEvent,
-};
+use fathom_run::supervisor::{self, Idleness, Observer, Options, Request, StartError, TerminalEvent};
 use fathom_spec::{Eta, IdleProfile, RunSpec, Source};
 use fathom_stats::live::{LiveDetails, LiveTick};
 use fathom_stats::report::RunReport;
@@ -137,7 +135,7 @@ fn supervise(spec: &RunSpec, work: Work<'_>, formats: Chosen, mut output: Output
             IdleProfile::System => Idleness::System,
             IdleProfile::PerCpu => Idleness::PerCpu,
         }),
-        slices: slices(spec),
+        slices: here::slices(spec),
         timeline: formats.need_timeline(),
         patience: program.patience,
         version: here::COMPATIBLE_VERSION,
@@ -187,14 +185,6 @@ fn supervise(spec: &RunSpec, work: Work<'_>, formats: Chosen, mut output: Output
             ExitCode::from(code)
         }
     }
-}
-
-/// `--profile=act` judges a device by every hour of its test.
-fn slices(spec: &RunSpec) -> Option<SliceRule> {
-    let length = Duration::from_secs(3600);
-    let longest = spec.jobs.iter().map(|job| job.time.runtime).max()?;
-    let count = longest.as_nanos().div_ceil(length.as_nanos()).max(1) as u64;
-    (spec.program.profile.as_deref() == Some("act")).then_some(SliceRule { length, count })
 }
 
 /// `--idle-prof=calibrate`: how long one unit of the work that measures idleness takes.

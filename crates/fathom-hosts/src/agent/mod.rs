@@ -78,8 +78,12 @@ fn run(channel: &mut Channel, rules: &Rules, machine: &dyn Source, assignment: &
     let opening =
         if assignment.opening { here::opening(&plan, &spec.messages) } else { spec.messages.clone() };
     channel.send(&FromAgent::Prepared { opening });
-    let options =
-        Options { tick: assignment.tick, live_view: assignment.details, ..planning::options(&spec.program) };
+    let options = Options {
+        tick: assignment.tick,
+        live_view: assignment.details,
+        slices: here::slices(&spec),
+        ..planning::options(&spec.program)
+    };
     let mut remote = Remote::new(channel, assignment.silence);
     let engines = here::engines(&plan);
     let outcome = supervisor::run(&plan, engines, calibration.finish(), options, &mut remote);

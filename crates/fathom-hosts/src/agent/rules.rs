@@ -1,7 +1,7 @@
 //! What an agent allows. One that is reached by a shell acts for somebody who may do anything there; one that listens acts for
 //! whoever has its keys, and allows what its start allowed.
 
-use fathom_run::files::names::planned_paths;
+use fathom_run::files::names;
 use fathom_run::plan::{Plan, WorkerPlan};
 use fathom_spec::engines::StorageKind;
 use fathom_spec::{JobSpec, RunSpec};
@@ -31,12 +31,10 @@ const FILES: &[&str] = &[
     "replay_redirect",
     "verify_state_load",
     "verify_ledger",
-    "verify_ledger_key",
-    "verify_async_cpus",
     "opendir",
     "mem",
 ];
-const MACHINE: &[&str] = &["ioscheduler", "cgroup", "cgroup_weight", "uid", "gid", "invalidate_all", "nice"];
+const MACHINE: &[&str] = &["ioscheduler", "cgroup", "cgroup_weight", "uid", "gid"];
 
 impl Rules {
     /// No limits.
@@ -96,7 +94,8 @@ impl Rules {
     fn refusals_of_worker(&self, worker: &WorkerPlan) -> Vec<String> {
         match worker.storage {
             StorageKind::None => Vec::new(),
-            StorageKind::Files => planned_paths(&worker.files.names)
+            // A job named after a device works on it, so files are looked at, not only names.
+            StorageKind::Files => names::paths(&worker.files.names)
                 .iter()
                 .filter_map(|path| self.refusal_of_path(path))
                 .map(|reason| format!("fathom: job {}: {reason}", worker.name))
@@ -145,4 +144,32 @@ fn leads_to(path: &Path) -> Option<PathBuf> {
     }
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     Some(parent.canonicalize().ok()?.join(path.file_name()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_spec::registry;
+
+    #[test]
+    fn what_is_refused_is_an_option() {
+        for name in COMMANDS.iter().chain(FILES).chain(MACHINE) {
+            assert!(registry::job_options().any(|option| option.name == *name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_where_it_leads() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let inside = directory.path().join("inside");
+        std::fs::create_dir(&inside).expect("a directory");
+        std::os::unix::fs::symlink(directory.path(), inside.join("out")).expect("a link");
+        std::os::unix::fs::symlink(directory.path().join("new"), inside.join("dangling")).expect("a link");
+        let rules = Rules { paths: vec![inside.clone()], ..Rules::default() };
+        let is_allowed = |path: PathBuf| rules.refusal_of_path(&path).is_none();
+        assert!(is_allowed(inside.join("new")) && is_allowed(inside.join("../inside/new")));
+        for path in ["out/new", "dangling", "../new", "out/inside/../new", "missing/new", "../inside-too"] {
+            assert!(!is_allowed(inside.join(path)), "{path}");
+        }
+    }
 }

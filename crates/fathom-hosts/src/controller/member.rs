@@ -44,6 +44,8 @@ pub(super) struct Member {
     /// Monotonic ns when it was last heard, and when it was last asked anything.
     pub(super) heard_ns: u64,
     pub(super) asked_ns: u64,
+    /// When it was first asked since it was last heard: who is not asked is not silent.
+    waits_since_ns: Option<u64>,
     /// It was said that it is silent.
     pub(super) is_told_silent: bool,
     /// It was said that it is over.
@@ -88,6 +90,7 @@ impl Member {
             tick: None,
             heard_ns: now,
             asked_ns: now,
+            waits_since_ns: Some(now),
             is_told_silent: false,
             is_told_over: false,
             invocation,
@@ -123,6 +126,7 @@ impl Member {
 
     pub(super) fn send(&mut self, word: &ToAgent) {
         self.asked_ns = monotonic_ns();
+        self.waits_since_ns.get_or_insert(self.asked_ns);
         if let Some(connection) = &mut self.connection {
             connection.send(word);
         }
@@ -131,6 +135,11 @@ impl Member {
     /// The address of this side, as the host sees it.
     pub(super) fn own_address(&self) -> Option<String> {
         self.connection.as_ref().and_then(Connection::own_address)
+    }
+
+    /// How long it has owed an answer, ns.
+    pub(super) fn silent_ns(&self, now_ns: u64) -> u64 {
+        self.waits_since_ns.map_or(0, |since| now_ns.saturating_sub(since))
     }
 
     /// How long it may be silent: a stranger not as long as a host that has answered.
@@ -178,6 +187,7 @@ impl Member {
         let Some(connection) = &mut self.connection else { return };
         if connection.advance() {
             self.heard_ns = monotonic_ns();
+            self.waits_since_ns = None;
             self.is_told_silent = false;
         }
         while let Some(frame) = self.connection.as_mut().and_then(Connection::next_frame) {

@@ -365,7 +365,7 @@ impl<O: Audience> Controller<'_, O> {
     fn give_up_if_silent(&mut self, index: usize, now: u64) {
         let member = &mut self.members[index];
         let timeout = member.may_be_silent(self.settings.timeout);
-        let silent = now.saturating_sub(member.heard_ns);
+        let silent = member.silent_ns(now);
         if member.is_over() {
             return;
         }

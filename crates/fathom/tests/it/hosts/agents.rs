@@ -110,6 +110,7 @@ fn an_agent_allows_what_its_start_allowed() {
         (format!("--filename={open}/f:{closed}/f"), "was not started with --allow-path"),
         (format!("--directory={closed}"), "was not started with --allow-path"),
         ("--filename=/dev/null".to_owned(), "was not started with --allow-device"),
+        ("--name=/dev/null".to_owned(), "was not started with --allow-device"),
         (format!("--filename={open}/f --exec_prerun=true"), "--allow-commands"),
         (format!("--filename={open}/f --exec_postrun=true"), "--allow-commands"),
         (format!("--filename={open}/f --write_iolog={closed}/l"), "uses no files but the targets"),

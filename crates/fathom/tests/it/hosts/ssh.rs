@@ -1,4 +1,4 @@
-//! Hosts in networks of their own, reached by ssh.
+//! Hosts in networks of their own, reached by ssh, and the nodes of a Slurm cluster, whose steps join.
 
 use super::{document_of, host};
 use crate::support::program::{self, Launch};
@@ -65,4 +65,35 @@ fn a_hundred_hosts_are_one_run() {
     let directory = scratch();
     let document = document_of(over(&server, directory.path()).words(JOB).run());
     assert_eq!(json::integer(json::job(&document, "a"), "read/io_bytes"), u64::from(number) * 65536);
+}
+
+#[test]
+fn steps_of_slurm_join() {
+    fathom_only!();
+    require!(skip::root());
+    let server = require!(Server::start_large("slurm", &[("HOSTS", "3")]));
+    let directory = scratch();
+    Launch::fathom(directory.path()).words("keys keys").run().expect_clean();
+    let inside = |program: &Path| {
+        Launch::of(Path::new(server.value("NETNS_EXEC")), directory.path())
+            .argument(program)
+            .variable("SLURM_CONF", server.value("SLURM_CONF"))
+            .timeout(Duration::from_secs(120))
+    };
+    let controller = inside(&program::path())
+        .words("--wait-for-hosts=3 --keys=keys/controller.keys --join-address=:8766")
+        .words(JOB)
+        .start();
+    controller.wait_for_message("to join on port");
+    let steps = inside(Path::new("srun"))
+        .words("-N3 --ntasks-per-node=1")
+        .argument(program::path())
+        .words("agent --join=controller:8766 --keys=keys/agent.keys")
+        .run();
+    assert_eq!(steps.code(), 0, "{}", steps.stderr);
+    let document = json::document(&controller.finish().stdout);
+    assert_eq!(json::integer(json::job(&document, "a"), "read/io_bytes"), 3 * 65536);
+    for number in 0..3 {
+        assert_eq!(host(&document, &format!("host{number}"))["transport"], "tls");
+    }
 }
