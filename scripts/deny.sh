@@ -8,4 +8,6 @@ PATH="$tools/bin:$PATH"
 if ! cargo deny --version >/dev/null 2>&1; then
     cargo install --locked --root "$tools" cargo-deny
 fi
-exec cargo deny --all-features check bans licenses sources
+cargo deny --all-features check bans licenses sources
+# What is apart from the workspace has dependencies of its own.
+exec cargo deny --manifest-path mpi/Cargo.toml --config deny.toml --all-features check bans licenses sources

@@ -26,9 +26,16 @@ use fathom_sys::clock::{Calibration, wall_clock_ms};
 use fathom_sys::signal::{OF_USERS, SignalQueue};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// How a rank is reached, in reports.
 pub(crate) const TRANSPORT: &str = "mpi";
+
+/// Nothing went wrong.
+const SUCCESS: u8 = 0;
+
+/// How long it may take to leave MPI when all ranks are about to.
+const LEAVING: Duration = Duration::from_secs(10);
 
 /// What was typed, and where.
 pub struct Typed<'a> {
@@ -64,14 +71,27 @@ pub fn run(ranks: Ranks, typed: Typed<'_>, signals: &SignalQueue) -> ExitCode {
         .and_then(|orders: Orders| run_orders(&ranks, &orders, typed, &mut output, signals));
     // Rank 0 may still be printing. To leave MPI is to wait at full speed.
     ranks.barrier();
+    let code = ended.or(code).unwrap_or(SUCCESS);
+    leave(ranks, code);
+    ExitCode::from(code)
+}
+
+/// Leaves MPI, or the process: MPICH over UCX and TCP is known not to find the end at times, and would keep processors busy for ever.
+fn leave(ranks: Ranks, code: u8) {
+    // No process is made from here on, so another thread does no harm.
+    let watch = std::thread::Builder::new().spawn(move || {
+        std::thread::sleep(LEAVING);
+        fathom_sys::process::exit_now(i32::from(code));
+    });
+    // Without it, the end may be slow to come.
+    drop(watch);
     drop(ranks);
-    ended.or(code).unwrap_or(ExitCode::SUCCESS)
 }
 
 /// What rank 0 makes of the command line.
 enum First {
     /// There is nothing to run.
-    Ended(ExitCode),
+    Ended(u8),
     Runs {
         orders: Box<Orders>,
         output: Box<Output>,
@@ -82,7 +102,7 @@ impl First {
     fn prepare(typed: &Typed<'_>, places: Places) -> First {
         let failed = |line: &str| {
             Output::terminal().error_line(line);
-            First::Ended(ExitCode::from(exit::SETUP_FAILED))
+            First::Ended(exit::SETUP_FAILED)
         };
         let recording = Recording::new(typed.machine, places.of_rank(0), &typed.program_name, &typed.words);
         let spec = match fathom_spec::parse(&typed.program_name, &typed.words, &recording) {
@@ -94,7 +114,7 @@ impl First {
                 if typed.words.iter().any(|word| word == "--help" || word == "-h") {
                     output.line(options::HELP);
                 }
-                return First::Ended(ExitCode::from(reply.exit));
+                return First::Ended(reply.exit);
             }
             _ => return failed("fathom-mpi: it runs jobs; everything else is fathom's: fathom --help"),
         };
@@ -109,7 +129,7 @@ impl First {
         if program.parse_only {
             let mut output = Output::terminal();
             spec.messages.iter().for_each(|message| output.say(message));
-            return First::Ended(ExitCode::SUCCESS);
+            return First::Ended(SUCCESS);
         }
         let mut output = match program.output.as_deref().map_or_else(|| Ok(Output::terminal()), Output::file)
         {
@@ -142,7 +162,7 @@ fn run_orders(
     typed: Typed<'_>,
     output: &mut Output,
     signals: &SignalQueue,
-) -> Option<ExitCode> {
+) -> Option<u8> {
     let place = orders.places.of_rank(ranks.rank());
     let name = place.name().to_owned();
     let planned = understood(&orders.invocation, &place, typed.machine).map(|(spec, mut plan)| {
@@ -150,7 +170,7 @@ fn run_orders(
         (spec, plan)
     });
     if !open(ranks, &name, &planned, output) {
-        return (ranks.rank() == 0).then(|| ExitCode::from(exit::SETUP_FAILED));
+        return (ranks.rank() == 0).then_some(exit::SETUP_FAILED);
     }
     let host = HostResult {
         host_name: orders.places.nodes.get(ranks.rank()).cloned().unwrap_or_default(),
@@ -183,8 +203,8 @@ fn run_orders(
     }
     let asked = output.finish(signals);
     Some(match output.tell_lost() || outcome.lost_logs {
-        true => ExitCode::from(exit::SETUP_FAILED),
-        false => exit::code(&outcome, asked.is_some() || signals.asked_to_end().is_some()),
+        true => exit::SETUP_FAILED,
+        false => exit::number(&outcome, asked.is_some() || signals.asked_to_end().is_some()),
     })
 }
 
@@ -231,9 +251,19 @@ fn run_plan(mut rank: Rank<'_>, planned: Option<(RunSpec, Plan)>, calibration: C
     let ended = match planned {
         Some((spec, plan)) => {
             let options = planning::options(&spec.program);
-            supervisor::run(&plan, here::engines(&plan), calibration.finish(), options, &mut rank)
-                .map_err(|error| (here::why_not_started(&error), signal_of(&error)))
+            // It makes processes, and MPI has threads in this one. They sleep and hold nothing that a child needs: a child makes no call of
+            // MPI, and ends by _exit, so that nothing of MPI runs in it.
+            let ended =
+                supervisor::run(&plan, here::engines(&plan), calibration.finish(), options, &mut rank);
+            ended.map_err(|error| {
+                let (reason, signal) = (here::why_not_started(&error), signal_of(&error));
+                if signal.is_none() {
+                    rank.output.error_line(&format!("<{}> fathom-mpi: {reason}", rank.host.name));
+                }
+                (reason, signal)
+            })
         }
+        // Why not was said before the run.
         None => Err(("its jobs cannot be run there".to_owned(), None)),
     };
     let base = match ended {
@@ -243,9 +273,6 @@ fn run_plan(mut rank: Rank<'_>, planned: Option<(RunSpec, Plan)>, calibration: C
             RankResult { host, failed_jobs, signal, lost_logs }
         }
         Err((reason, signal)) => {
-            if signal.is_none() {
-                rank.output.error_line(&format!("<{}> fathom-mpi: {reason}", rank.host.name));
-            }
             let host = rank.host_with(None);
             never_began(RankResult { host, signal, ..RankResult::default() }, &reason)
         }

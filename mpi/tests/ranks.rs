@@ -4,8 +4,9 @@
 
 #![allow(clippy::print_stdout, reason = "it is the runner of its tests")]
 
+mod support;
+
 use fathom_mpi::communicator::{Ranks, Refusal};
-use std::io::Write;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
@@ -101,7 +102,10 @@ fn main() -> ExitCode {
 
 /// Starts all checks and prints what `cargo test` prints.
 fn run_all() -> ExitCode {
-    let Some(launcher) = launcher() else { return skip("no mpirun that belongs to this MPI") };
+    let Some(launcher) = support::launcher() else {
+        support::skip("ranks", "no mpirun that belongs to this MPI");
+        return ExitCode::SUCCESS;
+    };
     let (mut passed, mut failed) = (0, 0);
     let mut count = |name: &str, went_well: bool| {
         println!("test {name} ... {}", if went_well { "ok" } else { "FAILED" });
@@ -134,37 +138,4 @@ fn runs(mut command: Command, name: &str) -> bool {
 
 fn own_path() -> std::path::PathBuf {
     std::env::current_exe().expect("the path of this program")
-}
-
-/// The command that starts ranks. A machine of two processors may have thirteen of them, and root may start them too.
-fn launcher() -> Option<Vec<String>> {
-    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<String>>();
-    if let Ok(named) = std::env::var("FATHOM_MPIRUN") {
-        return Some(words(&named));
-    }
-    let library = mpi::environment::library_version().expect("the name of the library");
-    let candidates = match library.contains("Open MPI") {
-        true => [
-            "mpirun.openmpi --oversubscribe --allow-run-as-root",
-            "mpirun --oversubscribe --allow-run-as-root",
-        ],
-        false => ["mpiexec.mpich", "mpiexec"],
-    };
-    let exists = |command: &[String]| {
-        let shown =
-            Command::new(&command[0]).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-        shown.is_ok_and(|status| status.success())
-    };
-    candidates.into_iter().map(words).find(|command| exists(command))
-}
-
-/// Says so where `make test` counts it.
-fn skip(reason: &str) -> ExitCode {
-    let line = format!("SKIP ranks: {reason}\n");
-    if let Some(path) = std::env::var_os("FATHOM_SKIP_LOG") {
-        let log = std::fs::OpenOptions::new().create(true).append(true).open(path);
-        log.and_then(|mut log| log.write_all(line.as_bytes())).expect("the log of skips");
-    }
-    print!("{line}");
-    ExitCode::SUCCESS
 }

@@ -10,9 +10,14 @@ pub const ENDED_BY_SIGNAL: u8 = 128;
 
 /// 0 when all went well, the number of jobs that failed, or 128 after a signal, even one that came when the jobs were over.
 pub fn code(outcome: &Outcome, asked_to_end: bool) -> ExitCode {
+    ExitCode::from(number(outcome, asked_to_end))
+}
+
+/// The same, as a number.
+pub fn number(outcome: &Outcome, asked_to_end: bool) -> u8 {
     if outcome.signal.is_some() || asked_to_end {
-        return ExitCode::from(ENDED_BY_SIGNAL);
+        return ENDED_BY_SIGNAL;
     }
     // 127 and above mean other things to a shell.
-    ExitCode::from(outcome.failed_jobs.min(126) as u8)
+    outcome.failed_jobs.min(126) as u8
 }

@@ -185,3 +185,88 @@ fn what_is_wrong_on_one_host_is_told_with_its_name() {
         readonly.stderr
     );
 }
+
+/// A shell that runs the agent of `host` behind this command, and the others as they are.
+fn shell_with(directory: &std::path::Path, host: &str, before: &str) -> String {
+    let script = directory.join("shell");
+    let text =
+        format!("#!/bin/sh\nhost=$1; shift\n[ $host != {host} ] || exec {before} \"$@\"\nexec \"$@\"\n");
+    std::fs::write(&script, text).expect("written");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&script, mode).expect("executable");
+    format!("--remote-shell={}", script.display())
+}
+
+#[test]
+fn a_clock_that_is_hours_ahead_is_known() {
+    fathom_only!();
+    let ahead = "unshare --time --monotonic 5000 --fork";
+    let tried = Launch::of(std::path::Path::new("/bin/sh"), std::path::Path::new("/"));
+    if tried.argument("-c").argument(format!("{ahead} true")).run().code() != 0 {
+        skip!("no time namespaces here");
+    }
+    let directory = scratch();
+    let finished = Launch::fathom(directory.path())
+        .words("--hosts=x,y")
+        .argument(shell_with(directory.path(), "x", ahead))
+        .argument(format!("--remote-program={}", crate::support::program::path().display()))
+        .words(QUIET)
+        .words("--runtime=2 --output-format=json")
+        .run();
+    let document = json::document(&finished.expect_clean().stdout);
+    let ahead = host(&document, "x");
+    for when in ["before", "after"] {
+        let clock = &ahead["clock"][when];
+        let offset = clock["offset_ns"].as_i64().expect("an offset");
+        let bound = json::integer(clock, "bound_ns");
+        assert!(offset.abs_diff(5_000_000_000_000) <= bound, "{clock}");
+    }
+    // Its jobs began with the other's all the same.
+    let overlap = &document["fathom hosts"]["overlap"];
+    let seconds = (json::integer(overlap, "end_ms") - json::integer(overlap, "begin_ms")) as f64 / 1e3;
+    assert!(seconds > 1.0, "{overlap}");
+    let iops = overlap["read"]["iops"].as_f64().expect("a rate");
+    assert!((800.0..1200.0).contains(&iops), "two hosts at 500: {overlap}");
+}
+
+#[test]
+fn a_second_interrupt_waits_for_nothing() {
+    fathom_only!();
+    let directory = scratch();
+    let running = over(directory.path(), "x,y")
+        .words(QUIET)
+        .words("--runtime=120 --time_based --output-format=json")
+        .start();
+    let agents = [working_agent(&running, "x"), working_agent(&running, "y")];
+    // One that does nothing any more cannot stop either.
+    processes::signal(agents[0], "STOP");
+    running.signal("INT");
+    std::thread::sleep(Duration::from_millis(1500));
+    running.signal("INT");
+    let finished = running.finish();
+    assert_eq!(finished.code(), 128, "{}", finished.stderr);
+    assert!(finished.stderr.contains("host x is lost: it did not stop"), "{}", finished.stderr);
+    let document = json::document(&finished.stdout);
+    assert_eq!(host(&document, "y")["state"], "whole");
+    processes::signal(agents[0], "CONT");
+    wait_until("its end", || !agents.iter().any(|&agent| processes::runs(agent)));
+}
+
+#[test]
+fn a_disk_that_is_full_on_one_host_is_its_own_affair() {
+    fathom_only!();
+    let directory = scratch();
+    for name in ["x", "y"] {
+        std::fs::create_dir(directory.path().join(name)).expect("a directory");
+    }
+    std::os::unix::fs::symlink("/dev/full", directory.path().join("x/f")).expect("a link");
+    let text = "[a]\nfilename=${HOST}/f\nsize=64k\nrw=write\n";
+    std::fs::write(directory.path().join("job.fio"), text).expect("written");
+    let finished = over(directory.path(), "x,y").words("job.fio --output-format=json").run();
+    assert_eq!(finished.code(), 1, "{}", finished.stderr);
+    let document = json::document(&finished.stdout);
+    let job = |name: &str| json::job(host(&document, name), "a").clone();
+    assert_eq!(json::integer(&job("x"), "error"), 28, "no space left: {}", finished.stderr);
+    assert_eq!(json::integer(&job("y"), "write/io_bytes"), 65536);
+    assert_eq!(json::integer(json::job(&document, "a"), "error"), 28, "the sum has it, too");
+}

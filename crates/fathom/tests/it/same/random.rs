@@ -64,6 +64,7 @@ const LEFT_OUT: &[(&[&str], &str)] = &[
         &["ioscheduler", "numa_cpu_nodes", "numa_mem_policy", "fill_device", "size"],
         "they concern the machine, or the frame",
     ),
+    (&["host", "offset_increment_over_hosts"], "they are ours alone, for runs over hosts"),
     (&["wait_for", "flow", "flow_id", "flow_sleep", "latency_run"], "they are about several jobs"),
     (
         &[

@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# Builds fathom-mpi with each MPI there is (Open MPI and MPICH; or the one whose compiler MPICC names) and runs its tests under that MPI's
+# launcher, and under Slurm. The last line is `N passed, N failed, N skipped`; the exit status is 0 when nothing failed.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+. scripts/rust.sh
+
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/fathom-test-mpi.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+export FATHOM_SKIP_LOG=${FATHOM_SKIP_LOG:-$scratch/skipped}
+: >"$FATHOM_SKIP_LOG"
+: >"$scratch/tests"
+failed_steps=()
+
+# Debian package and the file that shows that it is there.
+needed_packages=(
+    "libopenmpi-dev:/usr/bin/mpicc.openmpi"
+    "openmpi-bin:/usr/bin/mpirun.openmpi"
+    "libmpich-dev:/usr/bin/mpicc.mpich"
+    "mpich:/usr/bin/mpiexec.mpich"
+    "libclang-dev:/usr/lib/llvm-*/lib/libclang.so"
+)
+
+# As root with apt-get it is installed; otherwise it is said what is missing. The scripts of servers install what they need.
+get_packages() {
+    local entry missing=()
+    for entry in "${needed_packages[@]}"; do
+        compgen -G "${entry#*:}" >/dev/null || missing+=("${entry%%:*}")
+    done
+    [ ${#missing[@]} -gt 0 ] || return 0
+    if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+        echo "note: not found where Debian has them: ${missing[*]}; what needs them is skipped"
+        return 0
+    fi
+    echo "installing ${missing[*]}"
+    { timeout 300 apt-get -qq update &&
+        DEBIAN_FRONTEND=noninteractive timeout 600 apt-get -qq install -y --no-install-recommends "${missing[@]}"; } \
+        >"$scratch/packages" 2>&1 </dev/null || { echo "note: that failed"; tail -3 "$scratch/packages"; }
+}
+
+step() {
+    local title=$1
+    shift
+    printf '\n== %s\n' "$title"
+    "$@" || failed_steps+=("$title")
+}
+
+# The lints are those of the first MPI: the code is the same for all.
+check() {
+    (cd mpi && CARGO_TARGET_DIR=$2 MPICC=$1 cargo clippy --all-targets --locked -- -D warnings)
+}
+
+tests() {
+    (cd mpi && CARGO_TARGET_DIR=$2 MPICC=$1 cargo test --no-fail-fast --locked) 2>&1 | tee -a "$scratch/tests"
+}
+
+sum_of() {
+    awk -v word="$1" '/^test result:/ { for (i = 2; i <= NF; i++) if ($i ~ "^" word) sum += $(i - 1) } END { print sum + 0 }' \
+        "$scratch/tests"
+}
+
+get_packages
+[ "$(id -u)" -ne 0 ] || export INSTALL=1
+if [ -n "${MPICC:-}" ]; then
+    compilers=("$MPICC")
+else
+    compilers=()
+    for compiler in mpicc.openmpi mpicc.mpich; do
+        if command -v "$compiler" >/dev/null; then
+            compilers+=("$compiler")
+        else
+            echo "SKIP fathom-mpi with $compiler: it is not installed" | tee -a "$FATHOM_SKIP_LOG"
+        fi
+    done
+    if [ ${#compilers[@]} -eq 0 ] && command -v mpicc >/dev/null; then
+        compilers=(mpicc)
+    fi
+fi
+directory=$(realpath -m "$target_directory")
+step formatting cargo fmt --manifest-path mpi/Cargo.toml -- --check
+for index in "${!compilers[@]}"; do
+    compiler=${compilers[index]}
+    own=$directory/mpi-$(basename "$compiler")
+    [ "$index" -ne 0 ] || step "lints" check "$compiler" "$own"
+    step "tests with $compiler" tests "$compiler" "$own"
+done
+
+printf '\n== summary\n'
+grep '^test .* \.\.\. FAILED$' "$scratch/tests"
+failed=$(sum_of failed)
+skipped=$(grep -c . "$FATHOM_SKIP_LOG")
+# A skipped test counts as passed in its line `test result:`.
+counted=$(grep -vc '^SKIP fathom-mpi with ' "$FATHOM_SKIP_LOG")
+[ "$skipped" -eq 0 ] || { echo "skipped:"; sed 's/^SKIP /  /' "$FATHOM_SKIP_LOG"; }
+for title in "${failed_steps[@]}"; do
+    echo "failed step: $title"
+    # Failing tests are counted one by one.
+    [[ $title == tests* && $failed -gt 0 ]] || failed=$((failed + 1))
+done
+echo "$(($(sum_of passed) - counted)) passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
