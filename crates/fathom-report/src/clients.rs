@@ -120,6 +120,7 @@ mod tests {
     fn report(names: &[&str], bytes: u64) -> RunReport {
         let job = |name: &&str| {
             let mut job = JobReport { name: (*name).to_owned(), clones: 1, pid: 7, ..JobReport::default() };
+            job.options.push(("rw".into(), "write".into()));
             job.directions[Direction::Write] = DirectionReport {
                 io_bytes: bytes,
                 issued: 2,

@@ -187,7 +187,10 @@ impl Member {
         let Some(connection) = &mut self.connection else { return };
         if connection.advance() {
             self.heard_ns = monotonic_ns();
-            self.waits_since_ns = None;
+            // What a stranger says is no answer.
+            if self.standing != Standing::Connecting {
+                self.waits_since_ns = None;
+            }
             self.is_told_silent = false;
         }
         while let Some(frame) = self.connection.as_mut().and_then(Connection::next_frame) {
@@ -216,6 +219,7 @@ impl Member {
                     // It stands in lines of others.
                     hello.host_name.retain(|letter| !letter.is_control());
                     self.hello = hello;
+                    self.waits_since_ns = None;
                 }
                 FromAgent::Pong(pong) => {
                     self.pings = self.pings.saturating_sub(1);
