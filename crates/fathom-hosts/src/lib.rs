@@ -10,6 +10,7 @@
 pub mod agent;
 pub mod controller;
 pub mod exit;
+mod framed;
 pub mod frames;
 pub mod here;
 pub mod joining;

@@ -1,6 +1,7 @@
 //! The agent's end of the way to its controller, and the frames that go through it.
 
-use crate::frames::{self, Frame, Kind, Mistake, Splitter};
+use crate::framed::{Framed, Taken};
+use crate::frames::{self, Frame, Kind, Mistake};
 use crate::links::Pipe;
 use crate::protocol::{FromAgent, ToAgent, greeting};
 use fathom_sys::fifo;
@@ -12,8 +13,6 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::time::{Duration, Instant};
 
-/// Read at once.
-const AT_ONCE: usize = 64 << 10;
 /// A controller that takes nothing for as long as the jobs go on gets no more ticks from here on.
 const TICKS_UP_TO: usize = 1 << 20;
 
@@ -69,9 +68,7 @@ impl Pipe for StreamPipe {
 
 /// Frames to and from the controller.
 pub struct Channel {
-    pipe: Box<dyn Pipe>,
-    splitter: Splitter,
-    queue: Vec<u8>,
+    way: Framed,
     is_over: bool,
     /// Why, where that is known.
     fault: Option<String>,
@@ -82,9 +79,7 @@ impl Channel {
     /// A channel over this way. It begins with the agent's line.
     pub fn new(pipe: Box<dyn Pipe>) -> Channel {
         Channel {
-            pipe,
-            splitter: Splitter::default(),
-            queue: greeting().into_bytes(),
+            way: Framed::new(pipe, greeting().into_bytes()),
             is_over: false,
             fault: None,
             heard: Instant::now(),
@@ -93,7 +88,7 @@ impl Channel {
 
     /// The descriptor to wait for; `None` when nothing will come any more.
     pub fn descriptor(&self) -> Option<RawFd> {
-        let first = || self.pipe.descriptors(false).first().map(|awaited| awaited.socket);
+        let first = || self.way.pipe.descriptors(false).first().map(|awaited| awaited.socket);
         if self.is_over { None } else { first() }
     }
 
@@ -114,9 +109,9 @@ impl Channel {
     /// Gives the controller up.
     pub fn close(&mut self) {
         if !std::mem::replace(&mut self.is_over, true) {
-            self.pipe.close();
+            self.way.pipe.close();
         }
-        self.queue.clear();
+        self.way.queue.clear();
     }
 
     /// How long nothing has come.
@@ -128,7 +123,7 @@ impl Channel {
     pub fn next(&mut self, wait: Duration) -> Result<Option<ToAgent>, Mistake> {
         let deadline = Instant::now() + wait;
         loop {
-            match self.splitter.next_frame()? {
+            match self.way.splitter.next_frame()? {
                 Some(Frame { kind: Kind::Word, body }) => return frames::read(&body).map(Some),
                 Some(frame) => return Err(Mistake::UnknownKind(frame.kind as u8)),
                 None => {}
@@ -147,33 +142,28 @@ impl Channel {
 
     /// Waits until something has come, or can be written if something is to be.
     fn wait(&self, wait: Duration) {
-        let awaited = self.pipe.descriptors(!self.queue.is_empty());
+        let awaited = self.way.pipe.descriptors(!self.way.queue.is_empty());
         // What fails shows when it is read.
         let _ = wait_for_any(&awaited, Some(wait));
     }
 
     /// Reads what has come; false if that is nothing.
     fn receive(&mut self) -> bool {
-        let mut bytes = vec![0; AT_ONCE];
-        match self.pipe.read(&mut bytes) {
-            Ok(0) => self.is_over = true,
-            Ok(count) => {
-                self.heard = Instant::now();
-                self.splitter.add(&bytes[..count]);
-                return true;
-            }
-            Err(error) if matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) => {}
-            Err(error) => {
-                self.fault.get_or_insert(error.to_string());
-                self.is_over = true;
-            }
+        // A turn is one piece: what it holds is handled before more is asked for.
+        let Taken { bytes, end } = self.way.read(1);
+        if bytes > 0 {
+            self.heard = Instant::now();
         }
-        false
+        if let Some(end) = end {
+            self.is_over = true;
+            self.fault = self.fault.take().or_else(|| end.err().map(|error| error.to_string()));
+        }
+        bytes > 0
     }
 
     /// Sends a word, now or later.
     pub fn send(&mut self, word: &FromAgent) {
-        if matches!(word, FromAgent::Tick(..)) && self.queue.len() > TICKS_UP_TO {
+        if matches!(word, FromAgent::Tick(..)) && self.way.queue.len() > TICKS_UP_TO {
             return;
         }
         self.send_as(Kind::Word, word);
@@ -184,24 +174,19 @@ impl Channel {
         if self.is_over {
             return;
         }
-        if let Err(mistake) = frames::append(&mut self.queue, kind, value) {
+        if let Err(mistake) = frames::append(&mut self.way.queue, kind, value) {
             let text = format!("fathom: an answer cannot be sent: {mistake}");
             let error = FromAgent::Said(fathom_run::message::Message::Error(text));
             // A line of text can be.
-            let _ = frames::append(&mut self.queue, Kind::Word, &error);
+            let _ = frames::append(&mut self.way.queue, Kind::Word, &error);
         }
         self.write();
     }
 
     /// Writes what goes without waiting.
     pub fn write(&mut self) {
-        while !self.queue.is_empty() && !self.is_over {
-            match self.pipe.write(&self.queue) {
-                Ok(count) => drop(self.queue.drain(..count)),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(_) => self.close(),
-            }
+        if !self.is_over && self.way.write().is_err() {
+            self.close();
         }
     }
 
@@ -211,26 +196,26 @@ impl Channel {
         self.write();
         while self.has_more() && Instant::now() < deadline {
             let awaited: Vec<Awaited> =
-                self.pipe.descriptors(true).into_iter().filter(|awaited| awaited.to_send).collect();
+                self.way.pipe.descriptors(true).into_iter().filter(|awaited| awaited.to_send).collect();
             let _ = wait_for_any(&awaited, Some(deadline.saturating_duration_since(Instant::now())));
             self.write();
             // What TLS holds back goes out as things are read.
-            if self.queue.is_empty() {
+            if self.way.queue.is_empty() {
                 self.receive();
             }
         }
     }
 
     fn has_more(&self) -> bool {
-        !self.is_over && (!self.queue.is_empty() || !self.pipe.is_flushed())
+        !self.is_over && self.way.has_more()
     }
 
     /// Writes everything, unless the controller takes nothing for so long.
     pub fn finish(&mut self, patience: Duration) {
         while self.has_more() {
-            let before = self.queue.len();
+            let before = self.way.queue.len();
             self.flush(patience);
-            if self.has_more() && self.queue.len() == before {
+            if self.has_more() && self.way.queue.len() == before {
                 self.close();
             }
         }

@@ -165,11 +165,14 @@ impl Member {
         if self.is_over() {
             return;
         }
+        // It stands in a line, whatever a host or its shell has said.
+        let reason = reason.lines().map(str::trim).filter(|line| !line.is_empty());
+        let reason = reason.collect::<Vec<_>>().join("; ");
         let has_begun = matches!(self.standing, Standing::Running);
         if self.standing != Standing::Finished {
             self.end = match has_begun {
-                true => HostEnd::Lost { reason: reason.to_owned(), snapshot_ms: None },
-                false => HostEnd::NeverBegan { reason: reason.to_owned() },
+                true => HostEnd::Lost { reason, snapshot_ms: None },
+                false => HostEnd::NeverBegan { reason },
             };
         }
         self.close();

@@ -7,6 +7,7 @@ pub mod clocks;
 mod live;
 mod logs;
 mod member;
+mod regularly;
 
 use crate::links::Connection;
 use crate::protocol::{Assignment, Hello, ToAgent};
@@ -23,6 +24,7 @@ use fathom_sys::signal::SignalQueue;
 use fathom_sys::socket::{Awaited, wait_for_any_of_many};
 use logs::LogSink;
 use member::{Member, Said, Standing};
+use regularly::Regularly;
 use std::os::fd::RawFd;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -109,6 +111,7 @@ pub fn run<O: Audience>(seats: Vec<Seat>, settings: Settings, observer: &mut O) 
     let hosts: Vec<String> = seats.iter().map(|seat| seat.entry.name.clone()).collect();
     let members = seats.into_iter().map(Member::new).collect();
     let now = monotonic_ns();
+    let between_snapshots = SNAPSHOT_EVERY_NS.max(SNAPSHOT_PER_HOST_NS * hosts.len() as u64);
     let trigger = settings.trigger.clone();
     let mut controller = Controller {
         trigger: trigger.as_ref().map(TriggerSignal::new),
@@ -119,16 +122,15 @@ pub fn run<O: Audience>(seats: Vec<Seat>, settings: Settings, observer: &mut O) 
         observer,
         signals,
         begun_ns: None,
-        snapshots_ns: now,
-        ticked_ns: now,
-        reported_ns: now,
+        snapshots: Regularly::new(Some(Duration::from_nanos(between_snapshots)), now),
+        ticks: Regularly::new(settings.tick, now),
+        reports: Regularly::new(settings.status_interval, now),
         signal: None,
         stopped_ns: None,
         ended_at_once_ns: None,
         is_opened: false,
         settings,
     };
-    controller.tell_losses_at_start();
     controller.run_all();
     Ok(controller.outcome())
 }
@@ -145,10 +147,10 @@ struct Controller<'a, O> {
     logs: LogSink,
     /// The agreed instant, monotonic ns.
     begun_ns: Option<u64>,
-    /// When snapshots were last asked for, ticks and reports last made.
-    snapshots_ns: u64,
-    ticked_ns: u64,
-    reported_ns: u64,
+    /// What is asked for and shown now and then.
+    snapshots: Regularly,
+    ticks: Regularly,
+    reports: Regularly,
     signal: Option<i32>,
     /// When all hosts were told to stop, and to wait for nothing.
     stopped_ns: Option<u64>,
@@ -161,11 +163,14 @@ impl<O: Audience> Controller<'_, O> {
     fn run_all(&mut self) {
         loop {
             self.receive();
+            self.tell_ends();
             self.assign();
             self.open();
             self.start_stage();
             self.look();
             self.take_requests();
+            // Some of them may have been given up just now.
+            self.tell_ends();
             if self.members.iter().all(Member::is_over) {
                 return;
             }
@@ -175,16 +180,9 @@ impl<O: Audience> Controller<'_, O> {
 
     fn wait(&self) {
         let now = monotonic_ns();
-        let mut wait = if self.trigger.is_some() { TRIGGER_LOOK } else { LONGEST_WAIT };
-        for (since, every) in [
-            (self.ticked_ns, self.settings.tick),
-            (self.reported_ns, self.settings.status_interval),
-            (self.snapshots_ns, Some(Duration::from_nanos(SNAPSHOT_EVERY_NS))),
-        ] {
-            let Some(every) = every else { continue };
-            let next = since.saturating_add(every.as_nanos() as u64);
-            wait = wait.min(Duration::from_nanos(next.saturating_sub(now)));
-        }
+        let usual = if self.trigger.is_some() { TRIGGER_LOOK } else { LONGEST_WAIT };
+        let regular = [&self.snapshots, &self.ticks, &self.reports];
+        let wait = regular.iter().filter_map(|regular| regular.left(now)).fold(usual, Duration::min);
         let own = [Some(self.signals.descriptor()), self.observer.input()];
         let own = own.into_iter().flatten().map(|socket: RawFd| Awaited { socket, to_send: false });
         let connections = self.members.iter().filter(|member| !member.is_over());
@@ -203,19 +201,18 @@ impl<O: Audience> Controller<'_, O> {
             let mut said = Vec::new();
             self.members[index].receive(&mut said);
             said.into_iter().for_each(|said| self.handle(index, said));
-            if self.members[index].is_over() {
-                self.tell_loss(index);
-            }
-            self.tell_end(index);
         }
     }
 
-    /// Says once that a host is finished or over.
-    fn tell_end(&mut self, index: usize) {
-        let member = &mut self.members[index];
-        if !member.is_live() && !std::mem::replace(&mut member.is_told_over, true) {
-            let result = member.host_result(self.begun_ns);
-            self.observer.over(&result);
+    /// Says of each host once that it is finished or lost, whatever the reason.
+    fn tell_ends(&mut self) {
+        for index in 0..self.members.len() {
+            let member = &mut self.members[index];
+            if !member.is_live() && !std::mem::replace(&mut member.is_told_over, true) {
+                let result = member.host_result(self.begun_ns);
+                self.tell_loss(index);
+                self.observer.over(&result);
+            }
         }
     }
 
@@ -340,9 +337,7 @@ impl<O: Audience> Controller<'_, O> {
     /// What has to be done now and then.
     fn look(&mut self) {
         let now = monotonic_ns();
-        let snapshots_every = SNAPSHOT_EVERY_NS.max(SNAPSHOT_PER_HOST_NS * self.members.len() as u64);
-        if now >= self.snapshots_ns + snapshots_every {
-            self.snapshots_ns = now;
+        if self.snapshots.is_due(now) {
             self.members.iter_mut().for_each(Member::ask_for_snapshot);
         }
         for index in 0..self.members.len() {
@@ -354,11 +349,8 @@ impl<O: Audience> Controller<'_, O> {
         }
         self.watch_trigger(now);
         self.tick_if_due(now);
-        let is_due = |every: Duration| now >= self.reported_ns.saturating_add(every.as_nanos() as u64);
-        if self.begun_ns.is_some() && self.settings.status_interval.is_some_and(is_due) {
-            self.reported_ns = now;
-            let report = self.report();
-            self.observer.interim_report(&report);
+        if self.reports.is_due(now) && self.begun_ns.is_some() {
+            self.report_now();
         }
     }
 
@@ -373,7 +365,6 @@ impl<O: Audience> Controller<'_, O> {
         let is_last_chance = self.ended_at_once_ns.is_some_and(|since| now > since + LAST_PATIENCE_NS);
         if is_last_chance {
             member.give_up("it did not stop");
-            self.tell_loss(index);
         } else if silent > timeout.as_nanos() as u64 {
             let seconds = silent / 1_000_000_000;
             let reason = match member.standing {
@@ -385,7 +376,6 @@ impl<O: Audience> Controller<'_, O> {
                 _ => format!("it has been silent for {seconds} s"),
             };
             member.give_up(&reason);
-            self.tell_loss(index);
         } else if silent > SILENCE_NS && !member.is_told_silent {
             member.is_told_silent = true;
             let text = format!(
@@ -425,12 +415,10 @@ impl<O: Audience> Controller<'_, O> {
     }
 
     fn tick_if_due(&mut self, now: u64) {
-        let is_due = self.settings.tick.is_some_and(|every| now >= self.ticked_ns + every.as_nanos() as u64);
         // A whole screen shows hosts that are being set up, too.
-        if !is_due || (self.begun_ns.is_none() && !self.settings.details) {
+        if !self.ticks.is_due(now) || (self.begun_ns.is_none() && !self.settings.details) {
             return;
         }
-        self.ticked_ns = now;
         let (tick, details) = live::moment(&self.members, now, self.settings.details);
         self.observer.tick(&tick, details.as_ref());
     }
@@ -478,15 +466,7 @@ impl<O: Audience> Controller<'_, O> {
         }
     }
 
-    fn tell_losses_at_start(&mut self) {
-        for index in 0..self.members.len() {
-            if self.members[index].is_over() {
-                self.tell_loss(index);
-            }
-        }
-    }
-
-    /// A host is over. If it is lost, that is said, and the others stop if that is wanted.
+    /// If a host is lost, that is said, and the others stop if that is wanted.
     fn tell_loss(&mut self, index: usize) {
         let member = &self.members[index];
         let host = &member.entry.name;

@@ -6,6 +6,7 @@ pub mod shell;
 pub mod tcp;
 pub mod tls;
 
+use crate::framed::{Framed, Taken};
 use crate::frames::{self, Frame, Kind, Mistake, Splitter};
 use crate::protocol::{GREETING, PROTOCOL, ToAgent};
 use fathom_sys::socket::Awaited;
@@ -50,15 +51,12 @@ pub trait Pipe: Send {
 
 /// Most bytes before the line of an agent: what a login shell prints.
 const MOST_NOISE: usize = 64 << 10;
-/// Bytes that are read at once, and most of them before others have their turn.
-const AT_ONCE: usize = 256 << 10;
+/// Most bytes that are read before others have their turn.
 const MOST_AT_A_TURN: usize = 4 << 20;
 
 /// Frames to and from an agent.
 pub struct Connection {
-    pipe: Box<dyn Pipe>,
-    splitter: Splitter,
-    queue: Vec<u8>,
+    way: Framed,
     is_greeted: bool,
     /// Why nothing more comes.
     end: Option<String>,
@@ -67,27 +65,27 @@ pub struct Connection {
 impl Connection {
     /// A connection over this way; it may still be on the way itself.
     pub fn new(pipe: Box<dyn Pipe>) -> Connection {
-        Connection { pipe, splitter: Splitter::default(), queue: Vec::new(), is_greeted: false, end: None }
+        Connection { way: Framed::new(pipe, Vec::new()), is_greeted: false, end: None }
     }
 
     /// The word for the way in reports.
     pub fn transport(&self) -> &'static str {
-        self.pipe.transport()
+        self.way.pipe.transport()
     }
 
     /// How long the agent may take to answer at all.
     pub fn answers_within(&self) -> Option<Duration> {
-        self.pipe.answers_within()
+        self.way.pipe.answers_within()
     }
 
     /// The address of this side, as the agent sees it.
     pub fn own_address(&self) -> Option<String> {
-        self.pipe.own_address()
+        self.way.pipe.own_address()
     }
 
     /// What to wait for; nothing once it is over.
     pub fn descriptors(&self) -> Vec<Awaited> {
-        if self.end.is_some() { Vec::new() } else { self.pipe.descriptors(!self.queue.is_empty()) }
+        if self.end.is_some() { Vec::new() } else { self.way.pipe.descriptors(!self.way.queue.is_empty()) }
     }
 
     /// Why nothing more comes; `None` while it may. Frames that came before are still to be taken.
@@ -100,7 +98,7 @@ impl Connection {
         if self.end.is_some() {
             return;
         }
-        if let Err(mistake) = frames::append(&mut self.queue, Kind::Word, word) {
+        if let Err(mistake) = frames::append(&mut self.way.queue, Kind::Word, word) {
             self.fail(format!("what it is to be told cannot be sent: {mistake}"));
         }
         self.write();
@@ -109,44 +107,33 @@ impl Connection {
     /// Writes and reads what can be; true if anything came.
     pub fn advance(&mut self) -> bool {
         self.write();
-        let mut bytes = vec![0; AT_ONCE];
-        let mut taken = 0;
-        while self.end.is_none() && taken < MOST_AT_A_TURN {
-            match self.pipe.read(&mut bytes) {
-                Ok(0) => self.fail("it closed the connection".to_owned()),
-                Ok(count) => {
-                    taken += count;
-                    self.splitter.add(&bytes[..count]);
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => self.fail(error.to_string()),
-            }
+        if self.end.is_some() {
+            return false;
         }
-        taken > 0
+        let Taken { bytes, end } = self.way.read(MOST_AT_A_TURN);
+        match end {
+            None => {}
+            Some(Ok(())) => self.fail("it closed the connection".to_owned()),
+            Some(Err(error)) => self.fail(error.to_string()),
+        }
+        bytes > 0
     }
 
     fn write(&mut self) {
-        // A way may have something to send before any frame.
-        while (!self.queue.is_empty() || !self.pipe.is_flushed()) && self.end.is_none() {
-            match self.pipe.write(&self.queue) {
-                Ok(0) => break,
-                Ok(count) => drop(self.queue.drain(..count)),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // What it said before is still to be read, and tells more.
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                    self.queue.clear();
-                    break;
-                }
-                Err(error) => self.fail(error.to_string()),
-            }
+        if self.end.is_some() {
+            return;
+        }
+        match self.way.write() {
+            Ok(()) => {}
+            // What it said before is still to be read, and tells more.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.way.queue.clear(),
+            Err(error) => self.fail(error.to_string()),
         }
     }
 
     /// Nothing more comes.
     fn fail(&mut self, reason: String) {
-        let words = self.pipe.last_words();
+        let words = self.way.pipe.last_words();
         let reason = if words.is_empty() { reason } else { format!("{reason}: {words}") };
         self.end.get_or_insert(reason);
     }
@@ -154,7 +141,7 @@ impl Connection {
     /// Ends it.
     pub fn close(&mut self) {
         self.end.get_or_insert_with(|| "it was given up".to_owned());
-        self.pipe.close();
+        self.way.pipe.close();
     }
 
     /// The next frame that has arrived.
@@ -162,7 +149,7 @@ impl Connection {
         if !self.is_greeted && !self.take_greeting() {
             return None;
         }
-        match self.splitter.next_frame() {
+        match self.way.splitter.next_frame() {
             Ok(frame) => frame,
             Err(mistake) => self.refuse(&mistake),
         }
@@ -171,15 +158,15 @@ impl Connection {
     /// Nothing that this agent sends is believed any more.
     pub fn refuse(&mut self, mistake: &Mistake) -> Option<Frame> {
         self.end.get_or_insert_with(|| mistake.to_string());
-        self.splitter = Splitter::default();
-        self.pipe.close();
+        self.way.splitter = Splitter::default();
+        self.way.pipe.close();
         None
     }
 
     /// Finds the line of the agent; what a login shell prints before it is left out.
     fn take_greeting(&mut self) -> bool {
         loop {
-            let pending = self.splitter.pending();
+            let pending = self.way.splitter.pending();
             let Some(length) = pending.iter().position(|&byte| byte == b'\n') else {
                 if pending.len() > MOST_NOISE {
                     self.not_an_agent();
@@ -187,7 +174,7 @@ impl Connection {
                 return false;
             };
             let line = String::from_utf8_lossy(&pending[..length]).into_owned();
-            self.splitter.skip(length + 1);
+            self.way.splitter.skip(length + 1);
             let Some(rest) = line.trim_end().strip_prefix(GREETING) else { continue };
             let mut words = rest.split_whitespace();
             let (protocol, version) = (words.next().unwrap_or(""), words.next().unwrap_or("of no version"));
@@ -197,7 +184,7 @@ impl Connection {
                      there, or give --push",
                     env!("CARGO_PKG_VERSION")
                 ));
-                self.pipe.close();
+                self.way.pipe.close();
                 return false;
             }
             self.is_greeted = true;
@@ -206,8 +193,8 @@ impl Connection {
     }
 
     fn not_an_agent(&mut self) {
-        let text: String = String::from_utf8_lossy(self.splitter.pending()).chars().take(60).collect();
+        let text: String = String::from_utf8_lossy(self.way.splitter.pending()).chars().take(60).collect();
         self.end.get_or_insert(format!("what answers is no agent of fathom: {text:?}"));
-        self.pipe.close();
+        self.way.pipe.close();
     }
 }

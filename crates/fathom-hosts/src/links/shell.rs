@@ -21,6 +21,8 @@ const SSH: &str = "ssh -T -o BatchMode=yes {host}";
 const MOST_WORDS: usize = 4096;
 /// How long a shell may take to end when its agent has.
 const END_PATIENCE: Duration = Duration::from_millis(500);
+/// How long it may take where it has a program to remove first, or was told to end.
+const REMOVAL_PATIENCE: Duration = Duration::from_secs(5);
 
 /// How to reach hosts by a shell.
 #[derive(Clone, Debug)]
@@ -83,7 +85,8 @@ impl Shell {
             set_nonblocking(descriptor)?;
         }
         let program = self.push.clone().map(|bytes| (bytes, 0));
-        Ok(ShellPipe { child, program, said: VecDeque::new(), is_closed: false })
+        let was_pushed = program.is_some();
+        Ok(ShellPipe { child, program, was_pushed, said: VecDeque::new(), is_closed: false })
     }
 
     /// What runs on the host.
@@ -103,7 +106,7 @@ fn push_script(program: &[u8]) -> String {
     format!(
         "m=$(uname -m); [ \"$m\" = arm64 ] && m=aarch64; \
          if [ \"$m\" != {machine} ]; then echo \"fathom --push: this program is for {machine}, the host is $m\" >&2; exit 1; fi; \
-         d=$(mktemp -d) || exit 1; trap 'rm -rf \"$d\"' EXIT; trap 'exit 1' HUP INT TERM; \
+         d=$(mktemp -d) || exit 1; trap 'trap \"\" HUP INT TERM; rm -rf \"$d\"' EXIT; trap 'exit 1' HUP INT TERM; \
          head -c {length} >\"$d/fathom\" && chmod 700 \"$d/fathom\" || exit 1; \
          echo \"{sum}  $d/fathom\" | sha256sum -c >/dev/null 2>&1 || \
          {{ echo 'fathom --push: the program arrived damaged' >&2; exit 1; }}; \
@@ -122,6 +125,8 @@ pub struct ShellPipe {
     child: Child,
     /// The program to send first, and how much of it has been.
     program: Option<(Arc<Vec<u8>>, usize)>,
+    /// There was a program to send, which is removed at the end.
+    was_pushed: bool,
     /// What it said on standard error.
     said: VecDeque<u8>,
     is_closed: bool,
@@ -148,9 +153,9 @@ impl ShellPipe {
         }
     }
 
-    /// Waits a moment for the end of the shell, which tells why there is one.
-    fn exit_status(&mut self) -> Option<String> {
-        let deadline = Instant::now() + END_PATIENCE;
+    /// Waits for the end of the shell, which tells why there is one. No longer than that.
+    fn exit_status(&mut self, patience: Duration) -> Option<String> {
+        let deadline = Instant::now() + patience;
         loop {
             match self.child.try_wait() {
                 Ok(Some(status)) if status.success() => return None,
@@ -205,7 +210,7 @@ impl Pipe for ShellPipe {
     }
 
     fn last_words(&mut self) -> String {
-        let status = self.exit_status();
+        let status = self.exit_status(END_PATIENCE);
         self.listen();
         let said: Vec<u8> = self.said.iter().copied().collect();
         let said = String::from_utf8_lossy(&said);
@@ -231,9 +236,10 @@ impl Pipe for ShellPipe {
 impl Drop for ShellPipe {
     fn drop(&mut self) {
         self.close();
-        if self.exit_status().is_none() && matches!(self.child.try_wait(), Ok(None)) {
+        let patience = if self.was_pushed { REMOVAL_PATIENCE } else { END_PATIENCE };
+        if self.exit_status(patience).is_none() && matches!(self.child.try_wait(), Ok(None)) {
             process::kill_group(self.child.id(), libc::SIGTERM);
-            let _ = self.exit_status();
+            let _ = self.exit_status(REMOVAL_PATIENCE);
             let _ = self.child.kill();
         }
         // It has ended, or was told to at once.

@@ -4,6 +4,7 @@
 use super::{QUIET, document_of, host, over};
 use crate::support::program::Launch;
 use crate::support::{json, scratch};
+use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 #[test]
@@ -158,10 +159,18 @@ fn still_runs(name: &str) -> bool {
 #[test]
 fn a_program_that_is_missing_there_is_sent_and_removed() {
     fathom_only!();
-    let directory = scratch();
+    let (directory, programs) = (scratch(), scratch());
+    // Removing it takes a busy host a while.
+    let slow = programs.path().join("rm");
+    std::fs::write(&slow, "#!/bin/sh\nsleep 1.5\nexec /bin/rm \"$@\"\n").expect("a program");
+    std::fs::set_permissions(&slow, std::fs::Permissions::from_mode(0o755)).expect("its mode");
+    let path = format!("{}:{}", programs.path().display(), std::env::var("PATH").unwrap_or_default());
     let finished = Launch::fathom(directory.path())
         .words("--hosts=x,y --push --remote-program=/nowhere")
-        .argument(format!("--remote-shell=env TMPDIR={} HOST={{host}}", directory.path().display()))
+        .argument(format!(
+            "--remote-shell=env PATH={path} TMPDIR={} HOST={{host}}",
+            directory.path().display()
+        ))
         .words("--name=a --ioengine=null --size=64k --rw=read --output-format=json")
         .timeout(Duration::from_secs(300))
         .run();

@@ -1,0 +1,55 @@
+//! What is done now and then.
+
+use std::time::Duration;
+
+/// Something that is due again and again, or never.
+#[derive(Clone, Debug)]
+pub(super) struct Regularly {
+    every_ns: Option<u64>,
+    /// When it was last done, monotonic ns.
+    last_ns: u64,
+}
+
+impl Regularly {
+    /// Due whenever this much time has passed, for the first time after it.
+    pub(super) fn new(every: Option<Duration>, now_ns: u64) -> Regularly {
+        Regularly { every_ns: every.map(|every| every.as_nanos() as u64), last_ns: now_ns }
+    }
+
+    /// Whether it is due. If so, the time to the next begins.
+    pub(super) fn is_due(&mut self, now_ns: u64) -> bool {
+        let is_due = self.left(now_ns).is_some_and(|left| left.is_zero());
+        if is_due {
+            self.last_ns = now_ns;
+        }
+        is_due
+    }
+
+    /// How long until it is due.
+    pub(super) fn left(&self, now_ns: u64) -> Option<Duration> {
+        let next = self.last_ns.saturating_add(self.every_ns?);
+        Some(Duration::from_nanos(next.saturating_sub(now_ns)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_due_once_each_time() {
+        let mut regularly = Regularly::new(Some(Duration::from_nanos(10)), 100);
+        assert!(!regularly.is_due(109));
+        assert_eq!(regularly.left(109), Some(Duration::from_nanos(1)));
+        assert!(regularly.is_due(112));
+        assert!(!regularly.is_due(112), "who asks again at once does not spin");
+        assert_eq!(regularly.left(112), Some(Duration::from_nanos(10)));
+    }
+
+    #[test]
+    fn it_may_never_be_due() {
+        let mut never = Regularly::new(None, 0);
+        assert!(!never.is_due(u64::MAX));
+        assert_eq!(never.left(u64::MAX), None);
+    }
+}
