@@ -95,8 +95,8 @@ fn heading_of(section: Section, state: &State) -> Option<String> {
     match section {
         Section::Header | Section::Jobs | Section::Hosts => None,
         Section::Rates => Some(rates::heading(state)),
-        Section::Latency => Some(latency::heading()),
-        Section::Queue => Some(queue::heading()),
+        Section::Latency => Some(latency::heading(state)),
+        Section::Queue => Some(queue::heading(state)),
         Section::Devices => Some(devices::heading()),
         Section::Messages => Some(messages::heading()),
     }

@@ -23,7 +23,12 @@ pub struct IoRecord {
     pub direction: u8,
     /// The kernel's `ioprio` value: class in bits 13 to 15, hint in 3 to 12, level in 0 to 2.
     pub priority: u16,
+    /// It is a further record of an I/O that was due by a schedule (`open_loop`), and its latency the response time.
+    pub is_response: bool,
 }
+
+/// Where that stands in the last word of a record.
+const RESPONSE_BIT: u32 = 40;
 
 impl IoRecord {
     /// Total latency in ns.
@@ -33,7 +38,10 @@ impl IoRecord {
 
     #[inline(always)]
     pub(crate) fn to_words(self) -> [u64; WORDS] {
-        let rest = u64::from(self.length) | u64::from(self.direction) << 32 | u64::from(self.priority) << 48;
+        let rest = u64::from(self.length)
+            | u64::from(self.direction) << 32
+            | u64::from(self.is_response) << RESPONSE_BIT
+            | u64::from(self.priority) << 48;
         [self.end_ns, self.slat_ns.unwrap_or(NO_SUBMISSION), self.clat_ns, self.offset, rest]
     }
 
@@ -48,6 +56,7 @@ impl IoRecord {
             length: rest as u32,
             direction: (rest >> 32) as u8,
             priority: (rest >> 48) as u16,
+            is_response: (rest >> RESPONSE_BIT) & 1 == 1,
         }
     }
 }

@@ -213,6 +213,7 @@ mod tests {
             length: number as u32,
             direction: (number % 3) as u8,
             priority: number as u16,
+            is_response: number.is_multiple_of(3),
         }
     }
 

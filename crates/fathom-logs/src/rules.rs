@@ -16,6 +16,8 @@ pub enum LogKind {
     CompletionLatency,
     /// Total latency in ns.
     Latency,
+    /// Response time in ns, of I/Os that were due by a schedule.
+    Response,
     /// Histograms of completion latency.
     Histogram,
 }
@@ -29,6 +31,7 @@ impl LogKind {
             LogKind::SubmissionLatency => "slat",
             LogKind::CompletionLatency => "clat",
             LogKind::Latency => "lat",
+            LogKind::Response => "resp",
             LogKind::Histogram => "clat_hist",
         }
     }

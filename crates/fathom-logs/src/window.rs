@@ -18,6 +18,8 @@ struct Sums {
     latencies: [(u128, u64); 3],
     /// I/Os with a submission latency.
     submitted: u64,
+    /// Number, sum and largest of response times in ns.
+    responses: (u64, u128, u64),
     /// What rounding down left over in earlier windows, so that the sum over windows is exact.
     bytes_carry: u128,
     ios_carry: u128,
@@ -57,6 +59,16 @@ impl Windows {
             *sum += u128::from(ns);
             *largest = ns.max(*largest);
         }
+    }
+
+    /// Adds the response time of an I/O.
+    pub(crate) fn add_response(&mut self, record: &IoRecord, emit: impl FnMut(LogKind, &Entry)) {
+        self.advance(within_run_time(record.end_ns, self.last_moment_ns, self.width_ns), emit);
+        let Some(sums) = self.sums.get_mut(usize::from(record.direction)) else { return };
+        let (count, sum, largest) = &mut sums.responses;
+        *count += 1;
+        *sum += u128::from(record.clat_ns);
+        *largest = record.clat_ns.max(*largest);
     }
 
     /// Hands all windows that end at or before this moment to `emit`.
@@ -131,6 +143,10 @@ impl Sums {
             if count > 0 {
                 put(kind, (sum / u128::from(count)) as u64, largest);
             }
+        }
+        let (count, sum, largest) = self.responses;
+        if count > 0 {
+            put(LogKind::Response, (sum / u128::from(count)) as u64, largest);
         }
         *self = Sums { bytes_carry: self.bytes_carry, ios_carry: self.ios_carry, ..Sums::default() };
     }

@@ -4,9 +4,11 @@
 
 mod ahead;
 mod curve;
+mod gaps;
 mod generators;
 mod sampler;
 
 pub use ahead::{DrawnAhead, part_below};
+pub use gaps::Gaps;
 pub use generators::{Generator, HASH_FACTOR, SeedUse, Seeds, Taus88, Taus258, file_hash};
 pub use sampler::Sampler;

@@ -210,6 +210,11 @@ pub struct DirectionResult {
     /// Total latency.
     #[serde(rename = "lat_ns")]
     pub lat: LatencyResult,
+    /// Response time, of an open loop.
+    #[serde(rename = "resp_ns")]
+    pub response: Option<LatencyResult>,
+    /// What was due in an open loop, and what waited.
+    pub arrivals: Option<ArrivalsResult>,
     /// Smallest bandwidth sample in KiB/s.
     #[serde(deserialize_with = "lenient::number")]
     pub bw_min: f64,
@@ -237,6 +242,36 @@ pub struct DirectionResult {
     /// Standard deviation.
     #[serde(deserialize_with = "lenient::number")]
     pub iops_stddev: f64,
+}
+
+/// The arrivals of an open loop.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct ArrivalsResult {
+    /// I/Os that were due.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub due: u64,
+    /// I/Os a second that were due.
+    #[serde(deserialize_with = "lenient::number")]
+    pub offered_iops: f64,
+    /// Those that had not been started at the end.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub waiting: u64,
+    /// How many waited, on average over time.
+    #[serde(deserialize_with = "lenient::number")]
+    pub backlog_mean: f64,
+    /// How many waited at most.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub backlog_max: u64,
+    /// From when an I/O was due to its start.
+    #[serde(rename = "start_delay_ns")]
+    pub start_delay: LatencyResult,
+    /// The tester's own part of that.
+    #[serde(rename = "own_delay_ns")]
+    pub own_delay: LatencyResult,
+    /// From its start to its completion.
+    #[serde(rename = "service_ns")]
+    pub service: LatencyResult,
 }
 
 /// Syncs of a job.

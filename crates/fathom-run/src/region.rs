@@ -8,6 +8,8 @@ use crate::plan::model::priority::DIRECTIONS_WITH_PRIORITY;
 use crate::surroundings::SurroundingsBlock;
 use crate::unit::Unit;
 use crate::zones::table::ZoneTable;
+use fathom_stats::PerDirection;
+use fathom_stats::arrivals::ArrivalSamples;
 use fathom_stats::samples::{LatencySamples, WorkerSamples};
 use fathom_sys::Errno;
 use fathom_sys::memory::Mapping;
@@ -246,6 +248,9 @@ pub struct Region {
     priorities: Option<Mapping>,
     /// Per worker: index of its first samples by priority, and how many it has.
     priority_ranges: Vec<(usize, usize)>,
+    arrivals: Option<Mapping>,
+    /// Per worker: index of its arrivals, if its loop is open.
+    arrival_places: Vec<Option<usize>>,
 }
 
 impl Region {
@@ -269,8 +274,19 @@ impl Region {
             0 => None,
             count => Some(Mapping::shared(std::mem::size_of::<LatencySamples>() * count)?),
         };
+        let mut open_loops = 0;
+        let mut arrival_places = Vec::with_capacity(plan.workers.len());
+        for worker in &plan.workers {
+            arrival_places.push(worker.arrivals.as_ref().map(|_| open_loops));
+            open_loops += usize::from(worker.arrivals.is_some());
+        }
+        let arrivals = match open_loops {
+            0 => None,
+            count => Some(Mapping::shared(std::mem::size_of::<PerDirection<ArrivalSamples>>() * count)?),
+        };
         let zones = ZoneTable::for_plan(plan)?;
-        Ok(Region { logs, zones, priorities, priority_ranges, ..Region::new(&depths)? })
+        let region = Region::new(&depths)?;
+        Ok(Region { logs, zones, priorities, priority_ranges, arrivals, arrival_places, ..region })
     }
 
     /// Memory for workers with these depths. Pages cost nothing until a worker touches them.
@@ -294,7 +310,17 @@ impl Region {
             zones: None,
             priorities: None,
             priority_ranges: Vec::new(),
+            arrivals: None,
+            arrival_places: Vec::new(),
         })
+    }
+
+    /// The arrivals of a worker, per direction; `None` unless its loop is open.
+    pub fn arrivals(&self, index: usize) -> Option<&PerDirection<ArrivalSamples>> {
+        let place = self.arrival_places.get(index).copied().flatten()?;
+        let mapping = self.arrivals.as_ref()?;
+        // SAFETY: as for `worker`; the mapping has room for every place, and zeros are valid samples.
+        Some(unsafe { &*mapping.address().cast::<PerDirection<ArrivalSamples>>().add(place) })
     }
 
     /// The latencies of a worker by the priority of single I/Os: per priority those of reads, then of writes. Empty when its

@@ -59,6 +59,9 @@ pub struct IntervalDirection {
     pub clat: IntervalLatency,
     /// Total latency.
     pub lat: IntervalLatency,
+    /// Response time; none unless the loop is open.
+    #[serde(default)]
+    pub response: Option<IntervalLatency>,
 }
 
 /// Latencies of an interval.
@@ -140,6 +143,11 @@ impl IntervalDirection {
             slat: IntervalLatency::between(&earlier.slat, &later.slat),
             clat: IntervalLatency::between(&earlier.clat, &later.clat),
             lat: IntervalLatency::between(&earlier.lat, &later.lat),
+            response: later.arrivals.as_ref().map(|arrivals| {
+                let none = LatencyStats::default();
+                let before = earlier.arrivals.as_ref().map_or(&none, |arrivals| &arrivals.response);
+                IntervalLatency::between(before, &arrivals.response)
+            }),
         }
     }
 
@@ -149,6 +157,9 @@ impl IntervalDirection {
         self.slat.merge(&other.slat);
         self.clat.merge(&other.clat);
         self.lat.merge(&other.lat);
+        if let Some(theirs) = &other.response {
+            self.response.get_or_insert_default().merge(theirs);
+        }
     }
 }
 

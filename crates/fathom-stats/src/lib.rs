@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod arrivals;
 pub mod direction;
 pub mod engine_figures;
 pub mod histogram;

@@ -3,6 +3,7 @@
 //! Everything here is owned, serialisable data: a report can be stored, merged with others and printed later.
 //! Arrays over directions are indexed read, write, trim.
 
+use crate::arrivals::ArrivalsReport;
 use crate::engine_figures::EngineFigures;
 use crate::host::HostReport;
 use crate::hosts::HostsReport;
@@ -288,6 +289,9 @@ pub struct DirectionReport {
     /// Accesses that the engine's cache answered, for engines that know.
     #[serde(default)]
     pub cache: Option<CacheReport>,
+    /// I/Os that were due by a schedule; none unless the loop is open.
+    #[serde(default)]
+    pub arrivals: Option<ArrivalsReport>,
 }
 
 /// Latency of the I/Os of one priority.
@@ -583,6 +587,9 @@ impl DirectionReport {
             let own = self.cache.get_or_insert_default();
             own.hits += theirs.hits;
             own.misses += theirs.misses;
+        }
+        if let Some(theirs) = &other.arrivals {
+            self.arrivals.get_or_insert_default().merge(theirs);
         }
     }
 

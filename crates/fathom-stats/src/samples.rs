@@ -40,6 +40,22 @@ impl LatencySamples {
         self.record_all_but_square(ns, with_bins);
     }
 
+    /// Counts so many equal values, in the histogram too.
+    pub fn record_many(&self, ns: u64, count: u64) {
+        let Some(others) = count.checked_sub(1) else { return };
+        self.record(ns, true);
+        let squares = u128::from(ns).saturating_mul(u128::from(ns)).saturating_mul(u128::from(others));
+        let (low, carry) = self.sum_of_squares_low.load(Relaxed).overflowing_add(squares as u64);
+        self.sum_of_squares_low.store(low, Relaxed);
+        bump(&self.sum_of_squares_high, (squares >> 64) as u64 + u64::from(carry));
+        bump(&self.count, others);
+        bump(&self.sum_ns, ns.saturating_mul(others));
+        match bin_of(ns) {
+            Some(bin) => bump(&self.bins[bin], others),
+            None => bump(&self.beyond_range, others),
+        }
+    }
+
     /// [`record`](LatencySamples::record) without the histogram, for a value below [`SHORT_NS`], which must be known
     /// beforehand.
     #[inline(always)]

@@ -12,6 +12,8 @@ use fathom_run::region::{Order, Region, Stage, WorkerBlock};
 use fathom_run::unit::Unit;
 use fathom_run::worker::{self, WorkerContext};
 use fathom_spec::engines::EngineDef;
+use fathom_stats::PerDirection;
+use fathom_stats::arrivals::ArrivalSamples;
 use fathom_stats::samples::WorkerSamples;
 use fathom_sys::clock::{Clock, VirtualTime};
 use std::cell::RefCell;
@@ -44,6 +46,11 @@ impl Simulated {
     /// What the worker counted.
     pub fn samples(&self) -> &WorkerSamples {
         &self.block().samples
+    }
+
+    /// The arrivals of its open loop, if it has one.
+    pub fn arrivals(&self) -> Option<&PerDirection<ArrivalSamples>> {
+        self.region.arrivals(0)
     }
 
     /// I/Os that the supervisor would name as stuck.

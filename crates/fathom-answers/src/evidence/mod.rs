@@ -1,6 +1,7 @@
 //! Figures derived from a result that help to interpret it: the depth that was reached, where the time of an I/O
 //! went, what the cache answered, how the rate went. Commands draw their sentences from these.
 
+pub(crate) mod arrivals;
 pub(crate) mod groups;
 pub(crate) mod mounts;
 pub(crate) mod others;

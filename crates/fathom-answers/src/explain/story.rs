@@ -1,7 +1,7 @@
 //! A result in plain words, in the order of the report, with a verdict on each job.
 
 use super::{hosts, job, verdict};
-use crate::evidence::{Evidence, mounts};
+use crate::evidence::{Evidence, arrivals, mounts};
 use crate::figures;
 use crate::quick;
 use crate::shapes;
@@ -65,7 +65,11 @@ fn tell_job(evidence: &Evidence<'_>, text: &mut String) {
         let _ = writeln!(text, "  * Description: {description}");
     }
     for (direction, figures) in evidence.job.active() {
-        for sentence in rates(direction, figures).into_iter().chain(latencies(direction, figures)) {
+        let (_, many) = verb(direction);
+        let of_arrivals = arrivals::told(many, figures);
+        for sentence in
+            rates(direction, figures).into_iter().chain(latencies(direction, figures)).chain(of_arrivals)
+        {
             let _ = writeln!(text, "  * {sentence}");
         }
     }

@@ -6,8 +6,11 @@ use super::chart::{Axis, Chart, Series};
 use crate::figures;
 use crate::shapes::{Moment, Shapes, Subject, depth_range};
 use crate::table::{Align, Table};
+use fathom_stats::Direction;
 use fathom_stats::timeline::{coarse_bin_of, coarse_value_of};
 
+/// What the names of curves of response times end with.
+const RESPONSE: &str = "response";
 /// Moments that a table of a course lists at most; a longer course is thinned out there, not in the chart.
 pub(super) const TABLE_ROWS: usize = 60;
 
@@ -32,15 +35,18 @@ pub(super) fn of(subject: &Subject, id: &str) -> String {
 
 /// The percentile curves of a subject, named after their directions.
 fn curves(subject: &Subject) -> Vec<Series> {
-    subject
-        .directions
-        .iter()
-        .map(|direction| Series {
-            name: direction.name.to_owned(),
-            style: direction.direction,
-            points: direction.curve.clone(),
-        })
-        .collect()
+    let completion = subject.directions.iter().map(|direction| Series {
+        name: direction.name.to_owned(),
+        style: direction.direction,
+        points: direction.curve.clone(),
+    });
+    let open = subject.directions.iter().filter(|direction| !direction.response.is_empty());
+    let response = open.map(|direction| Series {
+        name: format!("{} {RESPONSE}", direction.name),
+        style: direction.direction + Direction::ALL.len(),
+        points: direction.response.clone(),
+    });
+    completion.chain(response).collect()
 }
 
 /// A chart of percentile curves.
@@ -54,8 +60,9 @@ pub(crate) fn percentiles(title: &str, series: &[Series], id: &str) -> Option<St
         series.iter().filter_map(|line| line.points.first()).map(|point| point.0).fold(100.0, f64::min);
     let x = Axis { label: "percentile".into(), scale: Scale::percentile(first, last), unit: Unit::Percent };
     let values = series.iter().flat_map(|line| line.points.iter().map(|point| point.1));
-    let y =
-        Axis { label: "completion latency".into(), scale: Scale::logarithmic(values), unit: Unit::Latency };
+    let is_of_completions = !series.iter().any(|line| line.name.ends_with(RESPONSE));
+    let label = if is_of_completions { "completion latency" } else { "completion latency, response time" };
+    let y = Axis { label: label.into(), scale: Scale::logarithmic(values), unit: Unit::Latency };
     let mut chart = Chart::new(title, x, y);
     chart.lines(&series, false);
     let mut table = table_of("percentile", &series);

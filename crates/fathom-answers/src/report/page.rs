@@ -191,6 +191,15 @@ fn section(run: &RunResult, number: usize) -> String {
         if let Some(evidence) = subject.job.and_then(|job| evidence.get(job)) {
             text.push_str(&verdict(evidence));
         }
+        let arrivals: String = subject
+            .directions
+            .iter()
+            .flat_map(|direction| &direction.arrivals)
+            .map(|sentence| format!("<li>{}</li>", escape(sentence)))
+            .collect();
+        if !arrivals.is_empty() {
+            let _ = writeln!(text, "<ul class=\"notes\">{arrivals}</ul>");
+        }
         text.push_str(&charts::of(subject, &id));
         text.push_str(&what_is_missing(run, subject));
     }

@@ -8,7 +8,7 @@ pub(crate) use course::Moment;
 use distribution::ASKED_FOR;
 pub(crate) use distribution::{Bin, curve};
 
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, arrivals};
 use fathom_results::model::{CourseEntry, JobResult};
 use fathom_results::{LatencyResult, RunResult};
 use fathom_stats::{Direction, Histogram};
@@ -40,6 +40,10 @@ pub(crate) struct Shapes {
     pub(crate) curve: Vec<(f64, f64)>,
     /// The usual percentiles, where they are known.
     known: Vec<(f64, f64)>,
+    /// The same of response times; empty unless the loop was open.
+    pub(crate) response: Vec<(f64, f64)>,
+    /// What is to be said of its arrivals; nothing unless the loop was open.
+    pub(crate) arrivals: Vec<String>,
     /// How the latencies are spread; empty when no histogram was kept.
     pub(crate) distribution: Vec<Bin>,
     /// Stretches of time in order; empty when the course is not known.
@@ -95,6 +99,8 @@ fn of_job(evidence: &Evidence<'_>, place_of_job: usize) -> Subject {
             max_ns: latency.max_ns,
             curve: curve_of(latency),
             known: known(|percent| latency.percentile(percent)),
+            response: figures.response.as_ref().map(curve_of).unwrap_or_default(),
+            arrivals: arrivals::told(&format!("{name}s"), figures),
             distribution: distribution_of(latency, job, &course),
             course: course::without_part_ends(course, figures.runtime_ms),
         }
@@ -174,6 +180,8 @@ fn merged(run: &RunResult, direction: usize) -> Option<Shapes> {
         max_ns: parts.iter().map(|part| part.latency().max_ns).fold(0.0, f64::max),
         curve: histogram.as_ref().map(curve).unwrap_or_default(),
         known: known(|percent| Some(*histogram.as_ref()?.percentiles(&[percent]).first()? as f64)),
+        response: Vec::new(),
+        arrivals: Vec::new(),
         distribution,
         course,
     })

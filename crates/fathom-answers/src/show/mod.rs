@@ -117,6 +117,7 @@ fn text_of(result: &RunResult, jobs: &[String], only_summary: bool, screen: Scre
     } else {
         text.push_str(&summary(result, &shown, screen));
         text.extend(result.hosts.as_ref().map(|hosts| of_hosts(hosts, screen)));
+        text.push_str(&of_arrivals(&shown, screen));
     }
     let lacks =
         |subject: &Subject| subject.directions.iter().any(|direction| direction.percentile(50.0).is_none());
@@ -136,6 +137,17 @@ fn text_of(result: &RunResult, jobs: &[String], only_summary: bool, screen: Scre
         }
     }
     text + "\n"
+}
+
+/// What is to be said of open loops.
+fn of_arrivals(shown: &[&Subject], screen: Screen) -> String {
+    let mut text = String::new();
+    for subject in shown {
+        for sentence in subject.directions.iter().flat_map(|direction| &direction.arrivals) {
+            text.push_str(&columns::wrapped(&format!("  * {}: {sentence}", subject.name), screen.width));
+        }
+    }
+    text
 }
 
 /// A run of `fathom quick`: its grid with bars, what to doubt of it, and the machine.

@@ -37,7 +37,7 @@ static COLUMNS: [Column<LiveJob>; 13] = [
         title: "in flight",
         width: 11,
         rank: 6,
-        text: |job, _| format!("{}/{}", count(job.in_flight), count(job.asked_depth)),
+        text: |job, _| format!("{}/{}{}", count(job.in_flight), count(job.asked_depth), waiting(job)),
     },
     Column { title: "errors", width: 7, rank: 4, text: |job, _| count(job.errors) },
 ];
@@ -87,6 +87,13 @@ fn leading(job: &LiveJob) -> RunState {
 fn clones(job: &LiveJob) -> String {
     let under_way = job.states.iter().filter(|state| state.is_under_way()).count();
     format!("{under_way}/{}", job.states.len())
+}
+
+/// Those that are due and find no slot, in an open loop.
+fn waiting(job: &LiveJob) -> String {
+    job.waiting
+        .filter(|&waiting| waiting > 0)
+        .map_or_else(String::new, |waiting| format!("+{}", count(waiting)))
 }
 
 /// A state in a word; for I/O, the value of `rw=`.

@@ -3,14 +3,22 @@
 use super::{Charted, put_pieces};
 use crate::look::Look;
 use crate::state::{State, latency};
+use fathom_stats::live::LiveJob;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 const LABELS: [&str; 3] = ["p50", "p99", "p99.9"];
 
-pub(crate) fn heading() -> String {
-    "completion latency per interval".to_owned()
+pub(crate) fn heading(state: &State) -> String {
+    let is_open = |job: &LiveJob| job.waiting.is_some();
+    let jobs = &state.details.jobs;
+    match (jobs.iter().any(is_open), jobs.iter().all(is_open)) {
+        (false, _) => "completion latency per interval",
+        (true, true) => "response time per interval",
+        (true, false) => "completion latency, response time of open loops, per interval",
+    }
+    .to_owned()
 }
 
 pub(crate) fn draw(buffer: &mut Buffer, area: Rect, state: &State, look: Look) {

@@ -6,8 +6,11 @@ use crate::state::{State, count};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-pub(crate) fn heading() -> String {
-    "I/Os in flight".to_owned()
+pub(crate) fn heading(state: &State) -> String {
+    match state.details.waiting() {
+        None => "I/Os in flight".to_owned(),
+        Some(waiting) => format!("I/Os in flight; {} more are due and wait", count(waiting)),
+    }
 }
 
 pub(crate) fn draw(buffer: &mut Buffer, area: Rect, state: &State, look: Look) {

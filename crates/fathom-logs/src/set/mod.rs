@@ -72,6 +72,10 @@ impl LogSet {
     /// Adds an I/O; records come in the order in which I/Os ended.
     pub fn add(&mut self, record: &IoRecord, spill: &mut Spill<'_>) {
         let (outputs, columns, epoch_ms) = (&mut self.outputs, self.columns, self.epoch_ms);
+        if record.is_response {
+            self.add_response(record, spill);
+            return;
+        }
         if let Some(histogram) = &mut self.histogram {
             histogram.add(record, |line| put_histogram(outputs, epoch_ms, line, spill));
         }
@@ -82,6 +86,30 @@ impl LogSet {
             }
             None => put_single(outputs, columns, epoch_ms, record, &mut self.ends),
         }
+    }
+
+    /// Adds the response time of an I/O.
+    #[cold]
+    fn add_response(&mut self, record: &IoRecord, spill: &mut Spill<'_>) {
+        let (outputs, columns, epoch_ms) = (&mut self.outputs, self.columns, self.epoch_ms);
+        if let Some(windows) = &mut self.windows {
+            windows.add_response(record, |kind, entry| {
+                put_average(outputs, columns, epoch_ms, kind, entry, spill);
+            });
+            return;
+        }
+        let Some((_, output)) = output_of(outputs, LogKind::Response) else { return };
+        let entry = Entry {
+            time_ms: record.end_ns / 1_000_000 + epoch_ms,
+            value: record.clat_ns,
+            maximum: columns.maximum.then_some(0),
+            direction: record.direction,
+            block_size: u64::from(record.length),
+            offset: columns.offset.then_some(record.offset),
+            priority: record.priority,
+            issue_ns: columns.issue_time.then(|| record.end_ns.saturating_sub(record.clat_ns)),
+        };
+        output.put(&entry, columns);
     }
 
     /// The job ended after this many ns of recording: completes everything open.
@@ -203,7 +231,7 @@ fn put_single(
             },
             LogKind::CompletionLatency => (record.clat_ns, issue_ns),
             LogKind::Latency => (record.lat_ns(), 0),
-            LogKind::Histogram => continue,
+            LogKind::Response | LogKind::Histogram => continue,
         };
         if has_plain_lines && output.packer.is_none() {
             ends.write_line(value, &mut output.bytes);

@@ -42,6 +42,7 @@ fn direction(figures: &IntervalDirection, length_us: u64) -> Object {
         "slat_ns": latency(&figures.slat),
         "clat_ns": latency(&figures.clat),
         "lat_ns": latency(&figures.lat),
+        "resp_ns": figures.response.as_ref().map(latency),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The object of one job.
 
+use super::arrivals;
 use super::histogram::{bins, percentiles};
 use super::layout::{Object, list, object, options};
 use super::steady;
@@ -101,6 +102,8 @@ fn direction(report: &DirectionReport, view: &ViewOptions, group_rate: u64, with
         "slat_ns": latency(&report.slat, view, view.slat_percentiles, with_bins),
         "clat_ns": latency(&report.clat, view, view.clat_percentiles, with_bins),
         "lat_ns": latency(&report.lat, view, view.lat_percentiles, with_bins),
+        "resp_ns": report.arrivals.as_ref().map(|arrivals| latency(&arrivals.response, view, true, with_bins)),
+        "arrivals": report.arrivals.as_ref().map(|all| arrivals::object(all, view, with_bins)),
         "prios": has_priorities.then(|| list(&report.priorities, |entry| priority(entry, view, with_bins))),
         "bw_min": report.bw.min,
         "bw_max": report.bw.max,
@@ -139,7 +142,8 @@ fn sync(job: &JobReport, with_bins: bool) -> Object {
     }
 }
 
-fn latency(stats: &LatencyStats, view: &ViewOptions, shown: bool, with_bins: bool) -> Object {
+/// A latency; with percentiles and bins if they are shown.
+pub(super) fn latency(stats: &LatencyStats, view: &ViewOptions, shown: bool, with_bins: bool) -> Object {
     let mut object = object! {
         "min": stats.min_ns,
         "max": stats.max_ns,

@@ -1,5 +1,6 @@
 //! The document for programs, which all JSON formats write: fio's, key by key in its order, and what fathom adds.
 
+mod arrivals;
 pub(crate) mod clients;
 mod histogram;
 mod host;

@@ -1,5 +1,6 @@
 //! The block of one job.
 
+use super::arrivals;
 use super::latency::{append_line, append_percentiles, append_whole_percentiles};
 use super::steady;
 use crate::ctime::ctime;
@@ -132,8 +133,14 @@ fn append_direction(
     append_line(text, "slat", &direction.slat);
     append_line(text, "clat", &direction.clat);
     append_line(text, "lat", &direction.lat);
+    if let Some(arrivals) = &direction.arrivals {
+        append_line(text, "resp", &arrivals.response);
+    }
     append_priority_lines(text, job, direction);
     append_direction_percentiles(text, job, direction, form);
+    if let Some(arrivals) = &direction.arrivals {
+        arrivals::append(text, arrivals, &scale);
+    }
     append_samples(text, job, direction, group_rate);
 }
 
@@ -160,7 +167,8 @@ fn append_direction_percentiles(text: &mut String, job: &JobReport, direction: &
         (view.clat_percentiles, "clat", &direction.clat),
         (view.lat_percentiles, "lat", &direction.lat),
     ];
-    for (_, title, stats) in tables.into_iter().filter(|(shown, ..)| *shown) {
+    let response = direction.arrivals.as_ref().map(|arrivals| (true, "resp", &arrivals.response));
+    for (_, title, stats) in tables.into_iter().chain(response).filter(|(shown, ..)| *shown) {
         match form {
             Form::Job => append_percentiles(text, title, stats, &view.percentiles),
             Form::AllClients => append_whole_percentiles(text, title, stats, &view.percentiles),

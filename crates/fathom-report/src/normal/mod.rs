@@ -1,5 +1,6 @@
 //! The report for people: job blocks, group lines, disk lines, in the columns that scripts have learnt to cut.
 
+mod arrivals;
 mod disks;
 mod group;
 mod hosts;

@@ -2,6 +2,7 @@
 
 use super::state::WorkerState;
 use fathom_stats::PerDirection;
+use fathom_stats::arrivals::ArrivalsReport;
 use fathom_stats::latency::LatencyStats;
 use fathom_stats::limits::GroupLimits;
 use fathom_stats::report::{CpuReport, DEPTH_BUCKETS, DISTRIBUTION_BUCKETS, JobError, ProcessorShares};
@@ -80,6 +81,8 @@ pub struct DirectionFigures {
     pub clat: LatencyStats,
     /// Total latency.
     pub lat: LatencyStats,
+    /// I/Os that were due by a schedule; none unless the loop is open.
+    pub arrivals: Option<ArrivalsReport>,
 }
 
 /// What a worker that verifies has checked.

@@ -37,6 +37,8 @@ pub struct WorkerState {
     pub longest_sync_ns: u64,
     /// Reads that were checked.
     pub checked_reads: u64,
+    /// I/Os that were due and had not been started when it last looked, in an open loop.
+    pub waiting: u64,
 }
 
 /// One direction of a worker at one moment.
@@ -79,6 +81,8 @@ pub enum LatencyKind {
     Completion,
     /// From its start to its completion.
     Total,
+    /// From when it was due to its completion, in an open loop.
+    Response,
 }
 
 /// An I/O that a worker waits for.

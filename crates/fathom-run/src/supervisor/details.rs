@@ -79,7 +79,11 @@ impl<O: Observer> Supervisor<'_, O> {
             let mut sum = Difference::default();
             let states: Vec<WorkerState> = members.iter().map(|&index| self.crew.state(index)).collect();
             for (&index, state) in members.iter().zip(&states) {
-                let latencies = |direction| self.crew.latencies(index, direction, LatencyKind::Completion);
+                let kind = match self.plan.workers[index].arrivals {
+                    Some(_) => LatencyKind::Response,
+                    None => LatencyKind::Completion,
+                };
+                let latencies = |direction| self.crew.latencies(index, direction, kind);
                 let new = watch.before[index].advance(state, latencies);
                 for direction in Direction::ALL {
                     sum.bytes[direction] += new.bytes[direction];
@@ -95,6 +99,12 @@ impl<O: Observer> Supervisor<'_, O> {
         watch.since_ns = now_ns;
         self.details = Some(watch);
         Some(details)
+    }
+
+    /// I/Os that are due and wait for a slot; none unless the loop is open.
+    fn waiting(&self, members: &[usize]) -> Option<u64> {
+        self.plan.workers[members[0]].arrivals.as_ref()?;
+        Some(members.iter().map(|&index| self.crew.state(index).waiting).sum())
     }
 
     /// One entry for clones of the same job.
@@ -113,6 +123,7 @@ impl<O: Observer> Supervisor<'_, O> {
             iops: sum.ios.map(per_second),
             latency: LivePercentiles::of(&sum.latency),
             histogram: sum.latency,
+            waiting: self.waiting(members),
             ..LiveJob::default()
         };
         for (&index, state) in members.iter().zip(states) {

@@ -338,6 +338,7 @@ fn direction_report(figures: DirectionFigures, runtime_ms: u64) -> DirectionRepo
         slat: figures.slat,
         clat: figures.clat,
         lat: figures.lat,
+        arrivals: figures.arrivals.filter(|arrivals| arrivals.due() > 0),
         ..DirectionReport::default()
     }
 }

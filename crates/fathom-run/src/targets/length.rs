@@ -22,6 +22,24 @@ impl LengthRule {
         }
     }
 
+    /// The mean of the lengths that the rule gives, at least 1.
+    pub(crate) fn mean(&self) -> f64 {
+        let mean = match self {
+            LengthRule::Fixed(size) => *size as f64,
+            LengthRule::Range { min, max, unaligned: true } => (*min as f64 + *max as f64) / 2.0,
+            // All multiples are as likely as each other.
+            LengthRule::Range { min, max, unaligned: false } => {
+                *min as f64 * (1.0 + (max / (*min).max(1)) as f64) / 2.0
+            }
+            LengthRule::Split(list) => {
+                let percent: f64 = list.iter().map(|entry| f64::from(entry.percent)).sum();
+                let bytes: f64 = list.iter().map(|entry| entry.size as f64 * f64::from(entry.percent)).sum();
+                bytes / percent.max(1.0)
+            }
+        };
+        mean.max(1.0)
+    }
+
     /// Largest length that the rule gives.
     pub fn max(&self) -> u64 {
         match self {

@@ -126,6 +126,15 @@ impl Budget {
         self.pass_began_with = self.own_left;
     }
 
+    /// I/Os of this mean length that are left to issue, in loops that are known of; `None` where only time ends the job.
+    pub(super) fn ios_to_go(&self, mean_length: f64) -> Option<u64> {
+        if self.time_based {
+            return None;
+        }
+        let by_bytes = (self.left() as f64 / mean_length.max(1.0)).ceil() as u64;
+        Some(self.ios_left.map_or(by_bytes, |left| left.min(by_bytes)))
+    }
+
     /// Takes an I/O out of the budget.
     #[inline(always)]
     pub(super) fn spend(&mut self, bytes: u64) {

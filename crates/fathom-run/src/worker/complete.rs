@@ -109,6 +109,9 @@ impl<E: Engine> Worker<'_, E> {
             let own = self.features.command_priority.as_ref().map(|priority| priority.value_of(unit));
             log.record(unit, direction, submission, clat, own, now);
         }
+        if self.features.timed.is_some() {
+            self.settle_arrival(slot, unit, direction, now);
+        }
         let file = unit.file();
         let limit = self.latency_limit_ns[direction];
         if lat > limit {
@@ -123,9 +126,6 @@ impl<E: Engine> Worker<'_, E> {
         if let Some(pace) = &mut self.features.pace {
             pace.completed();
         }
-        if let Some(replay) = &mut self.features.replay {
-            replay.issued(slot, unit.issue());
-        }
         if self.features.admission.is_some() || self.features.zones.is_some() {
             self.settle_admission(unit, true);
         }
@@ -133,6 +133,15 @@ impl<E: Engine> Worker<'_, E> {
             self.settle_verified(slot, unit);
         }
         self.tell_of_end(unit);
+    }
+
+    /// An I/O that was due at a time: how late it was, and its response time.
+    #[inline(never)]
+    fn settle_arrival(&mut self, slot: u32, unit: &Unit, direction: Direction, now: u64) {
+        let Some(response) = self.settle_timed(slot, Some(direction), now) else { return };
+        if let Some(log) = &mut self.features.log {
+            log.record_response(unit, direction, response, now);
+        }
     }
 
     /// Syncs, short transfers and errors.
@@ -144,14 +153,15 @@ impl<E: Engine> Worker<'_, E> {
             self.tell_of_end(unit);
             self.forget_verified(slot);
             self.failed(slot, Errno(-result as i32));
+            self.settle_timed(slot, None, now);
             self.settle_admission(&self.units[slot as usize], false);
             return After::Free;
         }
         let Some(direction) = unit.direction() else {
             let lat = self.clock.span_ns(now.saturating_sub(unit.start()));
             self.samples.sync.record(lat, true);
-            if let Some(replay) = &mut self.features.replay {
-                replay.issued(slot, unit.issue());
+            if self.features.timed.is_some() {
+                self.settle_timed(slot, None, now);
             }
             if self.features.verifier.is_some() {
                 self.settle_verified(slot, unit);
@@ -172,6 +182,7 @@ impl<E: Engine> Worker<'_, E> {
         if moved == 0 {
             self.forget_verified(slot);
             self.nothing_moved(slot);
+            self.settle_timed(slot, None, now);
             self.settle_admission(&self.units[slot as usize], false);
             return After::Free;
         }

@@ -11,8 +11,8 @@ use super::gates::admission::Admission;
 use super::gates::flow::Flow;
 use super::gates::pace::Pace;
 use super::gates::zones::ZonedWork;
-use super::sources::replay::Replay;
 use super::sources::syncs::SyncRules;
+use super::sources::timed::Timed;
 use super::sources::verifier::Verifier;
 use std::ops::BitOr;
 
@@ -59,8 +59,8 @@ pub(super) struct Features<'a> {
     pub(super) syncs: Option<Box<SyncRules>>,
     /// What is issued, for others to replay.
     pub(super) issue_log: Option<Box<IssueLog<'a>>>,
-    /// A log whose entries come instead of targets.
-    pub(super) replay: Option<Box<Replay<'a>>>,
+    /// I/Os that are due at a time, by a log or a schedule.
+    pub(super) timed: Option<Box<Timed<'a>>>,
     /// Data that is stamped, remembered and checked.
     pub(super) verifier: Option<Box<Verifier<'a>>>,
     pub(super) log: Option<Box<Recorder<'a>>>,
@@ -82,7 +82,7 @@ impl Features<'_> {
             pace,
             syncs,
             issue_log,
-            replay,
+            timed,
             verifier,
             log,
             flow,
@@ -94,7 +94,7 @@ impl Features<'_> {
         pace.needs()
             | syncs.needs()
             | issue_log.needs()
-            | replay.needs()
+            | timed.needs()
             | verifier.needs()
             | log.needs()
             | flow.needs()

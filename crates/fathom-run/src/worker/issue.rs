@@ -2,7 +2,7 @@
 
 use super::Worker;
 use super::budget::AfterPass;
-use super::gates::pace::Pace;
+use super::gates::Gate;
 use crate::engine::{Engine, Io};
 use crate::storage::Handle;
 use crate::targets::Target;
@@ -111,9 +111,8 @@ impl<E: Engine> Worker<'_, E> {
         if let Some(target) = self.features.admission.as_mut().and_then(|admission| admission.take_held()) {
             return self.admit(Next::Io(target), now);
         }
-        if self.features.replay.is_some() {
-            let next = self.next_to_replay(now);
-            return self.admit(next, now);
+        if self.features.timed.is_some() {
+            return self.next_when_due(now);
         }
         if self.features.verifier.is_some()
             && let Some(next) = self.next_to_verify()
@@ -158,12 +157,8 @@ impl<E: Engine> Worker<'_, E> {
     }
 
     fn next_by_rules(&mut self, now: u64) -> Next {
-        // A sync comes before the next I/O, so none follows the last one.
-        if !self.budget.is_spent()
-            && let Some(rules) = &mut self.features.syncs
-            && let Some((operation, file)) = rules.due()
-        {
-            return Next::Sync(operation, file);
+        if let Some(sync) = self.sync_that_is_due() {
+            return sync;
         }
         if let Some(flow) = &self.features.flow
             && let Some(until) = flow.is_ahead(now)
@@ -181,27 +176,38 @@ impl<E: Engine> Worker<'_, E> {
             }
             return self.count_for_syncs(next);
         };
-        let next = self.next_at_its_pace(&mut pace, now);
+        let next = match pace.pause(now, self.units) {
+            Ok(()) => self.next_through(&mut *pace, now),
+            Err(wait) => wait,
+        };
         self.features.pace = Some(pace);
         self.count_for_syncs(next)
     }
 
-    fn next_at_its_pace(&mut self, pace: &mut Pace, now: u64) -> Next {
-        if let Err(wait) = pace.pause(now, self.units) {
-            return wait;
+    /// A sync comes before the next I/O, so none follows the last one.
+    #[inline(always)]
+    pub(super) fn sync_that_is_due(&mut self) -> Option<Next> {
+        if self.budget.is_spent() {
+            return None;
         }
+        let (operation, file) = self.features.syncs.as_mut()?.due()?;
+        Some(Next::Sync(operation, file))
+    }
+
+    /// The next I/O when its time has come, as the gate says.
+    pub(super) fn next_through(&mut self, gate: &mut impl Gate, now: u64) -> Next {
         let mut pass_has_begun = false;
         loop {
             // Directions are drawn when they are without a pace: none for a pass whose bytes are spent, and anew for the
             // next one where a pass had no target left.
             if !self.budget.is_spent() && !self.targets.pass_is_over() {
-                let direction = match pace.draw(now, &mut self.targets) {
+                let direction = match gate.draw(now, &mut self.targets) {
                     Err(wait) => return wait,
                     Ok(_) if !self.budget.count_io() => return Next::End,
                     Ok(direction) => direction,
                 };
                 if let Some(target) = self.take_in_pass(direction) {
-                    pace.issued(&target);
+                    gate.issued(&target);
                     return Next::Io(target);
                 }
                 self.budget.put_back_io();
@@ -247,7 +253,7 @@ impl<E: Engine> Worker<'_, E> {
         self.next_pass(Some(direction))
     }
 
-    fn count_for_syncs(&mut self, next: Next) -> Next {
+    pub(super) fn count_for_syncs(&mut self, next: Next) -> Next {
         if let (Some(rules), Next::Io(target)) = (&mut self.features.syncs, &next) {
             rules.issued(target);
         }
@@ -273,8 +279,8 @@ impl<E: Engine> Worker<'_, E> {
     /// What only some jobs need; gives the priority of the I/O.
     #[inline(never)]
     fn prepare_more(&mut self, slot: u32, target: Target) -> u16 {
-        if let Some(replay) = &mut self.features.replay {
-            replay.begin(slot);
+        if let Some(timed) = &mut self.features.timed {
+            timed.begin(slot, target, self.units);
         }
         if self.features.verifier.is_some() {
             self.begin_verified(slot, target);
@@ -319,8 +325,8 @@ impl<E: Engine> Worker<'_, E> {
         if let Some(verifier) = &mut self.features.verifier {
             verifier.sync_begins(slot, operation, file);
         }
-        if let Some(replay) = &mut self.features.replay {
-            replay.begin(slot);
+        if let Some(timed) = &mut self.features.timed {
+            timed.begin_sync(slot);
         }
         if let Some(log) = &mut self.features.issue_log {
             log.issue(operation as u8, file, offset, 0);

@@ -254,6 +254,7 @@ impl<E: Engine> Worker<'_, E> {
                 false
             }
         };
+        self.close_arrivals();
         self.save_triggered_state();
         self.leave_zones();
         // Data that is not yet safe is not yet written: the final sync belongs to the run time.
@@ -288,6 +289,9 @@ impl<E: Engine> Worker<'_, E> {
         if let Some(pace) = &mut self.features.pace {
             pace.start(now.ticks);
         }
+        if let Some(timed) = &mut self.features.timed {
+            timed.start(now.ticks);
+        }
         self.block.begin_ns.store(now.ns, Relaxed);
         self.block.set_job_start(now.ns, self.plan.time.start_clock);
         if let Some(log) = &mut self.features.issue_log {
@@ -310,8 +314,11 @@ impl<E: Engine> Worker<'_, E> {
         if let Some(priority) = &self.features.command_priority {
             priority.reset();
         }
-        if self.features.replay.is_some() {
+        if let Some(timed) = &mut self.features.timed {
             self.block.lateness.reset();
+            if let Some(open_loop) = &mut timed.open_loop {
+                open_loop.begin_recording(now);
+            }
         }
         self.ramp = None;
         if let Some(log) = &mut self.features.log {

@@ -11,8 +11,8 @@ use super::gates::admission::Admission;
 use super::gates::flow::Flow;
 use super::gates::pace::Pace;
 use super::gates::zones::ZonedWork;
-use super::sources::replay::Replay;
 use super::sources::syncs::SyncRules;
+use super::sources::timed::Timed;
 use super::sources::verifier::Verifier;
 use super::{GivenUp, Recording, Worker, WorkerContext, commands, files, placement};
 use crate::cause::{self, Cause};
@@ -60,7 +60,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Result<Worke
     let recording = recording(plan, &engine);
     let latency_limit_ns = plan.latency.limits_ns;
     let features = Features {
-        replay: Replay::of(context, clock)?.map(Box::new),
+        timed: Timed::of(context, clock)?.map(Box::new),
         issue_log: IssueLog::of(context, clock).map(Box::new),
         pace: Pace::of(plan, clock).map(Box::new),
         syncs: SyncRules::of(&plan.syncs).map(Box::new),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::definition::{Bounds, choices, options};
-use crate::value::TimeUnit;
+use crate::value::{ArrivalProcess, TimeUnit};
 use fathom_stats::PerDirection;
 
 choices! {
@@ -13,16 +13,6 @@ choices! {
         Complete = "complete",
         /// Issued I/Os
         Issue = "issue",
-    }
-}
-
-choices! {
-    /// Spacing of I/Os under a rate limit.
-    pub enum RateProcess {
-        /// Even
-        Linear = "linear",
-        /// Poisson process, as from many independent users
-        Poisson = "poisson",
     }
 }
 
@@ -76,10 +66,19 @@ options! {
     Built Int rate_iops_min: PerDirection<u64>, { parent: Some("rate_iops") };
 
     /// Spacing of I/Os under a rate limit
-    Built Choice rate_process: RateProcess = "linear", {
-        choices: RateProcess::CHOICES,
+    Built Choice rate_process: ArrivalProcess = "linear", {
+        choices: ArrivalProcess::CHOICES,
         parent: Some("rate"),
     };
+
+    /// I/Os are due by the rate alone, whether or not the device keeps up; the report has response times
+    ///
+    /// An I/O that is due while all iodepth slots are busy waits, and its response time counts from when it was due. With
+    /// read_iolog the times are those of the log.
+    Built Bool open_loop: bool = "0", { parent: Some("rate") };
+
+    /// Wait awake for the last stretch before an I/O is due, so that it starts on time
+    Built Bool open_loop_spin: bool = "1", { parent: Some("open_loop") };
 
     /// Averaging period for the minimum rates, in milliseconds
     Built Int rate_cycle: u32 = "1000", { aliases: &["ratecycle"], parent: Some("rate") };

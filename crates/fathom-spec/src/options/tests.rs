@@ -96,6 +96,8 @@ fn every_listed_word_is_accepted() {
                 ("random_distribution", "zoned_abs") => ":100/1m",
                 ("random_distribution", "sequence") => ":1",
                 ("steadystate", _) => ":1",
+                ("rate_process", "onoff") => ":1s:1s",
+                ("rate_process", "gamma") => ":2",
                 ("ioengine", "external") => ":/x.so",
                 _ => "",
             };

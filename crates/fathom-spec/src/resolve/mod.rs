@@ -48,6 +48,7 @@ const RULES: &[Rule] = &[
     wait::check_waitee,
     rate::check_exclusive,
     rate::check_minimum,
+    rate::check_open_loop,
     zones::check_zones,
     zones::check_zone_mode,
     block_size::alignment_turns_map_off,

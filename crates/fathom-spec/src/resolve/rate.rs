@@ -3,6 +3,7 @@
 use super::Review;
 use crate::assign::Rejected;
 use crate::diagnostic::Diagnostic;
+use crate::options::verification::VerifyMethod;
 use crate::outcome::Message;
 use crate::spec::JobSpec;
 use fathom_stats::Direction;
@@ -42,6 +43,57 @@ pub(super) fn check_minimum(job: &mut JobSpec, review: &mut Review<'_>) -> Resul
     Ok(())
 }
 
+/// What an open loop demands, and what only one can do.
+pub(super) fn check_open_loop(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let name = job.name.clone();
+    if !job.rate.open_loop {
+        if !job.rate.rate_process.is_of_fio() {
+            let problem = format!(
+                "job {name}: rate_process={} needs open_loop=1: these arrivals do not wait for the device",
+                job.rate.rate_process
+            );
+            return Err(review.refuse_in_our_words(&job.origin, problem));
+        }
+        if job.is_set("open_loop_spin") {
+            review.note(format!("note: {name}: open_loop_spin has no effect without open_loop"));
+        }
+        return Ok(());
+    }
+    let options = &job.rate;
+    let is_replay = job.replay.read_iolog.is_some();
+    let rw = job.io_type.rw.rw;
+    let uses = |direction: Direction| match direction {
+        Direction::Read => rw.reads(),
+        Direction::Write => rw.writes(),
+        Direction::Trim => rw.trims(),
+    };
+    let has_rate = |direction: Direction| options.rate[direction] > 0 || options.rate_iops[direction] > 0;
+    let unfit = [
+        (
+            !is_replay
+                && !Direction::ALL.into_iter().all(|direction| !uses(direction) || has_rate(direction)),
+            "needs rate= or rate_iops= for each direction of the job, or a log to replay (read_iolog)",
+        ),
+        (
+            !options.thinktime.is_zero(),
+            "thinktime would hold arrivals back; a pause is rate_process=onoff:BUSY:IDLE",
+        ),
+        (options.thinkcycles > 0, "thinkcycles would hold arrivals back"),
+        (job.is_set("latency_target"), "latency_target searches for a depth, which must stay what it is"),
+        (job.is_set("flow"), "flow would hold arrivals back"),
+        (
+            job.verification.verify != VerifyMethod::None && job.verification.do_verify,
+            "verify= would read back in between; write with do_verify=0, and check in a job of its own",
+        ),
+        (is_replay && job.replay.replay_no_stall, "replay_no_stall=1 takes the times of the log away"),
+    ];
+    if let Some((_, reason)) = unfit.iter().find(|(is_so, _)| *is_so) {
+        let problem = format!("job {name}: open_loop=1: {reason}");
+        return Err(review.refuse_in_our_words(&job.origin, problem));
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::testing::{job, quiet_job, refusal};
@@ -64,5 +116,18 @@ mod tests {
         );
         refusal("--name=a --rate_iops=10 --rate_iops_min=20");
         quiet_job("--name=a --rate_iops=20 --rate_iops_min=10");
+    }
+
+    #[test]
+    fn an_open_loop_has_a_schedule_and_nothing_that_moves_it() {
+        quiet_job("--name=a --open_loop=1 --rate_iops=100 --rate_process=gamma:2");
+        for wrong in [
+            "--open_loop=1",
+            "--open_loop=1 --rate=1m --thinktime=10",
+            "--open_loop=1 --rate=1m --latency_target=1ms",
+            "--rate=1m --rate_process=onoff:1s:1s",
+        ] {
+            refusal(&format!("--name=a {wrong}"));
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Typed option values: each type with a grammar of its own has a file here, with its
 //! parser, its tests and a `Display` that prints what parses back.
 
+mod arrival_process;
 mod bssplit;
 mod continue_on_error;
 mod cpu_list;
@@ -38,6 +39,7 @@ use crate::outcome::Message;
 use crate::registry::nearest;
 use crate::source::Source;
 
+pub use arrival_process::ArrivalProcess;
 pub use bssplit::{BlockSizeSplit, BsShare};
 pub use continue_on_error::ContinueOnError;
 pub use cpu_list::CpuList;

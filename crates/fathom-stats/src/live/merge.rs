@@ -98,6 +98,7 @@ impl LiveJob {
         self.in_flight += other.in_flight;
         self.asked_depth += other.asked_depth;
         self.errors += other.errors;
+        self.waiting = self.waiting.map(|own| own + other.waiting.unwrap_or(0)).or(other.waiting);
     }
 }
 

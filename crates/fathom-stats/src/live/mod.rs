@@ -151,6 +151,11 @@ fn is_empty(histogram: &Histogram) -> bool {
 }
 
 impl LiveDetails {
+    /// I/Os that are due and wait for a slot, of all jobs whose loop is open; none if there is no such job.
+    pub fn waiting(&self) -> Option<u64> {
+        self.jobs.iter().filter_map(|job| job.waiting).reduce(|all, waiting| all + waiting)
+    }
+
     /// I/Os in flight, and the total queue depth of the jobs that are doing I/O.
     pub fn depth(&self) -> (u64, u64) {
         let add = |(now, asked): (u64, u64), job: &LiveJob| (now + job.in_flight, asked + job.asked_depth);
@@ -201,6 +206,9 @@ pub struct LiveJob {
     pub asked_depth: u64,
     /// Errors so far: those that were tolerated, and one per clone that has failed.
     pub errors: u64,
+    /// I/Os that are due and wait for a slot; none unless the loop is open. Latencies are response times then.
+    #[serde(default)]
+    pub waiting: Option<u64>,
 }
 
 /// One host in a [`LiveDetails`].

@@ -1,6 +1,7 @@
 //! The run loop on a simulated device.
 
 mod drawn;
+mod open_loop;
 mod orders;
 mod pacing;
 mod replay;

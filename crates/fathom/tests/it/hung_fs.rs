@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
 
 /// Name of the one file.
@@ -26,6 +26,10 @@ pub(crate) struct Faults {
     pub(crate) hang_after: Option<u64>,
     /// Bytes that answer with an I/O error.
     pub(crate) bad: Range<u64>,
+    /// How long a request takes, one after the other.
+    pub(crate) service: Duration,
+    /// Of each such span, counted from the mount, nothing is answered in the last part, which is so long.
+    pub(crate) pauses: Option<(Duration, Duration)>,
 }
 
 /// The mounted file system. Dropped, it fails every request that still waits and goes away.
@@ -48,6 +52,7 @@ struct State {
     size: u64,
     answered: u64,
     hanging: Vec<(Asked, Unanswered)>,
+    mounted: Option<Instant>,
 }
 
 /// Kept, because a reply that is dropped answers with an error.
@@ -64,7 +69,8 @@ impl HungFs {
             return Err("there is no /dev/fuse".into());
         }
         let directory = scratch();
-        let state = Arc::new(Mutex::new(State { faults, size, ..Default::default() }));
+        let state =
+            Arc::new(Mutex::new(State { faults, size, mounted: Some(Instant::now()), ..Default::default() }));
         let mut config = Config::default();
         config.mount_options = vec![MountOption::FSName("fathom-hung".into())];
         let device = Device(Arc::clone(&state));
@@ -115,6 +121,14 @@ impl Device {
         locked(&self.0)
     }
 
+    /// The file system has one thread: who comes meanwhile waits.
+    fn take_time(&self) {
+        let slowness = self.state().slowness();
+        if !slowness.is_zero() {
+            std::thread::sleep(slowness);
+        }
+    }
+
     fn attributes(&self, inode: INodeNo) -> FileAttr {
         let (kind, perm, size) = match inode {
             FILE => (FileType::RegularFile, 0o644, self.state().size),
@@ -143,6 +157,14 @@ impl Device {
 impl State {
     fn is_bad(&self, asked: Asked) -> bool {
         asked.offset < self.faults.bad.end && self.faults.bad.start < asked.offset + asked.length
+    }
+
+    /// How long a request that comes now takes.
+    fn slowness(&self) -> Duration {
+        let Some((span, pause)) = self.faults.pauses else { return self.faults.service };
+        let since = self.mounted.map_or(Duration::ZERO, |mounted| mounted.elapsed());
+        let left = span - Duration::from_nanos((since.as_nanos() % span.as_nanos()) as u64);
+        if left <= pause { left } else { self.faults.service }
     }
 
     /// True when the request is to wait for ever; otherwise it counts as answered.
@@ -209,6 +231,7 @@ impl Filesystem for Device {
         _owner: Option<LockOwner>,
         reply: ReplyData,
     ) {
+        self.take_time();
         let mut state = self.state();
         let asked = Asked { offset, length: length.into() };
         if state.is_bad(asked) {
@@ -233,6 +256,7 @@ impl Filesystem for Device {
         _owner: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
+        self.take_time();
         let mut state = self.state();
         let asked = Asked { offset, length: data.len() as u64 };
         if state.is_bad(asked) {
@@ -270,7 +294,10 @@ impl Filesystem for Device {
 #[test]
 fn answers_until_told_otherwise() {
     use std::os::unix::fs::FileExt;
-    let fs = require!(HungFs::mount(1 << 20, Faults { hang_after: Some(2), bad: 8192..8193 }));
+    let fs = require!(HungFs::mount(
+        1 << 20,
+        Faults { hang_after: Some(2), bad: 8192..8193, ..Faults::default() }
+    ));
     let file = std::fs::File::open(fs.file()).expect("the file opens");
     let mut block = [0; 4096];
     assert_eq!(file.read_at(&mut block, 0).expect("the first read"), 4096);

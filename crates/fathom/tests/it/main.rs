@@ -60,6 +60,7 @@ mod manual;
 mod mounts;
 mod nbd;
 mod nfs;
+mod open_loop;
 mod parse_only;
 mod printed;
 mod priorities;

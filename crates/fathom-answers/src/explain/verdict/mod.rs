@@ -33,6 +33,7 @@ const DEPTH_REACHED: f64 = 0.5;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bottleneck {
     Failure,
+    OfferedLoad,
     RateLimit,
     ThinkTime,
     LatencyTarget,
@@ -72,6 +73,9 @@ impl Bottleneck {
     pub(super) fn headline(self) -> &'static str {
         match self {
             Bottleneck::Failure => "The job failed, so its figures say little.",
+            Bottleneck::OfferedLoad => {
+                "The storage kept up with the load that was offered: the load set the rate."
+            }
             Bottleneck::RateLimit => {
                 "The job's own rate limit was the bottleneck: without it, the job would have done more."
             }
@@ -131,10 +135,11 @@ type Rule = fn(&Evidence<'_>) -> Option<Verdict>;
 
 /// The rules. Those that rule out the storage come first, then those for the job's own limits, then those for interference; only
 /// then can the device or the queue depth be the bottleneck.
-const RULES: [Rule; 28] = [
+const RULES: [Rule; 29] = [
     failure,
     too_short,
     nothing::no_storage,
+    own::offered_load,
     own::rate_limit,
     own::think_time,
     own::latency_target,

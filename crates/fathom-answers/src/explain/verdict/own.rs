@@ -1,12 +1,39 @@
 //! How a job limited itself: its own limits, pauses, CPU usage, and too little in flight.
 
 use super::{Bottleneck, DEPTH_REACHED, PROCESSOR_FULL, Verdict, main_direction, verdict};
-use crate::evidence::Evidence;
 use crate::evidence::processors::ProcessorWait;
+use crate::evidence::{Evidence, arrivals};
 use crate::explain::limits;
 use crate::figures;
+use fathom_results::model::ArrivalsResult;
+
+/// An open loop that the storage kept up with.
+pub(super) fn offered_load(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let all = arrivals_of(evidence);
+    if all.is_empty() || !all.iter().all(|arrivals| arrivals::was_kept_up_with(arrivals)) {
+        return None;
+    }
+    let reasons = all.iter().map(|arrivals| {
+        format!(
+            "{} I/Os a second were due, and {} of {} waited at the end.",
+            figures::count(arrivals.offered_iops),
+            figures::count(arrivals.waiting as f64),
+            figures::count(arrivals.due as f64)
+        )
+    });
+    verdict(Bottleneck::OfferedLoad, reasons.collect())
+}
+
+fn arrivals_of<'a>(evidence: &Evidence<'a>) -> Vec<&'a ArrivalsResult> {
+    let active = evidence.job.active();
+    active.into_iter().filter_map(|(_, direction)| direction.arrivals.as_ref()).collect()
+}
 
 pub(super) fn rate_limit(evidence: &Evidence<'_>) -> Option<Verdict> {
+    // The rate of an open loop is no limit.
+    if !arrivals_of(evidence).is_empty() {
+        return None;
+    }
     let met = limits::rates(evidence).into_iter().find(|limit| limit.was_met())?;
     let shown = |value: f64| match met.option {
         "rate" => figures::bandwidth(value),

@@ -6,6 +6,7 @@ use crate::crew::{
 };
 use crate::region::{Region, WorkerBlock};
 use crate::unit::Unit;
+use fathom_stats::PerDirection;
 use fathom_stats::report::{CpuReport, JobError};
 use fathom_stats::samples::{DirectionSamples, LatencySamples};
 use fathom_sys::clock::{Clock, monotonic_ns};
@@ -15,7 +16,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 const TRIES: usize = 3;
 
 /// A worker now.
-pub(super) fn state(block: &WorkerBlock) -> WorkerState {
+pub(super) fn state(region: &Region, index: usize) -> WorkerState {
+    let waiting = region
+        .arrivals(index)
+        .map(|arrivals| arrivals.values().map(|direction| direction.waiting.load(Relaxed)).sum());
+    WorkerState { waiting: waiting.unwrap_or(0), ..state_of_block(region.worker(index)) }
+}
+
+fn state_of_block(block: &WorkerBlock) -> WorkerState {
     let samples = &block.samples;
     WorkerState {
         stage: block.stage(),
@@ -32,6 +40,7 @@ pub(super) fn state(block: &WorkerBlock) -> WorkerState {
         syncs: samples.sync.count(),
         longest_sync_ns: samples.sync.max_ns(),
         checked_reads: block.verification.checked_reads.load(Relaxed),
+        waiting: 0,
     }
 }
 
@@ -62,21 +71,22 @@ pub(super) fn in_flight(units: &[Unit], clock: Clock) -> Vec<InFlight> {
 pub(super) fn figures(region: &Region, index: usize) -> Figures {
     let block = region.worker(index);
     for _ in 1..TRIES {
-        let figures = figures_now(block, region.priorities(index));
+        let figures = figures_now(region, index);
         if block.samples.epoch.load(Relaxed) == figures.state.epoch {
             return figures;
         }
     }
-    figures_now(block, region.priorities(index))
+    figures_now(region, index)
 }
 
-fn figures_now(block: &WorkerBlock, priorities: &[LatencySamples]) -> Figures {
+fn figures_now(region: &Region, index: usize) -> Figures {
+    let (block, priorities) = (region.worker(index), region.priorities(index));
     let taken_ns = monotonic_ns();
     let samples = &block.samples;
     let [user_us, system_us, context_switches, major_faults, minor_faults] = all(&block.usage);
     Figures {
         taken_ns,
-        state: state(block),
+        state: state(region, index),
         process: block.pid.load(Relaxed),
         job_start_ms: block.job_start_ms.load(Relaxed),
         error: block.error().map(|(code, text)| JobError { code, text }),
@@ -88,7 +98,10 @@ fn figures_now(block: &WorkerBlock, priorities: &[LatencySamples]) -> Figures {
         submit_map: all(&samples.submit_map),
         complete_map: all(&samples.complete_map),
         distribution: all(&samples.distribution),
-        directions: samples.directions.each_ref().map(direction_figures),
+        directions: PerDirection::from_fn(|direction| {
+            let arrivals = region.arrivals(index).and_then(|all| all[direction].snapshot(taken_ns));
+            DirectionFigures { arrivals, ..direction_figures(&samples.directions[direction]) }
+        }),
         sync: samples.sync.snapshot(),
         priorities: priorities.iter().map(LatencySamples::snapshot).collect(),
         checks: CheckFigures {
@@ -116,6 +129,7 @@ fn direction_figures(samples: &DirectionSamples) -> DirectionFigures {
         slat: samples.slat.snapshot(),
         clat: samples.clat.snapshot(),
         lat: samples.lat.snapshot(),
+        arrivals: None,
     }
 }
 
@@ -131,7 +145,7 @@ mod tests {
     use crate::unit::Operation;
     use fathom_spec::engines::plain::NULL;
     use fathom_spec::{Outcome, SystemSource, parse};
-    use fathom_stats::{Direction, PerDirection};
+    use fathom_stats::Direction;
     use fathom_sys::Errno;
     use fathom_sys::clock::VirtualTime;
 
@@ -148,7 +162,7 @@ mod tests {
     fn what_a_worker_counts_is_what_is_seen() {
         let region = region();
         let block = region.worker(0);
-        assert_eq!(state(block), WorkerState::default());
+        assert_eq!(state(&region, 0), WorkerState::default());
         block.samples.reset();
         let writes = &block.samples.directions[Direction::Write];
         for ns in [100, 300] {
@@ -161,7 +175,7 @@ mod tests {
         block.start_ns.store(7, Relaxed);
         block.set_stage(Stage::FinalSync);
         block.fail_in_words(Errno(libc::EIO), "file:fathom, func=test");
-        let seen = state(block);
+        let seen = state(&region, 0);
         let so_far = DirectionState {
             bytes: 8192,
             ios: 2,

@@ -212,7 +212,7 @@ impl Crew for LocalCrew<'_> {
     }
 
     fn state(&self, worker: usize) -> WorkerState {
-        look::state(self.region.worker(worker))
+        look::state(&self.region, worker)
     }
 
     fn latencies(&self, worker: usize, direction: Direction, kind: LatencyKind) -> Histogram {
@@ -220,6 +220,10 @@ impl Crew for LocalCrew<'_> {
         match kind {
             LatencyKind::Completion => samples.clat.snapshot().histogram,
             LatencyKind::Total => samples.lat.snapshot().histogram,
+            LatencyKind::Response => {
+                let arrivals = self.region.arrivals(worker).map(|arrivals| &arrivals[direction]);
+                arrivals.map(|arrivals| arrivals.response.snapshot().histogram).unwrap_or_default()
+            }
         }
     }
 

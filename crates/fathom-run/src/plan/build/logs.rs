@@ -22,6 +22,7 @@ pub(super) fn log_plan(subject: &Subject<'_>) -> Option<LogPlan> {
         (LogKind::SubmissionLatency, &options.write_lat_log, !options.disable_slat),
         (LogKind::CompletionLatency, &options.write_lat_log, !options.disable_clat),
         (LogKind::Latency, &options.write_lat_log, !options.disable_lat),
+        (LogKind::Response, &options.write_lat_log, job.rate.open_loop),
         (LogKind::Histogram, &options.write_hist_log, true),
     ];
     let files: Vec<(LogKind, &str)> = wanted

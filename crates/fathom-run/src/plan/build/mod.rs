@@ -2,6 +2,7 @@
 //!
 //! Nothing else in this crate reads options. What a builder finds out is plain data of [`super::model`].
 
+mod arrivals;
 mod budget;
 mod errors;
 mod exit;
@@ -161,6 +162,7 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
         budget: budget::budget_plan(&subject),
         time: time::time_plan(job),
         pace: pace::pace_plan(&subject),
+        arrivals: arrivals::arrivals_plan(&subject)?,
         flow: flow::flow_plan(job),
         latency: latency::latency_plan(job),
         depth: queue::depth(job),

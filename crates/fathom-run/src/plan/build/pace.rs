@@ -5,7 +5,8 @@ use crate::plan::model::lengths::LengthRule;
 use crate::plan::model::pace::{MinimumRates, PacePlan, RateRule, ThinkTimePlan};
 use crate::plan::model::targets::DirectionPlan;
 use fathom_spec::JobSpec;
-use fathom_spec::options::rate::{RateProcess, ThinktimeBlocksType};
+use fathom_spec::options::rate::ThinktimeBlocksType;
+use fathom_spec::value::ArrivalProcess;
 use fathom_stats::{Direction, PerDirection};
 
 /// What holds the I/O of a clone back, if anything does.
@@ -15,7 +16,9 @@ pub(super) fn pace_plan(subject: &Subject<'_>) -> Option<PacePlan> {
     let used = subject.targets.used_directions();
     let pace = PacePlan {
         rates: PerDirection::from_fn(|direction| {
-            used.contains(&direction).then(|| rate(subject, direction)).flatten()
+            // The rate of an open loop holds nothing back.
+            let is_limited = used.contains(&direction) && !options.open_loop;
+            is_limited.then(|| rate(subject, direction)).flatten()
         }),
         // A direction that has no share of a mix does not go before the other, however free it is.
         is_mix: matches!(subject.targets.directions, DirectionPlan::Mix(1..=99)),
@@ -35,7 +38,7 @@ pub(super) fn pace_plan(subject: &Subject<'_>) -> Option<PacePlan> {
 fn rate(subject: &Subject<'_>, direction: Direction) -> Option<RateRule> {
     let options = &subject.job.rate;
     let lengths = &subject.targets.lengths[direction];
-    let is_poisson = options.rate_process == RateProcess::Poisson;
+    let is_poisson = options.rate_process == ArrivalProcess::Poisson;
     let (units_per_second, per_io) = match (options.rate_iops[direction], options.rate[direction]) {
         (0, 0) => return None,
         (0, bytes) => (bytes as f64, false),

@@ -4,6 +4,7 @@
 //! same.
 
 pub mod amounts;
+pub mod arrivals;
 pub mod budget;
 pub mod distribution;
 pub mod errors;
@@ -29,6 +30,7 @@ pub mod zones;
 
 use crate::random::Seeds;
 use amounts::Amounts;
+use arrivals::ArrivalsPlan;
 use budget::BudgetPlan;
 use errors::ErrorPlan;
 use exit::ExitPlan;
@@ -118,6 +120,8 @@ pub struct WorkerPlan {
     pub time: TimePlan,
     /// What holds its I/O back.
     pub pace: Option<PacePlan>,
+    /// When its I/Os are due, whatever becomes of them.
+    pub arrivals: Option<ArrivalsPlan>,
     /// Others that it keeps in proportion with.
     pub flow: Option<FlowPlan>,
     /// What is measured of each I/O.

@@ -62,6 +62,7 @@ impl<'a> IssueLog<'a> {
             length,
             direction: operation,
             priority: 0,
+            is_response: false,
         });
     }
 

@@ -5,8 +5,8 @@ use crate::region::WorkerBlock;
 use crate::unit::Unit;
 use crate::worker::WorkerContext;
 use crate::worker::features::{Feature, Needs};
-use fathom_logs::IoRecord;
 use fathom_logs::ring::{Producer, RingHeader};
+use fathom_logs::{IoRecord, LogKind};
 use fathom_stats::Direction;
 use fathom_sys::clock::{Clock, Moment, clock_at, monotonic_ns};
 use std::sync::atomic::Ordering::Relaxed;
@@ -31,6 +31,8 @@ pub(in crate::worker) struct Recorder<'a> {
     queue: RecordQueue<'a>,
     clock: Clock,
     priority: u16,
+    /// Response times are logged too.
+    keeps_responses: bool,
     epoch_clock: Option<i32>,
     /// Monotonic ns at which recording began; `None` before, as during a ramp.
     start_ns: Option<u64>,
@@ -55,6 +57,7 @@ impl<'a> Recorder<'a> {
             queue: RecordQueue::of(context, logs, Ring::Logs)?,
             clock,
             priority: plan.priority,
+            keeps_responses: plan.rules.kinds.contains(&LogKind::Response),
             epoch_clock: plan.epoch_clock,
             start_ns: None,
             anchor: Moment { ticks: 0, ns: 0 },
@@ -96,8 +99,30 @@ impl<'a> Recorder<'a> {
             length: unit.length(),
             direction: direction as u8,
             priority: priority.unwrap_or(self.priority),
+            is_response: false,
         };
         self.queue.push(&record);
+    }
+
+    /// Records the response time of an arrival that ended at this tick.
+    pub(in crate::worker) fn record_response(
+        &mut self,
+        unit: &Unit,
+        direction: Direction,
+        response_ns: u64,
+        tick: u64,
+    ) {
+        let Some(start_ns) = self.start_ns.filter(|_| self.keeps_responses) else { return };
+        self.queue.push(&IoRecord {
+            end_ns: self.clock.ns_at(tick, self.anchor).saturating_sub(start_ns),
+            slat_ns: None,
+            clat_ns: response_ns,
+            offset: unit.offset(),
+            length: unit.length(),
+            direction: direction as u8,
+            priority: self.priority,
+            is_response: true,
+        });
     }
 
     /// The worker is done after so many ns of recording.

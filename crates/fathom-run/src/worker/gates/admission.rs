@@ -101,6 +101,11 @@ impl<E: Engine> Worker<'_, E> {
         let wait = self.reason_to_wait(&mut admission, target, now);
         admission.held = wait.is_some().then_some(target);
         self.features.admission = Some(admission);
+        if wait.is_some()
+            && let Some(timed) = &mut self.features.timed
+        {
+            timed.hold_back();
+        }
         wait.unwrap_or(next)
     }
 

@@ -10,6 +10,7 @@ use crate::targets::{Target, Targets};
 use crate::unit::Unit;
 use crate::worker::Worker;
 use crate::worker::features::{Feature, Needs};
+use crate::worker::gates::Gate;
 use crate::worker::issue::Next;
 use fathom_stats::{Direction, PerDirection};
 use fathom_sys::Errno;
@@ -18,7 +19,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// Below this, waiting is done by spinning: a sleep would overshoot.
-const SPIN_NS: u64 = 20_000;
+pub(super) const SPIN_NS: u64 = 20_000;
 /// Minimum rates are first checked after this time.
 const FIRST_RATE_CHECK_NS: u64 = 2_000_000_000;
 
@@ -94,22 +95,6 @@ impl Pace {
         })
     }
 
-    /// The direction of the next I/O if its rate lets it start now, or what to wait for.
-    pub(in crate::worker) fn draw(&mut self, now: u64, targets: &mut Targets) -> Result<Direction, Next> {
-        let drawn = self.drawn.take().unwrap_or_else(|| targets.draw_direction());
-        let Some(due) = self.due(drawn).filter(|&due| due > now) else { return Ok(drawn) };
-        // In a mix, a direction that is behind goes before one that is ahead of its rate.
-        let other = if drawn == Direction::Read { Direction::Write } else { Direction::Read };
-        // A direction without a limit is always due.
-        let other_due = if self.is_mix { self.due(other).unwrap_or(0) } else { u64::MAX };
-        if other_due <= now {
-            targets.replace_direction(other);
-            return Ok(other);
-        }
-        self.drawn = Some(drawn);
-        Err(Next::Wait(due.min(other_due)))
-    }
-
     fn due(&self, direction: Direction) -> Option<u64> {
         self.rates[direction].as_ref().map(|rate| rate.due as u64)
     }
@@ -165,17 +150,6 @@ impl Pace {
         Err(Next::Wait(if spin_until > now { now } else { until }))
     }
 
-    /// Counts an I/O that is being issued.
-    pub(in crate::worker) fn issued(&mut self, target: &Target) {
-        if let Some(rate) = &mut self.rates[target.direction] {
-            let units = if rate.per_io { 1.0 } else { f64::from(target.length) };
-            rate.advance(units);
-        }
-        if let Some(think) = self.think.as_mut().filter(|think| think.rule.counts_issues) {
-            think.count += 1;
-        }
-    }
-
     /// Counts an I/O that has ended.
     #[inline]
     pub(in crate::worker) fn completed(&mut self) {
@@ -183,6 +157,33 @@ impl Pace {
             fathom_sys::clock::spin_cycles(self.think_cycles);
         }
         if let Some(think) = self.think.as_mut().filter(|think| !think.rule.counts_issues) {
+            think.count += 1;
+        }
+    }
+}
+
+impl Gate for Pace {
+    fn draw(&mut self, now: u64, targets: &mut Targets) -> Result<Direction, Next> {
+        let drawn = self.drawn.take().unwrap_or_else(|| targets.draw_direction());
+        let Some(due) = self.due(drawn).filter(|&due| due > now) else { return Ok(drawn) };
+        // In a mix, a direction that is behind goes before one that is ahead of its rate.
+        let other = if drawn == Direction::Read { Direction::Write } else { Direction::Read };
+        // A direction without a limit is always due.
+        let other_due = if self.is_mix { self.due(other).unwrap_or(0) } else { u64::MAX };
+        if other_due <= now {
+            targets.replace_direction(other);
+            return Ok(other);
+        }
+        self.drawn = Some(drawn);
+        Err(Next::Wait(due.min(other_due)))
+    }
+
+    fn issued(&mut self, target: &Target) {
+        if let Some(rate) = &mut self.rates[target.direction] {
+            let units = if rate.per_io { 1.0 } else { f64::from(target.length) };
+            rate.advance(units);
+        }
+        if let Some(think) = self.think.as_mut().filter(|think| think.rule.counts_issues) {
             think.count += 1;
         }
     }

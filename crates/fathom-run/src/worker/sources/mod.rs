@@ -2,4 +2,5 @@
 
 pub(super) mod replay;
 pub(super) mod syncs;
+pub(super) mod timed;
 pub(super) mod verifier;

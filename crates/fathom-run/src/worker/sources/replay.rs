@@ -145,9 +145,39 @@ impl<'a> Replay<'a> {
         Step::Entry(entry)
     }
 
-    /// The entry drawn last goes into this slot.
-    pub(in crate::worker) fn begin(&mut self, slot: u32) {
-        self.due[slot as usize] = std::mem::replace(&mut self.drawn_due, AT_ONCE);
+    /// The entry drawn last goes into this slot. Gives the tick at which it was due.
+    pub(in crate::worker) fn begin(&mut self, slot: u32) -> Option<u64> {
+        let due = std::mem::replace(&mut self.drawn_due, AT_ONCE);
+        self.due[slot as usize] = due;
+        (due != AT_ONCE).then_some(due)
+    }
+
+    /// How many more entries of this direction are due by now, as far as the log is at hand.
+    pub(in crate::worker) fn others_due(&self, direction: Direction) -> u64 {
+        self.due_by(self.clock.ticks()).filter(|(of, _)| *of == direction).count() as u64
+    }
+
+    /// The entries that are due by a tick and have not been drawn, of the rest of the log as far as it has been read.
+    pub(in crate::worker) fn waiting(&mut self, now: u64) -> impl Iterator<Item = (Direction, u64)> {
+        let mut all: Vec<(Direction, u64)> = self.due_by(now).collect();
+        while let Ok(Part::Entries(chunk)) = self.parts.recv() {
+            (self.chunk, self.position) = (chunk, 0);
+            let before = all.len();
+            all.extend(self.due_by(now));
+            if all.len() == before {
+                break;
+            }
+        }
+        all.into_iter()
+    }
+
+    /// The I/Os of the chunk at hand that are due by a tick, with the ticks.
+    fn due_by(&self, now: u64) -> impl Iterator<Item = (Direction, u64)> {
+        let start = self.start.unwrap_or(now);
+        let due = move |entry: &Entry| Some(start + self.clock.ticks_of_ns(entry.due_ns?));
+        let rest = self.chunk[self.position..].iter();
+        let rest = rest.map_while(move |entry| Some((entry, due(entry).filter(|&due| due <= now)?)));
+        rest.filter_map(|(entry, due)| Some((direction_of(entry.action)?, due)))
     }
 
     /// The entry of this slot was issued at this tick.
@@ -163,7 +193,9 @@ impl<E: Engine> Worker<'_, E> {
     /// The next entry of the log, once its time has come and nothing has to end first.
     #[inline(never)]
     pub(in crate::worker) fn next_to_replay(&mut self, recent: u64) -> Next {
-        let Some(replay) = &mut self.features.replay else { return Next::End };
+        let Some(replay) = self.features.timed.as_mut().and_then(|timed| timed.replay.as_mut()) else {
+            return Next::End;
+        };
         if replay.behind_sync {
             if self.units.iter().any(|unit| unit.is_in_flight() && unit.operation().is_sync()) {
                 return Next::WaitForEnd;
@@ -180,13 +212,13 @@ impl<E: Engine> Worker<'_, E> {
                 return Next::End;
             }
         };
-        let direction = match entry.action {
-            Action::Read => Direction::Read,
-            Action::Write => Direction::Write,
-            Action::Trim => Direction::Trim,
-            Action::Sync => return self.sync_to_replay(Operation::Sync, entry.file),
-            Action::DataSync => return self.sync_to_replay(Operation::DataSync, entry.file),
-            Action::RangeSync => return self.sync_to_replay(Operation::RangeSync, entry.file),
+        let Some(direction) = direction_of(entry.action) else {
+            let operation = match entry.action {
+                Action::DataSync => Operation::DataSync,
+                Action::RangeSync => Operation::RangeSync,
+                _ => Operation::Sync,
+            };
+            return self.sync_to_replay(operation, entry.file);
         };
         replay.position += 1;
         Next::Io(Target { offset: entry.offset, length: entry.length, file: entry.file, direction })
@@ -199,7 +231,7 @@ impl<E: Engine> Worker<'_, E> {
         if self.units.iter().any(blocks) {
             return Next::WaitForEnd;
         }
-        if let Some(replay) = &mut self.features.replay {
+        if let Some(replay) = self.features.timed.as_mut().and_then(|timed| timed.replay.as_mut()) {
             replay.position += 1;
             replay.behind_sync = true;
         }
@@ -211,6 +243,16 @@ impl<E: Engine> Worker<'_, E> {
         self.stopping = true;
         self.context.messages.send(&Message::Error(format!("fathom: job {}: {reason}", self.plan.name)));
         self.context.fail(Errno(libc::EINVAL), Cause::LOG_READ);
+    }
+}
+
+/// The direction of an entry; `None` for syncs.
+fn direction_of(action: Action) -> Option<Direction> {
+    match action {
+        Action::Read => Some(Direction::Read),
+        Action::Write => Some(Direction::Write),
+        Action::Trim => Some(Direction::Trim),
+        Action::Sync | Action::DataSync | Action::RangeSync => None,
     }
 }
 

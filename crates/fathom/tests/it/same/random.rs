@@ -65,6 +65,7 @@ const LEFT_OUT: &[(&[&str], &str)] = &[
         "they concern the machine, or the frame",
     ),
     (&["host", "offset_increment_over_hosts"], "they are ours alone, for runs over hosts"),
+    (&["open_loop", "open_loop_spin"], "they are ours alone"),
     (&["wait_for", "flow", "flow_id", "flow_sleep", "latency_run"], "they are about several jobs"),
     (
         &[
@@ -115,6 +116,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("max_latency", &["10s", "1000s"]),
     ("latency_target", &["100ms", "10s"]),
     ("latency_window", &["50ms"]),
+    ("rate_process", &["linear", "poisson"]),
     ("steadystate", &["iops:50%", "bw:20%", "iops_slope:30%"]),
     ("steadystate_duration", &["1"]),
     ("steadystate_ramp_time", &["0", "1"]),

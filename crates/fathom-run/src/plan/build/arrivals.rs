@@ -1,0 +1,42 @@
+//! From options to the schedule of an open loop.
+
+use super::Subject;
+use crate::plan::model::arrivals::ArrivalsPlan;
+use crate::plan::model::targets::DirectionPlan;
+use fathom_stats::PerDirection;
+
+/// More arrivals than this in a second are more than a worker can start, and counting them would take its processor.
+const MOST_PER_SECOND: f64 = 10_000_000.0;
+
+/// When the I/Os of a clone are due, if its loop is open. The error says what to do about it.
+pub(super) fn arrivals_plan(subject: &Subject<'_>) -> Result<Option<ArrivalsPlan>, String> {
+    let options = &subject.job.rate;
+    if !options.open_loop {
+        return Ok(None);
+    }
+    let used = subject.targets.used_directions();
+    let per_second = PerDirection::from_fn(|direction| {
+        // A log has times of its own.
+        if subject.log.is_some() || !used.contains(&direction) {
+            return None;
+        }
+        match (options.rate_iops[direction], options.rate[direction]) {
+            (0, 0) => None,
+            (0, bytes) => Some(bytes as f64 / subject.targets.lengths[direction].mean()),
+            (ios, _) => Some(ios as f64),
+        }
+    });
+    if let Some(much) = per_second.values().flatten().find(|&&rate| rate > MOST_PER_SECOND) {
+        return Err(format!(
+            "fathom: job {}: open_loop=1: {much:.0} I/Os a second are more than the {MOST_PER_SECOND} that a clone can count; \
+             divide them among clones (numjobs=)",
+            subject.job.name
+        ));
+    }
+    Ok(Some(ArrivalsPlan {
+        per_second,
+        process: options.rate_process,
+        is_mix: matches!(subject.targets.directions, DirectionPlan::Mix(1..=99)),
+        spins: options.open_loop_spin,
+    }))
+}

@@ -1,0 +1,323 @@
+//! An open loop: I/Os are due by a schedule alone, and what each took is counted from then on.
+
+use crate::plan::WorkerPlan;
+use crate::targets::{Target, Targets};
+use crate::unit::Unit;
+use crate::worker::WorkerContext;
+use crate::worker::gates::Gate;
+use crate::worker::gates::pace::SPIN_NS;
+use crate::worker::gates::schedule::Schedule;
+use crate::worker::issue::Next;
+use fathom_stats::arrivals::ArrivalSamples;
+use fathom_stats::{Direction, PerDirection};
+use fathom_sys::clock::{Clock, Moment};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Stands for an I/O that is no arrival.
+const NOT_AWAITED: u64 = u64::MAX;
+/// The stretch that is waited for awake: at first, and at least and at most, ns. It follows how late sleeps end.
+const FIRST_AWAKE_NS: u64 = 60_000;
+const LEAST_AWAKE_NS: u64 = 5_000;
+const MOST_AWAKE_NS: u64 = 300_000;
+/// So many arrivals that wait at the end are counted one by one; more of them in as many groups, which the figures do not show.
+const MOST_COUNTED: u64 = 1 << 20;
+
+/// The arrivals of a worker.
+pub(in crate::worker) struct OpenLoop<'a> {
+    clock: Clock,
+    /// None where a log says when I/Os are due.
+    schedules: PerDirection<Option<Schedule>>,
+    is_mix: bool,
+    /// Drawn, but not due yet.
+    drawn: Option<Direction>,
+    /// When the I/O that comes next was due.
+    due: Option<u64>,
+    /// Tick of the last draw.
+    now: u64,
+    /// I/Os that the job has left, where it has an end.
+    left: Option<u64>,
+    slots: Box<[Slot]>,
+    /// Since when there is room for another I/O.
+    ready: u64,
+    /// Something other than that kept the next I/O from starting.
+    was_held_back: bool,
+    /// The slot that was used last.
+    last_slot: u32,
+    /// Tick since which they are counted.
+    since: u64,
+    awake: Option<Awake>,
+    /// Tick at which the sleep in progress should end.
+    sleep_end: Option<u64>,
+    samples: &'a PerDirection<ArrivalSamples>,
+}
+
+/// The arrival that is in a slot.
+#[derive(Clone, Copy)]
+struct Slot {
+    due: u64,
+    /// When it could have been started.
+    ready: u64,
+}
+
+/// The stretch before an I/O is due that is waited for awake, ticks.
+struct Awake {
+    ticks: u64,
+    least: u64,
+    most: u64,
+}
+
+impl Awake {
+    fn new(clock: Clock) -> Awake {
+        let ticks = |ns| clock.ticks_of_ns(ns);
+        Awake { ticks: ticks(FIRST_AWAKE_NS), least: ticks(LEAST_AWAKE_NS), most: ticks(MOST_AWAKE_NS) }
+    }
+
+    /// A sleep ended so many ticks late. Half as much again is kept in reserve, and given up slowly.
+    fn slept(&mut self, late: u64) {
+        let wanted = late + late / 2;
+        self.ticks = if wanted > self.ticks { wanted } else { self.ticks - (self.ticks - wanted) / 64 };
+        self.ticks = self.ticks.clamp(self.least, self.most);
+    }
+}
+
+impl<'a> OpenLoop<'a> {
+    /// The arrivals of a worker, if its loop is open.
+    pub(in crate::worker) fn of(context: &WorkerContext<'a>, clock: Clock) -> Option<OpenLoop<'a>> {
+        let plan: &WorkerPlan = context.worker_plan();
+        let rules = plan.arrivals.as_ref()?;
+        let samples = context.region.arrivals(context.index)?;
+        Some(OpenLoop {
+            clock,
+            schedules: PerDirection::from_fn(|direction| {
+                rules.per_second[direction]
+                    .map(|rate| Schedule::new(rules, rate, direction, &plan.seeds, clock))
+            }),
+            is_mix: rules.is_mix,
+            drawn: None,
+            due: None,
+            now: 0,
+            left: None,
+            slots: vec![Slot { due: NOT_AWAITED, ready: 0 }; plan.depth as usize].into_boxed_slice(),
+            ready: 0,
+            was_held_back: false,
+            last_slot: 0,
+            since: 0,
+            awake: rules.spins.then(|| Awake::new(clock)),
+            sleep_end: None,
+            samples,
+        })
+    }
+
+    /// The job begins.
+    pub(in crate::worker) fn begin(&mut self, now: u64) {
+        self.schedules.values_mut().flatten().for_each(|schedule| schedule.begin(now));
+        self.ready = now;
+    }
+
+    /// From now on everything counts.
+    pub(in crate::worker) fn begin_recording(&mut self, now: Moment) {
+        self.since = now.ticks;
+        self.samples.values().for_each(|samples| samples.reset(now.ns));
+    }
+
+    /// So many I/Os are left of the job, the next one among them.
+    pub(in crate::worker) fn set_left(&mut self, left: Option<u64>) {
+        self.left = left;
+    }
+
+    fn due_of(&self, direction: Direction) -> u64 {
+        self.schedules[direction].as_ref().map_or(NOT_AWAITED, Schedule::due)
+    }
+
+    /// The direction whose next arrival is due first.
+    fn earliest(&self) -> Direction {
+        Direction::ALL.into_iter().min_by_key(|&direction| self.due_of(direction)).unwrap_or(Direction::Read)
+    }
+
+    /// An arrival waits for something other than a slot: another I/O, a lock, a zone.
+    pub(in crate::worker) fn hold_back(&mut self) {
+        self.was_held_back = true;
+    }
+
+    /// An arrival has been chosen and is not in its slot yet.
+    pub(in crate::worker) fn has_chosen(&self) -> bool {
+        self.due.is_some()
+    }
+
+    /// An entry of a log comes next, which was due at this tick; so many others of its direction are due as well.
+    pub(in crate::worker) fn entry_is_due(&mut self, direction: Direction, due: u64, others: u64) {
+        self.due = Some(due);
+        self.note_backlog(direction, due, others);
+    }
+
+    /// The arrival that was due goes into this slot.
+    pub(in crate::worker) fn start(&mut self, slot: u32, units: &[Unit]) {
+        // The call that handed over the I/O before is no delay of our own.
+        let issued = units[self.last_slot as usize].issue();
+        let ready = match std::mem::take(&mut self.was_held_back) {
+            true => u64::MAX,
+            false => self.ready.max(issued),
+        };
+        self.last_slot = slot;
+        self.slots[slot as usize] = Slot { due: self.due.take().unwrap_or(NOT_AWAITED), ready };
+    }
+
+    /// A slot is free again since this tick; before, none was, if so it is said.
+    pub(in crate::worker) fn freed(&mut self, now: u64, none_was_free: bool) {
+        if none_was_free {
+            self.ready = now;
+        }
+    }
+
+    /// The I/O in this slot has ended well. Gives its response time in ns, if it is an arrival.
+    pub(in crate::worker) fn ended(
+        &mut self,
+        slot: u32,
+        unit: &Unit,
+        direction: Direction,
+        now: u64,
+    ) -> Option<u64> {
+        let place = &mut self.slots[slot as usize];
+        let Slot { due, ready } = std::mem::replace(place, Slot { due: NOT_AWAITED, ready: 0 });
+        if due == NOT_AWAITED {
+            return None;
+        }
+        let samples = &self.samples[direction];
+        let span = |from: u64, to: u64| self.clock.span_ns(to.saturating_sub(from));
+        let start = unit.start();
+        let response = span(due, now);
+        samples.response.record(response, true);
+        samples.service.record(span(start, now), true);
+        samples.start_delay.record(span(due, start), true);
+        samples.own_delay.record(span(due.max(ready), start), true);
+        samples.add_wait(span(due.max(self.since), start));
+        Some(response)
+    }
+
+    /// Nothing is started any more after this moment: those that wait are counted with the time that they have waited so far.
+    pub(in crate::worker) fn close(&mut self, end: Moment) {
+        for (schedule, samples) in self.schedules.values_mut().zip(self.samples.values()) {
+            samples.until_ns.store(end.ns, Relaxed);
+            let Some(schedule) = schedule else { continue };
+            // What is due at the very end is none of this run.
+            let waiting = schedule.waiting(end.ticks.saturating_sub(1)).min(self.left.unwrap_or(u64::MAX));
+            samples.set_backlog(waiting);
+            let first_due = schedule.due();
+            for (index, count) in groups_of(waiting) {
+                let due = match waiting <= MOST_COUNTED {
+                    true => {
+                        let due = schedule.due();
+                        schedule.take();
+                        due
+                    }
+                    false => {
+                        let span = u128::from(end.ticks.saturating_sub(first_due));
+                        first_due + (span * u128::from(index) / u128::from(waiting)) as u64
+                    }
+                };
+                count_waiting(samples, self.clock, count, due, self.since, end.ticks);
+            }
+        }
+    }
+
+    /// The same for entries of a log, which were due at these ticks.
+    pub(in crate::worker) fn close_log(&mut self, due: impl Iterator<Item = (Direction, u64)>, end: Moment) {
+        let mut waiting = PerDirection::<u64>::default();
+        for (direction, due) in due {
+            waiting[direction] += 1;
+            count_waiting(&self.samples[direction], self.clock, 1, due, self.since, end.ticks);
+        }
+        for (samples, waiting) in self.samples.values().zip(waiting.into_array()) {
+            samples.until_ns.store(end.ns, Relaxed);
+            samples.set_backlog(waiting);
+        }
+    }
+
+    /// How many arrivals wait beside the one that is about to start; it counts too if there was no room for it when it was due.
+    fn note_backlog(&self, direction: Direction, due: u64, others: u64) {
+        self.samples[direction].set_backlog(others + u64::from(self.ready > due));
+    }
+
+    /// Until when to wait for an I/O that is due later: asleep first, then in steps so short that they are waited for awake.
+    fn wait_for(&mut self, due: u64, now: u64) -> Next {
+        // Whoever sleeps ends that a little before the tick that was asked for.
+        let margin = self.clock.ticks_of_ns(SPIN_NS / 2);
+        let early = due - self.awake.as_ref().map_or(0, |awake| awake.ticks).min(due);
+        if early > now + margin {
+            self.sleep_end = Some(early);
+            return Next::Wait(early + margin);
+        }
+        Next::Wait(due.min(now + margin))
+    }
+
+    /// The loop asks again: it has slept as long as it should, or longer.
+    fn learn_of_sleep(&mut self, now: u64) {
+        let Some(end) = self.sleep_end.filter(|&end| end <= now) else { return };
+        self.sleep_end = None;
+        if let Some(awake) = &mut self.awake {
+            awake.slept(now - end);
+        }
+    }
+}
+
+/// So many arrivals in groups of about the same size: the number of the first one of each, and how many they are.
+fn groups_of(waiting: u64) -> impl Iterator<Item = (u64, u64)> {
+    let groups = waiting.min(MOST_COUNTED);
+    let first =
+        move |group: u64| (u128::from(waiting) * u128::from(group) / u128::from(groups.max(1))) as u64;
+    (0..groups).map(move |group| (first(group), first(group + 1) - first(group)))
+}
+
+fn count_waiting(samples: &ArrivalSamples, clock: Clock, count: u64, due: u64, since: u64, end: u64) {
+    let span = |from: u64| clock.span_ns(end.saturating_sub(from));
+    samples.count_waiting(count, span(due), span(due.max(since)));
+}
+
+impl Gate for OpenLoop<'_> {
+    fn draw(&mut self, now: u64, targets: &mut Targets) -> Result<Direction, Next> {
+        let direction = match self.is_mix {
+            true => self.earliest(),
+            false => *self.drawn.get_or_insert_with(|| targets.draw_direction()),
+        };
+        self.learn_of_sleep(now);
+        let due = self.due_of(direction);
+        if due > now {
+            return Err(self.wait_for(due, now));
+        }
+        self.sleep_end = None;
+        self.drawn = None;
+        if self.is_mix && targets.draw_direction() != direction {
+            targets.replace_direction(direction);
+        }
+        self.now = now;
+        Ok(direction)
+    }
+
+    fn issued(&mut self, target: &Target) {
+        let Some(schedule) = &mut self.schedules[target.direction] else { return };
+        let due = schedule.due();
+        schedule.take();
+        let mut others = schedule.waiting(self.now);
+        if let Some(left) = self.left {
+            others = others.min(left.saturating_sub(1));
+        }
+        self.due = Some(due);
+        self.note_backlog(target.direction, due, others);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn groups_hold_all_that_wait(waiting in prop_oneof![0u64..5_000_000, any::<u64>()]) {
+            let groups = || groups_of(waiting);
+            prop_assert!(groups().count() as u64 <= MOST_COUNTED);
+            prop_assert_eq!(groups().map(|(_, count)| count).sum::<u64>(), waiting);
+            prop_assert!(groups().all(|(_, count)| count > 0));
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! When arrivals are due, whatever becomes of them.
+
+use crate::plan::model::arrivals::ArrivalsPlan;
+use crate::random::{SeedUse, Seeds};
+use fathom_random::Gaps;
+use fathom_spec::value::ArrivalProcess;
+use fathom_stats::Direction;
+use fathom_sys::clock::Clock;
+
+/// A place in the sequence of arrivals of a direction.
+#[derive(Clone, Debug)]
+struct Cursor {
+    /// Arrivals before it.
+    count: u64,
+    /// When the arrival here is due, in ticks of time with arrivals since the start.
+    at: f64,
+    gaps: Gaps,
+}
+
+/// The arrivals of one direction. Those that wait are not kept anywhere: a second place in the same sequence runs ahead of the first and
+/// counts them.
+#[derive(Clone, Debug)]
+pub(in crate::worker) struct Schedule {
+    start: u64,
+    /// Mean gap while there are arrivals, ticks.
+    gap: f64,
+    /// Ticks with arrivals, and of a whole turn, where they come in bursts.
+    bursts: Option<(f64, f64)>,
+    /// The next one to start.
+    next: Cursor,
+    /// The next one to be due.
+    ahead: Cursor,
+}
+
+impl Schedule {
+    /// The schedule of a direction with so many arrivals a second. Seeds are those that a closed loop with this process has.
+    pub(in crate::worker) fn new(
+        plan: &ArrivalsPlan,
+        per_second: f64,
+        direction: Direction,
+        seeds: &Seeds,
+        clock: Clock,
+    ) -> Schedule {
+        let seed = seeds.get(SeedUse::Poisson).wrapping_add(direction as u64);
+        let ticks = |ns: u128| clock.ticks_of_ns(u64::try_from(ns).unwrap_or(u64::MAX)) as f64;
+        let (gaps, bursts) = match plan.process {
+            ArrivalProcess::Linear => (Gaps::Even, None),
+            ArrivalProcess::Poisson => (Gaps::exponential(seed), None),
+            ArrivalProcess::Gamma { variation } => (Gaps::gamma(variation, seed), None),
+            ArrivalProcess::OnOff { busy, idle, poisson } => {
+                let busy = ticks(busy.as_nanos()).max(1.0);
+                let gaps = if poisson { Gaps::exponential(seed) } else { Gaps::Even };
+                (gaps, Some((busy, busy + ticks(idle.as_nanos()))))
+            }
+        };
+        // The rate is the mean over bursts and pauses.
+        let share = bursts.map_or(1.0, |(busy, turn)| busy / turn);
+        let gap = ticks(1_000_000_000) / per_second * share;
+        let mut first = Cursor { count: 0, at: 0.0, gaps };
+        // Even arrivals begin with the run; others with a gap.
+        if !matches!(first.gaps, Gaps::Even) {
+            first.at = first.gaps.next_gap() * gap;
+        }
+        Schedule { start: 0, gap, bursts, ahead: first.clone(), next: first }
+    }
+
+    /// The run begins at this tick.
+    pub(in crate::worker) fn begin(&mut self, now: u64) {
+        self.start = now;
+    }
+
+    /// Tick at which the next arrival is due.
+    pub(in crate::worker) fn due(&self) -> u64 {
+        self.due_at(self.next.at)
+    }
+
+    /// The next arrival is started, or counted.
+    pub(in crate::worker) fn take(&mut self) {
+        step(&mut self.next, self.gap);
+    }
+
+    /// Arrivals that are due by this tick and have not been taken.
+    pub(in crate::worker) fn waiting(&mut self, now: u64) -> u64 {
+        if self.ahead.count < self.next.count {
+            self.ahead = self.next.clone();
+        }
+        while self.due_at(self.ahead.at) <= now {
+            step(&mut self.ahead, self.gap);
+        }
+        self.ahead.count - self.next.count
+    }
+
+    fn due_at(&self, at: f64) -> u64 {
+        let real = match self.bursts {
+            None => at,
+            Some((busy, turn)) => (at / busy).floor() * turn + at % busy,
+        };
+        self.start + real as u64
+    }
+}
+
+fn step(cursor: &mut Cursor, gap: f64) {
+    cursor.count += 1;
+    cursor.at = match &mut cursor.gaps {
+        // A product keeps its place where a sum of many gaps would drift.
+        Gaps::Even => cursor.count as f64 * gap,
+        gaps => cursor.at + gaps.next_gap() * gap,
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_stats::PerDirection;
+    use fathom_sys::clock::VirtualTime;
+    use proptest::prelude::*;
+    use std::time::Duration;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn schedule(process: ArrivalProcess, per_second: f64) -> Schedule {
+        let plan = ArrivalsPlan { per_second: PerDirection::default(), process, is_mix: false, spins: true };
+        let clock = Clock::of_virtual_time(VirtualTime::starting_at(0));
+        let seeds = Seeds::new(11, 1);
+        let mut schedule = Schedule::new(&plan, per_second, Direction::Read, &seeds, clock);
+        schedule.begin(SECOND);
+        schedule
+    }
+
+    fn dues(mut schedule: Schedule, count: usize) -> Vec<u64> {
+        (0..count)
+            .map(|_| {
+                let due = schedule.due();
+                schedule.take();
+                due - SECOND
+            })
+            .collect()
+    }
+
+    #[test]
+    fn even_arrivals_do_not_drift() {
+        let dues = dues(schedule(ArrivalProcess::Linear, 3.0), 3_000_001);
+        assert_eq!(dues[0], 0);
+        assert!(dues[3_000_000].abs_diff(1_000_000 * SECOND) <= 1);
+    }
+
+    #[test]
+    fn bursts_have_pauses_and_the_rate_as_their_mean() {
+        let (busy, idle) = (Duration::from_millis(100), Duration::from_millis(300));
+        let dues = dues(schedule(ArrivalProcess::OnOff { busy, idle, poisson: false }, 1000.0), 8000);
+        assert!(dues.iter().all(|due| due % (400 * 1_000_000) < 100 * 1_000_000), "all in a busy spell");
+        assert!(dues[7999].abs_diff(8 * SECOND) < SECOND / 2, "{}", dues[7999]);
+        let gap = dues[1] - dues[0];
+        assert_eq!(gap, SECOND / 4000, "four times as fast while they come");
+    }
+
+    proptest! {
+        #[test]
+        fn those_that_wait_are_those_that_are_due(
+            process in prop_oneof![
+                Just(ArrivalProcess::Linear),
+                Just(ArrivalProcess::Poisson),
+                Just(ArrivalProcess::Gamma { variation: 3.0 }),
+                Just(ArrivalProcess::OnOff {
+                    busy: Duration::from_millis(3), idle: Duration::from_millis(40), poisson: true,
+                }),
+            ],
+            looks in prop::collection::vec((0u64..20_000_000, 0usize..40), 1..50),
+        ) {
+            let all = dues(schedule(process, 1000.0), 4000);
+            let mut schedule = schedule(process, 1000.0);
+            let (mut now, mut taken) = (SECOND, 0);
+            for (span, takes) in looks {
+                now += span;
+                let due = all.iter().filter(|&&due| due + SECOND <= now).count();
+                prop_assume!(due < all.len());
+                prop_assert_eq!(schedule.waiting(now), due as u64 - taken);
+                for _ in 0..takes.min(due - taken as usize) {
+                    schedule.take();
+                    taken += 1;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! I/Os that are due at a time: the entries of a log, and the arrivals of an open loop.
+
+use crate::engine::Engine;
+use crate::targets::Target;
+use crate::unit::Unit;
+use crate::worker::features::{Feature, Needs};
+use crate::worker::gates::open_loop::OpenLoop;
+use crate::worker::issue::Next;
+use crate::worker::sources::replay::Replay;
+use crate::worker::{GivenUp, Worker, WorkerContext};
+use fathom_stats::Direction;
+use fathom_sys::clock::{Clock, Moment};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// What gives the I/Os of a job their times: a log, a schedule, or a log whose times count as a schedule.
+pub(in crate::worker) struct Timed<'a> {
+    /// A log whose entries come instead of targets.
+    pub(in crate::worker) replay: Option<Replay<'a>>,
+    /// Each I/O counts from when it was due.
+    pub(in crate::worker) open_loop: Option<OpenLoop<'a>>,
+}
+
+impl Feature for Timed<'_> {
+    /// Gives the I/Os or says when they are due, and counts from then to their ends.
+    fn needs(&self) -> Needs {
+        Needs { choice: true, preparation: true, ends: true }
+    }
+}
+
+impl<'a> Timed<'a> {
+    /// What a worker has of it, if anything. Reports what is wrong with a log.
+    pub(in crate::worker) fn of(
+        context: &WorkerContext<'a>,
+        clock: Clock,
+    ) -> Result<Option<Timed<'a>>, GivenUp> {
+        let timed = Timed { replay: Replay::of(context, clock)?, open_loop: OpenLoop::of(context, clock) };
+        Ok((timed.replay.is_some() || timed.open_loop.is_some()).then_some(timed))
+    }
+
+    /// The I/O chosen last goes into this slot.
+    pub(in crate::worker) fn begin(&mut self, slot: u32, target: Target, units: &[Unit]) {
+        let entry = self.replay.as_mut().and_then(|replay| {
+            let due = replay.begin(slot)?;
+            let others = if self.open_loop.is_some() { replay.others_due(target.direction) } else { 0 };
+            Some((due, others))
+        });
+        let Some(open_loop) = &mut self.open_loop else { return };
+        if let Some((due, others)) = entry {
+            open_loop.entry_is_due(target.direction, due, others);
+        }
+        open_loop.start(slot, units);
+    }
+
+    /// A sync of a log goes into this slot.
+    pub(in crate::worker) fn begin_sync(&mut self, slot: u32) {
+        if let Some(replay) = &mut self.replay {
+            replay.begin(slot);
+        }
+    }
+
+    /// What was in this slot has ended: an I/O of this direction if it ended well. `none_was_free` before. Gives the response time
+    /// of an arrival, ns.
+    pub(in crate::worker) fn ended(
+        &mut self,
+        slot: u32,
+        unit: &Unit,
+        direction: Option<Direction>,
+        now: u64,
+        none_was_free: bool,
+    ) -> Option<u64> {
+        let open_loop = self.open_loop.as_mut()?;
+        open_loop.freed(now, none_was_free);
+        direction.and_then(|direction| open_loop.ended(slot, unit, direction, now))
+    }
+
+    /// The job begins.
+    pub(in crate::worker) fn start(&mut self, now: u64) {
+        if let Some(open_loop) = &mut self.open_loop {
+            open_loop.begin(now);
+        }
+    }
+
+    /// Nothing comes before something else has ended.
+    pub(in crate::worker) fn hold_back(&mut self) {
+        if let Some(open_loop) = &mut self.open_loop {
+            open_loop.hold_back();
+        }
+    }
+}
+
+impl<E: Engine> Worker<'_, E> {
+    /// The next I/O that is due.
+    #[inline(never)]
+    pub(in crate::worker) fn next_when_due(&mut self, now: u64) -> Next {
+        let is_log = self.features.timed.as_ref().is_some_and(|timed| timed.replay.is_some());
+        let next = match is_log {
+            true => self.next_to_replay(now),
+            false => self.next_arrival(now),
+        };
+        let next = self.admit(next, now);
+        if let Some(open_loop) = self.features.timed.as_mut().and_then(|timed| timed.open_loop.as_mut())
+            && (matches!(next, Next::WaitForEnd) || matches!(next, Next::Wait(_)) && open_loop.has_chosen())
+        {
+            open_loop.hold_back();
+        }
+        next
+    }
+
+    /// The next I/O of the job, when its schedule says so.
+    fn next_arrival(&mut self, now: u64) -> Next {
+        if self.features.verifier.is_some()
+            && let Some(next) = self.next_to_verify()
+        {
+            self.enter_zone(&next);
+            return next;
+        }
+        let next = match self.take_held_by_zone() {
+            Some(target) => Next::Io(target),
+            None => match self.sync_that_is_due() {
+                Some(sync) => sync,
+                None => self.next_of_schedule(now),
+            },
+        };
+        self.place_in_zones(next, now)
+    }
+
+    fn next_of_schedule(&mut self, now: u64) -> Next {
+        let Some(mut timed) = self.features.timed.take() else { return Next::End };
+        let next = match &mut timed.open_loop {
+            Some(open_loop) => {
+                open_loop.set_left(self.ios_to_go());
+                self.next_through(open_loop, now)
+            }
+            None => Next::End,
+        };
+        self.features.timed = Some(timed);
+        self.count_for_syncs(next)
+    }
+
+    /// I/Os that the job still has to do, where it has an end.
+    fn ios_to_go(&self) -> Option<u64> {
+        let used = self.plan.target_plan.used_directions();
+        let lengths = used.iter().map(|&direction| self.plan.target_plan.lengths[direction].mean());
+        self.budget.ios_to_go(lengths.sum::<f64>() / used.len().max(1) as f64)
+    }
+
+    /// The slot of an I/O is free: it has ended well if a direction is given. Gives the response time of an arrival, ns.
+    #[inline(never)]
+    pub(in crate::worker) fn settle_timed(
+        &mut self,
+        slot: u32,
+        direction: Option<Direction>,
+        now: u64,
+    ) -> Option<u64> {
+        let none_was_free = self.free.is_empty() || self.engine.ends_at_once();
+        let timed = self.features.timed.as_mut()?;
+        let unit = &self.units[slot as usize];
+        if let Some(replay) = &mut timed.replay {
+            replay.issued(slot, unit.issue());
+        }
+        timed.ended(slot, unit, direction, now, none_was_free)
+    }
+
+    /// The run of the engine is over: counts the arrivals that still wait.
+    pub(in crate::worker) fn close_arrivals(&mut self) {
+        let left = self.ios_to_go();
+        let Some(timed) = &mut self.features.timed else { return };
+        let Some(open_loop) = &mut timed.open_loop else { return };
+        let now = self.clock.moment();
+        let deadline = self.block.deadline_ns.load(Relaxed);
+        // What was in flight at the end of the run time may have taken much longer.
+        let end = match deadline {
+            1.. if deadline < now.ns => {
+                Moment { ns: deadline, ticks: now.ticks - self.clock.ticks_of_ns(now.ns - deadline) }
+            }
+            _ => now,
+        };
+        // A job that came to its own end left nothing.
+        let was_stopped = self.stopping || self.block.should_stop();
+        open_loop.set_left(if was_stopped { left } else { Some(0) });
+        match &mut timed.replay {
+            Some(replay) if was_stopped => open_loop.close_log(replay.waiting(end.ticks), end),
+            Some(_) => open_loop.close_log(std::iter::empty(), end),
+            None => open_loop.close(end),
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! `rate_process`: when I/Os under a rate are due.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::time::{TimeUnit, parse_time};
+use super::{OptionValue, ParseContext, ValueError, no_such_choice, parse_float};
+use crate::definition::{Choice, OptionDef};
+
+/// Largest coefficient of variation of gaps: beyond, a run would have to be very long to see its mean rate.
+const LARGEST_VARIATION: f64 = 100.0;
+
+/// The process of arrivals. The rate is the mean of all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum ArrivalProcess {
+    /// Evenly.
+    Linear,
+    /// At random, as from many independent users.
+    Poisson,
+    /// In bursts: spells of arrivals, and spells without any.
+    OnOff {
+        /// Length of a spell of arrivals.
+        busy: Duration,
+        /// Length of the pause after it.
+        idle: Duration,
+        /// Within a spell they come at random instead of evenly.
+        poisson: bool,
+    },
+    /// Gaps from a gamma distribution.
+    Gamma {
+        /// Standard deviation of the gaps by their mean: 0 is even, 1 a Poisson process, more is burstier.
+        variation: f64,
+    },
+}
+
+impl ArrivalProcess {
+    /// The words the option begins with.
+    pub const CHOICES: &'static [Choice] = &[
+        Choice { name: "linear", help: "Even" },
+        Choice { name: "poisson", help: "Poisson process, as from many independent users" },
+        Choice {
+            name: "onoff",
+            help: "Bursts, onoff:BUSY:IDLE[:poisson], such as onoff:100ms:1s; with open_loop",
+        },
+        Choice {
+            name: "gamma",
+            help: "Gaps from a gamma distribution of this coefficient of variation, gamma:CV; with open_loop",
+        },
+    ];
+
+    /// fio knows of it, and it paces closed loops as well.
+    pub fn is_of_fio(&self) -> bool {
+        matches!(self, ArrivalProcess::Linear | ArrivalProcess::Poisson)
+    }
+}
+
+impl fmt::Display for ArrivalProcess {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ArrivalProcess::Linear => formatter.write_str("linear"),
+            ArrivalProcess::Poisson => formatter.write_str("poisson"),
+            ArrivalProcess::OnOff { busy, idle, poisson } => {
+                write!(formatter, "onoff:{}us:{}us", busy.as_micros(), idle.as_micros())?;
+                formatter.write_str(if *poisson { ":poisson" } else { "" })
+            }
+            ArrivalProcess::Gamma { variation } => write!(formatter, "gamma:{variation}"),
+        }
+    }
+}
+
+impl OptionValue for ArrivalProcess {
+    fn unset() -> Self {
+        ArrivalProcess::Linear
+    }
+
+    fn assign(
+        &mut self,
+        text: &str,
+        definition: &OptionDef,
+        context: &mut ParseContext<'_>,
+    ) -> Result<(), ValueError> {
+        let (name, arguments) = text.split_once(':').unwrap_or((text, ""));
+        *self = match name {
+            "linear" if arguments.is_empty() => ArrivalProcess::Linear,
+            "poisson" if arguments.is_empty() => ArrivalProcess::Poisson,
+            "onoff" => parse_onoff(arguments)?,
+            "gamma" => parse_gamma(arguments)?,
+            _ => return Err(no_such_choice(definition, text, context)),
+        };
+        Ok(())
+    }
+}
+
+fn parse_onoff(arguments: &str) -> Result<ArrivalProcess, ValueError> {
+    let expected = || {
+        ValueError::new(
+            "spells as onoff:BUSY:IDLE or onoff:BUSY:IDLE:poisson, such as onoff:100ms:1s, of 1 us or more each",
+        )
+    };
+    let mut parts = arguments.split(':');
+    let mut spell = || {
+        let time = parts.next().and_then(|part| parse_time(part, TimeUnit::Seconds));
+        time.filter(|time| time.as_micros() > 0).ok_or_else(expected)
+    };
+    let (busy, idle) = (spell()?, spell()?);
+    let poisson = match (parts.next(), parts.next()) {
+        (None, None) => false,
+        (Some("poisson"), None) => true,
+        _ => return Err(expected()),
+    };
+    Ok(ArrivalProcess::OnOff { busy, idle, poisson })
+}
+
+fn parse_gamma(arguments: &str) -> Result<ArrivalProcess, ValueError> {
+    parse_float(arguments)
+        .filter(|variation| (0.0..=LARGEST_VARIATION).contains(variation))
+        .map(|variation| ArrivalProcess::Gamma { variation })
+        .ok_or_else(|| {
+            ValueError::new(format!(
+                "a coefficient of variation from 0 to {LARGEST_VARIATION}, such as gamma:2"
+            ))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resolve::testing::{quiet_job, refusal};
+
+    fn process(words: &str) -> ArrivalProcess {
+        quiet_job(&format!("--name=a --rate_iops=10 --open_loop=1 --rate_process={words}")).rate.rate_process
+    }
+
+    #[test]
+    fn processes_are_read() {
+        assert_eq!(process("poisson"), ArrivalProcess::Poisson);
+        let spells = |poisson| ArrivalProcess::OnOff {
+            busy: Duration::from_millis(100),
+            idle: Duration::from_secs(1),
+            poisson,
+        };
+        assert_eq!(process("onoff:100ms:1"), spells(false));
+        assert_eq!(process("onoff:100ms:1s:poisson"), spells(true));
+        assert_eq!(process("gamma:2.5"), ArrivalProcess::Gamma { variation: 2.5 });
+        for text in ["linear", "poisson", "onoff:100000us:1000000us:poisson", "gamma:0.5"] {
+            assert_eq!(process(text).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_process_is_refused() {
+        for wrong in [
+            "onoff",
+            "onoff:1s",
+            "onoff:0:1s",
+            "onoff:1s:1s:even",
+            "onoff:1s:1s:poisson:1",
+            "gamma",
+            "gamma:-1",
+        ] {
+            refusal(&format!("--name=a --rate_iops=10 --open_loop=1 --rate_process={wrong}"));
+        }
+        for wrong in ["gamma:nan", "gamma:1000", "linear:1", "poisson:2", "often"] {
+            refusal(&format!("--name=a --rate_iops=10 --open_loop=1 --rate_process={wrong}"));
+        }
+    }
+}
