@@ -8,6 +8,7 @@
 mod bars;
 mod columns;
 mod compare;
+mod device;
 mod evidence;
 mod explain;
 mod figures;
@@ -15,9 +16,12 @@ mod hosts;
 mod job_text;
 mod measures;
 mod output;
+mod pts;
 mod quick;
 mod report;
+mod results_file;
 mod runner;
+mod running;
 mod shapes;
 mod show;
 mod sweep;
@@ -46,8 +50,15 @@ pub struct Command {
 }
 
 /// Every command, in the order in which people need them.
-pub const COMMANDS: &[Command] =
-    &[quick::COMMAND, sweep::COMMAND, compare::COMMAND, report::COMMAND, show::COMMAND, explain::COMMAND];
+pub const COMMANDS: &[Command] = &[
+    quick::COMMAND,
+    sweep::COMMAND,
+    pts::COMMAND,
+    compare::COMMAND,
+    report::COMMAND,
+    show::COMMAND,
+    explain::COMMAND,
+];
 
 /// The command of this name.
 pub fn by_name(word: &str) -> Option<&'static Command> {

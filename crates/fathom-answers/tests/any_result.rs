@@ -16,13 +16,14 @@ use std::path::Path;
 /// What a file may carry to steer a terminal or to break a line, and what no page may hold.
 const POISON: &str = "\u{1b}[31mred\u{1b}]0;title\u{7}\r\n\u{9b}2J\u{202e}<script>\u{85}";
 
-/// Results of fathom and fio, of several hosts, lines of JSON, and a sweep.
-const SEEDS: [(&str, &str); 5] = [
+/// Results of fathom and fio, of several hosts, lines of JSON, a sweep, and a test of SNIA's.
+const SEEDS: [(&str, &str); 6] = [
     ("fathom.json", include_str!("results/fathom.json")),
     ("fio.json", include_str!("results/fio.json")),
     ("hosts.json", include_str!("results/hosts.json")),
     ("lines.jsonl", include_str!("results/lines.jsonl")),
     ("sweep.jsonl", include_str!("results/sweep.jsonl")),
+    ("pts.jsonl", include_str!("results/pts.jsonl")),
 ];
 
 /// Nothing is run.
@@ -53,7 +54,7 @@ fn every_command(directory: &Path, file: &Path) -> Vec<String> {
     let page = directory.join("page.html");
     let path = |path: &Path| path.display().to_string();
     let (file, other, page) = (path(file), path(&other), path(&page));
-    let calls: [&[&str]; 12] = [
+    let calls: [&[&str]; 14] = [
         &["show", &file],
         &["show", "--width=40", &file],
         &["show", "--summary", &file, &other],
@@ -66,6 +67,8 @@ fn every_command(directory: &Path, file: &Path) -> Vec<String> {
         &["compare", &file, &file, "--format=markdown"],
         &["sweep", &file],
         &["sweep", "--format=json", &file],
+        &["pts", &file],
+        &["pts", "--format=json", &file],
     ];
     let one = |words: &[&str]| {
         let (mut out, mut err) = (Vec::new(), Vec::new());

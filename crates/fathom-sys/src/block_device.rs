@@ -5,8 +5,9 @@ use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-// From linux/fs.h: _IOR(0x12, 114, size_t), _IO(0x12, 97), _IO(0x12, 119).
+// From linux/fs.h: _IOR(0x12, 114, size_t), _IO(0x12, 95), _IO(0x12, 97), _IO(0x12, 119).
 const BLKGETSIZE64: libc::c_ulong = 0x8008_1272;
+const BLKRRPART: libc::c_ulong = 0x125F;
 const BLKFLSBUF: libc::c_ulong = 0x1261;
 const BLKDISCARD: libc::c_ulong = 0x1277;
 
@@ -26,6 +27,13 @@ pub fn size(fd: RawFd) -> Result<u64, Errno> {
 pub fn flush_buffers(fd: RawFd) -> Result<(), Errno> {
     // SAFETY: BLKFLSBUF takes no argument.
     let result = unsafe { libc::ioctl(fd, BLKFLSBUF as _, 0) };
+    check(i64::from(result)).map(|_| ())
+}
+
+/// Reads the partition table again, so that partitions that are no longer in it go. Fails for devices that have no partitions.
+pub fn reread_partitions(fd: RawFd) -> Result<(), Errno> {
+    // SAFETY: BLKRRPART takes no argument.
+    let result = unsafe { libc::ioctl(fd, BLKRRPART as _, 0) };
     check(i64::from(result)).map(|_| ())
 }
 

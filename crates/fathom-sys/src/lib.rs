@@ -19,6 +19,7 @@ pub mod loop_device;
 pub mod memory;
 pub mod mount;
 pub mod numa;
+pub mod nvme;
 pub mod priority;
 pub mod process;
 pub mod scheduling;

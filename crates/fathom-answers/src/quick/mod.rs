@@ -10,10 +10,10 @@ mod progress;
 mod record;
 
 use crate::runner::{Ended, Runner};
+use crate::running::{self, ENGINES, result_of};
 use crate::table::{FORMATS, Format, print_as};
 use crate::{Command, columns, figures};
 use fathom_command::{Failure, Streams, arguments};
-use fathom_results::RunResult;
 use fathom_results::model::QuickResult;
 use fathom_stats::Direction;
 use fathom_stats::report::RunReport;
@@ -34,8 +34,6 @@ const FILE_NAME: &str = "fathom-quick.data";
 const FILL_LIMIT: Duration = Duration::from_secs(8);
 /// The smallest file that says anything.
 const LEAST_SIZE: u64 = 16 << 20;
-/// Engines, best first; the last one can be used everywhere.
-const ENGINES: [&str; 3] = ["io_uring", "libaio", "psync"];
 /// What the exit code says after a signal, as after a plain run.
 const ENDED_BY_SIGNAL: u8 = 128;
 
@@ -283,32 +281,19 @@ fn measure(
 
 /// The best engine that can be used there; `None` if none can.
 fn usable_engine(setting: &Setting, runner: &mut dyn Runner) -> Result<Option<&'static str>, Failure> {
-    struct Deaf;
-    impl crate::runner::Watch for Deaf {}
-    for engine in ENGINES {
+    running::usable_engine(runner, |engine| {
         let probe = Setting { engine, size: 4096, ..setting.clone() };
         let text = format!(
             "{}[probe]\nrw=read\nbs=4k\n",
             grid::test_jobs(&probe).split("\n[").next().unwrap_or_default()
         );
-        let text = text.replace("time_based=1\n", "");
-        let spec = runner.parse(&["-".to_owned()], &text)?;
-        if runner.run(&spec, &mut Deaf)?.failed_jobs == 0 {
-            return Ok(Some(engine));
-        }
-    }
-    Ok(None)
+        text.replace("time_based=1\n", "")
+    })
 }
 
 fn run_text(text: &str, runner: &mut dyn Runner, progress: &mut Progress<'_>) -> Result<Ended, Failure> {
     let spec = runner.parse(&["-".to_owned()], text)?;
     runner.run(&spec, progress)
-}
-
-/// The result as other commands read it.
-fn result_of(report: &RunReport) -> Result<RunResult, Failure> {
-    let document = fathom_report::readable(report, fathom_results::single_line);
-    fathom_results::of_document(document, "the result").map_err(|error| Failure::new(error.to_string()))
 }
 
 /// Keeps the result as programs get it, with histograms.

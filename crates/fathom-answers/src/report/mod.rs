@@ -6,6 +6,7 @@ mod grid;
 mod hosts;
 mod intervals;
 mod page;
+mod pts;
 mod sweep;
 
 pub(crate) use chart::Series;
@@ -14,6 +15,7 @@ pub(crate) use intervals::{Change, html as intervals};
 pub(crate) use page::shell;
 
 use crate::Command;
+use crate::pts::record as pts_results;
 use crate::runner::Runner;
 use crate::sweep::record;
 use fathom_command::{Failure, Streams, arguments};
@@ -33,7 +35,7 @@ Usage: fathom report [options] RESULT...
 Makes one self-contained page of results (JSON, JSON+ or JSONL, of fathom or fio): summary, verdict, latency percentiles and
 histogram, rates and latencies over time, depth, CPU, devices; per job and for all together. Several results appear side by
 side. JSON+ is best, because it holds the histograms. - is standard input. The results file of a sweep becomes heat maps and
-line charts over the varied options.
+line charts over the varied options, that of fathom pts the report that the specification asks for.
 
   -o, --output=FILE   the page (default: the name of the first result with .html); - is standard output
       --title=TEXT    its heading
@@ -68,6 +70,15 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
         };
         let title = title.unwrap_or_else(|| format!("Sweep: {}", one.display()));
         return put(&output, &sweep::page(one, &title)?, force, streams);
+    }
+    if let Some(path) = files.iter().find(|path| pts_results::is_results(path)) {
+        let [one] = &files[..] else {
+            return Err(Failure::new(format!(
+                "{}: a PTS test needs its own page; name it alone",
+                path.display()
+            )));
+        };
+        return put(&output, &pts::page(one, title.as_deref())?, force, streams);
     }
     let results: Vec<RunResult> = files
         .iter()

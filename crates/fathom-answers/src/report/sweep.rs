@@ -1,5 +1,6 @@
 //! The page of a sweep: for each figure a heat map over two of the options, lines with intervals, and the whole table.
 
+use super::chart::heat::shade_between;
 use super::chart::scale::{Scale, Unit};
 use super::chart::{Axis, Chart, Series};
 use super::page;
@@ -13,8 +14,6 @@ use std::path::Path;
 
 /// Lines that one chart can show apart.
 const STYLES: usize = 6;
-/// Shades of a heat map.
-const SHADES: f64 = 8.0;
 
 /// The page of a results file.
 pub(super) fn page(path: &Path, title: &str) -> Result<String, Failure> {
@@ -130,9 +129,7 @@ fn heat_map(results: &Results, figure: usize, job: &str) -> String {
 fn cell(results: &Results, row: &Row, figure: usize, value: Option<f64>, (low, high): (f64, f64)) -> String {
     let [median, interval] = texts_of(results, row, figure);
     let Some(value) = value else { return "<td class=\"right\">-</td>".to_owned() };
-    // By the logarithm: what is varied mostly doubles.
-    let share = if high > low && low > 0.0 { (value / low).ln() / (high / low).ln() } else { 1.0 };
-    let shade = ((share * SHADES) as usize).min(SHADES as usize - 1);
+    let shade = shade_between(value, low, high);
     let interval = if interval.is_empty() { interval } else { format!(" title=\"{}\"", escape(&interval)) };
     format!("<td class=\"right shade-{shade}\"{interval}>{}</td>", escape(&median))
 }

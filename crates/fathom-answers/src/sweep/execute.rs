@@ -1,34 +1,22 @@
 //! Makes the remaining runs, one after the other.
 
-use super::file_systems::make::{Made, Prepared, Stop, Workshop};
+use super::file_systems::make::{Made, Prepared, Workshop};
 use super::file_systems::{NONE, place};
 use super::grid;
 use super::plan::Plan;
 use super::record::Recorder;
 use crate::measures::Figure;
 use crate::measures::workload::workloads;
-use crate::{Runner, Watch, runner};
+use crate::running::{Messages, Stop, rest_in_words, signal_within, status_of_signal, why_in_short};
+use crate::{Runner, runner};
 use fathom_command::{Failure, Streams};
 use fathom_results::RunResult;
 use fathom_spec::RunSpec;
-use fathom_sys::signal::{SignalQueue, wait_readable};
+use fathom_sys::signal::SignalQueue;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-
-/// Collects the workers' messages.
-#[derive(Default)]
-struct Messages(Vec<String>);
-
-impl Watch for Messages {
-    fn message(&mut self, text: &str) {
-        let text = text.trim();
-        if !text.is_empty() && !text.starts_with("fio: terminating on signal") {
-            self.0.push(text.to_owned());
-        }
-    }
-}
 
 /// Makes all runs that are not recorded yet. The exit status if a signal ended it.
 pub(super) fn execute(
@@ -251,11 +239,7 @@ impl Sweep<'_> {
         };
         let name = self.plan.name_of(cell);
         let mark = if name.is_empty() { "" } else { ": " };
-        let rest = match rest.as_secs() {
-            0 => String::new(),
-            seconds if seconds < 120 => format!("; about {seconds} s left"),
-            seconds => format!("; about {} min left", seconds.div_ceil(60)),
-        };
+        let rest = rest_in_words(rest);
         self.say(&format!(
             "run {number} of {}, round {}: {name}{mark}{figures}{rest}",
             self.total,
@@ -270,7 +254,7 @@ impl Sweep<'_> {
             "ended by signal {signal}: {done} of {} runs are saved in {path}; the same command resumes from there",
             self.total
         ));
-        128u8.saturating_add(u8::try_from(signal).unwrap_or(0))
+        status_of_signal(signal)
     }
 
     /// What workers said, each line once.
@@ -287,29 +271,6 @@ impl Sweep<'_> {
     fn say(&mut self, line: &str) {
         let _ = writeln!(self.err, "{line}");
     }
-}
-
-/// Waits; a signal that came before or comes meanwhile ends it.
-fn signal_within(queue: &SignalQueue, time: Duration) -> Option<i32> {
-    let end = Instant::now() + time;
-    loop {
-        if let Some(signal) = queue.asked_to_end() {
-            return Some(signal);
-        }
-        let rest = end.saturating_duration_since(Instant::now());
-        if rest.is_zero() {
-            return None;
-        }
-        wait_readable(&[queue.descriptor()], rest);
-    }
-}
-
-/// What a line in fio's form says of an error: of `fio: pid=1, err=2/file:filesetup.c, func=open(data), error=No such file or
-/// directory` the call and its error.
-fn why_in_short(line: &str) -> String {
-    let last = line.lines().next_back().unwrap_or(line);
-    let parts = last.split_once(", func=").and_then(|(_, rest)| rest.split_once(", error="));
-    parts.map_or_else(|| last.to_owned(), |(call, error)| format!("{call}: {error}"))
 }
 
 /// A run in brief.

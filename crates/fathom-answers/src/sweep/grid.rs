@@ -6,10 +6,10 @@ use super::words::Options;
 use crate::Runner;
 use crate::job_text::{self, Section};
 use crate::measures::FigureOf;
+use crate::running::chance;
 use fathom_command::Failure;
 use fathom_spec::options::verification::VerifyMethod;
 use fathom_spec::{Eta, JobSpec, ProgramOptions, RunSpec};
-use std::hash::{BuildHasher, Hasher};
 use std::path::Path;
 
 /// The job without variations.
@@ -202,12 +202,6 @@ pub(super) fn may_do(job: &JobSpec, direction: &str) -> bool {
         "trim" => rw.trims() || is_open,
         _ => true,
     }
-}
-
-/// A random number.
-fn chance() -> u64 {
-    // Readers of JSON keep whole numbers up to 2^53.
-    std::collections::hash_map::RandomState::new().build_hasher().finish() >> 11
 }
 
 /// The jobs of a cell.

@@ -2,22 +2,18 @@
 //! line in between may change the number of repeats. A line truncated by a crash is dropped when the sweep resumes.
 
 use super::plan::{Change, FORM, Plan};
+use crate::results_file::{Owner, ResultsFile, text_of, whole_lines};
 use fathom_command::Failure;
 use fathom_results::RunResult;
 use fathom_stats::report::RunReport;
 use serde::Deserialize;
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::path::Path;
 
-/// What every results file begins with.
-const MARK: &str = "{\"fathom sweep\":";
+/// Results files of sweeps.
+const OWNER: Owner = Owner { mark: "{\"fathom sweep\":", name: "sweep" };
 /// What a line with another number of repeats begins with.
 const CHANGE_MARK: &[u8] = b"{\"repeats\":";
-/// How long the end of a sweep that was killed is waited for.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A finished run.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -109,17 +105,13 @@ impl Recorded {
 
 /// True for a file that a sweep wrote.
 pub(crate) fn is_results(path: &Path) -> bool {
-    let mut start = vec![0; MARK.len()];
-    // A pipe would lose what is looked at.
-    path.is_file()
-        && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
-        && start == MARK.as_bytes()
+    OWNER.wrote(path)
 }
 
 /// Reads a results file.
 pub(crate) fn read(path: &Path) -> Result<Recorded, Failure> {
     let bytes = std::fs::read(path).map_err(|error| Failure::file(path, &error))?;
-    if !bytes.starts_with(MARK.as_bytes()) {
+    if !bytes.starts_with(OWNER.mark.as_bytes()) {
         return Err(Failure::new(format!("{}: not a results file of fathom sweep", path.display())));
     }
     let (recorded, _) = parse(&bytes, path)?;
@@ -144,9 +136,9 @@ pub(super) fn begun(path: &Path, plan: &Plan, given: Given) -> Result<Option<Rec
 
 /// What the whole lines say, and how many bytes they have.
 fn parse(bytes: &[u8], path: &Path) -> Result<(Option<Recorded>, usize), Failure> {
-    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let (lines, whole) = whole_lines(bytes);
     let mut recorded: Option<Recorded> = None;
-    for (number, line) in (1..).zip(bytes[..whole].split_inclusive(|byte| *byte == b'\n')) {
+    for (number, line) in lines {
         let wrong = |what: &str| {
             Failure::new(format!(
                 "{}, line {number}: not a line of a sweep: {what}; remove the line to run it again",
@@ -188,9 +180,7 @@ fn parse(bytes: &[u8], path: &Path) -> Result<(Option<Recorded>, usize), Failure
 
 /// A results file that grows.
 pub(super) struct Recorder {
-    file: File,
-    path: PathBuf,
-    length: u64,
+    file: ResultsFile,
     recorded: Recorded,
     repeats_before: Option<u32>,
 }
@@ -205,53 +195,20 @@ pub(super) struct Given {
 impl Recorder {
     /// Begins a results file, or resumes one of the same plan. The number of repeats may differ.
     pub(super) fn open(path: &Path, plan: &Plan, given: Given) -> Result<Recorder, Failure> {
-        let fail = |error: std::io::Error| Failure::file(path, &error);
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .map_err(fail)?;
-        if !file.metadata().map_err(fail)?.is_file() {
-            return Err(Failure::new(format!(
-                "{}: results need a regular file; name another one with --output",
-                path.display()
-            )));
-        }
-        lock(&file, path)?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(fail)?;
-        let is_begun = bytes.starts_with(MARK.as_bytes()) || MARK.as_bytes().starts_with(&bytes);
-        if !is_begun {
-            return Err(Failure::new(format!(
-                "{}: this file exists and is not from a sweep; name another one with --output",
-                path.display()
-            )));
-        }
+        let (mut file, bytes) = ResultsFile::open(path, OWNER)?;
         let (recorded, whole) = parse(&bytes, path)?;
-        match recorded {
-            Some(recorded) => {
-                refuse_other_plan(path, plan, &recorded.plan, given.seed)?;
-                let (path, length) = (path.to_owned(), whole as u64);
-                let mut recorder = Recorder { file, path, length, recorded, repeats_before: None };
-                recorder.cut()?;
-                if given.repeats {
-                    recorder.change_repeats(plan.repeats)?;
-                }
-                Ok(recorder)
-            }
-            None => {
-                let recorded = Recorded { plan: plan.clone(), runs: Vec::new() };
-                let path = path.to_owned();
-                let mut recorder = Recorder { file, path, length: 0, recorded, repeats_before: None };
-                recorder.cut()?;
-                let line = serde_json::to_string(plan).map_err(|error| Failure::new(error.to_string()))?;
-                recorder.append(line)?;
-                recorder.sync_directory()?;
-                Ok(recorder)
-            }
+        let Some(recorded) = recorded else {
+            file.begin(serde_json::to_string(plan).map_err(|error| Failure::new(error.to_string()))?)?;
+            let recorded = Recorded { plan: plan.clone(), runs: Vec::new() };
+            return Ok(Recorder { file, recorded, repeats_before: None });
+        };
+        refuse_other_plan(path, plan, &recorded.plan, given.seed)?;
+        file.keep(whole as u64)?;
+        let mut recorder = Recorder { file, recorded, repeats_before: None };
+        if given.repeats {
+            recorder.change_repeats(plan.repeats)?;
         }
+        Ok(recorder)
     }
 
     pub(super) fn recorded(&self) -> &Recorded {
@@ -269,14 +226,14 @@ impl Recorder {
             return Ok(());
         }
         let change = self.recorded.plan.change_to(repeats);
-        self.append(serde_json::to_string(&change).map_err(|error| Failure::new(error.to_string()))?)?;
+        self.file.append(serde_json::to_string(&change).map_err(|error| Failure::new(error.to_string()))?)?;
         self.recorded.plan.apply(change);
         self.repeats_before = Some(before);
         Ok(())
     }
 
     pub(super) fn path(&self) -> &Path {
-        &self.path
+        self.file.path()
     }
 
     pub(super) fn into_recorded(self) -> Recorded {
@@ -318,68 +275,10 @@ impl Recorder {
     fn add_line(&mut self, line: String) -> Result<(), Failure> {
         // What is shown is what was written.
         let mut run = RecordedRun::parse(line.as_bytes()).map_err(|error| Failure::new(error.to_string()))?;
-        run.report.source = self.path.display().to_string();
-        self.append(line)?;
+        run.report.source = self.file.path().display().to_string();
+        self.file.append(line)?;
         self.recorded.runs.push(run);
         Ok(())
-    }
-
-    fn append(&mut self, line: String) -> Result<(), Failure> {
-        let bytes = (line + "\n").into_bytes();
-        let written = self
-            .file
-            .seek(SeekFrom::Start(self.length))
-            .and_then(|_| self.file.write_all(&bytes))
-            .and_then(|()| self.file.sync_data());
-        if let Err(error) = written {
-            // What was written of the line would be dropped by the next reader as well.
-            let _ = self.cut();
-            return Err(Failure::new(format!(
-                "{}: {error}; its content stays valid, and the same command resumes from there",
-                self.path.display()
-            )));
-        }
-        self.length += bytes.len() as u64;
-        Ok(())
-    }
-
-    /// Removes everything after the last complete line.
-    fn cut(&mut self) -> Result<(), Failure> {
-        self.file.set_len(self.length).map_err(|error| Failure::file(&self.path, &error))
-    }
-
-    /// A new file is only safe once its name is.
-    fn sync_directory(&self) -> Result<(), Failure> {
-        let directory =
-            self.path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        File::open(directory)
-            .and_then(|directory| directory.sync_all())
-            .map_err(|error| Failure::file(directory, &error))
-    }
-}
-
-/// A string of JSON on one line.
-fn text_of(text: &str) -> Result<String, Failure> {
-    serde_json::to_string(&fathom_results::single_line(text)).map_err(|error| Failure::new(error.to_string()))
-}
-
-/// Two sweeps must not write to one file. The workers of a sweep that was just killed may hold the lock for a moment.
-fn lock(file: &File, path: &Path) -> Result<(), Failure> {
-    let started = Instant::now();
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(()),
-            Err(TryLockError::WouldBlock) if started.elapsed() < PATIENCE => {
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            Err(TryLockError::WouldBlock) => {
-                return Err(Failure::new(format!(
-                    "{}: another sweep is writing to this file",
-                    path.display()
-                )));
-            }
-            Err(TryLockError::Error(error)) => return Err(Failure::file(path, &error)),
-        }
     }
 }
 

@@ -173,6 +173,7 @@ pages! {
     explain: "docs/explain.md",
     compare: "docs/compare.md",
     sweep: "docs/sweep.md",
+    pts: "docs/pts.md",
     live: "docs/live.md",
     network_block_devices: "docs/nbd.md",
     network_file_systems: "docs/mounts.md",
@@ -183,7 +184,7 @@ pages! {
 fn every_page_of_a_command_is_tried() {
     let docs = std::fs::read_dir(repository().join("docs")).expect("there is documentation");
     let names = docs.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
-    let of_commands = ["guide", "quick", "report", "explain", "compare", "sweep", "live"];
+    let of_commands = ["guide", "quick", "report", "explain", "compare", "sweep", "pts", "live"];
     let pages = names.filter(|name| of_commands.iter().any(|command| name.starts_with(command)));
     for page in pages.map(|name| format!("docs/{name}")) {
         assert!(

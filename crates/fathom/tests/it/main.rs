@@ -65,6 +65,7 @@ mod parse_only;
 mod printed;
 mod priorities;
 mod profiles;
+mod pts;
 mod published_scripts;
 mod quick;
 mod recording_disk;

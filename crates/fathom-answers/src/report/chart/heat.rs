@@ -26,6 +26,12 @@ pub(crate) fn shade(count: u64, most: u64) -> usize {
     ((share * SHADES as f64) as usize).min(SHADES - 1)
 }
 
+/// The shade of a value among those from `low` to `high`, 0 the lightest: by the logarithm, since what is varied mostly doubles.
+pub(crate) fn shade_between(value: f64, low: f64, high: f64) -> usize {
+    let share = if high > low && low > 0.0 { (value / low).ln() / (high / low).ln() } else { 1.0 };
+    ((share * SHADES as f64) as usize).min(SHADES - 1)
+}
+
 impl Chart {
     /// Draws the cells, all of a shade as one path.
     pub(crate) fn heat(&mut self, cells: &[Cell]) {
@@ -53,6 +59,12 @@ impl Chart {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_ends_have_the_lightest_and_the_darkest_shade() {
+        assert_eq!([1.0, 10.0, 100.0].map(|value| shade_between(value, 1.0, 100.0)), [0, 4, 7]);
+        assert_eq!((shade_between(5.0, 5.0, 5.0), shade_between(0.0, 0.0, 5.0)), (7, 7));
+    }
 
     #[test]
     fn shades_grow_with_the_logarithm() {

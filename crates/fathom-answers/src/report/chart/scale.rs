@@ -114,6 +114,8 @@ pub(crate) enum Unit {
     Count,
     /// Percent.
     Percent,
+    /// Billions of bytes.
+    Gigabytes,
     /// Places of rows, which their axis does not number.
     Row,
 }
@@ -127,6 +129,7 @@ impl Unit {
             Unit::Bandwidth => figures::bandwidth(value),
             Unit::Count => figures::count(value),
             Unit::Percent => format!("{} %", plain(value)),
+            Unit::Gigabytes => format!("{} GB", figures::three_figures(value)),
             Unit::Row => plain(value),
         }
     }
@@ -148,7 +151,7 @@ impl Unit {
                 let digits = text.trim_end_matches(['k', 'M', 'G']);
                 format!("{}{}", without_zeros(digits), &text[digits.len()..])
             }
-            Unit::Percent => plain(value),
+            Unit::Percent | Unit::Gigabytes => plain(value),
             Unit::Row => String::new(),
         }
     }

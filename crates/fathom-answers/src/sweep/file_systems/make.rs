@@ -3,15 +3,15 @@
 //! All mounts are in a mount namespace of this process, loop devices detach themselves, and the file of one may have no name: also
 //! after a `kill -9` nothing stays mounted or attached, and nobody has to clean up after a sweep that was killed.
 
-use super::device::{Backing, Claim};
+use super::device::Backing;
 use super::place::MOUNT;
 use super::{Maker, NONE, Volume};
+use crate::device::Claim;
+use crate::running::Stop;
 use crate::{Runner, figures};
 use fathom_command::Failure;
 use fathom_sys::loop_device::LoopDevice;
-use fathom_sys::signal::SignalQueue;
 use fathom_sys::{Errno, block_device, file, file_system, mount, shell};
-use std::cell::Cell;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
 use std::os::fd::AsRawFd;
@@ -24,26 +24,6 @@ const PIECE: usize = 4 << 20;
 /// How long a device or mount that somebody looks at is waited for.
 const PATIENCE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(20);
-
-/// Signals that ask to end, as work that takes its time asks for them.
-pub(in crate::sweep) struct Stop<'a> {
-    queue: &'a SignalQueue,
-    signal: Cell<Option<i32>>,
-}
-
-impl<'a> Stop<'a> {
-    pub(in crate::sweep) fn new(queue: &'a SignalQueue) -> Stop<'a> {
-        Stop { queue, signal: Cell::new(None) }
-    }
-
-    /// The signal, if one has come.
-    pub(in crate::sweep) fn asked(&self) -> Option<i32> {
-        if self.signal.get().is_none() {
-            self.signal.set(self.queue.asked_to_end());
-        }
-        self.signal.get()
-    }
-}
 
 /// Refuses users who cannot mount.
 pub(in crate::sweep) fn check_user() -> Result<(), Failure> {

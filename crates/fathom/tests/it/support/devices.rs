@@ -54,6 +54,12 @@ impl LoopDevice {
         LoopDevice::attached(file, &["--partscan"])
     }
 
+    /// A device with sectors of so many bytes on a file that stays.
+    pub(crate) fn with_sectors(file: &Path, bytes: u32) -> Result<LoopDevice, String> {
+        skip::root()?;
+        LoopDevice::attached(file, &["--sector-size", &bytes.to_string()])
+    }
+
     fn attached(file: &Path, more: &[&str]) -> Result<LoopDevice, String> {
         let _one_at_a_time = FINDING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let file = file.to_str().ok_or("the path of a temporary file is text")?;

@@ -1,0 +1,65 @@
+//! How much a drive may be written, as far as it says so itself.
+//!
+//! NVMe drives count what was written and the share of their life that this took (NVM Express Base Specification, the SMART and
+//! health information log). Together they tell about how much the whole life has. No drive tells its rated endurance itself.
+
+use super::plan::Target;
+use fathom_sys::nvme;
+use serde::Serialize;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+
+/// Bytes of a data unit.
+const UNIT: f64 = 512_000.0;
+/// Below, the share is too coarse to tell the whole from.
+const LEAST_PERCENT: u8 = 3;
+
+/// What a drive says of its life.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(super) struct Endurance {
+    /// Percent of its life that are used, by its own estimate; may exceed 100.
+    pub(super) used_percent: u8,
+    /// Bytes written so far.
+    pub(super) written_bytes: f64,
+}
+
+impl Endurance {
+    /// What the drive says; `None` if it says nothing, or nothing to this user.
+    pub(super) fn of(target: &Target) -> Option<Endurance> {
+        let name = target.path.file_name()?.to_str()?;
+        if !target.is_device() || !name.starts_with("nvme") {
+            return None;
+        }
+        let device = File::open(&target.path).ok()?;
+        let log = nvme::health_log(device.as_raw_fd()).ok()?;
+        Some(Endurance::of_log(&log))
+    }
+
+    fn of_log(log: &[u8; nvme::HEALTH_LOG]) -> Endurance {
+        let units = log[48..64].iter().rev().fold(0.0, |sum, byte| sum * 256.0 + f64::from(*byte));
+        Endurance { used_percent: log[5], written_bytes: units * UNIT }
+    }
+
+    /// Bytes that its life has in all, by its own figures.
+    pub(super) fn whole_bytes(&self) -> Option<f64> {
+        let is_enough = self.used_percent >= LEAST_PERCENT && self.written_bytes > 0.0;
+        is_enough.then(|| self.written_bytes / (f64::from(self.used_percent) / 100.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_tells_the_whole_life() {
+        let mut log = [0; nvme::HEALTH_LOG];
+        assert_eq!(Endurance::of_log(&log).whole_bytes(), None);
+        log[5] = 4;
+        // 0x0102030 thousand units of 512 bytes.
+        log[48..51].copy_from_slice(&[0x30, 0x20, 0x10]);
+        let found = Endurance::of_log(&log);
+        assert_eq!(found.written_bytes, f64::from(0x0010_2030) * 512_000.0);
+        assert!(found.whole_bytes().is_some_and(|bytes| (bytes - 25.0 * found.written_bytes).abs() < 1.0));
+    }
+}

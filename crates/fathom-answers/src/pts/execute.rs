@@ -1,0 +1,229 @@
+//! Does the steps, one after the other, each through the run loop.
+
+use super::course::{Ending, Step};
+use super::estimate::time;
+use super::findings::rounds;
+use super::jobs;
+use super::plan::{Ends, Part, Plan};
+use super::purge::{Purged, purge};
+use super::record::{Measured, Outcome, Recorder};
+use super::steady_state::Window;
+use crate::Runner;
+use crate::device::Claim;
+use crate::figures;
+use crate::measures::Figure;
+use crate::running::{Messages, Stop, result_of, status_of_signal, why_in_short};
+use fathom_command::Failure;
+use fathom_sys::signal::SignalQueue;
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+/// Does all steps that are not recorded yet. The exit status if a signal ended it.
+pub(super) fn execute(
+    recorder: &mut Recorder,
+    claim: &Claim,
+    signals: &SignalQueue,
+    err: &mut dyn Write,
+    runner: &mut dyn Runner,
+) -> Result<Option<u8>, Failure> {
+    let plan = recorder.recorded().plan.clone();
+    let parts = plan.parts();
+    let stop = Stop::new(signals);
+    Execution { plan, parts, recorder, claim, stop, err, runner, said: BTreeSet::new() }.run()
+}
+
+/// A test under way.
+struct Execution<'a> {
+    plan: Plan,
+    parts: Vec<Part>,
+    recorder: &'a mut Recorder,
+    claim: &'a Claim,
+    stop: Stop<'a>,
+    err: &'a mut dyn Write,
+    runner: &'a mut dyn Runner,
+    /// What has been said once need not be said after every step.
+    said: BTreeSet<String>,
+}
+
+/// What a step came to; a signal breaks it off.
+type Made<T> = ControlFlow<i32, T>;
+
+impl Execution<'_> {
+    fn run(mut self) -> Result<Option<u8>, Failure> {
+        while let Some(step) = self.recorder.recorded().next() {
+            if let Some(signal) = self.stop.asked() {
+                return Ok(Some(self.end_by(signal)));
+            }
+            self.check_target()?;
+            let started = Instant::now();
+            let made = self.make(step).map_err(|failure| self.with_place(step, &failure))?;
+            let outcome = match made {
+                Made::Break(signal) => return Ok(Some(self.end_by(signal))),
+                Made::Continue(outcome) => outcome,
+            };
+            let seconds = started.elapsed().as_secs_f64();
+            self.recorder.add(step, seconds, outcome)?;
+            self.tell(step, seconds);
+        }
+        Ok(None)
+    }
+
+    /// The target is still the one that was claimed, and nobody began to use it.
+    fn check_target(&self) -> Result<(), Failure> {
+        let path = &self.plan.target.path;
+        self.claim.check(path)?;
+        match self.runner.use_of(path) {
+            Some(used) => Err(Failure::new(format!(
+                "{}: somebody began to use it while the test ran: {used}; no further step was started",
+                path.display()
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    fn make(&mut self, step: Step) -> Result<Made<Outcome>, Failure> {
+        // New offsets and data in each step, and the same ones when a step is made up for.
+        let seed = self.plan.seed.wrapping_add(self.recorder.recorded().steps.len() as u64);
+        match step {
+            Step::Purge { .. } => Ok(match purge(&self.plan.target, self.plan.purges, &self.stop)? {
+                Purged::Done(how) => Made::Continue(Outcome::Purged(how)),
+                Purged::Stopped(signal) => Made::Break(signal),
+            }),
+            Step::Precondition { .. } => {
+                let made = self.run_job(&jobs::precondition(&self.plan, seed))?;
+                Ok(made
+                    .map_continue(|measured| Outcome::Written(measured.write.map_or(0, |write| write.bytes))))
+            }
+            Step::Point { part, point, .. } => {
+                let text = jobs::point(&self.plan, &self.parts[part].points[point], seed);
+                Ok(self.run_job(&text)?.map_continue(Outcome::Measured))
+            }
+        }
+    }
+
+    fn run_job(&mut self, text: &str) -> Result<Made<Measured>, Failure> {
+        let spec = self.runner.parse(&["-".to_owned()], text)?;
+        let mut messages =
+            Messages(spec.messages.iter().map(|message| message.text.trim().to_owned()).collect());
+        let ended = self.runner.run(&spec, &mut messages)?;
+        if let Some(signal) = ended.signal {
+            return Ok(Made::Break(signal));
+        }
+        if ended.failed_jobs > 0 {
+            let why =
+                messages.0.last().map_or_else(|| "its job failed".to_owned(), |line| why_in_short(line));
+            return Err(Failure::new(why));
+        }
+        for line in messages.0 {
+            if self.said.insert(line.clone()) {
+                self.say(&line);
+            }
+        }
+        Ok(Made::Continue(Measured::of(&result_of(&ended.report)?)))
+    }
+
+    fn with_place(&self, step: Step, failure: &Failure) -> Failure {
+        Failure::new(format!(
+            "{}, {}: {failure}; {} finished steps are saved in {}, and --resume goes on after them",
+            self.plan.target.path.display(),
+            self.name(step),
+            self.recorder.recorded().steps.len(),
+            self.recorder.path().display()
+        ))
+    }
+
+    /// `round 2, random 4 KiB, 0/100`.
+    fn name(&self, step: Step) -> String {
+        let (part, name) = match step {
+            Step::Purge { part } => (part, "purge".to_owned()),
+            Step::Precondition { part, pass } => {
+                (part, format!("preconditioning, pass {} of {}", pass + 1, self.parts[part].passes))
+            }
+            Step::Point { part, round, point } => {
+                (part, format!("round {}, {}", round + 1, self.parts[part].points[point].name()))
+            }
+        };
+        match self.parts[part].name.as_str() {
+            "" => name,
+            part => format!("{part}: {name}"),
+        }
+    }
+
+    /// Says what the last step gave, and at the end of a round how steady the device is.
+    fn tell(&mut self, step: Step, seconds: f64) {
+        let name = self.name(step);
+        let figure = self.plan.test.definition().figure;
+        let Some(done) = self.recorder.recorded().steps.last() else { return };
+        let told = match &done.outcome {
+            Outcome::Purged(how) => how.clone(),
+            Outcome::Written(bytes) => {
+                let rate = figures::bandwidth(*bytes as f64 / seconds.max(1e-9));
+                format!("{} in {}, {rate}", figures::size(*bytes), time(seconds))
+            }
+            Outcome::Measured(measured) => measured.all.value(figure).map_or_else(
+                || "nothing was done".to_owned(),
+                |value| match figure {
+                    Figure::Iops => format!("{} IOPS", figure.text(value)),
+                    _ => figure.text(value),
+                },
+            ),
+        };
+        self.say(&format!("{name}: {told}"));
+        if let Step::Point { part, round, point } = step
+            && point + 1 == self.parts[part].points.len()
+            && self.parts[part].ends == Ends::Steady
+        {
+            let line = self.steadiness(part, round);
+            self.say(&line);
+        }
+    }
+
+    fn steadiness(&self, part: usize, round: usize) -> String {
+        let recorded = self.recorder.recorded();
+        let figure = self.plan.test.definition().figure;
+        let values: Vec<f64> = recorded.tracked_in(part).filter_map(|all| all.value(figure)).collect();
+        let told = Window::last_of(&values).map(|window| {
+            format!(
+                "range {}, slope {}",
+                figures::percent(100.0 * window.range_share()),
+                figures::percent(100.0 * window.slope_share())
+            )
+        });
+        let lead = if self.parts[part].name.is_empty() {
+            String::new()
+        } else {
+            format!("{}: ", self.parts[part].name)
+        };
+        let round = round + 1;
+        match (recorded.endings().get(part), told) {
+            (Some(Ending::Steady(_)), Some(told)) => {
+                format!("{lead}steady state after round {round} ({told})")
+            }
+            (Some(_), _) => format!("{lead}no steady state in {}", rounds(round)),
+            (None, Some(told)) => {
+                format!("{lead}not steady after round {round} of {} at most ({told})", self.plan.most_rounds)
+            }
+            (None, None) => format!("{lead}round {round} of {} at most is done", self.plan.most_rounds),
+        }
+    }
+
+    fn end_by(&mut self, signal: i32) -> u8 {
+        let (steps, path) =
+            (self.recorder.recorded().steps.len(), self.recorder.path().display().to_string());
+        let file = match self.plan.target.is_device() {
+            true => String::new(),
+            false => format!("; {} stays for that", self.plan.target.path.display()),
+        };
+        self.say(&format!(
+            "ended by signal {signal}: {steps} finished steps are saved in {path}; the same command with --resume goes on after them{file}"
+        ));
+        status_of_signal(signal)
+    }
+
+    /// A line of progress. If nobody reads it, the test goes on.
+    fn say(&mut self, line: &str) {
+        let _ = writeln!(self.err, "{line}");
+    }
+}

@@ -1,0 +1,264 @@
+//! What a results file says: each part with its rounds, the window that counts, and what keeps the test from being one by the book.
+
+use super::course::{Ending, Step};
+use super::plan::{Part, Plan, Point};
+use super::record::{Done, Measured, Outcome, Recorded};
+use super::steady_state::{ROUNDS, Window};
+use crate::figures;
+use crate::measures::Figure;
+use std::ops::Range;
+
+/// A test as far as it was made.
+pub(crate) struct Findings<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) parts: Vec<PartFindings<'a>>,
+    /// Why it is no result by the specification; empty if it is one.
+    pub(crate) why_not: Vec<String>,
+    /// What the reader has to know besides.
+    pub(crate) remarks: Vec<String>,
+    /// When the last step ended, in seconds since the epoch.
+    pub(crate) ended: u64,
+    pub(crate) is_finished: bool,
+}
+
+/// A part of a test.
+pub(crate) struct PartFindings<'a> {
+    pub(crate) part: Part,
+    /// How the device was purged, and how long that took.
+    pub(crate) purge: Option<(&'a str, f64)>,
+    /// Bytes and seconds of each pass of preconditioning.
+    pub(crate) passes: Vec<(u64, f64)>,
+    /// The points of each round; those of the last one may be fewer.
+    pub(crate) rounds: Vec<Vec<&'a Measured>>,
+    /// `None` while it goes on.
+    pub(crate) ending: Option<Ending>,
+}
+
+impl<'a> Findings<'a> {
+    pub(crate) fn of(recorded: &'a Recorded) -> Findings<'a> {
+        let plan = &recorded.plan;
+        let endings = recorded.endings();
+        let parts = plan.parts().into_iter().enumerate().map(|(number, part)| {
+            PartFindings::of(part, number, &recorded.steps, endings.get(number).cloned())
+        });
+        let mut findings = Findings {
+            plan,
+            parts: parts.collect(),
+            why_not: Vec::new(),
+            remarks: Vec::new(),
+            ended: recorded.steps.last().map_or(plan.began, |done| done.ended),
+            is_finished: recorded.next().is_none(),
+        };
+        findings.why_not = findings.deviations(recorded);
+        findings.remarks = findings.remarks_on(plan);
+        findings
+    }
+
+    fn deviations(&self, recorded: &Recorded) -> Vec<String> {
+        let plan = self.plan;
+        let mut found = Vec::new();
+        if plan.scale < 1.0 {
+            found.push(format!("all times and amounts were shortened (--scale={})", plan.scale));
+        }
+        if !plan.target.is_device() {
+            found.push(
+                "the target is a file: the file system and its other files have a part in all figures"
+                    .to_owned(),
+            );
+        }
+        if !plan.direct {
+            found
+                .push("the file system allows no direct I/O, so memory has a part in all figures".to_owned());
+        }
+        if !self.is_finished {
+            found.push("the test is not finished; --resume goes on with it".to_owned());
+        }
+        for (number, part) in self.parts.iter().enumerate() {
+            let lead =
+                if part.part.name.is_empty() { String::new() } else { format!("{}: ", part.part.name) };
+            if matches!(part.ending, Some(Ending::NotSteady(_))) {
+                found.push(format!("{lead}no steady state in {}", rounds(part.rounds.len())));
+            }
+            // Whoever says --no-purge has purged the device before the test, but not in between.
+            let is_purged_before = !plan.purges && number == 0;
+            if let Some((purge, _)) = part.purge
+                && purge.starts_with("none")
+                && plan.target.is_device()
+                && !is_purged_before
+            {
+                found.push(format!("{lead}purge: {purge}"));
+            }
+        }
+        if let Some(after) = recorded.resumed_after.last() {
+            let count = recorded.resumed_after.len();
+            let times = if count == 1 { "once".to_owned() } else { format!("{count} times") };
+            found.push(format!(
+                "it was interrupted {times}, the last time after step {after}; a device that rests recovers a little"
+            ));
+        }
+        found
+    }
+
+    fn remarks_on(&self, plan: &Plan) -> Vec<String> {
+        let mut found = Vec::new();
+        let left_out: Vec<String> = plan.left_out().into_iter().map(figures::size).collect();
+        if !left_out.is_empty() {
+            found.push(format!(
+                "Blocks of {} are left out: a sector of the device has {}.",
+                left_out.join(", "),
+                figures::size(plan.target.sector)
+            ));
+        }
+        if self.parts.iter().any(|part| part.purge.is_some_and(|(purge, _)| purge.starts_with("discard"))) {
+            found.push(
+                "The purge was a discard. A format or sanitize of the drive may reach further; see --no-purge.".to_owned(),
+            );
+        }
+        if !plan.purges && plan.target.is_device() {
+            found.push(
+                "fathom did not purge the device; whoever publishes the result has to say how it was purged."
+                    .to_owned(),
+            );
+        }
+        if !plan.target.behind.is_empty() {
+            found.push(
+                "It is a loop device: what lies below it was neither purged nor preconditioned by itself."
+                    .to_owned(),
+            );
+        }
+        found
+    }
+
+    /// Bytes that all steps wrote.
+    pub(crate) fn written(&self) -> u64 {
+        let passes = |part: &PartFindings<'_>| sum(part.passes.iter().map(|(bytes, _)| *bytes));
+        sum(self.parts.iter().map(|part| passes(part).saturating_add(part.written())))
+    }
+}
+
+impl<'a> PartFindings<'a> {
+    fn of(part: Part, number: usize, steps: &'a [Done], ending: Option<Ending>) -> PartFindings<'a> {
+        let mut findings = PartFindings { part, purge: None, passes: Vec::new(), rounds: Vec::new(), ending };
+        for done in steps {
+            match (done.step, &done.outcome) {
+                (Step::Purge { part }, Outcome::Purged(how)) if part == number => {
+                    findings.purge = Some((how, done.seconds));
+                }
+                (Step::Precondition { part, .. }, Outcome::Written(bytes)) if part == number => {
+                    findings.passes.push((*bytes, done.seconds));
+                }
+                (Step::Point { part, round, .. }, Outcome::Measured(measured)) if part == number => {
+                    findings.rounds.resize_with(round + 1, Vec::new);
+                    findings.rounds[round].push(measured);
+                }
+                _ => {}
+            }
+        }
+        findings
+    }
+
+    /// A figure of a point in a round.
+    pub(crate) fn value(&self, point: usize, round: usize, figure: Figure) -> Option<f64> {
+        self.rounds.get(round)?.get(point)?.all.value(figure)
+    }
+
+    /// Rounds that have all points.
+    pub(crate) fn complete_rounds(&self) -> usize {
+        self.rounds.iter().filter(|round| round.len() == self.part.points.len()).count()
+    }
+
+    /// The window of the last five rounds, steady or not.
+    pub(crate) fn window(&self) -> Option<&Window> {
+        match &self.ending {
+            Some(Ending::Steady(window) | Ending::NotSteady(Some(window))) => Some(window),
+            _ => None,
+        }
+    }
+
+    /// The rounds that the tables are about, from 0: the window, or the last ones so far.
+    pub(crate) fn counted_rounds(&self) -> Range<usize> {
+        let complete = self.complete_rounds();
+        match self.window() {
+            Some(window) => window.rounds(),
+            None => complete.saturating_sub(ROUNDS)..complete,
+        }
+    }
+
+    /// A figure of a point over the rounds that count: their mean, or the largest of maxima.
+    pub(crate) fn in_window(&self, point: usize, figure: Figure) -> Option<f64> {
+        let values: Vec<f64> =
+            self.counted_rounds().filter_map(|round| self.value(point, round, figure)).collect();
+        match figure {
+            _ if values.is_empty() => None,
+            Figure::LatencyMax => values.into_iter().reduce(f64::max),
+            _ => Some(values.iter().sum::<f64>() / values.len() as f64),
+        }
+    }
+
+    /// Bytes written in its rounds.
+    pub(crate) fn written(&self) -> u64 {
+        sum(self.rounds.iter().map(|round| written_in(round)))
+    }
+
+    /// Block sizes and mixes of its points, in order.
+    pub(crate) fn axes(&self) -> (Vec<u64>, Vec<u8>) {
+        let (mut blocks, mut mixes) = (Vec::new(), Vec::new());
+        for point in &self.part.points {
+            if !blocks.contains(&point.block_bytes) {
+                blocks.push(point.block_bytes);
+            }
+            if !mixes.contains(&point.read_percent) {
+                mixes.push(point.read_percent);
+            }
+        }
+        (blocks, mixes)
+    }
+
+    /// The number of a point.
+    pub(crate) fn point_of(&self, block_bytes: u64, read_percent: u8) -> Option<usize> {
+        let is_it = |point: &Point| point.block_bytes == block_bytes && point.read_percent == read_percent;
+        self.part.points.iter().position(is_it)
+    }
+
+    /// What became of the steady state, in a sentence.
+    pub(crate) fn verdict(&self, figure: Figure) -> String {
+        let tracked = &self.part.points[self.part.tracked].name();
+        let window = |window: &Window| {
+            format!(
+                "{tracked}: {} on average; range {} (at most 20 %), slope {} (at most 10 %)",
+                figure.text(window.average),
+                figures::percent(100.0 * window.range_share()),
+                figures::percent(100.0 * window.slope_share())
+            )
+        };
+        match &self.ending {
+            Some(Ending::Steady(found)) => {
+                format!("rounds {} to {}; {}", found.first + 1, found.first + ROUNDS, window(found))
+            }
+            Some(Ending::NotSteady(Some(found))) => {
+                format!("not reached in {}; the last five: {}", rounds(self.rounds.len()), window(found))
+            }
+            Some(Ending::NotSteady(None)) => {
+                format!("not reached: a window has {ROUNDS} rounds, and there were {}", self.rounds.len())
+            }
+            Some(Ending::Written) => "not demanded; the amount was written".to_owned(),
+            Some(Ending::TimeOver) => "not demanded; the time was over".to_owned(),
+            None => format!("not reached yet, after {}", rounds(self.complete_rounds())),
+        }
+    }
+}
+
+/// `1 round`, `5 rounds`.
+pub(crate) fn rounds(count: usize) -> String {
+    if count == 1 { "1 round".to_owned() } else { format!("{count} rounds") }
+}
+
+/// Bytes written by the points of a round.
+pub(crate) fn written_in(round: &[&Measured]) -> u64 {
+    sum(round.iter().filter_map(|measured| measured.write.as_ref()).map(|write| write.bytes))
+}
+
+/// What a file says may be anything.
+fn sum(values: impl Iterator<Item = u64>) -> u64 {
+    values.fold(0, u64::saturating_add)
+}

@@ -1,0 +1,29 @@
+//! The IOPS test: random I/O of eight block sizes in seven mixes of reads and writes.
+
+use super::plan::{Definition, Ends, Part, Point, usable};
+use crate::measures::Figure;
+
+/// Percent of reads, from reads alone to writes alone.
+const MIXES: [u8; 7] = [100, 95, 65, 50, 35, 5, 0];
+const BLOCKS: [u64; 8] = [1 << 20, 128 << 10, 64 << 10, 32 << 10, 16 << 10, 8 << 10, 4 << 10, 512];
+/// The tracking variable is that of writes of this size.
+const TRACKED: u64 = 4 << 10;
+
+pub(super) const TEST: Definition = Definition {
+    title: "IOPS",
+    usual_load: (4, 32),
+    has_fixed_load: false,
+    figure: Figure::Iops,
+    blocks: &BLOCKS,
+    parts,
+};
+
+/// One part: all points are measured in each round, sizes within mixes.
+fn parts(sector: u64) -> Vec<Part> {
+    let blocks = usable(&BLOCKS, sector);
+    let points: Vec<Point> = MIXES
+        .iter()
+        .flat_map(|&read_percent| blocks.iter().map(move |&bytes| Point::random(bytes, read_percent)))
+        .collect();
+    vec![Part::new(String::new(), 2, points, TRACKED, Ends::Steady)]
+}

@@ -1,0 +1,117 @@
+//! The jobs of the steps, as the text of job files: everything that is written or read goes through the run loop.
+
+use super::plan::{PRECONDITION_BLOCK, PRECONDITION_DEPTH, Plan, Point, Target};
+use crate::job_text::{Section, text};
+
+/// The name of the only job.
+const NAME: &str = "pts";
+
+/// A path as the value of `filename`, where a colon separates several.
+fn as_option(target: &Target) -> String {
+    target.path.display().to_string().replace(':', "\\:")
+}
+
+fn job(plan: &Plan, options: &[(&str, String)]) -> String {
+    let own = [
+        ("filename", as_option(&plan.target)),
+        ("ioengine", plan.engine.clone()),
+        ("direct", u32::from(plan.direct).to_string()),
+    ];
+    let options = own.iter().chain(options).map(|(name, value)| ((*name).to_owned(), value.clone()));
+    text(&[Section { name: NAME.to_owned(), options: options.collect() }])
+}
+
+/// Reads one block, to find out what works there.
+pub(super) fn probe(target: &Target, engine: &str, direct: bool, block: u64) -> String {
+    let options = [
+        ("filename", as_option(target)),
+        ("ioengine", engine.to_owned()),
+        ("direct", u32::from(direct).to_string()),
+        ("rw", "read".to_owned()),
+        ("bs", block.to_string()),
+        ("size", block.to_string()),
+    ];
+    let options = options.map(|(name, value)| (name.to_owned(), value));
+    text(&[Section { name: NAME.to_owned(), options: options.into() }])
+}
+
+/// Writes the capacity once.
+pub(super) fn precondition(plan: &Plan, seed: u64) -> String {
+    job(
+        plan,
+        &[
+            ("rw", "write".to_owned()),
+            ("bs", PRECONDITION_BLOCK.to_string()),
+            ("size", plan.pass_bytes().to_string()),
+            ("iodepth", PRECONDITION_DEPTH.to_string()),
+            ("randseed", seed.to_string()),
+        ],
+    )
+}
+
+/// Measures a point for its time. Offsets and data are new in each round.
+pub(super) fn point(plan: &Plan, point: &Point, seed: u64) -> String {
+    let rw = match (point.is_random, point.read_percent) {
+        (true, 100) => "randread",
+        (true, 0) => "randwrite",
+        (true, _) => "randrw",
+        (false, 100) => "read",
+        (false, 0) => "write",
+        (false, _) => "rw",
+    };
+    let mut options = vec![("rw", rw.to_owned()), ("bs", point.block_bytes.to_string())];
+    if !matches!(point.read_percent, 0 | 100) {
+        options.push(("rwmixread", point.read_percent.to_string()));
+    }
+    if point.is_random {
+        options.push(("size", plan.target.bytes.to_string()));
+        options.push(("norandommap", "1".to_owned()));
+    } else {
+        // Streams next to each other, not upon each other; whole blocks of any size.
+        let share = (plan.target.bytes / u64::from(plan.threads)) >> 20 << 20;
+        options.push(("size", share.to_string()));
+        options.push(("offset_increment", share.to_string()));
+    }
+    options.extend([
+        ("time_based", "1".to_owned()),
+        ("runtime", format!("{}ms", plan.point_time().as_millis())),
+        ("numjobs", plan.threads.to_string()),
+        ("iodepth", plan.depth.to_string()),
+        ("randseed", seed.to_string()),
+        ("group_reporting", "1".to_owned()),
+        // The latencies that are reported hold the submission as well.
+        ("clat_percentiles", "0".to_owned()),
+        ("lat_percentiles", "1".to_owned()),
+    ]);
+    job(plan, &options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::{Test, tests::plan};
+    use super::*;
+
+    #[test]
+    fn points_are_jobs() {
+        let plan = plan(Test::Iops);
+        let text = point(&plan, &Point::random(4096, 65), 7);
+        for line in [
+            "filename=/dev/none",
+            "rw=randrw",
+            "rwmixread=65",
+            "bs=4096",
+            "size=67108864",
+            "runtime=60000ms",
+            "numjobs=4",
+            "iodepth=32",
+            "randseed=7",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}: {text}");
+        }
+        let text = point(&plan, &Point::sequential(1 << 20, 0), 7);
+        for line in ["rw=write", "size=16777216", "offset_increment=16777216"] {
+            assert!(text.lines().any(|found| found == line), "{line}: {text}");
+        }
+        assert!(precondition(&plan, 3).contains("rw=write\nbs=131072\nsize=67108864\niodepth=32\n"));
+    }
+}

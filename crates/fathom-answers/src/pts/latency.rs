@@ -1,0 +1,28 @@
+//! The latency test: random I/O of three block sizes in three mixes, one I/O at a time.
+
+use super::plan::{Definition, Ends, Part, Point, usable};
+use crate::measures::Figure;
+
+const MIXES: [u8; 3] = [100, 65, 0];
+const BLOCKS: [u64; 3] = [8 << 10, 4 << 10, 512];
+/// The tracking variable is that of writes of this size.
+const TRACKED: u64 = 4 << 10;
+
+pub(super) const TEST: Definition = Definition {
+    title: "Latency",
+    usual_load: (1, 1),
+    has_fixed_load: true,
+    figure: Figure::LatencyMean,
+    blocks: &BLOCKS,
+    parts,
+};
+
+/// One part: all points are measured in each round, sizes within mixes.
+fn parts(sector: u64) -> Vec<Part> {
+    let blocks = usable(&BLOCKS, sector);
+    let points: Vec<Point> = MIXES
+        .iter()
+        .flat_map(|&read_percent| blocks.iter().map(move |&bytes| Point::random(bytes, read_percent)))
+        .collect();
+    vec![Part::new(String::new(), 2, points, TRACKED, Ends::Steady)]
+}

@@ -1,0 +1,99 @@
+//! `fathom pts`: the tests of SNIA's Solid State Storage Performance Test Specification, step by step in a results file that
+//! survives anything.
+
+mod course;
+mod endurance;
+mod estimate;
+mod execute;
+pub(crate) mod findings;
+mod iops;
+mod jobs;
+mod latency;
+pub(crate) mod output;
+pub(crate) mod plan;
+mod purge;
+pub(crate) mod record;
+mod safety;
+mod saturation;
+mod signatures;
+mod start;
+pub(crate) mod steady_state;
+mod throughput;
+mod words;
+
+use crate::runner::Runner;
+use crate::table::{Format, print_as};
+use crate::{Command, columns};
+use fathom_command::{Failure, Streams};
+use findings::Findings;
+use record::Recorded;
+use std::ffi::OsString;
+use words::What;
+
+pub(crate) const COMMAND: Command = Command {
+    name: "pts",
+    arguments: "TEST DEVICE",
+    summary: "How fast is an SSD in the long run? SNIA's tests",
+    help: "\
+Usage: fathom pts TEST DEVICE --destroy=DEVICE [OPTION...]
+       fathom pts TEST --file=PATH --size=SIZE [OPTION...]
+       fathom pts [--format=FORMAT] RESULTS.pts.jsonl
+
+Runs a test of SNIA's Solid State Storage Performance Test Specification 2.0.2: purge, preconditioning, then rounds of the
+test's workloads until five of them are steady. Says before it starts how long that takes and how much it writes. Each step is
+kept in one results file. The last form prints the report of such a file again; fathom report makes a page of it.
+
+Tests
+  iops                random I/O: 8 block sizes, 7 mixes of reads and writes
+  throughput          sequential reads and writes of 128 KiB and 1 MiB
+  latency             one I/O at a time: 3 block sizes, 3 mixes
+  saturation          random 4 KiB writes, until the capacity is written 4 times or 6 hours are over
+
+Target
+  --destroy=DEVICE    the device again: all its content will be lost
+  --file=PATH         test a file instead, which makes no PTS result; one that exists is named again with --destroy
+  --size=SIZE         make the file of this size, for the time of the test
+
+Test
+  --threads=N         threads; default 4 (throughput: 1)
+  --depth=N           outstanding I/Os of each thread; default 32
+  --rounds=N          rounds after which the test ends without a steady state; default 25
+  --no-purge          do not discard the device: it was purged before, by other means
+  --scale=SHARE       shorten all times and amounts for a try, as in 0.01; the result is no PTS result
+
+Output
+  --output=FILE       results file; default TEST-NAME.pts.jsonl in the current directory
+  --resume            go on with the test of the results file, or begin it
+  --dry-run           say what would be done, and do nothing
+  --format=text|markdown|csv|json  form of the report; default text
+",
+    run,
+};
+
+fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -> Result<u8, Failure> {
+    let options = words::read(words)?;
+    let wishes = match options.what {
+        What::Show(path) => {
+            print(&record::read(&path)?, options.format, streams)?;
+            return Ok(0);
+        }
+        What::Run(wishes) => wishes,
+    };
+    if runner.runs_elsewhere() {
+        return Err(Failure::new("these tests are about a device of this machine; leave --hosts out"));
+    }
+    let Some((recorded, stopped)) = start::run(&wishes, streams, runner)? else { return Ok(0) };
+    print(&recorded, options.format, streams)?;
+    Ok(stopped.unwrap_or(0))
+}
+
+fn print(recorded: &Recorded, format: Format, streams: &mut Streams<'_>) -> Result<(), Failure> {
+    let findings = Findings::of(recorded);
+    let text = match format {
+        Format::Text => output::text(&findings, columns::of_terminal()),
+        Format::Markdown => output::markdown(&findings),
+        Format::Csv => output::csv(&findings),
+        Format::Json => output::json(&findings),
+    };
+    print_as(format, streams, &text)
+}

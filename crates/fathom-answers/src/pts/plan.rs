@@ -1,0 +1,406 @@
+//! What a test does: the target, the load, the parts and their points. A plan is the first line of a results file; the steps follow
+//! from it and from what was measured.
+
+use super::{iops, latency, saturation, throughput};
+use crate::figures;
+use crate::measures::Figure;
+use fathom_command::Failure;
+use fathom_stats::host::HostReport;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Version of the form of results files.
+pub(crate) const FORM: u32 = 1;
+/// How long a point is measured in each round.
+const POINT: Duration = Duration::from_secs(60);
+/// The shortest point of a scaled test.
+const LEAST_POINT: Duration = Duration::from_millis(10);
+/// The block size of the preconditioning that does not depend on the workload.
+pub(super) const PRECONDITION_BLOCK: u64 = 128 << 10;
+/// The outstanding I/Os of the preconditioning.
+pub(super) const PRECONDITION_DEPTH: u32 = 32;
+
+/// The tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Test {
+    Iops,
+    Throughput,
+    Latency,
+    Saturation,
+}
+
+/// The words for them.
+pub(super) const TESTS: [(&str, Test); 4] = [
+    ("iops", Test::Iops),
+    ("throughput", Test::Throughput),
+    ("latency", Test::Latency),
+    ("saturation", Test::Saturation),
+];
+
+impl Test {
+    pub(crate) fn definition(self) -> &'static Definition {
+        match self {
+            Test::Iops => &iops::TEST,
+            Test::Throughput => &throughput::TEST,
+            Test::Latency => &latency::TEST,
+            Test::Saturation => &saturation::TEST,
+        }
+    }
+
+    pub(crate) fn word(self) -> &'static str {
+        TESTS.iter().find(|(_, test)| *test == self).map_or("", |(word, _)| word)
+    }
+}
+
+/// A test as data.
+pub(crate) struct Definition {
+    pub(crate) title: &'static str,
+    /// Threads and the depth of each unless the command line says otherwise: the specification leaves them to whoever tests.
+    pub(super) usual_load: (u32, u32),
+    /// The specification demands this load.
+    pub(super) has_fixed_load: bool,
+    /// What is tracked, and what the tables show first.
+    pub(crate) figure: Figure,
+    /// Block sizes of the specification.
+    pub(super) blocks: &'static [u64],
+    /// The parts for a device with sectors of so many bytes.
+    pub(super) parts: fn(sector: u64) -> Vec<Part>,
+}
+
+/// What begins with a purge and has an end of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Part {
+    /// Empty if it is the only one.
+    pub(crate) name: String,
+    /// How often the capacity is written before the first round.
+    pub(crate) passes: u32,
+    /// What is measured in each round, in order.
+    pub(crate) points: Vec<Point>,
+    /// The point whose figure says when the device has settled.
+    pub(crate) tracked: usize,
+    pub(crate) ends: Ends,
+}
+
+/// When a part ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Ends {
+    /// When five rounds are steady.
+    Steady,
+    /// When the capacity was written so often, or after so many rounds.
+    Written { fills: u32, rounds: usize },
+}
+
+impl Part {
+    pub(super) fn new(name: String, passes: u32, points: Vec<Point>, tracked: u64, ends: Ends) -> Part {
+        // A device without sectors that small is tracked at the smallest size that it has.
+        let writes = || points.iter().enumerate().filter(|(_, point)| point.read_percent == 0);
+        let smallest = writes().min_by_key(|(_, point)| point.block_bytes);
+        let found = writes().find(|(_, point)| point.block_bytes == tracked).or(smallest);
+        let tracked = found.map_or(0, |(place, _)| place);
+        Part { name, passes, points, tracked, ends }
+    }
+}
+
+/// A workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Point {
+    pub(crate) is_random: bool,
+    pub(crate) block_bytes: u64,
+    /// The others are writes.
+    pub(crate) read_percent: u8,
+}
+
+impl Point {
+    pub(super) fn random(block_bytes: u64, read_percent: u8) -> Point {
+        Point { is_random: true, block_bytes, read_percent }
+    }
+
+    pub(super) fn sequential(block_bytes: u64, read_percent: u8) -> Point {
+        Point { is_random: false, block_bytes, read_percent }
+    }
+
+    /// `100/0`: reads and writes in percent.
+    pub(crate) fn mix(&self) -> String {
+        format!("{}/{}", self.read_percent, 100 - self.read_percent)
+    }
+
+    /// `4 KiB`.
+    pub(crate) fn block(&self) -> String {
+        figures::size(self.block_bytes)
+    }
+
+    /// `random 4 KiB, 65/35`.
+    pub(crate) fn name(&self) -> String {
+        let pattern = if self.is_random { "random" } else { "sequential" };
+        format!("{pattern} {}, {}", self.block(), self.mix())
+    }
+}
+
+/// The sizes that a device with such sectors can do.
+pub(super) fn usable(blocks: &[u64], sector: u64) -> Vec<u64> {
+    blocks.iter().copied().filter(|block| block.is_multiple_of(sector.max(1))).collect()
+}
+
+/// What is written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kind {
+    /// A block device.
+    Device,
+    /// A file that was there before.
+    File,
+    /// A file that is made for the test, and removed when it is finished.
+    Made,
+}
+
+/// The device or file of a test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Target {
+    /// Its path without links.
+    pub(crate) path: PathBuf,
+    pub(crate) kind: Kind,
+    /// User capacity.
+    pub(crate) bytes: u64,
+    /// Bytes of a logical sector: the smallest block.
+    pub(crate) sector: u64,
+    /// What the device calls itself.
+    #[serde(default)]
+    pub(crate) model: String,
+    #[serde(default)]
+    pub(crate) serial: String,
+    #[serde(default)]
+    pub(crate) firmware: String,
+    /// The file behind a loop device.
+    #[serde(default)]
+    pub(crate) behind: String,
+    /// `write back`, `write through`, or empty if the kernel does not tell.
+    #[serde(default)]
+    pub(crate) write_cache: String,
+    /// Number of the file that was made, so that no other one is taken for it.
+    #[serde(default)]
+    pub(crate) inode: u64,
+}
+
+impl Target {
+    pub(crate) fn is_device(&self) -> bool {
+        self.kind == Kind::Device
+    }
+
+    /// `/dev/nvme0n1 (Acme 980, 932 GiB)`.
+    pub(crate) fn told(&self) -> String {
+        let mut about: Vec<String> = Vec::new();
+        if !self.is_device() {
+            about.push("a file".to_owned());
+        }
+        if !self.behind.is_empty() {
+            about.push(format!("a loop device on {}", self.behind));
+        }
+        about.extend([&self.model].into_iter().filter(|text| !text.is_empty()).cloned());
+        about.push(figures::size(self.bytes));
+        format!("{} ({})", self.path.display(), about.join(", "))
+    }
+}
+
+/// The first line of a results file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Plan {
+    /// [`FORM`]; its key is what results files are known by.
+    #[serde(rename = "fathom pts")]
+    pub(crate) form: u32,
+    /// Version of the program that began it.
+    pub(crate) version: String,
+    pub(crate) test: Test,
+    /// Seconds since the epoch.
+    pub(crate) began: u64,
+    pub(crate) target: Target,
+    pub(crate) engine: String,
+    /// The page cache was bypassed.
+    pub(crate) direct: bool,
+    pub(crate) threads: u32,
+    /// Outstanding I/Os of each thread.
+    pub(crate) depth: u32,
+    /// Rounds after which a part ends that is not steady.
+    pub(crate) most_rounds: usize,
+    /// 1, or what all times and amounts are multiplied by.
+    pub(crate) scale: f64,
+    /// False with `--no-purge`.
+    pub(crate) purges: bool,
+    /// What the offsets come from.
+    pub(crate) seed: u64,
+    /// The machine, its storage included.
+    #[serde(default)]
+    pub(crate) host: HostReport,
+}
+
+impl Plan {
+    pub(crate) fn parts(&self) -> Vec<Part> {
+        (self.test.definition().parts)(self.target.sector)
+    }
+
+    /// The block sizes of the specification that the device cannot do.
+    pub(crate) fn left_out(&self) -> Vec<u64> {
+        let blocks = self.test.definition().blocks;
+        let usable = usable(blocks, self.target.sector);
+        blocks.iter().copied().filter(|block| !usable.contains(block)).collect()
+    }
+
+    /// How long a point is measured in each round.
+    pub(crate) fn point_time(&self) -> Duration {
+        POINT.mul_f64(self.scale).max(LEAST_POINT)
+    }
+
+    /// Bytes of one pass of preconditioning.
+    pub(crate) fn pass_bytes(&self) -> u64 {
+        self.scaled(self.target.bytes)
+    }
+
+    /// Bytes after which a part ends that the amount ends.
+    pub(crate) fn fill_bytes(&self, fills: u32) -> u64 {
+        self.scaled(self.target.bytes.saturating_mul(u64::from(fills)))
+    }
+
+    fn scaled(&self, bytes: u64) -> u64 {
+        if self.scale >= 1.0 {
+            return bytes;
+        }
+        let blocks = ((bytes as f64 * self.scale) as u64).div_ceil(PRECONDITION_BLOCK).max(1);
+        (blocks * PRECONDITION_BLOCK).min(bytes)
+    }
+
+    /// How the command line of this plan differs from that of one that was begun. What was found out on the way (the engine, the
+    /// machine) stays as it was.
+    pub(super) fn differences(&self, begun: &Plan) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut compare = |what: &str, own: String, theirs: String| {
+            if own != theirs {
+                found.push(format!("{what}: {theirs} there, {own} now"));
+            }
+        };
+        compare("test", self.test.word().to_owned(), begun.test.word().to_owned());
+        let (own, theirs) = (&self.target, &begun.target);
+        compare("target", own.path.display().to_string(), theirs.path.display().to_string());
+        compare("serial number", own.serial.clone(), theirs.serial.clone());
+        compare("file behind it", own.behind.clone(), theirs.behind.clone());
+        compare("bytes", own.bytes.to_string(), theirs.bytes.to_string());
+        compare("--threads", self.threads.to_string(), begun.threads.to_string());
+        compare("--depth", self.depth.to_string(), begun.depth.to_string());
+        compare("--rounds", self.most_rounds.to_string(), begun.most_rounds.to_string());
+        compare("--scale", self.scale.to_string(), begun.scale.to_string());
+        let purge = |plan: &Plan| if plan.purges { "a purge" } else { "--no-purge" }.to_owned();
+        compare("purge", purge(self), purge(begun));
+        found
+    }
+
+    /// What is wrong with a plan that was read from a file; `None` if it can be one of this program.
+    pub(super) fn mistake(&self) -> Option<&'static str> {
+        if !(self.scale > 0.0 && self.scale <= 1.0) {
+            return Some("its scale is not a share up to 1");
+        }
+        let parts = self.parts();
+        if parts.is_empty() || parts.iter().any(|part| part.points.is_empty()) {
+            return Some("its sectors are larger than its blocks");
+        }
+        (self.threads == 0 || self.depth == 0 || self.most_rounds == 0)
+            .then_some("it has no threads, no depth or no rounds")
+    }
+
+    /// Refuses what cannot be measured on this target.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        let parts = self.parts();
+        if parts.is_empty() || parts.iter().any(|part| part.points.is_empty()) {
+            return Err(Failure::new(format!(
+                "{}: its sectors have {}, more than the blocks of this test",
+                self.target.path.display(),
+                figures::size(self.target.sector)
+            )));
+        }
+        let shares = self.target.bytes >> 20;
+        if u64::from(self.threads) > shares {
+            return Err(Failure::new(format!(
+                "--threads: {} has room for {shares} at most",
+                self.target.told()
+            )));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A plan of a disk that is not there.
+    pub(in crate::pts) fn plan(test: Test) -> Plan {
+        let (threads, depth) = test.definition().usual_load;
+        let target = Target {
+            path: "/dev/none".into(),
+            kind: Kind::Device,
+            bytes: 64 << 20,
+            sector: 512,
+            model: "Acme 9".into(),
+            serial: "S1".into(),
+            firmware: String::new(),
+            behind: String::new(),
+            write_cache: "write back".into(),
+            inode: 0,
+        };
+        Plan {
+            form: FORM,
+            version: "0".into(),
+            test,
+            began: 0,
+            target,
+            engine: "io_uring".into(),
+            direct: true,
+            threads,
+            depth,
+            most_rounds: 25,
+            scale: 1.0,
+            purges: true,
+            seed: 1,
+            host: HostReport::default(),
+        }
+    }
+
+    #[test]
+    fn the_matrix_is_that_of_the_specification() {
+        let count = |test: Test| plan(test).parts().iter().map(|part| part.points.len()).collect::<Vec<_>>();
+        assert_eq!((count(Test::Iops), count(Test::Throughput)), (vec![56], vec![2, 2]));
+        assert_eq!((count(Test::Latency), count(Test::Saturation)), (vec![9], vec![1]));
+        for test in [Test::Iops, Test::Latency, Test::Saturation] {
+            let part = plan(test).parts().remove(0);
+            assert_eq!(part.points[part.tracked], Point::random(4096, 0), "{test:?}");
+        }
+        for part in plan(Test::Throughput).parts() {
+            assert_eq!((part.points[part.tracked].read_percent, part.tracked, part.passes), (0, 1, 2));
+        }
+    }
+
+    #[test]
+    fn sizes_below_a_sector_are_left_out() {
+        let mut large = plan(Test::Iops);
+        large.target.sector = 4096;
+        assert_eq!((large.parts()[0].points.len(), large.left_out()), (49, vec![512]));
+        large.target.sector = 8192;
+        let part = large.parts().remove(0);
+        assert_eq!((part.points[part.tracked].block_bytes, large.left_out()), (8192, vec![4096, 512]));
+        assert!(large.check().is_ok());
+        large.test = Test::Saturation;
+        assert!(large.check().is_err_and(|failure| failure.to_string().contains("8 KiB")));
+    }
+
+    #[test]
+    fn scales_shorten_times_and_amounts() {
+        let mut short = plan(Test::Saturation);
+        assert_eq!(
+            (short.point_time(), short.pass_bytes(), short.fill_bytes(4)),
+            (POINT, 64 << 20, 256 << 20)
+        );
+        short.scale = 0.01;
+        assert_eq!((short.point_time().as_millis(), short.pass_bytes()), (600, 6 * PRECONDITION_BLOCK));
+        short.scale = 1e-9;
+        assert_eq!((short.point_time(), short.pass_bytes()), (LEAST_POINT, PRECONDITION_BLOCK));
+    }
+}

@@ -1,0 +1,350 @@
+//! The results file: a line for the plan, then a line for each finished step, and one for each time that a test was resumed.
+
+use super::course::{Course, Ending, Step};
+use super::plan::{FORM, Plan};
+use crate::measures::Figure;
+use crate::measures::workload::{Traffic, Workload, workloads};
+use crate::results_file::{Owner, ResultsFile, whole_lines};
+use fathom_command::Failure;
+use fathom_results::RunResult;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Results files of these tests.
+pub(super) const OWNER: Owner = Owner { mark: "{\"fathom pts\":", name: "PTS test" };
+/// What the line of a resumption begins with.
+const RESUMED_MARK: &[u8] = b"{\"resumed\":";
+/// Percentiles that are kept of each point.
+pub(crate) const PERCENTILES: [f64; 5] = [50.0, 99.0, 99.9, 99.99, 99.999];
+
+/// A finished step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Done {
+    #[serde(flatten)]
+    pub(crate) step: Step,
+    /// Seconds since the epoch.
+    pub(crate) ended: u64,
+    /// How long it took.
+    pub(crate) seconds: f64,
+    #[serde(flatten)]
+    pub(crate) outcome: Outcome,
+}
+
+/// What a step gave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Outcome {
+    /// How the device was purged, or that it was not.
+    Purged(String),
+    /// Bytes.
+    Written(u64),
+    Measured(Measured),
+}
+
+/// What a point measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Measured {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) read: Option<Figures>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) write: Option<Figures>,
+    /// Both together.
+    pub(crate) all: Figures,
+}
+
+/// Figures of I/O. Latencies are from the submission of an I/O to its completion.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Figures {
+    pub(crate) ios: u64,
+    pub(crate) bytes: u64,
+    pub(crate) iops: f64,
+    pub(crate) bytes_per_second: f64,
+    pub(crate) mean_ns: f64,
+    pub(crate) max_ns: f64,
+    /// In the order of [`PERCENTILES`]; fewer if there is no histogram.
+    pub(crate) percentiles_ns: Vec<f64>,
+}
+
+impl Figures {
+    fn of(traffic: &Traffic) -> Figures {
+        let percentiles = PERCENTILES.map(|percent| traffic.percentile(percent));
+        let finite = |value: f64| if value.is_finite() { value } else { 0.0 };
+        Figures {
+            ios: traffic.total_ios,
+            bytes: traffic.io_bytes,
+            iops: finite(traffic.iops),
+            bytes_per_second: finite(traffic.bytes_per_second),
+            mean_ns: finite(traffic.mean_ns),
+            max_ns: finite(traffic.max_ns),
+            // The middle of the last bin may lie beyond the largest value.
+            percentiles_ns: percentiles.into_iter().flatten().map(|ns| ns.min(traffic.max_ns)).collect(),
+        }
+    }
+
+    /// A figure; `None` if nothing was done, or if it was not kept.
+    pub(crate) fn value(&self, figure: Figure) -> Option<f64> {
+        let has_latency = self.mean_ns > 0.0;
+        match figure {
+            Figure::Bandwidth => Some(self.bytes_per_second),
+            Figure::Iops => Some(self.iops),
+            Figure::LatencyMean => has_latency.then_some(self.mean_ns),
+            Figure::LatencyMax => has_latency.then_some(self.max_ns),
+            Figure::Percentile(percent) => {
+                let place = PERCENTILES.iter().position(|kept| *kept == percent)?;
+                self.percentiles_ns.get(place).copied()
+            }
+            Figure::ProcessorTime => None,
+        }
+    }
+}
+
+impl Measured {
+    /// Of the only job of a run.
+    pub(super) fn of(run: &RunResult) -> Measured {
+        let workload = workloads(run).into_iter().next().unwrap_or_default();
+        let figures =
+            |direction| Workload::traffic(&workload, direction).map(|traffic| Figures::of(&traffic));
+        Measured {
+            read: figures(Some("read")),
+            write: figures(Some("write")),
+            all: figures(None).unwrap_or_default(),
+        }
+    }
+}
+
+/// A results file as it was read.
+pub(crate) struct Recorded {
+    pub(crate) plan: Plan,
+    /// In their order.
+    pub(crate) steps: Vec<Done>,
+    /// Steps that were finished each time when the test was resumed.
+    pub(crate) resumed_after: Vec<usize>,
+    course: Course,
+}
+
+impl Recorded {
+    pub(super) fn new(plan: Plan) -> Recorded {
+        let course = Course::new(&plan);
+        Recorded { plan, steps: Vec::new(), resumed_after: Vec::new(), course }
+    }
+
+    /// The step to do; `None` when the test is finished.
+    pub(crate) fn next(&self) -> Option<Step> {
+        self.course.next()
+    }
+
+    /// How the parts ended that have.
+    pub(crate) fn endings(&self) -> &[Ending] {
+        self.course.endings()
+    }
+
+    /// What the tracked point of a part measured, round by round.
+    pub(crate) fn tracked_in(&self, part: usize) -> impl Iterator<Item = &Figures> {
+        let tracked = self.plan.parts().get(part).map_or(0, |part| part.tracked);
+        self.steps.iter().filter_map(move |done| match (done.step, &done.outcome) {
+            (Step::Point { part: own, point, .. }, Outcome::Measured(measured)) => {
+                (own == part && point == tracked).then_some(&measured.all)
+            }
+            _ => None,
+        })
+    }
+
+    pub(super) fn take(&mut self, done: Done) -> bool {
+        let is_next = self.course.take(&done);
+        if is_next {
+            self.steps.push(done);
+        }
+        is_next
+    }
+}
+
+/// True for a file that these tests wrote.
+pub(crate) fn is_results(path: &Path) -> bool {
+    OWNER.wrote(path)
+}
+
+/// Reads a results file.
+pub(crate) fn read(path: &Path) -> Result<Recorded, Failure> {
+    let bytes = std::fs::read(path).map_err(|error| Failure::file(path, &error))?;
+    if !bytes.starts_with(OWNER.mark.as_bytes()) {
+        return Err(Failure::new(format!("{}: not a results file of fathom pts", path.display())));
+    }
+    let (recorded, _) = parse(&bytes, path)?;
+    recorded.ok_or_else(|| {
+        Failure::new(format!(
+            "{}: the test ended before it wrote its first line; run it again",
+            path.display()
+        ))
+    })
+}
+
+/// What the whole lines say, and how many bytes they have.
+fn parse(bytes: &[u8], path: &Path) -> Result<(Option<Recorded>, usize), Failure> {
+    let (lines, whole) = whole_lines(bytes);
+    let mut recorded: Option<Recorded> = None;
+    for (number, line) in lines {
+        let wrong = |what: &str| {
+            Failure::new(format!(
+                "{}, line {number}: not a line of this test: {what}; remove it and all lines after it to go on from there",
+                path.display()
+            ))
+        };
+        // A line of JSON is always line 1 of itself.
+        let broken =
+            |error: serde_json::Error| wrong(&error.to_string().replace(" at line 1 column ", " in column "));
+        let line_text = String::from_utf8_lossy(line);
+        let text = fathom_results::single_lines(&line_text);
+        match &mut recorded {
+            None => {
+                let plan: Plan = serde_json::from_str(&text).map_err(broken)?;
+                if plan.form != FORM {
+                    return Err(Failure::new(format!(
+                        "{}: the file has format {}, but this version of fathom reads format {FORM}",
+                        path.display(),
+                        plan.form
+                    )));
+                }
+                if let Some(mistake) = plan.mistake() {
+                    return Err(Failure::new(format!(
+                        "{}: not a plan of these tests: {mistake}",
+                        path.display()
+                    )));
+                }
+                recorded = Some(Recorded::new(plan));
+            }
+            Some(recorded) if line.starts_with(RESUMED_MARK) => {
+                recorded.resumed_after.push(recorded.steps.len())
+            }
+            Some(recorded) => {
+                if !recorded.take(serde_json::from_str(&text).map_err(broken)?) {
+                    return Err(wrong("it is not the step that follows the line before"));
+                }
+            }
+        }
+    }
+    Ok((recorded, whole))
+}
+
+/// A results file that grows.
+pub(super) struct Recorder {
+    file: ResultsFile,
+    recorded: Recorded,
+}
+
+impl Recorder {
+    /// Opens the file; what it holds already.
+    pub(super) fn open(path: &Path) -> Result<(ResultsFile, Option<(Recorded, usize)>), Failure> {
+        let (file, bytes) = ResultsFile::open(path, OWNER)?;
+        let (recorded, whole) = parse(&bytes, path)?;
+        Ok((file, recorded.map(|recorded| (recorded, whole))))
+    }
+
+    /// Begins a test.
+    pub(super) fn begin(mut file: ResultsFile, plan: Plan) -> Result<Recorder, Failure> {
+        file.begin(json(&plan)?)?;
+        Ok(Recorder { file, recorded: Recorded::new(plan) })
+    }
+
+    /// Goes on with one.
+    pub(super) fn resume(
+        mut file: ResultsFile,
+        mut recorded: Recorded,
+        whole: usize,
+    ) -> Result<Recorder, Failure> {
+        file.keep(whole as u64)?;
+        file.append(format!("{{\"resumed\":{}}}", now()))?;
+        recorded.resumed_after.push(recorded.steps.len());
+        Ok(Recorder { file, recorded })
+    }
+
+    pub(super) fn recorded(&self) -> &Recorded {
+        &self.recorded
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    pub(super) fn into_recorded(self) -> Recorded {
+        self.recorded
+    }
+
+    /// Adds a finished step; when this returns, it is on the disk.
+    pub(super) fn add(&mut self, step: Step, seconds: f64, outcome: Outcome) -> Result<(), Failure> {
+        let line = json(&Done { step, ended: now(), seconds, outcome })?;
+        // What is shown is what was written.
+        let done: Done = serde_json::from_str(&line).map_err(|error| Failure::new(error.to_string()))?;
+        self.file.append(line)?;
+        self.recorded.take(done);
+        Ok(())
+    }
+}
+
+fn json<T: Serialize>(value: &T) -> Result<String, Failure> {
+    let text = serde_json::to_string(value).map_err(|error| Failure::new(error.to_string()))?;
+    Ok(fathom_results::single_lines(&text).into_owned())
+}
+
+/// Seconds since the epoch.
+pub(super) fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::{Test, tests::plan};
+    use super::*;
+
+    fn lines(count: usize) -> String {
+        let plan = plan(Test::Latency);
+        let mut text = json(&plan).expect("JSON") + "\n";
+        let mut course = Course::new(&plan);
+        for number in 0..count {
+            let step = course.next().expect("a step");
+            let figures = Figures {
+                mean_ns: 1e5,
+                iops: number as f64,
+                percentiles_ns: vec![1.0; 5],
+                ..Figures::default()
+            };
+            let outcome = match step {
+                Step::Purge { .. } => Outcome::Purged("discard".into()),
+                Step::Precondition { .. } => Outcome::Written(9),
+                Step::Point { .. } => {
+                    Outcome::Measured(Measured { read: None, write: Some(figures.clone()), all: figures })
+                }
+            };
+            let done = Done { step, ended: 5, seconds: 0.25, outcome };
+            assert!(course.take(&done));
+            text += &(json(&done).expect("JSON") + "\n");
+        }
+        text
+    }
+
+    #[test]
+    fn a_torn_line_is_dropped_and_a_strange_one_told() {
+        let text = lines(7);
+        let path = Path::new("x");
+        let read = |text: &str| parse(text.as_bytes(), path);
+        let (recorded, whole) = read(&text).expect("reads");
+        let recorded = recorded.expect("a plan");
+        assert_eq!(
+            (recorded.steps.len(), whole, recorded.next()),
+            (7, text.len(), Some(Step::Point { part: 0, round: 0, point: 4 }))
+        );
+        for cut in 0..text.len() {
+            let (recorded, whole) = read(&text[..cut]).expect("reads what is whole");
+            let steps = recorded.map_or(0, |recorded| recorded.steps.len());
+            assert_eq!(text[..whole].lines().count().saturating_sub(1), steps);
+        }
+        let twice = text.clone() + text.lines().last().expect("a line") + "\n";
+        let told = read(&twice).err().map(|failure| failure.to_string()).unwrap_or_default();
+        assert!(told.contains("x, line 9: ") && told.contains("not the step that follows"), "{told}");
+        let other = text.replace("{\"fathom pts\":1", "{\"fathom pts\":2");
+        assert!(read(&other).is_err_and(|failure| failure.to_string().contains("format 2")));
+        let resumed = text + "{\"resumed\":7}\n";
+        assert_eq!(read(&resumed).expect("reads").0.map(|recorded| recorded.resumed_after), Some(vec![7]));
+    }
+}

@@ -1,0 +1,209 @@
+//! What a test may write to: a device that nobody uses and that was named twice, or a file. Nothing is changed here.
+
+use super::plan::{Kind, Target};
+use super::signatures;
+use crate::Runner;
+use crate::device::{Facts, SECTOR, check_named_twice, check_room, path_of_new_file, refused};
+use crate::figures;
+use fathom_command::Failure;
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::linux::fs::MetadataExt;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+/// Less says nothing of any storage.
+const LEAST_BYTES: u64 = 16 << 20;
+
+/// What the command line says of the target.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Given {
+    pub(super) device: Option<PathBuf>,
+    pub(super) file: Option<PathBuf>,
+    /// The same again, from somebody who means it.
+    pub(super) destroy: Option<PathBuf>,
+    /// Of a file that does not exist.
+    pub(super) size: Option<u64>,
+}
+
+/// A target, and what will be lost there.
+pub(super) struct Examined {
+    pub(super) target: Target,
+    /// Partitions and file systems, in words.
+    pub(super) holds: Vec<String>,
+}
+
+/// Looks at the target. `begun` is that of a test that is resumed: its file need not be named twice.
+pub(super) fn examine(
+    given: &Given,
+    begun: Option<&Target>,
+    runner: &dyn Runner,
+) -> Result<Examined, Failure> {
+    match (&given.device, &given.file) {
+        (Some(device), None) => examine_device(device, given, runner),
+        (None, Some(file)) => examine_file(file, given, begun, runner),
+        (Some(_), Some(_)) => Err(Failure::new("both a device and --file given; a test has one of them")),
+        (None, None) => Err(Failure::new(
+            "no device given; write for example fathom pts iops /dev/nvme0n1 --destroy=/dev/nvme0n1, or --file=PATH --size=SIZE",
+        )),
+    }
+}
+
+fn examine_device(named: &Path, given: &Given, runner: &dyn Runner) -> Result<Examined, Failure> {
+    let metadata = std::fs::metadata(named).map_err(|error| Failure::file(named, &error))?;
+    if !metadata.file_type().is_block_device() {
+        return Err(refused(named, "it is no block device; a file is named with --file=PATH"));
+    }
+    if given.size.is_some() {
+        return Err(refused(named, "a device has its size; leave --size out"));
+    }
+    let path = std::fs::canonicalize(named).map_err(|error| Failure::file(named, &error))?;
+    let facts = Facts::of(&metadata);
+    let bytes = facts.bytes();
+    let holds = match bytes {
+        0 => return Err(refused(named, "the kernel tells no size of it; it may have no medium")),
+        bytes => holdings(named, &facts, bytes)?,
+    };
+    if given.destroy.is_none() && !holds.is_empty() {
+        return Err(refused(
+            named,
+            &format!(
+                "it is not empty ({}), and its whole content will be lost; if that is meant, name it again: --destroy={}",
+                holds.join("; "),
+                named.display()
+            ),
+        ));
+    }
+    check_named_twice(named, &metadata, given.destroy.as_deref())?;
+    if facts.is_read_only() {
+        return Err(refused(named, "it is read only"));
+    }
+    if let Some(used) = runner.use_of(&path) {
+        return Err(refused(named, &format!("it is in use: {used}; end that, or name another device")));
+    }
+    if facts.value_of_disk("queue/zoned") == "host-managed" {
+        return Err(refused(
+            named,
+            "its zones accept writes only in order, but these tests write at random; zonemode=zbd in a job can test it",
+        ));
+    }
+    check_size(named, bytes)?;
+    let sector = facts.value_of_disk("queue/logical_block_size").parse().unwrap_or(SECTOR);
+    let text = |name: &str| fathom_results::single_line(&facts.value_of_disk(name));
+    let firmware = [text("device/firmware_rev"), text("device/rev")];
+    let target = Target {
+        path,
+        kind: Kind::Device,
+        bytes,
+        sector,
+        model: text("device/model"),
+        serial: facts.serial(),
+        firmware: firmware.into_iter().find(|text| !text.is_empty()).unwrap_or_default(),
+        behind: facts.behind(),
+        write_cache: text("queue/write_cache"),
+        inode: 0,
+    };
+    Ok(Examined { target, holds })
+}
+
+/// Partitions and file systems on a device, in words.
+fn holdings(named: &Path, facts: &Facts, bytes: u64) -> Result<Vec<String>, Failure> {
+    let device = File::open(named).map_err(|error| Failure::file(named, &error))?;
+    let marks = signatures::found(&device, bytes).map_err(|error| Failure::file(named, &error))?;
+    let mut holds: Vec<String> = Vec::new();
+    let partitions = facts.partitions();
+    if !partitions.is_empty() {
+        holds.push(format!("partitions {}", partitions.join(" ")));
+    }
+    holds.extend(marks.into_iter().map(str::to_owned));
+    Ok(holds)
+}
+
+fn check_size(named: &Path, bytes: u64) -> Result<(), Failure> {
+    match bytes < LEAST_BYTES {
+        true => Err(refused(
+            named,
+            &format!(
+                "{} are too small to measure; {} is the least",
+                figures::size(bytes),
+                figures::size(LEAST_BYTES)
+            ),
+        )),
+        false => Ok(()),
+    }
+}
+
+fn examine_file(
+    named: &Path,
+    given: &Given,
+    begun: Option<&Target>,
+    runner: &dyn Runner,
+) -> Result<Examined, Failure> {
+    let metadata = match std::fs::metadata(named) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return examine_missing(named, given, begun);
+        }
+        Err(error) => return Err(Failure::file(named, &error)),
+    };
+    if !metadata.is_file() {
+        return Err(refused(named, "it is no regular file; a device is named without --file"));
+    }
+    let path = std::fs::canonicalize(named).map_err(|error| Failure::file(named, &error))?;
+    let own = begun.filter(|target| is_made(target, &path, &metadata));
+    if own.is_none() {
+        if given.size.is_some() {
+            return Err(refused(named, "it exists and has a size; leave --size out"));
+        }
+        check_named_twice(named, &metadata, given.destroy.as_deref())?;
+    }
+    if let Some(used) = runner.use_of(&path) {
+        return Err(refused(named, &format!("it is in use: {used}; name another file")));
+    }
+    let bytes = own.map_or(metadata.len() >> 20 << 20, |target| target.bytes);
+    check_size(named, bytes)?;
+    check_room(&path, bytes.saturating_sub(metadata.st_blocks().saturating_mul(SECTOR)))?;
+    let kind = if own.is_some() { Kind::Made } else { Kind::File };
+    Ok(Examined { target: file_target(path, kind, bytes, metadata.st_ino()), holds: Vec::new() })
+}
+
+/// True for the file that a test made itself.
+fn is_made(target: &Target, path: &Path, metadata: &Metadata) -> bool {
+    target.kind == Kind::Made && target.path == path && target.inode == metadata.st_ino()
+}
+
+fn examine_missing(named: &Path, given: &Given, begun: Option<&Target>) -> Result<Examined, Failure> {
+    if begun.is_some() {
+        return Err(refused(
+            named,
+            "the file of the test that was begun is gone; remove the results file as well, or name another one with --output",
+        ));
+    }
+    let bytes = given.size.ok_or_else(|| {
+        refused(named, "there is no such file; --size=SIZE makes one for the time of the test")
+    })?;
+    let path = path_of_new_file(named)?;
+    if given.destroy.as_deref().is_some_and(|destroy| destroy != named) {
+        return Err(refused(named, "--destroy names something else"));
+    }
+    let bytes = bytes >> 20 << 20;
+    check_size(named, bytes)?;
+    check_room(&path, bytes)?;
+    Ok(Examined { target: file_target(path, Kind::Made, bytes, 0), holds: Vec::new() })
+}
+
+fn file_target(path: PathBuf, kind: Kind, bytes: u64, inode: u64) -> Target {
+    Target {
+        path,
+        kind,
+        bytes,
+        // Until it is known what direct I/O works there.
+        sector: SECTOR,
+        model: String::new(),
+        serial: String::new(),
+        firmware: String::new(),
+        behind: String::new(),
+        write_cache: String::new(),
+        inode,
+    }
+}

@@ -1,0 +1,232 @@
+//! From the arguments to a test that runs: the target is looked at, claimed and tried, and nothing is changed before that.
+
+use super::endurance::Endurance;
+use super::estimate::Estimate;
+use super::execute;
+use super::jobs;
+use super::plan::{FORM, Kind, Plan, Target};
+use super::record::{self, Recorded, Recorder};
+use super::safety::{self, Examined};
+use super::words::Wishes;
+use crate::device::{Claim, refused};
+use crate::running::{Messages, chance, usable_engine, why_in_short};
+use crate::{Runner, runner};
+use fathom_command::{Failure, Streams};
+use fathom_stats::host::HostReport;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// Blocks that are tried with direct I/O on a file: where sectors are larger, smaller ones fail.
+const SECTORS_OF_FILES: [u64; 2] = [512, 4096];
+
+/// Runs the test, or goes on with it; what there is then, and the exit status if a signal ended it. `None` if only the plan was
+/// asked for.
+pub(super) fn run(
+    wishes: &Wishes,
+    streams: &mut Streams<'_>,
+    runner: &mut dyn Runner,
+) -> Result<Option<(Recorded, Option<u8>)>, Failure> {
+    let path = wishes.output.clone().unwrap_or_else(|| default_output(wishes));
+    let begun = if record::is_results(&path) { Some(record::read(&path)?) } else { None };
+    let begun = match begun {
+        Some(recorded) if !wishes.is_dry_run => match resumable(recorded, wishes, &path)? {
+            Begun::Finished(recorded) => return Ok(Some((*recorded, None))),
+            Begun::Resumed(recorded) => Some(*recorded),
+        },
+        begun => begun,
+    };
+    let Examined { target, holds } =
+        safety::examine(&wishes.target, begun.as_ref().map(|recorded| &recorded.plan.target), runner)?;
+    let mut plan = draft(wishes, target);
+    plan.check()?;
+    if let Some(begun) = &begun {
+        refuse_other_plan(&path, &plan, &begun.plan)?;
+    }
+    if wishes.is_dry_run {
+        let mut text = Estimate::of(&plan).text(&plan, &holds, Endurance::of(&plan.target));
+        text.push_str(&match begun {
+            Some(begun) => {
+                format!("  {} has {} finished steps of this test\n", path.display(), begun.steps.len())
+            }
+            None => String::new(),
+        });
+        crate::output::print(streams, &text)?;
+        return Ok(None);
+    }
+    // Ctrl-C in a step keeps the steps before it.
+    let signals = runner::signals()?;
+    let made = MadeFile::of(&mut plan.target)?;
+    let claim = claim(&plan.target)?;
+    let (mut recorder, is_new) = match begun {
+        Some(_) => (reopen(&path, &plan)?, false),
+        None => {
+            try_target(&mut plan, runner)?;
+            plan.check()?;
+            (begin(&path, &plan)?, true)
+        }
+    };
+    made.keep();
+    let plan = recorder.recorded().plan.clone();
+    let text = match is_new {
+        true => Estimate::of(&plan).text(&plan, &holds, Endurance::of(&plan.target)),
+        false => format!("{} steps are done\n", recorder.recorded().steps.len()),
+    };
+    let _ = writeln!(streams.err, "{text}results in {}", path.display());
+    let stopped = execute::execute(&mut recorder, &claim, &signals, streams.err, runner)?;
+    let recorded = recorder.into_recorded();
+    if recorded.plan.target.kind == Kind::Made && recorded.next().is_none() {
+        let file = &recorded.plan.target.path;
+        std::fs::remove_file(file).map_err(|error| Failure::file(file, &error))?;
+    }
+    Ok(Some((recorded, stopped)))
+}
+
+fn default_output(wishes: &Wishes) -> PathBuf {
+    let target = wishes.target.device.as_ref().or(wishes.target.file.as_ref());
+    let name = target.and_then(|path| path.file_name()).unwrap_or_default();
+    PathBuf::from(format!("{}-{}.pts.jsonl", wishes.test.word(), name.to_string_lossy()))
+}
+
+/// What a results file that is there means for the test.
+enum Begun {
+    /// There is nothing left to do.
+    Finished(Box<Recorded>),
+    Resumed(Box<Recorded>),
+}
+
+fn resumable(recorded: Recorded, wishes: &Wishes, path: &Path) -> Result<Begun, Failure> {
+    let is_finished = recorded.next().is_none();
+    match (is_finished, wishes.resumes) {
+        (true, true) => Ok(Begun::Finished(Box::new(recorded))),
+        (false, true) => Ok(Begun::Resumed(Box::new(recorded))),
+        (true, false) => Err(Failure::new(format!(
+            "{}: this file has the results of a finished test; name another one with --output",
+            path.display()
+        ))),
+        (false, false) => Err(Failure::new(format!(
+            "{}: this file has an unfinished test; go on with it by --resume, or name another one with --output",
+            path.display()
+        ))),
+    }
+}
+
+fn refuse_other_plan(path: &Path, plan: &Plan, begun: &Plan) -> Result<(), Failure> {
+    let differences = plan.differences(begun);
+    match differences.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::new(format!(
+            "{}: this file has another test ({}); name another file with --output, or repeat the arguments of that test",
+            path.display(),
+            differences.join("; ")
+        ))),
+    }
+}
+
+/// The plan as far as the arguments and a look at the target tell it.
+fn draft(wishes: &Wishes, target: Target) -> Plan {
+    Plan {
+        form: FORM,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        test: wishes.test,
+        began: record::now(),
+        target,
+        engine: String::new(),
+        direct: true,
+        threads: wishes.threads,
+        depth: wishes.depth,
+        most_rounds: wishes.most_rounds,
+        scale: wishes.scale,
+        purges: wishes.purges,
+        seed: chance() >> 16,
+        host: HostReport::default(),
+    }
+}
+
+/// A file that was made just now, and goes again unless the test begins.
+struct MadeFile(Option<PathBuf>);
+
+impl MadeFile {
+    /// Makes the file if the target is one that is not there yet.
+    fn of(target: &mut Target) -> Result<MadeFile, Failure> {
+        if target.kind != Kind::Made || target.inode != 0 {
+            return Ok(MadeFile(None));
+        }
+        let fail = |error: std::io::Error| Failure::file(&target.path, &error);
+        let file =
+            OpenOptions::new().write(true).create_new(true).mode(0o600).open(&target.path).map_err(fail)?;
+        let made = MadeFile(Some(target.path.clone()));
+        file.set_len(target.bytes).map_err(fail)?;
+        target.inode = file.metadata().map_err(fail)?.ino();
+        Ok(made)
+    }
+
+    fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for MadeFile {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            // The error that ends the test is told, not this one.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Locks the target against other commands, and sees that it can be written to.
+fn claim(target: &Target) -> Result<Claim, Failure> {
+    let path = &target.path;
+    OpenOptions::new().write(true).open(path).map_err(|error| Failure::file(path, &error))?;
+    Claim::of(path, File::open(path).map_err(|error| Failure::file(path, &error))?)
+}
+
+fn begin(path: &Path, plan: &Plan) -> Result<Recorder, Failure> {
+    match Recorder::open(path)? {
+        (file, None) => Recorder::begin(file, plan.clone()),
+        (_, Some(_)) => Err(Failure::new(format!("{}: another test has begun this file", path.display()))),
+    }
+}
+
+fn reopen(path: &Path, plan: &Plan) -> Result<Recorder, Failure> {
+    match Recorder::open(path)? {
+        (file, Some((recorded, whole))) => {
+            refuse_other_plan(path, plan, &recorded.plan)?;
+            Recorder::resume(file, recorded, whole)
+        }
+        (_, None) => Err(Failure::new(format!("{}: the file has lost its content", path.display()))),
+    }
+}
+
+/// Reads a block with each engine, to find the best one that works, and what the kernel says of the machine.
+fn try_target(plan: &mut Plan, runner: &mut dyn Runner) -> Result<(), Failure> {
+    let target = plan.target.clone();
+    let ways: Vec<(bool, u64)> = match target.is_device() {
+        true => vec![(true, target.sector)],
+        false => {
+            let direct = SECTORS_OF_FILES.map(|sector| (true, sector));
+            direct.into_iter().chain([(false, SECTORS_OF_FILES[0])]).collect()
+        }
+    };
+    for (direct, sector) in ways {
+        let found = usable_engine(runner, |engine| jobs::probe(&target, engine, direct, sector))?;
+        if let Some(engine) = found {
+            (plan.engine, plan.direct, plan.target.sector) = (engine.to_owned(), direct, sector);
+            plan.host = host_of(&jobs::probe(&target, engine, direct, sector), runner)?;
+            return Ok(());
+        }
+    }
+    let mut messages = Messages::default();
+    let spec =
+        runner.parse(&["-".to_owned()], &jobs::probe(&target, "psync", target.is_device(), target.sector))?;
+    runner.run(&spec, &mut messages)?;
+    let why = messages.0.last().map_or_else(|| "no engine can read it".to_owned(), |line| why_in_short(line));
+    Err(refused(&target.path, &why))
+}
+
+fn host_of(job: &str, runner: &mut dyn Runner) -> Result<HostReport, Failure> {
+    let spec = runner.parse(&["-".to_owned()], job)?;
+    let ended = runner.run(&spec, &mut Messages::default())?;
+    Ok(crate::running::result_of(&ended.report)?.host.unwrap_or_default())
+}

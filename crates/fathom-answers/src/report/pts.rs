@@ -1,0 +1,378 @@
+//! The page of a PTS test: set-up, convergence, the window that counts, tables and plots.
+
+use super::chart::heat::shade_between;
+use super::chart::scale::{Scale, Unit};
+use super::chart::{Axis, Chart, Series};
+use super::page;
+use crate::figures;
+use crate::measures::Figure;
+use crate::pts::findings::{Findings, PartFindings, written_in};
+use crate::pts::output::{course_of, facts, heading, sentences, shown_figures, tables, title};
+use crate::pts::plan::{Ends, Test};
+use crate::pts::record;
+use crate::pts::steady_state::{ROUNDS, Window};
+use crate::table::{Align, Table, escape};
+use fathom_command::Failure;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// Lines that one chart can show apart.
+const STYLES: usize = 8;
+
+/// The page of a results file.
+pub(super) fn page(path: &Path, given_title: Option<&str>) -> Result<String, Failure> {
+    let recorded = record::read(path)?;
+    let findings = Findings::of(&recorded);
+    let mut body = String::from("<section aria-labelledby=\"test\"><h2 id=\"test\">Test</h2>\n");
+    let sentences: Vec<String> = sentences(&findings).iter().map(|line| escape(line)).collect();
+    if !sentences.is_empty() {
+        let _ =
+            writeln!(body, "<div class=\"verdict\"><ul><li>{}</li></ul></div>", sentences.join("</li><li>"));
+    }
+    let mut all = facts(&findings);
+    all.push(("written".to_owned(), figures::size(findings.written())));
+    body.push_str(&list(&all));
+    let mut links = String::from("<li><a href=\"#test\">Test</a></li>");
+    for (number, part) in findings.parts.iter().enumerate() {
+        let name =
+            if part.part.name.is_empty() { findings.plan.test.definition().title } else { &part.part.name };
+        let _ = write!(links, "<li><a href=\"#part-{number}\">{}</a></li>", escape(name));
+        let _ = writeln!(body, "<h3 id=\"part-{number}\">{}</h3>", escape(name));
+        body.push_str(&list(&course_of(&findings, part)));
+        body.push_str(&part_html(&findings, part, &format!("part-{number}")));
+    }
+    if findings.plan.test == Test::Throughput {
+        body.push_str(&throughput(&findings));
+    }
+    body.push_str("</section>\n");
+    let navigation = format!("<nav aria-label=\"Results\"><ul>{links}</ul></nav>\n");
+    Ok(page::shell(given_title.unwrap_or(&title(&findings)), &navigation, &body))
+}
+
+fn list(facts: &[(String, String)]) -> String {
+    let rows: String = facts
+        .iter()
+        .map(|(name, value)| format!("<dt>{}</dt><dd>{}</dd>", escape(name), escape(value)))
+        .collect();
+    format!("<dl class=\"facts\">{rows}</dl>\n")
+}
+
+fn part_html(findings: &Findings<'_>, part: &PartFindings<'_>, id: &str) -> String {
+    let mut text = String::from("<div class=\"charts\">\n");
+    if matches!(part.part.ends, Ends::Written { .. }) {
+        text.push_str(&saturation(findings, part, id));
+    } else {
+        let figure = findings.plan.test.definition().figure;
+        text.extend(convergence(part, figure, id));
+        text.extend(part.window().map(|window| window_chart(window, figure, id)));
+        for (number, figure) in shown_figures(findings.plan.test).iter().enumerate() {
+            text.extend(plot(part, *figure, &format!("{id}-plot-{number}")));
+        }
+    }
+    text.push_str("</div>\n");
+    for (number, (caption, table)) in tables(findings, part, usize::MAX).into_iter().enumerate() {
+        let shaded = shown_figures(findings.plan.test).get(number).copied();
+        text.push_str(&match shaded.filter(|_| !caption.is_empty()) {
+            Some(figure) => heat_map(part, figure, &caption),
+            None => table.html(),
+        });
+    }
+    text
+}
+
+fn unit_of(figure: Figure) -> Unit {
+    match figure {
+        Figure::Iops => Unit::Count,
+        Figure::Bandwidth => Unit::Bandwidth,
+        _ => Unit::Latency,
+    }
+}
+
+fn label_of(figure: Figure) -> String {
+    match figure {
+        Figure::Bandwidth => "MB/s".to_owned(),
+        other => heading(other),
+    }
+}
+
+/// A chart with a table of its lines: a row for each place, a column for each line.
+fn over_places(title: &str, names: &[String], first: &str, lines: &[Series], y: Axis, id: &str) -> String {
+    let unit = y.unit;
+    let x = Axis { label: String::new(), scale: Scale::Linear { max: names.len() as f64 }, unit: Unit::Row };
+    let mut columns = vec![(first, Align::Left)];
+    columns.extend(lines.iter().map(|line| (line.name.as_str(), Align::Right)));
+    let mut table = Table::new(&columns);
+    for (place, name) in names.iter().enumerate() {
+        let at =
+            |line: &Series| line.points.iter().find(|point| point.0 == place as f64).map(|point| point.1);
+        let mut row = vec![name.clone()];
+        row.extend(
+            lines.iter().map(|line| at(line).map_or_else(|| "-".to_owned(), |value| unit.text(value))),
+        );
+        table.row(row);
+    }
+    let mut chart = Chart::new(title, x, y);
+    let lines: Vec<(Series, Vec<(f64, f64)>)> = lines
+        .iter()
+        .map(|line| (line.clone(), line.points.iter().map(|point| (point.1, point.1)).collect()))
+        .collect();
+    chart.lines_over(names, &lines);
+    chart.figure(id, &table)
+}
+
+/// The writes of each block size (and the reads beside them, where a part has one size) over all rounds.
+fn convergence(part: &PartFindings<'_>, figure: Figure, id: &str) -> Option<String> {
+    let (blocks, _) = part.axes();
+    let shown = |read_percent: u8| read_percent == 0 || blocks.len() == 1;
+    let points = part.part.points.iter().enumerate().filter(|(_, point)| shown(point.read_percent));
+    let lines: Vec<Series> = points
+        .enumerate()
+        .map(|(style, (number, point))| Series {
+            name: if blocks.len() == 1 {
+                format!("{} {}", point.block(), point.mix())
+            } else {
+                point.block()
+            },
+            style: style % STYLES,
+            points: (0..part.rounds.len())
+                .filter_map(|round| Some((round as f64, part.value(number, round, figure)?)))
+                .collect(),
+        })
+        .filter(|line| !line.points.is_empty())
+        .collect();
+    if lines.is_empty() || part.rounds.len() < 2 {
+        return None;
+    }
+    let values = || lines.iter().flat_map(|line| line.points.iter().map(|point| point.1));
+    // Sizes are magnitudes apart.
+    let scale = if lines.len() > 2 { Scale::logarithmic(values()) } else { Scale::linear(values()) };
+    let y = Axis { label: label_of(figure), scale, unit: unit_of(figure) };
+    let names: Vec<String> = (1..=part.rounds.len()).map(|round| round.to_string()).collect();
+    let of = if blocks.len() == 1 { "" } else { " of writes" };
+    Some(over_places(
+        &format!("Steady state convergence: {}{of} by round", heading(figure)),
+        &names,
+        "round",
+        &lines,
+        y,
+        &format!("{id}-convergence"),
+    ))
+}
+
+/// The tracking variable in its window, with the limits and the fitted line.
+fn window_chart(window: &Window, figure: Figure, id: &str) -> String {
+    let places = || (0..ROUNDS).map(|place| place as f64);
+    let level = |name: &str, style: usize, value: f64| Series {
+        name: name.to_owned(),
+        style,
+        points: places().map(|place| (place, value)).collect(),
+    };
+    let lines = [
+        Series { name: "measured".to_owned(), style: 0, points: places().zip(window.values).collect() },
+        level("average", 2, window.average),
+        level("110 % of the average", 4, 1.1 * window.average),
+        level("90 % of the average", 5, 0.9 * window.average),
+        Series {
+            name: "best linear fit".to_owned(),
+            style: 1,
+            points: places().map(|place| (place, window.fit(window.first as f64 + place))).collect(),
+        },
+    ];
+    let values = lines.iter().flat_map(|line| line.points.iter().map(|point| point.1));
+    let y = Axis { label: label_of(figure), scale: Scale::linear(values), unit: unit_of(figure) };
+    let names: Vec<String> = window.rounds().map(|round| format!("round {}", round + 1)).collect();
+    over_places(
+        &format!("Measurement window: {}", heading(figure)),
+        &names,
+        "round",
+        &lines,
+        y,
+        &format!("{id}-window"),
+    )
+}
+
+/// A figure over block sizes, a line for each mix; nothing for a part of one size.
+fn plot(part: &PartFindings<'_>, figure: Figure, id: &str) -> Option<String> {
+    let (blocks, mixes) = part.axes();
+    let lines: Vec<Series> = mixes
+        .iter()
+        .enumerate()
+        .map(|(style, mix)| Series {
+            name: format!("{mix}/{}", 100 - mix),
+            style: style % STYLES,
+            points: blocks
+                .iter()
+                .enumerate()
+                .filter_map(|(place, block)| {
+                    Some((place as f64, part.in_window(part.point_of(*block, *mix)?, figure)?))
+                })
+                .collect(),
+        })
+        .filter(|line| !line.points.is_empty())
+        .collect();
+    if blocks.len() < 2 || lines.is_empty() {
+        return None;
+    }
+    let values = lines.iter().flat_map(|line| line.points.iter().map(|point| point.1));
+    let y = Axis { label: label_of(figure), scale: Scale::logarithmic(values), unit: unit_of(figure) };
+    let names: Vec<String> = blocks.iter().copied().map(figures::size).collect();
+    Some(over_places(
+        &format!("{} by block size and mix of reads and writes", heading(figure)),
+        &names,
+        "block",
+        &lines,
+        y,
+        id,
+    ))
+}
+
+/// The matrix of block sizes and mixes, darker for more: what a plot in three dimensions shows, and can be read off.
+fn heat_map(part: &PartFindings<'_>, figure: Figure, caption: &str) -> String {
+    let (blocks, mixes) = part.axes();
+    let value =
+        |block: u64, mix: u8| part.point_of(block, mix).and_then(|point| part.in_window(point, figure));
+    let all: Vec<f64> =
+        blocks.iter().flat_map(|block| mixes.iter().filter_map(|mix| value(*block, *mix))).collect();
+    let low = all.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = all.iter().copied().fold(0.0, f64::max);
+    let mut text = format!(
+        "<div class=\"scroll\"><table class=\"heat-map\"><caption>{}; reads/writes across, blocks down; darker = more</caption>\
+         <thead><tr><td></td>",
+        escape(caption)
+    );
+    for mix in &mixes {
+        let _ = write!(text, "<th scope=\"col\" class=\"right\">{mix}/{}</th>", 100 - mix);
+    }
+    text.push_str("</tr></thead><tbody>");
+    for block in blocks {
+        let _ = write!(text, "<tr><th scope=\"row\">{}</th>", escape(&figures::size(block)));
+        for mix in &mixes {
+            let _ = match value(block, *mix) {
+                Some(value) => write!(
+                    text,
+                    "<td class=\"right shade-{}\">{}</td>",
+                    shade_between(value, low, high),
+                    escape(&figure.text(value))
+                ),
+                None => write!(text, "<td class=\"right\">-</td>"),
+            };
+        }
+        text.push_str("</tr>");
+    }
+    text + "</tbody></table></div>\n"
+}
+
+/// Reads and writes of all block sizes side by side.
+fn throughput(findings: &Findings<'_>) -> String {
+    let mut names = Vec::new();
+    let mut values = Vec::new();
+    for part in &findings.parts {
+        for (number, point) in part.part.points.iter().enumerate() {
+            let Some(value) = part.in_window(number, Figure::Bandwidth) else { continue };
+            names.push(format!(
+                "{} {}",
+                point.block(),
+                if point.read_percent == 0 { "write" } else { "read" }
+            ));
+            values.push(value);
+        }
+    }
+    if values.is_empty() {
+        return String::new();
+    }
+    let x = Axis { label: String::new(), scale: Scale::Linear { max: 1.0 }, unit: Unit::Row };
+    let y = Axis {
+        label: "MB/s".to_owned(),
+        scale: Scale::linear(values.iter().copied()),
+        unit: Unit::Bandwidth,
+    };
+    let mut chart = Chart::new("Throughput of all block sizes", x, y);
+    chart.bars(&names, &values, 0);
+    let mut table = Table::new(&[("workload", Align::Left), ("throughput", Align::Right)]);
+    for (name, value) in names.into_iter().zip(values) {
+        table.row(vec![name, figures::bandwidth(value)]);
+    }
+    format!(
+        "<h3 id=\"all\">All block sizes</h3>\n<div class=\"charts\">{}</div>\n",
+        chart.figure("all-throughput", &table)
+    )
+}
+
+/// Rates and latencies over time, and rates over what was written.
+fn saturation(findings: &Findings<'_>, part: &PartFindings<'_>, id: &str) -> String {
+    let step = findings.plan.point_time().as_secs_f64();
+    let mut written = 0u64;
+    let gigabytes: Vec<f64> = part
+        .rounds
+        .iter()
+        .map(|round| {
+            written = written_in(round).saturating_add(written);
+            written as f64 / 1e9
+        })
+        .collect();
+    let seconds: Vec<f64> = (1..=part.rounds.len()).map(|round| round as f64 * step).collect();
+    let series = |places: &[f64], name: &str, style: usize, figure: Figure| Series {
+        name: name.to_owned(),
+        style,
+        points: places
+            .iter()
+            .enumerate()
+            .filter_map(|(round, place)| Some((*place, part.value(0, round, figure)?)))
+            .collect(),
+    };
+    let time = ("seconds of writing", Unit::Seconds);
+    let rate = |places: &[f64]| [series(places, "IOPS", 0, Figure::Iops)];
+    let latencies = [
+        series(&seconds, "average", 0, Figure::LatencyMean),
+        series(&seconds, "99.999 %", 1, Figure::Percentile(99.999)),
+        series(&seconds, "maximum", 4, Figure::LatencyMax),
+    ];
+    let charts = [
+        along("IOPS over time", time, &rate(&seconds), Figure::Iops, &format!("{id}-iops")),
+        along("Latency over time", time, &latencies, Figure::LatencyMean, &format!("{id}-latency")),
+        along(
+            "IOPS over what was written",
+            ("written, GB", Unit::Gigabytes),
+            &rate(&gigabytes),
+            Figure::Iops,
+            &format!("{id}-written"),
+        ),
+    ];
+    charts.into_iter().flatten().collect()
+}
+
+/// Lines along an axis of numbers.
+fn along(
+    title: &str,
+    (label, unit): (&str, Unit),
+    lines: &[Series],
+    figure: Figure,
+    id: &str,
+) -> Option<String> {
+    let points = || lines.iter().flat_map(|line| &line.points);
+    if points().count() == 0 {
+        return None;
+    }
+    let x = Axis { label: label.to_owned(), scale: Scale::up_to_last(points().map(|point| point.0)), unit };
+    let scale = match lines.len() {
+        1 => Scale::linear(points().map(|point| point.1)),
+        _ => Scale::logarithmic(points().map(|point| point.1)),
+    };
+    let name = if lines.len() == 1 { label_of(figure) } else { "latency".to_owned() };
+    let mut chart = Chart::new(title, x, Axis { label: name, scale, unit: unit_of(figure) });
+    chart.lines(lines, false);
+    let mut columns = vec![(label, Align::Right)];
+    columns.extend(lines.iter().map(|line| (line.name.as_str(), Align::Right)));
+    let mut table = Table::new(&columns);
+    let first = &lines[0].points;
+    for (row, place) in
+        first.iter().enumerate().step_by(first.len().div_ceil(super::charts::TABLE_ROWS).max(1))
+    {
+        let mut cells = vec![unit.text(place.0)];
+        cells.extend(lines.iter().map(|line| {
+            line.points.get(row).map_or_else(|| "-".to_owned(), |point| unit_of(figure).text(point.1))
+        }));
+        table.row(cells);
+    }
+    Some(chart.figure(id, &table))
+}

@@ -1,0 +1,111 @@
+//! What commands that make many runs need around each: messages, signals, errors and the time left.
+
+use crate::{Runner, Watch};
+use fathom_command::Failure;
+use fathom_results::RunResult;
+use fathom_stats::report::RunReport;
+use fathom_sys::signal::{SignalQueue, wait_readable};
+use std::cell::Cell;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::{Duration, Instant};
+
+/// Collects the workers' messages.
+#[derive(Default)]
+pub(crate) struct Messages(pub(crate) Vec<String>);
+
+impl Watch for Messages {
+    fn message(&mut self, text: &str) {
+        let text = text.trim();
+        if !text.is_empty() && !text.starts_with("fio: terminating on signal") {
+            self.0.push(text.to_owned());
+        }
+    }
+}
+
+/// Signals that ask to end, as work that takes its time asks for them.
+pub(crate) struct Stop<'a> {
+    queue: &'a SignalQueue,
+    signal: Cell<Option<i32>>,
+}
+
+impl<'a> Stop<'a> {
+    pub(crate) fn new(queue: &'a SignalQueue) -> Stop<'a> {
+        Stop { queue, signal: Cell::new(None) }
+    }
+
+    /// The signal, if one has come.
+    pub(crate) fn asked(&self) -> Option<i32> {
+        if self.signal.get().is_none() {
+            self.signal.set(self.queue.asked_to_end());
+        }
+        self.signal.get()
+    }
+}
+
+/// Waits; a signal that came before or comes meanwhile ends it.
+pub(crate) fn signal_within(queue: &SignalQueue, time: Duration) -> Option<i32> {
+    let end = Instant::now() + time;
+    loop {
+        if let Some(signal) = queue.asked_to_end() {
+            return Some(signal);
+        }
+        let rest = end.saturating_duration_since(Instant::now());
+        if rest.is_zero() {
+            return None;
+        }
+        wait_readable(&[queue.descriptor()], rest);
+    }
+}
+
+/// The exit status of a command that a signal ended.
+pub(crate) fn status_of_signal(signal: i32) -> u8 {
+    128u8.saturating_add(u8::try_from(signal).unwrap_or(0))
+}
+
+/// `; about 5 min left`; empty when it is less than a second.
+pub(crate) fn rest_in_words(rest: Duration) -> String {
+    match rest.as_secs() {
+        0 => String::new(),
+        seconds if seconds < 120 => format!("; about {seconds} s left"),
+        seconds => format!("; about {} min left", seconds.div_ceil(60)),
+    }
+}
+
+/// What a line in fio's form says of an error: of `fio: pid=1, err=2/file:filesetup.c, func=open(data), error=No such file or
+/// directory` the call and its error.
+pub(crate) fn why_in_short(line: &str) -> String {
+    let last = line.lines().next_back().unwrap_or(line);
+    let parts = last.split_once(", func=").and_then(|(_, rest)| rest.split_once(", error="));
+    parts.map_or_else(|| last.to_owned(), |(call, error)| format!("{call}: {error}"))
+}
+
+/// The result as commands read it.
+pub(crate) fn result_of(report: &RunReport) -> Result<RunResult, Failure> {
+    let document = fathom_report::readable(report, fathom_results::single_line);
+    fathom_results::of_document(document, "the result").map_err(|error| Failure::new(error.to_string()))
+}
+
+/// Engines, best first; the last one can be used everywhere.
+pub(crate) const ENGINES: [&str; 3] = ["io_uring", "libaio", "psync"];
+
+/// The best engine whose job, a short one, works; `None` if none does.
+pub(crate) fn usable_engine(
+    runner: &mut dyn Runner,
+    job_of: impl Fn(&'static str) -> String,
+) -> Result<Option<&'static str>, Failure> {
+    struct Deaf;
+    impl Watch for Deaf {}
+    for engine in ENGINES {
+        let spec = runner.parse(&["-".to_owned()], &job_of(engine))?;
+        if runner.run(&spec, &mut Deaf)?.failed_jobs == 0 {
+            return Ok(Some(engine));
+        }
+    }
+    Ok(None)
+}
+
+/// A random number.
+pub(crate) fn chance() -> u64 {
+    // Readers of JSON keep whole numbers up to 2^53.
+    RandomState::new().build_hasher().finish() >> 11
+}
