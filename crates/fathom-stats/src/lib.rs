@@ -7,6 +7,7 @@
 
 pub mod direction;
 pub mod engine_figures;
+pub mod facts;
 pub mod histogram;
 pub mod host;
 pub mod hosts;
@@ -24,6 +25,7 @@ pub mod slices;
 pub mod split_mix;
 pub mod steady_state;
 pub mod timeline;
+pub mod verdict;
 
 pub use direction::Direction;
 pub use histogram::Histogram;

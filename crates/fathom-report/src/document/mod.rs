@@ -11,6 +11,7 @@ mod reading;
 mod replay;
 mod steady;
 mod timeline;
+mod verdict;
 
 use crate::ctime::ctime;
 use fathom_stats::limits::{GroupLimits, IoLimit, ProcessorLimit};
@@ -58,6 +59,8 @@ fn results(report: &RunReport, with_bins: bool) -> Object {
         "fathom stages": list_if_any(&report.stages, stage),
         "fathom timeline": report.timeline.as_ref().map(timeline::object),
         "fathom notes": (!report.notes.is_empty()).then_some(&report.notes),
+        "fathom facts": report.facts.as_ref().map(verdict::facts),
+        "fathom verdict": report.verdict.as_ref().map(verdict::object),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::{Bottleneck, DEPTH_REACHED, PROCESSOR_FULL, Verdict, main_direction, verdict};
 use crate::evidence::Evidence;
+use crate::evidence::own_limits as limits;
 use crate::evidence::processors::ProcessorWait;
-use crate::explain::limits;
 use crate::figures;
 
 pub(super) fn rate_limit(evidence: &Evidence<'_>) -> Option<Verdict> {
