@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test test-servers test-mpi lint bench deny fuzz soak compare-fio
+.PHONY: help run test test-servers test-mpi lint bench deny fuzz soak verdicts compare-fio
 
 help: ## List the entry points
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -33,6 +33,9 @@ fuzz: ## Fuzz every target of fuzz/, FUZZ_TIME seconds each (default 60); findin
 
 soak: ## Random runs for SOAK_TIME seconds (default 600): verification, kills, limits; SOAK_SEED repeats them
 	@scripts/soak.sh --time=$(or $(SOAK_TIME),600) $(if $(SOAK_SEED),--seed=$(SOAK_SEED)) $(SOAK)
+
+verdicts: ## Are ordinary runs called wrong? RUNS of them (default 200), in DIRECTORY
+	@scripts/verdicts.sh --runs=$(or $(RUNS),200) $(if $(DIRECTORY),--directory=$(DIRECTORY))
 
 compare-fio: ## Do what fio does? Tables of cases, then SECONDS of random jobs; SEED repeats them
 	@scripts/compare-fio.sh "$(SECONDS)" "$(SEED)"

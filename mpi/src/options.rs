@@ -47,7 +47,8 @@ pub(crate) fn refusal(program: &ProgramOptions, formats: &Chosen) -> Option<Stri
     const RANKS: &str = "the hosts of a run are the ranks that mpirun or srun starts";
     const SILENT: &str = "ranks say nothing while jobs run; --snapshots=DIR keeps what they have done so far";
     let usual = ProgramOptions::default();
-    let refusals: [(&str, bool, &str); 19] = [
+    const JUDGED: &str = "the verdict is not built for them; fathom explain judges the JSON that --output has kept";
+    let refusals: [(&str, bool, &str); 21] = [
         ("hosts", !program.hosts.is_empty(), RANKS),
         ("wait-for-hosts", program.wait_for_hosts > 0, RANKS),
         ("join-address", program.join_address.is_some(), RANKS),
@@ -66,6 +67,8 @@ pub(crate) fn refusal(program: &ProgramOptions, formats: &Chosen) -> Option<Stri
         ("trigger", program.trigger != usual.trigger, SILENT),
         ("trigger-remote", program.trigger_remote.is_some(), SILENT),
         ("merge-blktrace-only", program.merge_blktrace_only, "it runs no jobs; fathom merges traces"),
+        ("verdict", program.verdict, JUDGED),
+        ("require", program.require.is_some(), JUDGED),
         ("output-format", formats.every().is_some(), SILENT),
     ];
     let (name, _, reason) = refusals.into_iter().find(|(_, is_asked, _)| *is_asked)?;

@@ -1,4 +1,5 @@
-//! Chores of the project: `tidy` checks the house rules, `bench` compares with an installed fio, `soak` makes random runs.
+//! Chores of the project: `tidy` checks the house rules, `bench` compares with an installed fio, `soak` makes random
+//! runs, `verdicts` judges ordinary ones.
 
 #![forbid(unsafe_code)]
 // A chore talks to the person who runs it.
@@ -7,6 +8,7 @@
 mod bench;
 mod soak;
 mod tidy;
+mod verdicts;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,6 +17,7 @@ const USAGE: &str = "\
 Usage: cargo run -p xtask -- tidy
        cargo run --release -p xtask -- bench [--write|--servers] [--rounds=N] [--only=TEXT]
        cargo run --release -p xtask -- soak [--time=SECONDS] [--seed=N] [--rounds=N] [--only=KIND] [--directory=DIRECTORY]
+       cargo run --release -p xtask -- verdicts [--runs=N] [--seed=N] [--directory=DIRECTORY]
 
 tidy    check the house rules of the repository
 bench   compare target/release/fathom with the installed fio, as a Markdown table; with --servers, engines that talk to servers
@@ -27,6 +30,11 @@ soak    random runs of target/release/fathom: verification, interruptions, limit
         --rounds=N      no more rounds than these
         --program=PATH  another build of fathom
         --only=KIND     integrity, interruptions or limits
+        --directory=D   where the files go (default: the directory for temporary files)
+verdicts  ordinary runs of target/release/fathom, and how many are called wrong: 1 in 100 is too many
+        --runs=N        how many (default 200)
+        --seed=N        other runs
+        --program=PATH  another build of fathom
         --directory=D   where the files go (default: the directory for temporary files)";
 
 fn main() -> ExitCode {
@@ -34,6 +42,7 @@ fn main() -> ExitCode {
     let result = match words.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         Some(("tidy", [])) => tidy::run(&repository()),
         Some(("soak", options)) => soak::run(&repository(), options),
+        Some(("verdicts", options)) => verdicts::run(&repository(), options),
         Some(("bench", options)) => bench::run(&repository(), options),
         _ => Err(USAGE.to_owned()),
     };

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 mod bars;
+mod checks;
 mod columns;
 mod compare;
 mod device;
@@ -14,6 +15,7 @@ mod explain;
 mod figures;
 mod hosts;
 mod job_text;
+mod judgement;
 mod measures;
 mod output;
 mod pts;
@@ -27,6 +29,7 @@ mod show;
 mod sweep;
 mod table;
 
+pub use judgement::{Judged, judge};
 pub use runner::{Ended, Runner, Target, Watch};
 
 use fathom_command::{Failure, Streams};

@@ -5,6 +5,8 @@ use std::process::ExitCode;
 
 /// A mistake in what was asked for, or the machine refused to start.
 pub const SETUP_FAILED: u8 = 1;
+/// The result is not what `--require` asks for; to `git bisect run` a revision that cannot be tested.
+pub const REQUIREMENT_UNMET: u8 = 125;
 /// A signal ended the run.
 pub const ENDED_BY_SIGNAL: u8 = 128;
 

@@ -44,6 +44,11 @@ impl Chosen {
         self.0.iter().any(|format| format.declaration().timeline)
     }
 
+    /// One of them shows the verdict on the result.
+    pub fn need_verdict(&self) -> bool {
+        self.0.iter().any(|format| format.declaration().verdict)
+    }
+
     /// The report in each of them.
     pub fn write<'a>(&'a self, report: &'a RunReport) -> impl Iterator<Item = Vec<u8>> + 'a {
         self.0.iter().filter_map(|format| {
@@ -80,6 +85,7 @@ mod tests {
         let chosen = |name: &str| Chosen::new(&["terse".to_owned(), name.to_owned()], 3);
         assert!(chosen("json").need_timeline() && !chosen("normal").need_timeline());
         assert!(chosen("normal").are_for_people() && !chosen("json").are_for_people());
+        assert!(chosen("jsonl").need_verdict() && !chosen("normal").need_verdict());
         assert!(chosen("jsonl").stand_alone() && chosen("jsonl").every().is_some());
         assert!(!chosen("json").stand_alone() && chosen("json").every().is_none());
     }

@@ -11,7 +11,7 @@ pub(crate) struct Json;
 
 impl Format for Json {
     fn declaration(&self) -> &'static FormatDeclaration {
-        const { &FormatDeclaration { name: "json", timeline: true, ..FormatDeclaration::BLANK } }
+        const { &FormatDeclaration { name: "json", timeline: true, verdict: true, ..FormatDeclaration::BLANK } }
     }
 
     fn write(&self, report: &RunReport, out: &mut dyn io::Write) -> io::Result<()> {

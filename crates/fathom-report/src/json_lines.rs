@@ -16,6 +16,7 @@ impl Format for JsonLines {
             &FormatDeclaration {
                 name: "jsonl",
                 stands_alone: Some("every line of its output is a JSON document"),
+                verdict: true,
                 every: Some(Duration::from_secs(1)),
                 ..FormatDeclaration::BLANK
             }

@@ -15,6 +15,7 @@ impl Format for JsonPlus {
             &FormatDeclaration {
                 name: "json+",
                 timeline: true,
+                verdict: true,
                 includes: &["json"],
                 ..FormatDeclaration::BLANK
             }

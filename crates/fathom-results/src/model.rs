@@ -3,6 +3,7 @@
 use crate::hosts::HostsResult;
 use crate::lenient;
 use fathom_stats::Direction;
+pub use fathom_stats::facts::{ClockFacts, DeviceFacts, MemoryFacts, RunFacts};
 use fathom_stats::histogram::Histogram;
 pub use fathom_stats::host::{DeviceReport, FileSystemReport, HostReport};
 pub use fathom_stats::limits::ProcessorLimit;
@@ -45,6 +46,9 @@ pub struct RunResult {
     /// Sentences on what a reader must know to trust the figures.
     #[serde(rename = "fathom notes")]
     pub notes: Vec<String>,
+    /// What surrounded the run, which the checks of a verdict look at; only in results of fathom.
+    #[serde(rename = "fathom facts")]
+    pub facts: Option<RunFacts>,
     /// The kernel's counters stage by stage, if there were several; only in results of fathom.
     #[serde(rename = "fathom stages")]
     pub stages: Vec<StageResult>,

@@ -20,6 +20,8 @@ pub struct FormatDeclaration {
     pub every: Option<Duration>,
     /// It shows the course of the run.
     pub timeline: bool,
+    /// It shows the verdict on the result.
+    pub verdict: bool,
     /// Forms that are left out beside this one, because it has all that they have.
     pub includes: &'static [&'static str],
 }
@@ -33,6 +35,7 @@ impl FormatDeclaration {
         stands_alone: None,
         every: None,
         timeline: false,
+        verdict: false,
         includes: &[],
     };
 }

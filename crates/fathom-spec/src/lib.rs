@@ -43,7 +43,7 @@ pub use outcome::{Message, Outcome, Reply, Stream};
 pub use program_options::{ALL as PROGRAM_OPTIONS, Argument, ProgramOption, ProgramOptions};
 pub use resolve::{Review, Rule};
 pub use source::{Source, SystemSource};
-pub use spec::{Eta, GlobalSection, IdleProfile, JobSpec, Origin, RunSpec, Trigger};
+pub use spec::{Eta, GlobalSection, IdleProfile, JobSpec, Origin, Requirement, RunSpec, Trigger};
 
 use assembly::Assembly;
 use command_line::Stop;

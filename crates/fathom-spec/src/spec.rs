@@ -77,6 +77,25 @@ pub enum Eta {
     Auto,
 }
 
+/// What a result must be for the program to end with success.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Requirement {
+    /// Nothing in it is wrong.
+    Sound,
+    /// Nothing is doubtful either.
+    NoDoubts,
+}
+
+impl Requirement {
+    /// The word of the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Requirement::Sound => "sound",
+            Requirement::NoDoubts => "no-doubts",
+        }
+    }
+}
+
 /// How much of the CPUs' idleness is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IdleProfile {

@@ -8,6 +8,7 @@
 pub mod arrivals;
 pub mod direction;
 pub mod engine_figures;
+pub mod facts;
 pub mod histogram;
 pub mod host;
 pub mod hosts;
@@ -25,6 +26,7 @@ pub mod slices;
 pub mod split_mix;
 pub mod steady_state;
 pub mod timeline;
+pub mod verdict;
 
 pub use direction::Direction;
 pub use histogram::Histogram;

@@ -5,6 +5,7 @@
 
 use crate::arrivals::ArrivalsReport;
 use crate::engine_figures::EngineFigures;
+use crate::facts::RunFacts;
 use crate::host::HostReport;
 use crate::hosts::HostsReport;
 use crate::interval::IntervalReport;
@@ -15,6 +16,7 @@ use crate::per_direction::PerDirection;
 use crate::series::SampleStats;
 use crate::slices::SliceReport;
 use crate::timeline::Timeline;
+use crate::verdict::VerdictReport;
 use serde::{Deserialize, Serialize};
 
 /// Buckets of the depth, submit and complete distributions.
@@ -138,6 +140,12 @@ pub struct RunReport {
     /// The machine that ran the jobs.
     #[serde(default)]
     pub host: Option<HostReport>,
+    /// What surrounded it, where the course of the run is kept.
+    #[serde(default)]
+    pub facts: Option<RunFacts>,
+    /// What speaks against using its figures; `None` until somebody has judged it.
+    #[serde(default)]
+    pub verdict: Option<VerdictReport>,
     /// When its jobs began and ended, by the clock of the machine that ran them.
     #[serde(default)]
     pub span: Option<RunSpan>,

@@ -4,6 +4,7 @@ use crate::exit;
 use crate::hosts::{Hosts, View};
 use crate::live;
 use crate::output::Output;
+use fathom_answers::Judged;
 use fathom_hosts::controller::Audience;
 use fathom_hosts::here;
 use fathom_live::LiveTerminal;
@@ -12,7 +13,7 @@ use fathom_report::header::layout_line;
 use fathom_run::message::Message;
 use fathom_run::plan::Plan;
 use fathom_run::supervisor::{self, Idleness, Observer, Options, Request, StartError, TerminalEvent};
-use fathom_spec::{Eta, IdleProfile, RunSpec, Source};
+use fathom_spec::{Eta, IdleProfile, ProgramOptions, Requirement, RunSpec, Source};
 use fathom_stats::live::{LiveDetails, LiveTick};
 use fathom_stats::report::RunReport;
 use fathom_sys::Errno;
@@ -127,6 +128,7 @@ fn supervise(spec: &RunSpec, work: Work<'_>, formats: Chosen, mut output: Output
         opening: formats.are_for_people(),
         status_interval: program.status_interval.or(formats.every()),
     };
+    let needs_verdict = formats.need_verdict() || program.verdict || program.require.is_some();
     let options = Options {
         tick: view.tick,
         live_view: view.details,
@@ -136,7 +138,7 @@ fn supervise(spec: &RunSpec, work: Work<'_>, formats: Chosen, mut output: Output
             IdleProfile::PerCpu => Idleness::PerCpu,
         }),
         slices: here::slices(spec),
-        timeline: formats.need_timeline(),
+        timeline: formats.need_timeline() || needs_verdict,
         patience: program.patience,
         version: here::COMPATIBLE_VERSION,
     };
@@ -172,12 +174,17 @@ fn supervise(spec: &RunSpec, work: Work<'_>, formats: Chosen, mut output: Output
     // What follows is for the terminal as it was before.
     observer.live = None;
     match outcome {
-        Ok(outcome) => {
+        Ok(mut outcome) => {
+            let judged = needs_verdict.then(|| fathom_answers::judge(&mut outcome.report));
             observer.print(&outcome.report);
+            let is_met = judged.is_none_or(|judged| observer.tell_verdict(program, judged));
             let asked = observer.output.finish(&signals);
-            match observer.output.tell_lost() || outcome.lost_logs {
-                true => ExitCode::from(exit::SETUP_FAILED),
-                false => exit::code(&outcome, asked.is_some() || signals.asked_to_end().is_some()),
+            if observer.output.tell_lost() || outcome.lost_logs {
+                return ExitCode::from(exit::SETUP_FAILED);
+            }
+            match exit::number(&outcome, asked.is_some() || signals.asked_to_end().is_some()) {
+                0 if !is_met => ExitCode::from(exit::REQUIREMENT_UNMET),
+                code => ExitCode::from(code),
             }
         }
         Err((line, code)) => {
@@ -226,6 +233,36 @@ impl Console {
         for bytes in self.formats.write(report) {
             self.output.bytes(&bytes);
         }
+    }
+
+    /// Says what the verdict on the result is, as far as that is asked for, and whether it is what was required.
+    fn tell_verdict(&mut self, program: &ProgramOptions, judged: Result<Judged, String>) -> bool {
+        let judged = match judged {
+            Ok(judged) => judged,
+            Err(reason) => {
+                self.output.error_line(&format!("fathom: there is no verdict on the result: {reason}"));
+                return program.require.is_none();
+            }
+        };
+        if program.verdict {
+            // A report for programs ends where its document does.
+            match self.formats.are_for_people() {
+                true => std::iter::once("")
+                    .chain(judged.paragraphs.iter().map(String::as_str))
+                    .for_each(|line| self.output.line(line)),
+                false => judged.paragraphs.iter().for_each(|line| self.output.error_line(line)),
+            }
+        }
+        let Some(required) = program.require else { return true };
+        let is_met = match required {
+            Requirement::Sound => judged.is_sound,
+            Requirement::NoDoubts => judged.has_no_doubts,
+        };
+        if !is_met {
+            let line = format!("fathom: --require={} is not met: {}", required.word(), judged.summary);
+            self.output.error_line(&line);
+        }
+        is_met
     }
 }
 

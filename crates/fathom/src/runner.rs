@@ -22,6 +22,12 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
+/// A run that has ended, with the verdict on its result.
+fn judged(mut outcome: supervisor::Outcome) -> Result<Ended, Failure> {
+    fathom_answers::judge(&mut outcome.report).map_err(Failure::new)?;
+    Ok(Ended { report: outcome.report, failed_jobs: outcome.failed_jobs, signal: outcome.signal })
+}
+
 /// The program itself, for jobs on this machine or on hosts.
 #[derive(Default)]
 pub(crate) struct Program {
@@ -102,7 +108,7 @@ impl Runner for Program {
         let mut listener = Listener { watch };
         let outcome = supervisor::run(&plan, engines, calibration.finish(), options, &mut listener)
             .map_err(|error| Failure::new(here::why_not_started(&error)))?;
-        Ok(Ended { report: outcome.report, failed_jobs: outcome.failed_jobs, signal: outcome.signal })
+        judged(outcome)
     }
 
     fn targets(&self, spec: &RunSpec) -> Result<Vec<Target>, Failure> {
@@ -169,7 +175,7 @@ impl CommandHosts {
         let source = crate::machine();
         let outcome = hosts::run_command(&self.asked, invocation, spec, &source, view, &mut listener)
             .map_err(|line| Failure::new(line.trim_start_matches("fathom: ")))?;
-        Ok(Ended { report: outcome.report, failed_jobs: outcome.failed_jobs, signal: outcome.signal })
+        judged(outcome)
     }
 }
 

@@ -10,8 +10,8 @@ mod jobs;
 mod limits;
 mod program;
 
-use chance::Chance;
-use program::Program;
+pub(crate) use chance::Chance;
+pub(crate) use program::Program;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

@@ -53,11 +53,18 @@ pub(super) enum State {
     MayBeChance,
     /// The figure is beyond the bound, but these results cannot show whether that is chance.
     Undecided,
+    /// The figures of a side are wrong.
+    Refused,
 }
 
 impl Outcome {
     pub(super) fn is_met(&self) -> bool {
         self.state == State::Met
+    }
+
+    /// Nothing can be said, because a side is wrong.
+    pub(super) fn is_refused(&self) -> bool {
+        self.state == State::Refused
     }
 
     /// One line for people.
@@ -67,6 +74,9 @@ impl Outcome {
             State::Met => format!("FAILED {limit}: {title}: {found}"),
             State::NotMet => format!("passed {limit}: {title}: {found}"),
             State::MayBeChance => format!("passed {limit}: {title}: {found}, but that may be chance"),
+            State::Refused => {
+                format!("refused {limit}: {title}: {found}, but the figures of a side are wrong")
+            }
             State::Undecided => format!(
                 "undecided {limit}: {title}: {found}, and these results cannot show whether that is chance; compare \
                  repeated runs, or count it with --strict"
@@ -81,6 +91,7 @@ impl Outcome {
             State::NotMet => "not met",
             State::MayBeChance => "may be chance",
             State::Undecided => "undecided",
+            State::Refused => "refused",
         }
     }
 }
@@ -128,6 +139,7 @@ impl Limit {
 
     fn outcome(&self, pair: &Pair, comparison: &Comparison, is_strict: bool) -> Outcome {
         let (state, found) = match self.bound {
+            _ if comparison.is_refused => (State::Refused, super::output::change(comparison)),
             Bound::Change(bound) => self.of_change(bound, comparison, is_strict),
             Bound::Value(bound) => self.of_value(bound, comparison, is_strict),
         };
@@ -145,6 +157,7 @@ impl Limit {
             _ if is_strict => State::Met,
             Verdict::NotDistinguishable => State::MayBeChance,
             Verdict::Unknown => State::Undecided,
+            Verdict::Refused => State::Refused,
         };
         (state, super::output::change(comparison))
     }

@@ -6,6 +6,7 @@ mod limits;
 mod matching;
 mod output;
 mod page;
+mod trust;
 mod warnings;
 
 use crate::bars::Ink;
@@ -45,7 +46,8 @@ the variation within the two runs and do not say how far off the next run may be
 
 Bandwidths are printed in MB/s; --fail-if also takes MiB/s, GB/s and so on.
 Figures: bw, iops, lat, p50 (any percentile), max, cpu; prefix them with read., write. or trim. for one direction.
-Exit: 0, 2 if a --fail-if is met, 1 if the results cannot be compared.
+No difference is called real where the verdict on a side is that its figures are wrong; see fathom explain.
+Exit: 0, 2 if a --fail-if is met, 1 if the results cannot be compared, or a side that --fail-if looks at is wrong.
 ",
     run,
 };
@@ -74,13 +76,15 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _runner: &mut dyn Runner) 
             figures.push(limit.figure.figure);
         }
     }
-    let matched = matching::compare(&a, &b, &figures);
+    let mut matched = matching::compare(&a, &b, &figures);
+    let trust = [trust::Trust::of(&a), trust::Trust::of(&b)];
+    trust::refuse(&mut matched, &trust);
     if matched.pairs.is_empty() {
         return Err(nothing_in_common(&matched, &a, &b));
     }
     let outcomes = limits::check(&options.limits, &matched, options.is_strict)?;
     let report = output::Report {
-        warnings: warnings::warnings(&a, &b),
+        warnings: warnings::warnings(&a, &b).into_iter().chain(trust::warnings(&trust)).collect(),
         a,
         b,
         matched,

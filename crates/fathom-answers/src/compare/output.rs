@@ -56,7 +56,12 @@ fn effect(comparison: &Comparison) -> String {
 impl Report {
     /// What the program ends with.
     pub(super) fn exit(&self) -> u8 {
-        if self.outcomes.iter().any(Outcome::is_met) { 2 } else { 0 }
+        match () {
+            () if self.outcomes.iter().any(Outcome::is_met) => 2,
+            // What is wrong must not pass.
+            () if self.outcomes.iter().any(Outcome::is_refused) => 1,
+            () => 0,
+        }
     }
 
     /// A sentence, broken to the terminal's width or 80 places. On a terminal no name in it is wider than a line.

@@ -51,6 +51,11 @@ impl Throttled<'_> {
 }
 
 impl IoLimited<'_> {
+    /// What is allowed in a second, and what was reached.
+    pub(crate) fn figures(&self) -> (f64, f64) {
+        (self.allowed, self.reached)
+    }
+
     /// `the control group /a allows 500 reads per second of sda (io.max riops=500), and 503 were done`
     pub(crate) fn told(&self) -> String {
         let shown = |value: f64| match self.key.ends_with("bps") {

@@ -5,6 +5,7 @@ pub(crate) mod arrivals;
 pub(crate) mod groups;
 pub(crate) mod mounts;
 pub(crate) mod others;
+pub(crate) mod own_limits;
 pub(crate) mod processors;
 pub(crate) mod trend;
 
@@ -112,10 +113,31 @@ impl<'a> Evidence<'a> {
         fathom_spec::engines::find(self.engine()).is_some_and(|engine| engine.synchronous)
     }
 
+    /// Its data lies in files and devices of the machine that ran it. Engines that are not known here are taken for such.
+    pub(crate) fn is_on_this_machine(&self) -> bool {
+        fathom_spec::engines::find(self.engine())
+            .is_none_or(|engine| engine.has_storage() && !engine.is_remote())
+    }
+
+    /// It does I/O at all, and not only work that looks like it.
+    pub(crate) fn has_storage(&self) -> bool {
+        fathom_spec::engines::find(self.engine()).is_none_or(EngineDef::has_storage)
+    }
+
+    /// Another job of the same result.
+    pub(crate) fn of_job(&self, job: &JobResult) -> Evidence<'a> {
+        let index = self.run.jobs.iter().position(|own| std::ptr::eq(own, job)).unwrap_or(self.index);
+        Evidence::of(self.run, index)
+    }
+
     /// The page cache is passed by, as engines that talk to a server always do.
     pub(crate) fn is_direct(&self) -> bool {
         if fathom_spec::engines::find(self.engine()).is_some_and(EngineDef::is_remote) {
             return true;
+        }
+        // What is mapped into memory is in the page cache.
+        if fathom_spec::engines::find(self.engine()).is_some_and(|engine| engine.maps_files) {
+            return false;
         }
         match self.run.option(self.job, "buffered") {
             Some(value) if self.run.option(self.job, "direct").is_none() => value.trim() == "0",
@@ -195,12 +217,20 @@ impl<'a> Evidence<'a> {
     }
 
     /// The devices of the job's stage, where they are separate from those of others.
-    fn stage(&self) -> Option<&'a StageResult> {
+    pub(crate) fn stage(&self) -> Option<&'a StageResult> {
         self.run.stages.iter().find(|stage| stage.groups.contains(&self.job.group_id))
     }
 
+    /// The kernel's counters of this job are those of that one, too.
+    pub(crate) fn shares_stage_with(&self, other: &Evidence<'_>) -> bool {
+        match (self.stage(), other.stage()) {
+            (Some(own), Some(theirs)) => std::ptr::eq(own, theirs),
+            (own, theirs) => own.is_none() && theirs.is_none(),
+        }
+    }
+
     /// Jobs that share these counters, including this one.
-    fn neighbours(&self) -> impl Iterator<Item = &'a JobResult> + use<'a> {
+    pub(crate) fn neighbours(&self) -> impl Iterator<Item = &'a JobResult> + use<'a> {
         let own = (&self.job.host, self.job.port);
         let stage = self.stage();
         let is_in_stage =
@@ -233,6 +263,12 @@ impl<'a> Evidence<'a> {
     /// not tell the devices' bytes.
     pub(crate) fn device_share(&self, direction: usize) -> Option<DeviceShare> {
         share(self.neighbours(), self.disks(), direction)
+    }
+
+    /// The same, without jobs whose data lies elsewhere or nowhere.
+    pub(crate) fn share_of_storage(&self, direction: usize) -> Option<DeviceShare> {
+        let on_storage = self.neighbours().filter(|job| self.of_job(job).is_on_this_machine());
+        share(on_storage, self.disks(), direction)
     }
 
     /// Mean ns that an I/O of a direction took in the device's queue and in the device, as the kernel counted; `None` when

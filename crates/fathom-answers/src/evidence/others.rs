@@ -53,7 +53,7 @@ impl Evidence<'_> {
         {
             return None;
         }
-        let is_direct = jobs.iter().all(|job| self.of_neighbour(job).is_direct());
+        let is_direct = jobs.iter().all(|job| self.of_job(job).is_direct());
         let (mut found, mut others_ms, mut all_ms) =
             (OtherIo { ios: [0.0; 2], bytes: [0.0; 2], time_share: 0.0 }, 0.0, 0.0);
         for direction in [0, 1] {
@@ -87,11 +87,6 @@ impl Evidence<'_> {
         }
         found.time_share = 100.0 * others_ms / f64::max(all_ms, 1.0);
         (found.bytes[0] + found.bytes[1] > 0.0).then_some(found)
-    }
-
-    fn of_neighbour(&self, job: &fathom_results::JobResult) -> Evidence<'_> {
-        let index = self.run.jobs.iter().position(|own| std::ptr::eq(own, job)).unwrap_or(self.index);
-        Evidence::of(self.run, index)
     }
 }
 

@@ -2,7 +2,6 @@
 
 mod hosts;
 mod job;
-mod limits;
 mod story;
 mod terms;
 mod verdict;

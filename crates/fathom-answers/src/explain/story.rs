@@ -1,6 +1,7 @@
 //! A result in plain words, in the order of the report, with a verdict on each job.
 
 use super::{hosts, job, verdict};
+use crate::checks;
 use crate::evidence::{Evidence, arrivals, mounts};
 use crate::figures;
 use crate::quick;
@@ -44,7 +45,28 @@ pub(super) fn tell(run: &RunResult, columns: usize) -> String {
         );
     }
     text.extend(run.hosts.as_ref().map(hosts::told));
+    // The grid of quick has told its doubts, which are the same.
+    if run.quick.is_none() && !run.jobs.is_empty() {
+        text.push_str(&trust(run));
+    }
     closing(run, &mut text);
+    text
+}
+
+/// What speaks against the figures.
+fn trust(run: &RunResult) -> String {
+    let verdict = checks::judge(run);
+    let mut text = format!("\nCan these figures be trusted? Verdict: {}.\n", checks::summary(&verdict));
+    for (severity, line) in checks::lines(&verdict) {
+        let _ = writeln!(text, "  * {}: {line}.", severity.word());
+    }
+    if !verdict.not_checked.is_empty() {
+        let _ = writeln!(
+            text,
+            "  * Not checked, because the result does not tell: {}.",
+            verdict.not_checked.join(", ")
+        );
+    }
     text
 }
 

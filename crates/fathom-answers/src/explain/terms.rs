@@ -194,9 +194,18 @@ pub(super) const TERMS: &[Term] = &[
         "The interval of a difference contains zero: it may be chance. More runs narrow the interval.",
     ),
     term(
-        &["fathom timeline", "fathom host", "fathom jobs", "fathom notes", "fathom stages", "fathom quick"],
+        &[
+            "fathom timeline",
+            "fathom host",
+            "fathom jobs",
+            "fathom notes",
+            "fathom stages",
+            "fathom quick",
+            "fathom verdict",
+            "fathom facts",
+        ],
         "Keys that fathom adds to fio's JSON: rates and latencies over time, the machine, how jobs were run, notes, the devices stage by \
-         stage, and the grid of `fathom quick` with its doubts.",
+         stage, the grid of `fathom quick` with its doubts, the verdict on the figures, and the facts that it rests on.",
     ),
     term(
         &["fathom mounts", "file_systems", "transport", "daemon"],

@@ -35,6 +35,8 @@ pub(crate) enum Verdict {
     NotDistinguishable,
     /// There is no interval.
     Unknown,
+    /// The figures of a side are wrong.
+    Refused,
 }
 
 /// How B differs from A in a figure.
@@ -56,6 +58,8 @@ pub(crate) struct Comparison {
     pub(crate) cliffs_delta: Option<f64>,
     /// Probability by the test of Mann and Whitney, likewise.
     pub(crate) rank_p: Option<f64>,
+    /// The figures of a side are wrong, so that no difference is called real.
+    pub(crate) is_refused: bool,
 }
 
 /// The runs of a side in short; `None` without any.
@@ -92,6 +96,7 @@ pub(crate) fn compare(figure: Figure, a: &[Sample], b: &[Sample]) -> Option<Comp
         hedges_g: repeated(effect::hedges_g(&values_a, &values_b)),
         cliffs_delta: repeated(effect::cliffs_delta(&values_a, &values_b)),
         rank_p: repeated(ranks::mann_whitney(&values_a, &values_b).map(|test| test.p_value)),
+        is_refused: false,
     })
 }
 
@@ -99,6 +104,7 @@ impl Comparison {
     /// Faster, slower, or not distinguishable.
     pub(crate) fn verdict(&self) -> Verdict {
         match self.ratio {
+            _ if self.is_refused => Verdict::Refused,
             None => Verdict::Unknown,
             Some(ratio) if !ratio.is_distinguishable() => Verdict::NotDistinguishable,
             Some(ratio) if (ratio.value > 1.0) == self.figure.more_is_better() => Verdict::Better,
@@ -121,6 +127,7 @@ impl Comparison {
             Verdict::Worse => "slower",
             Verdict::NotDistinguishable => "not distinguishable",
             Verdict::Unknown => "not tested",
+            Verdict::Refused => "not judged: a side is wrong",
         }
     }
 }
@@ -142,6 +149,8 @@ mod tests {
         assert_eq!(words(Figure::ProcessorTime, &high, &low), "costs less CPU");
         assert_eq!(words(Figure::Iops, &low, &samples(&[90.0, 112.0, 101.0])), "not distinguishable");
         assert_eq!(words(Figure::Iops, &low[..1], &high[..1]), "not tested");
+        let refused = Comparison { is_refused: true, ..compare(Figure::Iops, &low, &high).expect("values") };
+        assert_eq!((refused.verdict(), refused.words()), (Verdict::Refused, "not judged: a side is wrong"));
         // One run against several is judged by their scatter.
         assert_eq!(words(Figure::Iops, &low, &high[..1]), "faster");
     }

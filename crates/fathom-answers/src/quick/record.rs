@@ -1,6 +1,6 @@
 //! What `quick` adds to a result: its tests, their setting, and the doubts, so that they travel with the figures.
 
-use super::doubts;
+use super::doubts::Doubts;
 use super::grid::{Setting, TESTS, Test};
 use crate::evidence::Evidence;
 use fathom_command::Failure;
@@ -9,14 +9,13 @@ use fathom_results::model::{QuickDoubt, QuickResult, QuickTest};
 
 /// What there is to say of the result.
 pub(super) fn of(run: &RunResult, setting: &Setting, place: String) -> QuickResult {
-    let evidence = Evidence::all(run);
+    let (evidence, all_doubts) = (Evidence::all(run), Doubts::of(run));
     let mut done = 0;
     let mut record = |test: &Test| {
         let found = evidence.iter().find(|evidence| evidence.job.name == test.name);
         let found = found.filter(|evidence| evidence.job.directions()[test.direction].is_some());
         done += usize::from(found.is_some());
-        let doubts: Vec<QuickDoubt> =
-            found.map(|evidence| doubts::of_test(test, evidence)).unwrap_or_default();
+        let doubts: Vec<QuickDoubt> = found.map(|_| all_doubts.of_test(test)).unwrap_or_default();
         QuickTest {
             jobname: test.name.to_owned(),
             direction: test.direction_name().to_owned(),
@@ -27,8 +26,7 @@ pub(super) fn of(run: &RunResult, setting: &Setting, place: String) -> QuickResu
         }
     };
     let tests: Vec<QuickTest> = TESTS.iter().map(&mut record).collect();
-    let mut doubts =
-        evidence.first().map(|evidence| doubts::of_run(evidence, setting.direct)).unwrap_or_default();
+    let mut doubts = if evidence.is_empty() { Vec::new() } else { all_doubts.of_run(run, setting.direct) };
     if done < tests.len() {
         let early = format!(
             "stopped early: {done} of {} tests have figures, the last one from a shorter time",

@@ -4,6 +4,7 @@ use super::chart::Series;
 use super::charts;
 use super::grid;
 use super::hosts;
+use crate::checks;
 use crate::evidence::{Evidence, mounts};
 use crate::explain;
 use crate::figures;
@@ -172,6 +173,7 @@ fn section(run: &RunResult, number: usize) -> String {
         None => {
             text.push_str(&facts(run));
             text.push_str(&summary(run, &subjects).html());
+            text.push_str(&trust(run));
         }
     }
     if let Some(of_hosts) = &run.hosts {
@@ -328,6 +330,23 @@ fn devices(run: &RunResult) -> Table {
         ]);
     }
     table
+}
+
+/// What speaks against the figures.
+fn trust(run: &RunResult) -> String {
+    let verdict = checks::judge(run);
+    let mut told: Vec<String> = checks::lines(&verdict)
+        .into_iter()
+        .map(|(severity, line)| format!("{}: {line}", severity.word()))
+        .collect();
+    if !verdict.not_checked.is_empty() {
+        told.push(format!(
+            "not checked, because the result does not tell: {}",
+            verdict.not_checked.join(", ")
+        ));
+    }
+    let headline = format!("Can these figures be trusted? {}", checks::summary(&verdict));
+    format!("<h3>Verdict on the figures</h3>\n{}", verdict_box(&headline, &told))
 }
 
 fn verdict(evidence: &Evidence<'_>) -> String {

@@ -4,6 +4,7 @@ mod charts;
 
 use crate::Command;
 use crate::bars::Ink;
+use crate::checks::{self, Severity};
 use crate::columns;
 use crate::evidence::{Evidence, mounts};
 use crate::figures;
@@ -118,6 +119,7 @@ fn text_of(result: &RunResult, jobs: &[String], only_summary: bool, screen: Scre
         text.push_str(&summary(result, &shown, screen));
         text.extend(result.hosts.as_ref().map(|hosts| of_hosts(hosts, screen)));
         text.push_str(&of_arrivals(&shown, screen));
+        text.push_str(&trust(result, screen));
     }
     let lacks =
         |subject: &Subject| subject.directions.iter().any(|direction| direction.percentile(50.0).is_none());
@@ -147,6 +149,20 @@ fn of_arrivals(shown: &[&Subject], screen: Screen) -> String {
             text.push_str(&columns::wrapped(&format!("  * {}: {sentence}", subject.name), screen.width));
         }
     }
+    text
+}
+
+/// The verdict on the figures, and what is wrong or doubtful.
+fn trust(result: &RunResult, screen: Screen) -> String {
+    let verdict = checks::judge(result);
+    let mut text =
+        columns::wrapped(&format!("\nVerdict on the figures: {}", checks::summary(&verdict)), screen.width);
+    let told = checks::lines(&verdict).into_iter().filter(|(severity, _)| *severity > Severity::Note);
+    text.extend(
+        told.map(|(severity, line)| {
+            columns::wrapped(&format!("  * {}: {line}", severity.word()), screen.width)
+        }),
+    );
     text
 }
 

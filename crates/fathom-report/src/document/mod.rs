@@ -12,6 +12,7 @@ mod reading;
 mod replay;
 mod steady;
 mod timeline;
+mod verdict;
 
 use crate::ctime::ctime;
 use fathom_stats::limits::{GroupLimits, IoLimit, ProcessorLimit};
@@ -59,6 +60,8 @@ fn results(report: &RunReport, with_bins: bool) -> Object {
         "fathom stages": list_if_any(&report.stages, stage),
         "fathom timeline": report.timeline.as_ref().map(timeline::object),
         "fathom notes": (!report.notes.is_empty()).then_some(&report.notes),
+        "fathom facts": report.facts.as_ref().map(verdict::facts),
+        "fathom verdict": report.verdict.as_ref().map(verdict::object),
     }
 }
 

@@ -28,6 +28,7 @@ pub use state::{DirectionState, InFlight, LatencyKind, SignsOfLife, WorkerState}
 use crate::message::Envelope;
 use fathom_stats::Direction;
 use fathom_stats::Histogram;
+use fathom_stats::facts::RunFacts;
 use fathom_stats::host::HostReport;
 use fathom_stats::live::LiveDisk;
 use fathom_stats::mounts::MountReport;
@@ -142,6 +143,15 @@ pub trait Machine {
 
     /// The machine, and the storage below the files of the run.
     fn host(&self) -> HostReport;
+
+    /// From now on notes what surrounds the run.
+    fn begin_facts(&mut self);
+
+    /// Looks at what surrounds the run, about once a second. This look is late by so much.
+    fn look_at_facts(&mut self, late_ns: u64);
+
+    /// What surrounded the run; nothing where that was not noted.
+    fn facts(&self) -> Option<RunFacts>;
 }
 
 /// Something that has happened.

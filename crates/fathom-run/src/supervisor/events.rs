@@ -48,6 +48,9 @@ impl<O: Observer> Supervisor<'_, O> {
         if let Some(timeline) = &self.timeline {
             wait = wait.min(timeline.time_to_next(now));
         }
+        if let Some(facts) = &self.facts {
+            wait = wait.min(facts.time_to_next(now));
+        }
         if let Some(opens_ns) = self.gate_opens_ns {
             // What is left then is slept for.
             wait = wait.min(Duration::from_nanos(opens_ns.saturating_sub(now)).saturating_sub(NEAR / 2));

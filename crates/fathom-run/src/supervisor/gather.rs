@@ -57,6 +57,8 @@ impl<O: Observer> Supervisor<'_, O> {
             slices: if is_last { self.slice_report() } else { None },
             timeline: self.timeline_so_far(now),
             host: is_last.then(|| self.crew.host()),
+            facts: if is_last { self.crew.facts() } else { None },
+            verdict: None,
             span,
             hosts: None,
             idleness: self.idleness(),

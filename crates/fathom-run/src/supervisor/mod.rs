@@ -10,6 +10,7 @@
 mod details;
 mod dump_request;
 mod events;
+mod facts;
 mod gather;
 mod interval;
 mod layout;
@@ -37,6 +38,7 @@ use crate::plan::Plan;
 use crate::plan::model::report::ReportPlan;
 use details::DetailWatch;
 use dump_request::DumpWatch;
+use facts::FactTimer;
 use fathom_stats::live::{LiveDetails, LiveTick};
 use fathom_stats::report::{CpuReport, RunReport, StageReport};
 use fathom_sys::Errno;
@@ -131,7 +133,7 @@ pub struct Options {
     pub idleness: Option<Idleness>,
     /// Tell the shares of slow reads by slices of time.
     pub slices: Option<SliceRule>,
-    /// Keep the course of the run for the report.
+    /// Keep the course of the run and the facts that surround it for the report.
     pub timeline: bool,
     /// How long I/O may make no progress after the end of its job before it is given up; `None` for 30 s, or 10 s once a signal
     /// has asked for the end.
@@ -234,6 +236,7 @@ struct Supervisor<'a, O> {
     steady: Vec<SteadyGroup>,
     slices: Option<SliceWatch>,
     timeline: Option<TimelineWatch>,
+    facts: Option<FactTimer>,
     notes: Vec<String>,
     started_ns: u64,
     batch: u32,
@@ -288,6 +291,7 @@ pub fn supervise<O: Observer>(
         steady: steady::groups(plan),
         slices: options.slices.and_then(|rule| SliceWatch::of(rule, plan)),
         timeline: None,
+        facts: None,
         notes: Vec::new(),
         started_ns: monotonic_ns(),
         batch: 0,
@@ -309,6 +313,7 @@ pub fn supervise<O: Observer>(
         .status_interval
         .map(|length| IntervalWatch::begin(length, plan.workers.len(), monotonic_ns()));
     supervisor.timeline = options.timeline.then(|| supervisor.begin_timeline(monotonic_ns()));
+    supervisor.facts = options.timeline.then(|| supervisor.begin_facts(monotonic_ns()));
     supervisor.run_all();
     let groups_that_stay = supervisor.crew.remove_control_groups();
     supervisor.notes.extend(groups_that_stay);

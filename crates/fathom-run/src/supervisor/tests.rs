@@ -13,6 +13,7 @@ use fathom_spec::engines::plain::PSYNC;
 use fathom_spec::{SystemSource, parse};
 use fathom_stats::Direction;
 use fathom_stats::Histogram;
+use fathom_stats::facts::RunFacts;
 use fathom_stats::host::HostReport;
 use fathom_stats::live::{LiveDetails, LiveDisk, LivePercentiles, LiveTick};
 use fathom_stats::mounts::MountReport;
@@ -250,6 +251,14 @@ impl Machine for Elsewhere {
 
     fn host(&self) -> HostReport {
         HostReport { name: "elsewhere".to_owned(), ..HostReport::default() }
+    }
+
+    fn begin_facts(&mut self) {}
+
+    fn look_at_facts(&mut self, _: u64) {}
+
+    fn facts(&self) -> Option<RunFacts> {
+        None
     }
 }
 

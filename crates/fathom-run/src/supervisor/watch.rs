@@ -64,6 +64,7 @@ impl<O: Observer> Supervisor<'_, O> {
         self.watch_steady_states(now);
         self.watch_slices(now);
         self.watch_timeline(now);
+        self.watch_facts(now);
         self.look_for_dump_requests(now);
         self.watch_trigger(now);
         self.tick_if_due(now);

@@ -7,7 +7,7 @@ use super::Values::{Formats, Words};
 use super::program_options;
 use crate::debug::DebugOptions;
 use crate::hosts::OnHostLoss;
-use crate::spec::{Eta, IdleProfile, Trigger};
+use crate::spec::{Eta, IdleProfile, Requirement, Trigger};
 
 program_options! {
     /// Options of the program itself.
@@ -58,6 +58,10 @@ program_options! {
     "live" None "" => flag(live: bool);
     /// Print the full report at this interval
     "status-interval" Required "=time" => status_interval(status_interval: Option<Duration>);
+    /// Say after the report what speaks against its figures
+    "verdict" None "" => flag(verdict: bool);
+    /// Exit with 125 unless nothing is wrong with the figures (sound), or doubtful (no-doubts)
+    "require" Required "=what" { values: Words(&["sound", "no-doubts"]) } => require(require: Option<Requirement>);
     /// Give up on I/O that makes no progress for this long (default 30s; 10s after Ctrl-C)
     "patience" Required "=time" => patience(
         /// Counted from the end of its job; `None` for the usual time.

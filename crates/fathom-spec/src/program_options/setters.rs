@@ -11,7 +11,7 @@ use crate::help;
 use crate::hosts::OnHostLoss;
 use crate::outcome::{Message, Outcome, Reply};
 use crate::profiles;
-use crate::spec::{Eta, IdleProfile, Origin, Trigger};
+use crate::spec::{Eta, IdleProfile, Origin, Requirement, Trigger};
 use crate::value::{TimeUnit, parse_time};
 
 /// Whether to go on with the next option; the outcome is all that the program does.
@@ -244,6 +244,15 @@ pub(super) fn status_interval(interval: &mut Option<Duration>, given: &mut Given
         None => format!("fio: failed parsing time {}", given.text()),
     };
     given.refused(&[line], "expected a time of at least 1 ms, such as 500ms or 10s")
+}
+
+pub(super) fn require(require: &mut Option<Requirement>, given: &mut Given<'_>) -> Effect {
+    *require = Some(match given.text() {
+        "sound" => Requirement::Sound,
+        "no-doubts" => Requirement::NoDoubts,
+        _ => return given.refused(&[], "expected sound or no-doubts"),
+    });
+    Ok(())
 }
 
 pub(super) fn patience(patience: &mut Option<Duration>, given: &mut Given<'_>) -> Effect {

@@ -2,6 +2,7 @@
 
 use super::sums::{Entry, join};
 use super::{HostEnd, HostResult};
+use crate::facts::RunFacts;
 use crate::limits::GroupLimits;
 use crate::mounts::MountReport;
 use crate::report::{
@@ -47,6 +48,9 @@ pub(super) fn report_of(hosts: &[HostResult]) -> RunReport {
         report.timestamp_ms = report.timestamp_ms.max(own.timestamp_ms);
         report.disks.extend(disks_of(name, &own.disks));
         report.mounts.extend(mounts_of(name, &own.mounts));
+        if let Some(facts) = &own.facts {
+            report.facts.get_or_insert_default().merge(&facts_of(name, facts));
+        }
         if has_stages {
             stages_of(name, own).into_iter().for_each(|stage| add_stage(&mut report.stages, stage));
         }
@@ -119,6 +123,12 @@ fn disks_of(host: &str, disks: &[DiskReport]) -> Vec<DiskReport> {
         ..disk.clone()
     };
     disks.iter().map(of_host).collect()
+}
+
+fn facts_of(host: &str, facts: &RunFacts) -> RunFacts {
+    let mut facts = facts.clone();
+    facts.devices.iter_mut().for_each(|device| device.name = format!("{host}:{}", device.name));
+    facts
 }
 
 fn mounts_of(host: &str, mounts: &[MountReport]) -> Vec<MountReport> {

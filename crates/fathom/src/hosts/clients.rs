@@ -60,6 +60,13 @@ pub(crate) fn start(program_name: &str, words: &[String], source: &dyn Source) -
         Ok(program) if program.server.is_some() => {
             return Some(refuse(&["fio: can't be both client and server".to_owned()]));
         }
+        Ok(program) if program.verdict || program.require.is_some() => {
+            let name = if program.verdict { "verdict" } else { "require" };
+            let line = format!(
+                "fathom: --{name} is not built for --client; use --hosts, or let fathom explain judge the JSON"
+            );
+            return Some(refuse(&[line]));
+        }
         Ok(program) => program,
         Err(reply) => return Some(reply_with(&reply)),
     };

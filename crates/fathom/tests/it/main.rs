@@ -50,6 +50,7 @@ mod interrupted;
 mod intervals;
 mod invariants;
 mod iscsi;
+mod judged;
 mod killed;
 mod latency_target;
 mod ledgers;

@@ -289,7 +289,7 @@ fn quick_says_what_it_measures() {
     let rclone = require!(Mount::rclone());
     let text = quick(&rclone);
     assert!(
-        text.contains("cached: the tests' reads moved") && text.contains("--vfs-cache-mode=off"),
+        text.contains("cached: the jobs' reads moved") && text.contains("--vfs-cache-mode=off"),
         "{text}"
     );
     for mount in [sshfs, rclone] {

@@ -1,9 +1,9 @@
 //! How a job limited itself: its own limits, pauses, CPU usage, and too little in flight.
 
 use super::{Bottleneck, DEPTH_REACHED, PROCESSOR_FULL, Verdict, main_direction, verdict};
+use crate::evidence::own_limits as limits;
 use crate::evidence::processors::ProcessorWait;
 use crate::evidence::{Evidence, arrivals};
-use crate::explain::limits;
 use crate::figures;
 use fathom_results::model::ArrivalsResult;
 

@@ -1,5 +1,6 @@
 //! What the kernel counts for the block devices below the files, from sysfs: reading it never touches the device.
 
+use fathom_stats::facts::DeviceFacts;
 use fathom_stats::live::LiveDisk;
 use fathom_stats::report::DiskReport;
 use fathom_sys::clock::monotonic_ns;
@@ -34,11 +35,17 @@ struct Moment {
     monotonic_ns: u64,
 }
 
-/// The first eleven fields of a `stat` file, see Documentation/block/stat.rst.
+/// The fields of a `stat` file, see Documentation/block/stat.rst. Early kernels have the first eleven of them.
 #[derive(Clone, Copy, Default)]
 struct Counters {
-    fields: [u64; 11],
+    fields: [u64; 17],
+    /// How many there are.
+    count: usize,
 }
+
+/// The sectors that were trimmed, and the flushes, among the fields.
+const TRIMMED_SECTORS: usize = 13;
+const FLUSHES: usize = 15;
 
 impl DiskWatch {
     /// Adds devices by their kernel numbers (`dev_t`).
@@ -67,6 +74,11 @@ impl DiskWatch {
         let found = self.disks.iter().filter_map(|disk| disk.report(&|disk| disk.stage_start)).collect();
         self.disks.iter_mut().for_each(Disk::end_stage);
         found
+    }
+
+    /// What else the kernel counted since, and whether it counts.
+    pub(super) fn facts(&self) -> Vec<DeviceFacts> {
+        self.disks.iter().filter_map(Disk::facts).collect()
     }
 
     /// What was counted since the last call, members after the device that they are part of.
@@ -148,6 +160,20 @@ impl Disk {
         self.members.iter_mut().for_each(Disk::end_stage);
     }
 
+    fn facts(&self) -> Option<DeviceFacts> {
+        let now = Counters::read(&self.directory)?;
+        let since = |field: usize| (field < now.count).then(|| now.since(&self.start.counters, field));
+        let counts = fs::read_to_string(self.directory.join("queue/iostats"));
+        // Some drivers never count, whatever that file says: the paths of a multipath NVMe do instead of the whole.
+        let has_counted = now.fields[0] + now.fields[4] > 0;
+        Some(DeviceFacts {
+            name: self.name.clone(),
+            counts_io: has_counted && counts.is_ok_and(|text| text.trim() != "0"),
+            flushes: since(FLUSHES),
+            trimmed_bytes: since(TRIMMED_SECTORS).map(|sectors| sectors * SECTOR),
+        })
+    }
+
     /// What was counted since a moment that the device knows.
     fn report(&self, since: &dyn Fn(&Disk) -> Option<Moment>) -> Option<DiskReport> {
         let start = since(self)?;
@@ -188,6 +214,7 @@ impl Counters {
         let mut counters = Counters::default();
         for (place, word) in counters.fields.iter_mut().zip(text.split_whitespace()) {
             *place = word.parse().ok()?;
+            counters.count += 1;
         }
         Some(counters)
     }

@@ -1,6 +1,7 @@
 //! The machine of the workers, and the devices and file systems that their files lie on: from /proc and /sys alone, which
 //! never touches a target. Also what of the machine a run changes or measures: control groups, idle processors.
 
+use super::facts::FactWatch;
 use super::spawn::become_child;
 use super::{LocalCrew, stack};
 use crate::crew::{GroupFailure, Machine};
@@ -9,6 +10,7 @@ use crate::files::names;
 use crate::idleness::IdleProcess;
 use crate::mounts::{Daemon, Mount, mount_of, mount_of_device, mounts};
 use fathom_spec::engines::StorageKind;
+use fathom_stats::facts::RunFacts;
 use fathom_stats::host::{DeviceReport, FileSystemReport, HostReport};
 use fathom_stats::live::LiveDisk;
 use fathom_stats::mounts::MountReport;
@@ -93,6 +95,20 @@ impl Machine for LocalCrew<'_> {
             file_systems: self.file_systems(&mounts),
             ..machine()
         }
+    }
+
+    fn begin_facts(&mut self) {
+        self.facts = Some(FactWatch::begin(self.clock));
+    }
+
+    fn look_at_facts(&mut self, late_ns: u64) {
+        if let Some(facts) = &mut self.facts {
+            facts.look(late_ns);
+        }
+    }
+
+    fn facts(&self) -> Option<RunFacts> {
+        self.facts.as_ref().map(|facts| facts.report(self.disks.facts()))
     }
 }
 

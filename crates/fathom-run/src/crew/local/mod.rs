@@ -7,6 +7,7 @@
 
 mod children;
 mod disks;
+mod facts;
 mod life;
 mod log_writer;
 mod look;
@@ -27,6 +28,7 @@ use crate::plan::Plan;
 use crate::region::Region;
 use crate::worker::WorkerContext;
 use disks::DiskWatch;
+use facts::FactWatch;
 use fathom_stats::Direction;
 use fathom_stats::Histogram;
 use fathom_sys::clock::Clock;
@@ -57,6 +59,8 @@ pub struct LocalCrew<'a> {
     idle: Option<IdleProcess>,
     disks: DiskWatch,
     mounts: MountWatch,
+    /// What surrounds the run, once it is noted.
+    facts: Option<FactWatch>,
     /// Control groups that were made.
     groups: Groups,
     /// How often the kernel had killed in this control group for want of memory.
@@ -103,6 +107,7 @@ impl<'a> LocalCrew<'a> {
             idle: None,
             disks: DiskWatch::default(),
             mounts: MountWatch::default(),
+            facts: None,
             groups: Groups::default(),
             memory_kills: limits::group_memory_kills(),
         })

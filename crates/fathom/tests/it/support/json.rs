@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Keys that fio 3.42 has and the installed release may not, so they are left out of comparisons.
-const ADDED_LATER: [&str; 13] = [
+const ADDED_LATER: [&str; 15] = [
     "job_start",
     "latency_target_ns",
     "latency_window_us",
@@ -18,6 +18,8 @@ const ADDED_LATER: [&str; 13] = [
     "fathom verify",
     "fathom host",
     "fathom timeline",
+    "fathom facts",
+    "fathom verdict",
 ];
 
 /// The first JSON document in a text; messages may stand before it and a normal report after it.

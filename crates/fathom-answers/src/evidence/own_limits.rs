@@ -9,24 +9,24 @@ const MOST_CYCLES_PER_SECOND: f64 = 5e9;
 
 /// A limit and what was reached of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Limit {
+pub(crate) struct Limit {
     /// The option.
-    pub(super) option: &'static str,
+    pub(crate) option: &'static str,
     /// What it allows all clones together.
-    pub(super) allowed: f64,
+    pub(crate) allowed: f64,
     /// What they did.
-    pub(super) reached: f64,
+    pub(crate) reached: f64,
 }
 
 impl Limit {
     /// The job was as fast as it was allowed to be.
-    pub(super) fn was_met(&self) -> bool {
+    pub(crate) fn was_met(&self) -> bool {
         self.reached >= 0.95 * self.allowed
     }
 }
 
 /// The rate limits of a job, `rate` in bytes per second and `rate_iops` in I/Os per second.
-pub(super) fn rates(evidence: &Evidence<'_>) -> Vec<Limit> {
+pub(crate) fn rates(evidence: &Evidence<'_>) -> Vec<Limit> {
     let mut limits = Vec::new();
     for option in ["rate", "rate_iops"] {
         let Some(text) = evidence.run.option(evidence.job, option) else { continue };
@@ -70,15 +70,15 @@ fn allowed_of_all(evidence: &Evidence<'_>, allowed: &[Option<f64>]) -> Option<f6
 
 /// Time that a job spent in its own pauses.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Pauses {
+pub(crate) struct Pauses {
     /// The options and when they pause.
-    pub(super) rule: String,
+    pub(crate) rule: String,
     /// Share of the run time, percent.
-    pub(super) share: f64,
+    pub(crate) share: f64,
 }
 
 /// What `thinktime` took of the run time, by count of I/Os or by time.
-pub(super) fn pauses(evidence: &Evidence<'_>) -> Option<Pauses> {
+pub(crate) fn pauses(evidence: &Evidence<'_>) -> Option<Pauses> {
     let written = evidence.run.option(evidence.job, "thinktime")?;
     let seconds = |text: &str, unit| value::parse_time(text, unit).map(|time| time.as_secs_f64());
     let pause = seconds(written, TimeUnit::Microseconds).filter(|&pause| pause > 0.0)?;
@@ -106,7 +106,7 @@ pub(super) fn pauses(evidence: &Evidence<'_>) -> Option<Pauses> {
 }
 
 /// What `thinkcycles` took at least, on any processor.
-pub(super) fn spinning(evidence: &Evidence<'_>) -> Option<Pauses> {
+pub(crate) fn spinning(evidence: &Evidence<'_>) -> Option<Pauses> {
     let cycles = evidence.number("thinkcycles").filter(|&cycles| cycles > 0.0)?;
     let ios = evidence.ios() as f64;
     let least_seconds = ios * cycles / MOST_CYCLES_PER_SECOND;

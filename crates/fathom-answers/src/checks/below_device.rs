@@ -1,0 +1,67 @@
+//! `below-device`: a device that stands on others read more than they did. It made up what was never written, or remembered it.
+
+use super::{Found, Severity};
+use crate::evidence::Evidence;
+use crate::figures;
+use fathom_results::model::DiskResult;
+
+/// Below this share of the reads, most of them never came to what is below.
+const MOST: f64 = 0.5;
+/// Fewer sectors are not worth a word.
+const LEAST_SECTORS: u64 = 2048;
+
+pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
+    let disks: Vec<&DiskResult> = evidence.disks().collect();
+    disks.iter().filter(|disk| !disk.is_member).filter_map(|disk| of_disk(disk, &disks)).collect()
+}
+
+fn of_disk(top: &DiskResult, all: &[&DiskResult]) -> Option<Found> {
+    let below: Vec<&&DiskResult> =
+        all.iter().filter(|disk| disk.is_member && top.below.contains(&disk.name)).collect();
+    let is_right_below =
+        |disk: &&&&DiskResult| !below.iter().any(|between| between.below.contains(&disk.name));
+    let parts: Vec<&&&DiskResult> = below.iter().filter(is_right_below).collect();
+    let sectors: u64 = parts.iter().map(|disk| disk.read_sectors).sum();
+    if parts.is_empty()
+        || top.read_sectors < LEAST_SECTORS
+        || sectors as f64 >= MOST * top.read_sectors as f64
+    {
+        return None;
+    }
+    let names: Vec<&str> = parts.iter().map(|disk| disk.name.as_str()).collect();
+    let (own, theirs) = (top.read_sectors.saturating_mul(512), sectors.saturating_mul(512));
+    let found = Found::new(
+        Severity::Doubtful,
+        format!(
+            "{} read {}, but {} below it only {}: blocks that were never written, or a cache between them",
+            top.name,
+            figures::size(own),
+            names.join(", "),
+            figures::size(theirs)
+        ),
+        "write the whole device first, then read it",
+    );
+    let evidence = [("device_bytes", own as f64), ("below_bytes", theirs as f64)];
+    Some(found.in_direction(0).with(&evidence).weighing(own as f64 / theirs.max(1) as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::testing::{is_told, of_job, run};
+
+    #[test]
+    fn reads_that_never_come_down_are_told() {
+        let of = |below: u32| {
+            let disks = format!(
+                r#""disk_util":[{{"name":"dm-1","read_ios":90,"read_sectors":80000,"aggr_read_ios":9,"aggr_write_ios":0}},
+                {{"name":"sda","read_ios":9,"read_sectors":{below}}}]"#
+            );
+            of_job(find, &run("", r#""read":{"total_ios":1,"io_bytes":1}"#, &disks))
+        };
+        is_told(&of(100), Severity::Doubtful, "dm-1 read 39.1 MiB, but sda below it only 50 KiB");
+        assert_eq!(of(80_000), []);
+        let plain = r#""disk_util":[{"name":"sda","read_ios":9,"read_sectors":80000}]"#;
+        assert_eq!(of_job(find, &run("", "", plain)), []);
+    }
+}

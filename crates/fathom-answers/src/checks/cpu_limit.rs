@@ -1,0 +1,32 @@
+//! `cpu-limit`: the control group held the job back from processors.
+
+use super::{Found, Severity};
+use crate::evidence::Evidence;
+
+pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
+    let Some(throttled) = evidence.throttled().filter(|_| evidence.has_storage()) else {
+        return Vec::new();
+    };
+    let share = throttled.share();
+    let found = Found::new(Severity::Doubtful, throttled.told(), "run it in a group without this limit");
+    vec![found.with(&[("throttled_periods_percent", share)]).weighing(share)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::testing::{is_told, of_job, run};
+
+    #[test]
+    fn quotas_that_held_back_are_told() {
+        let of = |engine: &str, throttled: u32| {
+            let more = format!(
+                r#""fathom jobs":[{{"jobname":"a","limits":{{"processors":[{{"group":"/g","quota_us":20000,"period_us":100000,
+                "periods":32,"throttled":{throttled},"throttled_us":2510000}}]}}}}]"#
+            );
+            of_job(find, &run(&format!(r#""ioengine":"{engine}""#), "", &more))
+        };
+        is_told(&of("psync", 32), Severity::Doubtful, "throttled in 32 of 32 periods");
+        assert_eq!((of("psync", 3), of("null", 32)), (Vec::new(), Vec::new()));
+    }
+}

@@ -1,0 +1,60 @@
+//! `fits-in-memory`: buffered I/O on files that fit into memory, so that caches may answer a part of it.
+
+use super::{Found, Severity};
+use crate::evidence::Evidence;
+use crate::figures;
+
+pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
+    let memory = evidence.run.host.as_ref().map_or(0, |host| host.memory_bytes);
+    let moves_data = evidence.job.read.io_bytes + evidence.job.write.io_bytes > 0;
+    if evidence.is_direct() || !evidence.is_on_this_machine() || memory == 0 || !moves_data {
+        return Vec::new();
+    }
+    // A share of a file or device is not told by the result.
+    let is_share = evidence.run.option(evidence.job, "size").is_some_and(|size| size.contains('%'));
+    let Some(size) = evidence.number("size").filter(|_| !is_share).filter(|&size| size > 0.0) else {
+        return Vec::new();
+    };
+    // Clones have files of their own, unless the files have names.
+    let files = match evidence.run.option(evidence.job, "filename") {
+        Some(_) => 1.0,
+        None => evidence.clones(),
+    };
+    let bytes = size * files;
+    if bytes >= memory as f64 {
+        return Vec::new();
+    }
+    let found = Found::new(
+        Severity::Note,
+        format!(
+            "buffered I/O on {}, which fits into the {} of memory: the page cache may answer a part of it",
+            figures::size(bytes as u64),
+            figures::size(memory)
+        ),
+        "direct=1 measures the device, or use a file larger than memory",
+    );
+    vec![found.with(&[("size_bytes", bytes), ("memory_bytes", memory as f64)])]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::testing::{is_told, of_job, run};
+
+    #[test]
+    fn small_files_are_told() {
+        let of = |options: &str| {
+            let host = r#""fathom host":{"memory_bytes":8589934592}"#;
+            of_job(find, &run(options, r#""read":{"total_ios":1,"io_bytes":4096}"#, host))
+        };
+        is_told(
+            &of(r#""size":"1g""#),
+            Severity::Note,
+            "buffered I/O on 1 GiB, which fits into the 8 GiB of memory",
+        );
+        assert_eq!(of(r#""size":"64g""#), []);
+        assert_eq!(of(r#""size":"1g","direct":"1""#), []);
+        assert_eq!(of(r#""size":"1g","ioengine":"null""#), []);
+        assert_eq!(of(r#""size":"10%""#), []);
+    }
+}

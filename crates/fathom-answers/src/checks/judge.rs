@@ -1,0 +1,134 @@
+//! From a result to the verdict on it: every check on every job, stage, run and host.
+
+use super::{CHECKS, Check, Found, Look, Needs, hosts};
+use crate::evidence::Evidence;
+use fathom_results::RunResult;
+use fathom_stats::report::RunReport;
+use fathom_stats::verdict::{Finding, VerdictReport};
+
+/// The verdict on a result, made anew from its figures and facts.
+pub(crate) fn judge(run: &RunResult) -> VerdictReport {
+    match &run.hosts {
+        // What hosts counted is judged host by host; sums of them would hide which one it was.
+        Some(of_hosts) if of_hosts.hosts.iter().any(|host| !host.result.jobs.is_empty()) => {
+            let mut verdict = VerdictReport::default();
+            for check in CHECKS.iter().filter(|check| check.code == hosts::CODE) {
+                add_all(&mut verdict, check, None, look_at_run(check, run));
+            }
+            for host in of_hosts.hosts.iter().filter(|host| !host.result.jobs.is_empty()) {
+                let own = judge_one(&host.result);
+                own.not_checked.into_iter().for_each(|code| note(&mut verdict, &code));
+                for finding in own.findings {
+                    verdict.add(Finding { hosts: vec![host.name.clone()], ..finding });
+                }
+            }
+            verdict
+        }
+        _ => judge_one(run),
+    }
+}
+
+/// Judges a report that a run of this program has made, and the reports of its hosts. The error says what is amiss with it.
+pub(crate) fn judge_report(report: &mut RunReport) -> Result<(), String> {
+    let document = fathom_report::readable(report, fathom_results::single_line);
+    let result = fathom_results::of_document(document, "the result").map_err(|error| error.to_string())?;
+    let of_hosts = result.hosts.iter().flat_map(|hosts| &hosts.hosts);
+    for (host, own) in report.hosts.iter_mut().flat_map(|hosts| &mut hosts.hosts).zip(of_hosts) {
+        if let Some(report) = host.report.as_mut().filter(|_| host.digest.is_none()) {
+            report.verdict = Some(judge_one(&own.result));
+        }
+    }
+    report.verdict = Some(judge(&result));
+    Ok(())
+}
+
+fn judge_one(run: &RunResult) -> VerdictReport {
+    let mut verdict = VerdictReport::default();
+    let evidence = Evidence::all(run);
+    let uses_devices = evidence.iter().any(Evidence::is_on_this_machine);
+    for check in &CHECKS {
+        match check.needs {
+            Needs::Devices if !uses_devices => continue,
+            needs if !needs.are_met(run) => {
+                note(&mut verdict, check.code);
+                continue;
+            }
+            _ => {}
+        }
+        match check.look {
+            Look::Run(_) => add_all(&mut verdict, check, None, look_at_run(check, run)),
+            Look::Stage(find) => {
+                for first in first_of_stages(&evidence) {
+                    add_all(&mut verdict, check, only_job(first), find(first));
+                }
+            }
+            Look::Job(find) => {
+                for of_job in &evidence {
+                    add_all(&mut verdict, check, Some(&of_job.job.name), find(of_job));
+                }
+            }
+        }
+    }
+    verdict
+}
+
+fn look_at_run(check: &Check, run: &RunResult) -> Vec<Found> {
+    match check.look {
+        Look::Run(find) => find(run),
+        _ => Vec::new(),
+    }
+}
+
+/// A job of each stage that has counters of its own; of all stages together one that uses storage.
+fn first_of_stages<'a, 'e>(evidence: &'e [Evidence<'a>]) -> Vec<&'e Evidence<'a>> {
+    let mut firsts: Vec<&Evidence<'_>> = Vec::new();
+    for own in evidence.iter().filter(|evidence| evidence.is_on_this_machine()) {
+        let is_known = firsts.iter().any(|first| {
+            first.shares_stage_with(own) && (&first.job.host, first.job.port) == (&own.job.host, own.job.port)
+        });
+        if !is_known {
+            firsts.push(own);
+        }
+    }
+    firsts
+}
+
+/// The name of the jobs of a stage, if they share one.
+fn only_job<'a>(first: &Evidence<'a>) -> Option<&'a str> {
+    let name = first.job.name.as_str();
+    first.neighbours().all(|job| job.name == name).then_some(name)
+}
+
+impl Needs {
+    fn are_met(self, run: &RunResult) -> bool {
+        match self {
+            Needs::Figures => true,
+            Needs::Devices => !run.disk_util.is_empty(),
+            Needs::Course => run.course.is_some(),
+            Needs::Facts => run.facts.is_some(),
+        }
+    }
+}
+
+fn note(verdict: &mut VerdictReport, code: &str) {
+    if !verdict.not_checked.iter().any(|known| known == code) {
+        verdict.not_checked.push(code.to_owned());
+    }
+}
+
+fn add_all(verdict: &mut VerdictReport, check: &Check, job: Option<&str>, found: Vec<Found>) {
+    for Found { severity, direction, text, advice, evidence, weight } in found {
+        verdict.add(Finding {
+            code: check.code.to_owned(),
+            severity,
+            job: job.map(str::to_owned),
+            direction: direction.map(str::to_owned),
+            hosts: Vec::new(),
+            entries: 1,
+            text,
+            advice,
+            evidence: evidence.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            weight,
+        });
+    }
+}

@@ -1,0 +1,181 @@
+//! The checks of a result: what speaks against using its figures. `--verdict`, the JSON, `quick`, `explain`, `compare`, `show` and
+//! the page all tell what is found here.
+//!
+//! One file per check and one list, [`CHECKS`]. A check is a pure function of a result. It says *wrong* only on evidence that has
+//! no other explanation; whatever rests on a rule of thumb is *doubtful*, or a note.
+
+mod above_device;
+mod below_device;
+mod clock;
+mod cpu_limit;
+mod depth;
+mod device_cache;
+mod drift;
+mod failed;
+mod few_samples;
+mod fits_in_memory;
+mod heat;
+mod hosts;
+mod in_memory;
+mod io_limit;
+mod judge;
+mod missing;
+mod mount;
+mod no_effect;
+mod other_io;
+mod processor;
+mod rate_missed;
+mod short;
+mod stalled;
+mod starved;
+mod stolen;
+mod submission;
+mod swapping;
+mod tell;
+#[cfg(test)]
+mod testing;
+mod trimmed;
+mod waits;
+
+pub(crate) use judge::{judge, judge_report};
+pub(crate) use tell::{finding as tell_finding, lines, paragraphs, summary};
+
+use crate::evidence::Evidence;
+use fathom_results::RunResult;
+pub(crate) use fathom_stats::verdict::Severity;
+
+/// A check.
+pub(crate) struct Check {
+    /// Its published name, which stays.
+    pub(crate) code: &'static str,
+    /// What a result must have for it.
+    needs: Needs,
+    look: Look,
+}
+
+/// What a result must have for a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Needs {
+    /// The figures of the jobs, which all results have.
+    Figures,
+    /// What the kernel counted for the devices.
+    Devices,
+    /// The course of the run.
+    Course,
+    /// What surrounded the run.
+    Facts,
+}
+
+/// What it looks at.
+#[derive(Clone, Copy)]
+enum Look {
+    /// Each job.
+    Job(fn(&Evidence<'_>) -> Vec<Found>),
+    /// Each stage, which has counters of its own, by one of its jobs.
+    Stage(fn(&Evidence<'_>) -> Vec<Found>),
+    /// The whole run.
+    Run(fn(&RunResult) -> Vec<Found>),
+}
+
+/// What a check has found, before it is known where.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Found {
+    severity: Severity,
+    /// `read`, `write` or `trim`.
+    direction: Option<&'static str>,
+    text: String,
+    advice: String,
+    evidence: Vec<(&'static str, f64)>,
+    weight: f64,
+}
+
+impl Found {
+    /// A sentence without its stop, to stand after a colon, and what to do about it.
+    fn new(severity: Severity, text: impl Into<String>, advice: impl Into<String>) -> Found {
+        Found {
+            severity,
+            direction: None,
+            text: text.into(),
+            advice: advice.into(),
+            evidence: Vec::new(),
+            weight: 1.0,
+        }
+    }
+
+    /// In this direction alone.
+    fn in_direction(self, direction: usize) -> Found {
+        Found { direction: Some(DIRECTIONS[direction]), ..self }
+    }
+
+    /// The figures that it rests on.
+    fn with(self, evidence: &[(&'static str, f64)]) -> Found {
+        Found { evidence: evidence.to_vec(), ..self }
+    }
+
+    /// How bad it is beside others of its check.
+    fn weighing(self, weight: f64) -> Found {
+        Found { weight: if weight.is_finite() { weight } else { f64::MAX }, ..self }
+    }
+}
+
+/// The directions by their place.
+const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
+/// The same, for sentences.
+const MANY: [&str; 3] = ["reads", "writes", "trims"];
+
+/// Every check. Of findings that weigh the same, those of the first are told first.
+pub(crate) const CHECKS: [Check; 30] = [
+    check("failed", Needs::Figures, Look::Job(failed::find)),
+    check("lost-hosts", Needs::Figures, Look::Run(hosts::lost)),
+    check("clock", Needs::Facts, Look::Run(clock::find)),
+    check("stalled", Needs::Facts, Look::Run(stalled::find)),
+    check("reads-missing", Needs::Devices, Look::Stage(missing::reads)),
+    check("writes-missing", Needs::Devices, Look::Stage(missing::writes)),
+    check("below-device", Needs::Devices, Look::Stage(below_device::find)),
+    check("trimmed", Needs::Figures, Look::Run(trimmed::find)),
+    check("in-memory", Needs::Figures, Look::Run(in_memory::find)),
+    check("mount", Needs::Figures, Look::Run(mount::find)),
+    check("other-io", Needs::Devices, Look::Stage(other_io::find)),
+    check("io-limit", Needs::Figures, Look::Job(io_limit::find)),
+    check("cpu-limit", Needs::Figures, Look::Job(cpu_limit::find)),
+    check("heat", Needs::Facts, Look::Run(heat::find)),
+    check("swapping", Needs::Facts, Look::Run(swapping::find)),
+    check("short", Needs::Figures, Look::Job(short::find)),
+    check("step", Needs::Course, Look::Job(drift::step)),
+    check("drift", Needs::Course, Look::Job(drift::find)),
+    check("starved", Needs::Figures, Look::Job(starved::find)),
+    check("rate-missed", Needs::Figures, Look::Job(rate_missed::find)),
+    check("depth", Needs::Figures, Look::Job(depth::find)),
+    check("above-device", Needs::Devices, Look::Job(above_device::find)),
+    check("submission", Needs::Figures, Look::Job(submission::find)),
+    check("processor-wait", Needs::Figures, Look::Job(waits::find)),
+    check("stolen", Needs::Figures, Look::Job(stolen::find)),
+    check("processor", Needs::Figures, Look::Job(processor::find)),
+    check("few-samples", Needs::Figures, Look::Job(few_samples::find)),
+    check("fits-in-memory", Needs::Figures, Look::Job(fits_in_memory::find)),
+    check("no-effect", Needs::Figures, Look::Job(no_effect::find)),
+    check("device-cache", Needs::Figures, Look::Stage(device_cache::find)),
+];
+
+const fn check(code: &'static str, needs: Needs, look: Look) -> Check {
+    Check { code, needs, look }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_check_has_its_row_on_the_page() {
+        let page = include_str!("../../../../docs/verdict.md");
+        for check in &CHECKS {
+            assert!(
+                page.contains(&format!("| `{}` |", check.code)),
+                "{} is not in docs/verdict.md",
+                check.code
+            );
+        }
+        let rows = page.lines().filter(|line| line.starts_with("| `")).count();
+        assert_eq!(rows, CHECKS.len(), "docs/verdict.md lists checks that there are not");
+    }
+}

@@ -1,0 +1,48 @@
+//! `other-io`: the devices did more than the jobs asked for, so that others used them, too.
+
+use super::{Found, Severity};
+use crate::evidence::Evidence;
+
+/// From this share of the time that I/Os took in the device on, percent, others disturbed the jobs; below the other one they
+/// hardly did.
+const DISTURBING: f64 = 30.0;
+const WORTH_TELLING: f64 = 5.0;
+
+pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
+    let Some(others) = evidence.other_io().filter(|others| others.time_share >= WORTH_TELLING) else {
+        return Vec::new();
+    };
+    let severity = if others.time_share >= DISTURBING { Severity::Doubtful } else { Severity::Note };
+    let found = Found::new(
+        severity,
+        format!("the device did {}", others.told()),
+        "run it when nobody else uses the device; iotop or pidstat -d shows who does",
+    );
+    let figures = [
+        ("other_read_bytes", others.bytes[0]),
+        ("other_write_bytes", others.bytes[1]),
+        ("time_percent", others.time_share),
+    ];
+    vec![found.with(&figures).weighing(others.time_share)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::testing::{is_told, of_job, run};
+
+    #[test]
+    fn what_others_do_is_told() {
+        let of = |ticks: u32| {
+            let more = format!(
+                r#""disk_util":[{{"name":"sda","read_ios":100,"read_sectors":800,"read_ticks":50,"write_ios":18000,
+                "write_sectors":144000,"write_ticks":{ticks}}}],"fathom host":{{"devices":[{{"name":"sda"}}]}}"#
+            );
+            let job = r#""read":{"total_ios":100,"io_bytes":409600}"#;
+            of_job(find, &run(r#""direct":"1""#, job, &more))
+        };
+        is_told(&of(950), Severity::Doubtful, "95.0 % of the time that I/Os spent in the device");
+        is_told(&of(10), Severity::Note, "from outside this run");
+        assert_eq!(of(1), []);
+    }
+}

@@ -1,0 +1,48 @@
+//! `processor`: the tester itself used all of a processor, so that the storage may be faster.
+
+use super::{Found, Severity};
+use crate::evidence::Evidence;
+use crate::figures;
+
+/// From this share of a processor on, percent, the tester may have been the limit.
+const FULL: f64 = 90.0;
+/// Options with which a job is meant to use all of a processor.
+const POLLING: [&str; 3] = ["hipri", "sqthread_poll", "thinkcycles"];
+
+pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
+    let (user, system) = evidence.processor();
+    let polls = POLLING.iter().any(|option| evidence.run.is_set(evidence.job, option));
+    if user + system < FULL || !evidence.has_storage() || polls {
+        return Vec::new();
+    }
+    let found = Found::new(
+        Severity::Doubtful,
+        format!(
+            "the tester used {} of a CPU, so the storage may be faster than this",
+            figures::percent(user + system)
+        ),
+        match system > user {
+            true => "try larger blocks, io_uring, or more clones",
+            false => "more clones spread the work over more CPUs",
+        },
+    );
+    vec![found.with(&[("user_percent", user), ("system_percent", system)]).weighing(user + system)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::testing::{is_told, of_job, run};
+
+    #[test]
+    fn a_full_processor_is_told() {
+        let of = |options: &str, user: u32| {
+            of_job(find, &run(options, &format!(r#""usr_cpu":{user},"sys_cpu":50"#), ""))
+        };
+        is_told(&of("", 45), Severity::Doubtful, "the tester used 95.0 % of a CPU");
+        assert_eq!(
+            (of("", 10), of(r#""ioengine":"null""#, 45), of(r#""hipri":"1""#, 45)),
+            Default::default()
+        );
+    }
+}

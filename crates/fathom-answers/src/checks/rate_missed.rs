@@ -1,0 +1,67 @@
+//! `rate-missed`: the job was to keep a rate, and did not.
+
+use super::{Found, Severity};
+use crate::evidence::{Evidence, own_limits};
+use crate::figures;
+
+/// From this share of the rate on, it was kept.
+const KEPT: f64 = 0.95;
+/// A shorter run is mostly its beginning and its end.
+const LEAST_MS: u64 = 500;
+/// I/Os that come at random times are off by their square root; so many times of that is no chance.
+const DEVIATIONS: f64 = 4.0;
+
+pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
+    if evidence.span_ms() < LEAST_MS || evidence.job.error != 0 || !evidence.has_storage() {
+        return Vec::new();
+    }
+    let ios = evidence.ios() as f64;
+    let is_missed = |limit: &own_limits::Limit| {
+        let expected_ios = ios * limit.allowed / limit.reached.max(f64::MIN_POSITIVE);
+        limit.reached < KEPT * limit.allowed && expected_ios - ios > DEVIATIONS * expected_ios.sqrt() + 1.0
+    };
+    let missed = own_limits::rates(evidence).into_iter().filter(is_missed);
+    missed.map(|limit| of_limit(&limit)).collect()
+}
+
+fn of_limit(limit: &own_limits::Limit) -> Found {
+    let shown = |value: f64| match limit.option {
+        "rate" => figures::bandwidth(value),
+        _ => format!("{} IOPS", figures::count(value.round())),
+    };
+    let found = Found::new(
+        Severity::Doubtful,
+        format!(
+            "{} asks for {}, and {} were reached: latencies are those of a storage that cannot keep up",
+            limit.option,
+            shown(limit.allowed),
+            shown(limit.reached)
+        ),
+        "ask for less, or for more I/Os in flight",
+    );
+    let figures = [("asked_per_second", limit.allowed), ("reached_per_second", limit.reached)];
+    found.with(&figures).weighing(limit.allowed / limit.reached.max(1e-9))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::testing::{is_told, of_job, run};
+
+    #[test]
+    fn rates_that_are_not_kept_are_told() {
+        let of = |rate: u32, ios: u32| {
+            let job =
+                format!(r#""read":{{"total_ios":{},"io_bytes":9,"runtime":10000,"iops":{ios}}}"#, 10 * ios);
+            of_job(find, &run(&format!(r#""rate_iops":"{rate}""#), &job, ""))
+        };
+        is_told(
+            &of(1000, 700),
+            Severity::Doubtful,
+            "rate_iops asks for 1.00k IOPS, and 700 IOPS were reached",
+        );
+        assert_eq!((of(1000, 990), of(0, 700)), (Vec::new(), Vec::new()));
+        // One I/O a second more or less is chance.
+        assert_eq!(of(5, 4), []);
+    }
+}

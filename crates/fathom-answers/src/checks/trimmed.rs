@@ -1,0 +1,71 @@
+//! `trimmed`: blocks were read that the same run had trimmed. A device answers those without looking for them.
+
+use super::{Found, Severity};
+use crate::evidence::Evidence;
+use crate::figures;
+use fathom_results::{JobResult, RunResult};
+
+pub(super) fn find(run: &RunResult) -> Vec<Found> {
+    let trims: Vec<&JobResult> = run.jobs.iter().filter(|job| job.trim.io_bytes > 0).collect();
+    let mut found = Vec::new();
+    for reader in run.jobs.iter().filter(|job| job.read.io_bytes > 0) {
+        // Jobs are listed in the order in which they may have begun; what was written again is not empty any more.
+        let before = trims.iter().find(|trim| {
+            !writes_again(trim, run)
+                && targets(trim, run).is_some()
+                && targets(trim, run) == targets(reader, run)
+        });
+        let Some(before) = before.filter(|trim| trim.group_id <= reader.group_id) else { continue };
+        found.push(
+            Found::new(
+                Severity::Doubtful,
+                format!(
+                    "job {} read from what job {} trimmed ({}): a device answers that without reading",
+                    reader.name,
+                    before.name,
+                    figures::size(before.trim.io_bytes)
+                ),
+                "write the blocks again before they are read",
+            )
+            .in_direction(0)
+            .with(&[
+                ("trimmed_bytes", before.trim.io_bytes as f64),
+                ("read_bytes", reader.read.io_bytes as f64),
+            ])
+            .weighing(before.trim.io_bytes as f64),
+        );
+    }
+    found
+}
+
+/// The job writes what it trims, or does no I/O that a device sees.
+fn writes_again(job: &JobResult, run: &RunResult) -> bool {
+    let index = run.jobs.iter().position(|own| std::ptr::eq(own, job)).unwrap_or(0);
+    let evidence = Evidence::of(run, index);
+    job.write.io_bytes > 0 || !evidence.has_storage()
+}
+
+/// The files of a job as it names them.
+fn targets<'a>(job: &'a JobResult, run: &'a RunResult) -> Option<&'a str> {
+    run.option(job, "filename").filter(|names| !names.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::testing::{is_told, parsed, told};
+
+    #[test]
+    fn reads_after_trims_are_told() {
+        let of = |reader: &str, trims: &str| {
+            told(find(&parsed(&format!(
+                r#"{{"fio version":"fio-3.42","jobs":[
+                {{"jobname":"t","groupid":0,"job options":{{"filename":"/dev/sda"}},"trim":{{"total_ios":1,"io_bytes":1048576}}{trims}}},
+                {{"jobname":"r","groupid":1,"job options":{{"filename":"{reader}"}},"read":{{"total_ios":1,"io_bytes":4096}}}}]}}"#
+            ))))
+        };
+        is_told(&of("/dev/sda", ""), Severity::Doubtful, "job r read from what job t trimmed (1 MiB)");
+        assert_eq!(of("/dev/sdb", ""), []);
+        assert_eq!(of("/dev/sda", r#","write":{"total_ios":1,"io_bytes":1048576}"#), []);
+    }
+}

@@ -1,0 +1,35 @@
+//! The verdict on the result of a run of this program, for whoever prints it.
+
+use crate::checks;
+use fathom_stats::report::RunReport;
+
+/// The verdict on a report, in words.
+pub struct Judged {
+    /// The verdict, then a line for each finding.
+    pub paragraphs: Vec<String>,
+    /// The verdict and what it rests on, on one line.
+    pub summary: String,
+    /// Nothing is wrong.
+    pub is_sound: bool,
+    /// Nothing is wrong or doubtful.
+    pub has_no_doubts: bool,
+}
+
+/// Judges a report: its verdict is in it afterwards, and in the reports of its hosts. The error says what is amiss with the report.
+pub fn judge(report: &mut RunReport) -> Result<Judged, String> {
+    checks::judge_report(report)?;
+    let verdict = report.verdict.clone().unwrap_or_default();
+    let reasons: Vec<String> = verdict
+        .findings
+        .iter()
+        .filter(|finding| Some(finding.severity) == verdict.worst())
+        .map(checks::tell_finding)
+        .collect();
+    let reasons = if verdict.has_no_doubts() { String::new() } else { format!(": {}", reasons.join("; ")) };
+    Ok(Judged {
+        paragraphs: checks::paragraphs(&verdict),
+        summary: format!("{}{reasons}", checks::summary(&verdict)),
+        is_sound: verdict.is_sound(),
+        has_no_doubts: verdict.has_no_doubts(),
+    })
+}

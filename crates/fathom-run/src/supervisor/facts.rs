@@ -1,0 +1,36 @@
+//! When to look at what surrounds the run. The crew does it, where its workers are; the workers do nothing for it.
+
+use super::{Observer, Supervisor};
+use std::time::Duration;
+
+/// Time between two looks.
+const EVERY_NS: u64 = 1_000_000_000;
+
+/// When the next look is due.
+pub(super) struct FactTimer {
+    due_ns: u64,
+}
+
+impl FactTimer {
+    pub(super) fn time_to_next(&self, now_ns: u64) -> Duration {
+        Duration::from_nanos(self.due_ns.saturating_sub(now_ns))
+    }
+}
+
+impl<O: Observer> Supervisor<'_, O> {
+    /// The jobs start now.
+    pub(super) fn begin_facts(&mut self, now_ns: u64) -> FactTimer {
+        self.crew.begin_facts();
+        FactTimer { due_ns: now_ns + EVERY_NS }
+    }
+
+    /// Looks again if it is time.
+    pub(super) fn watch_facts(&mut self, now_ns: u64) {
+        let Some(timer) = &mut self.facts else { return };
+        if now_ns >= timer.due_ns {
+            let late_ns = now_ns - timer.due_ns;
+            timer.due_ns = now_ns + EVERY_NS;
+            self.crew.look_at_facts(late_ns);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What surrounded a run, for the verdict on its result: clocks, heat, memory, devices.
+//!
+//! Who supervises the run reads it before the first job, about once a second, and after the last one. The workers do nothing
+//! for it. The facts of several hosts merge: counts add up, and of what is worst somewhere, the worst is kept.
+
+use serde::{Deserialize, Serialize};
+
+/// The facts of a run on one machine, or of several together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunFacts {
+    /// From the first look to the last one, ms.
+    pub span_ms: u64,
+    /// How often it was looked.
+    pub looks: u64,
+    /// By how much the latest of the looks was late, ms: the machine, or the program, had stood still.
+    pub latest_look_ms: u64,
+    /// The clocks.
+    pub clock: ClockFacts,
+    /// How often processors slowed down because they were hot; `None` where the kernel does not tell.
+    pub slowed_by_heat: Option<u64>,
+    /// The memory.
+    pub memory: MemoryFacts,
+    /// The devices below the files of the jobs, in the order of the report.
+    pub devices: Vec<DeviceFacts>,
+}
+
+/// The clocks of a machine during a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClockFacts {
+    /// What the kernel took its time from at the start, such as `tsc`.
+    pub source: String,
+    /// The same at the end.
+    pub source_after: String,
+    /// The kernel no longer offers the source of the start: it has found it unstable.
+    pub lost_source: bool,
+    /// How far the clock that times the I/Os ran ahead of the system's, parts per million; negative behind it.
+    pub drift_ppm: f64,
+    /// The largest step of the wall clock against the system's own between two looks, ms.
+    pub wall_jump_ms: i64,
+    /// How long the machine was suspended, ms.
+    pub suspended_ms: u64,
+}
+
+/// The memory of a machine during a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MemoryFacts {
+    /// Bytes of files that waited to be written when the run began, of everybody.
+    pub dirty_before_bytes: u64,
+    /// The same when it ended.
+    pub dirty_after_bytes: u64,
+    /// Pages that were swapped in or out.
+    pub swapped_pages: u64,
+}
+
+/// A block device during a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DeviceFacts {
+    /// Kernel name.
+    pub name: String,
+    /// The kernel counts its I/O: it is to (`queue/iostats`), and has counted some since the device is there.
+    pub counts_io: bool,
+    /// Flushes of its cache; `None` where the kernel does not count them (before 5.5).
+    pub flushes: Option<u64>,
+    /// Bytes that were trimmed; `None` where the kernel does not count them (before 4.18).
+    pub trimmed_bytes: Option<u64>,
+}
+
+impl RunFacts {
+    /// Adds the facts of another machine, whose devices have names of their own.
+    pub fn merge(&mut self, other: &RunFacts) {
+        self.span_ms = self.span_ms.max(other.span_ms);
+        self.looks += other.looks;
+        self.latest_look_ms = self.latest_look_ms.max(other.latest_look_ms);
+        self.clock.merge(&other.clock);
+        self.slowed_by_heat = match (self.slowed_by_heat, other.slowed_by_heat) {
+            (Some(own), Some(theirs)) => Some(own + theirs),
+            (own, theirs) => own.or(theirs),
+        };
+        self.memory.dirty_before_bytes += other.memory.dirty_before_bytes;
+        self.memory.dirty_after_bytes += other.memory.dirty_after_bytes;
+        self.memory.swapped_pages += other.memory.swapped_pages;
+        self.devices.extend_from_slice(&other.devices);
+    }
+}
+
+impl ClockFacts {
+    fn merge(&mut self, other: &ClockFacts) {
+        // The names are those of a clock that was lost, where one was.
+        if self.source.is_empty() || (other.lost_source && !self.lost_source) {
+            self.source.clone_from(&other.source);
+            self.source_after.clone_from(&other.source_after);
+        }
+        self.lost_source |= other.lost_source;
+        if other.drift_ppm.abs() > self.drift_ppm.abs() {
+            self.drift_ppm = other.drift_ppm;
+        }
+        if other.wall_jump_ms.unsigned_abs() > self.wall_jump_ms.unsigned_abs() {
+            self.wall_jump_ms = other.wall_jump_ms;
+        }
+        self.suspended_ms = self.suspended_ms.max(other.suspended_ms);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_several_machines_the_worst_is_kept_and_counts_add_up() {
+        let device =
+            |name: &str| DeviceFacts { name: name.into(), counts_io: true, ..DeviceFacts::default() };
+        let calm = RunFacts {
+            span_ms: 5000,
+            looks: 5,
+            clock: ClockFacts { source: "tsc".into(), source_after: "tsc".into(), ..ClockFacts::default() },
+            devices: vec![device("a:sda")],
+            ..RunFacts::default()
+        };
+        let mut merged = calm.clone();
+        merged.merge(&RunFacts {
+            span_ms: 4000,
+            looks: 4,
+            latest_look_ms: 700,
+            clock: ClockFacts {
+                source: "tsc".into(),
+                source_after: "hpet".into(),
+                lost_source: true,
+                drift_ppm: -900.0,
+                wall_jump_ms: -40,
+                suspended_ms: 3,
+            },
+            slowed_by_heat: Some(2),
+            memory: MemoryFacts { dirty_after_bytes: 7, ..MemoryFacts::default() },
+            devices: vec![device("b:sda")],
+        });
+        merged.merge(&calm);
+        assert_eq!((merged.span_ms, merged.looks, merged.latest_look_ms), (5000, 14, 700));
+        assert_eq!((merged.clock.source_after.as_str(), merged.clock.lost_source), ("hpet", true));
+        assert_eq!((merged.clock.drift_ppm, merged.clock.wall_jump_ms), (-900.0, -40));
+        assert_eq!((merged.slowed_by_heat, merged.memory.dirty_after_bytes), (Some(2), 7));
+        assert_eq!(merged.devices.len(), 3);
+    }
+}
