@@ -62,6 +62,22 @@ pub(crate) fn read(text: &str) -> Vec<Section> {
     sections
 }
 
+/// Puts a value where the option is written, in all these places; an option that is written nowhere is added to every job.
+pub(crate) fn put(sections: &mut [Section], name: &str, value: &str) {
+    let mut is_written = false;
+    for (_, written) in
+        sections.iter_mut().flat_map(|section| &mut section.options).filter(|(own, _)| own == name)
+    {
+        value.clone_into(written);
+        is_written = true;
+    }
+    if !is_written {
+        for section in sections.iter_mut().filter(|section| section.name != "global") {
+            section.options.push((name.to_owned(), value.to_owned()));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,5 +91,19 @@ mod tests {
         ];
         assert_eq!(text(&sections), "[global]\ndirect=1\n\n[a]\nrw=randread\ntime_based\n");
         assert_eq!(read(&text(&sections)), sections);
+    }
+
+    #[test]
+    fn values_go_where_the_option_is_written() {
+        let job = "[global]\nbs=4k\n\n[a]\nrw=read\nbs=8k\n\n[b]\nrw=write\n";
+        let with = |name: &str, value: &str| {
+            let mut sections = read(job);
+            put(&mut sections, name, value);
+            text(&sections)
+        };
+        assert_eq!(with("bs", "1m"), job.replace("4k", "1m").replace("8k", "1m"));
+        assert_eq!(with("rw", "trim"), job.replace("rw=read", "rw=trim").replace("rw=write", "rw=trim"));
+        let added = with("iodepth", "4");
+        assert_eq!(added, "[global]\nbs=4k\n\n[a]\nrw=read\nbs=8k\niodepth=4\n\n[b]\nrw=write\niodepth=4\n");
     }
 }

@@ -6,9 +6,11 @@
 
 #![forbid(unsafe_code)]
 mod bars;
+mod base_job;
 mod checks;
 mod columns;
 mod compare;
+mod curve;
 mod device;
 mod evidence;
 mod explain;
@@ -56,6 +58,7 @@ pub struct Command {
 pub const COMMANDS: &[Command] = &[
     quick::COMMAND,
     sweep::COMMAND,
+    curve::COMMAND,
     pts::COMMAND,
     compare::COMMAND,
     report::COMMAND,

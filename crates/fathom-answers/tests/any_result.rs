@@ -67,6 +67,8 @@ fn every_command(directory: &Path, file: &Path) -> Vec<String> {
         &["compare", &file, &file, "--format=markdown"],
         &["sweep", &file],
         &["sweep", "--format=json", &file],
+        &["curve", &file],
+        &["curve", "--format=json", &file],
         &["pts", &file],
         &["pts", "--format=json", &file],
     ];

@@ -19,6 +19,7 @@ mod hosts;
 mod in_memory;
 mod io_limit;
 mod judge;
+mod late_starts;
 mod missing;
 mod mount;
 mod no_effect;
@@ -124,7 +125,7 @@ const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 const MANY: [&str; 3] = ["reads", "writes", "trims"];
 
 /// Every check. Of findings that weigh the same, those of the first are told first.
-pub(crate) const CHECKS: [Check; 30] = [
+pub(crate) const CHECKS: [Check; 31] = [
     check("failed", Needs::Figures, Look::Job(failed::find)),
     check("lost-hosts", Needs::Figures, Look::Run(hosts::lost)),
     check("clock", Needs::Facts, Look::Run(clock::find)),
@@ -144,6 +145,7 @@ pub(crate) const CHECKS: [Check; 30] = [
     check("step", Needs::Course, Look::Job(drift::step)),
     check("drift", Needs::Course, Look::Job(drift::find)),
     check("starved", Needs::Figures, Look::Job(starved::find)),
+    check("late-starts", Needs::Figures, Look::Job(late_starts::find)),
     check("rate-missed", Needs::Figures, Look::Job(rate_missed::find)),
     check("depth", Needs::Figures, Look::Job(depth::find)),
     check("above-device", Needs::Devices, Look::Job(above_device::find)),

@@ -2,6 +2,7 @@
 
 mod chart;
 mod charts;
+mod curve;
 mod grid;
 mod hosts;
 mod intervals;
@@ -15,6 +16,7 @@ pub(crate) use intervals::{Change, html as intervals};
 pub(crate) use page::shell;
 
 use crate::Command;
+use crate::curve::record as curve_results;
 use crate::pts::record as pts_results;
 use crate::runner::Runner;
 use crate::sweep::record;
@@ -79,6 +81,16 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
             )));
         };
         return put(&output, &pts::page(one, title.as_deref())?, force, streams);
+    }
+    if let Some(path) = files.iter().find(|path| curve_results::is_results(path)) {
+        let [one] = &files[..] else {
+            return Err(Failure::new(format!(
+                "{}: curves need their own page; name the file alone",
+                path.display()
+            )));
+        };
+        let title = title.unwrap_or_else(|| format!("Curve: {}", one.display()));
+        return put(&output, &curve::page(one, &title)?, force, streams);
     }
     let results: Vec<RunResult> = files
         .iter()

@@ -4,84 +4,21 @@ use super::file_systems::{self, Volume, place};
 use super::plan::{self, FORM, Plan, Variation};
 use super::words::Options;
 use crate::Runner;
-use crate::job_text::{self, Section};
+use crate::base_job::{BaseJob, read};
+use crate::job_text;
 use crate::measures::FigureOf;
 use crate::running::chance;
 use fathom_command::Failure;
 use fathom_spec::options::verification::VerifyMethod;
-use fathom_spec::{Eta, JobSpec, ProgramOptions, RunSpec};
+use fathom_spec::{JobSpec, RunSpec};
 use std::path::Path;
 
-/// The job without variations.
-pub(super) struct Base {
-    sections: Vec<Section>,
-    readonly: bool,
-}
-
-/// Reads a job file.
-pub(super) fn base_of_file(path: &Path, runner: &dyn Runner) -> Result<Base, Failure> {
-    let word = path.to_str().ok_or_else(|| Failure::new(format!("{path:?}: the path is not valid UTF-8")))?;
-    // A name that begins with a dash is a file here.
-    let word = if word.starts_with('-') { format!("./{word}") } else { word.to_owned() };
-    base(&runner.parse(&[word], "")?, runner)
-}
-
-/// Reads the words of a command line.
-pub(super) fn base_of_words(words: &[String], runner: &dyn Runner) -> Result<Base, Failure> {
-    base(&runner.parse(words, "")?, runner)
-}
-
-fn base(spec: &RunSpec, runner: &dyn Runner) -> Result<Base, Failure> {
-    let readonly = spec.program.readonly;
-    let plain =
-        ProgramOptions { readonly, sections: spec.program.sections.clone(), ..ProgramOptions::default() };
-    if spec.program != plain {
-        let progress = if spec.program.eta == Eta::Auto { "" } else { " and --eta" };
-        return Err(Failure::new(format!(
-            "program options such as --output, --output-format, --profile or --status-interval{progress} have no effect \
-             in a sweep; leave them out"
-        )));
-    }
-    let base = Base { sections: job_text::sections(spec), readonly };
-    let again = read(&job_text::text(&base.sections), readonly, runner)?;
-    let same =
-        |one: &JobSpec, other: &JobSpec| meaning_of(one).is_some_and(|own| Some(own) == meaning_of(other));
-    let are_same = spec.jobs.len() == again.jobs.len()
-        && spec.jobs.iter().zip(&again.jobs).all(|(one, other)| same(one, other));
-    match are_same {
-        true => Ok(base),
-        false => Err(Failure::new(
-            "these jobs cannot be merged into one job file, which a sweep needs: the [global] options of one file do not apply to \
-             the jobs of another; put the jobs into one file",
-        )),
-    }
-}
-
-/// Everything about a job except where and how it was written.
-fn meaning_of(job: &JobSpec) -> Option<serde_json::Value> {
-    let mut value = serde_json::to_value(job).ok()?;
-    for key in ["origin", "written", "given"] {
-        value.as_object_mut()?.remove(key);
-    }
-    // A section of a job file is its name; a command line has an option for it.
-    value.get_mut("job_description")?.as_object_mut()?.remove("name");
-    Some(value)
-}
-
-fn read(text: &str, readonly: bool, runner: &dyn Runner) -> Result<RunSpec, Failure> {
-    let mut words = vec!["-".to_owned()];
-    if readonly {
-        words.insert(0, "--readonly".to_owned());
-    }
-    runner.parse(&words, text)
-}
-
 /// The plan of a sweep; all its cells have been read.
-pub(super) fn plan(options: &Options, base: &Base, runner: &dyn Runner) -> Result<Plan, Failure> {
+pub(super) fn plan(options: &Options, base: &BaseJob, runner: &dyn Runner) -> Result<Plan, Failure> {
     let cells = plan::cells(&options.variations)?;
     let precondition = match &options.precondition {
         Some(path) => {
-            let found = base_of_file(path, runner)
+            let found = BaseJob::of_file(path, "sweep", runner)
                 .map_err(|failure| Failure::new(format!("--precondition={}: {failure}", path.display())))?;
             Some(job_text::text(&found.sections))
         }
@@ -92,11 +29,7 @@ pub(super) fn plan(options: &Options, base: &Base, runner: &dyn Runner) -> Resul
     let plan = Plan {
         form: FORM,
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        first_job: base
-            .sections
-            .iter()
-            .find(|section| section.name != "global")
-            .map_or_else(String::new, |section| section.name.clone()),
+        first_job: base.first_job(),
         job: job_text::text(&base.sections),
         vary: options.variations.clone(),
         repeats,
@@ -129,7 +62,7 @@ pub(super) fn plan(options: &Options, base: &Base, runner: &dyn Runner) -> Resul
 }
 
 /// What the file systems are made on, if they vary; the jobs leave it to the sweep where their files are.
-fn volume(options: &Options, base: &Base, runner: &dyn Runner) -> Result<Option<Volume>, Failure> {
+fn volume(options: &Options, base: &BaseJob, runner: &dyn Runner) -> Result<Option<Volume>, Failure> {
     let Some(variation) =
         options.variations.iter().find(|variation| variation.name == file_systems::DIMENSION)
     else {
@@ -257,25 +190,10 @@ fn job_at(plan: &Plan, cell: usize, device: &Path, mount: &str) -> String {
     for (name, value) in plan.values_of(cell) {
         match plan.volume.is_some() && name == file_systems::DIMENSION {
             true => place::put(&mut sections, value, device, mount),
-            false => put(&mut sections, name, value),
+            false => job_text::put(&mut sections, name, value),
         }
     }
     job_text::text(&sections)
-}
-
-fn put(sections: &mut [Section], name: &str, value: &str) {
-    let mut is_written = false;
-    for (_, written) in
-        sections.iter_mut().flat_map(|section| &mut section.options).filter(|(own, _)| own == name)
-    {
-        value.clone_into(written);
-        is_written = true;
-    }
-    if !is_written {
-        for section in sections.iter_mut().filter(|section| section.name != "global") {
-            section.options.push((name.to_owned(), value.to_owned()));
-        }
-    }
 }
 
 /// The plan and the job file of every cell, for people, and how many runs of a sweep that was begun are done.
@@ -307,23 +225,4 @@ pub(super) fn show(plan: &Plan, path: &Path, done: Option<usize>) -> String {
         text.push_str(&format!("  round {}: {}\n", round + 1, cells.join(" ")));
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_go_where_the_option_is_written() {
-        let job = "[global]\nbs=4k\n\n[a]\nrw=read\nbs=8k\n\n[b]\nrw=write\n";
-        let with = |name: &str, value: &str| {
-            let mut sections = job_text::read(job);
-            put(&mut sections, name, value);
-            job_text::text(&sections)
-        };
-        assert_eq!(with("bs", "1m"), job.replace("4k", "1m").replace("8k", "1m"));
-        assert_eq!(with("rw", "trim"), job.replace("rw=read", "rw=trim").replace("rw=write", "rw=trim"));
-        let added = with("iodepth", "4");
-        assert_eq!(added, "[global]\nbs=4k\n\n[a]\nrw=read\nbs=8k\niodepth=4\n\n[b]\nrw=write\niodepth=4\n");
-    }
 }

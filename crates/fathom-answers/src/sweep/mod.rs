@@ -12,6 +12,7 @@ pub(crate) mod rows;
 mod words;
 
 use crate::bars::Ink;
+use crate::base_job::BaseJob;
 use crate::columns;
 use crate::table::{Format, print_as};
 use crate::{Command, Runner};
@@ -68,8 +69,8 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     let base = match &options.job {
         Job::Results(path) => return table_of(path, &options, streams),
         Job::File(path) if record::is_results(path) => return table_of(path, &options, streams),
-        Job::File(path) => grid::base_of_file(path, runner)?,
-        Job::Words(words) => grid::base_of_words(words, runner)?,
+        Job::File(path) => BaseJob::of_file(path, "sweep", runner)?,
+        Job::Words(words) => BaseJob::of_words(words, "sweep", runner)?,
     };
     let mut plan = grid::plan(&options, &base, runner)?;
     plan.labels = options.labels.clone();

@@ -174,6 +174,7 @@ pages! {
     verdict: "docs/verdict.md",
     compare: "docs/compare.md",
     sweep: "docs/sweep.md",
+    curve: "docs/curve.md",
     pts: "docs/pts.md",
     live: "docs/live.md",
     network_block_devices: "docs/nbd.md",
@@ -185,7 +186,8 @@ pages! {
 fn every_page_of_a_command_is_tried() {
     let docs = std::fs::read_dir(repository().join("docs")).expect("there is documentation");
     let names = docs.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
-    let of_commands = ["guide", "quick", "report", "explain", "verdict", "compare", "sweep", "pts", "live"];
+    let of_commands =
+        ["guide", "quick", "report", "explain", "verdict", "compare", "sweep", "curve", "pts", "live"];
     let pages = names.filter(|name| of_commands.iter().any(|command| name.starts_with(command)));
     for page in pages.map(|name| format!("docs/{name}")) {
         assert!(

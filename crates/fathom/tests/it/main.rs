@@ -16,6 +16,7 @@ mod clients;
 mod company;
 mod compare;
 mod crash_consistency;
+mod curve;
 mod debug_lines;
 mod descriptors;
 mod effects_calls;

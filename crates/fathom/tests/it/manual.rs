@@ -5,7 +5,7 @@ use crate::support::{scratch, skip};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 7] = ["quick", "sweep", "pts", "compare", "report", "show", "explain"];
+const COMMANDS: [&str; 8] = ["quick", "sweep", "curve", "pts", "compare", "report", "show", "explain"];
 
 fn printed(words: &str) -> String {
     let directory = scratch();
@@ -13,7 +13,7 @@ fn printed(words: &str) -> String {
 }
 
 #[test]
-fn the_seven_commands_stand_before_anything_else() {
+fn the_eight_commands_stand_before_anything_else() {
     fathom_only!();
     let text = printed("--help");
     let screen = text.split("\n\nfathom 0.").next().expect("a screen");

@@ -1,0 +1,179 @@
+//! What a curve says: its steps, the knee, and the highest rate that keeps to some limits.
+
+use super::measure::Measured;
+use super::next::{is_sustained, verdict};
+use super::objective::{Figure, Objective};
+use super::record::Recorded;
+use fathom_stats::inference::{Interval, median};
+use fathom_stats::split_mix::split_mix;
+
+/// Percentiles of a step that are shown.
+pub(crate) const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
+/// Draws that an interval comes from.
+const DRAWS: usize = 1000;
+/// Their seed: the same results give the same interval.
+const SEED: u64 = 1;
+
+/// A load and what its runs showed.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Step {
+    /// I/Os a second that were to be offered.
+    pub(crate) rate: f64,
+    /// Runs that count.
+    pub(crate) runs: usize,
+    /// I/Os a second that were offered, and that ended.
+    pub(crate) offered: f64,
+    pub(crate) served: f64,
+    /// Response times at [`PERCENTILES`], ns: the median over the runs and its interval.
+    pub(crate) percentiles: [Option<(f64, Option<Interval>)>; PERCENTILES.len()],
+    /// Mean response time, ns.
+    pub(crate) mean_ns: f64,
+    /// How many waited, on average.
+    pub(crate) backlog: f64,
+    /// The backlog does not grow.
+    pub(crate) is_sustained: bool,
+    /// p99 of the tester's own delay, ns.
+    pub(crate) own_delay_ns: f64,
+}
+
+/// The curve of one combination.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Curve {
+    /// `bs=4k`; empty when nothing varies.
+    pub(crate) name: String,
+    /// What the jobs reach without a limit, if that was measured.
+    pub(crate) capacity: Option<f64>,
+    /// Ascending.
+    pub(crate) steps: Vec<Step>,
+    /// Place of the step with the most rate per response time.
+    pub(crate) knee: Option<usize>,
+    /// The answer to the limits, if there are any.
+    pub(crate) highest: Option<Highest>,
+}
+
+/// The highest rate that keeps to all limits.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Highest {
+    /// About this one.
+    Found {
+        /// I/Os a second.
+        rate: f64,
+        /// Where it lies with 95 %.
+        interval: Interval,
+    },
+    /// All that were offered are good: at least this one.
+    AtLeast(f64),
+    /// None that was offered is: it is below this one.
+    Below(f64),
+}
+
+/// The curves of a results file.
+pub(crate) fn curves(recorded: &Recorded, objectives: &[Objective]) -> Vec<Curve> {
+    (0..recorded.plan.curves()).map(|number| curve(recorded, number, objectives)).collect()
+}
+
+fn curve(recorded: &Recorded, number: usize, objectives: &[Objective]) -> Curve {
+    let loads: Vec<(f64, Vec<&Measured>)> =
+        recorded.rates_of(number).into_iter().map(|rate| (rate, recorded.runs_at(number, rate))).collect();
+    let steps: Vec<Step> = loads.iter().map(|(rate, runs)| step(*rate, runs)).collect();
+    Curve {
+        name: recorded.plan.name_of(number),
+        capacity: recorded.capacity(number),
+        knee: knee(&steps),
+        highest: if objectives.is_empty() { None } else { highest(&loads, objectives) },
+        steps,
+    }
+}
+
+fn step(rate: f64, runs: &[&Measured]) -> Step {
+    let middle = |value: &dyn Fn(&Measured) -> f64| {
+        let values: Vec<f64> = runs.iter().map(|run| value(run)).collect();
+        median::median(&values).unwrap_or(0.0)
+    };
+    let percentiles = PERCENTILES.map(|percent| {
+        let values: Vec<f64> =
+            runs.iter().filter_map(|run| run.figure(None, Figure::Percentile(percent))).collect();
+        let interval = median::interval(&values).map(Interval::not_below_zero);
+        Some((median::median(&values)?, interval))
+    });
+    Step {
+        rate,
+        runs: runs.len(),
+        offered: middle(&|run| run.offered),
+        served: middle(&|run| run.served),
+        percentiles,
+        mean_ns: middle(&|run| run.figure(None, Figure::Mean).unwrap_or(0.0)),
+        backlog: middle(&|run| run.backlog),
+        is_sustained: is_sustained(runs),
+        own_delay_ns: middle(&|run| run.own_delay_ns),
+    }
+}
+
+/// L. Kleinrock's "power", rate by response time, is largest where more load begins to cost more than it brings ("Power and deterministic
+/// rules of thumb for probabilistic problems in computer communications", ICC 1979).
+fn knee(steps: &[Step]) -> Option<usize> {
+    let power = |step: &Step| step.served / step.mean_ns;
+    let all = steps.iter().enumerate().filter(|(_, step)| step.is_sustained && step.mean_ns > 0.0);
+    let best = all.max_by(|a, b| power(a.1).total_cmp(&power(b.1)))?.0;
+    // At an end it is none: the curve goes on there.
+    (best > 0 && best + 1 < steps.len()).then_some(best)
+}
+
+/// Where the limits begin to be missed. The interval comes from drawing the runs of each step anew (bootstrap).
+fn highest(loads: &[(f64, Vec<&Measured>)], objectives: &[Objective]) -> Option<Highest> {
+    let first = loads.first()?.0;
+    let rate = match crossing(loads, objectives) {
+        Crossing::At(rate) => rate,
+        Crossing::Above(rate) => return Some(Highest::AtLeast(rate)),
+        Crossing::Below => return Some(Highest::Below(first)),
+    };
+    let mut state = SEED;
+    let mut drawn: Vec<f64> = (0..DRAWS)
+        .map(|_| {
+            let again: Vec<(f64, Vec<&Measured>)> = loads
+                .iter()
+                .map(|(rate, runs)| {
+                    let pick = |_| runs[(split_mix(&mut state) % runs.len() as u64) as usize];
+                    (*rate, (0..runs.len()).map(pick).collect())
+                })
+                .collect();
+            match crossing(&again, objectives) {
+                Crossing::At(rate) | Crossing::Above(rate) => rate,
+                Crossing::Below => first,
+            }
+        })
+        .collect();
+    drawn.sort_by(f64::total_cmp);
+    let end = |share: f64| drawn[((DRAWS - 1) as f64 * share).round() as usize];
+    let (low, high) = (end(0.025).min(rate), end(0.975).max(rate));
+    Some(Highest::Found { rate, interval: Interval { low, high } })
+}
+
+enum Crossing {
+    At(f64),
+    Above(f64),
+    Below,
+}
+
+/// Between the last good load and the first bad one, in proportion to how far the worst figure is from its limit on both sides, by
+/// logarithms; half-way where the backlog grows, which has no figure.
+fn crossing(loads: &[(f64, Vec<&Measured>)], objectives: &[Objective]) -> Crossing {
+    let Some(bad) = loads.iter().position(|(_, runs)| !verdict(runs, objectives)) else {
+        return loads.last().map_or(Crossing::Below, |(rate, _)| Crossing::Above(*rate));
+    };
+    let Some(good) = bad.checked_sub(1) else { return Crossing::Below };
+    let (low, high) = (&loads[good], &loads[bad]);
+    let excess = |runs: &[&Measured], objective: &Objective| {
+        let values: Vec<f64> = runs.iter().filter_map(|run| objective.value_of(run)).collect();
+        Some((median::median(&values)?.max(1.0) / objective.limit_ns).ln())
+    };
+    let share = objectives
+        .iter()
+        .filter_map(|objective| {
+            let (below, above) = (excess(&low.1, objective)?, excess(&high.1, objective)?);
+            (above > 0.0).then(|| (-below / (above - below)).clamp(0.0, 1.0))
+        })
+        .reduce(f64::min);
+    let share = if is_sustained(&high.1) { share.unwrap_or(0.5) } else { share.unwrap_or(0.5).min(0.5) };
+    Crossing::At(low.0 + share * (high.0 - low.0))
+}

@@ -1,0 +1,125 @@
+//! Which run comes next: it follows from the plan and from what is recorded, so a curve goes on after a crash as if nothing had been.
+
+use super::load::Load;
+use super::measure::Measured;
+use super::objective::{Figure, Objective};
+use super::plan::{LEAST_RUNS, Plan, rounded};
+use super::record::Recorded;
+use fathom_stats::inference::median;
+
+/// A search ends when the lowest rate that is too high is above the highest one that is not by no more than this.
+const RESOLUTION: f64 = 0.03;
+/// Shares of the rate without a limit that a search begins with.
+const FIRST: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
+/// A search for a load that no rate is too high for goes so many times further up; one for a load that all are too high for, down.
+const FURTHER: usize = 4;
+/// How much further.
+const UP: f64 = 1.25;
+const DOWN: f64 = 0.5;
+
+/// The next run, and which of its step it is, from 0; `None` when the curves are done.
+pub(super) fn next(recorded: &Recorded, objectives: &[Objective]) -> Option<(usize, Load)> {
+    let plan = &recorded.plan;
+    let needs_capacity = plan.searches || plan.rates.is_empty();
+    let curves = 0..plan.curves();
+    if needs_capacity && let Some(curve) = curves.clone().find(|&curve| recorded.capacity(curve).is_none()) {
+        return Some((curve, Load::Closed));
+    }
+    match plan.searches {
+        true => {
+            curves.into_iter().find_map(|curve| Some((curve, next_of_search(recorded, curve, objectives)?)))
+        }
+        false => next_of_steps(recorded, objectives),
+    }
+}
+
+/// Steps come in rounds of random order; those that are sure enough are left out.
+fn next_of_steps(recorded: &Recorded, objectives: &[Objective]) -> Option<(usize, Load)> {
+    let plan = &recorded.plan;
+    let steps: Vec<Vec<f64>> =
+        (0..plan.curves()).map(|curve| plan.steps(recorded.capacity(curve).unwrap_or(0.0))).collect();
+    let counts: Vec<usize> = steps.iter().map(Vec::len).collect();
+    (0..plan.most_runs).find_map(|round| {
+        let order = plan.order(&counts, round);
+        let due =
+            order.into_iter().map(|(curve, step)| (curve, steps[curve][step])).find(|&(curve, rate)| {
+                let runs = recorded.runs_at(curve, rate);
+                runs.len() == round as usize && !is_sure(plan, &runs, objectives)
+            });
+        due.map(|(curve, rate)| (curve, Load::Offered(rate)))
+    })
+}
+
+/// Bisection between the highest rate that is good and the lowest one that is not.
+fn next_of_search(recorded: &Recorded, curve: usize, objectives: &[Objective]) -> Option<Load> {
+    let plan = &recorded.plan;
+    let capacity = recorded.capacity(curve).unwrap_or(0.0);
+    if capacity < 1.0 {
+        return None;
+    }
+    let begun = recorded.rates_of(curve);
+    // Whatever has been begun is brought to an end first.
+    let unsure = begun.iter().find(|&&rate| !is_sure(plan, &recorded.runs_at(curve, rate), objectives));
+    if let Some(&rate) = unsure {
+        return Some(Load::Offered(rate));
+    }
+    let first = FIRST.map(|share| rounded(share * capacity));
+    if let Some(&rate) = first.iter().find(|rate| !begun.contains(rate)) {
+        return Some(Load::Offered(rate));
+    }
+    let is_good = |rate: &f64| verdict(&recorded.runs_at(curve, *rate), objectives);
+    // Above a rate that is too high, none is good enough.
+    let good = begun.iter().copied().take_while(is_good).last();
+    let bad = begun.iter().copied().find(|rate| !is_good(rate));
+    let next = match (good, bad) {
+        (Some(good), Some(bad)) if bad / good <= 1.0 + RESOLUTION => return None,
+        (Some(good), Some(bad)) => rounded((good + bad) / 2.0),
+        (Some(good), None) if begun.len() < FIRST.len() + FURTHER => rounded(good * UP),
+        (None, Some(bad)) if begun.len() < FIRST.len() + FURTHER => rounded(bad * DOWN),
+        _ => return None,
+    };
+    (!begun.contains(&next)).then_some(Load::Offered(next))
+}
+
+/// A step needs no more runs: its interval is narrow, or all limits are clearly kept or missed, or its backlog grows anyway, or there
+/// have been enough.
+pub(super) fn is_sure(plan: &Plan, runs: &[&Measured], objectives: &[Objective]) -> bool {
+    let count = runs.len() as u32;
+    if count >= plan.most_runs {
+        return true;
+    }
+    // A load that is not kept up with has no response time to be sure of.
+    if count >= 2 && runs.iter().all(|run| run.is_growing) {
+        return true;
+    }
+    if count < LEAST_RUNS {
+        return false;
+    }
+    let is_narrow = |values: &[f64]| {
+        let (Some(middle), Some(interval)) = (median::median(values), median::interval(values)) else {
+            return false;
+        };
+        (interval.high - interval.low) / 2.0 <= plan.precision / 100.0 * middle
+    };
+    let p99: Vec<f64> = runs.iter().filter_map(|run| run.figure(None, Figure::Percentile(99.0))).collect();
+    let is_clear = |objective: &Objective| {
+        let values: Vec<f64> = runs.iter().filter_map(|run| objective.value_of(run)).collect();
+        median::interval(&values)
+            .is_some_and(|interval| interval.high < objective.limit_ns || interval.low > objective.limit_ns)
+    };
+    is_narrow(&p99) || !objectives.is_empty() && objectives.iter().all(is_clear)
+}
+
+/// A step whose backlog does not grow and whose medians keep to all limits.
+pub(super) fn verdict(runs: &[&Measured], objectives: &[Objective]) -> bool {
+    let keeps = |objective: &Objective| {
+        let values: Vec<f64> = runs.iter().filter_map(|run| objective.value_of(run)).collect();
+        median::median(&values).is_none_or(|middle| middle <= objective.limit_ns)
+    };
+    is_sustained(runs) && objectives.iter().all(keeps)
+}
+
+/// The backlog did not grow, in more than half of the runs.
+pub(super) fn is_sustained(runs: &[&Measured]) -> bool {
+    2 * runs.iter().filter(|run| run.is_growing).count() < runs.len()
+}

@@ -1,0 +1,277 @@
+//! Curves as text, Markdown, CSV and JSON.
+
+use super::answer::{Curve, Highest, PERCENTILES, Step};
+use super::objective::Objective;
+use super::record::Recorded;
+use crate::bars::Ink;
+use crate::columns;
+use crate::figures;
+use crate::table::{Align, Table};
+use serde_json::{Value as Json, json};
+use std::fmt::Write as _;
+
+/// Columns of a bar.
+const BAR: usize = 40;
+
+/// Everything about a results file.
+pub(crate) struct Shown<'a> {
+    pub(crate) recorded: &'a Recorded,
+    pub(crate) curves: Vec<Curve>,
+    pub(crate) objectives: Vec<Objective>,
+}
+
+impl Shown<'_> {
+    /// What was done, in a sentence.
+    pub(crate) fn opening(&self) -> String {
+        let plan = &self.recorded.plan;
+        format!(
+            "Response time by offered load, in an open loop with {} arrivals; runs of {}.",
+            plan.process,
+            figures::duration(plan.time_ms as f64 * 1e6)
+        )
+    }
+
+    fn limits(&self) -> String {
+        let texts: Vec<String> = self.objectives.iter().map(ToString::to_string).collect();
+        texts.join(" and ")
+    }
+}
+
+/// A table and a chart for each curve, and its answers.
+pub(super) fn text(shown: &Shown<'_>, ink: Ink, limit: Option<usize>) -> String {
+    let mut text = shown.opening() + "\n";
+    for curve in &shown.curves {
+        text.push('\n');
+        if !curve.name.is_empty() {
+            let _ = writeln!(text, "{}", curve.name);
+        }
+        text.push_str(&table(curve).text(2, limit));
+        text.push_str(&chart(curve, ink));
+        for line in answers(shown, curve) {
+            text.push_str(&columns::wrapped(&format!("  {line}"), limit.unwrap_or(usize::MAX)));
+        }
+    }
+    text
+}
+
+/// The steps of a curve.
+pub(crate) fn table(curve: &Curve) -> Table {
+    let right = Align::Right;
+    let mut table = Table::new(&[
+        ("offered", right),
+        ("served", right),
+        ("runs", right),
+        ("p50", right),
+        ("p99", right),
+        ("95 % interval", Align::Left),
+        ("p99.9", right),
+        ("backlog", right),
+        ("", Align::Left),
+    ]);
+    for (place, step) in curve.steps.iter().enumerate() {
+        let at =
+            |place: usize| step.percentiles[place].map_or("-".to_owned(), |(ns, _)| figures::duration(ns));
+        let interval =
+            step.percentiles[1].and_then(|(_, interval)| interval).map_or_else(String::new, |ends| {
+                format!("{} – {}", figures::duration(ends.low), figures::duration(ends.high))
+            });
+        let mut notes = Vec::new();
+        if !step.is_sustained {
+            notes.push("the backlog grows");
+        }
+        if curve.knee == Some(place) {
+            notes.push("knee");
+        }
+        table.row(vec![
+            figures::count(step.rate),
+            figures::count(step.served),
+            step.runs.to_string(),
+            at(0),
+            at(1),
+            interval,
+            at(2),
+            figures::three_figures(step.backlog),
+            notes.join(", "),
+        ]);
+    }
+    table
+}
+
+/// p99 as bars of logarithmic length; a load that is not kept up with has none.
+fn chart(curve: &Curve, ink: Ink) -> String {
+    let p99 = |step: &Step| step.percentiles[1].map(|(ns, _)| ns.max(1.0)).filter(|_| step.is_sustained);
+    let known: Vec<f64> = curve.steps.iter().filter_map(p99).collect();
+    if known.len() < 2 {
+        return String::new();
+    }
+    let low = known.iter().copied().fold(f64::INFINITY, f64::min).log10().floor();
+    let high = known.iter().copied().fold(0.0, f64::max).log10();
+    let mut text = String::from("\n  p99 of the response time (lengths are logarithmic)\n");
+    for step in &curve.steps {
+        let drawn = match p99(step) {
+            Some(ns) => {
+                let bar = ink.bar((ns.log10() - low) / (high - low).max(0.01), BAR);
+                format!("{bar} {}", figures::duration(ns))
+            }
+            None => "not kept up with".to_owned(),
+        };
+        let _ = writeln!(text, "{:>9}  {drawn}", figures::count(step.rate));
+    }
+    text
+}
+
+/// Sentences below a curve.
+pub(crate) fn answers(shown: &Shown<'_>, curve: &Curve) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(capacity) = curve.capacity {
+        lines.push(format!("Without a limit, in a closed loop: {} IOPS.", figures::count(capacity)));
+    }
+    if let Some(step) = curve.knee.and_then(|place| curve.steps.get(place)) {
+        lines.push(format!(
+            "Knee: {} IOPS, the load with the most rate per response time (mean {}).",
+            figures::count(step.rate),
+            figures::duration(step.mean_ns)
+        ));
+    }
+    let limits = shown.limits();
+    match &curve.highest {
+        None => {}
+        Some(Highest::Found { rate, interval }) => lines.push(format!(
+            "{limits}: up to {} IOPS (95 % interval {} – {}).",
+            figures::count(*rate),
+            figures::count(interval.low),
+            figures::count(interval.high)
+        )),
+        Some(Highest::AtLeast(rate)) => lines.push(format!(
+            "{limits}: every load that was offered keeps to it; at least {} IOPS.",
+            figures::count(*rate)
+        )),
+        Some(Highest::Below(rate)) => lines.push(format!(
+            "{limits}: no load that was offered keeps to it; less than {} IOPS.",
+            figures::count(*rate)
+        )),
+    }
+    let late = curve.steps.iter().filter(|step| {
+        let p50 = step.percentiles[0].map_or(0.0, |(ns, _)| ns);
+        step.is_sustained && step.own_delay_ns > 0.1 * p50
+    });
+    let late: Vec<String> = late.map(|step| figures::count(step.rate)).collect();
+    if !late.is_empty() {
+        lines.push(format!(
+            "At {} IOPS the tester itself was late: the p99 of its own delay is more than a tenth of the median.",
+            late.join(", ")
+        ));
+    }
+    lines
+}
+
+/// A table per curve.
+pub(super) fn markdown(shown: &Shown<'_>) -> String {
+    let mut text = String::new();
+    for curve in &shown.curves {
+        if !curve.name.is_empty() {
+            let _ = writeln!(text, "### {}\n", curve.name);
+        }
+        let _ = writeln!(text, "{}", table(curve).markdown());
+        for line in answers(shown, curve) {
+            let _ = writeln!(text, "* {line}");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// A line per step, in I/Os a second and ns.
+pub(super) fn csv(shown: &Shown<'_>) -> String {
+    let options: Vec<&str> =
+        shown.recorded.plan.vary.iter().map(|variation| variation.name.as_str()).collect();
+    let mut headings: Vec<String> = options.iter().map(|name| (*name).to_owned()).collect();
+    headings.extend(["rate", "runs", "offered_iops", "served_iops"].map(str::to_owned));
+    for percent in PERCENTILES {
+        headings.extend(["", "_low", "_high"].map(|part| format!("resp_p{percent}_ns{part}")));
+    }
+    headings.extend(["resp_mean_ns", "backlog_mean", "sustained", "own_delay_p99_ns"].map(str::to_owned));
+    let columns: Vec<(&str, Align)> =
+        headings.iter().map(|heading| (heading.as_str(), Align::Left)).collect();
+    let mut table = Table::new(&columns);
+    for (number, curve) in shown.curves.iter().enumerate() {
+        for step in &curve.steps {
+            let values = shown.recorded.plan.values_of(number);
+            let mut cells: Vec<String> = values.into_iter().map(|(_, value)| value.to_owned()).collect();
+            cells.extend([step.rate.to_string(), step.runs.to_string()]);
+            cells.extend([step.offered.to_string(), step.served.to_string()]);
+            for figure in &step.percentiles {
+                let ends = figure.and_then(|(_, interval)| interval);
+                let fields =
+                    [figure.map(|(ns, _)| ns), ends.map(|ends| ends.low), ends.map(|ends| ends.high)];
+                cells.extend(fields.map(|field| field.map_or_else(String::new, |value| value.to_string())));
+            }
+            cells.extend([step.mean_ns.to_string(), step.backlog.to_string()]);
+            cells.extend([step.is_sustained.to_string(), step.own_delay_ns.to_string()]);
+            table.row(cells);
+        }
+    }
+    table.csv()
+}
+
+/// All of it.
+pub(super) fn json(shown: &Shown<'_>) -> String {
+    let step = |step: &Step| {
+        let percentiles: serde_json::Map<String, Json> = PERCENTILES
+            .iter()
+            .zip(&step.percentiles)
+            .map(|(percent, figure)| {
+                let ends = figure.and_then(|(_, interval)| interval);
+                let value = json!({
+                    "ns": figure.map(|(ns, _)| ns),
+                    "low": ends.map(|ends| ends.low),
+                    "high": ends.map(|ends| ends.high),
+                });
+                (format!("p{percent}"), value)
+            })
+            .collect();
+        json!({
+            "rate": step.rate,
+            "runs": step.runs,
+            "offered_iops": step.offered,
+            "served_iops": step.served,
+            "response": percentiles,
+            "response_mean_ns": step.mean_ns,
+            "backlog_mean": step.backlog,
+            "sustained": step.is_sustained,
+            "own_delay_p99_ns": step.own_delay_ns,
+        })
+    };
+    let highest = |highest: &Highest| match highest {
+        Highest::Found { rate, interval } => {
+            json!({"rate": rate, "low": interval.low, "high": interval.high})
+        }
+        Highest::AtLeast(rate) => json!({"at_least": rate}),
+        Highest::Below(rate) => json!({"below": rate}),
+    };
+    let curves = shown.curves.iter().enumerate().map(|(number, curve)| {
+        let options: serde_json::Map<String, Json> = shown
+            .recorded
+            .plan
+            .values_of(number)
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), json!(value)))
+            .collect();
+        json!({
+            "options": options,
+            "capacity_iops": curve.capacity,
+            "knee": curve.knee.and_then(|place| curve.steps.get(place)).map(|step| step.rate),
+            "highest": curve.highest.as_ref().map(highest),
+            "steps": curve.steps.iter().map(step).collect::<Vec<Json>>(),
+        })
+    });
+    let limits: Vec<String> = shown.objectives.iter().map(ToString::to_string).collect();
+    let document = json!({
+        "process": shown.recorded.plan.process,
+        "time_ms": shown.recorded.plan.time_ms,
+        "limits": limits,
+        "curves": curves.collect::<Vec<Json>>(),
+        "failed_runs": shown.recorded.failed_runs(),
+    });
+    format!("{document:#}\n")
+}

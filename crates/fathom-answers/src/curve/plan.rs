@@ -1,0 +1,153 @@
+//! What a curve does: a job, the loads that it is offered, and how sure each figure has to be.
+
+use crate::sweep::plan::Variation;
+use fathom_stats::split_mix::split_mix;
+use serde::{Deserialize, Serialize};
+
+/// Version of the form of results files.
+pub(super) const FORM: u32 = 1;
+/// Runs of a step before its interval says anything.
+pub(super) const LEAST_RUNS: u32 = 3;
+/// Steps of a curve whose rates nobody gave, as shares of what the job reaches without a limit.
+const SHARES: [f64; 10] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
+
+/// The first line of a results file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Plan {
+    /// [`FORM`]; its key is what results files are known by.
+    #[serde(rename = "fathom curve")]
+    pub(super) form: u32,
+    /// Version of the program that began it.
+    pub(super) version: String,
+    /// Name of the first job.
+    pub(super) first_job: String,
+    /// The job file that loads are put into.
+    pub(super) job: String,
+    /// What varies beside the load: a curve for each combination.
+    pub(super) vary: Vec<Variation>,
+    /// I/Os a second of all jobs together; empty where they follow from what the jobs reach.
+    pub(super) rates: Vec<f64>,
+    /// The highest rates that meet these are looked for, instead of steps.
+    pub(super) searches: bool,
+    /// Limits of response times.
+    pub(super) objectives: Vec<String>,
+    /// How arrivals are spread, as `rate_process` has it.
+    pub(super) process: String,
+    /// Length of a run, ms.
+    pub(super) time_ms: u64,
+    /// What comes before it and does not count, ms.
+    pub(super) ramp_ms: u64,
+    /// A step is repeated until half of its interval is at most so much of its p99, percent.
+    pub(super) precision: f64,
+    /// Runs of a step at most.
+    pub(super) most_runs: u32,
+    /// What the order comes from.
+    pub(super) seed: u64,
+    /// `--readonly` of the job's command line.
+    pub(super) readonly: bool,
+}
+
+impl Plan {
+    /// Number of curves.
+    pub(super) fn curves(&self) -> usize {
+        self.vary.iter().map(|variation| variation.values.len()).product()
+    }
+
+    /// Option and value of a curve, in the order of the options; the last option varies fastest.
+    pub(super) fn values_of(&self, curve: usize) -> Vec<(&str, &str)> {
+        let mut rest = curve;
+        let mut values: Vec<(&str, &str)> = Vec::new();
+        for variation in self.vary.iter().rev() {
+            let count = variation.values.len().max(1);
+            values.push((&variation.name, variation.values.get(rest % count).map_or("", String::as_str)));
+            rest /= count;
+        }
+        values.reverse();
+        values
+    }
+
+    /// `bs=4k, iodepth=1`; empty when nothing varies.
+    pub(super) fn name_of(&self, curve: usize) -> String {
+        let pairs: Vec<String> =
+            self.values_of(curve).iter().map(|(name, value)| format!("{name}={value}")).collect();
+        pairs.join(", ")
+    }
+
+    /// The steps of a curve whose jobs reach this rate without a limit.
+    pub(super) fn steps(&self, capacity: f64) -> Vec<f64> {
+        match self.rates.is_empty() {
+            false => self.rates.clone(),
+            true => SHARES.map(|share| rounded(share * capacity)).to_vec(),
+        }
+    }
+
+    /// A round of all curves and steps in random order.
+    pub(super) fn order(&self, steps: &[usize], round: u32) -> Vec<(usize, usize)> {
+        let mut all: Vec<(usize, usize)> = steps
+            .iter()
+            .enumerate()
+            .flat_map(|(curve, &count)| (0..count).map(move |step| (curve, step)))
+            .collect();
+        let mut state = self.seed.wrapping_add(u64::from(round) << 32);
+        for last in (1..all.len()).rev() {
+            all.swap(last, (split_mix(&mut state) % (last as u64 + 1)) as usize);
+        }
+        all
+    }
+
+    /// How this plan differs from a recorded one.
+    pub(super) fn differences(&self, recorded: &Plan, is_seed_given: bool) -> Vec<&'static str> {
+        let pairs = [
+            ("the job", self.job != recorded.job),
+            ("--vary", self.vary != recorded.vary),
+            ("--rates", self.rates != recorded.rates),
+            ("--slo", self.objectives != recorded.objectives || self.searches != recorded.searches),
+            ("--process", self.process != recorded.process),
+            ("--time", self.time_ms != recorded.time_ms),
+            ("--ramp", self.ramp_ms != recorded.ramp_ms),
+            ("--precision", self.precision.to_bits() != recorded.precision.to_bits()),
+            ("--most-runs", self.most_runs != recorded.most_runs),
+            ("--readonly", self.readonly != recorded.readonly),
+            ("--seed", is_seed_given && self.seed != recorded.seed),
+        ];
+        pairs.into_iter().filter(|(_, differs)| *differs).map(|(what, _)| what).collect()
+    }
+}
+
+/// A rate in three figures, and in whole I/Os a second: people read it, and a clone has no part of one.
+pub(super) fn rounded(rate: f64) -> f64 {
+    let unit = 10_f64.powf(rate.max(1.0).log10().floor() - 2.0).max(1.0);
+    ((rate / unit).round() * unit).max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn rates_have_three_figures() {
+        for (rate, shown) in
+            [(0.2, 1.0), (7.4, 7.0), (123.4, 123.0), (98_765.0, 98_800.0), (1_234_567.0, 1_230_000.0)]
+        {
+            assert_eq!(rounded(rate), shown);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_round_has_each_step_once(steps in prop::collection::vec(0usize..12, 0..5), round: u32, seed: u64) {
+            let plan = Plan {
+                form: FORM, version: String::new(), first_job: String::new(), job: String::new(), vary: Vec::new(),
+                rates: Vec::new(), searches: false, objectives: Vec::new(), process: String::new(), time_ms: 1, ramp_ms: 0,
+                precision: 10.0, most_runs: 5, seed, readonly: false,
+            };
+            let order = plan.order(&steps, round);
+            prop_assert_eq!(&order, &plan.order(&steps, round));
+            let mut sorted = order;
+            sorted.sort_unstable();
+            sorted.dedup();
+            prop_assert_eq!(sorted.len(), steps.iter().sum::<usize>());
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The results file: a line for the plan, then a line per finished run, each written and synced before the next run begins.
+
+use super::load::Load;
+use super::measure::{self, Measured};
+use super::plan::{FORM, Plan};
+use crate::results_file::{Owner, ResultsFile, text_of, whole_lines};
+use fathom_command::Failure;
+use fathom_results::RunResult;
+use fathom_stats::report::RunReport;
+use serde::Deserialize;
+use std::path::Path;
+
+/// Results files of curves.
+const OWNER: Owner = Owner { mark: "{\"fathom curve\":", name: "curve" };
+
+/// A finished run as its line says.
+#[derive(Debug, Deserialize)]
+struct Line {
+    curve: usize,
+    /// None without a schedule.
+    rate: Option<f64>,
+    failed_jobs: u32,
+    #[serde(default)]
+    failure: String,
+    #[serde(default)]
+    report: RunResult,
+}
+
+/// A finished run.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Run {
+    /// Which curve.
+    pub(super) curve: usize,
+    /// What it was offered.
+    pub(super) load: Load,
+    /// Why it failed; such a run does not count.
+    pub(super) failure: Option<String>,
+    /// I/Os a second that ended.
+    pub(super) rate: f64,
+    /// What it showed, unless it had no schedule.
+    pub(super) measured: Measured,
+}
+
+/// A results file as it was read.
+#[derive(Clone, Debug)]
+pub(crate) struct Recorded {
+    /// Its first line.
+    pub(super) plan: Plan,
+    /// The other lines, in their order.
+    pub(super) runs: Vec<Run>,
+}
+
+impl Recorded {
+    /// The runs of a step that count.
+    pub(super) fn runs_at(&self, curve: usize, rate: f64) -> Vec<&Measured> {
+        let is_it =
+            |run: &&Run| run.curve == curve && run.load == Load::Offered(rate) && run.failure.is_none();
+        self.runs.iter().filter(is_it).map(|run| &run.measured).collect()
+    }
+
+    /// What the jobs of a curve reach without a limit, once that is known.
+    pub(super) fn capacity(&self, curve: usize) -> Option<f64> {
+        let is_it = |run: &&Run| run.curve == curve && run.load == Load::Closed && run.failure.is_none();
+        self.runs.iter().find(is_it).map(|run| run.rate)
+    }
+
+    /// The loads that a curve was offered, ascending.
+    pub(super) fn rates_of(&self, curve: usize) -> Vec<f64> {
+        let rate = |run: &Run| match run.load {
+            Load::Offered(rate) if run.curve == curve && run.failure.is_none() => Some(rate),
+            _ => None,
+        };
+        let mut rates: Vec<f64> = self.runs.iter().filter_map(rate).collect();
+        rates.sort_by(f64::total_cmp);
+        rates.dedup();
+        rates
+    }
+
+    /// Runs that failed.
+    pub(super) fn failed_runs(&self) -> usize {
+        self.runs.iter().filter(|run| run.failure.is_some()).count()
+    }
+}
+
+/// True for a file that a curve wrote.
+pub(crate) fn is_results(path: &Path) -> bool {
+    OWNER.wrote(path)
+}
+
+/// Reads a results file.
+pub(crate) fn read(path: &Path) -> Result<Recorded, Failure> {
+    let bytes = std::fs::read(path).map_err(|error| Failure::file(path, &error))?;
+    if !bytes.starts_with(OWNER.mark.as_bytes()) {
+        return Err(Failure::new(format!("{}: not a results file of fathom curve", path.display())));
+    }
+    parse(&bytes, path)?.0.ok_or_else(|| {
+        Failure::new(format!(
+            "{}: the curve ended before it wrote its first line; run it again",
+            path.display()
+        ))
+    })
+}
+
+/// What the whole lines say, and how many bytes they have.
+fn parse(bytes: &[u8], path: &Path) -> Result<(Option<Recorded>, usize), Failure> {
+    let (lines, whole) = whole_lines(bytes);
+    let mut recorded: Option<Recorded> = None;
+    for (number, line) in lines {
+        let wrong = |what: &str| {
+            Failure::new(format!(
+                "{}, line {number}: not a line of a curve: {what}; remove the line to run it again",
+                path.display()
+            ))
+        };
+        let broken = |error: serde_json::Error| wrong(&error.to_string());
+        match &mut recorded {
+            None => {
+                let plan: Plan = serde_json::from_slice(line).map_err(broken)?;
+                if plan.form != FORM {
+                    return Err(Failure::new(format!(
+                        "{}: the file has format {}, but this version of fathom reads format {FORM}",
+                        path.display(),
+                        plan.form
+                    )));
+                }
+                recorded = Some(Recorded { plan, runs: Vec::new() });
+            }
+            Some(recorded) => {
+                let run = run_of(line).map_err(broken)?;
+                if run.curve >= recorded.plan.curves() {
+                    return Err(wrong("the plan has no such curve"));
+                }
+                recorded.runs.push(run);
+            }
+        }
+    }
+    Ok((recorded, whole))
+}
+
+fn run_of(line: &[u8]) -> Result<Run, serde_json::Error> {
+    let text = String::from_utf8_lossy(line);
+    let text = fathom_results::single_lines(&text);
+    let line: Line = serde_json::from_str(&text)?;
+    Ok(Run {
+        curve: line.curve,
+        load: line.rate.map_or(Load::Closed, Load::Offered),
+        failure: (line.failed_jobs > 0).then_some(line.failure),
+        rate: measure::rate_of(&line.report),
+        measured: Measured::of(&line.report),
+    })
+}
+
+/// A results file that grows.
+pub(super) struct Recorder {
+    file: ResultsFile,
+    recorded: Recorded,
+}
+
+impl Recorder {
+    /// Begins a results file, or resumes one of the same plan.
+    pub(super) fn open(path: &Path, plan: &Plan, is_seed_given: bool) -> Result<Recorder, Failure> {
+        let (mut file, bytes) = ResultsFile::open(path, OWNER)?;
+        let (recorded, whole) = parse(&bytes, path)?;
+        let Some(recorded) = recorded else {
+            file.begin(serde_json::to_string(plan).map_err(|error| Failure::new(error.to_string()))?)?;
+            return Ok(Recorder { file, recorded: Recorded { plan: plan.clone(), runs: Vec::new() } });
+        };
+        let differences = plan.differences(&recorded.plan, is_seed_given);
+        if !differences.is_empty() {
+            return Err(Failure::new(format!(
+                "{}: the curve in this file is another one: {} differ; name another file with --output, or remove it",
+                path.display(),
+                differences.join(", ")
+            )));
+        }
+        file.keep(whole as u64)?;
+        Ok(Recorder { file, recorded })
+    }
+
+    pub(super) fn recorded(&self) -> &Recorded {
+        &self.recorded
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    pub(super) fn into_recorded(self) -> Recorded {
+        self.recorded
+    }
+
+    /// Adds a run; when this returns, it is on the disk. What is counted is what was written.
+    pub(super) fn add(
+        &mut self,
+        curve: usize,
+        load: Load,
+        failure: Option<(u32, String)>,
+        report: &RunReport,
+    ) -> Result<&Run, Failure> {
+        let format =
+            fathom_report::by_name("jsonl").ok_or_else(|| Failure::new("there is no format jsonl"))?;
+        let mut bytes = Vec::new();
+        format.write(report, &mut bytes)?;
+        let report = String::from_utf8_lossy(&bytes);
+        let rate = match load {
+            Load::Closed => "null".to_owned(),
+            Load::Offered(rate) => rate.to_string(),
+        };
+        let (failed_jobs, why) = failure.unwrap_or_default();
+        let line = format!(
+            "{{\"curve\":{curve},\"rate\":{rate},\"failed_jobs\":{failed_jobs},\"failure\":{},\"report\":{}}}",
+            text_of(&why)?,
+            report.trim_end()
+        );
+        let run = run_of(line.as_bytes()).map_err(|error| Failure::new(error.to_string()))?;
+        self.file.append(line)?;
+        self.recorded.runs.push(run);
+        self.recorded.runs.last().ok_or_else(|| Failure::new("the run is gone"))
+    }
+}

@@ -1,0 +1,231 @@
+//! The arguments of the command.
+
+use super::objective::Objective;
+use super::plan::{LEAST_RUNS, rounded};
+use crate::sweep::plan::{Variation, values};
+use crate::table::{FORMATS, Format};
+use fathom_command::{Failure, arguments};
+use fathom_spec::registry::find_job_option;
+use lexopt::Arg::{Long, Value};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Loads of a curve at most; more are a mistake in the arguments.
+const MOST_RATES: usize = 200;
+/// Curves at most.
+const MOST_CURVES: usize = 100;
+
+/// What to run or show.
+#[derive(Debug, PartialEq)]
+pub(super) enum Job {
+    /// A job file, or a results file.
+    File(PathBuf),
+    /// Words of a command line.
+    Words(Vec<String>),
+}
+
+/// The parsed arguments.
+#[derive(Debug)]
+pub(super) struct Options {
+    pub(super) job: Job,
+    pub(super) rates: Vec<f64>,
+    pub(super) objectives: Vec<Objective>,
+    pub(super) objective_texts: Vec<String>,
+    pub(super) process: String,
+    pub(super) vary: Vec<Variation>,
+    pub(super) time_ms: u64,
+    pub(super) ramp_ms: u64,
+    pub(super) precision: f64,
+    pub(super) most_runs: u32,
+    pub(super) seed: Option<u64>,
+    pub(super) output: Option<PathBuf>,
+    pub(super) is_dry_run: bool,
+    pub(super) format: Format,
+    /// An option that was given and only concerns runs.
+    pub(super) concerns_runs: Option<&'static str>,
+}
+
+/// The options that only concern runs.
+const OF_RUNS: [&str; 10] =
+    ["rates", "process", "vary", "time", "ramp", "precision", "most-runs", "seed", "output", "dry-run"];
+
+/// Reads them.
+pub(super) fn read(words: &[OsString]) -> Result<Options, Failure> {
+    let mut parts = words.splitn(2, |word| word == "--");
+    let own = parts.next().unwrap_or_default();
+    let job_words = parts.next();
+    let mut options = Options {
+        job: Job::Words(Vec::new()),
+        rates: Vec::new(),
+        objectives: Vec::new(),
+        objective_texts: Vec::new(),
+        process: "poisson".to_owned(),
+        vary: Vec::new(),
+        time_ms: 5000,
+        ramp_ms: 500,
+        precision: 10.0,
+        most_runs: 5,
+        seed: None,
+        output: None,
+        is_dry_run: false,
+        format: Format::Text,
+        concerns_runs: None,
+    };
+    let files = read_own(own, &mut options)?;
+    options.job = match (<[PathBuf; 1]>::try_from(files), job_words) {
+        (Ok([file]), None) => Job::File(file),
+        (Err(files), Some(words)) if files.is_empty() => Job::Words(text_of(words)?),
+        (Err(files), None) if files.is_empty() => {
+            return Err(Failure::new(
+                "no job given; name a job file, or write -- and the arguments of a command line",
+            ));
+        }
+        (Err(files), None) => {
+            return Err(Failure::new(format!(
+                "{} job files given; curve takes one, which may hold several jobs",
+                files.len()
+            )));
+        }
+        _ => return Err(Failure::new("both a job file and arguments after -- given; give only one of them")),
+    };
+    let curves: usize = options.vary.iter().map(|variation| variation.values.len()).product();
+    if curves > MOST_CURVES {
+        return Err(Failure::new(format!("--vary: {curves} curves are more than {MOST_CURVES}")));
+    }
+    Ok(options)
+}
+
+fn read_own(words: &[OsString], options: &mut Options) -> Result<Vec<PathBuf>, Failure> {
+    let mut files = Vec::new();
+    let mut parser = lexopt::Parser::from_args(words.iter().cloned());
+    while let Some(argument) = parser.next()? {
+        if let Long(name) = argument {
+            let found = OF_RUNS.iter().find(|own| **own == name);
+            options.concerns_runs = options.concerns_runs.or(found.copied());
+        }
+        match argument {
+            Long("rates") => options.rates = rates(&arguments::text(&mut parser, "--rates")?)?,
+            Long("slo") => {
+                for text in arguments::text(&mut parser, "--slo")?.split(',') {
+                    options.objectives.push(Objective::parse(text)?);
+                    options.objective_texts.push(text.trim().to_owned());
+                }
+            }
+            Long("process") => options.process = arguments::text(&mut parser, "--process")?,
+            Long("vary") => options.vary.push(Variation::parse(&arguments::text(&mut parser, "--vary")?)?),
+            Long("time") => options.time_ms = milliseconds(&mut parser, "--time", 100)?,
+            Long("ramp") => options.ramp_ms = ramp(&arguments::text(&mut parser, "--ramp")?)?,
+            Long("precision") => {
+                let percent = arguments::fraction(&mut parser, "--precision")?;
+                if !(0.1..=100.0).contains(&percent) {
+                    return Err(Failure::new("--precision: a number of percent from 0.1 to 100"));
+                }
+                options.precision = percent;
+            }
+            Long("most-runs") => {
+                let most = arguments::number(&mut parser, "--most-runs", 1)?;
+                let most = u32::try_from(most).ok().filter(|most| *most <= 1000);
+                options.most_runs = most.ok_or_else(|| Failure::new("--most-runs: at most 1000"))?;
+            }
+            Long("seed") => options.seed = Some(arguments::number(&mut parser, "--seed", 0)?),
+            Long("output") => options.output = Some(PathBuf::from(parser.value()?)),
+            Long("dry-run") => options.is_dry_run = true,
+            Long("format") => options.format = arguments::choice(&mut parser, "--format", &FORMATS)?,
+            Value(file) => files.push(PathBuf::from(file)),
+            Long(name) if find_job_option(name).is_some() => {
+                return Err(Failure::new(format!(
+                    "--{name} is a job option: write the job after --, as in fathom curve --slo=p99<2ms -- --name=job --rw=randread, or \\
+                     in a file"
+                )));
+            }
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    Ok(files)
+}
+
+/// Rates in I/Os a second, ascending, each once.
+fn rates(list: &str) -> Result<Vec<f64>, Failure> {
+    let mut rates = Vec::new();
+    for text in values(list) {
+        let rate =
+            fathom_spec::value::parse_amount(&text, 1000).filter(|rate| *rate >= 1.0 && rate.is_finite());
+        rates.push(rate.ok_or_else(|| {
+            Failure::new(format!(
+                "--rates: `{text}` is not a number of I/Os a second; write for example --rates=500,1k,2k"
+            ))
+        })?);
+    }
+    rates.iter_mut().for_each(|rate| *rate = rate.round().max(rounded(1.0)));
+    rates.sort_by(f64::total_cmp);
+    rates.dedup();
+    if rates.len() > MOST_RATES {
+        return Err(Failure::new(format!("--rates: {} are more than {MOST_RATES}", rates.len())));
+    }
+    Ok(rates)
+}
+
+fn milliseconds(parser: &mut lexopt::Parser, option: &str, least: u64) -> Result<u64, Failure> {
+    let time = arguments::milliseconds(parser, option)?.min(1e12) as u64;
+    if time < least {
+        return Err(Failure::new(format!("{option}: at least {least} ms")));
+    }
+    Ok(time)
+}
+
+/// A time that may be 0.
+fn ramp(text: &str) -> Result<u64, Failure> {
+    if text.trim() == "0" {
+        return Ok(0);
+    }
+    let mut parser = lexopt::Parser::from_args(["--ramp", text]);
+    parser.next()?;
+    milliseconds(&mut parser, "--ramp", 0)
+}
+
+fn text_of(words: &[OsString]) -> Result<Vec<String>, Failure> {
+    let text = |word: &OsString| {
+        word.clone().into_string().map_err(|word| Failure::new(format!("{word:?} is not valid UTF-8")))
+    };
+    match words.is_empty() {
+        true => Err(Failure::new("there is no job after --")),
+        false => words.iter().map(text).collect(),
+    }
+}
+
+impl Options {
+    /// Runs of a step: fewer than an interval needs say so.
+    pub(super) fn has_intervals(&self) -> bool {
+        self.most_runs >= LEAST_RUNS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_words(words: &[&str]) -> Result<Options, Failure> {
+        read(&words.iter().map(OsString::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn arguments_are_read() {
+        let options = read_words(&["job.fio", "--rates=2k,500,1k,500", "--slo=p99<2ms,mean<1ms", "--ramp=0"])
+            .expect("reads");
+        assert_eq!((options.rates, options.ramp_ms), (vec![500.0, 1000.0, 2000.0], 0));
+        assert_eq!(options.objective_texts, ["p99<2ms", "mean<1ms"]);
+        for wrong in [
+            &[][..],
+            &["a", "b"],
+            &["a", "--rates=fast"],
+            &["a", "--rates=0"],
+            &["a", "--slo=p99"],
+            &["a", "--time=1ms"],
+            &["a", "--precision=0"],
+            &["a", "--iodepth=4"],
+            &["a", "--", "--name=b"],
+        ] {
+            assert!(read_words(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}
