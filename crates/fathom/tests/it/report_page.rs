@@ -401,3 +401,30 @@ fn many_hosts_share_two_heat_maps() {
     // The same for those who read: a row for each host.
     assert_eq!(cells_of(&mut browser, "#r0-hosts-tails table")[30][0], "h30");
 }
+
+#[test]
+fn the_page_of_a_pts_test_draws_its_window_and_asks_for_nothing() {
+    fathom_only!();
+    let mut browser = require!(Browser::start());
+    let directory = scratch();
+    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fathom-answers/tests/results/pts.jsonl");
+    let words = format!("report {} -o report.html", results.display());
+    assert_eq!(Launch::fathom(directory.path()).words(&words).run().code(), 0);
+    let page = directory.path().join("report.html");
+    browser.open(&page);
+    check_silence(&browser, &page);
+    // Convergence and window of two block sizes, and both together.
+    assert_eq!(browser.value("document.querySelectorAll('figure.chart > svg').length"), json!(5));
+    // The lines at 110 and 90 % are as far above the average as below it, and the average is between.
+    let mut height = |style: &str| {
+        let path = browser.value(&format!(
+            "document.querySelector('#part-1-window > svg > path.line.{style}').getAttribute('d')"
+        ));
+        let path = path.as_str().expect("a path").to_owned();
+        let first = path.trim_start_matches('M').split(['L', 'M']).next().unwrap_or_default();
+        first.split(' ').nth(1).and_then(|y| y.trim().parse::<f64>().ok()).expect("a height")
+    };
+    let (average, above, below) = (height("s2"), height("s4"), height("s5"));
+    assert!(above < average && average < below, "{above} {average} {below}");
+    assert!((average - above - (below - average)).abs() < 0.3, "{above} {average} {below}");
+}
