@@ -112,7 +112,8 @@ fn best_cut(points: &[f64]) -> Option<Cut> {
     let cuts = LEAST_ON_A_SIDE..=points.len() - LEAST_ON_A_SIDE;
     let left = |at: usize| squares(&points[..at]) + squares(&points[at..]);
     let at = cuts.min_by(|&a, &b| left(a).total_cmp(&left(b)))?;
-    let (first, second) = points.split_at(at);
+    // The point in which it fell belongs to neither side.
+    let (first, second) = (&points[..at - 1], &points[at + 1..]);
     let deviation = |part: &[f64]| (squares(part) / part.len() as f64).sqrt() / mean(part).max(1.0);
     (all > 0.0).then(|| Cut {
         at,
@@ -232,6 +233,10 @@ mod tests {
         is_told(&after(step, &course), Severity::Doubtful, "in one step, after 477 MiB and 2.50 s");
         assert_eq!(after(find, &course), [], "one event is told once");
         assert_eq!(after(step, &[50; 22]), []);
+        let mut deep = vec![50; 10];
+        deep.push(25);
+        deep.extend([4; 11]);
+        is_told(&after(step, &deep), Severity::Doubtful, "to 16.0 MB/s in one step");
         // A slow decline, a spike and noise are no steps.
         let decline: Vec<u64> = (0..22).map(|index| 100 - 3 * index).collect();
         assert_eq!(after(step, &decline), []);

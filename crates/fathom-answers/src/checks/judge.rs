@@ -132,3 +132,58 @@ fn add_all(verdict: &mut VerdictReport, check: &Check, job: Option<&str>, found:
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::testing::parsed;
+
+    /// Code, job and hosts of all findings.
+    fn told(text: &str) -> Vec<(String, Option<String>, String)> {
+        let findings = judge(&parsed(text)).findings.into_iter();
+        findings.map(|own| (own.code, own.job, own.hosts.join(" "))).collect()
+    }
+
+    #[test]
+    fn hosts_are_judged_one_by_one() {
+        let host = |name: &str, error: u32| {
+            format!(r#"{{"name":"{name}","state":"whole","jobs":[{{"jobname":"a","error":{error}}}]}}"#)
+        };
+        let of = |hosts: &str| {
+            told(&format!(
+                r#"{{"fio version":"fio-3.42","jobs":[{{"jobname":"a"}}],"fathom hosts":{{"hosts":[{hosts}]}}}}"#
+            ))
+        };
+        let hosts = [host("x", 5), host("y", 0), host("z", 5)].join(",");
+        assert_eq!(of(&hosts), [("failed".to_owned(), Some("a".to_owned()), "x z".to_owned())]);
+        let lost = format!(r#"{},{{"name":"w","state":"lost","reason":"gone"}}"#, host("x", 0));
+        assert_eq!(of(&lost), [("lost-hosts".to_owned(), None, String::new())]);
+    }
+
+    #[test]
+    fn counters_of_a_stage_are_held_against_its_job() {
+        let text = r#"{"fio version":"fio-3.42","jobs":[
+            {"jobname":"a","groupid":0,"read":{"total_ios":9,"io_bytes":8388608}},
+            {"jobname":"b","groupid":1,"read":{"total_ios":9,"io_bytes":8388608}}],
+            "disk_util":[{"name":"sda","read_ios":9,"read_sectors":16484}],
+            "fathom stages":[{"groups":[0],"disk_util":[{"name":"sda","read_ios":9,"read_sectors":16384}]},
+            {"groups":[1],"disk_util":[{"name":"sda","read_ios":9,"read_sectors":100}]}]}"#;
+        let missing: Vec<Option<String>> = told(text)
+            .into_iter()
+            .filter(|(code, _, _)| code == "reads-missing")
+            .map(|(_, job, _)| job)
+            .collect();
+        assert_eq!(missing, [Some("b".to_owned())]);
+    }
+
+    #[test]
+    fn what_a_result_does_not_tell_is_named() {
+        let unknown = |text: &str| judge(&parsed(text)).not_checked;
+        let job =
+            r#"{"fio version":"fio-3.42","jobs":[{"jobname":"a","job options":{"ioengine":"ENGINE"}}]}"#;
+        let of_disk = unknown(&job.replace("ENGINE", "psync"));
+        assert!(of_disk.contains(&"clock".to_owned()) && of_disk.contains(&"reads-missing".to_owned()));
+        let of_nothing = unknown(&job.replace("ENGINE", "null"));
+        assert!(!of_nothing.contains(&"reads-missing".to_owned()), "{of_nothing:?}");
+    }
+}

@@ -7,12 +7,18 @@ use crate::evidence::Evidence;
 /// hardly did.
 const DISTURBING: f64 = 30.0;
 const WORTH_TELLING: f64 = 5.0;
+/// A device that was busy for less than this, percent, had time for everybody.
+const BUSY: f64 = 10.0;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     let Some(others) = evidence.other_io().filter(|others| others.time_share >= WORTH_TELLING) else {
         return Vec::new();
     };
-    let severity = if others.time_share >= DISTURBING { Severity::Doubtful } else { Severity::Note };
+    let busy = evidence.disks().map(|disk| disk.util).fold(0.0, f64::max);
+    let severity = match others.time_share >= DISTURBING && busy >= BUSY {
+        true => Severity::Doubtful,
+        false => Severity::Note,
+    };
     let found = Found::new(
         severity,
         format!("the device did {}", others.told()),
@@ -22,6 +28,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
         ("other_read_bytes", others.bytes[0]),
         ("other_write_bytes", others.bytes[1]),
         ("time_percent", others.time_share),
+        ("device_busy_percent", busy),
     ];
     vec![found.with(&figures).weighing(others.time_share)]
 }
@@ -33,16 +40,17 @@ mod tests {
 
     #[test]
     fn what_others_do_is_told() {
-        let of = |ticks: u32| {
+        let of = |ticks: u32, util: u32| {
             let more = format!(
                 r#""disk_util":[{{"name":"sda","read_ios":100,"read_sectors":800,"read_ticks":50,"write_ios":18000,
-                "write_sectors":144000,"write_ticks":{ticks}}}],"fathom host":{{"devices":[{{"name":"sda"}}]}}"#
+                "write_sectors":144000,"write_ticks":{ticks},"util":{util}}}],"fathom host":{{"devices":[{{"name":"sda"}}]}}"#
             );
             let job = r#""read":{"total_ios":100,"io_bytes":409600}"#;
             of_job(find, &run(r#""direct":"1""#, job, &more))
         };
-        is_told(&of(950), Severity::Doubtful, "95.0 % of the time that I/Os spent in the device");
-        is_told(&of(10), Severity::Note, "from outside this run");
-        assert_eq!(of(1), []);
+        is_told(&of(950, 90), Severity::Doubtful, "95.0 % of the time that I/Os spent in the device");
+        is_told(&of(950, 2), Severity::Note, "from outside this run");
+        is_told(&of(10, 90), Severity::Note, "from outside this run");
+        assert_eq!(of(1, 90), []);
     }
 }
