@@ -8,6 +8,8 @@ use fathom_stats::{Direction, Histogram, PerDirection};
 const LEAST_LEFT: f64 = 0.01;
 /// A backlog that grows evenly ends at twice its mean; one that does not grow ends anywhere around it.
 const LEAST_GROWTH: f64 = 1.5;
+/// So few may have come just before the end.
+const CHANCE: f64 = 3.0;
 
 /// The figures of a run, all its jobs together.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -53,7 +55,7 @@ impl Measured {
             }
         }
         let waiting = all.waiting as f64;
-        all.is_growing = waiting > LEAST_LEFT * due as f64 && waiting > LEAST_GROWTH * all.backlog;
+        all.is_growing = waiting > LEAST_LEFT * due as f64 && waiting > LEAST_GROWTH * all.backlog + CHANCE;
         all
     }
 
@@ -86,10 +88,14 @@ mod tests {
     use super::*;
 
     fn run(waiting: u64, backlog: f64) -> Measured {
+        run_of(1000, waiting, backlog)
+    }
+
+    fn run_of(due: u64, waiting: u64, backlog: f64) -> Measured {
         let text = format!(
             r#"{{"fio version":"fio-3.42","jobs":[{{"jobname":"a","read":{{"total_ios":1000,"iops":100,"io_bytes":1,
             "resp_ns":{{"N":1000,"mean":2000,"max":9000,"bins":{{"1000":900,"9000":100}}}},
-            "arrivals":{{"due":1000,"offered_iops":110,"waiting":{waiting},"backlog_mean":{backlog},
+            "arrivals":{{"due":{due},"offered_iops":110,"waiting":{waiting},"backlog_mean":{backlog},
             "own_delay_ns":{{"percentile":{{"99.000000":700}}}}}}}}}}]}}"#
         );
         Measured::of(&fathom_results::parse(&text, "text").expect("reads"))
@@ -110,5 +116,7 @@ mod tests {
         assert!(run(200, 100.0).is_growing);
         assert!(!run(200, 190.0).is_growing, "it stays about as long");
         assert!(!run(9, 1.0).is_growing, "few");
+        assert!(!run_of(50, 1, 0.01).is_growing, "it came last");
+        assert!(run_of(50, 25, 12.5).is_growing, "half of them");
     }
 }
