@@ -54,7 +54,7 @@ fn every_command(directory: &Path, file: &Path) -> Vec<String> {
     let page = directory.join("page.html");
     let path = |path: &Path| path.display().to_string();
     let (file, other, page) = (path(file), path(&other), path(&page));
-    let calls: [&[&str]; 14] = [
+    let calls: [&[&str]; 16] = [
         &["show", &file],
         &["show", "--width=40", &file],
         &["show", "--summary", &file, &other],
