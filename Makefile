@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test test-servers test-mpi lint bench deny fuzz soak verdicts compare-fio
+.PHONY: help run test test-servers test-mpi lint accuracy bench deny fuzz soak verdicts compare-fio
 
 help: ## List the entry points
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -21,6 +21,9 @@ test-mpi: ## Build and test fathom-mpi with Open MPI and with MPICH (as root: in
 
 lint: ## The checks of `make test` without the tests
 	@scripts/test.sh --checks-only
+
+accuracy: ## Compare what is reported with what is known to be true (as root on an idle machine); ACCURACY=--write updates docs/accuracy.md
+	@scripts/accuracy.sh $(ACCURACY)
 
 bench: ## Compare with the installed fio (best as root on an idle machine); BENCH=--write updates docs/performance.md
 	@scripts/bench.sh $(BENCH)

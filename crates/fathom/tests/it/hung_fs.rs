@@ -53,6 +53,8 @@ struct State {
     answered: u64,
     hanging: Vec<(Asked, Unanswered)>,
     mounted: Option<Instant>,
+    /// Requests that took time, and how much.
+    served: (u32, Duration),
 }
 
 /// Kept, because a reply that is dropped answers with an error.
@@ -90,6 +92,12 @@ impl HungFs {
         locked(&self.state).hanging.iter().map(|(asked, _)| *asked).collect()
     }
 
+    /// How long the requests took here, on average.
+    pub(crate) fn mean_service(&self) -> Duration {
+        let (count, time) = locked(&self.state).served;
+        time / count.max(1)
+    }
+
     /// Number of reads and writes answered.
     pub(crate) fn answered(&self) -> u64 {
         locked(&self.state).answered
@@ -123,10 +131,13 @@ impl Device {
 
     /// The file system has one thread: who comes meanwhile waits.
     fn take_time(&self) {
+        let begun = Instant::now();
         let slowness = self.state().slowness();
         if !slowness.is_zero() {
             std::thread::sleep(slowness);
         }
+        let (count, time) = &mut self.state().served;
+        (*count, *time) = (*count + 1, *time + begun.elapsed());
     }
 
     fn attributes(&self, inode: INodeNo) -> FileAttr {

@@ -10,6 +10,7 @@
 #[macro_use]
 mod support;
 
+mod accuracy;
 mod bad_input;
 mod ceph;
 mod clients;

@@ -1,0 +1,295 @@
+//! `make accuracy`: what the program reports against what is known to be true. Each figure becomes a row of a table; the table of
+//! docs/accuracy.md is that of one run.
+//!
+//! Alone on its machine it takes a minute. `make test` has no quiet machine, so it skips this.
+
+use crate::hung_fs::{Faults, HungFs};
+use crate::support::devices::LoopDevice;
+use crate::support::program::{self, Finished, Launch};
+use crate::support::{MIB, json, scratch};
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// File that the table goes to; without it the test is skipped.
+const TABLE: &str = "FATHOM_ACCURACY_TABLE";
+/// The program whose figures are looked at, if it is not the one of the tests.
+const PROGRAM: &str = "FATHOM_ACCURACY_PROGRAM";
+
+/// The table as it grows.
+#[derive(Default)]
+struct Rows {
+    text: String,
+    missed: Vec<String>,
+}
+
+impl Rows {
+    /// Adds a figure. `goal` is none where the error is not ours.
+    fn add(&mut self, figure: &str, truth: &str, error: String, goal: Option<(&str, bool)>) {
+        let (goal, met) = match goal {
+            Some((goal, true)) => (goal, "yes"),
+            Some((goal, false)) => {
+                self.missed.push(format!("{figure}: {error}"));
+                (goal, "no")
+            }
+            None => ("", ""),
+        };
+        let _ = writeln!(self.text, "| {figure} | {truth} | {error} | {goal} | {met} |");
+    }
+}
+
+fn launch(directory: &Path, words: &str) -> Finished {
+    let program = std::env::var_os(PROGRAM).map_or_else(program::path, PathBuf::from);
+    Launch::of(&program, directory)
+        .words(&format!("--output-format=json --name=a {words}"))
+        .run()
+        .expect_clean()
+}
+
+/// The JSON of a run.
+fn run(directory: &Path, words: &str) -> Value {
+    json::document(&launch(directory, words).stdout)
+}
+
+fn percent_off(found: f64, truth: f64) -> f64 {
+    100.0 * (found - truth) / truth
+}
+
+#[test]
+fn every_figure_against_its_truth() {
+    fathom_only!();
+    let Some(table) = std::env::var_os(TABLE) else { skip!("only with make accuracy") };
+    let mut rows = Rows::default();
+    counts(&mut rows);
+    percentiles(&mut rows);
+    rates(&mut rows);
+    run_time(&mut rows);
+    processor_time(&mut rows);
+    service_times(&mut rows);
+    own_delay(&mut rows, "idle machine", Some(20.0));
+    {
+        let _busy = Busy::all_processors();
+        own_delay(&mut rows, "all processors busy with others", None);
+    }
+    overhead(&mut rows);
+    std::fs::write(table, &rows.text).expect("written");
+    assert!(rows.missed.is_empty(), "{}", rows.missed.join("\n"));
+}
+
+/// I/Os and bytes against those that the kernel counts for the device.
+fn counts(rows: &mut Rows) {
+    let Ok(device) = LoopDevice::new(64 * MIB) else {
+        return rows.add(
+            "I/Os and bytes",
+            "the kernel's counters of a loop device",
+            "needs root".into(),
+            None,
+        );
+    };
+    let statistics = || -> Vec<u64> {
+        let name = device.text().trim_start_matches("/dev/");
+        let text = std::fs::read_to_string(format!("/sys/block/{name}/stat")).expect("statistics");
+        text.split_whitespace().map(|word| word.parse().expect("a number")).collect()
+    };
+    let directory = scratch();
+    for (engine, depth) in [("psync", 1), ("libaio", 16), ("io_uring", 16)] {
+        let before = statistics();
+        let words = format!(
+            "--filename={} --ioengine={engine} --iodepth={depth} --direct=1 --rw=randrw --bs=4k --io_size=64m --norandommap",
+            device.text()
+        );
+        let document = run(directory.path(), &words);
+        let after = statistics();
+        let job = json::job(&document, "a");
+        let mut off = 0;
+        for (direction, ios, sectors) in [("read", 0, 2), ("write", 4, 6)] {
+            // The partition table and others look at a device, too, but not in this time.
+            off += json::integer(job, &format!("{direction}/total_ios")).abs_diff(after[ios] - before[ios]);
+            off += (json::integer(job, &format!("{direction}/io_bytes")) / 512)
+                .abs_diff(after[sectors] - before[sectors]);
+        }
+        rows.add(
+            &format!("I/Os and sectors, {engine}"),
+            "the kernel's counters of a loop device, direct I/O, without merges",
+            format!("{off} of {}", after[0] - before[0] + after[4] - before[4]),
+            Some(("exact", off == 0)),
+        );
+    }
+}
+
+/// Percentiles against those of the raw values in the log.
+fn percentiles(rows: &mut Rows) {
+    let directory = scratch();
+    let words = "--filename=data --size=16m --ioengine=psync --rw=randread --bs=4k --io_size=400m --norandommap --write_lat_log=raw \
+                 --percentile_list=1:10:50:90:99:99.9:99.99";
+    let document = run(directory.path(), words);
+    let text = std::fs::read_to_string(directory.path().join("raw_clat.1.log")).expect("a log");
+    let mut values: Vec<u64> =
+        text.lines().filter_map(|line| line.split(", ").nth(1)?.parse().ok()).collect();
+    values.sort_unstable();
+    let clat = &json::job(&document, "a")["read"]["clat_ns"];
+    let mut worst = 0.0_f64;
+    for (percent, found) in clat["percentile"].as_object().expect("percentiles") {
+        let share: f64 = percent.parse::<f64>().expect("a percentile") / 100.0;
+        let rank = ((values.len() as f64 * share).ceil() as usize).clamp(1, values.len());
+        let truth = values[rank - 1] as f64;
+        worst = worst.max(percent_off(found.as_u64().expect("ns") as f64, truth).abs());
+    }
+    rows.add(
+        "percentiles, 1 to 99.99",
+        &format!("{} raw values in the log", values.len()),
+        format!("{worst:.2} % at most"),
+        Some(("0.8 %", worst <= 0.8)),
+    );
+    let mean = values.iter().sum::<u64>() as f64 / values.len() as f64;
+    let off = percent_off(clat["mean"].as_f64().expect("ns"), mean).abs();
+    rows.add("mean latency", "the same values", format!("{off:.4} %"), Some(("0.1 %", off <= 0.1)));
+}
+
+/// I/Os that were made against those that a rate allows.
+fn rates(rows: &mut Rows) {
+    let directory = scratch();
+    for (rate, seconds) in [(100, 5), (10_000, 3)] {
+        let words = format!(
+            "--ioengine=null --size=1g --rw=randread --time_based --runtime={seconds} --rate_iops={rate}"
+        );
+        let document = run(directory.path(), &words);
+        let found = json::job(&document, "a")["read"]["iops"].as_f64().expect("a rate");
+        let off = percent_off(found, f64::from(rate));
+        rows.add(
+            &format!("rate, rate_iops={rate}"),
+            "the rate that was asked for",
+            format!("{off:+.2} %"),
+            Some(("1 %", off.abs() <= 1.0)),
+        );
+    }
+}
+
+fn run_time(rows: &mut Rows) {
+    let directory = scratch();
+    let begun = Instant::now();
+    let document = run(directory.path(), "--ioengine=null --size=1g --rw=randread --time_based --runtime=3");
+    let whole = begun.elapsed();
+    let off = json::integer(json::job(&document, "a"), "read/runtime").abs_diff(3000);
+    rows.add("run time", "runtime=3", format!("{off} ms"), Some(("20 ms", off <= 20)));
+    let around = whole.saturating_sub(Duration::from_secs(3)).as_millis();
+    rows.add("whole run, start to exit", "runtime=3", format!("{around} ms more"), None);
+}
+
+/// Processor time of this process' children that have ended, in seconds.
+fn time_of_children() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/stat").expect("own statistics");
+    let rest = text.rsplit_once(')').expect("a name").1;
+    // User and system time of children are the fields 16 and 17, in hundredths of a second.
+    let fields: Vec<f64> =
+        rest.split_whitespace().skip(13).take(2).filter_map(|word| word.parse().ok()).collect();
+    fields.iter().sum::<f64>() / 100.0
+}
+
+fn processor_time(rows: &mut Rows) {
+    let directory = scratch();
+    let before = time_of_children();
+    let words = "--filename=data --size=64m --ioengine=psync --rw=randread --bs=4k --time_based --runtime=4 --invalidate=0";
+    let document = run(directory.path(), words);
+    let truth = time_of_children() - before;
+    let job = json::job(&document, "a");
+    let share = job["usr_cpu"].as_f64().expect("percent") + job["sys_cpu"].as_f64().expect("percent");
+    let found = share / 100.0 * json::integer(job, "job_runtime") as f64 / 1000.0;
+    rows.add(
+        "processor time, usr and sys",
+        "the kernel's times of the whole program, laying out of the file included",
+        format!("{found:.2} s of {truth:.2} s"),
+        None,
+    );
+}
+
+/// Latencies of a file system that notes its own service times. What the kernel and FUSE add is that of requests without any.
+fn service_times(rows: &mut Rows) {
+    let directory = scratch();
+    let mean_with = |service: Duration| -> Result<(f64, f64), String> {
+        let slow = HungFs::mount(MIB, Faults { service, ..Faults::default() })?;
+        let words = format!(
+            "--filename={} --ioengine=psync --rw=randread --bs=4k --number_ios=500 --size=1m --io_size=2m",
+            slow.file().display()
+        );
+        let document = run(directory.path(), &words);
+        let mean = json::job(&document, "a")["read"]["clat_ns"]["mean"].as_f64().expect("ns");
+        Ok((mean, slow.mean_service().as_nanos() as f64))
+    };
+    for service in [Duration::from_micros(500), Duration::from_millis(5)] {
+        let (Ok((base, own)), Ok((mean, noted))) = (mean_with(Duration::ZERO), mean_with(service)) else {
+            return rows.add(
+                "latency",
+                "service times noted by a FUSE file system",
+                "needs root and /dev/fuse".into(),
+                None,
+            );
+        };
+        let off_us = (mean - base - (noted - own)) / 1e3;
+        rows.add(
+            &format!("latency, about {service:?}"),
+            &format!("service times noted by a FUSE file system, mean {:.1} µs", noted / 1e3),
+            format!("{off_us:+.1} µs beside the {:.1} µs that FUSE itself takes", (base - own) / 1e3),
+            None,
+        );
+    }
+}
+
+/// How late the tester itself starts I/Os that are due.
+fn own_delay(rows: &mut Rows, place: &str, goal_us: Option<f64>) {
+    let directory = scratch();
+    let words = "--filename=data --size=16m --ioengine=psync --rw=randread --bs=4k --time_based --runtime=5 --rate_iops=100 \
+                 --open_loop=1 --rate_process=poisson";
+    let document = run(directory.path(), words);
+    let delay = &json::job(&document, "a")["read"]["arrivals"]["own_delay_ns"]["percentile"];
+    let us = |percent: &str| delay[percent].as_f64().expect("ns") / 1e3;
+    let p99 = us("99.000000");
+    rows.add(
+        &format!("own delay at 100 I/Os a second, {place}"),
+        "0",
+        format!("p50 {:.1} µs, p99 {p99:.1} µs", us("50.000000")),
+        goal_us.map(|goal| ("p99 below 20 µs", p99 < goal)),
+    );
+}
+
+/// What the program itself takes for each I/O.
+fn overhead(rows: &mut Rows) {
+    let directory = scratch();
+    for depth in [1, 32] {
+        let words = format!(
+            "--ioengine=null --iodepth={depth} --size=1t --rw=randread --bs=4k --time_based --runtime=2"
+        );
+        let document = run(directory.path(), &words);
+        let ns = 1e9 / json::job(&document, "a")["read"]["iops"].as_f64().expect("a rate");
+        rows.add(
+            &format!("own time per I/O, null, depth {depth}"),
+            "0",
+            format!("{ns:.0} ns"),
+            Some(("below 1 µs", ns < 1000.0)),
+        );
+    }
+}
+
+/// Loops that take all processors until this is dropped.
+struct Busy(Vec<Child>);
+
+impl Busy {
+    fn all_processors() -> Busy {
+        let count = std::thread::available_parallelism().map_or(1, usize::from);
+        let one = || {
+            Command::new("sh").args(["-c", "while :; do :; done"]).stdin(Stdio::null()).spawn().expect("sh")
+        };
+        Busy((0..count).map(|_| one()).collect())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
