@@ -68,7 +68,8 @@ fn bars_of_a_sweep_stay_on_the_screen() {
     let picture = on_terminal(directory.path(), "sweep job.sweep.jsonl");
     assert!(!picture.is_wrapped, "{}", picture.text());
     let bars = picture.rows.iter().filter(|row| row.contains(|c| ('█'..='▏').contains(&c))).count();
-    assert!(bars >= 8 && picture.text().contains("/mnt/"), "{}", picture.text());
+    // Where medians and verdicts are long, bars give way to them; those of the IOPS are short.
+    assert!(bars >= 4 && picture.text().contains("/mnt/"), "{}", picture.text());
     for format in ["markdown", "csv", "json"] {
         let picture = on_terminal(directory.path(), &format!("sweep job.sweep.jsonl --format={format}"));
         assert!(!picture.text().contains('…'), "{}", picture.text());
