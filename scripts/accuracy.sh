@@ -9,7 +9,7 @@ table=$(mktemp "${TMPDIR:-/tmp}/fathom-accuracy.XXXXXX")
 trap 'rm -f "$table" "$table.log"' EXIT
 cargo build --release --locked -p fathom
 status=0
-FATHOM_ACCURACY_TABLE=$table FATHOM_ACCURACY_PROGRAM=$target_directory/release/fathom \
+FATHOM_ACCURACY_TABLE=$table FATHOM_ACCURACY_PROGRAM=$(realpath "$target_directory/release/fathom") \
     cargo test --locked --package fathom --test it -- accuracy:: >"$table.log" 2>&1 || status=$?
 if [ ! -s "$table" ]; then
     cat "$table.log"

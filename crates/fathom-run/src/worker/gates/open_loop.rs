@@ -16,9 +16,12 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Stands for an I/O that is no arrival.
 const NOT_AWAITED: u64 = u64::MAX;
 /// The stretch that is waited for awake: at first, and at least and at most, ns. It follows how late sleeps end.
-const FIRST_AWAKE_NS: u64 = 60_000;
+const FIRST_AWAKE_NS: u64 = 200_000;
 const LEAST_AWAKE_NS: u64 = 5_000;
-const MOST_AWAKE_NS: u64 = 300_000;
+const MOST_AWAKE_NS: u64 = 1_000_000;
+/// After each sleep it gives up this part of what it is above: sleeps that end very late are rare, and would be forgotten between two of
+/// them.
+const GIVEN_UP: u64 = 1024;
 /// So many arrivals that wait at the end are counted one by one; more of them in as many groups, which the figures do not show.
 const MOST_COUNTED: u64 = 1 << 20;
 
@@ -72,10 +75,10 @@ impl Awake {
         Awake { ticks: ticks(FIRST_AWAKE_NS), least: ticks(LEAST_AWAKE_NS), most: ticks(MOST_AWAKE_NS) }
     }
 
-    /// A sleep ended so many ticks late. Half as much again is kept in reserve, and given up slowly.
+    /// A sleep ended so many ticks late. A quarter as much again is kept in reserve.
     fn slept(&mut self, late: u64) {
-        let wanted = late + late / 2;
-        self.ticks = if wanted > self.ticks { wanted } else { self.ticks - (self.ticks - wanted) / 64 };
+        let wanted = late + late / 4;
+        self.ticks = if wanted > self.ticks { wanted } else { self.ticks - (self.ticks - wanted) / GIVEN_UP };
         self.ticks = self.ticks.clamp(self.least, self.most);
     }
 }
