@@ -4,7 +4,59 @@ use crate::Runner;
 use crate::job_text::{self, Section};
 use fathom_command::Failure;
 use fathom_spec::{Eta, JobSpec, ProgramOptions, RunSpec};
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Where the job of a command is.
+#[derive(Debug, PartialEq)]
+pub(crate) enum JobSource {
+    /// A job file, or a results file.
+    File(PathBuf),
+    /// Words of a command line.
+    Words(Vec<String>),
+}
+
+impl JobSource {
+    /// From the files that a command was given, and the words after `--`.
+    pub(crate) fn of(
+        files: Vec<PathBuf>,
+        words: Option<&[OsString]>,
+        command: &str,
+    ) -> Result<JobSource, Failure> {
+        match (<[PathBuf; 1]>::try_from(files), words) {
+            (Ok([file]), None) => Ok(JobSource::File(file)),
+            (Err(files), Some(words)) if files.is_empty() => Ok(JobSource::Words(texts_of(words)?)),
+            (Err(files), None) if files.is_empty() => Err(Failure::new(
+                "no job given; name a job file, or write -- and the arguments of a command line",
+            )),
+            (Err(files), None) => Err(Failure::new(format!(
+                "{} job files given; {command} takes one, which may hold several jobs",
+                files.len()
+            ))),
+            _ => Err(Failure::new("both a job file and arguments after -- given; give only one of them")),
+        }
+    }
+
+    /// The results file in the current directory unless another one is named.
+    pub(crate) fn default_output(&self, first_job: &str, command: &str) -> PathBuf {
+        let name = match self {
+            JobSource::File(path) => path.file_stem().map(|stem| stem.to_string_lossy().into_owned()),
+            JobSource::Words(_) => first_job.split(['/', '\0']).next_back().map(str::to_owned),
+        };
+        let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| "job".to_owned());
+        PathBuf::from(format!("{name}.{command}.jsonl"))
+    }
+}
+
+fn texts_of(words: &[OsString]) -> Result<Vec<String>, Failure> {
+    let text = |word: &OsString| {
+        word.clone().into_string().map_err(|word| Failure::new(format!("{word:?} is not valid UTF-8")))
+    };
+    match words.is_empty() {
+        true => Err(Failure::new("there is no job after --")),
+        false => words.iter().map(text).collect(),
+    }
+}
 
 /// The job without variations.
 pub(crate) struct BaseJob {
@@ -15,18 +67,21 @@ pub(crate) struct BaseJob {
 }
 
 impl BaseJob {
-    /// Reads a job file. `command` is what varies it, for messages: `sweep`.
+    /// Reads it from where it is. `command` is what varies it, for messages: `sweep`.
+    pub(crate) fn from(source: &JobSource, command: &str, runner: &dyn Runner) -> Result<BaseJob, Failure> {
+        match source {
+            JobSource::File(path) => BaseJob::of_file(path, command, runner),
+            JobSource::Words(words) => BaseJob::of(&runner.parse(words, "")?, command, runner),
+        }
+    }
+
+    /// Reads a job file.
     pub(crate) fn of_file(path: &Path, command: &str, runner: &dyn Runner) -> Result<BaseJob, Failure> {
         let word =
             path.to_str().ok_or_else(|| Failure::new(format!("{path:?}: the path is not valid UTF-8")))?;
         // A name that begins with a dash is a file here.
         let word = if word.starts_with('-') { format!("./{word}") } else { word.to_owned() };
         BaseJob::of(&runner.parse(&[word], "")?, command, runner)
-    }
-
-    /// Reads the words of a command line.
-    pub(crate) fn of_words(words: &[String], command: &str, runner: &dyn Runner) -> Result<BaseJob, Failure> {
-        BaseJob::of(&runner.parse(words, "")?, command, runner)
     }
 
     fn of(spec: &RunSpec, command: &str, runner: &dyn Runner) -> Result<BaseJob, Failure> {

@@ -2,6 +2,8 @@
 //! never change, and a line truncated by a crash is dropped by the next reader.
 
 use fathom_command::Failure;
+use fathom_stats::report::RunReport;
+use serde::Serialize;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -17,6 +19,10 @@ pub(crate) struct Owner {
     pub(crate) mark: &'static str,
     /// In a sentence: `sweep`.
     pub(crate) name: &'static str,
+    /// Its word on the command line.
+    pub(crate) command: &'static str,
+    /// [`name`](Owner::name) where it is known which one: `the {subject} ended`.
+    pub(crate) subject: &'static str,
 }
 
 impl Owner {
@@ -28,6 +34,58 @@ impl Owner {
             && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
             && start == self.mark.as_bytes()
     }
+
+    /// The content of a file that it wrote, as `parse` reads it.
+    pub(crate) fn read<T>(
+        &self,
+        path: &Path,
+        parse: impl FnOnce(&[u8], &Path) -> Result<(Option<T>, usize), Failure>,
+    ) -> Result<T, Failure> {
+        let bytes = std::fs::read(path).map_err(|error| Failure::file(path, &error))?;
+        if !bytes.starts_with(self.mark.as_bytes()) {
+            return Err(Failure::new(format!(
+                "{}: not a results file of fathom {}",
+                path.display(),
+                self.command
+            )));
+        }
+        parse(&bytes, path)?.0.ok_or_else(|| {
+            Failure::new(format!(
+                "{}: the {} ended before it wrote its first line; run it again",
+                path.display(),
+                self.subject
+            ))
+        })
+    }
+}
+
+/// A file of another form than this program writes is refused.
+pub(crate) fn check_form(path: &Path, found: u32, own: u32) -> Result<(), Failure> {
+    match found == own {
+        true => Ok(()),
+        false => Err(Failure::new(format!(
+            "{}: the file has format {found}, but this version of fathom reads format {own}",
+            path.display()
+        ))),
+    }
+}
+
+/// What is wrong with a line; one of JSON is always line 1 of itself.
+pub(crate) fn told_of_line(error: &serde_json::Error) -> String {
+    error.to_string().replace(" at line 1 column ", " in column ")
+}
+
+/// A value as a line of JSON.
+pub(crate) fn line_of<T: Serialize>(value: &T) -> Result<String, Failure> {
+    serde_json::to_string(value).map_err(|error| Failure::new(error.to_string()))
+}
+
+/// The report of a run as a line of JSON.
+pub(crate) fn line_of_report(report: &RunReport) -> Result<String, Failure> {
+    let format = fathom_report::by_name("jsonl").ok_or_else(|| Failure::new("there is no format jsonl"))?;
+    let mut bytes = Vec::new();
+    format.write(report, &mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).trim_end().to_owned())
 }
 
 /// A file that grows.
@@ -123,7 +181,7 @@ pub(crate) fn whole_lines(bytes: &[u8]) -> (impl Iterator<Item = (usize, &[u8])>
 
 /// A string of JSON on one line.
 pub(crate) fn text_of(text: &str) -> Result<String, Failure> {
-    serde_json::to_string(&fathom_results::single_line(text)).map_err(|error| Failure::new(error.to_string()))
+    line_of(&fathom_results::single_line(text))
 }
 
 /// Two commands must not write to one file. The workers of one that was just killed may hold the lock for a moment.

@@ -75,7 +75,8 @@ pub fn milliseconds(parser: &mut Parser, option: &str) -> Result<f64, Failure> {
     })
 }
 
-fn parse_milliseconds(value: &str) -> Option<f64> {
+/// A time in milliseconds from text, which may be 0 or less.
+pub fn parse_milliseconds(value: &str) -> Option<f64> {
     let value = value.trim();
     // `ms` is tried before `s`.
     for (suffix, factor) in [("ms", 1.0), ("s", 1e3), ("m", 60e3), ("h", 3600e3)] {

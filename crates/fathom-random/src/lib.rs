@@ -9,6 +9,6 @@ mod generators;
 mod sampler;
 
 pub use ahead::{DrawnAhead, part_below};
-pub use gaps::Gaps;
+pub use gaps::{Gaps, exponential_gap};
 pub use generators::{Generator, HASH_FACTOR, SeedUse, Seeds, Taus88, Taus258, file_hash};
 pub use sampler::Sampler;

@@ -45,9 +45,7 @@ impl LatencySamples {
         let Some(others) = count.checked_sub(1) else { return };
         self.record(ns, true);
         let squares = u128::from(ns).saturating_mul(u128::from(ns)).saturating_mul(u128::from(others));
-        let (low, carry) = self.sum_of_squares_low.load(Relaxed).overflowing_add(squares as u64);
-        self.sum_of_squares_low.store(low, Relaxed);
-        bump(&self.sum_of_squares_high, (squares >> 64) as u64 + u64::from(carry));
+        self.add_squares(squares);
         bump(&self.count, others);
         bump(&self.sum_ns, ns.saturating_mul(others));
         match bin_of(ns) {
@@ -108,10 +106,14 @@ impl LatencySamples {
 
     #[inline(never)]
     fn add_wide_square(&self, ns: u64) {
-        let square = u128::from(ns) * u128::from(ns);
-        let (low, carry) = self.sum_of_squares_low.load(Relaxed).overflowing_add(square as u64);
+        self.add_squares(u128::from(ns) * u128::from(ns));
+    }
+
+    #[inline(always)]
+    fn add_squares(&self, squares: u128) {
+        let (low, carry) = self.sum_of_squares_low.load(Relaxed).overflowing_add(squares as u64);
         self.sum_of_squares_low.store(low, Relaxed);
-        bump(&self.sum_of_squares_high, (square >> 64) as u64 + u64::from(carry));
+        bump(&self.sum_of_squares_high, (squares >> 64) as u64 + u64::from(carry));
     }
 
     /// Number of values so far.

@@ -2,13 +2,12 @@
 
 use super::load::Load;
 use super::next::next;
-use super::objective::Objective;
+use super::objective::{Figure, Objective};
 use super::record::{Recorder, Run};
 use crate::figures;
 use crate::running::{Messages, signal_within, status_of_signal, why_in_short};
 use crate::{Runner, runner};
 use fathom_command::{Failure, Streams};
-use fathom_spec::RunSpec;
 use fathom_sys::signal::SignalQueue;
 use std::time::Duration;
 
@@ -66,7 +65,7 @@ fn make(
     let is_same = |run: &&Run| run.curve == curve && run.load == load;
     let number = recorder.recorded().runs.iter().filter(is_same).count();
     let name = plan.name_of(curve);
-    let spec = spec_of(recorder, (curve, load, number), runner)?;
+    let spec = super::spec_at(plan, curve, load, number, runner)?;
     let mut messages = Messages::default();
     let ended = runner.run(&spec, &mut messages)?;
     messages.0.iter().for_each(|line| {
@@ -86,19 +85,8 @@ fn make(
     Ok(EndOfRun { signal: None, has_failed })
 }
 
-/// The jobs of a curve at a load.
-pub(super) fn spec_of(
-    recorder: &Recorder,
-    (curve, load, number): (usize, Load, usize),
-    runner: &dyn Runner,
-) -> Result<RunSpec, Failure> {
-    let plan = &recorder.recorded().plan;
-    super::spec_at(plan, curve, load, number, runner)
-}
-
 /// A run in brief.
 fn in_short(run: &Run) -> String {
-    use super::objective::Figure;
     if let Some(why) = &run.failure {
         return format!("failed: {why}");
     }

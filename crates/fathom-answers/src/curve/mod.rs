@@ -12,7 +12,7 @@ pub(crate) mod record;
 mod words;
 
 use crate::bars::Ink;
-use crate::base_job::{self, BaseJob};
+use crate::base_job::{self, BaseJob, JobSource};
 use crate::columns;
 use crate::running::chance;
 use crate::table::{Format, print_as};
@@ -25,8 +25,8 @@ use output::Shown;
 use plan::{FORM, Plan};
 use record::{Recorded, Recorder};
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use words::{Job, Options};
+use std::path::Path;
+use words::Options;
 
 pub(crate) const COMMAND: Command = Command {
     name: "curve",
@@ -67,13 +67,14 @@ Output
 
 fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -> Result<u8, Failure> {
     let options = words::read(words)?;
-    let base = match &options.job {
-        Job::File(path) if record::is_results(path) => return print_again(path, &options, streams),
-        Job::File(path) => BaseJob::of_file(path, "curve", runner)?,
-        Job::Words(words) => BaseJob::of_words(words, "curve", runner)?,
-    };
+    if let JobSource::File(path) = &options.job
+        && record::is_results(path)
+    {
+        return print_again(path, &options, streams);
+    }
+    let base = BaseJob::from(&options.job, "curve", runner)?;
     let plan = plan_of(&options, &base, runner)?;
-    let path = options.output.clone().unwrap_or_else(|| default_output(&options, &plan));
+    let path = options.output.clone().unwrap_or_else(|| options.job.default_output(&plan.first_job, "curve"));
     if options.is_dry_run {
         streams.out.write_all(dry_run(&plan, &path, runner)?.as_bytes())?;
         return Ok(0);
@@ -98,7 +99,7 @@ fn plan_of(options: &Options, base: &BaseJob, runner: &dyn Runner) -> Result<Pla
         vary: options.vary.clone(),
         rates: options.rates.clone(),
         searches: options.rates.is_empty() && !options.objectives.is_empty(),
-        objectives: options.objective_texts.clone(),
+        objectives: options.objectives.iter().map(|limit| limit.text.clone()).collect(),
         process: options.process.clone(),
         time_ms: options.time_ms,
         ramp_ms: options.ramp_ms,
@@ -202,13 +203,4 @@ fn print(
     };
     print_as(options.format, streams, &text)?;
     Ok(u8::from(recorded.failed_runs() > 0))
-}
-
-fn default_output(options: &Options, plan: &Plan) -> PathBuf {
-    let name = match &options.job {
-        Job::File(path) => path.file_stem().map(|stem| stem.to_string_lossy().into_owned()),
-        Job::Words(_) => plan.first_job.split(['/', '\0']).next_back().map(str::to_owned),
-    };
-    let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| "job".to_owned());
-    PathBuf::from(format!("{name}.curve.jsonl"))
 }

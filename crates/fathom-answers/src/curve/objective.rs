@@ -13,6 +13,8 @@ pub(crate) struct Objective {
     pub(super) direction: Option<Direction>,
     pub(super) figure: Figure,
     pub(super) limit_ns: f64,
+    /// As it was written.
+    pub(super) text: String,
 }
 
 /// A figure of response times.
@@ -41,7 +43,7 @@ impl Objective {
         };
         let figure = Figure::parse(figure.trim()).ok_or_else(wrong)?;
         let limit_ns = parse_time(limit.trim_start_matches('=').trim()).ok_or_else(wrong)?;
-        Ok(Objective { direction, figure, limit_ns })
+        Ok(Objective { direction, figure, limit_ns, text: text.trim().to_owned() })
     }
 
     /// Its figure in a run, ns; `None` if there was no such I/O.

@@ -1,7 +1,6 @@
 //! What a curve does: a job, the loads that it is offered, and how sure each figure has to be.
 
-use crate::sweep::plan::Variation;
-use fathom_stats::split_mix::split_mix;
+use crate::sweep::plan::{self, Variation};
 use serde::{Deserialize, Serialize};
 
 /// Version of the form of results files.
@@ -53,24 +52,14 @@ impl Plan {
         self.vary.iter().map(|variation| variation.values.len()).product()
     }
 
-    /// Option and value of a curve, in the order of the options; the last option varies fastest.
+    /// Option and value of a curve.
     pub(super) fn values_of(&self, curve: usize) -> Vec<(&str, &str)> {
-        let mut rest = curve;
-        let mut values: Vec<(&str, &str)> = Vec::new();
-        for variation in self.vary.iter().rev() {
-            let count = variation.values.len().max(1);
-            values.push((&variation.name, variation.values.get(rest % count).map_or("", String::as_str)));
-            rest /= count;
-        }
-        values.reverse();
-        values
+        plan::values_of(&self.vary, curve)
     }
 
     /// `bs=4k, iodepth=1`; empty when nothing varies.
     pub(super) fn name_of(&self, curve: usize) -> String {
-        let pairs: Vec<String> =
-            self.values_of(curve).iter().map(|(name, value)| format!("{name}={value}")).collect();
-        pairs.join(", ")
+        plan::name_of(&self.vary, curve)
     }
 
     /// The steps of a curve whose jobs reach this rate without a limit.
@@ -89,9 +78,7 @@ impl Plan {
             .flat_map(|(curve, &count)| (0..count).map(move |step| (curve, step)))
             .collect();
         let mut state = self.seed.wrapping_add(u64::from(round) << 32);
-        for last in (1..all.len()).rev() {
-            all.swap(last, (split_mix(&mut state) % (last as u64 + 1)) as usize);
-        }
+        plan::shuffle(&mut all, &mut state);
         all
     }
 

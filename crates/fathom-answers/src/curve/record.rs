@@ -3,7 +3,9 @@
 use super::load::Load;
 use super::measure::{self, Measured};
 use super::plan::{FORM, Plan};
-use crate::results_file::{Owner, ResultsFile, text_of, whole_lines};
+use crate::results_file::{
+    Owner, ResultsFile, check_form, line_of, line_of_report, text_of, told_of_line, whole_lines,
+};
 use fathom_command::Failure;
 use fathom_results::RunResult;
 use fathom_stats::report::RunReport;
@@ -11,7 +13,7 @@ use serde::Deserialize;
 use std::path::Path;
 
 /// Results files of curves.
-const OWNER: Owner = Owner { mark: "{\"fathom curve\":", name: "curve" };
+const OWNER: Owner = Owner { mark: "{\"fathom curve\":", name: "curve", command: "curve", subject: "curve" };
 
 /// A finished run as its line says.
 #[derive(Debug, Deserialize)]
@@ -89,16 +91,7 @@ pub(crate) fn is_results(path: &Path) -> bool {
 
 /// Reads a results file.
 pub(crate) fn read(path: &Path) -> Result<Recorded, Failure> {
-    let bytes = std::fs::read(path).map_err(|error| Failure::file(path, &error))?;
-    if !bytes.starts_with(OWNER.mark.as_bytes()) {
-        return Err(Failure::new(format!("{}: not a results file of fathom curve", path.display())));
-    }
-    parse(&bytes, path)?.0.ok_or_else(|| {
-        Failure::new(format!(
-            "{}: the curve ended before it wrote its first line; run it again",
-            path.display()
-        ))
-    })
+    OWNER.read(path, parse)
 }
 
 /// What the whole lines say, and how many bytes they have.
@@ -112,17 +105,11 @@ fn parse(bytes: &[u8], path: &Path) -> Result<(Option<Recorded>, usize), Failure
                 path.display()
             ))
         };
-        let broken = |error: serde_json::Error| wrong(&error.to_string());
+        let broken = |error: serde_json::Error| wrong(&told_of_line(&error));
         match &mut recorded {
             None => {
                 let plan: Plan = serde_json::from_slice(line).map_err(broken)?;
-                if plan.form != FORM {
-                    return Err(Failure::new(format!(
-                        "{}: the file has format {}, but this version of fathom reads format {FORM}",
-                        path.display(),
-                        plan.form
-                    )));
-                }
+                check_form(path, plan.form, FORM)?;
                 recorded = Some(Recorded { plan, runs: Vec::new() });
             }
             Some(recorded) => {
@@ -162,7 +149,7 @@ impl Recorder {
         let (mut file, bytes) = ResultsFile::open(path, OWNER)?;
         let (recorded, whole) = parse(&bytes, path)?;
         let Some(recorded) = recorded else {
-            file.begin(serde_json::to_string(plan).map_err(|error| Failure::new(error.to_string()))?)?;
+            file.begin(line_of(plan)?)?;
             return Ok(Recorder { file, recorded: Recorded { plan: plan.clone(), runs: Vec::new() } });
         };
         let differences = plan.differences(&recorded.plan, is_seed_given);
@@ -197,11 +184,6 @@ impl Recorder {
         failure: Option<(u32, String)>,
         report: &RunReport,
     ) -> Result<&Run, Failure> {
-        let format =
-            fathom_report::by_name("jsonl").ok_or_else(|| Failure::new("there is no format jsonl"))?;
-        let mut bytes = Vec::new();
-        format.write(report, &mut bytes)?;
-        let report = String::from_utf8_lossy(&bytes);
         let rate = match load {
             Load::Closed => "null".to_owned(),
             Load::Offered(rate) => rate.to_string(),
@@ -210,7 +192,7 @@ impl Recorder {
         let line = format!(
             "{{\"curve\":{curve},\"rate\":{rate},\"failed_jobs\":{failed_jobs},\"failure\":{},\"report\":{}}}",
             text_of(&why)?,
-            report.trim_end()
+            line_of_report(report)?
         );
         let run = run_of(line.as_bytes()).map_err(|error| Failure::new(error.to_string()))?;
         self.file.append(line)?;

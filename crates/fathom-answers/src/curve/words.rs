@@ -1,8 +1,9 @@
 //! The arguments of the command.
 
 use super::objective::Objective;
-use super::plan::{LEAST_RUNS, rounded};
-use crate::sweep::plan::{Variation, values};
+use super::plan::LEAST_RUNS;
+use crate::base_job::JobSource;
+use crate::sweep::plan::{self, Variation, values};
 use crate::table::{FORMATS, Format};
 use fathom_command::{Failure, arguments};
 use fathom_spec::registry::find_job_option;
@@ -15,22 +16,12 @@ const MOST_RATES: usize = 200;
 /// Curves at most.
 const MOST_CURVES: usize = 100;
 
-/// What to run or show.
-#[derive(Debug, PartialEq)]
-pub(super) enum Job {
-    /// A job file, or a results file.
-    File(PathBuf),
-    /// Words of a command line.
-    Words(Vec<String>),
-}
-
 /// The parsed arguments.
 #[derive(Debug)]
 pub(super) struct Options {
-    pub(super) job: Job,
+    pub(super) job: JobSource,
     pub(super) rates: Vec<f64>,
     pub(super) objectives: Vec<Objective>,
-    pub(super) objective_texts: Vec<String>,
     pub(super) process: String,
     pub(super) vary: Vec<Variation>,
     pub(super) time_ms: u64,
@@ -55,10 +46,9 @@ pub(super) fn read(words: &[OsString]) -> Result<Options, Failure> {
     let own = parts.next().unwrap_or_default();
     let job_words = parts.next();
     let mut options = Options {
-        job: Job::Words(Vec::new()),
+        job: JobSource::Words(Vec::new()),
         rates: Vec::new(),
         objectives: Vec::new(),
-        objective_texts: Vec::new(),
         process: "poisson".to_owned(),
         vary: Vec::new(),
         time_ms: 5000,
@@ -72,22 +62,7 @@ pub(super) fn read(words: &[OsString]) -> Result<Options, Failure> {
         concerns_runs: None,
     };
     let files = read_own(own, &mut options)?;
-    options.job = match (<[PathBuf; 1]>::try_from(files), job_words) {
-        (Ok([file]), None) => Job::File(file),
-        (Err(files), Some(words)) if files.is_empty() => Job::Words(text_of(words)?),
-        (Err(files), None) if files.is_empty() => {
-            return Err(Failure::new(
-                "no job given; name a job file, or write -- and the arguments of a command line",
-            ));
-        }
-        (Err(files), None) => {
-            return Err(Failure::new(format!(
-                "{} job files given; curve takes one, which may hold several jobs",
-                files.len()
-            )));
-        }
-        _ => return Err(Failure::new("both a job file and arguments after -- given; give only one of them")),
-    };
+    options.job = JobSource::of(files, job_words, "curve")?;
     let curves: usize = options.vary.iter().map(|variation| variation.values.len()).product();
     if curves > MOST_CURVES {
         return Err(Failure::new(format!("--vary: {curves} curves are more than {MOST_CURVES}")));
@@ -108,11 +83,13 @@ fn read_own(words: &[OsString], options: &mut Options) -> Result<Vec<PathBuf>, F
             Long("slo") => {
                 for text in arguments::text(&mut parser, "--slo")?.split(',') {
                     options.objectives.push(Objective::parse(text)?);
-                    options.objective_texts.push(text.trim().to_owned());
                 }
             }
             Long("process") => options.process = arguments::text(&mut parser, "--process")?,
-            Long("vary") => options.vary.push(Variation::parse(&arguments::text(&mut parser, "--vary")?)?),
+            Long("vary") => {
+                let variation = Variation::parse(&arguments::text(&mut parser, "--vary")?)?;
+                plan::vary(&mut options.vary, variation)?;
+            }
             Long("time") => options.time_ms = milliseconds(&mut parser, "--time", 100)?,
             Long("ramp") => options.ramp_ms = ramp(&arguments::text(&mut parser, "--ramp")?)?,
             Long("precision") => {
@@ -134,7 +111,7 @@ fn read_own(words: &[OsString], options: &mut Options) -> Result<Vec<PathBuf>, F
             Value(file) => files.push(PathBuf::from(file)),
             Long(name) if find_job_option(name).is_some() => {
                 return Err(Failure::new(format!(
-                    "--{name} is a job option: write the job after --, as in fathom curve --slo=p99<2ms -- --name=job --rw=randread, or \\
+                    "--{name} is a job option: write the job after --, as in fathom curve --slo=p99<2ms -- --name=job --rw=randread, or \
                      in a file"
                 )));
             }
@@ -156,7 +133,7 @@ fn rates(list: &str) -> Result<Vec<f64>, Failure> {
             ))
         })?);
     }
-    rates.iter_mut().for_each(|rate| *rate = rate.round().max(rounded(1.0)));
+    rates.iter_mut().for_each(|rate| *rate = rate.round());
     rates.sort_by(f64::total_cmp);
     rates.dedup();
     if rates.len() > MOST_RATES {
@@ -175,22 +152,10 @@ fn milliseconds(parser: &mut lexopt::Parser, option: &str, least: u64) -> Result
 
 /// A time that may be 0.
 fn ramp(text: &str) -> Result<u64, Failure> {
-    if text.trim() == "0" {
-        return Ok(0);
-    }
-    let mut parser = lexopt::Parser::from_args(["--ramp", text]);
-    parser.next()?;
-    milliseconds(&mut parser, "--ramp", 0)
-}
-
-fn text_of(words: &[OsString]) -> Result<Vec<String>, Failure> {
-    let text = |word: &OsString| {
-        word.clone().into_string().map_err(|word| Failure::new(format!("{word:?} is not valid UTF-8")))
-    };
-    match words.is_empty() {
-        true => Err(Failure::new("there is no job after --")),
-        false => words.iter().map(text).collect(),
-    }
+    let time = arguments::parse_milliseconds(text).filter(|time| *time >= 0.0).ok_or_else(|| {
+        Failure::new(format!("--ramp: `{text}` is not a time; write seconds, or for example 500ms, 2m"))
+    })?;
+    Ok(time.min(1e12) as u64)
 }
 
 impl Options {
@@ -213,7 +178,8 @@ mod tests {
         let options = read_words(&["job.fio", "--rates=2k,500,1k,500", "--slo=p99<2ms,mean<1ms", "--ramp=0"])
             .expect("reads");
         assert_eq!((options.rates, options.ramp_ms), (vec![500.0, 1000.0, 2000.0], 0));
-        assert_eq!(options.objective_texts, ["p99<2ms", "mean<1ms"]);
+        let limits: Vec<&str> = options.objectives.iter().map(|limit| limit.text.as_str()).collect();
+        assert_eq!(limits, ["p99<2ms", "mean<1ms"]);
         for wrong in [
             &[][..],
             &["a", "b"],

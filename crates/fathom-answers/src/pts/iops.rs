@@ -1,6 +1,6 @@
 //! The IOPS test: random I/O of eight block sizes in seven mixes of reads and writes.
 
-use super::plan::{Definition, Ends, Part, Point, usable};
+use super::plan::{Definition, Part};
 use crate::measures::Figure;
 
 /// Percent of reads, from reads alone to writes alone.
@@ -18,12 +18,6 @@ pub(super) const TEST: Definition = Definition {
     parts,
 };
 
-/// One part: all points are measured in each round, sizes within mixes.
 fn parts(sector: u64) -> Vec<Part> {
-    let blocks = usable(&BLOCKS, sector);
-    let points: Vec<Point> = MIXES
-        .iter()
-        .flat_map(|&read_percent| blocks.iter().map(move |&bytes| Point::random(bytes, read_percent)))
-        .collect();
-    vec![Part::new(String::new(), 2, points, TRACKED, Ends::Steady)]
+    vec![Part::matrix(&MIXES, &BLOCKS, TRACKED, sector)]
 }

@@ -1,6 +1,6 @@
 //! The latency test: random I/O of three block sizes in three mixes, one I/O at a time.
 
-use super::plan::{Definition, Ends, Part, Point, usable};
+use super::plan::{Definition, Part};
 use crate::measures::Figure;
 
 const MIXES: [u8; 3] = [100, 65, 0];
@@ -17,12 +17,6 @@ pub(super) const TEST: Definition = Definition {
     parts,
 };
 
-/// One part: all points are measured in each round, sizes within mixes.
 fn parts(sector: u64) -> Vec<Part> {
-    let blocks = usable(&BLOCKS, sector);
-    let points: Vec<Point> = MIXES
-        .iter()
-        .flat_map(|&read_percent| blocks.iter().map(move |&bytes| Point::random(bytes, read_percent)))
-        .collect();
-    vec![Part::new(String::new(), 2, points, TRACKED, Ends::Steady)]
+    vec![Part::matrix(&MIXES, &BLOCKS, TRACKED, sector)]
 }

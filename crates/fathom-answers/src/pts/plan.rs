@@ -101,6 +101,16 @@ impl Part {
         let tracked = found.map_or(0, |(place, _)| place);
         Part { name, passes, points, tracked, ends }
     }
+
+    /// The only part of a test of random I/O: all points are measured in each round, sizes within mixes, until they are steady.
+    pub(super) fn matrix(mixes: &[u8], blocks: &[u64], tracked: u64, sector: u64) -> Part {
+        let blocks = usable(blocks, sector);
+        let points = mixes
+            .iter()
+            .flat_map(|&read_percent| blocks.iter().map(move |&bytes| Point::random(bytes, read_percent)))
+            .collect();
+        Part::new(String::new(), 2, points, tracked, Ends::Steady)
+    }
 }
 
 /// A workload.

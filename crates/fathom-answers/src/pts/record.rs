@@ -4,7 +4,7 @@ use super::course::{Course, Ending, Step};
 use super::plan::{FORM, Plan};
 use crate::measures::Figure;
 use crate::measures::workload::{Traffic, Workload, workloads};
-use crate::results_file::{Owner, ResultsFile, whole_lines};
+use crate::results_file::{Owner, ResultsFile, check_form, line_of, told_of_line, whole_lines};
 use fathom_command::Failure;
 use fathom_results::RunResult;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,8 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Results files of these tests.
-pub(super) const OWNER: Owner = Owner { mark: "{\"fathom pts\":", name: "PTS test" };
+pub(super) const OWNER: Owner =
+    Owner { mark: "{\"fathom pts\":", name: "PTS test", command: "pts", subject: "test" };
 /// What the line of a resumption begins with.
 const RESUMED_MARK: &[u8] = b"{\"resumed\":";
 /// Percentiles that are kept of each point.
@@ -167,17 +168,7 @@ pub(crate) fn is_results(path: &Path) -> bool {
 
 /// Reads a results file.
 pub(crate) fn read(path: &Path) -> Result<Recorded, Failure> {
-    let bytes = std::fs::read(path).map_err(|error| Failure::file(path, &error))?;
-    if !bytes.starts_with(OWNER.mark.as_bytes()) {
-        return Err(Failure::new(format!("{}: not a results file of fathom pts", path.display())));
-    }
-    let (recorded, _) = parse(&bytes, path)?;
-    recorded.ok_or_else(|| {
-        Failure::new(format!(
-            "{}: the test ended before it wrote its first line; run it again",
-            path.display()
-        ))
-    })
+    OWNER.read(path, parse)
 }
 
 /// What the whole lines say, and how many bytes they have.
@@ -191,21 +182,13 @@ fn parse(bytes: &[u8], path: &Path) -> Result<(Option<Recorded>, usize), Failure
                 path.display()
             ))
         };
-        // A line of JSON is always line 1 of itself.
-        let broken =
-            |error: serde_json::Error| wrong(&error.to_string().replace(" at line 1 column ", " in column "));
+        let broken = |error: serde_json::Error| wrong(&told_of_line(&error));
         let line_text = String::from_utf8_lossy(line);
         let text = fathom_results::single_lines(&line_text);
         match &mut recorded {
             None => {
                 let plan: Plan = serde_json::from_str(&text).map_err(broken)?;
-                if plan.form != FORM {
-                    return Err(Failure::new(format!(
-                        "{}: the file has format {}, but this version of fathom reads format {FORM}",
-                        path.display(),
-                        plan.form
-                    )));
-                }
+                check_form(path, plan.form, FORM)?;
                 if let Some(mistake) = plan.mistake() {
                     return Err(Failure::new(format!(
                         "{}: not a plan of these tests: {mistake}",
@@ -283,8 +266,7 @@ impl Recorder {
 }
 
 fn json<T: Serialize>(value: &T) -> Result<String, Failure> {
-    let text = serde_json::to_string(value).map_err(|error| Failure::new(error.to_string()))?;
-    Ok(fathom_results::single_lines(&text).into_owned())
+    Ok(fathom_results::single_lines(&line_of(value)?).into_owned())
 }
 
 /// Seconds since the epoch.

@@ -12,16 +12,15 @@ pub(crate) mod rows;
 mod words;
 
 use crate::bars::Ink;
-use crate::base_job::BaseJob;
+use crate::base_job::{BaseJob, JobSource};
 use crate::columns;
 use crate::table::{Format, print_as};
 use crate::{Command, Runner};
 use fathom_command::{Failure, Streams};
 use labels::Label;
-use plan::Plan;
 use record::Recorded;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use words::{Job, Options};
 
 pub(crate) const COMMAND: Command = Command {
@@ -66,16 +65,18 @@ Output
 
 fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -> Result<u8, Failure> {
     let options = words::read(words)?;
-    let base = match &options.job {
+    let source = match &options.job {
         Job::Results(path) => return table_of(path, &options, streams),
-        Job::File(path) if record::is_results(path) => return table_of(path, &options, streams),
-        Job::File(path) => BaseJob::of_file(path, "sweep", runner)?,
-        Job::Words(words) => BaseJob::of_words(words, "sweep", runner)?,
+        Job::Given(JobSource::File(path)) if record::is_results(path) => {
+            return table_of(path, &options, streams);
+        }
+        Job::Given(source) => source,
     };
+    let base = BaseJob::from(source, "sweep", runner)?;
     let mut plan = grid::plan(&options, &base, runner)?;
     plan.labels = options.labels.clone();
     labels::check(&plan, &options.labels)?;
-    let path = options.output.clone().unwrap_or_else(|| default_output(&options, &plan));
+    let path = options.output.clone().unwrap_or_else(|| source.default_output(&plan.first_job, "sweep"));
     let given = record::Given { seed: options.seed.is_some(), repeats: options.repeats.is_some() };
     if options.is_dry_run {
         let begun = if record::is_results(&path) { record::begun(&path, &plan, given)? } else { None };
@@ -148,16 +149,4 @@ pub(crate) fn texts_of(results: &rows::Results, row: &rows::Row, figure: usize) 
 /// Median, interval and verdict of a figure, as one cell of a table has them.
 pub(crate) fn whole_text_of(results: &rows::Results, row: &rows::Row, figure: usize) -> String {
     output::whole(results, row, figure)
-}
-
-fn default_output(options: &Options, plan: &Plan) -> PathBuf {
-    let of_file = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let name = match &options.job {
-        Job::File(path) => of_file(path),
-        _ => plan.first_job.split(['/', '\0']).next_back().map(str::to_owned),
-    };
-    PathBuf::from(format!(
-        "{}.sweep.jsonl",
-        name.filter(|name| !name.is_empty()).unwrap_or_else(|| "job".to_owned())
-    ))
 }

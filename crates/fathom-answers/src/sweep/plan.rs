@@ -104,25 +104,14 @@ impl Plan {
         cells(&self.vary).unwrap_or(0)
     }
 
-    /// Option and value of a cell, in the order of the options; the last option varies fastest.
+    /// Option and value of a cell.
     pub(crate) fn values_of(&self, cell: usize) -> Vec<(&str, &str)> {
-        let mut rest = cell;
-        let mut values: Vec<(&str, &str)> = Vec::new();
-        for variation in self.vary.iter().rev() {
-            let count = variation.values.len().max(1);
-            let value = variation.values.get(rest % count).map_or("", String::as_str);
-            values.push((&variation.name, value));
-            rest /= count;
-        }
-        values.reverse();
-        values
+        values_of(&self.vary, cell)
     }
 
     /// `bs=4k, iodepth=1`; empty when nothing varies.
     pub(crate) fn name_of(&self, cell: usize) -> String {
-        let pairs: Vec<String> =
-            self.values_of(cell).iter().map(|(name, value)| format!("{name}={value}")).collect();
-        pairs.join(", ")
+        name_of(&self.vary, cell)
     }
 
     /// The file system of a cell, if they vary.
@@ -197,6 +186,37 @@ impl Plan {
     }
 }
 
+/// Adds an option that varies.
+pub(crate) fn vary(all: &mut Vec<Variation>, variation: Variation) -> Result<(), Failure> {
+    let name = &variation.name;
+    if all.iter().any(|other| other.name == *name) {
+        return Err(Failure::new(format!("--vary: {name} is varied twice; give all its values at once")));
+    }
+    all.push(variation);
+    Ok(())
+}
+
+/// Option and value of a combination, in the order of the options; the last option varies fastest.
+pub(crate) fn values_of(vary: &[Variation], cell: usize) -> Vec<(&str, &str)> {
+    let mut rest = cell;
+    let mut values: Vec<(&str, &str)> = Vec::new();
+    for variation in vary.iter().rev() {
+        let count = variation.values.len().max(1);
+        let value = variation.values.get(rest % count).map_or("", String::as_str);
+        values.push((&variation.name, value));
+        rest /= count;
+    }
+    values.reverse();
+    values
+}
+
+/// `bs=4k, iodepth=1`; empty when nothing varies.
+pub(crate) fn name_of(vary: &[Variation], cell: usize) -> String {
+    let pairs: Vec<String> =
+        values_of(vary, cell).iter().map(|(name, value)| format!("{name}={value}")).collect();
+    pairs.join(", ")
+}
+
 /// Number of combinations; a mistake if there are far too many.
 pub(super) fn cells(vary: &[Variation]) -> Result<usize, Failure> {
     let product = vary.iter().try_fold(1usize, |product, vary| product.checked_mul(vary.values.len()));
@@ -207,24 +227,28 @@ pub(super) fn cells(vary: &[Variation]) -> Result<usize, Failure> {
     })
 }
 
-/// The cells in the order of each round: every round has all of them, reshuffled.
-///
-/// Source: the shuffle of R. A. Fisher and F. Yates as in D. E. Knuth, "The Art of Computer Programming", algorithm 3.4.2P; the
-/// numbers are those of SplitMix64. More repeats of the same seed begin with the same rounds.
+/// The cells in the order of each round: every round has all of them, reshuffled. More repeats of the same seed begin with the same
+/// rounds.
 pub(super) fn order(cells: usize, repeats: u32, seed: u64) -> Vec<Vec<usize>> {
     let mut state = seed;
-    let mut below = |limit: usize| {
-        // Rounding a share down favours no cell by more than one in 2^50.
-        ((u128::from(split_mix(&mut state)) * limit as u128) >> 64) as usize
-    };
     let mut round = || {
         let mut order: Vec<usize> = (0..cells).collect();
-        for last in (1..cells).rev() {
-            order.swap(last, below(last + 1));
-        }
+        shuffle(&mut order, &mut state);
         order
     };
     (0..repeats).map(|_| round()).collect()
+}
+
+/// Puts them into random order.
+///
+/// Source: the shuffle of R. A. Fisher and F. Yates as in D. E. Knuth, "The Art of Computer Programming", algorithm 3.4.2P; the
+/// numbers are those of SplitMix64.
+pub(crate) fn shuffle<T>(all: &mut [T], state: &mut u64) {
+    for last in (1..all.len()).rev() {
+        // Rounding a share down favours none by more than one in 2^50.
+        let place = ((u128::from(split_mix(state)) * (last as u128 + 1)) >> 64) as usize;
+        all.swap(last, place);
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,9 @@
 //! line in between may change the number of repeats. A line truncated by a crash is dropped when the sweep resumes.
 
 use super::plan::{Change, FORM, Plan};
-use crate::results_file::{Owner, ResultsFile, text_of, whole_lines};
+use crate::results_file::{
+    Owner, ResultsFile, check_form, line_of, line_of_report, text_of, told_of_line, whole_lines,
+};
 use fathom_command::Failure;
 use fathom_results::RunResult;
 use fathom_stats::report::RunReport;
@@ -11,7 +13,7 @@ use std::ops::Range;
 use std::path::Path;
 
 /// Results files of sweeps.
-const OWNER: Owner = Owner { mark: "{\"fathom sweep\":", name: "sweep" };
+const OWNER: Owner = Owner { mark: "{\"fathom sweep\":", name: "sweep", command: "sweep", subject: "sweep" };
 /// What a line with another number of repeats begins with.
 const CHANGE_MARK: &[u8] = b"{\"repeats\":";
 
@@ -110,17 +112,7 @@ pub(crate) fn is_results(path: &Path) -> bool {
 
 /// Reads a results file.
 pub(crate) fn read(path: &Path) -> Result<Recorded, Failure> {
-    let bytes = std::fs::read(path).map_err(|error| Failure::file(path, &error))?;
-    if !bytes.starts_with(OWNER.mark.as_bytes()) {
-        return Err(Failure::new(format!("{}: not a results file of fathom sweep", path.display())));
-    }
-    let (recorded, _) = parse(&bytes, path)?;
-    recorded.ok_or_else(|| {
-        Failure::new(format!(
-            "{}: the sweep ended before it wrote its first line; run it again",
-            path.display()
-        ))
-    })
+    OWNER.read(path, parse)
 }
 
 /// The sweep that this plan would resume, with its resulting repeats; nothing is written.
@@ -145,20 +137,11 @@ fn parse(bytes: &[u8], path: &Path) -> Result<(Option<Recorded>, usize), Failure
                 path.display()
             ))
         };
-        let broken = |error: serde_json::Error| {
-            // A line of JSON is always line 1 of itself.
-            wrong(&error.to_string().replace(" at line 1 column ", " in column "))
-        };
+        let broken = |error: serde_json::Error| wrong(&told_of_line(&error));
         match &mut recorded {
             None => {
                 let plan: Plan = serde_json::from_slice(line).map_err(broken)?;
-                if plan.form != FORM {
-                    return Err(Failure::new(format!(
-                        "{}: the file has format {}, but this version of fathom reads format {FORM}",
-                        path.display(),
-                        plan.form
-                    )));
-                }
+                check_form(path, plan.form, FORM)?;
                 recorded = Some(Recorded { plan, runs: Vec::new() });
             }
             Some(recorded) if line.starts_with(CHANGE_MARK) => {
@@ -198,7 +181,7 @@ impl Recorder {
         let (mut file, bytes) = ResultsFile::open(path, OWNER)?;
         let (recorded, whole) = parse(&bytes, path)?;
         let Some(recorded) = recorded else {
-            file.begin(serde_json::to_string(plan).map_err(|error| Failure::new(error.to_string()))?)?;
+            file.begin(line_of(plan)?)?;
             let recorded = Recorded { plan: plan.clone(), runs: Vec::new() };
             return Ok(Recorder { file, recorded, repeats_before: None });
         };
@@ -226,7 +209,7 @@ impl Recorder {
             return Ok(());
         }
         let change = self.recorded.plan.change_to(repeats);
-        self.file.append(serde_json::to_string(&change).map_err(|error| Failure::new(error.to_string()))?)?;
+        self.file.append(line_of(&change)?)?;
         self.recorded.plan.apply(change);
         self.repeats_before = Some(before);
         Ok(())
@@ -249,18 +232,13 @@ impl Recorder {
         failure: Option<String>,
         report: &RunReport,
     ) -> Result<(), Failure> {
-        let format =
-            fathom_report::by_name("jsonl").ok_or_else(|| Failure::new("there is no format jsonl"))?;
-        let mut bytes = Vec::new();
-        format.write(report, &mut bytes)?;
-        let report = String::from_utf8_lossy(&bytes);
         let failure = match failure {
             Some(why) => format!("\"failure\":{},", text_of(&why)?),
             None => String::new(),
         };
         self.add_line(format!(
             "{{\"cell\":{cell},\"round\":{round},\"failed_jobs\":{failed_jobs},{failure}\"report\":{}}}",
-            report.trim_end()
+            line_of_report(report)?
         ))
     }
 

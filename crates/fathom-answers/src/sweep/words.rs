@@ -2,7 +2,8 @@
 
 use super::file_systems::{self, OfKind};
 use super::labels::Label;
-use super::plan::Variation;
+use super::plan::{self, Variation};
+use crate::base_job::JobSource;
 use crate::measures::FigureOf;
 use crate::table::{FORMATS, Format};
 use fathom_command::{Failure, arguments};
@@ -15,10 +16,8 @@ use std::time::Duration;
 /// What to run or show.
 #[derive(Debug, PartialEq)]
 pub(super) enum Job {
-    /// A job file, or a results file.
-    File(PathBuf),
-    /// Words of a command line.
-    Words(Vec<String>),
+    /// A job, or a results file.
+    Given(JobSource),
     /// A results file whose table to print.
     Results(PathBuf),
 }
@@ -53,19 +52,13 @@ impl Options {
         self.variations.iter().any(|variation| variation.name == file_systems::DIMENSION)
     }
 
-    fn vary(&mut self, variation: Variation) -> Result<(), Failure> {
-        let name = &variation.name;
-        if self.variations.iter().any(|other| other.name == *name) {
-            return Err(Failure::new(format!("--vary: {name} is varied twice; give all its values at once")));
-        }
-        self.variations.push(variation);
-        Ok(())
-    }
-
     fn read_file_systems(&mut self, name: &str, parser: &mut lexopt::Parser) -> Result<(), Failure> {
         let option = format!("--{name}");
         match name {
-            "fs" => self.vary(file_systems::variation(&arguments::text(parser, &option)?)?)?,
+            "fs" => {
+                let variation = file_systems::variation(&arguments::text(parser, &option)?)?;
+                plan::vary(&mut self.variations, variation)?;
+            }
             "device" => self.file_systems.device = Some(PathBuf::from(parser.value()?)),
             "destroy" => self.file_systems.destroy = Some(PathBuf::from(parser.value()?)),
             "device-size" => self.file_systems.device_size = Some(arguments::size(parser, &option)?),
@@ -106,7 +99,7 @@ pub(super) fn read(words: &[OsString]) -> Result<Options, Failure> {
     let own = parts.next().unwrap_or_default();
     let job_words = parts.next();
     let mut options = Options {
-        job: Job::Words(Vec::new()),
+        job: Job::Given(JobSource::Words(Vec::new())),
         variations: Vec::new(),
         repeats: None,
         seed: None,
@@ -131,28 +124,14 @@ pub(super) fn read(words: &[OsString]) -> Result<Options, Failure> {
         options.job = Job::Results(path);
         return Ok(options);
     }
-    options.job = match (<[PathBuf; 1]>::try_from(files), job_words) {
-        (Ok([file]), None) => Job::File(file),
-        (Err(files), Some(words)) if files.is_empty() => Job::Words(text_of(words)?),
-        (Err(files), None) if files.is_empty() => {
-            return Err(Failure::new(
-                "no job given; name a job file, or write -- and the arguments of a command line",
-            ));
-        }
-        (Err(files), None) => {
-            let option = files.iter().find_map(|file| file.to_str().filter(|word| word.contains('=')));
-            if let Some(word) = option {
-                return Err(Failure::new(format!(
-                    "`{word}`: write --vary={word} to vary an option; other options of the job belong in its file"
-                )));
-            }
-            return Err(Failure::new(format!(
-                "{} job files given; sweep takes one, which may hold several jobs",
-                files.len()
-            )));
-        }
-        _ => return Err(Failure::new("both a job file and arguments after -- given; give only one of them")),
-    };
+    let is_crowded = files.len() > 1 && job_words.is_none();
+    let option = files.iter().find_map(|file| file.to_str().filter(|word| word.contains('=')));
+    if let Some(word) = option.filter(|_| is_crowded) {
+        return Err(Failure::new(format!(
+            "`{word}`: write --vary={word} to vary an option; other options of the job belong in its file"
+        )));
+    }
+    options.job = Job::Given(JobSource::of(files, job_words, "sweep")?);
     if !options.varies_file_systems() && options.file_systems != file_systems::Given::default() {
         return Err(Failure::new(
             "--device, --destroy, --device-size, --mkfs-options and --mount-options need --fs=LIST, as in --fs=ext4,xfs,none",
@@ -185,7 +164,7 @@ fn read_own(
                         "--vary=fs: write --fs={values} to vary the file system"
                     )));
                 }
-                options.vary(variation)?;
+                plan::vary(&mut options.variations, variation)?;
             }
             Long(name @ ("fs" | "device" | "destroy" | "device-size" | "mkfs-options" | "mount-options")) => {
                 let name = name.to_owned();
@@ -226,16 +205,6 @@ fn read_own(
     Ok(files)
 }
 
-fn text_of(words: &[OsString]) -> Result<Vec<String>, Failure> {
-    let text = |word: &OsString| {
-        word.clone().into_string().map_err(|word| Failure::new(format!("{word:?} is not valid UTF-8")))
-    };
-    match words.is_empty() {
-        true => Err(Failure::new("there is no job after --")),
-        false => words.iter().map(text).collect(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -247,9 +216,12 @@ mod tests {
     #[test]
     fn a_file_or_words() {
         let options = read_words(&["job.fio", "--vary=bs=4k,8k", "--repeats", "5"]).expect("reads");
-        assert_eq!((options.job, options.repeats), (Job::File("job.fio".into()), Some(5)));
+        assert_eq!((options.job, options.repeats), (Job::Given(JobSource::File("job.fio".into())), Some(5)));
         let options = read_words(&["--vary", "bs=4k", "--", "--name=a", "--", "x"]).expect("reads");
-        assert_eq!(options.job, Job::Words(vec!["--name=a".into(), "--".into(), "x".into()]));
+        assert_eq!(
+            options.job,
+            Job::Given(JobSource::Words(vec!["--name=a".into(), "--".into(), "x".into()]))
+        );
         for wrong in [
             &[][..],
             &["a", "b"],

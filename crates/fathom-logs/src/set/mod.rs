@@ -99,17 +99,9 @@ impl LogSet {
             return;
         }
         let Some((_, output)) = output_of(outputs, LogKind::Response) else { return };
-        let entry = Entry {
-            time_ms: record.end_ns / 1_000_000 + epoch_ms,
-            value: record.clat_ns,
-            maximum: columns.maximum.then_some(0),
-            direction: record.direction,
-            block_size: u64::from(record.length),
-            offset: columns.offset.then_some(record.offset),
-            priority: record.priority,
-            issue_ns: columns.issue_time.then(|| record.end_ns.saturating_sub(record.clat_ns)),
-        };
-        output.put(&entry, columns);
+        let time_ms = record.end_ns / 1_000_000 + epoch_ms;
+        let due_ns = record.end_ns.saturating_sub(record.clat_ns);
+        output.put(&entry_of(record, columns, time_ms, (record.clat_ns, due_ns)), columns);
     }
 
     /// The job ended after this many ns of recording: completes everything open.
@@ -237,17 +229,22 @@ fn put_single(
             ends.write_line(value, &mut output.bytes);
             continue;
         }
-        let entry = Entry {
-            time_ms,
-            value,
-            maximum: columns.maximum.then_some(0),
-            direction: record.direction,
-            block_size: u64::from(record.length),
-            offset: columns.offset.then_some(record.offset),
-            priority: record.priority,
-            issue_ns: columns.issue_time.then_some(issue_ns),
-        };
-        output.put(&entry, columns);
+        output.put(&entry_of(record, columns, time_ms, (value, issue_ns)), columns);
+    }
+}
+
+/// The line of one I/O, with this value and time of issue.
+#[inline(always)]
+fn entry_of(record: &IoRecord, columns: Columns, time_ms: u64, (value, issue_ns): (u64, u64)) -> Entry {
+    Entry {
+        time_ms,
+        value,
+        maximum: columns.maximum.then_some(0),
+        direction: record.direction,
+        block_size: u64::from(record.length),
+        offset: columns.offset.then_some(record.offset),
+        priority: record.priority,
+        issue_ns: columns.issue_time.then_some(issue_ns),
     }
 }
 

@@ -1,10 +1,9 @@
 //! `fathom pts`: whole tests on devices and files, shortened; devices that must not be touched; tests that are killed and gone on with.
 
-use crate::support::devices::{LoopDevice, MountPoint, Mounted, run};
+use crate::support::devices::{LoopDevice, Mounted, in_use, in_use_as_swap, run};
 use crate::support::program::{Finished, Launch, Running};
 use crate::support::{MIB, PATIENCE, file_of, scratch, skip};
 use serde_json::Value;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -219,27 +218,11 @@ fn devices_in_use_and_not_named_twice_stay_as_they_are() {
     refused(&format!("{words} --threads=32"), "has room for 24 at most");
     require!(run("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", device.text()]));
     refused(&plain, "it is not empty (ext2, ext3 or ext4 file system), and its whole content will be lost");
-    let mount = require!(MountPoint::new(&["-t", "ext4", device.text()]));
-    require!(run("sync", &["-f", mount.path().to_str().expect("text")]));
-    refused(&words, "is in use: it is mounted at ");
-    drop(mount);
-    let mut options = std::fs::OpenOptions::new();
-    let claim = options.read(true).custom_flags(libc::O_EXCL).open(device.path()).expect("nobody has it");
-    refused(&words, "it is claimed by the kernel or a program");
-    drop(claim);
-    require!(run("blockdev", &["--setro", device.text()]));
-    refused(&words, "it is read only");
-    require!(run("blockdev", &["--setrw", device.text()]));
+    require!(in_use(&device, |reason| refused(&words, reason)));
     let dry = pts(directory.path(), &format!("{words} --dry-run"));
     assert_eq!(dry.code(), 0, "{}", dry.stderr);
     assert!(dry.stdout.contains("all content: ext2, ext3 or ext4 file system"), "{}", dry.stdout);
-    require!(run("mkswap", &[device.text()]));
-    require!(run("swapon", &[device.text()]));
-    let before = std::fs::read(device.path()).expect("it can be read");
-    let answer = pts(directory.path(), &words);
-    run("swapoff", &[device.text()]).expect("it was on");
-    assert!(answer.stderr.contains("it is active swap"), "{}", answer.stderr);
-    assert!(std::fs::read(device.path()).expect("it can be read") == before);
+    require!(in_use_as_swap(&device, || pts(directory.path(), &words)));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `fathom sweep --fs`: file systems that are really made and mounted, devices that must not be touched, and nothing left behind.
 
-use crate::support::devices::{LoopDevice, MountPoint, run};
+use crate::support::devices::{LoopDevice, in_use, in_use_as_swap, run};
 use crate::support::program::{Finished, Launch, Running};
 use crate::support::{MIB, PATIENCE, file_of, processes, scratch, skip};
 use serde_json::Value;
@@ -236,24 +236,8 @@ fn devices_in_use_stay_as_they_are() {
     let words = format!("--fs=ext4,none --device={0} --destroy={0} {JOB}", device.text());
     let refused = |reason: &str| expect_refused(directory.path(), device.path(), &words, reason);
     require!(run("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", device.text()]));
-    let mount = require!(MountPoint::new(&["-t", "ext4", device.text()]));
-    require!(run("sync", &["-f", mount.path().to_str().expect("text")]));
-    refused("is in use: it is mounted at ");
-    drop(mount);
-    let mut options = std::fs::OpenOptions::new();
-    let claim = options.read(true).custom_flags(libc::O_EXCL).open(device.path()).expect("nobody has it");
-    refused("it is claimed by the kernel or a program");
-    drop(claim);
-    require!(run("blockdev", &["--setro", device.text()]));
-    refused("it is read only");
-    require!(run("blockdev", &["--setrw", device.text()]));
-    require!(run("mkswap", &[device.text()]));
-    require!(run("swapon", &[device.text()]));
-    let before = std::fs::read(device.path()).expect("it can be read");
-    let answer = sweep(directory.path(), &words);
-    run("swapoff", &[device.text()]).expect("it was on");
-    assert!(answer.stderr.contains("it is active swap"), "{}", answer.stderr);
-    assert!(std::fs::read(device.path()).expect("it can be read") == before);
+    require!(in_use(&device, refused));
+    require!(in_use_as_swap(&device, || sweep(directory.path(), &words)));
 }
 
 #[test]

@@ -12,6 +12,7 @@ use crate::worker::Worker;
 use crate::worker::features::{Feature, Needs};
 use crate::worker::gates::Gate;
 use crate::worker::issue::Next;
+use fathom_random::exponential_gap;
 use fathom_stats::{Direction, PerDirection};
 use fathom_sys::Errno;
 use fathom_sys::clock::Clock;
@@ -204,8 +205,7 @@ impl Rate {
     /// Moves the due time on by so many units.
     fn advance(&mut self, units: f64) {
         let factor = match &mut self.arrivals {
-            // Exponential gaps; 1 - u is never 0.
-            Some(generator) => -(1.0 - f64::from(generator.next_u32()) / 4_294_967_296.0).ln(),
+            Some(generator) => exponential_gap(generator),
             None => 1.0,
         };
         self.due += units * self.ticks_per_unit * factor;

@@ -68,6 +68,9 @@ impl<'a> Timed<'a> {
         now: u64,
         none_was_free: bool,
     ) -> Option<u64> {
+        if let Some(replay) = &mut self.replay {
+            replay.issued(slot, unit.issue());
+        }
         let open_loop = self.open_loop.as_mut()?;
         open_loop.freed(now, none_was_free);
         direction.and_then(|direction| open_loop.ended(slot, unit, direction, now))
@@ -154,11 +157,7 @@ impl<E: Engine> Worker<'_, E> {
     ) -> Option<u64> {
         let none_was_free = self.free.is_empty() || self.engine.ends_at_once();
         let timed = self.features.timed.as_mut()?;
-        let unit = &self.units[slot as usize];
-        if let Some(replay) = &mut timed.replay {
-            replay.issued(slot, unit.issue());
-        }
-        timed.ended(slot, unit, direction, now, none_was_free)
+        timed.ended(slot, &self.units[slot as usize], direction, now, none_was_free)
     }
 
     /// The run of the engine is over: counts the arrivals that still wait.

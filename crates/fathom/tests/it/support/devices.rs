@@ -1,7 +1,9 @@
 //! Block devices and file systems made of memory, gone when they are dropped.
 
+use super::program::Finished;
 use super::skip;
 use std::os::linux::fs::MetadataExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -164,6 +166,35 @@ impl Drop for MountPoint {
         // Lazily, so that a file still open somewhere does not keep the mount for ever.
         let _ = Command::new("umount").arg("--lazy").arg(self.0.path()).status();
     }
+}
+
+/// Puts a device with an ext4 file system to uses in which nobody may write to it; `refused` sees that a program says so in these words.
+pub(crate) fn in_use(device: &LoopDevice, refused: impl Fn(&str)) -> Result<(), String> {
+    let mount = MountPoint::new(&["-t", "ext4", device.text()])?;
+    run("sync", &["-f", mount.path().to_str().expect("text")])?;
+    refused("is in use: it is mounted at ");
+    drop(mount);
+    let mut options = std::fs::OpenOptions::new();
+    let claim = options.read(true).custom_flags(libc::O_EXCL).open(device.path()).expect("nobody has it");
+    refused("it is claimed by the kernel or a program");
+    drop(claim);
+    run("blockdev", &["--setro", device.text()])?;
+    refused("it is read only");
+    run("blockdev", &["--setrw", device.text()])?;
+    Ok(())
+}
+
+/// Makes it active swap, which `answer` must refuse and leave as it is.
+#[track_caller]
+pub(crate) fn in_use_as_swap(device: &LoopDevice, answer: impl Fn() -> Finished) -> Result<(), String> {
+    run("mkswap", &[device.text()])?;
+    run("swapon", &[device.text()])?;
+    let before = std::fs::read(device.path()).expect("it can be read");
+    let answer = answer();
+    run("swapoff", &[device.text()]).expect("it was on");
+    assert!(answer.stderr.contains("it is active swap"), "{}", answer.stderr);
+    assert!(std::fs::read(device.path()).expect("it can be read") == before);
+    Ok(())
 }
 
 /// Runs a tool of the system; its output, or what it said as the reason why not.
