@@ -28,6 +28,8 @@ pub(crate) struct Faults {
     pub(crate) bad: Range<u64>,
     /// How long a request takes, one after the other.
     pub(crate) service: Duration,
+    /// That is the mean of exponentially distributed times.
+    pub(crate) service_is_random: bool,
     /// Of each such span, counted from the mount, nothing is answered in the last part, which is so long.
     pub(crate) pauses: Option<(Duration, Duration)>,
 }
@@ -55,6 +57,19 @@ struct State {
     mounted: Option<Instant>,
     /// Requests that took time, and how much.
     served: (u32, Duration),
+    /// When each of them had taken it.
+    ends: Vec<Instant>,
+    random: u64,
+}
+
+/// Exponentially distributed, mean 1: by SplitMix64.
+fn exponential(state: &mut u64) -> f64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut bits = *state;
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^= bits >> 31;
+    -(((bits >> 11) as f64 + 0.5) / (1_u64 << 53) as f64).ln()
 }
 
 /// Kept, because a reply that is dropped answers with an error.
@@ -98,6 +113,11 @@ impl HungFs {
         time / count.max(1)
     }
 
+    /// When each request was answered.
+    pub(crate) fn ends(&self) -> Vec<Instant> {
+        locked(&self.state).ends.clone()
+    }
+
     /// Number of reads and writes answered.
     pub(crate) fn answered(&self) -> u64 {
         locked(&self.state).answered
@@ -136,8 +156,10 @@ impl Device {
         if !slowness.is_zero() {
             std::thread::sleep(slowness);
         }
-        let (count, time) = &mut self.state().served;
-        (*count, *time) = (*count + 1, *time + begun.elapsed());
+        let mut state = self.state();
+        let (count, time) = state.served;
+        state.served = (count + 1, time + begun.elapsed());
+        state.ends.push(Instant::now());
     }
 
     fn attributes(&self, inode: INodeNo) -> FileAttr {
@@ -171,7 +193,10 @@ impl State {
     }
 
     /// How long a request that comes now takes.
-    fn slowness(&self) -> Duration {
+    fn slowness(&mut self) -> Duration {
+        if self.faults.service_is_random {
+            return self.faults.service.mul_f64(exponential(&mut self.random));
+        }
         let Some((span, pause)) = self.faults.pauses else { return self.faults.service };
         let since = self.mounted.map_or(Duration::ZERO, |mounted| mounted.elapsed());
         let left = span - Duration::from_nanos((since.as_nanos() % span.as_nanos()) as u64);

@@ -428,3 +428,41 @@ fn the_page_of_a_pts_test_draws_its_window_and_asks_for_nothing() {
     assert!(above < average && average < below, "{above} {average} {below}");
     assert!((average - above - (below - average)).abs() < 0.3, "{above} {average} {below}");
 }
+
+#[test]
+fn the_page_of_curves_draws_each_percentile_over_the_loads() {
+    fathom_only!();
+    let mut browser = require!(Browser::start());
+    let directory = scratch();
+    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fathom-answers/tests/results/curve.jsonl");
+    let words = format!("report {} -o report.html", results.display());
+    assert_eq!(Launch::fathom(directory.path()).words(&words).run().code(), 0);
+    let page = directory.path().join("report.html");
+    browser.open(&page);
+    check_silence(&browser, &page);
+    // Both side by side, and one each.
+    assert_eq!(browser.value("document.querySelectorAll('figure.chart > svg').length"), json!(3));
+    let mut points = |style: &str| -> Vec<(f64, f64)> {
+        let path = browser.value(&format!(
+            "document.querySelector('#curve-0-chart > svg > path.line.{style}').getAttribute('d')"
+        ));
+        let path = path.as_str().expect("a path").replace(['M', 'L'], " ");
+        let numbers: Vec<f64> = path.split_whitespace().map(|word| word.parse().expect("a number")).collect();
+        numbers.chunks(2).map(|pair| (pair[0], pair[1])).collect()
+    };
+    let (p50, p99, highest) = (points("s0"), points("s1"), points("s2"));
+    assert_eq!([p50.len(), p99.len(), highest.len()], [3; 3]);
+    // The y axis points down: a higher percentile is above, and loads go to the right.
+    for ((p50, p99), highest) in p50.iter().zip(&p99).zip(&highest) {
+        assert!(p50.0 == p99.0 && p99.0 == highest.0, "{p50:?} {p99:?} {highest:?}");
+        assert!(p50.1 > p99.1 && p99.1 >= highest.1, "{p50:?} {p99:?} {highest:?}");
+    }
+    assert!(p50.is_sorted_by(|left, right| left.0 < right.0), "{p50:?}");
+    // The same for those who read: a row for each load of both, and the answers.
+    let rows = cells_of(&mut browser, "section > .scroll > table");
+    assert_eq!(rows.len(), 6, "{rows:?}");
+    assert_eq!(rows[5][0], "400", "{rows:?}");
+    let answers =
+        browser.value("[...document.querySelectorAll('section li')].map(line => line.textContent).join()");
+    assert!(answers.as_str().is_some_and(|text| text.contains("p99<50.0ms: ")), "{answers}");
+}

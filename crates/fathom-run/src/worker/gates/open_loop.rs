@@ -15,8 +15,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// Stands for an I/O that is no arrival.
 const NOT_AWAITED: u64 = u64::MAX;
-/// The stretch that is waited for awake: at first, and at least and at most, ns. It follows how late sleeps end.
-const FIRST_AWAKE_NS: u64 = 200_000;
+/// The stretch that is waited for awake: at least, and at most and at first, ns. It follows how late sleeps end: until enough of them have
+/// been seen, the worst is assumed.
 const LEAST_AWAKE_NS: u64 = 5_000;
 const MOST_AWAKE_NS: u64 = 1_000_000;
 /// After each sleep it gives up this part of what it is above: sleeps that end very late are rare, and would be forgotten between two of
@@ -72,7 +72,7 @@ struct Awake {
 impl Awake {
     fn new(clock: Clock) -> Awake {
         let ticks = |ns| clock.ticks_of_ns(ns);
-        Awake { ticks: ticks(FIRST_AWAKE_NS), least: ticks(LEAST_AWAKE_NS), most: ticks(MOST_AWAKE_NS) }
+        Awake { ticks: ticks(MOST_AWAKE_NS), least: ticks(LEAST_AWAKE_NS), most: ticks(MOST_AWAKE_NS) }
     }
 
     /// A sleep ended so many ticks late. A quarter as much again is kept in reserve.
