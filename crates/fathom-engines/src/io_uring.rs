@@ -516,13 +516,21 @@ fn ring_features(setup: &Setup<'_>, level: Level) -> Vec<&'static str> {
 /// Milliseconds without work after which the kernel's submission thread sleeps.
 const SQPOLL_IDLE_MS: u32 = 1000;
 
+/// Where the kernel says who may use io_uring: 0 for everybody.
+const SWITCH: &str = "/proc/sys/kernel/io_uring_disabled";
+const FILTERED: &str = "a seccomp filter forbids io_uring here, as those of containers do: allow io_uring_setup, io_uring_enter and \
+                        io_uring_register in its profile (or, for a try, --security-opt seccomp=unconfined), or use ioengine=libaio";
+
 fn refused(error: std::io::Error) -> SetupError {
     let errno = Errno::from(error);
     let advice = match errno.0 {
-        libc::ENOSYS => "your kernel doesn't support io_uring",
-        libc::EPERM => {
-            "io_uring is forbidden here (see /proc/sys/kernel/io_uring_disabled, or a seccomp filter)"
+        // The switch is there since 6.6 where the kernel was built with io_uring, so a filter answers in its place.
+        libc::ENOSYS if std::path::Path::new(SWITCH).exists() => FILTERED,
+        libc::ENOSYS => "this kernel has no io_uring, or a seccomp filter of the container hides it",
+        libc::EPERM if std::fs::read_to_string(SWITCH).is_ok_and(|text| text.trim() != "0") => {
+            "io_uring is switched off here: see /proc/sys/kernel/io_uring_disabled"
         }
+        libc::EPERM => FILTERED,
         libc::ENOMEM => &format!("no memory for the rings: {}", exhausted::locked_memory()),
         _ => "",
     };
