@@ -3,12 +3,13 @@
 //! Probed once, when the engine is set up: the best legal set of ring features is used, and [`Engine::features`] says
 //! which. Two calls a round (submit, then wait), so that submission and completion latency mean what they say.
 
-use crate::shared::{Immediate, rwf, timespec};
+use crate::shared::{Immediate, rwf};
 use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
 use fathom_run::exhausted;
 use fathom_run::unit::Operation;
 use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::Errno;
+use fathom_sys::clock::timespec;
 use io_uring::{Probe, opcode, squeue, types};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
