@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test test-servers test-mpi lint accuracy bench deny fuzz soak verdicts compare-fio
+.PHONY: help run test test-servers test-mpi lint accuracy bench deny fuzz soak verdicts compare-fio packages test-packages
 
 help: ## List the entry points
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -18,6 +18,12 @@ test-servers: ## The tests of engines on servers, and of mounts, on all servers 
 
 test-mpi: ## Build and test fathom-mpi with Open MPI and with MPICH (as root: installs them); MPICC names another
 	@scripts/test-mpi.sh
+
+packages: ## Build packages, static programs, images and their papers into target/packages; PACKAGES=--again builds twice and compares
+	@scripts/packages.sh $(PACKAGES)
+
+test-packages: ## Install, run and remove what `make packages` made, each in a root of its own (as root)
+	@scripts/test-packages.sh
 
 lint: ## The checks of `make test` without the tests
 	@scripts/test.sh --checks-only

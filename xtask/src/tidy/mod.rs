@@ -2,7 +2,7 @@
 
 mod dependencies;
 mod licences;
-mod metadata;
+pub(crate) mod metadata;
 mod plans;
 mod scripts;
 mod spdx;
