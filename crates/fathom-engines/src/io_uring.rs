@@ -537,3 +537,41 @@ fn refused(error: std::io::Error) -> SetupError {
     };
     SetupError::new(errno, "io_queue_init").with_advice(advice)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said of a ring in a thread for which `io_uring_setup` is answered by an error number, as seccomp profiles of containers do.
+    fn advice_where_filtered(errno: i32) -> String {
+        const LOAD: u16 = 0x20;
+        const SKIP_UNLESS_EQUAL: u16 = 0x15;
+        const RETURN: u16 = 0x06;
+        let step = |code, jf, k| libc::sock_filter { code, jt: 0, jf, k };
+        let mut filter = [
+            step(LOAD, 0, 0),
+            step(SKIP_UNLESS_EQUAL, 1, libc::SYS_io_uring_setup as u32),
+            step(RETURN, 0, libc::SECCOMP_RET_ERRNO | errno as u32),
+            step(RETURN, 0, libc::SECCOMP_RET_ALLOW),
+        ];
+        let thread = std::thread::spawn(move || {
+            let rules = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+            // SAFETY: the kernel copies the filter, which lives through the call; it holds for this thread alone.
+            let is_set = unsafe {
+                libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+                    && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const rules) == 0
+            };
+            assert!(is_set, "{}", std::io::Error::last_os_error());
+            refused(io_uring::IoUring::new(8).err().expect("refused")).advice
+        });
+        thread.join().expect("a thread that ends")
+    }
+
+    #[test]
+    fn who_forbids_io_uring_is_told() {
+        for errno in [libc::ENOSYS, libc::EPERM] {
+            let advice = advice_where_filtered(errno);
+            assert!(advice.contains("seccomp filter"), "{errno}: {advice}");
+        }
+    }
+}
