@@ -69,12 +69,16 @@ tarball() {
     mkdir "$scratch/$name"
     cp -a "$1/usr/bin/fathom" "$1"/usr/share/doc/fathom/{copyright,LICENSE-MIT,LICENSE-APACHE,README.md} \
         "$1/usr/share/man/man1/fathom.1.gz" "$scratch/$name"
-    tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$scratch" -cf - "$name" |
-        gzip -9n >"$3/$name.tar.gz"
+    packed "$scratch" "$name" | gzip -9n >"$3/$name.tar.gz"
     rm -rf "${scratch:?}/$name"
 }
 
-# image TREE ARCHITECTURE OUTPUT: nothing but the static program; jobs lie in /data.
+# packed DIRECTORY WHAT: a tar archive that is the same wherever it is made.
+packed() {
+    tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u+rw,go=rX --mtime="@$SOURCE_DATE_EPOCH" -C "$1" -cf - "$2"
+}
+
+# image TREE ARCHITECTURE OUTPUT: nothing but the static program; jobs lie in /data. Names of images cannot hold a plus sign.
 image() {
     local storage=(--root "$scratch/storage" --runroot "$scratch/run" --storage-driver vfs) container
     container=$(buildah "${storage[@]}" from --arch "$(debian_name "$2")" scratch)
@@ -87,9 +91,11 @@ image() {
         --label org.opencontainers.image.title=fathom --label "org.opencontainers.image.version=$version" \
         --label "org.opencontainers.image.licenses=MIT OR Apache-2.0" "$container"
     buildah "${storage[@]}" commit -q --format oci --timestamp "$SOURCE_DATE_EPOCH" "$container" \
-        "oci-archive:$3/fathom-$version-$2.oci.tar:fathom:$version" >/dev/null
+        "oci:$scratch/oci:fathom:${version//+/-}" >/dev/null
     buildah "${storage[@]}" rm "$container" >/dev/null
-    rm -rf "$scratch/image"
+    # An archive of buildah's own has the times of its making.
+    packed "$scratch/oci" . >"$3/fathom-$version-$2.oci.tar"
+    rm -rf "$scratch/image" "$scratch/oci"
 }
 
 # components OUTPUT: all packages inside the program, as CycloneDX; the serial number is that of the commit.

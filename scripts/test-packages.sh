@@ -57,7 +57,7 @@ get_packages() {
 runs_jobs() {
     local directory=$1
     shift
-    "$@" --name=check --filename="$directory/check.data" --size=4m --bs=4k --rw=randrw --verify=crc32c --output-format=json \
+    "$@" --name=check --filename="$directory/check.data" --size=4m --bs=4k --rw=randrw --verify=crc32c --verify_state_save=0 --output-format=json \
         >"$scratch/report" || return
     python3 - "$scratch/report" <<'PYTHON'
 import json, sys
@@ -70,10 +70,11 @@ names_answer() {
     local name
     while read -r name; do
         case $name in
-        fio) chroot "$1" fio --version | grep -qx 'fio-3.*' ;;
+        fio) chroot "$1" fio --version >"$scratch/answer" ;;
         # fio's programs say how they are called, whatever they then exit with.
-        *) chroot "$1" "$name" --help 2>&1 | grep -qi 'usage\|syntax\|option' ;;
-        esac || { echo "$name does not answer"; return 1; }
+        *) chroot "$1" "$name" --help >"$scratch/answer" 2>&1 || true ;;
+        esac
+        grep -qi 'usage\|syntax\|option\|^fio-3' "$scratch/answer" || { echo "$name does not answer"; return 1; }
     done <packaging/fio-names
 }
 
@@ -84,7 +85,8 @@ files_of() {
 
 debian() {
     local root=$scratch/debian mirror
-    mirror=$(grep -rhoE 'https?://[^ ]*debian[^ ]*' /etc/apt/sources.list /etc/apt/sources.list.d 2>/dev/null | grep -v security | head -1)
+    mirror=$(grep -rhE '^(URIs:|deb )' /etc/apt/sources.list /etc/apt/sources.list.d 2>/dev/null |
+        grep -oE 'https?://[^ ]*/debian/?' | head -1)
     if ! debootstrap --variant=minbase "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$root" "$mirror" >"$scratch/log" 2>&1; then
         skip "the Debian packages in a new Debian" "debootstrap: $(tail -1 "$scratch/log")"
         return
@@ -99,7 +101,7 @@ debian() {
     done
     check "the manual page is one" mandoc -T lint -W error "$root/usr/share/man/man1/fathom.1.gz"
     check "completions are there" chroot "$root" bash -c '. /usr/share/bash-completion/completions/fathom && complete -p fathom'
-    check "the copyright names what is inside" grep -q '^ring ' "$root/usr/share/doc/fathom/copyright"
+    check "the copyright names what is inside" grep -q "^ring " "$root/usr/share/doc/fathom/copyright"
     check "a missing client library is named" grep -q 'apt-get install librados2' \
         <(chroot "$root" fathom --name=a --ioengine=rados --pool=p --clientname=admin --size=1m --rw=read 2>&1)
     check "fio's names install" chroot "$root" sh -c 'dpkg -i /tmp/fathom-fio-compat_*.deb'
@@ -118,7 +120,7 @@ rpm_packages() {
     check "under fio's name, too" grep -q '^fio-3' <("$root/usr/bin/fio" --version)
     check "the files are those that were packed" rpm --root "$root" --nodeps -V fathom fathom-fio-compat
     check "all of it is removed" rpm --root "$root" --nodeps -e fathom fathom-fio-compat
-    check "and no file is left" test -z "$(find "$root" -xdev \( -type f -o -type l \) ! -path '*/var/lib/*' ! -path '*/lib/sysimage/*')"
+    check "and no file is left" test -z "$(find "$root" -xdev \( -type f -o -type l \) ! -path '*/rpm/*' ! -path '*/.rpmdb/*')"
 }
 
 static_program() {
@@ -138,6 +140,10 @@ other_architecture() {
         skip "the program for aarch64" "qemu-user-static is not installed"
         return
     fi
+    if [ ! -f "$packages/fathom-$version-aarch64-linux-static.tar.gz" ]; then
+        skip "the program for aarch64" "make packages was told to leave it out"
+        return
+    fi
     mkdir -p "$root"
     tar -xzf "$packages/fathom-$version-aarch64-linux-static.tar.gz" -C "$root" --strip-components=1
     local other=(qemu-aarch64-static "$root/fathom")
@@ -150,10 +156,9 @@ other_architecture() {
     check "aarch64: latencies are times" latencies_are_times "${other[@]}"
     head -c 1M /dev/urandom >"$scratch/data"
     cat "$scratch/data" "$scratch/data" >"$scratch/twice"
-    for words in "dedupe $scratch/twice" "distribution --help" "tools" "man" "help" "completion zsh" "--enghelp" "--cmdhelp" \
-        "--parse-only --name=a --rw=randrw --size=1g --bssplit=4k/50:8k/50"; do
+    for words in "dedupe $scratch/twice" "distribution --help" "tools" "man" "help" "completion zsh" "--enghelp" "--cmdhelp"; do
         # shellcheck disable=SC2086
-        check "aarch64: the same answer to ${words%% /*}" cmp <($here $words 2>&1) <("${other[@]}" $words 2>&1)
+        check "aarch64: the same answer to ${words%% /*}" same_text <($here $words 2>&1) <("${other[@]}" $words 2>&1)
     done
     # Of one seed come the same offsets and the same data.
     words="--name=a --filename=data --size=1m --bs=4k --rw=randwrite --ioengine=psync --randseed=7 --buffer_compress_percentage=30"
@@ -168,6 +173,13 @@ runs_jobs_anywhere() {
     null) "$@" --name=a --ioengine=null --size=8m --rw=randrw ;;
     *) runs_jobs "$scratch" "$@" --ioengine="$engine" ;;
     esac
+}
+
+# Two files with the same text, and some.
+same_text() {
+    cat "$1" >"$scratch/one"
+    cat "$2" >"$scratch/other"
+    [ -s "$scratch/one" ] && cmp "$scratch/one" "$scratch/other"
 }
 
 # A think time of 2 ms in a job of 100 I/Os: the clock of the other architecture counts it.
