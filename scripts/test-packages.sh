@@ -74,7 +74,7 @@ names_answer() {
         # fio's programs say how they are called, whatever they then exit with.
         *) chroot "$1" "$name" --help >"$scratch/answer" 2>&1 || true ;;
         esac
-        grep -qi 'usage\|syntax\|option\|^fio-3' "$scratch/answer" || { echo "$name does not answer"; return 1; }
+        grep -qi 'usage\|syntax\|option\|^fio-' "$scratch/answer" || { echo "$name does not answer"; return 1; }
     done <packaging/fio-names
 }
 
