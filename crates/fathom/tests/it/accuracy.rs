@@ -131,26 +131,29 @@ fn percentiles(rows: &mut Rows) {
                  --percentile_list=1:10:50:90:99:99.9:99.99";
     let document = run(directory.path(), words);
     let text = std::fs::read_to_string(directory.path().join("raw_clat.1.log")).expect("a log");
-    let mut values: Vec<u64> =
-        text.lines().filter_map(|line| line.split(", ").nth(1)?.parse().ok()).collect();
-    values.sort_unstable();
+    let values: Vec<f64> = text.lines().filter_map(|line| line.split(", ").nth(1)?.parse().ok()).collect();
     let clat = &json::job(&document, "a")["read"]["clat_ns"];
-    let mut worst = 0.0_f64;
-    for (percent, found) in clat["percentile"].as_object().expect("percentiles") {
-        let share: f64 = percent.parse::<f64>().expect("a percentile") / 100.0;
-        let rank = ((values.len() as f64 * share).ceil() as usize).clamp(1, values.len());
-        let truth = values[rank - 1] as f64;
-        worst = worst.max(percent_off(found.as_u64().expect("ns") as f64, truth).abs());
-    }
+    let worst = worst_percentile(clat, values.clone());
     rows.add(
         "percentiles, 1 to 99.99",
         &format!("{} raw values in the log", values.len()),
         format!("{worst:.2} % at most"),
         Some(("0.8 %", worst <= 0.8)),
     );
-    let mean = values.iter().sum::<u64>() as f64 / values.len() as f64;
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
     let off = percent_off(clat["mean"].as_f64().expect("ns"), mean).abs();
     rows.add("mean latency", "the same values", format!("{off:.4} %"), Some(("0.1 %", off <= 0.1)));
+}
+
+/// How much the percentiles of a latency are off at most, percent, if these are all values, ns.
+pub(crate) fn worst_percentile(latency: &Value, mut values_ns: Vec<f64>) -> f64 {
+    values_ns.sort_unstable_by(f64::total_cmp);
+    let percentiles = latency["percentile"].as_object().expect("percentiles").iter();
+    percentiles.fold(0.0, |worst, (percent, found)| {
+        let share: f64 = percent.parse::<f64>().expect("a percentile") / 100.0;
+        let rank = ((values_ns.len() as f64 * share).ceil() as usize).clamp(1, values_ns.len());
+        worst.max(percent_off(found.as_f64().expect("ns"), values_ns[rank - 1]).abs())
+    })
 }
 
 /// I/Os that were made against those that a rate allows.

@@ -1,6 +1,6 @@
 //! `make accuracy`: response times of open loops against the arithmetic of queues, on a file system in user space.
 
-use crate::accuracy::{Rows, percent_off, run};
+use crate::accuracy::{Rows, percent_off, run, worst_percentile};
 use crate::hung_fs::{Faults, HungFs};
 use crate::support::{MIB, json, scratch};
 use serde_json::Value;
@@ -28,23 +28,16 @@ pub(crate) fn stalls(rows: &mut Rows) {
     let Ok((read, ends)) = open_loop(faults, &words) else {
         return rows.add(figure, "arithmetic", "needs root and /dev/fuse".into(), None);
     };
-    let due = |arrival: usize| arrival as f64 / RATE;
+    let due_ns = |arrival: usize| arrival as f64 * 1e9 / RATE;
     let mut truths: Vec<f64> = ends
         .iter()
         .enumerate()
-        .map(|(arrival, end)| end.duration_since(ends[0]).as_secs_f64() - due(arrival))
+        .map(|(arrival, end)| end.duration_since(ends[0]).as_nanos() as f64 - due_ns(arrival))
         .collect();
     // What a pause at the very end keeps waiting has waited until then.
-    truths.extend(
-        (ends.len()..json::integer(&read, "arrivals/due") as usize).map(|arrival| SECONDS - due(arrival)),
-    );
-    truths.sort_unstable_by(f64::total_cmp);
-    let mut worst = 0.0_f64;
-    for (percent, found) in read["resp_ns"]["percentile"].as_object().expect("percentiles") {
-        let share: f64 = percent.parse::<f64>().expect("a percentile") / 100.0;
-        let rank = ((truths.len() as f64 * share).ceil() as usize).clamp(1, truths.len());
-        worst = worst.max(percent_off(found.as_f64().expect("ns") / 1e9, truths[rank - 1]).abs());
-    }
+    let due = json::integer(&read, "arrivals/due") as usize;
+    truths.extend((ends.len()..due).map(|arrival| SECONDS * 1e9 - due_ns(arrival)));
+    let worst = worst_percentile(&read["resp_ns"], truths);
     rows.add(
         figure,
         &format!(

@@ -1,6 +1,7 @@
 //! A file system of one file whose device can be told to hang, or has a bad range.
 
 use crate::support::{scratch, skip};
+use fathom_stats::split_mix::split_mix;
 use fuser::{
     AccessFlags, BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags,
     Generation, INodeNo, LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyEmpty, ReplyEntry,
@@ -62,14 +63,9 @@ struct State {
     random: u64,
 }
 
-/// Exponentially distributed, mean 1: by SplitMix64.
+/// Exponentially distributed, mean 1.
 fn exponential(state: &mut u64) -> f64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut bits = *state;
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^= bits >> 31;
-    -(((bits >> 11) as f64 + 0.5) / (1_u64 << 53) as f64).ln()
+    -(((split_mix(state) >> 11) as f64 + 0.5) / (1_u64 << 53) as f64).ln()
 }
 
 /// Kept, because a reply that is dropped answers with an error.
