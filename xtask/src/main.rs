@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
+mod metadata;
 mod notices;
 mod soak;
 mod tidy;

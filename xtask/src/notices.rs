@@ -1,6 +1,6 @@
 //! The licences of everything that is in the program, as a text that is shipped with it.
 
-use crate::tidy::metadata::{Metadata, Package};
+use crate::metadata::{Metadata, Package};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
