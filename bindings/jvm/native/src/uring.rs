@@ -76,16 +76,9 @@ impl Uring {
     }
 
     fn entry(&self, transfer: &Transfer) -> squeue::Entry {
-        if self.fixed_files {
-            self.entry_on(types::Fixed(u32::from(transfer.file)), transfer)
-        } else {
-            self.entry_on(types::Fd(transfer.fd), transfer)
-        }
-    }
-
-    fn entry_on(&self, file: impl Into<Target>, transfer: &Transfer) -> squeue::Entry {
         let Transfer { address, length, offset, buffer, .. } = *transfer;
-        macro_rules! build {
+        // A file by its number in the ring or in the process: types of their own, which build the same requests.
+        macro_rules! on {
             ($file:expr) => {
                 match (transfer.write, self.fixed_buffers) {
                     (false, true) => {
@@ -99,9 +92,9 @@ impl Uring {
                 }
             };
         }
-        match file.into() {
-            Target::Fixed(file) => build!(file),
-            Target::Fd(file) => build!(file),
+        match self.fixed_files {
+            true => on!(types::Fixed(u32::from(transfer.file))),
+            false => on!(types::Fd(transfer.fd)),
         }
     }
 }
@@ -116,23 +109,5 @@ impl Drop for Uring {
         if self.fixed_buffers {
             let _ = self.ring.submitter().unregister_buffers();
         }
-    }
-}
-
-/// A file by its number in the ring or in the process.
-enum Target {
-    Fixed(types::Fixed),
-    Fd(types::Fd),
-}
-
-impl From<types::Fixed> for Target {
-    fn from(file: types::Fixed) -> Target {
-        Target::Fixed(file)
-    }
-}
-
-impl From<types::Fd> for Target {
-    fn from(file: types::Fd) -> Target {
-        Target::Fd(file)
     }
 }

@@ -110,7 +110,7 @@ public final class RandomAccess implements AutoCloseable {
         if (isVirtualThread()) {
             return join(runAsync(batch)).failed;
         }
-        take(batch, Batch.IDLE, Batch.AWAITED);
+        take(batch, Batch.IDLE);
         int answer;
         try {
             session.enter();
@@ -138,7 +138,7 @@ public final class RandomAccess implements AutoCloseable {
      * @throws IOException if this object is closed, or 64 batches are in flight
      */
     public void submit(Batch batch) throws IOException {
-        take(batch, Batch.IDLE, Batch.AWAITED);
+        take(batch, Batch.IDLE);
         int slot = -1;
         try {
             session.enter();
@@ -156,8 +156,7 @@ public final class RandomAccess implements AutoCloseable {
             Reference.reachabilityFence(this);
         }
         if (slot < 0) {
-            String what = slot == -RandomAccessException.EBUSY ? "64 batches are in flight: await one first" : "the batch was not submitted";
-            throw new RandomAccessException(what, -slot);
+            throw refused("the batch was not submitted", -slot);
         }
     }
 
@@ -173,7 +172,7 @@ public final class RandomAccess implements AutoCloseable {
         if (isVirtualThread()) {
             return join(later(batch)).failed;
         }
-        take(batch, Batch.SUBMITTED, Batch.AWAITED);
+        take(batch, Batch.SUBMITTED);
         return awaitTaken(batch);
     }
 
@@ -297,7 +296,7 @@ public final class RandomAccess implements AutoCloseable {
     }
 
     private CompletableFuture<Batch> later(Batch batch) {
-        take(batch, Batch.SUBMITTED, Batch.AWAITED);
+        take(batch, Batch.SUBMITTED);
         CompletableFuture<Batch> future = new CompletableFuture<>();
         completions.execute(() -> {
             try {
@@ -335,19 +334,23 @@ public final class RandomAccess implements AutoCloseable {
         }
         if (answer < 0) {
             batch.state.set(Batch.IDLE);
-            String what = answer == -RandomAccessException.EBUSY ? "64 batches are in flight: await one first" : "the batch was not done";
-            throw new RandomAccessException(what, -answer);
+            throw refused("the batch was not done", -answer);
         }
         batch.failed = answer;
         batch.state.set(Batch.IDLE);
         return answer;
     }
 
-    private void take(Batch batch, int from, int to) {
+    private static RandomAccessException refused(String what, int errno) {
+        return new RandomAccessException(errno == RandomAccessException.EBUSY ? "64 batches are in flight: await one first" : what, errno);
+    }
+
+    /** Makes a batch this thread's until it sets another state. */
+    private void take(Batch batch, int from) {
         if (batch.owner != this) {
             throw new IllegalArgumentException("the batch belongs to another RandomAccess");
         }
-        if (!batch.state.compareAndSet(from, to)) {
+        if (!batch.state.compareAndSet(from, Batch.AWAITED)) {
             throw new IllegalStateException(from == Batch.IDLE ? "the batch is in flight" : "the batch is not in flight, or is awaited already");
         }
     }
