@@ -1,8 +1,10 @@
-# Sourced by scripts/packages.sh: the tools, the programs, and the tree of files that every package holds.
+# Sourced by scripts/packages.sh, after scripts/set-up.sh: the tools, the programs, and the tree of files that every package holds.
 
 # zig links for both C libraries and both architectures, and for C libraries older than this machine's.
 build_packages=(ziglang==0.17.1 cargo-zigbuild==0.24.1)
 cyclonedx_version=0.5.9
+# The tools of the formats.
+needed_packages=(dpkg:dpkg-deb rpm:rpmbuild buildah:buildah gzip:gzip)
 # The oldest C library that the packages run with: that of Debian 10 and RHEL 8.
 oldest_glibc=2.28
 
@@ -28,25 +30,17 @@ get_build_tools() {
     for architecture in "${architectures[@]}"; do
         rustup -q target add "$architecture-unknown-linux-musl" "$architecture-unknown-linux-gnu"
     done
-    if ! "$tools/zig/bin/python" -c 'import ziglang' 2>/dev/null; then
-        python3 -m venv "$tools/zig"
-        "$tools/zig/bin/pip" -q install "${build_packages[@]}"
-    fi
+    "$tools/zig/bin/python" -c 'import ziglang' 2>/dev/null ||
+        install_python_packages "$tools/zig" "${build_packages[@]}" || exit 1
     [ -x "$tools/bin/cargo-cyclonedx" ] ||
         cargo install -q --locked --root "$tools" "cargo-cyclonedx@$cyclonedx_version"
     PATH=$tools/zig/bin:$tools/bin:$PATH
-    local program missing=()
-    for program in dpkg-deb:dpkg rpmbuild:rpm buildah:buildah gzip:gzip; do
-        command -v "${program%%:*}" >/dev/null || missing+=("${program#*:}")
-    done
-    [ ${#missing[@]} -eq 0 ] && return
-    if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
-        echo "Needed and not installed: ${missing[*]} (Debian: apt-get install ${missing[*]})" >&2
-        exit 1
-    fi
-    echo "installing ${missing[*]}"
-    DEBIAN_FRONTEND=noninteractive apt-get -qq update
-    DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${missing[@]}" >/dev/null
+    install_missing_packages "$scratch/apt"
+    local missing
+    missing=$(missing_packages | tr '\n' ' ')
+    [ -z "$missing" ] && return
+    echo "Needed and not installed: $missing(Debian: apt-get install $missing)" >&2
+    exit 1
 }
 
 # build TRIPLE BUILDS: the program for a platform (TRIPLE may end in the version of a C library), without paths of this machine.

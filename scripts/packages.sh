@@ -7,6 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/rust.sh
+. scripts/set-up.sh
 . packaging/build.sh
 . packaging/formats.sh
 

@@ -5,26 +5,15 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 . scripts/rust.sh
 . scripts/jvm.sh
+. scripts/steps.sh
 need_maven || exit 1
 
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/fathom-test-jvm.XXXXXX")
+begin_steps fathom-test-jvm
 clean_up() {
     ! mountpoint -q "$scratch/mount" || umount "$scratch/mount"
     rm -rf "$scratch"
 }
 trap clean_up EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-export FATHOM_SKIP_LOG=${FATHOM_SKIP_LOG:-$scratch/skipped}
-: >"$FATHOM_SKIP_LOG"
-failed_steps=()
-
-step() {
-    local title=$1
-    shift
-    printf '\n== %s\n' "$title"
-    "$@" || failed_steps+=("$title")
-}
 
 in_subshell() {
     ("$@")
@@ -40,7 +29,7 @@ make_file_system() {
 }
 
 native() {
-    (cd bindings/jvm/native && CARGO_TARGET_DIR=$native_output "$@") 2>&1 | tee -a "$scratch/native"
+    (cd bindings/jvm/native && CARGO_TARGET_DIR=$native_output "$@") 2>&1 | tee -a "$scratch/tests"
 }
 
 maven() {
@@ -50,8 +39,8 @@ maven() {
     return $status
 }
 
-# Adds up an attribute of the test suites.
-sum_of() {
+# Adds up an attribute of the test suites of the jar.
+sum_of_jar() {
     cat bindings/jvm/library/target/failsafe-reports/TEST-*.xml 2>/dev/null | grep -A3 '<testsuite ' |
         grep -o " $1=\"[0-9]*\"" | tr -dc '0-9\n' | awk '{ sum += $1 } END { print sum + 0 }'
 }
@@ -89,14 +78,14 @@ step "tests of the jar, with $(java -version 2>&1 | head -1)" maven
 step "the example of docs/jvm.md" in_subshell example
 
 printf '\n== summary\n'
-native_passed=$(awk '/^test result:/ { sum += $4 } END { print sum + 0 }' "$scratch/native")
-failed=$(($(sum_of failures) + $(sum_of errors)))
-skipped=$(($(sum_of skipped) + $(grep -c . "$FATHOM_SKIP_LOG")))
+failed=$(($(sum_of_jar failures) + $(sum_of_jar errors)))
+skipped=$(($(sum_of_jar skipped) + $(grep -c . "$FATHOM_SKIP_LOG")))
 sed 's/^SKIP /skipped: /' "$FATHOM_SKIP_LOG"
 grep -ho '<skipped message="[^"]*"' bindings/jvm/library/target/failsafe-reports/TEST-*.xml 2>/dev/null | sort | uniq -c
 for title in "${failed_steps[@]}"; do
     echo "failed step: $title"
     [[ $title == "tests of the jar"* && $failed -gt 0 ]] || failed=$((failed + 1))
 done
-echo "$((native_passed + $(sum_of tests) - $(sum_of failures) - $(sum_of errors) - $(sum_of skipped))) passed, $failed failed, $skipped skipped"
+jar_passed=$(($(sum_of_jar tests) - $(sum_of_jar failures) - $(sum_of_jar errors) - $(sum_of_jar skipped)))
+echo "$(($(sum_of passed) + jar_passed)) passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

@@ -5,7 +5,9 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 . scripts/rust.sh
+. scripts/set-up.sh
 . packaging/build.sh
+needed_packages=(debootstrap:debootstrap rpm:rpm qemu-user-static:qemu-aarch64-static buildah:buildah mandoc:mandoc)
 
 target_directory=$(realpath -m "$target_directory")
 packages=$target_directory/packages
@@ -42,17 +44,6 @@ skip() {
     skipped=$((skipped + 1))
 }
 
-get_packages() {
-    local entry missing=()
-    for entry in debootstrap:debootstrap rpm:rpm qemu-aarch64-static:qemu-user-static buildah:buildah mandoc:mandoc; do
-        PATH=$PATH:/usr/sbin command -v "${entry%%:*}" >/dev/null || missing+=("${entry#*:}")
-    done
-    [ ${#missing[@]} -gt 0 ] && command -v apt-get >/dev/null || return 0
-    echo "installing ${missing[*]}"
-    { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${missing[@]}"; } \
-        >"$scratch/apt" 2>&1 </dev/null || { echo "note: that failed"; tail -3 "$scratch/apt"; }
-}
-
 # A job that writes, reads back and checks, and its report as JSON: words before --name come from the caller.
 runs_jobs() {
     local directory=$1
@@ -85,8 +76,7 @@ files_of() {
 
 debian() {
     local root=$scratch/debian mirror
-    mirror=$(grep -rhE '^(URIs:|deb )' /etc/apt/sources.list /etc/apt/sources.list.d 2>/dev/null |
-        grep -oE 'https?://[^ ]*/debian/?' | head -1)
+    mirror=$(debian_mirror)
     if ! debootstrap --variant=minbase "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$root" "$mirror" >"$scratch/log" 2>&1; then
         skip "the Debian packages in a new Debian" "debootstrap: $(tail -1 "$scratch/log")"
         return
@@ -227,7 +217,7 @@ if [ "$(id -u)" -ne 0 ]; then
     echo "make test-packages needs root, for roots of their own" >&2
     exit 1
 fi
-get_packages
+install_missing_packages "$scratch/apt"
 if [ ! -f "$packages/fathom-$version.cdx.json" ]; then
     scripts/packages.sh || exit 1
 fi
