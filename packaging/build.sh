@@ -61,7 +61,7 @@ tree() {
     "$runs" completion zsh >"$root/usr/share/zsh/vendor-completions/_fathom"
     "$runs" completion fish >"$root/usr/share/fish/vendor_completions.d/fathom.fish"
     cargo run -q --locked -p xtask -- notices "$3" >"$root/usr/share/doc/fathom/copyright"
-    install -m 644 LICENSE-MIT LICENSE-APACHE README.md "$root/usr/share/doc/fathom"
+    install -m 644 LICENSE-MIT LICENSE-APACHE README.md packaging/grafana-dashboard.json "$root/usr/share/doc/fathom"
     gzip -9nc CHANGELOG.md >"$root/usr/share/doc/fathom/changelog.gz"
     settle "$root"
 }

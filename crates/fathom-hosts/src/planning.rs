@@ -35,6 +35,7 @@ pub fn options(program: &ProgramOptions) -> Options {
         tick: None,
         live_view: false,
         status_interval: None,
+        snapshot: None,
         idleness: program.idleness.map(|shown| match shown {
             IdleProfile::System => Idleness::System,
             IdleProfile::PerCpu => Idleness::PerCpu,

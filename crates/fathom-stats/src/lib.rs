@@ -17,6 +17,7 @@ pub mod interval;
 pub mod latency;
 pub mod limits;
 pub mod live;
+pub mod moment;
 pub mod mounts;
 pub mod per_direction;
 pub mod report;

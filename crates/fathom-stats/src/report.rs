@@ -11,10 +11,12 @@ use crate::hosts::HostsReport;
 use crate::interval::IntervalReport;
 use crate::latency::LatencyStats;
 use crate::limits::GroupLimits;
+use crate::moment::{JobMoment, WallSpan};
 use crate::mounts::MountReport;
 use crate::per_direction::PerDirection;
 use crate::series::SampleStats;
 use crate::slices::SliceReport;
+pub use crate::steady_state::{SteadyStateMetric, SteadyStateReport};
 use crate::timeline::Timeline;
 use crate::verdict::VerdictReport;
 use serde::{Deserialize, Serialize};
@@ -205,6 +207,9 @@ pub struct JobReport {
     pub name: String,
     /// Reporting group, counted from 0.
     pub group_id: u32,
+    /// The stage of the run that it belongs to, counted from 0: `stonewall` begins a new one.
+    #[serde(default)]
+    pub stage: u32,
     /// Number of clones merged into this entry.
     pub clones: u32,
     /// Process id of the (first) clone.
@@ -252,6 +257,12 @@ pub struct JobReport {
     /// What its engine has counted and timed beside the I/Os, from set-up to end.
     #[serde(default)]
     pub engine: EngineFigures,
+    /// Where its clones stood when the report was made; `None` in the last one.
+    #[serde(default)]
+    pub moment: Option<JobMoment>,
+    /// When its clones ran, set-up and ramp included; `None` when none did.
+    #[serde(default)]
+    pub ran: Option<WallSpan>,
     /// How to show the figures.
     pub view: ViewOptions,
 }
@@ -342,47 +353,6 @@ pub struct IdlenessReport {
     pub unit_mean_us: f64,
     /// Its standard deviation, µs.
     pub unit_stddev_us: f64,
-}
-
-/// What `steadystate=` watches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum SteadyStateMetric {
-    /// I/Os per second.
-    #[default]
-    Iops,
-    /// Bandwidth.
-    Bandwidth,
-    /// Completion latency.
-    Latency,
-}
-
-/// The outcome of `steadystate=`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct SteadyStateReport {
-    /// What is watched.
-    pub metric: SteadyStateMetric,
-    /// The slope of a line through the window rather than the largest deviation from its mean.
-    pub slope_mode: bool,
-    /// The limit is a share of the mean.
-    pub percent: bool,
-    /// The limit.
-    pub limit: f64,
-    /// Length of the window in seconds.
-    pub duration_seconds: u64,
-    /// The limit was met.
-    pub attained: bool,
-    /// The value compared with the limit.
-    pub criterion: f64,
-    /// Largest deviation from the mean of the window.
-    pub max_deviation: f64,
-    /// Slope of the line through the window.
-    pub slope: f64,
-    /// I/Os per second, one per second of the window.
-    pub iops: Vec<u64>,
-    /// Bytes per second, one per second of the window.
-    pub bytes_per_second: Vec<u64>,
-    /// Mean latency in ns, one per second of the window; used with the latency metric.
-    pub latency_ns: Vec<u64>,
 }
 
 /// Processor use of a job, summed over its clones.
@@ -639,6 +609,12 @@ impl JobReport {
                 own.first = theirs.first;
             }
         }
+        if let Some(theirs) = &other.moment {
+            self.moment.get_or_insert_default().merge(theirs);
+        }
+        if let Some(theirs) = &other.ran {
+            self.ran.get_or_insert(*theirs).merge(theirs);
+        }
         if let Some(theirs) = other.zone_resets {
             *self.zone_resets.get_or_insert_default() += theirs;
         }
@@ -657,23 +633,6 @@ impl JobReport {
     /// True when the job neither issued nor moved anything; such a job has no place in a report.
     pub fn is_empty(&self) -> bool {
         self.directions.values().all(DirectionReport::is_empty) && self.sync.count == 0
-    }
-}
-
-impl SteadyStateReport {
-    /// Mean I/Os per second of the window.
-    pub fn iops_mean(&self) -> u64 {
-        mean_of(&self.iops) as u64
-    }
-
-    /// Mean bytes per second of the window.
-    pub fn bandwidth_mean(&self) -> u64 {
-        mean_of(&self.bytes_per_second) as u64
-    }
-
-    /// Mean latency of the window in ns.
-    pub fn latency_mean_ns(&self) -> f64 {
-        mean_of(&self.latency_ns)
     }
 }
 
@@ -744,11 +703,6 @@ impl GroupDirection {
         self.max_runtime_ms = self.max_runtime_ms.max(runtime);
         self.io_bytes += direction.io_bytes;
     }
-}
-
-fn mean_of(values: &[u64]) -> f64 {
-    let sum: u128 = values.iter().map(|&value| u128::from(value)).sum();
-    sum as f64 / values.len().max(1) as f64
 }
 
 fn add_all(own: &mut [u64], theirs: &[u64]) {

@@ -1,6 +1,5 @@
 //! When a workload is in steady state: its last N samples are close enough to their mean, or to a level line.
 
-use crate::report::SteadyStateMetric;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -123,6 +122,69 @@ fn slope(values: &[f64]) -> f64 {
         squares += distance * distance;
     }
     if squares == 0.0 { 0.0 } else { products / squares }
+}
+
+/// What `steadystate=` watches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SteadyStateMetric {
+    /// I/Os per second.
+    #[default]
+    Iops,
+    /// Bandwidth.
+    Bandwidth,
+    /// Completion latency.
+    Latency,
+}
+
+/// The outcome of `steadystate=`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SteadyStateReport {
+    /// What is watched.
+    pub metric: SteadyStateMetric,
+    /// The slope of a line through the window rather than the largest deviation from its mean.
+    pub slope_mode: bool,
+    /// The limit is a share of the mean.
+    pub percent: bool,
+    /// The limit.
+    pub limit: f64,
+    /// Length of the window in seconds.
+    pub duration_seconds: u64,
+    /// The limit was met.
+    pub attained: bool,
+    /// The value compared with the limit.
+    pub criterion: f64,
+    /// Largest deviation from the mean of the window.
+    pub max_deviation: f64,
+    /// Slope of the line through the window.
+    pub slope: f64,
+    /// I/Os per second, one per second of the window.
+    pub iops: Vec<u64>,
+    /// Bytes per second, one per second of the window.
+    pub bytes_per_second: Vec<u64>,
+    /// Mean latency in ns, one per second of the window; used with the latency metric.
+    pub latency_ns: Vec<u64>,
+}
+
+impl SteadyStateReport {
+    /// Mean I/Os per second of the window.
+    pub fn iops_mean(&self) -> u64 {
+        mean_of(&self.iops) as u64
+    }
+
+    /// Mean bytes per second of the window.
+    pub fn bandwidth_mean(&self) -> u64 {
+        mean_of(&self.bytes_per_second) as u64
+    }
+
+    /// Mean latency of the window in ns.
+    pub fn latency_mean_ns(&self) -> f64 {
+        mean_of(&self.latency_ns)
+    }
+}
+
+fn mean_of(values: &[u64]) -> f64 {
+    let sum: u128 = values.iter().map(|&value| u128::from(value)).sum();
+    sum as f64 / values.len().max(1) as f64
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod hosts;
 mod inflate;
 mod live;
 mod manual;
+mod metrics;
 mod run;
 mod runner;
 mod tools;

@@ -3,6 +3,7 @@
 use crate::exit;
 use crate::hosts::{Hosts, View};
 use crate::live;
+use crate::metrics::{self, Metrics};
 use crate::output::Output;
 use fathom_answers::Judged;
 use fathom_hosts::controller::Audience;
@@ -127,12 +128,15 @@ fn supervise(spec: &RunSpec, work: Work<'_>, formats: Chosen, mut output: Output
         details: program.live,
         opening: formats.are_for_people(),
         status_interval: program.status_interval.or(formats.every()),
+        snapshot: metrics::is_asked(program).then_some(metrics::EVERY),
     };
-    let needs_verdict = formats.need_verdict() || program.verdict || program.require.is_some();
+    let needs_verdict =
+        formats.need_verdict() || program.verdict || program.require.is_some() || metrics::is_asked(program);
     let options = Options {
         tick: view.tick,
         live_view: view.details,
         status_interval: view.status_interval,
+        snapshot: view.snapshot,
         idleness: program.idleness.map(|shown| match shown {
             IdleProfile::System => Idleness::System,
             IdleProfile::PerCpu => Idleness::PerCpu,
@@ -141,6 +145,13 @@ fn supervise(spec: &RunSpec, work: Work<'_>, formats: Chosen, mut output: Output
         timeline: formats.need_timeline() || needs_verdict,
         patience: program.patience,
         version: here::COMPATIBLE_VERSION,
+    };
+    let metrics = match Metrics::start(program) {
+        Ok(metrics) => metrics,
+        Err(line) => {
+            output.error_line(&line);
+            return ExitCode::from(exit::SETUP_FAILED);
+        }
     };
     // A run takes signals until it is over. The report is still to be printed then, and is worth waiting for.
     let signals = match SignalQueue::new(&signal::OF_USERS) {
@@ -157,7 +168,7 @@ fn supervise(spec: &RunSpec, work: Work<'_>, formats: Chosen, mut output: Output
             return ExitCode::from(exit::SETUP_FAILED);
         }
     };
-    let mut observer = Console { output, formats, live };
+    let mut observer = Console { output, formats, live, metrics };
     let outcome = match work {
         Work::Here(plan, calibration) => {
             let engines = here::engines(&plan);
@@ -178,6 +189,7 @@ fn supervise(spec: &RunSpec, work: Work<'_>, formats: Chosen, mut output: Output
             let judged = needs_verdict.then(|| fathom_answers::judge(&mut outcome.report));
             observer.print(&outcome.report);
             let is_met = judged.is_none_or(|judged| observer.tell_verdict(program, judged));
+            observer.finish_metrics(&outcome.report, &signals);
             let asked = observer.output.finish(&signals);
             if observer.output.tell_lost() || outcome.lost_logs {
                 return ExitCode::from(exit::SETUP_FAILED);
@@ -225,9 +237,17 @@ struct Console {
     formats: Chosen,
     /// Only with `--live`, and only while the run goes on.
     live: Option<LiveTerminal>,
+    /// Only with `--metrics` or `--otlp`.
+    metrics: Option<Metrics>,
 }
 
 impl Console {
+    /// Hands over the last metrics and waits until they are where they belong.
+    fn finish_metrics(&mut self, report: &RunReport, signals: &SignalQueue) {
+        let problems = self.metrics.take().map(|metrics| metrics.finish(report, signals));
+        problems.iter().flatten().for_each(|line| self.output.error_line(line));
+    }
+
     /// Writes a report in every format asked for, in the fixed order of formats.
     fn print(&mut self, report: &RunReport) {
         for bytes in self.formats.write(report) {
@@ -296,6 +316,15 @@ impl Observer for Console {
 
     fn advance(&mut self) {
         self.output.advance(Duration::ZERO);
+        let problems = self.metrics.as_mut().map(Metrics::advance).unwrap_or_default();
+        // As a message, which keeps a live view whole.
+        problems.into_iter().for_each(|line| self.message(&Message::Error(line)));
+    }
+
+    fn snapshot(&mut self, report: &RunReport) {
+        if let Some(metrics) = &mut self.metrics {
+            metrics.offer(report);
+        }
     }
 
     fn interim_report(&mut self, report: &RunReport) {

@@ -98,6 +98,7 @@ impl Runner for Program {
             tick: watch.interval(),
             live_view: false,
             status_interval: None,
+            snapshot: None,
             idleness: None,
             slices: None,
             patience: None,

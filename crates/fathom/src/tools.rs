@@ -2,6 +2,7 @@
 
 use crate::hosts;
 use crate::manual;
+use crate::metrics;
 use crate::output::Output;
 use crate::runner::Program;
 use fathom_command::Streams;
@@ -14,6 +15,9 @@ use std::process::ExitCode;
 
 /// Runs the command or the tool that the words ask for; `None` when they ask for none, so that jobs are meant.
 pub(crate) fn run(program: &OsStr, words: &[OsString]) -> Option<ExitCode> {
+    if program == metrics::NAME {
+        return Some(metrics::export());
+    }
     let by_program = Path::new(program).file_name().and_then(|name| Call::by_program_name(name.to_str()?));
     if let Some(call) = by_program {
         return Some(start(&call, words));

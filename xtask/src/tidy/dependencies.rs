@@ -3,7 +3,7 @@
 use crate::metadata::Metadata;
 
 /// Each crate and the crates of the workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 20] = [
+const MAY_USE: [(&str, &[&str]); 21] = [
     (
         "fathom",
         &[
@@ -13,6 +13,7 @@ const MAY_USE: [(&str, &[&str]); 20] = [
             "fathom-hosts",
             "fathom-live",
             "fathom-logs",
+            "fathom-metrics",
             "fathom-report",
             "fathom-run",
             "fathom-spec",
@@ -42,6 +43,7 @@ const MAY_USE: [(&str, &[&str]); 20] = [
     ),
     ("fathom-live", &["fathom-report", "fathom-stats", "fathom-sys"]),
     ("fathom-logs", &["fathom-stats"]),
+    ("fathom-metrics", &["fathom-stats"]),
     ("fathom-random", &[]),
     ("fathom-report", &["fathom-spec", "fathom-stats"]),
     ("fathom-results", &["fathom-stats"]),

@@ -82,6 +82,8 @@ pub struct Settings {
     pub opening: bool,
     /// Time between two reports of the run so far.
     pub status_interval: Option<Duration>,
+    /// Time between two snapshots of all hosts.
+    pub snapshot: Option<Duration>,
     /// What ends the run early, and the command that comes then.
     pub trigger: Option<Trigger>,
     /// Names that logs of hosts may begin with, for the host of this number.
@@ -125,6 +127,7 @@ pub fn run<O: Audience>(seats: Vec<Seat>, settings: Settings, observer: &mut O) 
         snapshots: Regularly::new(Some(Duration::from_nanos(between_snapshots)), now),
         ticks: Regularly::new(settings.tick, now),
         reports: Regularly::new(settings.status_interval, now),
+        exports: Regularly::new(settings.snapshot, now),
         signal: None,
         stopped_ns: None,
         ended_at_once_ns: None,
@@ -151,6 +154,7 @@ struct Controller<'a, O> {
     snapshots: Regularly,
     ticks: Regularly,
     reports: Regularly,
+    exports: Regularly,
     signal: Option<i32>,
     /// When all hosts were told to stop, and to wait for nothing.
     stopped_ns: Option<u64>,
@@ -181,7 +185,7 @@ impl<O: Audience> Controller<'_, O> {
     fn wait(&self) {
         let now = monotonic_ns();
         let usual = if self.trigger.is_some() { TRIGGER_LOOK } else { LONGEST_WAIT };
-        let regular = [&self.snapshots, &self.ticks, &self.reports];
+        let regular = [&self.snapshots, &self.ticks, &self.reports, &self.exports];
         let wait = regular.iter().filter_map(|regular| regular.left(now)).fold(usual, Duration::min);
         let own = [Some(self.signals.descriptor()), self.observer.input()];
         let own = own.into_iter().flatten().map(|socket: RawFd| Awaited { socket, to_send: false });
@@ -351,6 +355,10 @@ impl<O: Audience> Controller<'_, O> {
         self.tick_if_due(now);
         if self.reports.is_due(now) && self.begun_ns.is_some() {
             self.report_now();
+        }
+        if self.exports.is_due(now) {
+            let report = self.report();
+            self.observer.snapshot(&report);
         }
     }
 

@@ -3,6 +3,7 @@
 //! The kernel reports new names in the directory, so the supervisor touches the file system only when somebody has just put
 //! the file there: a directory on a device that hangs does it no harm.
 
+use super::gather::Occasion;
 use super::{Observer, Supervisor};
 use fathom_sys::directory_watch::DirectoryWatch;
 use std::ffi::OsString;
@@ -32,7 +33,7 @@ impl<O: Observer> Supervisor<'_, O> {
         }
         self.dump_watch.looked_ns = now;
         if self.dump_watch.is_asked() {
-            let report = self.report(false);
+            let report = self.report(Occasion::Interval);
             self.observer.interim_report(&report);
         }
     }

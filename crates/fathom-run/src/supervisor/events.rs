@@ -1,5 +1,6 @@
 //! What happens to the supervisor: messages, signals, ended processes, time.
 
+use super::gather::Occasion;
 use super::schedule::NEAR;
 use super::{Observer, Supervisor, terminal};
 use crate::cause::Cause;
@@ -51,6 +52,9 @@ impl<O: Observer> Supervisor<'_, O> {
         if let Some(facts) = &self.facts {
             wait = wait.min(facts.time_to_next(now));
         }
+        if let Some(snapshots) = &self.snapshots {
+            wait = wait.min(snapshots.time_to_next(now));
+        }
         if let Some(opens_ns) = self.gate_opens_ns {
             // What is left then is slept for.
             wait = wait.min(Duration::from_nanos(opens_ns.saturating_sub(now)).saturating_sub(NEAR / 2));
@@ -79,7 +83,7 @@ impl<O: Observer> Supervisor<'_, O> {
             match signal {
                 libc::SIGINT | libc::SIGTERM => self.end_by_signal(signal),
                 libc::SIGUSR1 => {
-                    let report = self.report(false);
+                    let report = self.report(Occasion::Interval);
                     self.observer.interim_report(&report);
                 }
                 _ => self.handle_terminal_signal(signal),

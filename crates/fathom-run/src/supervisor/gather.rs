@@ -7,19 +7,31 @@ use crate::plan::model::priority::{DIRECTIONS_WITH_PRIORITY, Priority};
 use crate::plan::model::report::ReportPlan;
 use fathom_stats::Direction;
 use fathom_stats::latency::LatencyStats;
+use fathom_stats::moment::WallSpan;
 use fathom_stats::report::{
     DirectionReport, GroupReport, IdlenessReport, JobChoices, JobError, JobReport, LatencyGoal,
     PriorityReport, ReplayReport, RunReport, RunSpan, ToleratedErrors, VerificationReport,
 };
 use fathom_sys::Errno;
-use fathom_sys::clock::{monotonic_ns, wall_clock_ms};
+use fathom_sys::clock::{monotonic_ns, wall_clock_ms, wall_minus_monotonic_ns};
 use fathom_verify::verdict::CLASSES;
+
+/// What a report is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Occasion {
+    /// The run is over.
+    End,
+    /// It is time for one, or somebody has asked: an interval ends with it, where intervals are kept.
+    Interval,
+    /// To be looked at; no interval ends.
+    Snapshot,
+}
 
 impl<O: Observer> Supervisor<'_, O> {
     /// The result when all is over.
     pub(super) fn final_report(&mut self) -> RunReport {
         self.end_stage();
-        let mut report = self.report(true);
+        let mut report = self.report(Occasion::End);
         // A run of one group has the same in its devices. Groups of one stage are listed, too: they ran together.
         if self.plan.workers.iter().any(|worker| worker.group_id > 0) {
             report.stages = std::mem::take(&mut self.stages);
@@ -31,7 +43,8 @@ impl<O: Observer> Supervisor<'_, O> {
     }
 
     /// The result so far.
-    pub(super) fn report(&mut self, is_last: bool) -> RunReport {
+    pub(super) fn report(&mut self, occasion: Occasion) -> RunReport {
+        let is_last = occasion == Occasion::End;
         let now = monotonic_ns();
         let figures: Vec<Figures> = (0..self.tracked.len()).map(|index| self.crew.figures(index)).collect();
         let (verification, replays) = (self.verification(&figures), self.replays(&figures));
@@ -42,10 +55,15 @@ impl<O: Observer> Supervisor<'_, O> {
             .into_iter()
             .enumerate()
             .map(|(index, figures)| {
-                (self.epoch_that_counts(index, &figures), self.clone_report(index, figures, eta_seconds))
+                let epoch = self.epoch_that_counts(index, &figures);
+                let moment = (!is_last).then(|| self.moment(index, &figures.state));
+                (epoch, JobReport { moment, ..self.clone_report(index, figures, eta_seconds) })
             })
             .collect();
-        let interval = self.close_interval(&snapshots, now, is_last);
+        let interval = match occasion {
+            Occasion::Snapshot => None,
+            Occasion::Interval | Occasion::End => self.close_interval(&snapshots, now, is_last),
+        };
         let clones: Vec<JobReport> = snapshots.into_iter().map(|(_, clone)| clone).collect();
         RunReport {
             version: self.options.version.to_owned(),
@@ -217,9 +235,11 @@ impl<O: Observer> Supervisor<'_, O> {
         let plan = &worker.report;
         let tracked = &self.tracked[index];
         let runtime_ms = self.runtime_ms(index, &figures);
+        let ran = self.wall_span(index, &figures);
         let mut report = JobReport {
             name: worker.name.clone(),
             group_id: worker.group_id,
+            stage: worker.stage,
             clones: 1,
             pid: figures.process,
             job_start_ms: if tracked.job_start_ms > 0 { tracked.job_start_ms } else { figures.job_start_ms },
@@ -241,6 +261,7 @@ impl<O: Observer> Supervisor<'_, O> {
                 || worker.verify.as_ref().is_some_and(|verify| verify.only_checks),
             zone_resets: worker.zones.is_some().then_some(figures.zone_resets),
             steady_state: self.steady_state_of(index),
+            ran,
             // A worker that was killed half-way through has none.
             engine: serde_json::from_str(&tracked.engine_figures).unwrap_or_default(),
             view: plan.view.clone(),
@@ -261,6 +282,13 @@ impl<O: Observer> Supervisor<'_, O> {
             place.priorities = self.priorities(index, direction, place, &figures.priorities);
         }
         report
+    }
+
+    /// When a clone ran.
+    fn wall_span(&self, index: usize, figures: &Figures) -> Option<WallSpan> {
+        let begin_ns = Some(figures.state.begin_ns).filter(|&begin| begin > 0)?;
+        let wall = |at_ns: u64| at_ns.saturating_add_signed(wall_minus_monotonic_ns());
+        Some(WallSpan { begin_ns: wall(begin_ns), end_ns: wall(self.end_ns(index, figures)) })
     }
 
     /// Latencies by priority. Unless single I/Os have their own, all I/O of a clone has one; merged clones may have several.
@@ -298,13 +326,17 @@ impl<O: Observer> Supervisor<'_, O> {
         if start == 0 {
             return 0;
         }
-        let end = match (state.end_ns, self.tracked[index].over_ns) {
+        // Rounded, and never 0 for a job that ran.
+        ((self.end_ns(index, figures).saturating_sub(start) + 500_000) / 1_000_000).max(1)
+    }
+
+    /// When a clone ended, or was last looked at; monotonic ns.
+    fn end_ns(&self, index: usize, figures: &Figures) -> u64 {
+        match (figures.state.end_ns, self.tracked[index].over_ns) {
             (0, 0) => figures.taken_ns,
             (0, over) => over,
             (end, _) => end,
-        };
-        // Rounded, and never 0 for a job that ran.
-        ((end.saturating_sub(start) + 500_000) / 1_000_000).max(1)
+        }
     }
 
     /// Milliseconds that I/O of one direction had: what is read back has the time of reading back, the rest the rest.

@@ -3,6 +3,7 @@
 //! Only what counts in the final report is in an interval. So a clone in its ramp adds nothing, its first interval
 //! begins where its ramp ends, and the intervals of a run add up to its total.
 
+use super::gather::Occasion;
 use super::{Observer, Supervisor};
 use fathom_stats::interval::{IntervalJob, IntervalReport};
 use fathom_stats::report::JobReport;
@@ -85,7 +86,7 @@ impl<O: Observer> Supervisor<'_, O> {
     pub(super) fn report_if_due(&mut self, now_ns: u64) {
         let due = self.intervals.as_ref().is_some_and(|watch| now_ns >= watch.next_ns());
         if due {
-            let report = self.report(false);
+            let report = self.report(Occasion::Interval);
             self.observer.interim_report(&report);
         }
     }

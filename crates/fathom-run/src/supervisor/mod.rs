@@ -22,6 +22,7 @@ mod replays;
 mod schedule;
 mod series;
 mod slices;
+mod snapshots;
 mod steady;
 mod terminal;
 #[cfg(test)]
@@ -50,6 +51,7 @@ use progress::Progress;
 use series::Series;
 pub use slices::SliceRule;
 use slices::SliceWatch;
+use snapshots::SnapshotTimer;
 use std::os::fd::RawFd;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -68,6 +70,8 @@ pub trait Observer {
     fn advance(&mut self) {}
     /// A report of the run so far: every [`Options::status_interval`], and on SIGUSR1.
     fn interim_report(&mut self, report: &RunReport);
+    /// The same every [`Options::snapshot`]: nobody asked for it to be printed, and it closes no interval.
+    fn snapshot(&mut self, _report: &RunReport) {}
     /// All workers of a batch of this stage are ready: when they begin. Asked again until the gate is open.
     fn gate(&mut self, _stage: u32) -> Gate {
         Gate::Open
@@ -129,6 +133,8 @@ pub struct Options {
     pub live_view: bool,
     /// Time between two reports of the run so far; with it, every report shows what was done in its interval.
     pub status_interval: Option<Duration>,
+    /// Time between two snapshots of the run; `None` for none.
+    pub snapshot: Option<Duration>,
     /// Measure how idle the processors are.
     pub idleness: Option<Idleness>,
     /// Tell the shares of slow reads by slices of time.
@@ -237,6 +243,7 @@ struct Supervisor<'a, O> {
     slices: Option<SliceWatch>,
     timeline: Option<TimelineWatch>,
     facts: Option<FactTimer>,
+    snapshots: Option<SnapshotTimer>,
     notes: Vec<String>,
     started_ns: u64,
     batch: u32,
@@ -292,6 +299,7 @@ pub fn supervise<O: Observer>(
         slices: options.slices.and_then(|rule| SliceWatch::of(rule, plan)),
         timeline: None,
         facts: None,
+        snapshots: options.snapshot.map(|every| SnapshotTimer::begin(every, monotonic_ns())),
         notes: Vec::new(),
         started_ns: monotonic_ns(),
         batch: 0,

@@ -1,5 +1,6 @@
 //! A run that is shown on a whole terminal: what the user types, and the signals that a terminal sends.
 
+use super::gather::Occasion;
 use super::{Observer, Request, Supervisor, TerminalEvent};
 use fathom_sys::clock::monotonic_ns;
 use fathom_sys::signal;
@@ -16,7 +17,7 @@ impl<O: Observer> Supervisor<'_, O> {
                 Request::Stop => self.end_by_signal(libc::SIGINT),
                 Request::Trigger => self.fire_trigger("the controller's trigger", monotonic_ns()),
                 Request::Report => {
-                    let report = self.report(false);
+                    let report = self.report(Occasion::Interval);
                     self.observer.interim_report(&report);
                 }
             }

@@ -298,6 +298,7 @@ fn run_with_ticks(words: &str, fates: &[Fate], tick: Option<Duration>) -> (Outco
         tick,
         live_view: tick.is_some(),
         status_interval: None,
+        snapshot: None,
         idleness: None,
         slices: Some(SliceRule { length: Duration::from_secs(3600), count: 2 }),
         timeline: false,

@@ -69,6 +69,7 @@ impl<O: Observer> Supervisor<'_, O> {
         self.watch_trigger(now);
         self.tick_if_due(now);
         self.report_if_due(now);
+        self.take_snapshot_if_due(now);
     }
 
     /// True when some worker is within reach of its deadline or past it.

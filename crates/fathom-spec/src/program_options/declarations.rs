@@ -62,6 +62,18 @@ program_options! {
     "verdict" None "" => flag(verdict: bool);
     /// Exit with 125 unless nothing is wrong with the figures (sound), or doubtful (no-doubts)
     "require" Required "=what" { values: Words(&["sound", "no-doubts"]) } => require(require: Option<Requirement>);
+    /// Show metrics to Prometheus at a port or an address, or in a .prom file; may be repeated
+    "metrics" Required "=where" => metrics(
+        /// As written.
+        metrics: Vec<String>
+    );
+    /// Wait after the run, for this long at most, until the last metrics have been read
+    "metrics-linger" Required "=time" => metrics_linger(metrics_linger: Duration = Duration::ZERO);
+    /// Send metrics and a trace to an OpenTelemetry collector (default that of OTEL_EXPORTER_OTLP_ENDPOINT)
+    "otlp" Optional "[=url]" => otlp(
+        /// Empty for that of the environment.
+        otlp: Option<String>
+    );
     /// Give up on I/O that makes no progress for this long (default 30s; 10s after Ctrl-C)
     "patience" Required "=time" => patience(
         /// Counted from the end of its job; `None` for the usual time.

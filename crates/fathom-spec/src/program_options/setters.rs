@@ -263,6 +263,24 @@ pub(super) fn patience(patience: &mut Option<Duration>, given: &mut Given<'_>) -
     Ok(())
 }
 
+pub(super) fn metrics(places: &mut Vec<String>, given: &mut Given<'_>) -> Effect {
+    places.push(given.text().to_owned());
+    Ok(())
+}
+
+pub(super) fn metrics_linger(linger: &mut Duration, given: &mut Given<'_>) -> Effect {
+    match parse_time(given.text(), TimeUnit::Seconds) {
+        Some(time) => *linger = time,
+        None => return given.refused(&[], "expected a time such as 30s"),
+    }
+    Ok(())
+}
+
+pub(super) fn otlp(url: &mut Option<String>, given: &mut Given<'_>) -> Effect {
+    *url = Some(given.text().to_owned());
+    Ok(())
+}
+
 pub(super) fn text(text: &mut Option<String>, given: &mut Given<'_>) -> Effect {
     *text = Some(given.text().to_owned());
     Ok(())

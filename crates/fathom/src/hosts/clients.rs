@@ -3,6 +3,7 @@
 
 use super::{Hosts, View, server, ways};
 use crate::exit;
+use crate::metrics;
 use crate::output::Output;
 use fathom_hosts::controller::Audience;
 use fathom_hosts::here::COMPATIBLE_VERSION;
@@ -65,6 +66,10 @@ pub(crate) fn start(program_name: &str, words: &[String], source: &dyn Source) -
             let line = format!(
                 "fathom: --{name} is not built for --client; use --hosts, or let fathom explain judge the JSON"
             );
+            return Some(refuse(&[line]));
+        }
+        Ok(program) if metrics::is_asked(&program) => {
+            let line = "fathom: --metrics and --otlp are not built for --client; use --hosts".to_owned();
             return Some(refuse(&[line]));
         }
         Ok(program) => program,
@@ -223,6 +228,7 @@ impl Servers {
             details: false,
             opening: true,
             status_interval: program.status_interval,
+            snapshot: None,
         };
         let seats = ways::to_servers(&self.list, &self.addresses(), &self.invocations, program);
         let seats = match seats {

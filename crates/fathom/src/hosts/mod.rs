@@ -281,6 +281,7 @@ impl Hosts {
             are_servers,
             opening: view.opening,
             status_interval: view.status_interval,
+            snapshot: view.snapshot,
             trigger: Some(program.trigger.clone()).filter(Trigger::fires),
             log_prefixes: prefixes,
         };
@@ -317,6 +318,8 @@ pub(crate) struct View {
     pub(crate) opening: bool,
     /// Time between two reports.
     pub(crate) status_interval: Option<Duration>,
+    /// Time between two snapshots.
+    pub(crate) snapshot: Option<Duration>,
 }
 
 #[cfg(test)]

@@ -177,6 +177,7 @@ pages! {
     curve: "docs/curve.md",
     pts: "docs/pts.md",
     live: "docs/live.md",
+    metrics: "docs/metrics.md",
     network_block_devices: "docs/nbd.md",
     network_file_systems: "docs/mounts.md",
     many_hosts: "docs/hosts.md",
@@ -186,8 +187,10 @@ pages! {
 fn every_page_of_a_command_is_tried() {
     let docs = std::fs::read_dir(repository().join("docs")).expect("there is documentation");
     let names = docs.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
-    let of_commands =
-        ["guide", "quick", "report", "explain", "verdict", "compare", "sweep", "curve", "pts", "live"];
+    let of_commands = [
+        "guide", "quick", "report", "explain", "verdict", "compare", "sweep", "curve", "pts", "live",
+        "metrics",
+    ];
     let pages = names.filter(|name| of_commands.iter().any(|command| name.starts_with(command)));
     for page in pages.map(|name| format!("docs/{name}")) {
         assert!(

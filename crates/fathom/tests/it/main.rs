@@ -61,6 +61,7 @@ mod live;
 mod logs;
 mod long_names;
 mod manual;
+mod metrics;
 mod mounts;
 mod nbd;
 mod nfs;

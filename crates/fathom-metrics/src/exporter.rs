@@ -1,0 +1,259 @@
+//! Takes snapshots of a run and brings them everywhere that [`Settings`] name.
+//!
+//! Each place has a thread of its own, so that one that hangs keeps no other waiting. All of this is to run in a process of its own:
+//! the supervisor of a run has one thread, because it forks.
+
+use crate::figures::families;
+use crate::otlp::Otlp;
+use crate::settings::Settings;
+use crate::{Snapshot, endpoint, prometheus, textfile};
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Time between two versions of a text file: often enough for a collector that reads it every 15 s, and little beside what is
+/// measured.
+const FILE_EVERY: Duration = Duration::from_secs(5);
+
+/// Hears of what goes wrong: one sentence.
+pub type Tell = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// What the threads share.
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+    version: String,
+}
+
+#[derive(Default)]
+struct State {
+    snapshot: Option<Arc<Snapshot>>,
+    /// How many snapshots there were.
+    number: u64,
+    /// How often the last figures of the run have been read at an endpoint.
+    read_at_end: bool,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A thread that panicked left nothing half done: the state is replaced whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The newest snapshot for a reader from outside.
+    pub(crate) fn for_reader(&self) -> (Option<Arc<Snapshot>>, &str) {
+        let mut state = self.state();
+        let snapshot = state.snapshot.clone();
+        if snapshot.as_ref().is_some_and(|snapshot| snapshot.is_last) {
+            state.read_at_end = true;
+            self.changed.notify_all();
+        }
+        (snapshot, &self.version)
+    }
+}
+
+/// Threads that bring snapshots to where they are wanted.
+pub struct Exporter {
+    shared: Arc<Shared>,
+    regular: Vec<JoinHandle<()>>,
+    has_endpoint: bool,
+    linger: Duration,
+    chosen: Vec<SocketAddr>,
+}
+
+impl Exporter {
+    /// The addresses whose ports the system has chosen, where the settings name port 0.
+    pub fn chosen(&self) -> &[SocketAddr] {
+        &self.chosen
+    }
+
+    /// Takes the addresses and looks at the files before anything is measured. The error says what cannot be had.
+    pub fn start(settings: Settings, tell: Tell) -> Result<Exporter, String> {
+        let listeners: Result<Vec<TcpListener>, String> =
+            settings.endpoints.iter().map(|address| endpoint::listen(*address)).collect();
+        let listeners = listeners?;
+        settings.files.iter().try_for_each(|path| textfile::check(path))?;
+        let otlp =
+            settings.otlp.map(|otlp| Ok::<_, String>((otlp.interval, Otlp::new(otlp)?))).transpose()?;
+        let state = Mutex::new(State::default());
+        let shared = Arc::new(Shared { state, changed: Condvar::new(), version: settings.version });
+        let has_endpoint = !listeners.is_empty();
+        let mut chosen = Vec::new();
+        for (listener, asked) in listeners.into_iter().zip(&settings.endpoints) {
+            if asked.port() == 0 {
+                chosen.extend(listener.local_addr().ok());
+            }
+            let (shared, tell) = (Arc::clone(&shared), Arc::clone(&tell));
+            spawn("endpoint", move || {
+                if let Err(problem) = endpoint::serve(listener, shared) {
+                    tell(&problem);
+                }
+            })?;
+        }
+        let mut regular = Vec::new();
+        for path in settings.files {
+            regular.push(regularly("text file", &shared, &tell, FILE_EVERY, to_file(path))?);
+        }
+        if let Some((interval, mut otlp)) = otlp {
+            regular.push(regularly("otlp", &shared, &tell, interval, move |snapshot| otlp.send(snapshot))?);
+        }
+        Ok(Exporter { shared, regular, has_endpoint, linger: settings.linger, chosen })
+    }
+
+    /// Replaces the snapshot before.
+    pub fn offer(&self, snapshot: Snapshot) {
+        let mut state = self.shared.state();
+        state.snapshot = Some(Arc::new(snapshot));
+        state.number += 1;
+        drop(state);
+        self.shared.changed.notify_all();
+    }
+
+    /// Waits until the last figures, which have been offered, are where they belong; at the endpoints, until somebody has read them,
+    /// for as long as the settings say.
+    pub fn finish(self) {
+        for thread in self.regular {
+            // One that panicked has said so.
+            let _ = thread.join();
+        }
+        if !self.has_endpoint {
+            return;
+        }
+        let until = Instant::now() + self.linger;
+        let mut state = self.shared.state();
+        while !state.read_at_end {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            let waited = self.shared.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        drop(state);
+        // Its answer is on the way.
+        thread::sleep(ANSWER);
+    }
+}
+
+/// What an answer that is being written may take.
+const ANSWER: Duration = Duration::from_millis(200);
+
+fn to_file(path: PathBuf) -> impl FnMut(&Snapshot) -> Result<(), String> + Send + 'static {
+    move |snapshot| textfile::write(&path, &prometheus::text(&families(snapshot)))
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, String> {
+    thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(work)
+        .map_err(|error| format!("no thread for metrics: {error}"))
+}
+
+/// A thread that brings the newest snapshot somewhere at regular times, and the last one at the end.
+fn regularly(
+    name: &str,
+    shared: &Arc<Shared>,
+    tell: &Tell,
+    every: Duration,
+    mut bring: impl FnMut(&Snapshot) -> Result<(), String> + Send + 'static,
+) -> Result<JoinHandle<()>, String> {
+    let (shared, tell) = (Arc::clone(shared), Arc::clone(tell));
+    spawn(name, move || {
+        let (mut brought, mut due) = (0, Instant::now());
+        let mut has_failed = false;
+        loop {
+            let snapshot = next(&shared, &mut brought, due);
+            due = Instant::now() + every;
+            match bring(&snapshot) {
+                // It is said once, and again when it has worked in between.
+                Err(problem) if !has_failed || snapshot.is_last => {
+                    has_failed = true;
+                    tell(&problem);
+                }
+                Err(_) => {}
+                Ok(()) => has_failed = false,
+            }
+            if snapshot.is_last {
+                return;
+            }
+        }
+    })
+}
+
+/// Waits for a snapshot that has not been brought, and until it is due; not so for the last one.
+fn next(shared: &Shared, brought: &mut u64, due: Instant) -> Arc<Snapshot> {
+    let mut state = shared.state();
+    loop {
+        let now = Instant::now();
+        if let Some(snapshot) = state.snapshot.clone().filter(|_| state.number > *brought)
+            && (snapshot.is_last || now >= due)
+        {
+            *brought = state.number;
+            return snapshot;
+        }
+        let left = due.saturating_duration_since(now);
+        // Once it is due, only a new snapshot is news.
+        state = match left.is_zero() {
+            true => shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            false => shared.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    fn shared() -> Arc<Shared> {
+        let state = Mutex::new(State::default());
+        Arc::new(Shared { state, changed: Condvar::new(), version: "1".to_owned() })
+    }
+
+    fn offer(shared: &Shared, taken_ns: u64, is_last: bool) {
+        let mut state = shared.state();
+        state.snapshot = Some(Arc::new(Snapshot { taken_ns, is_last, ..Snapshot::default() }));
+        state.number += 1;
+        shared.changed.notify_all();
+    }
+
+    #[test]
+    fn the_last_snapshot_is_brought_even_if_it_is_not_due() {
+        let shared = shared();
+        let (sender, brought) = mpsc::channel();
+        let tell: Tell = Arc::new(|_| {});
+        let bring =
+            move |snapshot: &Snapshot| sender.send(snapshot.taken_ns).map_err(|error| error.to_string());
+        let thread = regularly("test", &shared, &tell, Duration::from_secs(3600), bring).expect("a thread");
+        offer(&shared, 1, false);
+        assert_eq!(brought.recv(), Ok(1), "the first one is due at once");
+        offer(&shared, 2, false);
+        offer(&shared, 3, true);
+        thread.join().expect("no panic");
+        assert_eq!(brought.try_iter().collect::<Vec<_>>(), [3]);
+    }
+
+    #[test]
+    fn a_place_that_fails_is_told_of_once_and_at_the_end() {
+        let shared = shared();
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let tell: Tell = {
+            let told = Arc::clone(&told);
+            Arc::new(move |problem| told.lock().expect("unpoisoned").push(problem.to_owned()))
+        };
+        let (sender, tried) = mpsc::channel();
+        let bring = move |snapshot: &Snapshot| {
+            sender.send(()).map_err(|error| error.to_string())?;
+            Err(format!("no {}", snapshot.taken_ns))
+        };
+        let thread = regularly("test", &shared, &tell, Duration::ZERO, bring).expect("a thread");
+        for number in 1..=3 {
+            offer(&shared, number, number == 3);
+            tried.recv().expect("it is tried");
+        }
+        thread.join().expect("no panic");
+        assert_eq!(*told.lock().expect("unpoisoned"), ["no 1", "no 3"]);
+    }
+}

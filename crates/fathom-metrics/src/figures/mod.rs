@@ -1,0 +1,137 @@
+//! From a report to families of series: every metric has its one declaration here, with its name, unit and meaning.
+//!
+//! Names are those of OpenTelemetry (`fathom.job.io`, unit `By`); Prometheus' name for the same (`fathom_job_io_bytes_total`) follows
+//! from them by the rules of OpenTelemetry, so both ways lead to the same series.
+
+mod devices;
+mod jobs;
+mod run;
+
+use crate::Snapshot;
+use fathom_stats::LatencyStats;
+
+/// Names and values that tell the series of a family apart.
+pub type Labels = Vec<(&'static str, String)>;
+
+/// What a figure is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Bytes.
+    Bytes,
+    /// Seconds.
+    Seconds,
+    /// A share, 0 to 1.
+    Ratio,
+    /// Things, which the name of the metric says.
+    Things,
+}
+
+/// How the values of a family behave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// They only grow, but for a job that begins its figures anew, as at the end of its ramp.
+    Counter,
+    /// They go up and down.
+    Gauge,
+}
+
+/// What a family is called and means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// Words with dots between them.
+    pub name: &'static str,
+    /// What it is counted in.
+    pub unit: Unit,
+    /// One sentence without a full stop.
+    pub meaning: &'static str,
+}
+
+/// The values of a family, one per series.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Numbers.
+    Numbers(Kind, Vec<(Labels, f64)>),
+    /// Distributions of latencies.
+    Latencies(Vec<(Labels, LatencyStats)>),
+}
+
+/// A metric with its series.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Family {
+    /// Which metric.
+    pub metric: Metric,
+    /// Its series.
+    pub values: Values,
+}
+
+impl Family {
+    fn is_empty(&self) -> bool {
+        match &self.values {
+            Values::Numbers(_, series) => series.is_empty(),
+            Values::Latencies(series) => series.is_empty(),
+        }
+    }
+}
+
+/// Every family that has a series.
+pub fn families(snapshot: &Snapshot) -> Vec<Family> {
+    let mut families = run::families(snapshot);
+    families.extend(jobs::families(&snapshot.report));
+    families.extend(devices::families(&snapshot.report));
+    families.retain(|family| !family.is_empty());
+    families
+}
+
+/// What can be said before the first snapshot.
+pub fn families_of_nothing(version: &str) -> Vec<Family> {
+    vec![run::about(version)]
+}
+
+/// The reports that series are made of, with the label of the host: those of the hosts, where there are several.
+fn parts(report: &fathom_stats::report::RunReport) -> Vec<(Labels, &fathom_stats::report::RunReport)> {
+    match &report.hosts {
+        None => vec![(Labels::new(), report)],
+        Some(hosts) => hosts
+            .hosts
+            .iter()
+            .filter_map(|host| Some((vec![("host", host.name.clone())], host.report.as_deref()?)))
+            .collect(),
+    }
+}
+
+/// These labels and one more.
+fn with(labels: &Labels, name: &'static str, value: impl Into<String>) -> Labels {
+    let mut labels = labels.clone();
+    labels.push((name, value.into()));
+    labels
+}
+
+/// A family of numbers that fills itself, part by part.
+struct Numbers {
+    metric: Metric,
+    kind: Kind,
+    series: Vec<(Labels, f64)>,
+}
+
+impl Numbers {
+    fn counter(name: &'static str, unit: Unit, meaning: &'static str) -> Numbers {
+        Numbers { metric: Metric { name, unit, meaning }, kind: Kind::Counter, series: Vec::new() }
+    }
+
+    fn gauge(name: &'static str, unit: Unit, meaning: &'static str) -> Numbers {
+        Numbers { kind: Kind::Gauge, ..Numbers::counter(name, unit, meaning) }
+    }
+
+    fn add(&mut self, labels: Labels, value: f64) {
+        self.series.push((labels, value));
+    }
+}
+
+impl From<Numbers> for Family {
+    fn from(numbers: Numbers) -> Family {
+        Family { metric: numbers.metric, values: Values::Numbers(numbers.kind, numbers.series) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

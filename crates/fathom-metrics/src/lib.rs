@@ -1,0 +1,38 @@
+//! Metrics of a run, for those who watch it from outside: a page for Prometheus to read ([`endpoint`]), a file for node_exporter's
+//! textfile collector ([`textfile`]), and OpenTelemetry ([`otlp`]).
+//!
+//! ```text
+//!  RunReport ──► figures: families of series ──► prometheus: text ──► endpoint, textfile
+//!                                            └─► otlp: metrics, and at the end one trace
+//! ```
+//!
+//! [`exporter`] is a process of its own. The supervisor of the run hands it a snapshot now and then and never waits for it, so a
+//! collector that hangs or a disk that is full costs a run nothing.
+
+#![forbid(unsafe_code)]
+
+pub mod endpoint;
+pub mod exporter;
+pub mod figures;
+pub mod otlp;
+pub mod prometheus;
+pub mod settings;
+pub mod textfile;
+
+use fathom_stats::report::RunReport;
+use serde::{Deserialize, Serialize};
+
+/// A run as it is told to the exporter.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// What was counted so far, and where the jobs stand.
+    pub report: RunReport,
+    /// The version of fathom.
+    pub version: String,
+    /// Wall clock when the run was started, ns since the epoch.
+    pub started_ns: u64,
+    /// Wall clock when the report was made, ns since the epoch.
+    pub taken_ns: u64,
+    /// The run is over; the report is its result, with the verdict.
+    pub is_last: bool,
+}

@@ -1,0 +1,73 @@
+//! Where metrics go, as the command line and the environment say.
+
+use crate::otlp::environment::OtlpSettings;
+use serde::{Deserialize, Serialize};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Everywhere that metrics go.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Addresses that Prometheus reads from.
+    pub endpoints: Vec<SocketAddr>,
+    /// Files for node_exporter's textfile collector.
+    pub files: Vec<PathBuf>,
+    /// The collector that OpenTelemetry goes to.
+    pub otlp: Option<OtlpSettings>,
+    /// The version of fathom.
+    pub version: String,
+    /// How long the endpoints wait, when the run is over, until its last figures have been read.
+    pub linger: Duration,
+}
+
+impl Settings {
+    /// True if metrics go nowhere.
+    pub fn is_empty(&self) -> bool {
+        self.endpoints.is_empty() && self.files.is_empty() && self.otlp.is_none()
+    }
+
+    /// Adds a place: a port, an address or a file. The error says what would be one.
+    pub fn add(&mut self, place: &str) -> Result<(), String> {
+        if let Ok(port) = place.parse::<u16>() {
+            // Who says no more wants nothing that others on the network can reach.
+            self.endpoints.push(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
+            return Ok(());
+        }
+        if Path::new(place).extension().is_some_and(|extension| extension == "prom") {
+            self.files.push(PathBuf::from(place));
+            return Ok(());
+        }
+        if !place.contains('/') && place.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok())
+        {
+            let found = place.to_socket_addrs().map_err(|error| format!("{place}: {error}"))?;
+            let address = found.into_iter().next().ok_or_else(|| format!("{place} has no address"))?;
+            self.endpoints.push(address);
+            return Ok(());
+        }
+        Err("expected a port or an address to answer Prometheus at, such as 9750 or 127.0.0.1:9750, or a file for \
+             node_exporter's textfile collector, whose name ends with .prom"
+            .to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_an_address_or_a_file() {
+        let added = |place: &str| {
+            let mut settings = Settings::default();
+            settings.add(place).map(|()| (settings.endpoints, settings.files))
+        };
+        let endpoint = |address: &str| Ok((vec![address.parse().expect("an address")], Vec::new()));
+        assert_eq!(added("9750"), endpoint("127.0.0.1:9750"));
+        assert_eq!(added("0.0.0.0:1"), endpoint("0.0.0.0:1"));
+        assert_eq!(added("[::1]:9750"), endpoint("[::1]:9750"));
+        assert_eq!(added("/a/b.prom"), Ok((Vec::new(), vec![PathBuf::from("/a/b.prom")])));
+        for wrong in ["", "70000", "file.txt", "127.0.0.1", "a/b:80", ":"] {
+            assert!(added(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! A file for node_exporter's textfile collector: always whole, because each version takes the place of the one before at once.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// What every file of ours begins with.
+const BEGINNING: &[u8] = b"# HELP fathom_";
+
+/// Says why the file must not or cannot be written, before a run relies on it.
+pub fn check(path: &Path) -> Result<(), String> {
+    match fs::symlink_metadata(path) {
+        Ok(there) if !there.is_file() => {
+            return Err(format!("{} is no plain file; name one that is new", path.display()));
+        }
+        Ok(_) if !is_ours(path) => {
+            return Err(format!(
+                "{} is there and holds something else than metrics of fathom; name another file, or remove it",
+                path.display()
+            ));
+        }
+        _ => {}
+    }
+    let beside = beside(path);
+    create(&beside)
+        .and_then(|_| fs::remove_file(&beside))
+        .map_err(|error| format!("{} cannot be written: {error}", path.display()))
+}
+
+/// A new file, never one that somebody has laid there.
+fn create(path: &Path) -> io::Result<File> {
+    let new = || File::options().write(true).create_new(true).open(path);
+    match new() {
+        // That of a process of the same number that was killed.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            fs::remove_file(path).and_then(|()| new())
+        }
+        other => other,
+    }
+}
+
+fn is_ours(path: &Path) -> bool {
+    let mut beginning = [0; BEGINNING.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut beginning));
+    read.is_ok() && beginning == BEGINNING
+}
+
+/// Puts the text into the file.
+pub fn write(path: &Path, text: &str) -> Result<(), String> {
+    let beside = beside(path);
+    let written = create(&beside)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .and_then(|()| rename(&beside, path));
+    written.map_err(|error| {
+        // A half of it is no use to anybody.
+        let _ = fs::remove_file(&beside);
+        format!("{} cannot be written: {error}", path.display())
+    })
+}
+
+/// Takes the place of the file unless somebody has put something else there meanwhile.
+fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    if to.exists() && !is_ours(to) {
+        return Err(io::Error::other("it holds something else than metrics of fathom now"));
+    }
+    fs::rename(from, to)
+}
+
+/// The name under which a version is written. Collectors read no hidden files, and none that end so.
+fn beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{}", std::process::id()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_ours_is_replaced() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("a.prom");
+        check(&path).expect("new");
+        write(&path, "# HELP fathom_info a\n").expect("written");
+        check(&path).expect("ours");
+        write(&path, "# HELP fathom_info b\n").expect("written again");
+        assert_eq!(fs::read_to_string(&path).expect("there"), "# HELP fathom_info b\n");
+        fs::write(&path, "node_boot 1\n").expect("another's");
+        assert!(check(&path).expect_err("not ours").contains("something else"));
+        assert!(write(&path, "# HELP fathom_info c\n").expect_err("not ours").contains("something else"));
+        assert_eq!(fs::read_to_string(&path).expect("there"), "node_boot 1\n");
+        assert_eq!(fs::read_dir(directory.path()).expect("there").count(), 1, "nothing is left behind");
+        assert!(check(&directory.path().join("no/where.prom")).is_err());
+        assert!(check(directory.path()).expect_err("a directory").contains("plain file"));
+    }
+}

@@ -1,0 +1,311 @@
+//! `--metrics` and `--otlp`: a process beside the run that shows its figures to others. The run hands it a snapshot now and then, and
+//! never waits for it before its own end.
+
+use fathom_hosts::frames::{self, Kind, Splitter};
+use fathom_metrics::Snapshot;
+use fathom_metrics::exporter::{Exporter, Tell};
+use fathom_metrics::otlp::environment::OtlpSettings;
+use fathom_metrics::settings::Settings;
+use fathom_spec::{ProgramOptions, VERSION};
+use fathom_stats::report::RunReport;
+use fathom_sys::clock::{monotonic_ns, wall_minus_monotonic_ns};
+use fathom_sys::signal::SignalQueue;
+use fathom_sys::socket::{Awaited, wait_for_any_of_many};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What the process is called, by which the program knows that it is to be one.
+pub(crate) const NAME: &str = "fathom-metrics-exporter";
+/// Time between two snapshots.
+pub(crate) const EVERY: Duration = Duration::from_secs(1);
+/// What the exporter says once it has everything that it needs.
+const READY: &str = "ready";
+/// Longest pause while the end is waited for.
+const LOOK: Duration = Duration::from_millis(200);
+/// What the exporter may take at the end beside the times that it was given.
+const LAST_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Whether metrics are to go anywhere.
+pub(crate) fn is_asked(program: &ProgramOptions) -> bool {
+    !program.metrics.is_empty() || program.otlp.is_some()
+}
+
+/// Where they go. The error is a line for the user.
+fn settings(program: &ProgramOptions) -> Result<Settings, String> {
+    let linger = program.metrics_linger;
+    let mut settings = Settings { version: VERSION.to_owned(), linger, ..Settings::default() };
+    for place in &program.metrics {
+        settings.add(place).map_err(|problem| format!("fathom: --metrics={place}: {problem}"))?;
+    }
+    if let Some(url) = &program.otlp {
+        let otlp = OtlpSettings::read(url, VERSION, &|name| std::env::var(name).ok());
+        settings.otlp = Some(otlp.map_err(|problem| format!("fathom: --otlp: {problem}"))?);
+    }
+    if settings.endpoints.is_empty() && !linger.is_zero() {
+        let line = "fathom: --metrics-linger waits for readers at an address, and --metrics names none";
+        return Err(line.to_owned());
+    }
+    Ok(settings)
+}
+
+/// The exporter, to the run.
+pub(crate) struct Metrics {
+    /// To and from its process, which ends when this is shut.
+    socket: UnixStream,
+    /// What has still to be written to it.
+    outgoing: Vec<u8>,
+    written: usize,
+    /// The beginning of a line that it has said.
+    incoming: Vec<u8>,
+    /// What it said together with being ready.
+    said: Vec<String>,
+    is_gone: bool,
+    started_ns: u64,
+    /// How long it may take at the end.
+    patience: Duration,
+}
+
+impl Metrics {
+    /// Starts the exporter where one is asked for, and waits until it has all that it needs. The error is a line for the user.
+    pub(crate) fn start(program: &ProgramOptions) -> Result<Option<Metrics>, String> {
+        if !is_asked(program) {
+            return Ok(None);
+        }
+        let settings = settings(program)?;
+        let answers = settings.otlp.iter().flat_map(|otlp| &otlp.routes).map(|route| route.timeout);
+        let patience = settings.linger + answers.sum::<Duration>() * 2 + LAST_PATIENCE;
+        let socket =
+            start_process().map_err(|error| format!("fathom: no process for metrics can be had: {error}"))?;
+        let mut metrics = Metrics {
+            socket,
+            outgoing: Vec::new(),
+            written: 0,
+            incoming: Vec::new(),
+            said: Vec::new(),
+            is_gone: false,
+            started_ns: wall_ns(),
+            patience,
+        };
+        metrics.append(Kind::Word, &settings);
+        let mut said = Vec::new();
+        while said.is_empty() && !metrics.is_gone {
+            metrics.wait(&[]);
+            said = metrics.exchange();
+        }
+        let mut said = said.into_iter();
+        match said.next() {
+            Some(word) if word == READY => {
+                metrics.said = said.collect();
+                Ok(Some(metrics))
+            }
+            Some(problem) => Err(format!("fathom: metrics: {problem}")),
+            None => Err("fathom: metrics: the process for them has ended at once".to_owned()),
+        }
+    }
+
+    /// Hands over a snapshot, unless the one before is still on its way.
+    pub(crate) fn offer(&mut self, report: &RunReport) {
+        if self.outgoing.is_empty() && !self.is_gone {
+            self.append(Kind::Snapshot, &self.snapshot(report, false));
+        }
+    }
+
+    /// Goes on with what is on its way; lines on what went wrong.
+    pub(crate) fn advance(&mut self) -> Vec<String> {
+        let was_gone = self.is_gone;
+        let mut problems = std::mem::take(&mut self.said);
+        problems.extend(self.exchange());
+        if self.is_gone && !was_gone {
+            problems.push("the process for them has ended; there are no more of them".to_owned());
+        }
+        problems.into_iter().map(|problem| format!("fathom: metrics: {problem}")).collect()
+    }
+
+    /// Hands over the result and waits until it is where it belongs, or the user has enough; lines on what went wrong.
+    pub(crate) fn finish(mut self, report: &RunReport, signals: &SignalQueue) -> Vec<String> {
+        self.append(Kind::Snapshot, &self.snapshot(report, true));
+        let begun = Instant::now();
+        let mut problems = Vec::new();
+        while !self.is_gone {
+            problems.extend(self.exchange());
+            if self.is_gone {
+                break;
+            }
+            if signals.asked_to_end().is_some() || begun.elapsed() > self.patience {
+                problems.push("the last ones may be lost: they were not waited for".to_owned());
+                break;
+            }
+            self.wait(&[signals.descriptor()]);
+        }
+        problems.into_iter().map(|problem| format!("fathom: metrics: {problem}")).collect()
+    }
+
+    fn snapshot(&self, report: &RunReport, is_last: bool) -> Snapshot {
+        Snapshot {
+            report: report.clone(),
+            version: VERSION.to_owned(),
+            started_ns: self.started_ns,
+            taken_ns: wall_ns(),
+            is_last,
+        }
+    }
+
+    fn append<T: serde::Serialize>(&mut self, kind: Kind, value: &T) {
+        // What is too long for a frame is not sent; nothing else can go wrong.
+        let _ = frames::append(&mut self.outgoing, kind, value);
+    }
+
+    /// Sleeps until there is something to do.
+    fn wait(&self, others: &[i32]) {
+        let own = Awaited { socket: self.socket.as_raw_fd(), to_send: !self.outgoing.is_empty() };
+        let others = others.iter().map(|&socket| Awaited { socket, to_send: false });
+        let awaited: Vec<Awaited> = others.chain([own]).collect();
+        wait_for_any_of_many(&awaited, LOOK);
+    }
+
+    /// Writes and reads what can be without waiting; the lines that were read.
+    fn exchange(&mut self) -> Vec<String> {
+        if self.is_gone {
+            return Vec::new();
+        }
+        self.is_gone = !self.write();
+        let mut piece = [0; 4096];
+        loop {
+            match self.socket.read(&mut piece) {
+                Ok(0) => self.is_gone = true,
+                Ok(count) => {
+                    self.incoming.extend_from_slice(&piece[..count]);
+                    continue;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => self.is_gone |= error.kind() != io::ErrorKind::WouldBlock,
+            }
+            break;
+        }
+        let whole = self.incoming.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        let lines: Vec<u8> = self.incoming.drain(..whole).collect();
+        String::from_utf8_lossy(&lines).lines().map(str::to_owned).collect()
+    }
+
+    /// False once nobody reads any more.
+    fn write(&mut self) -> bool {
+        while self.written < self.outgoing.len() {
+            match self.socket.write(&self.outgoing[self.written..]) {
+                Ok(count) => self.written += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return error.kind() == io::ErrorKind::WouldBlock,
+            }
+        }
+        self.outgoing.clear();
+        self.written = 0;
+        true
+    }
+}
+
+impl Drop for Metrics {
+    fn drop(&mut self) {
+        // Closing it would not do: a worker that hangs in the kernel has it, too.
+        let _ = self.socket.shutdown(Shutdown::Both);
+    }
+}
+
+/// Wall clock, ns since the epoch.
+fn wall_ns() -> u64 {
+    monotonic_ns().saturating_add_signed(wall_minus_monotonic_ns())
+}
+
+/// The program once more, out of reach of the terminal's Ctrl-C: the way to it.
+fn start_process() -> io::Result<UnixStream> {
+    let (own, theirs) = UnixStream::pair()?;
+    let input = OwnedFd::from(theirs.try_clone()?);
+    Command::new(std::env::current_exe()?)
+        .arg0(NAME)
+        .stdin(Stdio::from(input))
+        .stdout(Stdio::from(OwnedFd::from(theirs)))
+        .process_group(0)
+        .spawn()?;
+    own.set_nonblocking(true)?;
+    Ok(own)
+}
+
+/// The process itself: takes the settings and then snapshots from standard input, and says on standard output what goes wrong.
+pub(crate) fn export() -> ExitCode {
+    match Source::new().and_then(export_from) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            say(&problem);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn export_from(mut source: Source) -> Result<(), String> {
+    let Some(settings) = source.next()? else { return Ok(()) };
+    let tell: Tell = Arc::new(say);
+    let exporter = Exporter::start(settings, tell)?;
+    say(READY);
+    exporter.chosen().iter().for_each(|address| say(&format!("they are at http://{address}/metrics")));
+    while let Some(snapshot) = source.next::<Snapshot>()? {
+        let is_last = snapshot.is_last;
+        exporter.offer(snapshot);
+        if is_last {
+            end_with(source);
+            exporter.finish();
+            return Ok(());
+        }
+    }
+    // The run is gone without a result, and nobody waits for it.
+    Ok(())
+}
+
+/// From now on the process ends as soon as the run shuts its side.
+fn end_with(mut source: Source) {
+    std::thread::spawn(move || {
+        while let Ok(Some(_)) = source.next::<serde::de::IgnoredAny>() {}
+        std::process::exit(0);
+    });
+}
+
+fn say(line: &str) {
+    let mut output = io::stdout().lock();
+    // If nobody listens, nobody wants to know.
+    let _ =
+        output.write_all(format!("{}\n", line.replace('\n', " ")).as_bytes()).and_then(|()| output.flush());
+}
+
+/// Frames from standard input.
+struct Source {
+    input: File,
+    splitter: Splitter,
+}
+
+impl Source {
+    fn new() -> Result<Source, String> {
+        let input = io::stdin().as_fd().try_clone_to_owned().map_err(|error| error.to_string())?;
+        Ok(Source { input: File::from(input), splitter: Splitter::default() })
+    }
+
+    /// The next one; `None` at the end.
+    fn next<T: serde::de::DeserializeOwned>(&mut self) -> Result<Option<T>, String> {
+        let mut piece = vec![0; 1 << 16];
+        loop {
+            if let Some(frame) = self.splitter.next_frame().map_err(|mistake| mistake.to_string())? {
+                return frames::read(&frame.body).map(Some).map_err(|mistake| mistake.to_string());
+            }
+            match self.input.read(&mut piece) {
+                Ok(0) => return Ok(None),
+                Ok(count) => self.splitter.add(&piece[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // The run was killed.
+                Err(_) => return Ok(None),
+            }
+        }
+    }
+}
