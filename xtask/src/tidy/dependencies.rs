@@ -3,7 +3,7 @@
 use crate::metadata::Metadata;
 
 /// Each crate and the crates of the workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 20] = [
+const MAY_USE: [(&str, &[&str]); 21] = [
     (
         "fathom",
         &[
@@ -15,6 +15,7 @@ const MAY_USE: [(&str, &[&str]); 20] = [
             "fathom-logs",
             "fathom-report",
             "fathom-run",
+            "fathom-serve",
             "fathom-spec",
             "fathom-stats",
             "fathom-sys",
@@ -55,6 +56,20 @@ const MAY_USE: [(&str, &[&str]); 20] = [
             "fathom-sys",
             "fathom-trace",
             "fathom-verify",
+        ],
+    ),
+    (
+        "fathom-serve",
+        &[
+            "fathom-answers",
+            "fathom-command",
+            "fathom-engines",
+            "fathom-hosts",
+            "fathom-report",
+            "fathom-run",
+            "fathom-spec",
+            "fathom-stats",
+            "fathom-sys",
         ],
     ),
     ("fathom-skip", &[]),

@@ -177,6 +177,7 @@ pages! {
     curve: "docs/curve.md",
     pts: "docs/pts.md",
     live: "docs/live.md",
+    serve: "docs/serve.md",
     network_block_devices: "docs/nbd.md",
     network_file_systems: "docs/mounts.md",
     many_hosts: "docs/hosts.md",
