@@ -64,7 +64,7 @@ fn events_have_neither_gaps_nor_doubles() {
     while events.last().is_some_and(|sent| sent.kind != "end") {
         let last = events.last().map(|sent| sent.id.clone());
         let more = served.events(&run, last.as_deref(), 1);
-        assert!(!more.is_empty(), "there is an end");
+        assert!(!more.is_empty() && events.len() < 100, "there is an end: {events:?}");
         events.extend(more);
     }
     assert_eq!(events, served.events(&run, None, usize::MAX));

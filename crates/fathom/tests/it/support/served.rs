@@ -1,6 +1,7 @@
 //! `fathom serve`, started and asked as a browser asks it, but byte by byte.
 
 use super::PATIENCE;
+use super::processes;
 use super::program::{Launch, Running};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -60,6 +61,21 @@ pub(crate) struct Sent {
     pub(crate) id: String,
     pub(crate) kind: String,
     pub(crate) data: Value,
+}
+
+/// Runs go on without their server; those of a test that has failed are not to.
+impl Drop for Served {
+    fn drop(&mut self) {
+        for folder in std::fs::read_dir(self.results.join("runs")).into_iter().flatten().flatten() {
+            let text = std::fs::read_to_string(folder.path().join("process.json")).unwrap_or_default();
+            let process: Value = serde_json::from_str(&text).unwrap_or_default();
+            let Some(pid) = process["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok()) else { continue };
+            let words = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            if words.contains(&*folder.path().to_string_lossy()) {
+                processes::kill_tree(pid);
+            }
+        }
+    }
 }
 
 impl Served {
