@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test test-servers test-mpi install-jvm test-jvm packages test-packages lint accuracy bench bench-jvm deny fuzz soak verdicts compare-fio
+.PHONY: help run test test-servers test-serve test-mpi install-jvm test-jvm packages test-packages lint accuracy bench bench-jvm deny fuzz soak verdicts compare-fio
 
 help: ## List the entry points
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -15,6 +15,9 @@ test: ## Formatting, lints, documentation, house rules and all tests, with one s
 
 test-servers: ## The tests of engines on servers, and of mounts, on all servers there are (as root: installs and starts them)
 	@scripts/test.sh --servers
+
+test-serve: ## The tests of `fathom serve`, also those in a browser that take long
+	@scripts/test-serve.sh
 
 test-mpi: ## Build and test fathom-mpi with Open MPI and with MPICH (as root: installs them); MPICC names another
 	@scripts/test-mpi.sh

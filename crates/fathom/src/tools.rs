@@ -56,6 +56,12 @@ pub(crate) fn run(program: &OsStr, words: &[OsString]) -> Option<ExitCode> {
     if word == hosts::keys::NAME {
         return Some(with_streams(|streams| hosts::keys::run(rest, streams)));
     }
+    if word == fathom_serve::NAME {
+        let run = |streams: &mut Streams<'_>| {
+            fathom_serve::run(rest, streams, &crate::machine(), &mut Program::default())
+        };
+        return Some(with_streams(run));
+    }
     if let Some(call) = Call::by_subcommand(word) {
         return Some(start(&call, rest));
     }

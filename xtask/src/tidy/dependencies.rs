@@ -3,7 +3,7 @@
 use crate::metadata::Metadata;
 
 /// Each crate and the crates of the workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 21] = [
+const MAY_USE: [(&str, &[&str]); 22] = [
     (
         "fathom",
         &[
@@ -16,6 +16,7 @@ const MAY_USE: [(&str, &[&str]); 21] = [
             "fathom-metrics",
             "fathom-report",
             "fathom-run",
+            "fathom-serve",
             "fathom-spec",
             "fathom-stats",
             "fathom-sys",
@@ -57,6 +58,20 @@ const MAY_USE: [(&str, &[&str]); 21] = [
             "fathom-sys",
             "fathom-trace",
             "fathom-verify",
+        ],
+    ),
+    (
+        "fathom-serve",
+        &[
+            "fathom-answers",
+            "fathom-command",
+            "fathom-engines",
+            "fathom-hosts",
+            "fathom-report",
+            "fathom-run",
+            "fathom-spec",
+            "fathom-stats",
+            "fathom-sys",
         ],
     ),
     ("fathom-skip", &[]),

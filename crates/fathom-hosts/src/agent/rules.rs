@@ -22,8 +22,9 @@ pub struct Rules {
     pub network: bool,
 }
 
-/// Options that name files beside the targets of a job, change the machine, or run commands; and what allows them.
-const COMMANDS: &[&str] = &["exec_prerun", "exec_postrun"];
+/// Options that run commands.
+pub const COMMANDS: &[&str] = &["exec_prerun", "exec_postrun"];
+/// Options that name files beside the targets of a job.
 const FILES: &[&str] = &[
     "read_iolog",
     "write_iolog",
@@ -34,7 +35,8 @@ const FILES: &[&str] = &[
     "opendir",
     "mem",
 ];
-const MACHINE: &[&str] = &["ioscheduler", "cgroup", "cgroup_weight", "uid", "gid"];
+/// Options that change the machine.
+pub const MACHINE: &[&str] = &["ioscheduler", "cgroup", "cgroup_weight", "uid", "gid"];
 
 impl Rules {
     /// No limits.
@@ -134,7 +136,7 @@ impl Rules {
 }
 
 /// Where a path leads, also if its last part is still to be made.
-fn leads_to(path: &Path) -> Option<PathBuf> {
+pub fn leads_to(path: &Path) -> Option<PathBuf> {
     if let Ok(real) = path.canonicalize() {
         return Some(real);
     }

@@ -24,6 +24,13 @@ struct Subcommand {
     options: Vec<LongOption>,
 }
 
+/// Subcommands of this crate: name, summary, help.
+const OF_PROGRAM: [(&str, &str, &str); 3] = [
+    (fathom_serve::NAME, fathom_serve::SUMMARY, fathom_serve::HELP),
+    (agent::NAME, agent::SUMMARY, agent::HELP),
+    (keys::NAME, keys::SUMMARY, keys::HELP),
+];
+
 /// Subcommands about the program itself.
 const ABOUT: [(&str, &str); 3] = [
     ("tools", "List the small tools for logs, reports, traces and data"),
@@ -46,11 +53,10 @@ fn subcommands() -> Vec<Subcommand> {
         summary: tool.summary,
         options: options_in(tool.help),
     });
-    let of_hosts = [(agent::NAME, agent::SUMMARY, agent::HELP), (keys::NAME, keys::SUMMARY, keys::HELP)];
-    let of_hosts =
-        of_hosts.map(|(name, summary, help)| Subcommand { name, summary, options: options_in(help) });
+    let of_program =
+        OF_PROGRAM.map(|(name, summary, help)| Subcommand { name, summary, options: options_in(help) });
     let about = ABOUT.iter().map(|&(name, summary)| Subcommand { name, summary, options: Vec::new() });
-    commands.chain(tools).chain(of_hosts).chain(about).collect()
+    commands.chain(tools).chain(of_program).chain(about).collect()
 }
 
 /// Job options that people may use: built, and not only kept for old files.
@@ -132,8 +138,10 @@ fn help_on(words: &[String]) -> Result<String, String> {
     let [word] = words else { return Ok(first_screen()) };
     let command = COMMANDS.iter().find(|command| command.name == word).map(|command| command.help);
     let tool = || TOOLS.iter().find(|tool| tool.name == word).map(|tool| tool.help);
+    let of_program = || OF_PROGRAM.iter().find(|(name, ..)| name == word).map(|(_, _, help)| *help);
     command
         .or_else(tool)
+        .or_else(of_program)
         .map(str::to_owned)
         .ok_or_else(|| format!("fathom help: {word} is not a command; fathom explain {word} explains a term"))
 }
@@ -176,6 +184,7 @@ mod tests {
         );
         assert_eq!((nearest_subcommand("job"), nearest_subcommand("randread")), (None, None));
         assert!(help_on(&["quick".to_owned()]).is_ok_and(|text| text.starts_with("Usage: fathom quick")));
+        assert!(help_on(&["serve".to_owned()]).is_ok_and(|text| text.starts_with("Usage: fathom serve")));
         assert!(help_on(&["rw".to_owned()]).is_err_and(|text| text.contains("fathom explain rw")));
     }
 

@@ -178,6 +178,7 @@ pages! {
     pts: "docs/pts.md",
     live: "docs/live.md",
     metrics: "docs/metrics.md",
+    serve: "docs/serve.md",
     network_block_devices: "docs/nbd.md",
     network_file_systems: "docs/mounts.md",
     many_hosts: "docs/hosts.md",

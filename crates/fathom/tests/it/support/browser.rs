@@ -88,8 +88,14 @@ impl Browser {
     /// Opens a file and waits until it is loaded.
     #[track_caller]
     pub(crate) fn open(&mut self, file: &Path) {
+        self.open_url(&format!("file://{}", file.display()));
+    }
+
+    /// The same with an address.
+    #[track_caller]
+    pub(crate) fn open_url(&mut self, url: &str) {
         self.events.clear();
-        self.call("Page.navigate", json!({ "url": format!("file://{}", file.display()) }));
+        self.call("Page.navigate", json!({ "url": url }));
         let is_loaded =
             |events: &[Value]| events.iter().any(|event| event["method"] == "Page.loadEventFired");
         let began = Instant::now();
@@ -107,6 +113,22 @@ impl Browser {
             self.call("Runtime.evaluate", json!({ "expression": expression, "returnByValue": true }));
         assert!(answer["exceptionDetails"].is_null(), "{expression}: {}", answer["exceptionDetails"]);
         answer["result"]["value"].clone()
+    }
+
+    /// Waits until an expression in the page is true.
+    #[track_caller]
+    pub(crate) fn wait_until(&mut self, expression: &str) {
+        let began = Instant::now();
+        while self.value(expression) != true {
+            let shown = || "document.body.innerText".to_owned();
+            assert!(began.elapsed() < PATIENCE, "{expression}: {}", self.value(&shown()));
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+    }
+
+    /// Types text where the focus is.
+    pub(crate) fn type_text(&mut self, text: &str) {
+        self.call("Input.insertText", json!({ "text": text }));
     }
 
     /// Presses and releases a key.

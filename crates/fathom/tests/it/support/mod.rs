@@ -12,6 +12,7 @@ pub(crate) mod page;
 pub(crate) mod processes;
 pub(crate) mod program;
 pub(crate) mod recorded;
+pub(crate) mod served;
 pub(crate) mod servers;
 pub(crate) mod shape;
 pub(crate) mod terminal;

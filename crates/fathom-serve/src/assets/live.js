@@ -1,0 +1,155 @@
+// One run: its events as they come, or as they came.
+
+import { byId, element, table, tellProblem } from "./elements.js";
+import { Chart } from "./chart.js";
+import { count, duration, latency, rate } from "./figures.js";
+import { get, post } from "./server.js";
+import { links, stateInWords } from "./runs.js";
+
+const MOST_MESSAGES = 1000;
+const DIRECTIONS = ["read", "write", "trim"];
+
+export class Live {
+  constructor() {
+    byId("stop").addEventListener("click", () => this.stop());
+  }
+
+  async open(id) {
+    this.close();
+    this.id = id;
+    this.bytes = new Chart(byId("chart-bytes"), "Bandwidth", DIRECTIONS, rate);
+    this.iops = new Chart(byId("chart-iops"), "I/Os per second", DIRECTIONS, count);
+    this.latency = new Chart(byId("chart-latency"), "Completion latency of each second", ["p50", "p99", "p99.9"], latency, true);
+    this.depth = new Chart(byId("chart-depth"), "I/Os in flight", ["in flight", "asked for"], count);
+    this.reset();
+    for (const place of ["jobs", "disks", "run-links"]) byId(place).replaceChildren();
+    byId("connection").textContent = "";
+    const { run, request } = await get(`/api/runs/${id}`);
+    if (this.id !== id) return;
+    this.show(run);
+    byId("asked").textContent = request.job || JSON.stringify(request, null, 1);
+    this.listen();
+  }
+
+  close() {
+    this.source?.close();
+    this.id = null;
+  }
+
+  reset() {
+    for (const chart of this.charts()) {
+      chart.clear();
+      chart.draw();
+    }
+    this.messages = [];
+    byId("messages").textContent = "";
+    byId("progress").removeAttribute("value");
+    byId("to-go").textContent = "";
+    byId("chart-latency").hidden = byId("chart-depth").hidden = true;
+  }
+
+  charts() {
+    return [this.bytes, this.iops, this.latency, this.depth];
+  }
+
+  show(run) {
+    this.run = run;
+    byId("run-title").textContent = run.title;
+    const problem = run.end?.problem ? `: ${run.end.problem}` : "";
+    byId("run-state").textContent = `${run.id}, ${stateInWords(run)}${problem}`;
+    const isUnderWay = run.state === "running" || run.state === "starting";
+    byId("stop").hidden = !isUnderWay;
+    byId("stop").textContent = run.is_stopping ? "Stop at once" : "Stop";
+    byId("run-links").replaceChildren(...(isUnderWay ? [] : links(run)));
+    if (!isUnderWay) {
+      byId("progress").value = run.state === "done" ? 100 : byId("progress").value;
+      byId("to-go").textContent = "";
+    }
+  }
+
+  listen() {
+    const source = new EventSource(`/api/runs/${this.id}/events`);
+    this.source = source;
+    source.onopen = () => {
+      byId("connection").textContent = "";
+    };
+    source.onmessage = (event) => this.take(event.data);
+    source.addEventListener("restart", () => this.reset());
+    source.addEventListener("end", (event) => {
+      source.close();
+      this.draw();
+      this.show(JSON.parse(event.data));
+    });
+    source.onerror = () => {
+      byId("connection").textContent = source.readyState === EventSource.CLOSED
+        ? "The server lets this page in no more: it was started anew. Open the address that it printed. The run goes on."
+        : "The connection is lost; trying again. The run goes on.";
+    };
+  }
+
+  take(line) {
+    let event;
+    try {
+      event = JSON.parse(line);
+    } catch {
+      return;
+    }
+    // Whoever says something is there.
+    if (this.run.state === "starting") this.show({ ...this.run, state: "running" });
+    if (event.event === "message") this.message(event.text);
+    else if (event.event === "tick") this.tick(event);
+    if (!this.frame) this.frame = requestAnimationFrame(() => this.draw());
+  }
+
+  message(text) {
+    this.messages.push(text);
+    if (this.messages.length > MOST_MESSAGES) this.messages.shift();
+    this.hasNews = true;
+  }
+
+  tick(event) {
+    const seconds = event.at_ms / 1000;
+    this.bytes.add(seconds, event.bytes_per_second);
+    this.iops.add(seconds, event.iops);
+    if (event.depth) {
+      byId("chart-latency").hidden = byId("chart-depth").hidden = false;
+      const found = event.latency;
+      this.latency.add(seconds, found ? [found.p50_ns, found.p99_ns, found.p99_9_ns] : [null, null, null]);
+      this.depth.add(seconds, event.depth);
+    }
+    this.latest = event;
+  }
+
+  draw() {
+    cancelAnimationFrame(this.frame);
+    this.frame = null;
+    if (this.id === null) return;
+    this.charts().forEach((chart) => chart.draw());
+    if (this.hasNews) {
+      const place = byId("messages");
+      place.textContent = this.messages.join("\n");
+      place.scrollTop = place.scrollHeight;
+      this.hasNews = false;
+    }
+    const event = this.latest;
+    if (!event) return;
+    if (event.percent !== null) byId("progress").value = event.percent;
+    byId("to-go").textContent = event.to_go_s === null ? "" : `${duration(event.to_go_s)} to go`;
+    const job = (one) => [one.name, one.state, `${one.running} of ${one.clones}`, rate(one.bytes_per_second), count(one.iops), latency(one.p99_ns), String(one.errors)];
+    const columns = [["job"], ["state"], ["running", true], ["rate", true], ["IOPS", true], ["p99", true], ["errors", true]];
+    byId("jobs").replaceChildren(...(event.jobs.length > 0 ? [table("Jobs in the last second", columns, event.jobs.map(job))] : []));
+    const disk = (one) => [`${one.is_member ? "below: " : ""}${one.name}`, `${one.util_percent.toFixed(0)} %`, rate(one.bytes_per_second[0]), count(one.iops[0]), rate(one.bytes_per_second[1]), count(one.iops[1])];
+    const ofDisks = [["device"], ["busy", true], ["read", true], ["reads/s", true], ["write", true], ["writes/s", true]];
+    byId("disks").replaceChildren(...(event.disks.length > 0 ? [table("Devices, as the kernel counts", ofDisks, event.disks.map(disk))] : []));
+  }
+
+  async stop() {
+    try {
+      await post(`/api/runs/${this.id}/stop`);
+      this.show((await get(`/api/runs/${this.id}`)).run);
+      tellProblem("");
+    } catch (problem) {
+      tellProblem(problem.message);
+    }
+  }
+}

@@ -1,0 +1,31 @@
+// Questions to the server. What goes wrong is an error with words for the user.
+
+export class Problem extends Error {
+  constructor(text, status, details) {
+    super(text);
+    this.status = status;
+    this.details = details;
+  }
+}
+
+async function ask(method, path, document) {
+  const options = { method, credentials: "same-origin" };
+  if (method === "POST") {
+    options.headers = { "Content-Type": "application/json" };
+    options.body = JSON.stringify(document ?? {});
+  }
+  let response;
+  try {
+    response = await fetch(path, options);
+  } catch {
+    throw new Problem("The server does not answer. Runs go on without it; start fathom serve again and open the address that it prints.", 0, {});
+  }
+  const answer = await response.json().catch(() => ({}));
+  if (!response.ok) {
+    throw new Problem(answer.problem ?? `The server answers ${response.status}.`, response.status, answer);
+  }
+  return answer;
+}
+
+export const get = (path) => ask("GET", path);
+export const post = (path, document) => ask("POST", path, document);

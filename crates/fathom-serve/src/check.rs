@@ -1,0 +1,180 @@
+//! What is wrong with a request, and what it would do. Nothing is opened, made or run.
+
+use crate::allowed::Allowed;
+use crate::folder::{Accepted, Kind, Request, Results, now_ms};
+use crate::forecast::{self, Forecast};
+use crate::reading::{self, GuardedRunner, Mistake, TextSource};
+use crate::work;
+use fathom_answers::Runner;
+use fathom_command::Streams;
+use fathom_spec::Source;
+use serde::Serialize;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// The longest plan of a sweep that is shown.
+const MOST_TEXT: usize = 64 << 10;
+
+/// What was found.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Found {
+    /// Why it cannot run.
+    pub(crate) mistakes: Vec<Mistake>,
+    /// What the parser has to say beside that.
+    pub(crate) notes: Vec<Mistake>,
+    pub(crate) forecast: Option<Forecast>,
+    /// The plan of a command, in its own words.
+    pub(crate) text: String,
+    /// Files that the run would make.
+    #[serde(skip)]
+    pub(crate) makes: Vec<PathBuf>,
+}
+
+/// Checks requests.
+pub(crate) struct Checker<'r, 'a> {
+    pub(crate) machine: &'a dyn Source,
+    pub(crate) runner: &'a RefCell<&'r mut dyn Runner>,
+    pub(crate) allowed: &'a Allowed,
+    pub(crate) results: &'a Results,
+}
+
+impl Checker<'_, '_> {
+    pub(crate) fn check(&self, request: &Request) -> Found {
+        match request.kind {
+            Kind::Job => self.job(request),
+            Kind::Quick => self.quick(request),
+            Kind::Sweep => self.sweep(request),
+        }
+    }
+
+    fn job(&self, request: &Request) -> Found {
+        let source = TextSource { machine: self.machine, job: &request.job, file: None };
+        // The folder of the run is still to be made: logs would lie beside the others.
+        let folder = self.results.path();
+        let spec = match reading::parse(&work::words_of(Some(folder)), &source) {
+            Ok(spec) => spec,
+            Err(messages) => return Found { mistakes: reading::mistakes(&messages), ..Found::default() },
+        };
+        let notes = match spec.messages.is_empty() {
+            true => Vec::new(),
+            false => reading::mistakes(&spec.messages),
+        };
+        match self.allowed.plan(&spec, Some(folder)) {
+            Err(lines) => Found { mistakes: placed(lines), notes, ..Found::default() },
+            Ok(plan) => {
+                let plans = [plan];
+                let mut found = self.forecast(forecast::of(&plans[0], &self.results.made()));
+                (found.notes, found.makes) = (notes, forecast::to_make(&plans));
+                found
+            }
+        }
+    }
+
+    /// A forecast, with what is in use as mistakes.
+    fn forecast(&self, forecast: Forecast) -> Found {
+        let used = forecast.targets.iter().filter_map(|target| {
+            let used = target.in_use.as_ref()?;
+            Some(format!("{} is in use: {used}", target.path))
+        });
+        Found { mistakes: placed(used.collect()), forecast: Some(forecast), ..Found::default() }
+    }
+
+    fn quick(&self, request: &Request) -> Found {
+        let directory = Path::new(&request.directory);
+        if let Some(reason) = self.allowed.refusal_of_path(directory) {
+            return Found { mistakes: placed(vec![reason]), ..Found::default() };
+        }
+        self.command(request, &["--show-job"])
+    }
+
+    fn sweep(&self, request: &Request) -> Found {
+        if request.vary.is_empty() {
+            let line = "a sweep varies an option: name one, such as iodepth, and its values";
+            return Found { mistakes: placed(vec![line.to_owned()]), ..Found::default() };
+        }
+        // Mistakes in the job itself have lines.
+        let found = self.job(request);
+        if !found.mistakes.is_empty() {
+            return found;
+        }
+        self.command(request, &["--dry-run"])
+    }
+
+    /// A command that only says what it would do.
+    fn command(&self, request: &Request, options: &[&str]) -> Found {
+        let Some(command) = fathom_answers::by_name(work::name_of(request.kind)) else {
+            return Found::default();
+        };
+        let Ok(folder) = Draft::write(self.results.path(), &request.job) else {
+            let line = "the results directory cannot be written to".to_owned();
+            return Found { mistakes: placed(vec![line]), ..Found::default() };
+        };
+        let accepted = Accepted {
+            request: request.clone(),
+            accepted_ms: now_ms(),
+            allowed: self.allowed.clone(),
+            makes: Vec::new(),
+        };
+        let options = options.iter().map(Into::into);
+        let words: Vec<_> = options.chain(work::words_of_command(&accepted, &folder.0)).collect();
+        let file = folder.0.join("job.fio");
+        let mut inner = self.runner.borrow_mut();
+        let mut guarded = GuardedRunner {
+            inner: &mut **inner,
+            events: None,
+            machine: self.machine,
+            allowed: self.allowed,
+            file: &file,
+            confirmed: &[],
+            began: Instant::now(),
+            plans: RefCell::default(),
+        };
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut streams = Streams { out: &mut out, err: &mut err };
+        let done = (command.run)(&words, &mut streams, &mut guarded);
+        let plans = guarded.plans.take();
+        let mut found = match done {
+            Err(failure) => {
+                let lines = failure.to_string().lines().map(str::to_owned).collect();
+                return Found { mistakes: placed(lines), ..Found::default() };
+            }
+            // The jobs of quick work on a file without a name.
+            Ok(_) if request.kind == Kind::Quick => Found::default(),
+            Ok(_) => self.forecast(forecast::of_all(&plans, &self.results.made())),
+        };
+        found.makes = forecast::to_make(&plans);
+        if let Some(forecast) = found.forecast.as_mut().filter(|_| request.kind == Kind::Sweep) {
+            // Time and amounts are those of one of its runs, of which the text says how many there are.
+            forecast.jobs.truncate(1);
+        }
+        let text = String::from_utf8_lossy(&out);
+        found.text = text.chars().take(MOST_TEXT).collect();
+        found
+    }
+}
+
+/// Lines about no line of the job.
+fn placed(lines: Vec<String>) -> Vec<Mistake> {
+    let text = |line: String| line.trim_start_matches("fathom: ").to_owned();
+    lines.into_iter().map(|line| Mistake { line: None, text: text(line) }).collect()
+}
+
+/// A folder with a job that is not run.
+struct Draft(PathBuf);
+
+impl Draft {
+    fn write(results: &Path, job: &str) -> std::io::Result<Draft> {
+        let draft = Draft(results.join("draft"));
+        std::fs::create_dir_all(&draft.0)?;
+        std::fs::write(draft.0.join("job.fio"), job)?;
+        Ok(draft)
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        // The next one replaces what is left.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,290 @@
+//! The results directory: a folder per run, which holds everything that is known of it.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `request.json` | what was asked for, what it may touch, what was confirmed |
+//! | `job.fio` | the job, as written |
+//! | `process.json` | the process of the run, from its first moment on |
+//! | `events.jsonl` | what happened: a line per moment of the run, message, end |
+//! | `result.json`, `sweep.jsonl` | the result |
+//! | `output.txt`, `stderr.txt` | what the process printed |
+//! | `ended.json` | how it ended; only if it did end by itself |
+
+use crate::allowed::Allowed;
+use crate::process::Process;
+use fathom_command::Failure;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// How long a process may take to say that it is there.
+const START: Duration = Duration::from_secs(20);
+
+/// What is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kind {
+    /// The jobs of a job file.
+    Job,
+    /// `fathom quick`.
+    Quick,
+    /// `fathom sweep`.
+    Sweep,
+}
+
+/// What a browser asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Request {
+    pub(crate) kind: Kind,
+    /// What it is called in lists.
+    #[serde(default)]
+    pub(crate) title: String,
+    /// The job file; of a job or a sweep.
+    #[serde(default)]
+    pub(crate) job: String,
+    /// Of `quick`: the directory, the size of its file, the time of each test.
+    #[serde(default)]
+    pub(crate) directory: String,
+    #[serde(default)]
+    pub(crate) size: String,
+    #[serde(default)]
+    pub(crate) time: String,
+    /// Of a sweep: `NAME=A,B` each, and how often each combination runs.
+    #[serde(default)]
+    pub(crate) vary: Vec<String>,
+    #[serde(default)]
+    pub(crate) repeats: Option<u32>,
+    /// Names that were typed to confirm that what is on them may be lost.
+    #[serde(default)]
+    pub(crate) confirm: Vec<String>,
+}
+
+/// A request that was accepted.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Accepted {
+    pub(crate) request: Request,
+    /// Milliseconds of the wall clock.
+    pub(crate) accepted_ms: u64,
+    pub(crate) allowed: Allowed,
+    /// Files that were not there before: this run makes them, and a later one may overwrite them unasked.
+    pub(crate) makes: Vec<PathBuf>,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct End {
+    pub(crate) exit: u8,
+    pub(crate) ended_ms: u64,
+    /// Why it failed, if it did.
+    pub(crate) problem: Option<String>,
+}
+
+/// Where a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum State {
+    /// Its process has not said yet that it is there.
+    Starting,
+    Running,
+    /// With a result.
+    Done,
+    /// A signal ended it early; the result is up to then.
+    Stopped,
+    /// Jobs failed, or it could not start.
+    Failed,
+    /// Its process is gone without a word.
+    Lost,
+}
+
+impl State {
+    /// True while there is something to wait for.
+    pub(crate) fn is_under_way(self) -> bool {
+        matches!(self, State::Starting | State::Running)
+    }
+}
+
+/// All runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Results {
+    directory: PathBuf,
+}
+
+/// One run.
+#[derive(Clone, Debug)]
+pub(crate) struct Folder {
+    pub(crate) id: String,
+    pub(crate) path: PathBuf,
+}
+
+impl Results {
+    /// The directory, which is made if need be, for its owner alone. A server has it for itself as long as it lives: the file is
+    /// its lock.
+    pub(crate) fn open(directory: &Path) -> Result<(Results, File), Failure> {
+        let failed = |error: io::Error| crate::failed(directory, &error);
+        for part in ["", "runs", "targets"] {
+            let path = directory.join(part);
+            DirBuilder::new().recursive(true).mode(0o700).create(&path).map_err(failed)?;
+        }
+        let directory = directory.canonicalize().map_err(failed)?;
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false).mode(0o600);
+        let lock = options.open(directory.join("lock")).map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => Ok((Results { directory }, lock)),
+            Err(fs::TryLockError::WouldBlock) => Err(Failure::new(format!(
+                "--results={}: another fathom serve keeps its runs here; open the address that it printed, or name another directory",
+                directory.display()
+            ))),
+            Err(fs::TryLockError::Error(error)) => Err(failed(error)),
+        }
+    }
+
+    /// Where targets may lie without being asked for.
+    pub(crate) fn targets(&self) -> PathBuf {
+        self.directory.join("targets")
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The run of this name. Names are checked, so none leads elsewhere.
+    pub(crate) fn run(&self, id: &str) -> Option<Folder> {
+        let is_name = (1..=64).contains(&id.len())
+            && id.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_lowercase() || byte == b'-');
+        let path = self.directory.join("runs").join(id);
+        let is_there = is_name && fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir());
+        is_there.then(|| Folder { id: id.to_owned(), path })
+    }
+
+    /// All of them, the latest first.
+    pub(crate) fn runs(&self) -> Vec<Folder> {
+        let entries = fs::read_dir(self.directory.join("runs"));
+        let names =
+            entries.into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let mut names: Vec<String> = names.collect();
+        names.sort_unstable_by(|one, other| other.cmp(one));
+        names.iter().filter_map(|name| self.run(name)).collect()
+    }
+
+    /// A new folder with what was asked for in it.
+    pub(crate) fn create(&self, accepted: &Accepted) -> io::Result<Folder> {
+        let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
+        for number in 0..1000 {
+            let id = format!("{now}-{number:03}");
+            let path = self.directory.join("runs").join(&id);
+            match DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => {
+                    let folder = Folder { id, path };
+                    fs::write(folder.file("job.fio"), &accepted.request.job)?;
+                    folder.put("request.json", accepted)?;
+                    return Ok(folder);
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::Error::other("a thousand runs began in this second"))
+    }
+
+    /// The files that earlier runs have made.
+    pub(crate) fn made(&self) -> HashSet<PathBuf> {
+        let accepted = self.runs().into_iter().filter_map(|folder| folder.accepted());
+        accepted.flat_map(|accepted| accepted.makes).collect()
+    }
+}
+
+impl Folder {
+    /// The folder of a run whose process this is.
+    pub(crate) fn of(path: &Path) -> Folder {
+        let id = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        Folder { id, path: path.to_owned() }
+    }
+
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Writes a document, whole or not at all.
+    pub(crate) fn put(&self, name: &str, document: &impl Serialize) -> io::Result<()> {
+        let new = self.file(&format!("{name}.new"));
+        let mut file = File::create(&new)?;
+        file.write_all(serde_json::to_string_pretty(document)?.as_bytes())?;
+        file.write_all(b"\n")?;
+        file.sync_all()?;
+        fs::rename(new, self.file(name))
+    }
+
+    fn get<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        serde_json::from_slice(&fs::read(self.file(name)).ok()?).ok()
+    }
+
+    pub(crate) fn accepted(&self) -> Option<Accepted> {
+        self.get("request.json")
+    }
+
+    pub(crate) fn process(&self) -> Option<Process> {
+        self.get("process.json")
+    }
+
+    pub(crate) fn end(&self) -> Option<End> {
+        self.get("ended.json")
+    }
+
+    pub(crate) fn state(&self) -> State {
+        // In this order: a process may end between two looks.
+        let process = self.process();
+        let is_alive = process.as_ref().is_some_and(Process::is_alive);
+        match (self.end(), process) {
+            (Some(end), _) if end.exit == fathom_hosts::exit::ENDED_BY_SIGNAL => State::Stopped,
+            (Some(end), _) if end.exit != 0 => State::Failed,
+            (Some(_), _) => State::Done,
+            (None, Some(_)) if is_alive => State::Running,
+            (None, None) if self.age() < START => State::Starting,
+            (None, _) => State::Lost,
+        }
+    }
+
+    /// Since its request was accepted; the wall clock may be set back meanwhile.
+    fn age(&self) -> Duration {
+        let accepted = self.accepted().map_or(0, |accepted| accepted.accepted_ms);
+        Duration::from_millis(now_ms().saturating_sub(accepted))
+    }
+
+    /// The name of its result, if there is one.
+    pub(crate) fn result(&self) -> Option<&'static str> {
+        ["sweep.jsonl", "result.json"]
+            .into_iter()
+            .find(|name| fs::metadata(self.file(name)).is_ok_and(|found| found.len() > 0))
+    }
+}
+
+/// Milliseconds of the wall clock.
+pub(crate) fn now_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_nowhere_else() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (results, _lock) = Results::open(directory.path()).expect("results");
+        std::os::unix::fs::symlink("/etc", results.path().join("runs/link")).expect("a link");
+        for id in ["..", ".", "", "a/b", "../runs", "link", "A", "%2e%2e", "x"] {
+            assert!(results.run(id).is_none(), "{id}");
+        }
+        assert!(
+            Results::open(directory.path())
+                .is_err_and(|error| error.to_string().contains("another fathom serve"))
+        );
+    }
+}

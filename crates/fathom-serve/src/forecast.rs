@@ -1,0 +1,262 @@
+//! What jobs are going to do, before they do it: their targets, how much is read and written, how long it takes.
+
+use crate::allowed::{destroyed, is_device};
+use fathom_run::files::names;
+use fathom_run::plan::{Plan, WorkerPlan};
+use fathom_run::storage::files::use_of;
+use fathom_spec::engines::StorageKind;
+use fathom_spec::value::SizeSpec;
+use serde::Serialize;
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Targets that are listed one by one.
+const MOST_TARGETS: usize = 200;
+
+/// All of it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Forecast {
+    pub(crate) targets: Vec<Target>,
+    /// Targets beyond those.
+    pub(crate) further_targets: usize,
+    pub(crate) jobs: Vec<Job>,
+    /// Bytes at most; none where only time or the targets end it.
+    pub(crate) reads_at_most: Option<u64>,
+    pub(crate) writes_at_most: Option<u64>,
+    /// Bytes of files that are made first.
+    pub(crate) makes: u64,
+    /// Seconds at most; none where only an amount ends it.
+    pub(crate) seconds_at_most: Option<f64>,
+    /// Names that have to be typed.
+    pub(crate) to_confirm: Vec<String>,
+}
+
+/// What is worked on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Target {
+    pub(crate) path: String,
+    pub(crate) kind: &'static str,
+    /// Bytes that there are.
+    pub(crate) size: Option<u64>,
+    pub(crate) model: Option<String>,
+    /// Who uses it, in words that follow "is in use: ".
+    pub(crate) in_use: Option<String>,
+    pub(crate) reads: bool,
+    pub(crate) writes: bool,
+    /// What is on it would be lost, and nobody here has made it.
+    pub(crate) is_destroyed: bool,
+    pub(crate) jobs: Vec<String>,
+}
+
+/// A job, in a line.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Job {
+    pub(crate) name: String,
+    pub(crate) engine: String,
+    pub(crate) pattern: String,
+    pub(crate) clones: usize,
+    pub(crate) depth: u32,
+    pub(crate) stage: u32,
+}
+
+/// What a plan is going to do. Earlier runs have made these files.
+pub(crate) fn of(plan: &Plan, made: &HashSet<PathBuf>) -> Forecast {
+    let mut forecast = Forecast {
+        reads_at_most: Some(0),
+        writes_at_most: Some(0),
+        seconds_at_most: Some(0.0),
+        ..Forecast::default()
+    };
+    let mut targets: BTreeMap<String, Target> = BTreeMap::new();
+    let mut stages: BTreeMap<u32, Option<f64>> = BTreeMap::new();
+    for worker in plan.workers.iter().filter(|worker| worker.background.is_none()) {
+        for target in targets_of(worker, made) {
+            add(&mut targets, target);
+        }
+        let (amount, new) = amounts(worker);
+        forecast.makes = forecast.makes.saturating_add(new);
+        let sum = |sum: Option<u64>, takes_part: bool| match takes_part {
+            true => sum.zip(amount).map(|(sum, amount)| sum.saturating_add(amount)),
+            false => sum,
+        };
+        forecast.reads_at_most = sum(forecast.reads_at_most, worker.reads_data());
+        forecast.writes_at_most = sum(forecast.writes_at_most, worker.changes_data());
+        let time = worker.time.expected().as_secs_f64();
+        let time = (!worker.time.runtime.is_zero()).then_some(time);
+        let stage = stages.entry(worker.stage).or_insert(Some(0.0));
+        *stage = stage.zip(time).map(|(one, other)| one.max(other));
+    }
+    forecast.seconds_at_most = stages.values().copied().sum();
+    forecast.jobs = jobs_of(plan);
+    forecast.to_confirm =
+        targets.values().filter(|one| one.is_destroyed).map(|one| one.path.clone()).collect();
+    forecast.further_targets = targets.len().saturating_sub(MOST_TARGETS);
+    forecast.targets = targets.into_values().take(MOST_TARGETS).collect();
+    forecast
+}
+
+/// Several plans, one after the other: targets of all, times and amounts of each.
+pub(crate) fn of_all(plans: &[Plan], made: &HashSet<PathBuf>) -> Forecast {
+    let mut all = plans.first().map_or_else(Forecast::default, |plan| of(plan, made));
+    let mut targets: BTreeMap<String, Target> = BTreeMap::new();
+    for plan in plans {
+        let one = of(plan, made);
+        one.targets.into_iter().for_each(|target| add(&mut targets, target));
+        all.to_confirm.extend(one.to_confirm);
+    }
+    all.to_confirm.sort();
+    all.to_confirm.dedup();
+    all.targets = targets.into_values().take(MOST_TARGETS).collect();
+    all
+}
+
+/// Files that are not there yet.
+pub(crate) fn to_make(plans: &[Plan]) -> Vec<PathBuf> {
+    let workers = plans.iter().flat_map(|plan| &plan.workers);
+    let of_files = workers.filter(|worker| worker.storage == StorageKind::Files);
+    let paths = of_files.flat_map(|worker| names::paths(&worker.files.names));
+    let mut paths: Vec<PathBuf> =
+        paths.filter(|path| !path.exists()).filter_map(|path| std::path::absolute(path).ok()).collect();
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
+fn add(targets: &mut BTreeMap<String, Target>, target: Target) {
+    match targets.get_mut(&target.path) {
+        Some(own) => {
+            own.reads |= target.reads;
+            own.writes |= target.writes;
+            own.is_destroyed |= target.is_destroyed;
+            let new = target.jobs.into_iter().filter(|name| !own.jobs.contains(name)).collect::<Vec<_>>();
+            own.jobs.extend(new);
+        }
+        None => drop(targets.insert(target.path.clone(), target)),
+    }
+}
+
+fn jobs_of(plan: &Plan) -> Vec<Job> {
+    let of_job = |(index, job): (usize, &fathom_spec::JobSpec)| {
+        let mut workers = plan.workers.iter().filter(|worker| worker.job == index);
+        let first = workers.next()?;
+        Some(Job {
+            name: job.name.clone(),
+            engine: first.engine.clone(),
+            pattern: job.io_type.rw.rw.to_string(),
+            clones: 1 + workers.count(),
+            depth: first.depth,
+            stage: first.stage,
+        })
+    };
+    plan.jobs.iter().enumerate().filter_map(of_job).collect()
+}
+
+fn targets_of(worker: &WorkerPlan, made: &HashSet<PathBuf>) -> Vec<Target> {
+    let (reads, writes) = (worker.reads_data(), worker.changes_data());
+    let jobs = vec![worker.name.clone()];
+    let lost = destroyed(worker);
+    let elsewhere = |path: String, kind| Target {
+        is_destroyed: writes && lost.contains(&path),
+        path,
+        kind,
+        size: None,
+        model: None,
+        in_use: None,
+        reads,
+        writes,
+        jobs: jobs.clone(),
+    };
+    match worker.storage {
+        StorageKind::None => Vec::new(),
+        StorageKind::Volume => {
+            lost.iter().map(|name| elsewhere(name.clone(), "volume of a server")).collect()
+        }
+        StorageKind::Server => {
+            let paths = names::planned_paths(&worker.files.names);
+            paths.iter().map(|path| elsewhere(path.display().to_string(), "on a server")).collect()
+        }
+        StorageKind::Files => {
+            let paths = names::paths(&worker.files.names);
+            paths.iter().map(|path| of_path(path, (reads, writes), &jobs, made)).collect()
+        }
+    }
+}
+
+fn of_path(path: &Path, (reads, writes): (bool, bool), jobs: &[String], made: &HashSet<PathBuf>) -> Target {
+    let mut target = Target {
+        path: path.display().to_string(),
+        kind: "new file",
+        size: None,
+        model: None,
+        in_use: None,
+        reads,
+        writes,
+        is_destroyed: false,
+        jobs: jobs.to_vec(),
+    };
+    let Ok(found) = fs::metadata(path) else { return target };
+    if is_device(path) {
+        let (size, model) = of_device(found.rdev());
+        (target.kind, target.size, target.model) = ("device", size, model);
+        target.in_use = if writes { use_of(path) } else { None };
+        target.is_destroyed = writes;
+        return target;
+    }
+    (target.kind, target.size) = ("file", Some(found.len()));
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    target.is_destroyed = writes && found.len() > 0 && !made.contains(&absolute);
+    target
+}
+
+/// Size in bytes and model of a block device, as the kernel has them.
+fn of_device(number: u64) -> (Option<u64>, Option<String>) {
+    let (major, minor) = (libc::major(number), libc::minor(number));
+    let directory = PathBuf::from(format!("/sys/dev/block/{major}:{minor}"));
+    let read = |name: &str| fs::read_to_string(directory.join(name)).ok();
+    let sectors: Option<u64> = read("size").and_then(|text| text.trim().parse().ok());
+    // A partition has no model, its disk does.
+    let model = read("device/model").or_else(|| read("../device/model"));
+    let model = model.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    (sectors.map(|sectors| sectors.saturating_mul(512)), model)
+}
+
+/// Bytes that a worker moves at most, if an amount ends it, and those that are made for it first.
+fn amounts(worker: &WorkerPlan) -> (Option<u64>, u64) {
+    if !worker.has_storage() || worker.storage != StorageKind::Files {
+        let bytes = match (worker.amounts.io_size, worker.amounts.size) {
+            (Some(SizeSpec::Bytes(bytes)), _) | (None, Some(SizeSpec::Bytes(bytes))) => Some(bytes),
+            _ => None,
+        };
+        return (bytes.filter(|_| !worker.time.time_based).map(|bytes| times(bytes, worker)), 0);
+    }
+    let paths = names::paths(&worker.files.names);
+    let wanted = match (worker.files.part.lengths, worker.amounts.size) {
+        (Some(lengths), _) => Some(lengths.max.saturating_mul(paths.len() as u64)),
+        (None, Some(SizeSpec::Bytes(bytes))) => Some(bytes),
+        (None, _) => None,
+    };
+    let there: u64 = paths.iter().map(|path| size_of(path)).fold(0, u64::saturating_add);
+    let is_file = !paths.iter().any(|path| is_device(path));
+    let made = match wanted {
+        Some(wanted) if is_file && worker.files.layout.creates => wanted.saturating_sub(there),
+        _ => 0,
+    };
+    let bytes = match worker.amounts.io_size {
+        Some(SizeSpec::Bytes(bytes)) => Some(bytes),
+        _ => wanted.or(Some(there).filter(|there| *there > 0)),
+    };
+    (bytes.filter(|_| !worker.time.time_based).map(|bytes| times(bytes, worker)), made)
+}
+
+fn times(bytes: u64, worker: &WorkerPlan) -> u64 {
+    bytes.saturating_mul(worker.budget.loops.max(1))
+}
+
+fn size_of(path: &Path) -> u64 {
+    fs::metadata(path).map_or(0, |found| match is_device(path) {
+        true => of_device(found.rdev()).0.unwrap_or(0),
+        false => found.len(),
+    })
+}

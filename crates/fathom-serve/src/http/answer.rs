@@ -1,0 +1,96 @@
+//! Answers: bodies that are whole or come bit by bit, and the headers that all of them have.
+
+use hyper::body::{Body, Bytes, Frame, SizeHint};
+use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::{Response, StatusCode};
+use serde::Serialize;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::sync::mpsc::Receiver;
+
+/// What an answer holds.
+pub(crate) enum Content {
+    Whole(Option<Bytes>),
+    Stream(Receiver<Bytes>),
+}
+
+impl Body for Content {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match self.get_mut() {
+            Content::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Content::Stream(receiver) => {
+                receiver.poll_recv(context).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
+            }
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Content::Whole(bytes) => {
+                SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
+            }
+            Content::Stream(_) => SizeHint::default(),
+        }
+    }
+}
+
+/// An answer.
+pub(crate) type Answer = Response<Content>;
+
+/// What the page may do: nothing but ask this server.
+const OF_PAGE: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
+                       form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
+/// Pages of results hold their own style and script, and belong to no origin: whatever a result says, it reaches no run.
+const OF_RESULT: &str = "sandbox allow-scripts allow-modals; default-src 'none'; style-src 'unsafe-inline'; script-src \
+                         'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
+
+/// An answer with this content.
+pub(crate) fn of(status: StatusCode, media_type: &'static str, content: Content) -> Answer {
+    let mut answer = Response::new(content);
+    *answer.status_mut() = status;
+    let headers = [
+        (header::CONTENT_TYPE, media_type),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::CONTENT_SECURITY_POLICY, OF_PAGE),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    ];
+    for (name, value) in headers {
+        answer.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    answer
+}
+
+/// Bytes, as a whole.
+pub(crate) fn whole(status: StatusCode, media_type: &'static str, bytes: impl Into<Bytes>) -> Answer {
+    of(status, media_type, Content::Whole(Some(bytes.into())))
+}
+
+/// A document.
+pub(crate) fn json(status: StatusCode, document: &impl Serialize) -> Answer {
+    match serde_json::to_vec(document) {
+        Ok(bytes) => whole(status, "application/json", bytes),
+        Err(error) => problem(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+    }
+}
+
+/// What is wrong, in words.
+pub(crate) fn problem(status: StatusCode, text: &str) -> Answer {
+    json(status, &serde_json::json!({ "problem": text }))
+}
+
+/// The page of a result.
+pub(crate) fn result_page(bytes: Vec<u8>) -> Answer {
+    let mut answer = whole(StatusCode::OK, "text/html; charset=utf-8", bytes);
+    answer.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(OF_RESULT));
+    answer
+}

@@ -1,0 +1,37 @@
+//! The body of a request, of which only so much is taken, and only for so long.
+
+use super::answer::{self, Answer};
+use hyper::StatusCode;
+use hyper::body::{Body, Incoming};
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// The longest request, and how long it may take.
+const MOST_BYTES: usize = 1 << 20;
+const TIME: Duration = Duration::from_secs(10);
+
+/// All of it, or the answer that refuses it.
+pub(super) async fn read(body: Incoming) -> Result<Vec<u8>, Answer> {
+    match timeout(TIME, collect(body)).await {
+        Ok(Ok(bytes)) => Ok(bytes),
+        Ok(Err(status)) => Err(answer::problem(status, "a request is 1 MiB at most, and whole")),
+        Err(_) => Err(answer::problem(StatusCode::REQUEST_TIMEOUT, "the request did not come in 10 s")),
+    }
+}
+
+async fn collect(mut body: Incoming) -> Result<Vec<u8>, StatusCode> {
+    let mut bytes = Vec::new();
+    if body.size_hint().lower() > MOST_BYTES as u64 {
+        return Err(StatusCode::PAYLOAD_TOO_LARGE);
+    }
+    while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+        let data = frame.map_err(|_| StatusCode::BAD_REQUEST)?.into_data().unwrap_or_default();
+        if bytes.len() + data.len() > MOST_BYTES {
+            return Err(StatusCode::PAYLOAD_TOO_LARGE);
+        }
+        bytes.extend_from_slice(&data);
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,175 @@
+//! Who may come in.
+//!
+//! The address that the program prints holds a token. A browser that shows it gets a cookie, which no script reads and no other
+//! site sends. A cookie belongs to a host and not to a port, so it alone would let pages of other programs of this machine in:
+//! requests have to come from a page of this server, which browsers say in `Origin` and `Sec-Fetch-Site`. And a name that somebody
+//! else's name server points at this machine is none of ours.
+
+use super::answer::{self, Answer};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::{Method, StatusCode, Uri};
+use percent_encoding::percent_decode_str;
+use ring::rand::{SecureRandom, SystemRandom};
+use std::net::IpAddr;
+
+/// The secrets of a server, made anew at each start.
+pub(crate) struct Door {
+    /// In the address.
+    token: String,
+    /// In cookies.
+    session: String,
+    /// Cookies of several servers on one machine have names of their own.
+    cookie: String,
+}
+
+impl Door {
+    /// The error is in words.
+    pub(crate) fn new(port: u16) -> Result<Door, String> {
+        let random = || {
+            let mut bytes = [0; 32];
+            let filled = SystemRandom::new().fill(&mut bytes);
+            filled.map_err(|_| "the system gives no random numbers".to_owned())?;
+            Ok::<String, String>(URL_SAFE_NO_PAD.encode(bytes))
+        };
+        Ok(Door { token: random()?, session: random()?, cookie: format!("fathom-{port}") })
+    }
+
+    pub(crate) fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Why a request is not let in, or the answer that gives a browser its cookie; nothing if it may pass.
+    pub(crate) fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Option<Answer> {
+        let refused = |text: &str| Some(answer::problem(StatusCode::FORBIDDEN, text));
+        let host = text(headers, header::HOST);
+        if !host.is_some_and(is_of_this_machine) || uri.authority().is_some() {
+            return refused("this server answers to localhost, 127.0.0.1 and [::1] alone");
+        }
+        if method == Method::GET && uri.path() == "/" && uri.query().is_some() {
+            let token = uri.query().and_then(|query| query.strip_prefix("token="));
+            let token = token.map(|token| percent_decode_str(token).decode_utf8_lossy().into_owned());
+            return match token {
+                Some(token) if is_same(&token, &self.token) => Some(self.let_in()),
+                _ => Some(refusal_page()),
+            };
+        }
+        let site = text(headers, header::HeaderName::from_static("sec-fetch-site"));
+        if site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
+            return refused("requests of other pages are refused");
+        }
+        if !self.has_cookie(headers) {
+            return match uri.path() {
+                "/" => Some(refusal_page()),
+                _ => refused("open the address that fathom serve printed: it holds the token"),
+            };
+        }
+        if method != Method::GET {
+            let own = host.map(|host| format!("http://{host}"));
+            if own.is_none() || text(headers, header::ORIGIN) != own.as_deref() {
+                return refused("requests of other pages are refused");
+            }
+            if text(headers, header::CONTENT_TYPE) != Some("application/json") {
+                return Some(answer::problem(
+                    StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                    "requests are application/json",
+                ));
+            }
+        }
+        None
+    }
+
+    fn has_cookie(&self, headers: &HeaderMap) -> bool {
+        let lines = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        pairs.any(|(name, value)| name == self.cookie && is_same(value, &self.session))
+    }
+
+    /// Gives the cookie, and takes the token out of the address.
+    fn let_in(&self) -> Answer {
+        let mut answer = answer::whole(StatusCode::SEE_OTHER, "text/plain; charset=utf-8", "");
+        let cookie = format!("{}={}; HttpOnly; SameSite=Strict; Path=/", self.cookie, self.session);
+        // Both are letters and digits.
+        if let Ok(cookie) = HeaderValue::from_str(&cookie) {
+            answer.headers_mut().insert(header::SET_COOKIE, cookie);
+        }
+        answer.headers_mut().insert(header::LOCATION, HeaderValue::from_static("/"));
+        answer
+    }
+}
+
+fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
+    let mut all = headers.get_all(name).iter();
+    let first = all.next()?;
+    // Of two that differ nobody knows which one counts.
+    if all.next().is_some() { None } else { first.to_str().ok() }
+}
+
+/// The page for who has no token.
+fn refusal_page() -> Answer {
+    let page = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>fathom</title></head><body><h1>fathom</h1>\
+                <p>Open the address that <code>fathom serve</code> printed: it holds a token, and each start of the server makes a \
+                new one.</p></body></html>\n";
+    answer::whole(StatusCode::FORBIDDEN, "text/html; charset=utf-8", page)
+}
+
+/// A name that means this machine wherever it is looked up, with any port: a tunnel may have another.
+fn is_of_this_machine(host: &str) -> bool {
+    let name = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((address, port)) => {
+            let is_port = port.is_empty() || port.strip_prefix(':').is_some_and(is_number);
+            return is_port && address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+        }
+        None => match host.split_once(':') {
+            Some((name, port)) if is_number(port) => name,
+            Some(_) => return false,
+            None => host,
+        },
+    };
+    name.eq_ignore_ascii_case("localhost")
+        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Takes the same time wherever they differ.
+fn is_same(given: &str, own: &str) -> bool {
+    let differs = given.bytes().zip(own.bytes()).fold(0, |sum, (one, other)| sum | (one ^ other));
+    given.len() == own.len() && std::hint::black_box(differs) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_this_machine_are_known() {
+        for host in ["localhost", "LOCALHOST:1", "127.0.0.1:8767", "[::1]", "[::1]:80", "127.1.2.3"] {
+            assert!(is_of_this_machine(host), "{host}");
+        }
+        for host in [
+            "",
+            "example.org",
+            "localhost.example.org",
+            "127.0.0.1.example.org",
+            "localhost:x",
+            "[::1]x",
+            "0.0.0.0",
+            "a:1:2",
+        ] {
+            assert!(!is_of_this_machine(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_compared_as_a_whole() {
+        assert!(
+            is_same("abc", "abc") && !is_same("abd", "abc") && !is_same("ab", "abc") && !is_same("", "abc")
+        );
+        let (one, other) = (Door::new(1).expect("a door"), Door::new(1).expect("a door"));
+        assert!(one.token != other.token && one.token != one.session && one.token.len() == 43);
+    }
+}

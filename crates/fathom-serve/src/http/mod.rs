@@ -1,0 +1,220 @@
+//! The server: connections, who may come in ([`door`]), what is where ([`routes`]).
+//!
+//! One thread answers all; it opens no target of a job. A client that is slow, or says nothing, costs one of a limited number of
+//! connections until its time is over.
+
+mod answer;
+mod body;
+mod door;
+mod routes;
+mod stream;
+
+use crate::allowed::Allowed;
+use crate::folder::{Folder, Results};
+use crate::reading::NoRunner;
+use crate::runs::Runs;
+use crate::words::Wishes;
+use answer::Answer;
+use door::Door;
+use fathom_answers::Runner;
+use fathom_command::{Failure, Streams};
+use fathom_spec::Source;
+use fathom_sys::signal::{OF_USERS, SignalQueue};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use routes::{Question, Reply, Site};
+use std::cell::{Cell, RefCell};
+use std::convert::Infallible;
+use std::ffi::OsString;
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::sync::mpsc::{self, Sender};
+use tokio::sync::oneshot;
+use tokio::task::LocalSet;
+use tokio::time::{sleep, timeout};
+
+/// Connections at a time; browsers have six each.
+const MOST_CONNECTIONS: usize = 128;
+/// A request says all of its headers within this time.
+const HEADER_TIME: Duration = Duration::from_secs(10);
+/// Bytes of headers.
+const MOST_HEADERS: usize = 32 << 10;
+/// How often signals are looked for.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Serves until a signal asks for the end; the exit code.
+pub(crate) fn serve(
+    wishes: &Wishes,
+    streams: &mut Streams<'_>,
+    machine: &dyn Source,
+    runner: &mut dyn Runner,
+) -> Result<u8, Failure> {
+    let (results, _lock) = Results::open(&wishes.results)?;
+    let allowed = allowed(&wishes.allowed, &results)?;
+    let directory =
+        allowed.paths.iter().find(|path| path.is_dir()).cloned().unwrap_or_else(|| results.targets());
+    // Relative names of jobs, and what jobs leave behind beside their files, belong where files are allowed.
+    std::env::set_current_dir(&directory).map_err(|error| crate::failed(&directory, &error))?;
+    let failed = |error: std::io::Error| {
+        Failure::new(format!("cannot listen on {}: {error}; name another port (--port=)", wishes.address))
+    };
+    let listener = TcpListener::bind(wishes.address).map_err(failed)?;
+    listener.set_nonblocking(true).map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    let door = Door::new(address.port()).map_err(Failure::new)?;
+    let signals = SignalQueue::new(&OF_USERS)
+        .map_err(|errno| Failure::new(format!("cannot wait for signals: {errno}")))?;
+    tell(streams, address, &door, &results)?;
+    let site = Site {
+        runs: Rc::new(Runs::new(results, allowed)),
+        machine,
+        runner: RefCell::new(runner),
+        directory: directory.display().to_string(),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::new(format!("the server cannot start: {error}")))?;
+    LocalSet::new().block_on(&runtime, answer_all(&site, listener, door, &signals)).map_err(failed)?;
+    // A page that is being made is waited for by nobody.
+    runtime.shutdown_background();
+    if let Some(Folder { id, .. }) = site.runs.current() {
+        writeln!(streams.err, "fathom serve: run {id} goes on; fathom serve, started again, finds it")?;
+    }
+    Ok(0)
+}
+
+/// What jobs may touch, by where it really is.
+fn allowed(asked: &Allowed, results: &Results) -> Result<Allowed, Failure> {
+    let real = |option: &str, paths: &[PathBuf]| -> Result<Vec<PathBuf>, Failure> {
+        let real = |path: &PathBuf| {
+            path.canonicalize().map_err(|error| Failure::new(format!("{option}={}: {error}", path.display())))
+        };
+        paths.iter().map(real).collect()
+    };
+    let mut paths = real("--allow-path", &asked.paths)?;
+    paths.push(results.targets());
+    let devices = real("--allow-device", &asked.devices)?;
+    Ok(Allowed { paths, devices, results: results.path().to_owned(), ..asked.clone() })
+}
+
+fn tell(
+    streams: &mut Streams<'_>,
+    address: SocketAddr,
+    door: &Door,
+    results: &Results,
+) -> Result<(), Failure> {
+    writeln!(streams.out, "fathom serve: http://{address}/?token={}", door.token())?;
+    writeln!(
+        streams.out,
+        "Results are kept in {}. Ctrl-C ends the server, not its runs.",
+        results.path().display()
+    )?;
+    streams.out.flush()?;
+    Ok(())
+}
+
+/// Takes connections for as long as the server lives.
+async fn accept(listener: tokio::net::TcpListener, door: Rc<Door>, questions: Sender<Question>) {
+    let open = Rc::new(Cell::new(0usize));
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) if open.get() < MOST_CONNECTIONS => {
+                open.set(open.get() + 1);
+                let (door, questions, open) = (Rc::clone(&door), questions.clone(), Rc::clone(&open));
+                tokio::task::spawn_local(async move {
+                    connection(stream, door, questions).await;
+                    open.set(open.get() - 1);
+                });
+            }
+            // One too many is closed at once.
+            Ok(_) => {}
+            // No descriptors are left: some will be.
+            Err(_) => sleep(LOOK).await,
+        }
+    }
+}
+
+async fn connection(stream: TcpStream, door: Rc<Door>, questions: Sender<Question>) {
+    let service = service_fn(move |request: Request<Incoming>| {
+        let (door, questions) = (Rc::clone(&door), questions.clone());
+        async move { Ok::<_, Infallible>(answer_to(request, &door, &questions).await) }
+    });
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIME)
+        .max_buf_size(MOST_HEADERS)
+        .serve_connection(TokioIo::new(stream), service);
+    // Whoever says nonsense, or nothing, is let go.
+    let _ = served.await;
+}
+
+async fn answer_to(request: Request<Incoming>, door: &Door, questions: &Sender<Question>) -> Answer {
+    let (parts, body) = request.into_parts();
+    if let Some(answer) = door.check(&parts.method, &parts.uri, &parts.headers) {
+        return answer;
+    }
+    let body = match body::read(body).await {
+        Ok(body) => body,
+        Err(answer) => return answer,
+    };
+    let last = parts.headers.get("last-event-id").and_then(|value| value.to_str().ok());
+    let (reply, replied) = oneshot::channel();
+    let question = Question {
+        method: parts.method,
+        path: parts.uri.path().to_owned(),
+        query: parts.uri.query().map(str::to_owned),
+        last_event: last.and_then(|text| text.parse().ok()),
+        body,
+        reply,
+    };
+    let is_asked = questions.send(question).await.is_ok();
+    match replied.await {
+        Ok(Reply::Now(answer)) if is_asked => answer,
+        Ok(Reply::Page(command, words)) => page(command, words).await,
+        _ => answer::problem(StatusCode::SERVICE_UNAVAILABLE, "the server is about to end"),
+    }
+}
+
+/// A page that a command makes, on a thread of its own: others are answered meanwhile.
+async fn page(command: &'static str, words: Vec<OsString>) -> Answer {
+    let made = tokio::task::spawn_blocking(move || {
+        let command =
+            fathom_answers::by_name(command).ok_or_else(|| "there is no such command".to_owned())?;
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut streams = Streams { out: &mut out, err: &mut err };
+        (command.run)(&words, &mut streams, &mut NoRunner).map_err(|failure| failure.to_string())?;
+        Ok::<Vec<u8>, String>(out)
+    });
+    match made.await {
+        Ok(Ok(bytes)) => answer::result_page(bytes),
+        Ok(Err(text)) => answer::problem(StatusCode::UNPROCESSABLE_ENTITY, &text),
+        Err(_) => answer::problem(StatusCode::INTERNAL_SERVER_ERROR, "the page cannot be made"),
+    }
+}
+
+/// Answers questions, one after the other, until a signal asks for the end.
+async fn answer_all(
+    site: &Site<'_>,
+    listener: TcpListener,
+    door: Door,
+    signals: &SignalQueue,
+) -> std::io::Result<()> {
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let (sender, mut questions) = mpsc::channel::<Question>(MOST_CONNECTIONS);
+    tokio::task::spawn_local(accept(listener, Rc::new(door), sender));
+    while signals.asked_to_end().is_none() {
+        let Ok(Some(question)) = timeout(LOOK, questions.recv()).await else {
+            site.runs.reap();
+            continue;
+        };
+        let reply = site.answer(&question);
+        // Whoever asked may be gone.
+        let _ = question.reply.send(reply);
+    }
+    Ok(())
+}

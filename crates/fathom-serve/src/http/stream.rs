@@ -1,0 +1,107 @@
+//! What happens in a run, as server-sent events.
+//!
+//! The number of an event is the place in `events.jsonl` where its line ends. A browser that has lost the connection sends the last
+//! number that it has, so it gets each event once, whoever serves it then.
+
+use super::answer::{self, Answer, Content};
+use crate::folder::Folder;
+use crate::runs::Runs;
+use hyper::StatusCode;
+use hyper::body::Bytes;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc::{self, Sender};
+use tokio::time::{sleep, timeout};
+
+/// How often the events are looked at.
+const LOOK: Duration = Duration::from_millis(200);
+/// Something is sent at least this often, so that a viewer who is gone is noticed.
+const SIGN: Duration = Duration::from_secs(15);
+/// A viewer who takes nothing for so long is let go; it may come again.
+const SLOW: Duration = Duration::from_secs(60);
+/// Bytes that are read at once. A line is far shorter.
+const AT_ONCE: u64 = 256 << 10;
+
+/// The events of a run from a place on.
+pub(crate) fn of(runs: Rc<Runs>, folder: Folder, from: u64) -> Answer {
+    let (sender, receiver) = mpsc::channel(4);
+    tokio::task::spawn_local(async move {
+        // Whoever is gone hears nothing of it.
+        let _ = follow(&runs, &folder, from, &sender).await;
+    });
+    answer::of(StatusCode::OK, "text/event-stream", Content::Stream(receiver))
+}
+
+/// The viewer is gone.
+struct Gone;
+
+async fn send(sender: &Sender<Bytes>, text: String) -> Result<(), Gone> {
+    match timeout(SLOW, sender.send(Bytes::from(text))).await {
+        Ok(Ok(())) => Ok(()),
+        _ => Err(Gone),
+    }
+}
+
+async fn follow(runs: &Runs, folder: &Folder, from: u64, sender: &Sender<Bytes>) -> Result<(), Gone> {
+    let path = folder.file("events.jsonl");
+    let mut at = from;
+    if from > 0 && !is_end_of_line(&path, from) {
+        // It saw another run of this name: what it has is to be thrown away.
+        at = 0;
+        send(sender, "id: 0\nevent: restart\ndata: {}\n\n".to_owned()).await?;
+    }
+    let mut said = Instant::now();
+    loop {
+        runs.reap();
+        // In this order: what is written before the end is read after it.
+        let state = folder.state();
+        let text = lines_from(&path, at).unwrap_or_default();
+        if !text.is_empty() {
+            let mut told = String::with_capacity(text.len() * 2);
+            for line in text.split_inclusive('\n') {
+                at += line.len() as u64;
+                told.push_str(&format!("id: {at}\ndata: {}\n\n", line.trim_end()));
+            }
+            send(sender, told).await?;
+            said = Instant::now();
+        } else if !state.is_under_way() {
+            let run =
+                runs.describe(folder).and_then(|run| serde_json::to_string(&run).ok()).unwrap_or_default();
+            return send(sender, format!("id: {at}\nevent: end\ndata: {run}\n\n")).await;
+        } else {
+            if said.elapsed() >= SIGN {
+                send(sender, ":\n\n".to_owned()).await?;
+                said = Instant::now();
+            }
+            if sender.is_closed() {
+                return Err(Gone);
+            }
+            sleep(LOOK).await;
+        }
+    }
+}
+
+fn is_end_of_line(path: &std::path::Path, at: u64) -> bool {
+    let read = || -> io::Result<u8> {
+        let mut byte = [0];
+        let mut file = File::open(path)?;
+        file.seek(SeekFrom::Start(at - 1))?;
+        file.read_exact(&mut byte)?;
+        Ok(byte[0])
+    };
+    read().is_ok_and(|byte| byte == b'\n')
+}
+
+/// Whole lines from a place on.
+fn lines_from(path: &std::path::Path, at: u64) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(at))?;
+    let mut bytes = Vec::new();
+    file.take(AT_ONCE).read_to_end(&mut bytes)?;
+    let end = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
+    bytes.truncate(end);
+    // Lines are JSON that this program wrote.
+    String::from_utf8(bytes).map_err(io::Error::other)
+}

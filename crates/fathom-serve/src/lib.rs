@@ -1,0 +1,74 @@
+//! `fathom serve`: a window in the browser. One page, served by the program: write a job, see what it would do, run it, watch it,
+//! look at its result.
+//!
+//! The server keeps nothing that matters: each run is a folder ([`folder`]) and a process of its own ([`work`]), which goes on if
+//! the server ends and is found again by the next one. What jobs may touch is in [`allowed`], who may ask in [`http`].
+
+#![forbid(unsafe_code)]
+
+mod allowed;
+mod check;
+mod events;
+mod folder;
+mod forecast;
+mod http;
+mod options;
+mod pages;
+mod process;
+mod reading;
+mod runs;
+mod words;
+mod work;
+
+use fathom_answers::Runner;
+use fathom_command::{Failure, Streams};
+use fathom_spec::Source;
+use std::ffi::OsString;
+
+/// The word for it.
+pub const NAME: &str = "serve";
+
+/// Its line in lists of commands.
+pub const SUMMARY: &str = "Write, run, watch and compare jobs in the browser";
+
+/// What `fathom serve --help` prints.
+pub const HELP: &str = "\
+Usage: fathom serve [options]
+
+Serves one page to the browsers of this machine: write or open a job, see what it would do, run it, watch it, stop it, look at its
+result, compare two; the same for quick and sweep. Open the address that it prints: it holds a token, without which nobody gets
+in. Runs are processes of their own: they go on if the server ends, and a server that is started again finds them.
+
+  --port=NUMBER          Port on this machine; default 8767; 0 for any that is free
+  --listen=ADDRESS       127.0.0.1, ::1 or localhost, with a port or without; others are refused. From another desk:
+                         ssh -L 8767:localhost:8767 HOST
+  --results=DIRECTORY    Where runs are kept, a folder each; default fathom-results in the current directory
+
+Jobs may use files in the folder targets of the results, and what these add:
+
+  --allow-path=PATH      Files below this directory, or this file; may be repeated. Relative names in jobs count from
+                         the first of these directories
+  --allow-device=PATH    This device; may be repeated
+  --allow-commands       exec_prerun, exec_postrun, engines that run or load programs
+  --allow-network        Engines that talk to servers or other hosts
+";
+
+/// Does the work; the exit code. `machine` is what the parser asks of this machine, `runner` runs the jobs of commands.
+pub fn run(
+    words: &[OsString],
+    streams: &mut Streams<'_>,
+    machine: &dyn Source,
+    runner: &mut dyn Runner,
+) -> u8 {
+    fathom_command::call("fathom serve", Some(HELP), words, streams, |words, streams| {
+        match words::read(words)? {
+            words::Asked::Work(folder) => work::perform(&folder, machine, runner),
+            words::Asked::Serve(wishes) => http::serve(&wishes, streams, machine, runner),
+        }
+    })
+}
+
+/// A failure with the path that it is about.
+fn failed(path: &std::path::Path, error: &std::io::Error) -> Failure {
+    Failure::file(path, error)
+}

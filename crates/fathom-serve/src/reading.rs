@@ -1,0 +1,232 @@
+//! Reading jobs that came from a browser: the parser reaches no file and no variable of this process, and every plan is held
+//! against what is allowed.
+
+use crate::allowed::Allowed;
+use crate::events::{Event, Events};
+use fathom_answers::{Ended, Runner, Target, Watch};
+use fathom_command::Failure;
+use fathom_run::plan::Plan;
+use fathom_spec::engines::EngineDef;
+use fathom_spec::{FormatDeclaration, Message, Outcome, RunSpec, Source};
+use fathom_stats::live::LiveTick;
+use std::cell::RefCell;
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Time between two moments that viewers see.
+pub(crate) const TICK: Duration = Duration::from_secs(1);
+
+/// This machine, with the text of a job for standard input, and no files.
+pub(crate) struct TextSource<'a> {
+    pub(crate) machine: &'a dyn Source,
+    pub(crate) job: &'a str,
+    /// The one file that may be read: the text of the job in the folder of its run.
+    pub(crate) file: Option<&'a Path>,
+}
+
+impl Source for TextSource<'_> {
+    fn read_file(&self, path: &Path) -> io::Result<String> {
+        if self.file == Some(path) {
+            return self.machine.read_file(path);
+        }
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, "jobs of fathom serve read no other files"))
+    }
+
+    fn read_stdin(&self) -> io::Result<String> {
+        Ok(self.job.to_owned())
+    }
+
+    /// The environment of the server is not the author's, and may hold what is secret.
+    fn variable(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn is_directory(&self, path: &Path) -> bool {
+        self.machine.is_directory(path)
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        self.machine.exists(path)
+    }
+
+    fn online_cpus(&self) -> u32 {
+        self.machine.online_cpus()
+    }
+
+    fn configured_cpus(&self) -> u32 {
+        self.machine.configured_cpus()
+    }
+
+    fn page_size(&self) -> u64 {
+        self.machine.page_size()
+    }
+
+    fn memory_mib(&self) -> u64 {
+        self.machine.memory_mib()
+    }
+
+    fn engines(&self) -> &[&'static EngineDef] {
+        self.machine.engines()
+    }
+
+    fn formats(&self) -> &[&'static FormatDeclaration] {
+        self.machine.formats()
+    }
+}
+
+/// Jobs from words and a text; otherwise what the parser says.
+pub(crate) fn parse(words: &[String], source: &TextSource<'_>) -> Result<RunSpec, Vec<Message>> {
+    match fathom_spec::parse("fathom", words, source) {
+        Outcome::Run(spec) => Ok(*spec),
+        Outcome::Exit(reply) => Err(reply.messages),
+        _ => Err(vec![Message::stderr("fathom: these words ask for something else than running jobs")]),
+    }
+}
+
+/// Runs the jobs of commands (`quick`, `sweep`), each of which is held against what is allowed before it runs.
+pub(crate) struct GuardedRunner<'a> {
+    pub(crate) inner: &'a mut dyn Runner,
+    /// Where the moments of runs go; without it nothing is run.
+    pub(crate) events: Option<&'a RefCell<Events>>,
+    pub(crate) machine: &'a dyn Source,
+    pub(crate) allowed: &'a Allowed,
+    pub(crate) file: &'a Path,
+    pub(crate) confirmed: &'a [String],
+    pub(crate) began: Instant,
+    /// The plans of all jobs that were read, where nothing is run.
+    pub(crate) plans: RefCell<Vec<Plan>>,
+}
+
+impl Runner for GuardedRunner<'_> {
+    fn parse(&self, words: &[String], job_file: &str) -> Result<RunSpec, Failure> {
+        let source = TextSource { machine: self.machine, job: job_file, file: Some(self.file) };
+        let spec = parse(words, &source).map_err(|messages| Failure::new(in_own_words(&messages)))?;
+        // Whoever asks for one job too many hears of it before anything runs.
+        let plan =
+            self.allowed.plan(&spec, self.file.parent()).map_err(|lines| Failure::new(lines.join("\n")))?;
+        if self.events.is_none() {
+            self.plans.borrow_mut().push(plan);
+        }
+        Ok(spec)
+    }
+
+    fn run(&mut self, spec: &RunSpec, watch: &mut dyn Watch) -> Result<Ended, Failure> {
+        let plan =
+            self.allowed.plan(spec, self.file.parent()).map_err(|lines| Failure::new(lines.join("\n")))?;
+        let lines = Allowed::check_devices(&plan, self.confirmed);
+        if !lines.is_empty() {
+            return Err(Failure::new(lines.join("\n")));
+        }
+        match self.events {
+            Some(events) => {
+                self.inner.run(spec, &mut TellingWatch { inner: watch, events, began: self.began })
+            }
+            None => Err(Failure::new("nothing is run to find out what would be")),
+        }
+    }
+
+    fn targets(&self, spec: &RunSpec) -> Result<Vec<Target>, Failure> {
+        self.inner.targets(spec)
+    }
+
+    fn use_of(&self, path: &Path) -> Option<String> {
+        self.inner.use_of(path)
+    }
+}
+
+/// Passes on what a command hears of its runs, and writes it down.
+struct TellingWatch<'a> {
+    inner: &'a mut dyn Watch,
+    events: &'a RefCell<Events>,
+    began: Instant,
+}
+
+impl Watch for TellingWatch<'_> {
+    fn interval(&self) -> Option<Duration> {
+        self.inner.interval().or(Some(TICK))
+    }
+
+    fn tick(&mut self, tick: &LiveTick) {
+        let at_ms = self.began.elapsed().as_millis() as u64;
+        self.events.borrow_mut().tick(&Event::tick(at_ms, tick, None));
+        if self.inner.interval().is_some() {
+            self.inner.tick(tick);
+        }
+    }
+
+    /// The command tells it in its own words.
+    fn message(&mut self, text: &str) {
+        self.inner.message(text);
+    }
+}
+
+/// A runner for commands that only look at results.
+pub(crate) struct NoRunner;
+
+impl Runner for NoRunner {
+    fn parse(&self, _: &[String], _: &str) -> Result<RunSpec, Failure> {
+        Err(Failure::new("this command runs no jobs"))
+    }
+
+    fn run(&mut self, _: &RunSpec, _: &mut dyn Watch) -> Result<Ended, Failure> {
+        Err(Failure::new("this command runs no jobs"))
+    }
+
+    fn targets(&self, _: &RunSpec) -> Result<Vec<Target>, Failure> {
+        Ok(Vec::new())
+    }
+
+    fn use_of(&self, _: &Path) -> Option<String> {
+        None
+    }
+}
+
+/// What is wrong with a job, and in which of its lines.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub(crate) struct Mistake {
+    /// Counted from 1; none where it is about no line.
+    pub(crate) line: Option<usize>,
+    pub(crate) text: String,
+}
+
+/// Our own lines among those of the parser, which also says what fio would.
+pub(crate) fn mistakes(messages: &[Message]) -> Vec<Mistake> {
+    let lines = || messages.iter().flat_map(|message| message.text.lines());
+    let own = lines().filter_map(|line| line.strip_prefix("fathom: ")).map(|line| {
+        let placed = line.strip_prefix("-:");
+        let placed = placed.and_then(|rest| rest.split_once(": "));
+        match placed.and_then(|(number, text)| Some((number.parse().ok()?, text))) {
+            Some((number, text)) => Mistake { line: Some(number), text: text.to_owned() },
+            None => Mistake { line: None, text: line.trim_start_matches("command line: ").to_owned() },
+        }
+    });
+    let own: Vec<Mistake> = own.collect();
+    match own.is_empty() {
+        true => lines()
+            .filter(|line| !line.trim().is_empty())
+            .map(|line| Mistake { line: None, text: line.to_owned() })
+            .collect(),
+        false => own,
+    }
+}
+
+fn in_own_words(messages: &[Message]) -> String {
+    let told: Vec<String> = mistakes(messages).into_iter().map(|mistake| mistake.text).collect();
+    told.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mistakes_have_lines() {
+        let messages =
+            [Message::stderr("fio: failed parsing bs=zk\nfathom: -:11: option bs=zk: expected a number")];
+        let expected = Mistake { line: Some(11), text: "option bs=zk: expected a number".to_owned() };
+        assert_eq!(mistakes(&messages), [expected]);
+        let other = mistakes(&[Message::stderr("\nfio: what we have no words for\n")]);
+        assert_eq!(other, [Mistake { line: None, text: "fio: what we have no words for".to_owned() }]);
+    }
+}

@@ -1,0 +1,157 @@
+//! Starts, finds, stops and describes runs.
+
+use crate::allowed::Allowed;
+use crate::check::Found;
+use crate::folder::{Accepted, End, Folder, Kind, Request, Results, State, now_ms};
+use serde::Serialize;
+use std::cell::RefCell;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::process::{Child, Command, Stdio};
+
+/// Why a run was not started.
+pub(crate) enum Refusal {
+    /// The request is wrong, in words.
+    Wrong(String),
+    /// Another run is under way.
+    Busy(String),
+    /// These names have to be typed first.
+    Unconfirmed(Vec<String>),
+    System(io::Error),
+}
+
+/// A run, for lists and pages.
+#[derive(Debug, Serialize)]
+pub(crate) struct Described {
+    id: String,
+    kind: Kind,
+    title: String,
+    state: State,
+    accepted_ms: u64,
+    end: Option<End>,
+    /// Someone has asked for its end.
+    is_stopping: bool,
+    has_result: bool,
+    /// Files of it that can be downloaded.
+    files: Vec<&'static str>,
+}
+
+/// Files of a run that browsers may have.
+pub(crate) const FILES: [&str; 6] =
+    ["job.fio", "result.json", "sweep.jsonl", "output.txt", "stderr.txt", "events.jsonl"];
+/// It is there once someone has asked for the end of a run.
+const STOPPING: &str = "stopping";
+
+/// All of them.
+pub(crate) struct Runs {
+    pub(crate) results: Results,
+    pub(crate) allowed: Allowed,
+    /// Started by this server; the others are found by their folders alone.
+    children: RefCell<Vec<Child>>,
+}
+
+impl Runs {
+    pub(crate) fn new(results: Results, allowed: Allowed) -> Runs {
+        Runs { results, allowed, children: RefCell::default() }
+    }
+
+    /// Takes note of runs that have ended, so that nothing is left of their processes.
+    pub(crate) fn reap(&self) {
+        self.children.borrow_mut().retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+    }
+
+    /// The run that is under way.
+    pub(crate) fn current(&self) -> Option<Folder> {
+        self.results.runs().into_iter().find(|folder| folder.state().is_under_way())
+    }
+
+    /// Starts what was found to be right.
+    pub(crate) fn start(&self, mut request: Request, found: Found) -> Result<Folder, Refusal> {
+        if let Some(mistake) = found.mistakes.first() {
+            let place = mistake.line.map_or(String::new(), |line| format!("line {line}: "));
+            return Err(Refusal::Wrong(format!("{place}{}", mistake.text)));
+        }
+        if let Some(current) = self.current() {
+            return Err(Refusal::Busy(format!(
+                "run {} is under way, and two at a time would disturb each other's figures; wait for its end, or stop it",
+                current.id
+            )));
+        }
+        let wanted = found.forecast.map(|forecast| forecast.to_confirm).unwrap_or_default();
+        let missing: Vec<String> =
+            wanted.into_iter().filter(|name| !request.confirm.contains(name)).collect();
+        if !missing.is_empty() {
+            return Err(Refusal::Unconfirmed(missing));
+        }
+        if request.title.trim().is_empty() {
+            request.title = title_of(&request);
+        }
+        let accepted =
+            Accepted { request, accepted_ms: now_ms(), allowed: self.allowed.clone(), makes: found.makes };
+        let folder = self.results.create(&accepted).map_err(Refusal::System)?;
+        self.spawn(&folder).map_err(Refusal::System)?;
+        Ok(folder)
+    }
+
+    fn spawn(&self, folder: &Folder) -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        options.create_new(true).append(true).mode(0o600);
+        let stderr = options.open(folder.file("stderr.txt"))?;
+        let child = Command::new("/proc/self/exe")
+            .arg(crate::NAME)
+            .arg(format!("--work={}", folder.path.display()))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(stderr)
+            .spawn()?;
+        self.children.borrow_mut().push(child);
+        Ok(())
+    }
+
+    /// Asks for the end of a run: gently, and when that was done already, not so. What was sent, or nothing if it is over.
+    pub(crate) fn stop(&self, folder: &Folder) -> Option<&'static str> {
+        let process = folder.process()?;
+        let mark = folder.file(STOPPING);
+        let (name, signal) = match mark.exists() {
+            true => ("SIGTERM", libc::SIGTERM),
+            false => ("SIGINT", libc::SIGINT),
+        };
+        let is_sent = process.signal(signal);
+        if is_sent {
+            // Without the mark the next request is gentle as well.
+            let _ = File::create(mark);
+        }
+        is_sent.then_some(name)
+    }
+
+    pub(crate) fn describe(&self, folder: &Folder) -> Option<Described> {
+        let accepted = folder.accepted()?;
+        let is_there = |name: &&str| folder.file(name).metadata().is_ok_and(|found| found.len() > 0);
+        Some(Described {
+            id: folder.id.clone(),
+            kind: accepted.request.kind,
+            title: accepted.request.title,
+            state: folder.state(),
+            accepted_ms: accepted.accepted_ms,
+            end: folder.end(),
+            is_stopping: folder.file(STOPPING).exists(),
+            has_result: folder.result().is_some(),
+            files: FILES.into_iter().filter(is_there).collect(),
+        })
+    }
+}
+
+/// What a run is called that nobody has named.
+fn title_of(request: &Request) -> String {
+    let section = request
+        .job
+        .lines()
+        .map(str::trim)
+        .find_map(|line| line.strip_prefix('[')?.strip_suffix(']').filter(|name| *name != "global"));
+    match request.kind {
+        Kind::Job => section.unwrap_or("job").to_owned(),
+        Kind::Quick => format!("quick {}", request.directory),
+        Kind::Sweep => format!("sweep {}", section.unwrap_or("job")),
+    }
+}

@@ -1,0 +1,256 @@
+//! The process of one run: does what the request in its folder asks for, and leaves everything that is known of it there. Nobody
+//! has to be there to see it.
+
+use crate::allowed::Allowed;
+use crate::events::{Event, Events};
+use crate::folder::{Accepted, End, Folder, Kind, now_ms};
+use crate::process::Process;
+use crate::reading::{self, GuardedRunner, TICK, TextSource};
+use fathom_answers::Runner;
+use fathom_command::printer::{Letters, Printer, Screen};
+use fathom_command::{Failure, Streams};
+use fathom_hosts::{exit, here};
+use fathom_report::Chosen;
+use fathom_run::message::Message;
+use fathom_run::plan::Plan;
+use fathom_run::supervisor::{self, Observer, Options};
+use fathom_spec::{RunSpec, Source};
+use fathom_stats::live::{LiveDetails, LiveTick};
+use fathom_stats::report::RunReport;
+use fathom_sys::clock::Calibration;
+use fathom_sys::signal::{OF_USERS, SignalQueue};
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::time::Instant;
+
+/// Does the work; the exit code.
+pub(crate) fn perform(path: &Path, machine: &dyn Source, runner: &mut dyn Runner) -> Result<u8, Failure> {
+    // Neither a terminal that is closed nor its Ctrl-C reaches a run.
+    fathom_sys::process::new_session();
+    let folder = Folder::of(path);
+    let Some(accepted) = folder.accepted() else {
+        return Err(Failure::new(format!("{}: there is no request in it", path.display())));
+    };
+    let failed = |error: io::Error| crate::failed(path, &error);
+    let this = Process::this().ok_or_else(|| Failure::new("/proc says nothing of this process"))?;
+    folder.put("process.json", &this).map_err(failed)?;
+    let events = RefCell::new(Events::create(&folder.file("events.jsonl")).map_err(failed)?);
+    // What comes when the work is over ends nothing any more.
+    let signals = SignalQueue::new(&OF_USERS)
+        .map_err(|errno| Failure::new(format!("cannot wait for signals: {errno}")))?;
+    let done = match accepted.request.kind {
+        Kind::Job => jobs(&folder, &accepted, machine, &events),
+        Kind::Quick | Kind::Sweep => command(&folder, &accepted, machine, runner, &events),
+    };
+    let (code, problem) = match done {
+        Ok(code) if signals.asked_to_end().is_some() => (code.max(exit::ENDED_BY_SIGNAL), None),
+        Ok(code) => (code, None),
+        Err(failure) => (exit::SETUP_FAILED, Some(failure.to_string())),
+    };
+    if let Some(problem) = &problem {
+        tell(&events, problem);
+    }
+    // Codes above it name the signal.
+    let code = code.min(exit::ENDED_BY_SIGNAL);
+    folder.put("ended.json", &End { exit: code, ended_ms: now_ms(), problem }).map_err(failed)?;
+    Ok(code)
+}
+
+/// A line for viewers, and for who looks into the folder.
+fn tell(events: &RefCell<Events>, text: &str) {
+    for line in text.lines().map(str::trim_end).filter(|line| !line.is_empty()) {
+        events.borrow_mut().message(line);
+        // The events have it as well.
+        let _ = writeln!(io::stderr(), "{line}");
+    }
+}
+
+/// The words that a job file is read with: logs and states go into the folder of the run.
+pub(crate) fn words_of(folder: Option<&Path>) -> Vec<String> {
+    let beside = folder.map(|folder| format!("--aux-path={}", folder.display()));
+    beside.into_iter().chain(["-".to_owned()]).collect()
+}
+
+/// Runs the jobs of a job file.
+fn jobs(
+    folder: &Folder,
+    accepted: &Accepted,
+    machine: &dyn Source,
+    events: &RefCell<Events>,
+) -> Result<u8, Failure> {
+    let source = TextSource { machine, job: &accepted.request.job, file: None };
+    let spec = reading::parse(&words_of(Some(&folder.path)), &source).map_err(|messages| {
+        let told = reading::mistakes(&messages).into_iter().map(|mistake| mistake.text);
+        Failure::new(told.collect::<Vec<_>>().join("\n"))
+    })?;
+    let refused = |lines: Vec<String>| Failure::new(lines.join("\n"));
+    let plan = accepted.allowed.plan(&spec, Some(&folder.path)).map_err(refused)?;
+    let lines = Allowed::check_devices(&plan, &accepted.request.confirm);
+    if !lines.is_empty() {
+        return Err(refused(lines));
+    }
+    spec.messages.iter().for_each(|message| tell(events, &message.text));
+    run(folder, &spec, &plan, events)
+}
+
+fn run(folder: &Folder, spec: &RunSpec, plan: &Plan, events: &RefCell<Events>) -> Result<u8, Failure> {
+    let options = Options {
+        tick: Some(TICK),
+        live_view: true,
+        status_interval: None,
+        snapshot: None,
+        idleness: None,
+        slices: here::slices(spec),
+        timeline: true,
+        patience: None,
+        version: here::COMPATIBLE_VERSION,
+    };
+    let calibration = Calibration::start();
+    let engines = here::engines(plan);
+    let mut viewers = Viewers { events };
+    let mut outcome = supervisor::run(plan, engines, calibration.finish(), options, &mut viewers)
+        .map_err(|error| Failure::new(here::why_not_started(&error)))?;
+    fathom_answers::judge(&mut outcome.report)
+        .map_err(|reason| Failure::new(format!("there is no verdict on the result: {reason}")))?;
+    let path = folder.file("result.json");
+    let failed = |error: io::Error| crate::failed(&path, &error);
+    let mut file = BufWriter::new(File::create(&path).map_err(failed)?);
+    for bytes in Chosen::new(&["json+".to_owned()], 3).write(&outcome.report) {
+        file.write_all(&bytes).map_err(failed)?;
+    }
+    file.flush().map_err(failed)?;
+    Ok(exit::number(&outcome, false))
+}
+
+/// Writes down what happens in a run.
+struct Viewers<'a> {
+    events: &'a RefCell<Events>,
+}
+
+impl Observer for Viewers<'_> {
+    fn message(&mut self, message: &Message) {
+        match message {
+            Message::Output(text) | Message::Error(text) | Message::Failure(text) => tell(self.events, text),
+            Message::LayingOut { job, files, bytes } => {
+                tell(self.events, &fathom_report::header::layout_line(job, *files, *bytes));
+            }
+            Message::Figures(_) | Message::StageChanged => {}
+        }
+    }
+
+    fn tick(&mut self, tick: &LiveTick, details: Option<&LiveDetails>) {
+        let at_ms = details.map_or(0, |details| details.elapsed_ns / 1_000_000);
+        self.events.borrow_mut().tick(&Event::tick(at_ms, tick, details));
+    }
+
+    /// SIGUSR1 asks for the report so far, which viewers have no place for.
+    fn interim_report(&mut self, _: &RunReport) {}
+}
+
+/// The words of a command. Everything that a browser sent is a value in one of them.
+pub(crate) fn words_of_command(accepted: &Accepted, folder: &Path) -> Vec<OsString> {
+    let request = &accepted.request;
+    let in_folder = |option: &str, name: &str| {
+        let mut word = OsString::from(option);
+        word.push(folder.join(name));
+        word
+    };
+    let mut words = Vec::new();
+    match request.kind {
+        Kind::Job => {}
+        Kind::Quick => {
+            let given = [("--size", &request.size), ("--time", &request.time)];
+            let given = given.iter().filter(|(_, value)| !value.is_empty());
+            words.extend(given.map(|(option, value)| OsString::from(format!("{option}={value}"))));
+            words.extend([
+                in_folder("--save=", "result.json"),
+                "--".into(),
+                request.directory.clone().into(),
+            ]);
+        }
+        Kind::Sweep => {
+            words.extend(request.vary.iter().map(|vary| OsString::from(format!("--vary={vary}"))));
+            words.extend(request.repeats.map(|repeats| OsString::from(format!("--repeats={repeats}"))));
+            words.extend([in_folder("--output=", "sweep.jsonl"), in_folder("", "job.fio")]);
+        }
+    }
+    words
+}
+
+/// The word for a kind of command.
+pub(crate) fn name_of(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Job => "",
+        Kind::Quick => "quick",
+        Kind::Sweep => "sweep",
+    }
+}
+
+/// Runs `quick` or a `sweep`.
+fn command(
+    folder: &Folder,
+    accepted: &Accepted,
+    machine: &dyn Source,
+    runner: &mut dyn Runner,
+    events: &RefCell<Events>,
+) -> Result<u8, Failure> {
+    let name = name_of(accepted.request.kind);
+    let command = fathom_answers::by_name(name).ok_or_else(|| Failure::new("there is no such command"))?;
+    if accepted.request.kind == Kind::Quick
+        && let Some(reason) = accepted.allowed.refusal_of_path(Path::new(&accepted.request.directory))
+    {
+        return Err(Failure::new(reason));
+    }
+    let file = folder.file("job.fio");
+    let allowed = Allowed { unnamed: accepted.request.kind == Kind::Quick, ..accepted.allowed.clone() };
+    let mut guarded = GuardedRunner {
+        inner: runner,
+        events: Some(events),
+        machine,
+        allowed: &allowed,
+        file: &file,
+        confirmed: &accepted.request.confirm,
+        began: Instant::now(),
+        plans: RefCell::default(),
+    };
+    let path = folder.file("output.txt");
+    let output = File::create(&path).map_err(|error| crate::failed(&path, &error))?;
+    let mut out = Printer::new(BufWriter::new(output), Letters::Unicode);
+    let mut err = Lines { events, begun: Vec::new() };
+    let mut streams = Streams { out: &mut out, err: &mut err };
+    let words = words_of_command(accepted, &folder.path);
+    let code = (command.run)(&words, &mut streams, &mut guarded)?;
+    out.flush().map_err(|error| crate::failed(&path, &error))?;
+    Ok(code)
+}
+
+/// What a command says on the way, line by line.
+struct Lines<'a> {
+    events: &'a RefCell<Events>,
+    begun: Vec<u8>,
+}
+
+impl Write for Lines<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.begun.extend_from_slice(bytes);
+        while let Some(end) = self.begun.iter().position(|&byte| byte == b'\n') {
+            let line: Vec<u8> = self.begun.drain(..=end).collect();
+            tell(self.events, String::from_utf8_lossy(&line).trim());
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Screen for Lines<'_> {
+    fn line_start(&mut self) -> io::Result<()> {
+        self.begun.clear();
+        Ok(())
+    }
+}
