@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test test-servers test-mpi lint accuracy bench deny fuzz soak verdicts compare-fio
+.PHONY: help run test test-servers test-mpi test-python lint accuracy bench deny fuzz soak verdicts compare-fio
 
 help: ## List the entry points
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -18,6 +18,9 @@ test-servers: ## The tests of engines on servers, and of mounts, on all servers 
 
 test-mpi: ## Build and test fathom-mpi with Open MPI and with MPICH (as root: installs them); MPICC names another
 	@scripts/test-mpi.sh
+
+test-python: ## Test the Python package on the oldest and newest Python there is; FATHOM_PROGRAM names the program
+	@scripts/test-python.sh
 
 lint: ## The checks of `make test` without the tests
 	@scripts/test.sh --checks-only
