@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test test-servers test-mpi test-python lint accuracy bench deny fuzz soak verdicts compare-fio
+.PHONY: help run test test-servers test-mpi install-jvm test-jvm test-python packages test-packages lint accuracy bench bench-jvm deny fuzz soak verdicts compare-fio
 
 help: ## List the entry points
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -22,6 +22,18 @@ test-mpi: ## Build and test fathom-mpi with Open MPI and with MPICH (as root: in
 test-python: ## Test the Python package on the oldest and newest Python there is; FATHOM_PROGRAM names the program
 	@scripts/test-python.sh
 
+packages: ## Build packages, static programs, images and their papers into target/packages; PACKAGES=--again builds twice and compares
+	@scripts/packages.sh $(PACKAGES)
+
+test-packages: ## Install, run and remove what `make packages` made, each in a root of its own (as root)
+	@scripts/test-packages.sh
+
+install-jvm: ## Build the JVM binding and install it for Maven (~/.m2): dev.fathom:fathom-jvm
+	@scripts/install-jvm.sh
+
+test-jvm: ## Build and test the JVM binding (as root also on a loop device); JAVA_HOME names another JDK
+	@scripts/test-jvm.sh
+
 lint: ## The checks of `make test` without the tests
 	@scripts/test.sh --checks-only
 
@@ -30,6 +42,9 @@ accuracy: ## Compare what is reported with what is known to be true (as root on 
 
 bench: ## Compare with the installed fio (best as root on an idle machine); BENCH=--write updates docs/performance.md
 	@scripts/bench.sh $(BENCH)
+
+bench-jvm: ## JMH of the JVM binding, FileChannel and fathom's io_uring on one file; DIRECT=1: past the page cache; DIRECTORY=where, FATHOM=program
+	@scripts/bench-jvm.sh
 
 deny: ## Check licences, sources and bans of all dependencies with cargo-deny
 	@scripts/deny.sh

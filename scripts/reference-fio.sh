@@ -3,15 +3,14 @@
 # and without touching it, and prints the path of a program that runs it. It comes from Debian's unstable suite, so apt-get and
 # dpkg-deb are needed; packages are checked by Debian's keys, as with any other installation.
 set -euo pipefail
+. "$(dirname "$0")/set-up.sh"
 directory=$(realpath -m "${1:?usage: reference-fio.sh DIRECTORY}")
 if [ -x "$directory/fio" ]; then
     echo "$directory/fio"
     exit
 fi
 
-# The mirror that this machine uses for everything else.
-mirror=$(apt-get indextargets --no-release-info --format '$(REPO_URI)' 'Created-By: Packages' 'Component: main' |
-    grep -v security | sort | uniq -c | sort -rn | awk 'NR == 1 { print $2 }')
+mirror=$(debian_mirror)
 if [ -z "$mirror" ]; then
     echo "reference-fio.sh: apt knows no mirror of Debian" >&2
     exit 1

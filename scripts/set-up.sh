@@ -1,7 +1,7 @@
-# Sourced by test.sh: gets what the checks and tests need and this machine lacks, where that is allowed. What cannot be
-# had is no failure: the tests that need it are skipped, and the summary says so.
+# Sourced by test.sh, and by other scripts with a list of their own: gets what they need and this machine lacks, where that is allowed. What
+# cannot be had is no failure: the tests that need it are skipped, and the summary says so.
 
-# Debian package and the command that shows that it is there.
+# Debian package and what shows that it is there: a command, or a pattern of paths.
 needed_packages=(
     fio:fio
     strace:strace
@@ -38,7 +38,10 @@ needed_packages=(
 missing_packages() {
     local entry
     for entry in "${needed_packages[@]}"; do
-        PATH="$PATH:/usr/sbin:/sbin" command -v "${entry#*:}" >/dev/null || echo "${entry%%:*}"
+        case ${entry#*:} in
+        /*) compgen -G "${entry#*:}" >/dev/null ;;
+        *) PATH="$PATH:/usr/sbin:/sbin" command -v "${entry#*:}" >/dev/null ;;
+        esac || echo "${entry%%:*}"
     done
 }
 
@@ -65,7 +68,7 @@ install_missing_packages() {
     read -ra missing <<<"$(missing_packages | tr '\n' ' ')"
     [ ${#missing[@]} -gt 0 ] || return 0
     if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
-        echo "note: not installed: ${missing[*]}; the tests that need them will be skipped"
+        echo "note: not installed: ${missing[*]}; what needs them is skipped"
         return 0
     fi
     echo "installing ${missing[*]}"
@@ -73,7 +76,13 @@ install_missing_packages() {
     export DEBIAN_FRONTEND=noninteractive
     # Servers are for the tests alone: in this run level their packages start none.
     { timeout 300 apt-get -qq update && RUNLEVEL=1 timeout 600 apt-get -qq install -y --no-install-recommends "${missing[@]}"; } \
-        >"$log" 2>&1 </dev/null || { echo "note: that failed; the tests that need them will be skipped"; tail -3 "$log"; }
+        >"$log" 2>&1 </dev/null || { echo "note: that failed; what needs them is skipped"; tail -3 "$log"; }
+}
+
+# The mirror of Debian that this machine uses.
+debian_mirror() {
+    apt-get indextargets --no-release-info --format '$(REPO_URI)' 'Created-By: Packages' 'Component: main' |
+        grep -v security | sort | uniq -c | sort -rn | awk 'NR == 1 { print $2 }'
 }
 
 install_missing_components() {
@@ -95,7 +104,7 @@ install_python_packages() {
         timeout 300 "$environment/bin/pip" --quiet --no-input install "$@" >>"$log" 2>&1; then
         return 0
     fi
-    echo "note: $* could not be installed; the tests that need it will be skipped"
+    echo "note: $* could not be installed; what needs it is skipped"
     tail -3 "$log" 2>/dev/null || true
     return 1
 }

@@ -4,15 +4,9 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 . scripts/rust.sh
-
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/fathom-test-mpi.XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-export FATHOM_SKIP_LOG=${FATHOM_SKIP_LOG:-$scratch/skipped}
-: >"$FATHOM_SKIP_LOG"
-: >"$scratch/tests"
-failed_steps=()
+. scripts/set-up.sh
+. scripts/steps.sh
+begin_steps fathom-test-mpi
 
 # Debian package and the file that shows that it is there.
 needed_packages=(
@@ -23,30 +17,6 @@ needed_packages=(
     "libclang-dev:/usr/lib/llvm-*/lib/libclang.so"
 )
 
-# As root with apt-get it is installed; otherwise it is said what is missing. The scripts of servers install what they need.
-get_packages() {
-    local entry missing=()
-    for entry in "${needed_packages[@]}"; do
-        compgen -G "${entry#*:}" >/dev/null || missing+=("${entry%%:*}")
-    done
-    [ ${#missing[@]} -gt 0 ] || return 0
-    if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
-        echo "note: not found where Debian has them: ${missing[*]}; what needs them is skipped"
-        return 0
-    fi
-    echo "installing ${missing[*]}"
-    { timeout 300 apt-get -qq update &&
-        DEBIAN_FRONTEND=noninteractive timeout 600 apt-get -qq install -y --no-install-recommends "${missing[@]}"; } \
-        >"$scratch/packages" 2>&1 </dev/null || { echo "note: that failed"; tail -3 "$scratch/packages"; }
-}
-
-step() {
-    local title=$1
-    shift
-    printf '\n== %s\n' "$title"
-    "$@" || failed_steps+=("$title")
-}
-
 # The lints are those of the first MPI: the code is the same for all.
 check() {
     (cd mpi && CARGO_TARGET_DIR=$2 MPICC=$1 cargo clippy --all-targets --locked -- -D warnings)
@@ -56,12 +26,7 @@ tests() {
     (cd mpi && CARGO_TARGET_DIR=$2 MPICC=$1 cargo test --no-fail-fast --locked) 2>&1 | tee -a "$scratch/tests"
 }
 
-sum_of() {
-    awk -v word="$1" '/^test result:/ { for (i = 2; i <= NF; i++) if ($i ~ "^" word) sum += $(i - 1) } END { print sum + 0 }' \
-        "$scratch/tests"
-}
-
-get_packages
+install_missing_packages "$scratch/packages"
 [ "$(id -u)" -ne 0 ] || export INSTALL=1
 if [ -n "${MPICC:-}" ]; then
     compilers=("$MPICC")

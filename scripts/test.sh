@@ -6,28 +6,8 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 . scripts/rust.sh
 . scripts/set-up.sh
-
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/fathom-test.XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-
-# Tests that cannot run on this machine add a line each to this file.
-export FATHOM_SKIP_LOG=${FATHOM_SKIP_LOG:-$scratch/skipped}
-: >"$FATHOM_SKIP_LOG"
-failed_steps=()
-passed_steps=0
-
-step() {
-    local title=$1
-    shift
-    printf '\n== %s\n' "$title"
-    if "$@"; then
-        passed_steps=$((passed_steps + 1))
-    else
-        failed_steps+=("$title")
-    fi
-}
+. scripts/steps.sh
+begin_steps fathom-test
 
 # A check whose tool is missing counts as skipped.
 step_with() {
@@ -47,11 +27,6 @@ run_tests() {
 run_server_tests() {
     cargo test --package fathom --test it --no-fail-fast --locked -- --test-threads=2 \
         ceph:: gluster:: hdfs:: http:: iscsi:: mounts:: nbd:: nfs:: s3:: servers:: 2>&1 | tee "$scratch/tests"
-}
-
-sum_of() {
-    awk -v word="$1" '/^test result:/ { for (i = 2; i <= NF; i++) if ($i ~ "^" word) sum += $(i - 1) } END { print sum + 0 }' \
-        "$scratch/tests"
 }
 
 # A test that skips itself ends well as far as cargo can see, and counts as passed in its line `test result:`.
@@ -108,7 +83,6 @@ if [ "$what" = tests ]; then
     fetch_fio_examples "$scratch/examples"
     use_reference_fio "$target_directory/tools/reference-fio"
 fi
-: >"$scratch/tests"
 step_with fmt formatting cargo fmt --all -- --check
 step_with clippy lints cargo clippy --workspace --all-targets --locked -- -D warnings
 # Its readers work on the code, so private items have their pages and may be linked to.

@@ -1,11 +1,13 @@
 //! Chores of the project: `tidy` checks the house rules, `bench` compares with an installed fio, `soak` makes random
-//! runs, `verdicts` judges ordinary ones.
+//! runs, `verdicts` judges ordinary ones, `notices` lists the licences of what is shipped.
 
 #![forbid(unsafe_code)]
 // A chore talks to the person who runs it.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
+mod metadata;
+mod notices;
 mod soak;
 mod tidy;
 mod verdicts;
@@ -18,6 +20,7 @@ Usage: cargo run -p xtask -- tidy
        cargo run --release -p xtask -- bench [--write|--servers] [--rounds=N] [--only=TEXT]
        cargo run --release -p xtask -- soak [--time=SECONDS] [--seed=N] [--rounds=N] [--only=KIND] [--directory=DIRECTORY]
        cargo run --release -p xtask -- verdicts [--runs=N] [--seed=N] [--directory=DIRECTORY]
+       cargo run -p xtask -- notices PLATFORM
 
 tidy    check the house rules of the repository
 bench   compare target/release/fathom with the installed fio, as a Markdown table; with --servers, engines that talk to servers
@@ -35,7 +38,8 @@ verdicts  ordinary runs of target/release/fathom, and how many are called wrong:
         --runs=N        how many (default 200)
         --seed=N        other runs
         --program=PATH  another build of fathom
-        --directory=D   where the files go (default: the directory for temporary files)";
+        --directory=D   where the files go (default: the directory for temporary files)
+notices print the licences of all that is in the program for a platform of Rust's (x86_64-unknown-linux-musl)";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into()).collect();
@@ -43,6 +47,7 @@ fn main() -> ExitCode {
         Some(("tidy", [])) => tidy::run(&repository()),
         Some(("soak", options)) => soak::run(&repository(), options),
         Some(("verdicts", options)) => verdicts::run(&repository(), options),
+        Some(("notices", [platform])) => notices::run(&repository(), platform),
         Some(("bench", options)) => bench::run(&repository(), options),
         _ => Err(USAGE.to_owned()),
     };

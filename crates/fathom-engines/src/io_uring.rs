@@ -3,12 +3,13 @@
 //! Probed once, when the engine is set up: the best legal set of ring features is used, and [`Engine::features`] says
 //! which. Two calls a round (submit, then wait), so that submission and completion latency mean what they say.
 
-use crate::shared::{Immediate, rwf, timespec};
+use crate::shared::{Immediate, rwf};
 use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
 use fathom_run::exhausted;
 use fathom_run::unit::Operation;
 use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::Errno;
+use fathom_sys::clock::timespec;
 use io_uring::{Probe, opcode, squeue, types};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
@@ -516,15 +517,61 @@ fn ring_features(setup: &Setup<'_>, level: Level) -> Vec<&'static str> {
 /// Milliseconds without work after which the kernel's submission thread sleeps.
 const SQPOLL_IDLE_MS: u32 = 1000;
 
+/// Where the kernel says who may use io_uring: 0 for everybody.
+const SWITCH: &str = "/proc/sys/kernel/io_uring_disabled";
+const FILTERED: &str = "a seccomp filter forbids io_uring here, as those of containers do: allow io_uring_setup, io_uring_enter and \
+                        io_uring_register in its profile (or, for a try, --security-opt seccomp=unconfined), or use ioengine=libaio";
+
 fn refused(error: std::io::Error) -> SetupError {
     let errno = Errno::from(error);
     let advice = match errno.0 {
-        libc::ENOSYS => "your kernel doesn't support io_uring",
-        libc::EPERM => {
-            "io_uring is forbidden here (see /proc/sys/kernel/io_uring_disabled, or a seccomp filter)"
+        // The switch is there since 6.6 where the kernel was built with io_uring, so a filter answers in its place.
+        libc::ENOSYS if std::path::Path::new(SWITCH).exists() => FILTERED,
+        libc::ENOSYS => "this kernel has no io_uring, or a seccomp filter of the container hides it",
+        libc::EPERM if std::fs::read_to_string(SWITCH).is_ok_and(|text| text.trim() != "0") => {
+            "io_uring is switched off here: see /proc/sys/kernel/io_uring_disabled"
         }
+        libc::EPERM => FILTERED,
         libc::ENOMEM => &format!("no memory for the rings: {}", exhausted::locked_memory()),
         _ => "",
     };
     SetupError::new(errno, "io_queue_init").with_advice(advice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said of a ring in a thread for which `io_uring_setup` is answered by an error number, as seccomp profiles of containers do.
+    fn advice_where_filtered(errno: i32) -> String {
+        const LOAD: u16 = 0x20;
+        const SKIP_UNLESS_EQUAL: u16 = 0x15;
+        const RETURN: u16 = 0x06;
+        let step = |code, jf, k| libc::sock_filter { code, jt: 0, jf, k };
+        let mut filter = [
+            step(LOAD, 0, 0),
+            step(SKIP_UNLESS_EQUAL, 1, libc::SYS_io_uring_setup as u32),
+            step(RETURN, 0, libc::SECCOMP_RET_ERRNO | errno as u32),
+            step(RETURN, 0, libc::SECCOMP_RET_ALLOW),
+        ];
+        let thread = std::thread::spawn(move || {
+            let rules = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+            // SAFETY: the kernel copies the filter, which lives through the call; it holds for this thread alone.
+            let is_set = unsafe {
+                libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+                    && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const rules) == 0
+            };
+            assert!(is_set, "{}", std::io::Error::last_os_error());
+            refused(io_uring::IoUring::new(8).err().expect("refused")).advice
+        });
+        thread.join().expect("a thread that ends")
+    }
+
+    #[test]
+    fn who_forbids_io_uring_is_told() {
+        for errno in [libc::ENOSYS, libc::EPERM] {
+            let advice = advice_where_filtered(errno);
+            assert!(advice.contains("seccomp filter"), "{errno}: {advice}");
+        }
+    }
 }

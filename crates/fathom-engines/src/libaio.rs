@@ -1,12 +1,13 @@
 //! `libaio`: the kernel's own asynchronous I/O, by its system calls: `io_setup`, `io_submit`, `io_getevents`,
 //! `io_destroy`.
 
-use crate::shared::{Immediate, rwf, timespec};
+use crate::shared::{Immediate, rwf};
 use fathom_run::engine::{Completions, Engine, Io, Queued, REAP_BATCH, Setup, SetupError};
 use fathom_run::exhausted;
 use fathom_run::unit::Operation;
 use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::Errno;
+use fathom_sys::clock::timespec;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 

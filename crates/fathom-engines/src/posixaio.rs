@@ -1,10 +1,11 @@
 //! `posixaio`: the C library's `aio_read`, `aio_write`, `aio_fsync` and `aio_suspend`.
 
-use crate::shared::{Immediate, timespec};
+use crate::shared::Immediate;
 use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
 use fathom_run::unit::Operation;
 use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::Errno;
+use fathom_sys::clock::timespec;
 use std::time::{Duration, Instant};
 
 /// `aio_suspend` is given at most so many requests at once.

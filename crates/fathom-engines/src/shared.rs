@@ -4,18 +4,11 @@ use fathom_run::engine::{Io, OpenFile, Setup};
 use fathom_run::unit::Operation;
 use fathom_spec::value::SyncFileRange;
 use fathom_sys::{Errno, block_device, file};
-use std::time::Duration;
 
 /// The result of a system call in the form of a completion: bytes moved, or `-errno`.
 #[inline(always)]
 pub(crate) fn outcome(returned: isize) -> i64 {
     if returned >= 0 { returned as i64 } else { i64::from(-Errno::last().0) }
-}
-
-/// A span as the kernel takes it.
-pub(crate) fn timespec(span: Duration) -> libc::timespec {
-    let seconds = libc::time_t::try_from(span.as_secs()).unwrap_or(libc::time_t::MAX);
-    libc::timespec { tv_sec: seconds, tv_nsec: span.subsec_nanos().into() }
 }
 
 /// Trims and syncs that an engine does inside the call.

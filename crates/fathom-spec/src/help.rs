@@ -20,7 +20,7 @@ pub(crate) fn version_line(program_name: &str) -> String {
     if base.starts_with("fio") {
         return "fio-3.42".to_owned();
     }
-    format!("fathom {} (compatible with {COMPATIBLE})", env!("CARGO_PKG_VERSION"))
+    format!("fathom {} (compatible with {COMPATIBLE})", crate::VERSION)
 }
 
 /// Version, synopsis, and one line per option.

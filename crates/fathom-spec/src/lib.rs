@@ -49,6 +49,12 @@ use assembly::Assembly;
 use command_line::Stop;
 use options::verification::VerifyMethod;
 
+/// The version of this program; that of a release is told at its build.
+pub const VERSION: &str = match option_env!("FATHOM_VERSION") {
+    Some(version) => version,
+    None => env!("CARGO_PKG_VERSION"),
+};
+
 /// Reads a command line (without the program's name) and the job files it names.
 ///
 /// Nothing is created or written; the outcome says what to run or what to print.

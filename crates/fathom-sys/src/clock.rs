@@ -121,6 +121,19 @@ impl Clock {
         }
     }
 
+    /// Waits awake until a tick.
+    pub fn spin_until(&self, tick: u64) {
+        match self.source {
+            // Nothing else moves this clock.
+            Source::Virtual(time) => time.pass(Duration::from_nanos(tick.saturating_sub(time.look()))),
+            _ => {
+                while self.ticks() < tick {
+                    std::hint::spin_loop();
+                }
+            }
+        }
+    }
+
     /// Sleeps while `word` holds `value`, at most `span`; see [`futex::wait_while`].
     pub fn wait_while(&self, word: &AtomicU32, value: u32, span: Duration) {
         match self.source {
@@ -294,12 +307,15 @@ pub fn monotonic_ns() -> u64 {
     clock_ns(libc::CLOCK_MONOTONIC).unwrap_or(0)
 }
 
+/// A span as the kernel takes it.
+pub fn timespec(span: Duration) -> libc::timespec {
+    let seconds = i64::try_from(span.as_secs()).unwrap_or(i64::MAX);
+    libc::timespec { tv_sec: seconds, tv_nsec: span.subsec_nanos().into() }
+}
+
 /// Sleeps until this moment of [`monotonic_ns`]; not at all if it is past.
 pub fn sleep_until(moment_ns: u64) {
-    let time = libc::timespec {
-        tv_sec: (moment_ns / 1_000_000_000) as libc::time_t,
-        tv_nsec: (moment_ns % 1_000_000_000) as libc::c_long,
-    };
+    let time = timespec(Duration::from_nanos(moment_ns));
     // SAFETY: `time` lives through the call; with an absolute time nothing is written to the null pointer. A signal that
     // interrupts it only brings the next call.
     while unsafe {

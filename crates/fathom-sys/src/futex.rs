@@ -1,14 +1,12 @@
 //! Waiting on a word of shared memory (the start gate, stop flags).
 
+use crate::clock::timespec;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// Sleeps while `word` holds `value`, at most `timeout`. May return early without reason; call it in a loop.
 pub fn wait_while(word: &AtomicU32, value: u32, timeout: Option<Duration>) {
-    let time = timeout.map(|t| libc::timespec {
-        tv_sec: t.as_secs() as libc::time_t,
-        tv_nsec: t.subsec_nanos() as libc::c_long,
-    });
+    let time = timeout.map(timespec);
     let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
     // SAFETY: the word and the timeout live through the call. The futex is shared (no PRIVATE flag) because the
     // word may lie in memory shared between processes.

@@ -197,7 +197,9 @@ pub fn is_huge_page_file(fd: RawFd) -> Result<bool, Errno> {
         return Err(Errno::last());
     }
     // SAFETY: the call succeeded.
-    Ok(unsafe { found.assume_init() }.f_type == libc::HUGETLBFS_MAGIC)
+    let kind = unsafe { found.assume_init() }.f_type;
+    // C libraries differ in the types of both.
+    Ok(i128::from(kind) == i128::from(libc::HUGETLBFS_MAGIC))
 }
 
 /// Size of a page in bytes.

@@ -133,5 +133,5 @@ pub fn own_pid() -> u32 {
 /// The id of the calling thread.
 pub fn own_thread_id() -> u32 {
     // SAFETY: no memory is passed, and it cannot fail.
-    unsafe { libc::gettid() as u32 }
+    unsafe { libc::syscall(libc::SYS_gettid) as u32 }
 }

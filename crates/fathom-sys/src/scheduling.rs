@@ -12,9 +12,11 @@ pub fn lower_session_of(pid: u32) {
 
 /// Lets the calling thread run only where a processor has nothing else to do.
 pub fn become_idle() -> Result<(), Errno> {
-    let parameters = libc::sched_param { sched_priority: 0 };
+    // The kernel's `struct sched_param`. By the system call, because musl's function of this name only says that it does not exist.
+    let priority: libc::c_int = 0;
     // SAFETY: the structure lives for the whole call; 0 is the calling thread.
-    check(i64::from(unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &parameters) })).map(|_| ())
+    check(unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_IDLE, &raw const priority) })
+        .map(|_| ())
 }
 
 /// The processors that the calling thread may use, ascending.

@@ -1,5 +1,6 @@
 //! Signals as readable events, and waiting for several descriptors.
 
+use crate::clock::timespec;
 use crate::errno::{Errno, check};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
@@ -112,10 +113,7 @@ fn signal_set(signals: &[i32]) -> libc::sigset_t {
 pub fn wait_readable(descriptors: &[RawFd], timeout: Duration) {
     let mut entries: Vec<libc::pollfd> =
         descriptors.iter().map(|&fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
-    let time = libc::timespec {
-        tv_sec: timeout.as_secs() as libc::time_t,
-        tv_nsec: timeout.subsec_nanos() as libc::c_long,
-    };
+    let time = timespec(timeout);
     // SAFETY: the entries and the time live through the call; the signal mask is left as it is.
     unsafe { libc::ppoll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, &time, std::ptr::null()) };
 }

@@ -1,6 +1,7 @@
 //! Sending and receiving on connected sockets from and into several pieces of memory, without a wait unless one is wanted.
 
 use crate::Errno;
+use crate::clock::timespec;
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::RawFd;
 use std::time::Duration;
@@ -91,10 +92,7 @@ pub fn wait_for_any(sockets: &[Awaited], span: Option<Duration>) -> Result<bool,
         let to_send = if awaited.to_send { libc::POLLOUT } else { 0 };
         *entry = libc::pollfd { fd: awaited.socket, events: libc::POLLIN | to_send, revents: 0 };
     }
-    let limit = span.map(|span| libc::timespec {
-        tv_sec: libc::time_t::try_from(span.as_secs()).unwrap_or(libc::time_t::MAX),
-        tv_nsec: span.subsec_nanos().into(),
-    });
+    let limit = span.map(timespec);
     let limit = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
     // SAFETY: `count` entries are ours, and the time limit, if there is one, lives through the call.
     let ready = unsafe { libc::ppoll(entries.as_mut_ptr(), count as libc::nfds_t, limit, std::ptr::null()) };
@@ -108,10 +106,7 @@ pub fn wait_for_any_of_many(sockets: &[Awaited], span: Duration) {
         libc::pollfd { fd: awaited.socket, events: libc::POLLIN | to_send, revents: 0 }
     };
     let mut entries: Vec<libc::pollfd> = sockets.iter().map(entry).collect();
-    let limit = libc::timespec {
-        tv_sec: libc::time_t::try_from(span.as_secs()).unwrap_or(libc::time_t::MAX),
-        tv_nsec: span.subsec_nanos().into(),
-    };
+    let limit = timespec(span);
     // SAFETY: the entries and the limit live through the call.
     unsafe { libc::ppoll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, &limit, std::ptr::null()) };
 }

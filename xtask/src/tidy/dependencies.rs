@@ -1,6 +1,6 @@
 //! Which crate may use which. Layers hold only if nobody reaches around them.
 
-use super::metadata::Metadata;
+use crate::metadata::Metadata;
 
 /// Each crate and the crates of the workspace that it may use.
 const MAY_USE: [(&str, &[&str]); 20] = [
@@ -104,7 +104,7 @@ pub(crate) fn check(metadata: &Metadata) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::metadata::Package;
+    use crate::metadata::Package;
 
     fn own(name: &str, needs: &[&str]) -> Package {
         Package {

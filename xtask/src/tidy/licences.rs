@@ -1,7 +1,7 @@
 //! Every package is under a licence that can be part of a program under MIT or Apache-2.0.
 
-use super::metadata::{Metadata, Package};
 use super::spdx;
+use crate::metadata::{Metadata, Package};
 
 /// The same list as in deny.toml.
 const ALLOWED: [&str; 10] = [

@@ -2,7 +2,6 @@
 
 mod dependencies;
 mod licences;
-mod metadata;
 mod plans;
 mod scripts;
 mod spdx;
@@ -11,7 +10,7 @@ mod unsafe_code;
 mod unused;
 mod words;
 
-use metadata::Metadata;
+use crate::metadata::Metadata;
 use std::path::Path;
 use tree::Tree;
 

@@ -93,7 +93,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
 fn plan_of(options: &Options, base: &BaseJob, runner: &dyn Runner) -> Result<Plan, Failure> {
     let plan = Plan {
         form: FORM,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+        version: fathom_spec::VERSION.to_owned(),
         first_job: base.first_job(),
         job: job_text::text(&base.sections),
         vary: options.vary.clone(),

@@ -127,7 +127,7 @@ fn refuse_other_plan(path: &Path, plan: &Plan, begun: &Plan) -> Result<(), Failu
 fn draft(wishes: &Wishes, target: Target) -> Plan {
     Plan {
         form: FORM,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+        version: fathom_spec::VERSION.to_owned(),
         test: wishes.test,
         began: record::now(),
         target,

@@ -28,7 +28,7 @@ pub(super) fn plan(options: &Options, base: &BaseJob, runner: &dyn Runner) -> Re
     let repeats = options.repeats.unwrap_or(plan::USUAL_REPEATS);
     let plan = Plan {
         form: FORM,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+        version: fathom_spec::VERSION.to_owned(),
         first_job: base.first_job(),
         job: job_text::text(&base.sections),
         vary: options.variations.clone(),

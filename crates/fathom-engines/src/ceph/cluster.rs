@@ -2,7 +2,7 @@
 
 use crate::net::library::{self, functions};
 use crate::net::refusal::Refusal;
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{CString, c_char, c_int, c_long, c_void};
 
 /// `rados_t`.
 type Handle = *mut c_void;
@@ -27,7 +27,7 @@ functions! {
         open_pool = b"rados_ioctx_create": fn(Handle, *const c_char, *mut Pool) -> c_int;
         set_namespace = b"rados_ioctx_set_namespace": fn(Pool, *const c_char);
         close_pool = b"rados_ioctx_destroy": fn(Pool);
-        stat = b"rados_stat": fn(Pool, *const c_char, *mut u64, *mut libc::time_t) -> c_int;
+        stat = b"rados_stat": fn(Pool, *const c_char, *mut u64, *mut c_long) -> c_int;
         write = b"rados_write": fn(Pool, *const c_char, *const c_char, usize, u64) -> c_int;
         truncate = b"rados_trunc": fn(Pool, *const c_char, u64) -> c_int;
         remove = b"rados_remove": fn(Pool, *const c_char) -> c_int;
@@ -41,8 +41,8 @@ functions! {
         release_changes = b"rados_release_write_op": fn(Changes);
         add_zeroes = b"rados_write_op_zero": fn(Changes, u64, u64);
         add_creation = b"rados_write_op_create": fn(Changes, c_int, *const c_char);
-        change = b"rados_write_op_operate": fn(Changes, Pool, *const c_char, *mut libc::time_t, c_int) -> c_int;
-        change_async = b"rados_aio_write_op_operate": fn(Changes, Pool, Completion, *const c_char, *mut libc::time_t, c_int) -> c_int;
+        change = b"rados_write_op_operate": fn(Changes, Pool, *const c_char, *mut c_long, c_int) -> c_int;
+        change_async = b"rados_aio_write_op_operate": fn(Changes, Pool, Completion, *const c_char, *mut c_long, c_int) -> c_int;
     }
 }
 

@@ -6,6 +6,12 @@ use libloading::Library;
 
 /// Opens the first of these libraries that this machine has; the error names the package to install.
 pub(crate) fn open(names: &[&str], package: &str) -> Result<Library, String> {
+    if cfg!(target_feature = "crt-static") {
+        return Err(format!(
+            "this is the static build of fathom, which cannot load {}: use the one of the packages for this engine",
+            names[0]
+        ));
+    }
     for name in names {
         // SAFETY: a client library of a known name; its initialisers do nothing that could harm this process.
         if let Ok(library) = unsafe { Library::new(*name) } {

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 pub(super) fn text() -> String {
     let mut page = format!(
         ".TH FATHOM 1 \"\" \"fathom {}\" \"User Commands\"\n.SH NAME\nfathom \\- storage tester: throughput, latency, data integrity\n",
-        env!("CARGO_PKG_VERSION")
+        fathom_spec::VERSION
     );
     page.push_str(
         ".SH SYNOPSIS\n.B fathom\n.I COMMAND\n.RI [ options ]\n.br\n.B fathom\n.RI [ options ]\n.RI [ \"job options\" ]\n.IR \"job file\" ...\n\

@@ -8,7 +8,7 @@ pub(crate) fn first_screen() -> String {
     let mut text = format!(
         "fathom {}: a storage tester. It takes the job files and options of fio 3.42.\n\nCommands \
          (fathom COMMAND --help explains one):\n",
-        env!("CARGO_PKG_VERSION")
+        fathom_spec::VERSION
     );
     for command in COMMANDS {
         let call = format!("{} {}", command.name, command.arguments);

@@ -1,6 +1,7 @@
 //! A file system of one file whose device can be told to hang, or has a bad range.
 
 use crate::support::{scratch, skip};
+use fathom_stats::split_mix::split_mix;
 use fuser::{
     AccessFlags, BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags,
     Generation, INodeNo, LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyEmpty, ReplyEntry,
@@ -28,6 +29,8 @@ pub(crate) struct Faults {
     pub(crate) bad: Range<u64>,
     /// How long a request takes, one after the other.
     pub(crate) service: Duration,
+    /// That is the mean of exponentially distributed times.
+    pub(crate) service_is_random: bool,
     /// Of each such span, counted from the mount, nothing is answered in the last part, which is so long.
     pub(crate) pauses: Option<(Duration, Duration)>,
 }
@@ -55,6 +58,14 @@ struct State {
     mounted: Option<Instant>,
     /// Requests that took time, and how much.
     served: (u32, Duration),
+    /// When each of them had taken it.
+    ends: Vec<Instant>,
+    random: u64,
+}
+
+/// Exponentially distributed, mean 1.
+fn exponential(state: &mut u64) -> f64 {
+    -(((split_mix(state) >> 11) as f64 + 0.5) / (1_u64 << 53) as f64).ln()
 }
 
 /// Kept, because a reply that is dropped answers with an error.
@@ -98,6 +109,11 @@ impl HungFs {
         time / count.max(1)
     }
 
+    /// When each request was answered.
+    pub(crate) fn ends(&self) -> Vec<Instant> {
+        locked(&self.state).ends.clone()
+    }
+
     /// Number of reads and writes answered.
     pub(crate) fn answered(&self) -> u64 {
         locked(&self.state).answered
@@ -136,8 +152,10 @@ impl Device {
         if !slowness.is_zero() {
             std::thread::sleep(slowness);
         }
-        let (count, time) = &mut self.state().served;
-        (*count, *time) = (*count + 1, *time + begun.elapsed());
+        let mut state = self.state();
+        let (count, time) = state.served;
+        state.served = (count + 1, time + begun.elapsed());
+        state.ends.push(Instant::now());
     }
 
     fn attributes(&self, inode: INodeNo) -> FileAttr {
@@ -171,7 +189,10 @@ impl State {
     }
 
     /// How long a request that comes now takes.
-    fn slowness(&self) -> Duration {
+    fn slowness(&mut self) -> Duration {
+        if self.faults.service_is_random {
+            return self.faults.service.mul_f64(exponential(&mut self.random));
+        }
         let Some((span, pause)) = self.faults.pauses else { return self.faults.service };
         let since = self.mounted.map_or(Duration::ZERO, |mounted| mounted.elapsed());
         let left = span - Duration::from_nanos((since.as_nanos() % span.as_nanos()) as u64);

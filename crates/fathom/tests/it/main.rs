@@ -11,6 +11,7 @@
 mod support;
 
 mod accuracy;
+mod accuracy_queues;
 mod bad_input;
 mod ceph;
 mod clients;

@@ -41,13 +41,33 @@ fn check_silence(browser: &Browser, page: &Path) {
     }
 }
 
-/// The y coordinate of the line of this style in a chart at x, and the coordinates of two ticks of the y axis.
-fn read_chart(browser: &mut Browser, chart: &str, line: &str, x: f64) -> (f64, Vec<(String, f64)>) {
+/// Opens the page of a stored results file, which asks for nothing and complains about nothing.
+#[track_caller]
+fn open_page_of(browser: &mut Browser, results: &str) {
+    let directory = scratch();
+    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fathom-answers/tests/results").join(results);
+    let words = format!("report {} -o report.html", results.display());
+    assert_eq!(Launch::fathom(directory.path()).words(&words).run().code(), 0);
+    let page = directory.path().join("report.html");
+    browser.open(&page);
+    check_silence(browser, &page);
+}
+
+/// The points of the line of this style in a chart.
+fn points_of(browser: &mut Browser, chart: &str, line: &str) -> Vec<(f64, f64)> {
     let path =
         browser.value(&format!("document.querySelector('#{chart} > svg > path.{line}').getAttribute('d')"));
-    let path = path.as_str().expect("a path").replace(['M', 'L'], " ");
-    let numbers: Vec<f64> = path.split_whitespace().map(|word| word.parse().expect("a number")).collect();
-    let points: Vec<(f64, f64)> = numbers.chunks(2).map(|pair| (pair[0], pair[1])).collect();
+    let stretches = path.as_str().expect("a path").split('M');
+    // Dots on the line follow as stretches of no length.
+    let words = stretches.filter(|part| !part.contains('V')).flat_map(|part| part.split([' ', 'L']));
+    let numbers: Vec<f64> =
+        words.filter(|word| !word.is_empty()).map(|word| word.parse().expect("a number")).collect();
+    numbers.chunks(2).map(|pair| (pair[0], pair[1])).collect()
+}
+
+/// The y coordinate of the line of this style in a chart at x, and the coordinates of two ticks of the y axis.
+fn read_chart(browser: &mut Browser, chart: &str, line: &str, x: f64) -> (f64, Vec<(String, f64)>) {
+    let points = points_of(browser, chart, line);
     let nearest = points.iter().min_by(|a, b| (a.0 - x).abs().total_cmp(&(b.0 - x).abs())).expect("points");
     let ticks = browser.value(&format!(
         "[...document.querySelectorAll('#{chart} > svg > text.tick[text-anchor=end]')].map(t => [t.textContent, +t.getAttribute('y') - 4])"
@@ -406,25 +426,37 @@ fn many_hosts_share_two_heat_maps() {
 fn the_page_of_a_pts_test_draws_its_window_and_asks_for_nothing() {
     fathom_only!();
     let mut browser = require!(Browser::start());
-    let directory = scratch();
-    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fathom-answers/tests/results/pts.jsonl");
-    let words = format!("report {} -o report.html", results.display());
-    assert_eq!(Launch::fathom(directory.path()).words(&words).run().code(), 0);
-    let page = directory.path().join("report.html");
-    browser.open(&page);
-    check_silence(&browser, &page);
+    open_page_of(&mut browser, "pts.jsonl");
     // Convergence and window of two block sizes, and both together.
     assert_eq!(browser.value("document.querySelectorAll('figure.chart > svg').length"), json!(5));
     // The lines at 110 and 90 % are as far above the average as below it, and the average is between.
-    let mut height = |style: &str| {
-        let path = browser.value(&format!(
-            "document.querySelector('#part-1-window > svg > path.line.{style}').getAttribute('d')"
-        ));
-        let path = path.as_str().expect("a path").to_owned();
-        let first = path.trim_start_matches('M').split(['L', 'M']).next().unwrap_or_default();
-        first.split(' ').nth(1).and_then(|y| y.trim().parse::<f64>().ok()).expect("a height")
-    };
+    let mut height = |style: &str| points_of(&mut browser, "part-1-window", &format!("line.{style}"))[0].1;
     let (average, above, below) = (height("s2"), height("s4"), height("s5"));
     assert!(above < average && average < below, "{above} {average} {below}");
     assert!((average - above - (below - average)).abs() < 0.3, "{above} {average} {below}");
+}
+
+#[test]
+fn the_page_of_curves_draws_each_percentile_over_the_loads() {
+    fathom_only!();
+    let mut browser = require!(Browser::start());
+    open_page_of(&mut browser, "curve.jsonl");
+    // Both side by side, and one each.
+    assert_eq!(browser.value("document.querySelectorAll('figure.chart > svg').length"), json!(3));
+    let mut points = |style: &str| points_of(&mut browser, "curve-0-chart", &format!("line.{style}"));
+    let (p50, p99, highest) = (points("s0"), points("s1"), points("s2"));
+    assert_eq!([p50.len(), p99.len(), highest.len()], [3; 3]);
+    // The y axis points down: a higher percentile is above, and loads go to the right.
+    for ((p50, p99), highest) in p50.iter().zip(&p99).zip(&highest) {
+        assert!(p50.0 == p99.0 && p99.0 == highest.0, "{p50:?} {p99:?} {highest:?}");
+        assert!(p50.1 > p99.1 && p99.1 >= highest.1, "{p50:?} {p99:?} {highest:?}");
+    }
+    assert!(p50.is_sorted_by(|left, right| left.0 < right.0), "{p50:?}");
+    // The same for those who read: a row for each load of both, and the answers.
+    let rows = cells_of(&mut browser, "section > .scroll > table");
+    assert_eq!(rows.len(), 6, "{rows:?}");
+    assert_eq!(rows[5][0], "400", "{rows:?}");
+    let answers =
+        browser.value("[...document.querySelectorAll('section li')].map(line => line.textContent).join()");
+    assert!(answers.as_str().is_some_and(|text| text.contains("p99<50.0ms: ")), "{answers}");
 }

@@ -15,8 +15,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// Stands for an I/O that is no arrival.
 const NOT_AWAITED: u64 = u64::MAX;
-/// The stretch that is waited for awake: at first, and at least and at most, ns. It follows how late sleeps end.
-const FIRST_AWAKE_NS: u64 = 200_000;
+/// The stretch that is waited for awake: at least, and at most and at first, ns. It follows how late sleeps end: until enough of them have
+/// been seen, the worst is assumed.
 const LEAST_AWAKE_NS: u64 = 5_000;
 const MOST_AWAKE_NS: u64 = 1_000_000;
 /// After each sleep it gives up this part of what it is above: sleeps that end very late are rare, and would be forgotten between two of
@@ -24,6 +24,9 @@ const MOST_AWAKE_NS: u64 = 1_000_000;
 const GIVEN_UP: u64 = 1024;
 /// So many arrivals that wait at the end are counted one by one; more of them in as many groups, which the figures do not show.
 const MOST_COUNTED: u64 = 1 << 20;
+/// With each start so many arrivals are looked for that came meanwhile. Where a processor is shared with many, more of them could come than can be
+/// looked for in the same time, and the look would never end.
+const LOOKED_FOR: u64 = 4096;
 
 /// The arrivals of a worker.
 pub(in crate::worker) struct OpenLoop<'a> {
@@ -51,6 +54,8 @@ pub(in crate::worker) struct OpenLoop<'a> {
     awake: Option<Awake>,
     /// Tick at which the sleep in progress should end.
     sleep_end: Option<u64>,
+    /// How the next arrival has been waited for so far.
+    waited: Waited,
     samples: &'a PerDirection<ArrivalSamples>,
 }
 
@@ -60,6 +65,13 @@ struct Slot {
     due: u64,
     /// When it could have been started.
     ready: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waited {
+    NotYet,
+    Awake,
+    Asleep,
 }
 
 /// The stretch before an I/O is due that is waited for awake, ticks.
@@ -72,7 +84,7 @@ struct Awake {
 impl Awake {
     fn new(clock: Clock) -> Awake {
         let ticks = |ns| clock.ticks_of_ns(ns);
-        Awake { ticks: ticks(FIRST_AWAKE_NS), least: ticks(LEAST_AWAKE_NS), most: ticks(MOST_AWAKE_NS) }
+        Awake { ticks: ticks(MOST_AWAKE_NS), least: ticks(LEAST_AWAKE_NS), most: ticks(MOST_AWAKE_NS) }
     }
 
     /// A sleep ended so many ticks late. A quarter as much again is kept in reserve.
@@ -80,6 +92,11 @@ impl Awake {
         let wanted = late + late / 4;
         self.ticks = if wanted > self.ticks { wanted } else { self.ticks - (self.ticks - wanted) / GIVEN_UP };
         self.ticks = self.ticks.clamp(self.least, self.most);
+    }
+
+    /// All of the wait was awake. Without a sleep now and then there is nothing to learn from.
+    fn stayed_awake(&mut self) {
+        self.ticks = (self.ticks - self.ticks / GIVEN_UP).max(self.least);
     }
 }
 
@@ -107,6 +124,7 @@ impl<'a> OpenLoop<'a> {
             since: 0,
             awake: rules.spins.then(|| Awake::new(clock)),
             sleep_end: None,
+            waited: Waited::NotYet,
             samples,
         })
     }
@@ -203,7 +221,8 @@ impl<'a> OpenLoop<'a> {
             samples.until_ns.store(end.ns, Relaxed);
             let Some(schedule) = schedule else { continue };
             // What is due at the very end is none of this run.
-            let waiting = schedule.waiting(end.ticks.saturating_sub(1)).min(self.left.unwrap_or(u64::MAX));
+            let waiting =
+                schedule.waiting(end.ticks.saturating_sub(1), u64::MAX).min(self.left.unwrap_or(u64::MAX));
             samples.set_backlog(waiting);
             let first_due = schedule.due();
             for (index, count) in groups_of(waiting) {
@@ -248,7 +267,11 @@ impl<'a> OpenLoop<'a> {
         let early = due - self.awake.as_ref().map_or(0, |awake| awake.ticks).min(due);
         if early > now + margin {
             self.sleep_end = Some(early);
+            self.waited = Waited::Asleep;
             return Next::Wait(early + margin);
+        }
+        if self.waited == Waited::NotYet {
+            self.waited = Waited::Awake;
         }
         Next::Wait(due.min(now + margin))
     }
@@ -289,6 +312,11 @@ impl Gate for OpenLoop<'_> {
         }
         self.sleep_end = None;
         self.drawn = None;
+        if std::mem::replace(&mut self.waited, Waited::NotYet) == Waited::Awake
+            && let Some(awake) = &mut self.awake
+        {
+            awake.stayed_awake();
+        }
         if self.is_mix && targets.draw_direction() != direction {
             targets.replace_direction(direction);
         }
@@ -300,7 +328,7 @@ impl Gate for OpenLoop<'_> {
         let Some(schedule) = &mut self.schedules[target.direction] else { return };
         let due = schedule.due();
         schedule.take();
-        let mut others = schedule.waiting(self.now);
+        let mut others = schedule.waiting(self.now, LOOKED_FOR);
         if let Some(left) = self.left {
             others = others.min(left.saturating_sub(1));
         }

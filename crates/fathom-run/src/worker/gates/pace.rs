@@ -240,10 +240,7 @@ impl<E: Engine> Worker<'_, E> {
                 self.clock.wait_while(&self.block.order, order, span);
             }
         } else {
-            let end = until.min(self.next_event);
-            while self.clock.ticks() < end {
-                std::hint::spin_loop();
-            }
+            self.clock.spin_until(until.min(self.next_event));
         }
         self.clock.ticks()
     }

@@ -79,12 +79,13 @@ impl Schedule {
         step(&mut self.next, self.gap);
     }
 
-    /// Arrivals that are due by this tick and have not been taken.
-    pub(in crate::worker) fn waiting(&mut self, now: u64) -> u64 {
+    /// Arrivals that are due by this tick and have not been taken; no more than `most` are looked for beyond those that were seen before.
+    pub(in crate::worker) fn waiting(&mut self, now: u64, most: u64) -> u64 {
         if self.ahead.count < self.next.count {
             self.ahead = self.next.clone();
         }
-        while self.due_at(self.ahead.at) <= now {
+        let until = self.ahead.count.saturating_add(most);
+        while self.ahead.count < until && self.due_at(self.ahead.at) <= now {
             step(&mut self.ahead, self.gap);
         }
         self.ahead.count - self.next.count
@@ -154,6 +155,13 @@ mod tests {
         assert_eq!(gap, SECOND / 4000, "four times as fast while they come");
     }
 
+    #[test]
+    fn a_look_is_as_long_as_it_may_be_and_the_next_goes_on() {
+        let mut schedule = schedule(ArrivalProcess::Linear, 1000.0);
+        let waiting: Vec<u64> = (0..4).map(|_| schedule.waiting(2 * SECOND, 400)).collect();
+        assert_eq!(waiting, [400, 800, 1001, 1001]);
+    }
+
     proptest! {
         #[test]
         fn those_that_wait_are_those_that_are_due(
@@ -174,7 +182,7 @@ mod tests {
                 now += span;
                 let due = all.iter().filter(|&&due| due + SECOND <= now).count();
                 prop_assume!(due < all.len());
-                prop_assert_eq!(schedule.waiting(now), due as u64 - taken);
+                prop_assert_eq!(schedule.waiting(now, u64::MAX), due as u64 - taken);
                 for _ in 0..takes.min(due - taken as usize) {
                     schedule.take();
                     taken += 1;

@@ -1,6 +1,7 @@
 //! What cargo knows of the workspace and of everything it depends on.
 
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -39,19 +40,48 @@ impl Metadata {
         let packages = value["packages"].as_array().ok_or("cargo metadata: no packages")?;
         Ok(Metadata { packages: packages.iter().map(package).collect() })
     }
+
+    /// The packages whose code is in the program when it is built for a platform (`x86_64-unknown-linux-musl`), by name.
+    pub(crate) fn in_program(&self, repository: &Path, platform: &str) -> Result<Vec<&Package>, String> {
+        let words =
+            ["tree", "--locked", "-p", "fathom", "-e", "normal", "--prefix=none", "--target", platform];
+        let text = String::from_utf8_lossy(&cargo(repository, &words)?).into_owned();
+        // Lines like `ring v0.17.14 (*)`.
+        let named: BTreeSet<(&str, &str)> = text
+            .lines()
+            .filter_map(|line| {
+                let mut words = line.split(' ');
+                Some((words.next()?, words.next()?.strip_prefix('v')?))
+            })
+            .collect();
+        let is_in = |package: &&Package| named.contains(&(package.name.as_str(), package.version.as_str()));
+        let mut found: Vec<&Package> = self.packages.iter().filter(is_in).collect();
+        found.sort_by_key(|package| (&package.name, &package.version));
+        match found.len() == named.len() {
+            true => Ok(found),
+            false => Err(format!(
+                "cargo tree names {} packages, cargo metadata {} of them",
+                named.len(),
+                found.len()
+            )),
+        }
+    }
 }
 
 fn ask(repository: &Path, filter: &[&str]) -> Result<Vec<u8>, String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let answer = Command::new(cargo)
-        .current_dir(repository)
-        .args(["metadata", "--format-version=1", "--locked", "--all-features"])
-        .args(filter)
-        .output()
-        .map_err(|error| format!("cargo metadata: {error}"))?;
+    let words = ["metadata", "--format-version=1", "--locked", "--all-features"];
+    cargo(repository, &[&words, filter].concat())
+}
+
+/// What cargo answers.
+fn cargo(repository: &Path, words: &[&str]) -> Result<Vec<u8>, String> {
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let failed = |why: &dyn std::fmt::Display| format!("cargo {}: {why}", words[0]);
+    let answer =
+        Command::new(program).current_dir(repository).args(words).output().map_err(|error| failed(&error))?;
     match answer.status.success() {
         true => Ok(answer.stdout),
-        false => Err(format!("cargo metadata: {}", String::from_utf8_lossy(&answer.stderr).trim())),
+        false => Err(failed(&String::from_utf8_lossy(&answer.stderr).trim())),
     }
 }
 

@@ -1,0 +1,20 @@
+package dev.fathom;
+
+/**
+ * What one job did: a clone, or a group with {@code group_reporting}.
+ *
+ * @param name its name
+ * @param error Linux's number of the error that ended it; 0 if none did
+ * @param read its reads
+ * @param write its writes
+ * @param trim its trims
+ * @param userCpuPercent processor time in the program, in percent of the run time
+ * @param systemCpuPercent processor time in the kernel, in percent of the run time
+ */
+public record JobResult(
+        String name, int error, Direction read, Direction write, Direction trim, double userCpuPercent, double systemCpuPercent) {
+    static JobResult of(Json job) {
+        return new JobResult(job.get("jobname").text(), (int) job.get("error").integer(), Direction.of(job.get("read")),
+                Direction.of(job.get("write")), Direction.of(job.get("trim")), job.get("usr_cpu").number(), job.get("sys_cpu").number());
+    }
+}

@@ -1,0 +1,11 @@
+package dev.fathom.io;
+
+/** How I/O is done. */
+public enum Engine {
+    /** io_uring if the kernel allows it, otherwise {@link #PREADV}. {@link RandomAccess#engine()} says which one it became. */
+    AUTOMATIC,
+    /** io_uring; opening fails where it is forbidden. */
+    IO_URING,
+    /** {@code preadv} and {@code pwritev}, one I/O after another in the thread that waits. */
+    PREADV
+}

@@ -1,0 +1,174 @@
+package dev.fathom.io;
+
+import java.io.IOException;
+import java.lang.ref.Reference;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+
+/** Settings of a {@link RandomAccess}. The property {@code dev.fathom.engine} changes what {@link Engine#AUTOMATIC} means. */
+public final class RandomAccessBuilder {
+    private static final int PAGE = 4096;
+    private static final int WRITABLE = 1;
+    private static final int DIRECT = 2;
+    private static final int CREATE = 4;
+
+    private final List<Integer> buffers = new ArrayList<>();
+    private boolean writable;
+    private boolean direct;
+    private boolean create;
+    private int depth = 1024;
+    private Engine engine = Engine.AUTOMATIC;
+
+    RandomAccessBuilder() {}
+
+    /**
+     * Whether files may be written. A block device that is written is opened exclusively: one in use is refused.
+     *
+     * @param writable false unless set
+     * @return these settings
+     */
+    public RandomAccessBuilder writable(boolean writable) {
+        this.writable = writable;
+        return this;
+    }
+
+    /**
+     * Whether I/O bypasses the page cache ({@code O_DIRECT}). Offsets, lengths and positions are then multiples of
+     * {@link RandomAccess#alignment}.
+     *
+     * @param direct false unless set
+     * @return these settings
+     */
+    public RandomAccessBuilder direct(boolean direct) {
+        this.direct = direct;
+        return this;
+    }
+
+    /**
+     * Whether a missing file is made; only together with {@link #writable}.
+     *
+     * @param create false unless set
+     * @return these settings
+     */
+    public RandomAccessBuilder create(boolean create) {
+        this.create = create;
+        return this;
+    }
+
+    /**
+     * Most reads and writes that the kernel has at a time. The kernel rounds up to a power of two.
+     *
+     * @param depth from 1 to 32,768; 1,024 unless set
+     * @return these settings
+     */
+    public RandomAccessBuilder depth(int depth) {
+        if (depth < 1 || depth > 32768) {
+            throw new IllegalArgumentException("the depth is from 1 to 32768, not " + depth);
+        }
+        this.depth = depth;
+        return this;
+    }
+
+    /**
+     * Adds a buffer for batches; at least one is needed.
+     *
+     * @param bytes its size, from 1 to 1 GiB
+     * @return these settings
+     */
+    public RandomAccessBuilder buffer(int bytes) {
+        if (bytes < 1 || bytes > 1 << 30) {
+            throw new IllegalArgumentException("a buffer has from 1 to 1073741824 bytes, not " + bytes);
+        }
+        buffers.add(bytes);
+        return this;
+    }
+
+    /**
+     * How I/O is done.
+     *
+     * @param engine {@link Engine#AUTOMATIC} unless set
+     * @return these settings
+     */
+    public RandomAccessBuilder engine(Engine engine) {
+        this.engine = engine;
+        return this;
+    }
+
+    /**
+     * Opens files.
+     *
+     * @param files regular files or block devices; batches name them by number, from 0
+     * @return what does I/O on them
+     * @throws IOException if one cannot be opened, with the reason
+     */
+    public RandomAccess open(Path... files) throws IOException {
+        if (files.length == 0 || buffers.isEmpty()) {
+            throw new IllegalArgumentException("at least one file and one buffer are needed");
+        }
+        Engine wish = wish();
+        ByteBuffer[] memory = new ByteBuffer[buffers.size()];
+        for (int number = 0; number < memory.length; number++) {
+            int bytes = buffers.get(number);
+            memory[number] = ByteBuffer.allocateDirect(Math.addExact(bytes, 2 * PAGE)).alignedSlice(PAGE).slice(0, bytes);
+        }
+        long targets = NativeCalls.targetsNew();
+        try {
+            for (Path file : files) {
+                openFile(targets, file);
+            }
+            for (ByteBuffer buffer : memory) {
+                int added = NativeCalls.targetsAddBuffer(targets, NativeCalls.address(buffer), buffer.capacity());
+                if (added < 0) {
+                    throw new RandomAccessException("adding a buffer of " + buffer.capacity() + " bytes", -added);
+                }
+            }
+        } catch (Throwable failure) {
+            NativeCalls.targetsFree(targets);
+            throw failure;
+        }
+        long handle = NativeCalls.ringNew(targets, depth, wish.ordinal());
+        if (handle < 0) {
+            throw new RandomAccessException("setting up io_uring (Engine.AUTOMATIC does without)", (int) -handle);
+        }
+        return new RandomAccess(new Session(handle, memory), List.of(files), wish);
+    }
+
+    private void openFile(long targets, Path file) throws RandomAccessException {
+        byte[] name = file.toString().getBytes(pathCharset());
+        ByteBuffer path = ByteBuffer.allocateDirect(name.length + 1).put(name).put((byte) 0);
+        int flags = (writable ? WRITABLE : 0) | (direct ? DIRECT : 0) | (create ? CREATE : 0);
+        int opened = NativeCalls.targetsOpen(targets, NativeCalls.address(path), flags);
+        Reference.reachabilityFence(path);
+        if (opened < 0) {
+            throw new RandomAccessException("opening " + file + hint(-opened), -opened);
+        }
+    }
+
+    private String hint(int errno) {
+        int invalid = 22;
+        return errno == invalid
+                ? " (only regular files and block devices" + (direct ? ", and file systems that know O_DIRECT; direct(false) does without)" : ")")
+                : "";
+    }
+
+    private Engine wish() {
+        String named = System.getProperty("dev.fathom.engine");
+        if (engine != Engine.AUTOMATIC || named == null) {
+            return engine;
+        }
+        try {
+            return Engine.valueOf(named.toUpperCase(Locale.ROOT));
+        } catch (IllegalArgumentException unknown) {
+            throw new IllegalArgumentException("-Ddev.fathom.engine is automatic, io_uring or preadv, not " + named);
+        }
+    }
+
+    private static java.nio.charset.Charset pathCharset() {
+        String name = System.getProperty("sun.jnu.encoding");
+        return name == null ? StandardCharsets.UTF_8 : java.nio.charset.Charset.forName(name);
+    }
+}

@@ -1,0 +1,93 @@
+package dev.fathom.io;
+
+import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * The native ring, and all memory that the kernel may touch on its behalf. It outlives its {@link RandomAccess}: the cleaner holds it
+ * until the kernel is done. Calls are counted, so that the ring is freed after the last one has returned.
+ */
+final class Session implements Runnable {
+    private static final int MOST_BATCHES = 64;
+    private static final int CLOSED = 1;
+    private static final int CALL = 2;
+
+    /** Memory that a broken ring may still write to: never freed. */
+    private static final List<Session> BROKEN = new ArrayList<>();
+
+    final long handle;
+    final ByteBuffer[] buffers;
+
+    /** Descriptors of batches that nobody waits for, by slot. */
+    final AtomicReferenceArray<ByteBuffer> inFlight = new AtomicReferenceArray<>(MOST_BATCHES);
+
+    /** Descriptors of batches that were given up when closing. */
+    private final List<ByteBuffer> givenUp = new ArrayList<>();
+
+    /** Twice the number of running calls, plus {@code CLOSED}. */
+    private final AtomicInteger calls = new AtomicInteger();
+
+    Session(long handle, ByteBuffer[] buffers) {
+        this.handle = handle;
+        this.buffers = buffers;
+    }
+
+    /** Begins a call. */
+    void enter() throws ClosedChannelException {
+        if (!tryEnter()) {
+            throw new ClosedChannelException();
+        }
+    }
+
+    /** Begins a call; false after closing. */
+    boolean tryEnter() {
+        int seen;
+        do {
+            seen = calls.get();
+            if ((seen & CLOSED) != 0) {
+                return false;
+            }
+        } while (!calls.compareAndSet(seen, seen + CALL));
+        return true;
+    }
+
+    /** Ends a call. */
+    void exit() {
+        calls.getAndAdd(-CALL);
+    }
+
+    boolean isOpen() {
+        return (calls.get() & CLOSED) == 0;
+    }
+
+    void giveUp(ByteBuffer descriptors) {
+        synchronized (givenUp) {
+            givenUp.add(descriptors);
+        }
+    }
+
+    /** Closes the ring, once. */
+    @Override
+    public void run() {
+        int before = calls.getAndUpdate(seen -> seen | CLOSED);
+        if ((before & CLOSED) != 0) {
+            return;
+        }
+        int kept = NativeCalls.ringClose(handle);
+        while (calls.get() != CLOSED) {
+            LockSupport.parkNanos(50_000);
+        }
+        if (kept == 0) {
+            NativeCalls.ringFree(handle);
+        } else {
+            synchronized (BROKEN) {
+                BROKEN.add(this);
+            }
+        }
+    }
+}

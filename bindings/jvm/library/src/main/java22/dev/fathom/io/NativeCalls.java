@@ -1,0 +1,188 @@
+package dev.fathom.io;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SymbolLookup;
+import java.lang.invoke.MethodHandle;
+import java.nio.ByteBuffer;
+import java.util.concurrent.atomic.AtomicReference;
+
+/** The native functions, over {@code java.lang.foreign}; see the class of the same name for older versions of Java. */
+final class NativeCalls {
+    private static final SymbolLookup LIBRARY = library();
+    private static final MethodHandle TARGETS_NEW = handle("fathom_targets_new", JAVA_LONG);
+    private static final MethodHandle TARGETS_OPEN = handle("fathom_targets_open", JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT);
+    private static final MethodHandle TARGETS_ADD_BUFFER = handle("fathom_targets_add_buffer", JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG);
+    private static final MethodHandle TARGETS_FREE = handle("fathom_targets_free", null, JAVA_LONG);
+    private static final MethodHandle RING_NEW = handle("fathom_ring_new", JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT);
+    private static final MethodHandle RING_TRAIT = handle("fathom_ring_trait", JAVA_INT, JAVA_LONG, JAVA_INT);
+    private static final MethodHandle RING_ALIGNMENT = handle("fathom_ring_alignment", JAVA_INT, JAVA_LONG, JAVA_INT);
+    private static final MethodHandle RING_SIZE = handle("fathom_ring_size", JAVA_LONG, JAVA_LONG, JAVA_INT);
+    private static final MethodHandle RING_SYNC = handle("fathom_ring_sync", JAVA_INT, JAVA_LONG, JAVA_INT);
+    private static final MethodHandle RING_SUBMIT = handle("fathom_ring_submit", JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT);
+    private static final MethodHandle RING_AWAIT = handle("fathom_ring_await", JAVA_INT, JAVA_LONG, JAVA_INT);
+    private static final MethodHandle RING_RUN = handle("fathom_ring_run", JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT);
+    private static final MethodHandle RING_CLOSE = handle("fathom_ring_close", JAVA_INT, JAVA_LONG);
+    private static final MethodHandle RING_FREE = handle("fathom_ring_free", null, JAVA_LONG);
+
+    private NativeCalls() {}
+
+    /** How natives are called. A method, because a constant would be copied into whatever is compiled against it. */
+    static String binding() {
+        return "java.lang.foreign";
+    }
+
+    private static SymbolLookup library() {
+        AtomicReference<SymbolLookup> found = new AtomicReference<>();
+        NativeLibrary.load(path -> found.set(SymbolLookup.libraryLookup(path, Arena.global())));
+        return found.get();
+    }
+
+    private static MethodHandle handle(String name, MemoryLayout answer, MemoryLayout... arguments) {
+        MemorySegment function = LIBRARY.find(name)
+                .orElseThrow(() -> new UnsatisfiedLinkError("the native library has no " + name + ": it is of another version"));
+        FunctionDescriptor type = answer == null ? FunctionDescriptor.ofVoid(arguments) : FunctionDescriptor.of(answer, arguments);
+        return Linker.nativeLinker().downcallHandle(function, type);
+    }
+
+    private static AssertionError unexpected(Throwable thrown) {
+        return new AssertionError("a native function cannot throw", thrown);
+    }
+
+    /** The address of a direct buffer's first byte. */
+    static long address(ByteBuffer buffer) {
+        return MemorySegment.ofBuffer(buffer.duplicate().clear()).address();
+    }
+
+    /** An empty set of targets. */
+    static long targetsNew() {
+        try {
+            return (long) TARGETS_NEW.invokeExact();
+        } catch (Throwable thrown) {
+            throw unexpected(thrown);
+        }
+    }
+
+    /** Opens a file; its number. */
+    static int targetsOpen(long handle, long path, int flags) {
+        try {
+            return (int) TARGETS_OPEN.invokeExact(handle, path, flags);
+        } catch (Throwable thrown) {
+            throw unexpected(thrown);
+        }
+    }
+
+    /** Adds a buffer; its number. */
+    static int targetsAddBuffer(long handle, long address, long length) {
+        try {
+            return (int) TARGETS_ADD_BUFFER.invokeExact(handle, address, length);
+        } catch (Throwable thrown) {
+            throw unexpected(thrown);
+        }
+    }
+
+    /** Frees targets that never became a ring. */
+    static void targetsFree(long handle) {
+        try {
+            TARGETS_FREE.invokeExact(handle);
+        } catch (Throwable thrown) {
+            throw unexpected(thrown);
+        }
+    }
+
+    /** Makes a ring of targets, which it takes over. */
+    static long ringNew(long handle, int depth, int engine) {
+        try {
+            return (long) RING_NEW.invokeExact(handle, depth, engine);
+        } catch (Throwable thrown) {
+            throw unexpected(thrown);
+        }
+    }
+
+    /** 0: is it io_uring; 1: why not; 2: why buffers are not registered; 3: depth. */
+    static int ringTrait(long handle, int which) {
+        try {
+            return (int) RING_TRAIT.invokeExact(handle, which);
+        } catch (Throwable thrown) {
+            throw unexpected(thrown);
+        }
+    }
+
+    /** Alignment of a file's I/O in bytes. */
+    static int ringAlignment(long handle, int file) {
+        try {
+            return (int) RING_ALIGNMENT.invokeExact(handle, file);
+        } catch (Throwable thrown) {
+            throw unexpected(thrown);
+        }
+    }
+
+    /** A file's size in bytes. */
+    static long ringSize(long handle, int file) {
+        try {
+            return (long) RING_SIZE.invokeExact(handle, file);
+        } catch (Throwable thrown) {
+            throw unexpected(thrown);
+        }
+    }
+
+    /** Makes writes last. */
+    static int ringSync(long handle, int file) {
+        try {
+            return (int) RING_SYNC.invokeExact(handle, file);
+        } catch (Throwable thrown) {
+            throw unexpected(thrown);
+        }
+    }
+
+    /** Begins a batch; its slot. */
+    static int ringSubmit(long handle, long descriptors, int count) {
+        try {
+            return (int) RING_SUBMIT.invokeExact(handle, descriptors, count);
+        } catch (Throwable thrown) {
+            throw unexpected(thrown);
+        }
+    }
+
+    /** Waits for a batch; how many I/Os failed. */
+    static int ringAwait(long handle, int slot) {
+        try {
+            return (int) RING_AWAIT.invokeExact(handle, slot);
+        } catch (Throwable thrown) {
+            throw unexpected(thrown);
+        }
+    }
+
+    /** Begins a batch and waits for it. */
+    static int ringRun(long handle, long descriptors, int count) {
+        try {
+            return (int) RING_RUN.invokeExact(handle, descriptors, count);
+        } catch (Throwable thrown) {
+            throw unexpected(thrown);
+        }
+    }
+
+    /** Refuses new batches and waits for the kernel; I/Os it keeps. */
+    static int ringClose(long handle) {
+        try {
+            return (int) RING_CLOSE.invokeExact(handle);
+        } catch (Throwable thrown) {
+            throw unexpected(thrown);
+        }
+    }
+
+    /** Frees a ring that was closed. */
+    static void ringFree(long handle) {
+        try {
+            RING_FREE.invokeExact(handle);
+        } catch (Throwable thrown) {
+            throw unexpected(thrown);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+package dev.fathom.io;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Random;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
+
+/**
+ * Past the page cache, on a small file system of its own on a loop device. FATHOM_JVM_MOUNT is where it is mounted, FATHOM_JVM_DEVICE
+ * its device; scripts/test-jvm.sh makes it.
+ */
+@EnabledIfEnvironmentVariable(named = "FATHOM_JVM_MOUNT", matches = ".+", disabledReason = "needs root, for a loop device")
+class DirectTest {
+    private static final int BLOCK = 4096;
+    private final Path directory = Path.of(String.valueOf(System.getenv("FATHOM_JVM_MOUNT")));
+    private final Path file = directory.resolve("data");
+
+    @AfterEach
+    void remove() throws IOException {
+        Files.deleteIfExists(file);
+    }
+
+    @Test
+    void writesAndReadsBack() throws IOException {
+        byte[] content = new byte[64 * BLOCK];
+        new Random(3).nextBytes(content);
+        try (RandomAccess access = RandomAccess.builder().direct(true).writable(true).create(true).buffer(content.length).open(file)) {
+            assertTrue(access.alignment(0) >= 512 && BLOCK % access.alignment(0) == 0, "alignment " + access.alignment(0));
+            access.buffer(0).put(0, content);
+            Batch batch = access.newBatch(64);
+            for (int i = 0; i < 64; i++) {
+                batch.write((long) i * BLOCK, BLOCK, i * BLOCK);
+            }
+            access.run(batch);
+            batch.check();
+            assertArrayEquals(content, Files.readAllBytes(file));
+            batch.clear().read(0, 100, 0).read(100, BLOCK, 0).read(0, BLOCK, 0);
+            assertEquals(2, access.run(batch));
+            assertEquals(-22, batch.result(0));
+            assertEquals(-22, batch.result(1));
+            assertTrue(assertThrows(RandomAccessException.class, batch::check).getMessage().contains("in multiples of"));
+        }
+    }
+
+    @Test
+    void aFullFileSystemIsNamed() throws IOException {
+        int chunk = 1 << 20;
+        try (RandomAccess access = RandomAccess.builder().direct(true).writable(true).create(true).buffer(chunk).open(file)) {
+            Batch batch = access.newBatch(256);
+            for (int i = 0; i < 256; i++) {
+                batch.write((long) i * chunk, chunk, 0);
+            }
+            assertTrue(access.run(batch) > 0);
+            RandomAccessException failure = assertThrows(RandomAccessException.class, batch::check);
+            assertTrue(failure.errno() == 28 || failure.getMessage().contains("only"), failure.getMessage());
+            batch.clear().write(200L * chunk, chunk, 0);
+            access.run(batch);
+            assertEquals(28, assertThrows(RandomAccessException.class, batch::check).errno());
+        }
+    }
+
+    @Test
+    void aDeviceInUseIsNotWritten() throws IOException {
+        Path device = Path.of(System.getenv("FATHOM_JVM_DEVICE"));
+        RandomAccessException failure =
+                assertThrows(RandomAccessException.class, () -> RandomAccess.builder().writable(true).buffer(BLOCK).open(device));
+        assertEquals("opening " + device + ": in use (EBUSY)", failure.getMessage());
+        try (RandomAccess access = RandomAccess.builder().direct(true).buffer(BLOCK).open(device)) {
+            assertTrue(access.size(0) > 0);
+            Batch batch = access.newBatch(1).read(0, BLOCK, 0);
+            access.run(batch);
+            batch.check();
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The functions by their C names, for `java.lang.foreign` and for the entry points of JNI.
+//!
+//! Targets are gathered first (`fathom_targets_*`), then become a ring (`fathom_ring_new`), which takes them over.
+
+use crate::descriptor::Table;
+use crate::ring::{EngineWish, Ring};
+use crate::targets::Targets;
+use std::ffi::{CStr, c_char};
+
+/// # Safety
+/// `handle` came from `fathom_ring_new` and is not freed while the call lasts.
+unsafe fn ring<'a>(handle: i64) -> &'a Ring {
+    // SAFETY: the caller answers for the handle.
+    unsafe { &*(handle as *const Ring) }
+}
+
+/// # Safety
+/// `handle` came from `fathom_targets_new`, was not taken over or freed, and no other thread uses it.
+unsafe fn targets<'a>(handle: i64) -> &'a mut Targets {
+    // SAFETY: the caller answers for the handle.
+    unsafe { &mut *(handle as *mut Targets) }
+}
+
+/// An empty set of targets.
+#[unsafe(no_mangle)]
+pub extern "C" fn fathom_targets_new() -> i64 {
+    Box::into_raw(Box::<Targets>::default()) as i64
+}
+
+/// Opens a file and returns its number.
+///
+/// # Safety
+/// `handle` is a live set of targets of this thread alone; `path` is the address of bytes that end in a zero.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fathom_targets_open(handle: i64, path: i64, flags: i32) -> i32 {
+    // SAFETY: the caller answers for the path.
+    let path = unsafe { CStr::from_ptr(path as *const c_char) };
+    // SAFETY: the caller answers for the handle.
+    number(unsafe { targets(handle) }.open(path, flags))
+}
+
+/// Adds a buffer and returns its number.
+///
+/// # Safety
+/// `handle` is a live set of targets of this thread alone; the memory stays valid until the ring is freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fathom_targets_add_buffer(handle: i64, address: i64, length: i64) -> i32 {
+    // SAFETY: the caller answers for handle and memory.
+    number(unsafe { targets(handle).add_buffer(address as usize, length as usize) })
+}
+
+/// Frees targets that never became a ring.
+///
+/// # Safety
+/// `handle` is a live set of targets, and nobody uses it any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fathom_targets_free(handle: i64) {
+    // SAFETY: the caller answers for the handle.
+    drop(unsafe { Box::from_raw(handle as *mut Targets) });
+}
+
+/// Makes a ring of targets, which it takes over in any case. `engine` is 0 for the best there is, 1 for io_uring, 2 for `preadv`.
+///
+/// # Safety
+/// `handle` is a live set of targets, and nobody uses it any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fathom_ring_new(handle: i64, depth: i32, engine: i32) -> i64 {
+    // SAFETY: the caller answers for the handle.
+    let targets = unsafe { Box::from_raw(handle as *mut Targets) };
+    let wish = match engine {
+        0 => EngineWish::Automatic,
+        1 => EngineWish::Uring,
+        _ => EngineWish::Vectors,
+    };
+    match Ring::new(*targets, depth.max(1) as u32, wish) {
+        Ok(ring) => Box::into_raw(Box::new(ring)) as i64,
+        Err(error) => i64::from(-error),
+    }
+}
+
+/// What a ring is like: 0: 1 if it is an io_uring; 1: why it is none; 2: why its buffers are not registered; 3: its depth.
+///
+/// # Safety
+/// `handle` is a live ring.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fathom_ring_trait(handle: i64, which: i32) -> i32 {
+    // SAFETY: the caller answers for the handle.
+    let ring = unsafe { ring(handle) };
+    match which {
+        0 => i32::from(ring.is_uring()),
+        1 => ring.refused(),
+        2 => ring.buffers_refused(),
+        3 => ring.depth() as i32,
+        _ => -libc::EINVAL,
+    }
+}
+
+/// What offsets and lengths in a file must be multiples of.
+///
+/// # Safety
+/// `handle` is a live ring.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fathom_ring_alignment(handle: i64, file: i32) -> i32 {
+    // SAFETY: the caller answers for the handle.
+    let alignment = unsafe { ring(handle) }.targets().alignment(file as usize);
+    alignment.map_or(-libc::EINVAL, |alignment| alignment as i32)
+}
+
+/// A file's size in bytes.
+///
+/// # Safety
+/// `handle` is a live ring.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fathom_ring_size(handle: i64, file: i32) -> i64 {
+    // SAFETY: the caller answers for the handle.
+    unsafe { ring(handle) }.targets().size(file as usize).unwrap_or_else(|error| i64::from(-error))
+}
+
+/// Makes what was written to a file last.
+///
+/// # Safety
+/// `handle` is a live ring.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fathom_ring_sync(handle: i64, file: i32) -> i32 {
+    // SAFETY: the caller answers for the handle.
+    number(unsafe { ring(handle) }.targets().sync(file as usize).map(|()| 0))
+}
+
+/// Begins a batch and returns its slot.
+///
+/// # Safety
+/// `handle` is a live ring; `count` descriptors lie at `descriptors` until the batch is awaited or the ring is freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fathom_ring_submit(handle: i64, descriptors: i64, count: i32) -> i32 {
+    // SAFETY: the caller answers for the descriptors.
+    let table = unsafe { Table::new(descriptors as usize, count.max(0) as u32) };
+    // SAFETY: the caller answers for the handle.
+    number(unsafe { ring(handle) }.submit(table, true))
+}
+
+/// Waits for a batch; returns how many of its I/Os failed.
+///
+/// # Safety
+/// `handle` is a live ring.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fathom_ring_await(handle: i64, slot: i32) -> i32 {
+    // SAFETY: the caller answers for the handle.
+    number(unsafe { ring(handle) }.wait(slot as usize).map(|failed| failed as usize))
+}
+
+/// Begins a batch and waits for it, with as few calls of the kernel as can be; returns how many of its I/Os failed.
+///
+/// # Safety
+/// As for `fathom_ring_submit`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fathom_ring_run(handle: i64, descriptors: i64, count: i32) -> i32 {
+    // SAFETY: the caller answers for the descriptors.
+    let table = unsafe { Table::new(descriptors as usize, count.max(0) as u32) };
+    // SAFETY: the caller answers for the handle.
+    let ring = unsafe { ring(handle) };
+    number(ring.submit(table, false).and_then(|slot| ring.wait(slot)).map(|failed| failed as usize))
+}
+
+/// Refuses new batches and waits for the kernel; returns how many I/Os it keeps for ever.
+///
+/// # Safety
+/// `handle` is a live ring.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fathom_ring_close(handle: i64) -> i32 {
+    // SAFETY: the caller answers for the handle.
+    unsafe { ring(handle) }.close() as i32
+}
+
+/// Frees a ring that was closed.
+///
+/// # Safety
+/// `handle` is a live ring, no call on it is running, and none follows.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fathom_ring_free(handle: i64) {
+    // SAFETY: the caller answers for the handle.
+    drop(unsafe { Box::from_raw(handle as *mut Ring) });
+}
+
+fn number(answer: Result<usize, i32>) -> i32 {
+    match answer {
+        Ok(number) => number as i32,
+        Err(error) => -error,
+    }
+}

@@ -1,0 +1,198 @@
+//! The files and buffers that the descriptors of a ring refer to by number.
+
+use crate::descriptor::{Descriptor, READ, WRITE};
+use std::ffi::CStr;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+/// Open for writing as well.
+pub const WRITABLE: i32 = 1;
+/// Past the page cache.
+pub const DIRECT: i32 = 2;
+/// Make the file if there is none.
+pub const CREATE: i32 = 4;
+
+/// Most files, and most buffers, of a ring.
+const MOST: usize = 1024;
+
+/// An open file.
+#[derive(Debug)]
+pub struct File {
+    descriptor: OwnedFd,
+    writable: bool,
+    alignment: u32,
+}
+
+/// What a ring may touch.
+#[derive(Debug, Default)]
+pub struct Targets {
+    files: Vec<File>,
+    buffers: Vec<(usize, usize)>,
+}
+
+/// A descriptor that has been checked: all of it lies within what the ring may touch.
+#[derive(Clone, Copy, Debug)]
+pub struct Transfer {
+    /// True for a write.
+    pub write: bool,
+    /// The file's number.
+    pub file: u16,
+    /// Its descriptor.
+    pub fd: RawFd,
+    /// The buffer's number.
+    pub buffer: u16,
+    /// The first byte in memory.
+    pub address: *mut u8,
+    /// Bytes.
+    pub length: u32,
+    /// Byte offset in the file.
+    pub offset: u64,
+}
+
+/// The latest error number of this thread.
+pub fn errno() -> i32 {
+    std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
+}
+
+impl Targets {
+    /// Opens a file or a block device. A device that is written is opened exclusively, so one that is mounted or otherwise in use is
+    /// refused (`EBUSY`); so is everything that has no offsets (`EINVAL` for pipes, sockets and terminals, `EISDIR`).
+    pub fn open(&mut self, path: &CStr, flags: i32) -> Result<usize, i32> {
+        if self.files.len() >= MOST {
+            return Err(libc::EMFILE);
+        }
+        let writable = flags & WRITABLE != 0;
+        let mut open_flags =
+            libc::O_CLOEXEC | libc::O_NONBLOCK | if writable { libc::O_RDWR } else { libc::O_RDONLY };
+        open_flags |= if flags & DIRECT != 0 { libc::O_DIRECT } else { 0 };
+        open_flags |= if flags & CREATE != 0 && writable { libc::O_CREAT } else { 0 };
+        // O_EXCL without O_CREAT is for block devices only.
+        if writable && is_block_device(path) {
+            open_flags = open_flags & !libc::O_CREAT | libc::O_EXCL;
+        }
+        // SAFETY: `path` ends in a zero byte; the call touches no other memory.
+        let fd = unsafe { libc::open(path.as_ptr(), open_flags, 0o644) };
+        if fd < 0 {
+            return Err(errno());
+        }
+        // SAFETY: the kernel just gave this descriptor, and nobody else has it.
+        let descriptor = unsafe { OwnedFd::from_raw_fd(fd) };
+        let alignment = alignment(&descriptor, flags & DIRECT != 0)?;
+        self.files.push(File { descriptor, writable, alignment });
+        Ok(self.files.len() - 1)
+    }
+
+    /// Adds memory that descriptors may name.
+    ///
+    /// # Safety
+    /// The memory stays valid until the ring is freed, and nothing in Rust refers to it.
+    pub unsafe fn add_buffer(&mut self, address: usize, length: usize) -> Result<usize, i32> {
+        if self.buffers.len() >= MOST {
+            return Err(libc::EMFILE);
+        }
+        if address == 0 || length == 0 || length > i32::MAX as usize {
+            return Err(libc::EINVAL);
+        }
+        self.buffers.push((address, length));
+        Ok(self.buffers.len() - 1)
+    }
+
+    /// A file's multiple for offsets, lengths and positions, in bytes; 1 if it is not opened with `DIRECT`.
+    pub fn alignment(&self, file: usize) -> Option<u32> {
+        self.files.get(file).map(|file| file.alignment)
+    }
+
+    /// A file's size in bytes, also of a block device.
+    pub fn size(&self, file: usize) -> Result<i64, i32> {
+        let fd = self.files.get(file).ok_or(libc::EINVAL)?.descriptor.as_raw_fd();
+        // SAFETY: an open descriptor; nobody uses its file position.
+        let size = unsafe { libc::lseek64(fd, 0, libc::SEEK_END) };
+        if size < 0 { Err(errno()) } else { Ok(size) }
+    }
+
+    /// Makes what was written last (`fdatasync`).
+    pub fn sync(&self, file: usize) -> Result<(), i32> {
+        let fd = self.files.get(file).ok_or(libc::EINVAL)?.descriptor.as_raw_fd();
+        // SAFETY: an open descriptor.
+        if unsafe { libc::fdatasync(fd) } < 0 { Err(errno()) } else { Ok(()) }
+    }
+
+    /// Checks a descriptor against files and buffers; the error number is its result.
+    pub fn check(&self, wanted: &Descriptor) -> Result<Transfer, i32> {
+        let file = usize::try_from(wanted.file).ok().and_then(|at| self.files.get(at)).ok_or(libc::EINVAL)?;
+        let buffer =
+            usize::try_from(wanted.buffer).ok().and_then(|at| self.buffers.get(at)).ok_or(libc::EINVAL)?;
+        let offset = u64::try_from(wanted.offset).map_err(|_| libc::EINVAL)?;
+        let length = u32::try_from(wanted.length).map_err(|_| libc::EINVAL)?;
+        let position = usize::try_from(wanted.position).map_err(|_| libc::EINVAL)?;
+        let write = match wanted.operation {
+            READ => false,
+            WRITE if file.writable => true,
+            WRITE => return Err(libc::EBADF),
+            _ => return Err(libc::EINVAL),
+        };
+        let inside = position.checked_add(length as usize).is_some_and(|end| end <= buffer.1);
+        let fits = offset.checked_add(u64::from(length)).is_some_and(|end| i64::try_from(end).is_ok());
+        if !inside || !fits || length == 0 {
+            return Err(libc::EINVAL);
+        }
+        let multiple = u64::from(file.alignment);
+        if !offset.is_multiple_of(multiple) || !u64::from(length).is_multiple_of(multiple) {
+            return Err(libc::EINVAL);
+        }
+        Ok(Transfer {
+            write,
+            file: wanted.file as u16,
+            fd: file.descriptor.as_raw_fd(),
+            buffer: wanted.buffer as u16,
+            address: (buffer.0 + position) as *mut u8,
+            length,
+            offset,
+        })
+    }
+
+    /// The descriptors of all files, in order.
+    pub fn descriptors(&self) -> Vec<RawFd> {
+        self.files.iter().map(|file| file.descriptor.as_raw_fd()).collect()
+    }
+
+    /// All buffers, in order, as the kernel takes them.
+    pub fn vectors(&self) -> Vec<libc::iovec> {
+        let vector = |&(address, length): &(usize, usize)| libc::iovec {
+            iov_base: address as *mut _,
+            iov_len: length,
+        };
+        self.buffers.iter().map(vector).collect()
+    }
+}
+
+fn is_block_device(path: &CStr) -> bool {
+    // SAFETY: all zeros is a valid `stat`.
+    let mut status: libc::stat64 = unsafe { std::mem::zeroed() };
+    // SAFETY: a path that ends in a zero byte and a `stat` of our own.
+    let found = unsafe { libc::stat64(path.as_ptr(), &mut status) } == 0;
+    found && status.st_mode & libc::S_IFMT == libc::S_IFBLK
+}
+
+/// What offsets and lengths must be multiples of. Refuses what is neither a regular file nor a block device.
+fn alignment(file: &OwnedFd, direct: bool) -> Result<u32, i32> {
+    // SAFETY: all zeros is a valid `statx`.
+    let mut status: libc::statx = unsafe { std::mem::zeroed() };
+    let mask = libc::STATX_TYPE | libc::STATX_DIOALIGN;
+    // SAFETY: an open descriptor, an empty path that ends in a zero byte, and a `statx` of our own.
+    let answer =
+        unsafe { libc::statx(file.as_raw_fd(), c"".as_ptr(), libc::AT_EMPTY_PATH, mask, &mut status) };
+    if answer < 0 {
+        return Err(errno());
+    }
+    match u32::from(status.stx_mode) & libc::S_IFMT {
+        libc::S_IFREG | libc::S_IFBLK => {}
+        libc::S_IFDIR => return Err(libc::EISDIR),
+        _ => return Err(libc::EINVAL),
+    }
+    if !direct {
+        return Ok(1);
+    }
+    let known = status.stx_mask & libc::STATX_DIOALIGN != 0 && status.stx_dio_offset_align != 0;
+    // Older kernels do not tell; what suits all disks suits this one.
+    Ok(if known { status.stx_dio_offset_align } else { 4096 })
+}

@@ -1,0 +1,113 @@
+//! The kernel's queue: what goes in, what comes out. Whoever calls these functions holds the lock of the ring, except for `enter`.
+
+use crate::targets::{Targets, Transfer};
+use io_uring::{EnterFlags, IoUring, opcode, squeue, types};
+
+/// An io_uring, and what is registered with it.
+pub(crate) struct Uring {
+    ring: IoUring,
+    fixed_files: bool,
+    fixed_buffers: bool,
+    /// Why the buffers are not registered: an error number, or 0.
+    pub(crate) buffers_refused: i32,
+}
+
+impl Uring {
+    /// Sets up a ring with room for `depth` I/Os.
+    pub(crate) fn new(depth: u32) -> Result<Uring, i32> {
+        let ring = IoUring::builder()
+            .setup_clamp()
+            .setup_submit_all()
+            .build(depth)
+            .or_else(|error| match error.raw_os_error() {
+                // Before Linux 5.18 the flag is not known.
+                Some(libc::EINVAL) => IoUring::builder().setup_clamp().build(depth),
+                _ => Err(error),
+            })
+            .map_err(|error| error.raw_os_error().unwrap_or(libc::EIO))?;
+        Ok(Uring { ring, fixed_files: false, fixed_buffers: false, buffers_refused: 0 })
+    }
+
+    /// How many I/Os may be in flight.
+    pub(crate) fn depth(&self) -> u32 {
+        self.ring.params().sq_entries()
+    }
+
+    /// Registers files and buffers. Where that is refused, the I/Os name them by descriptor and address.
+    pub(crate) fn register(&mut self, targets: &Targets) {
+        let submitter = self.ring.submitter();
+        self.fixed_files = submitter.register_files(&targets.descriptors()).is_ok();
+        // SAFETY: the buffers stay valid until the ring is freed, as `Targets::add_buffer` demands.
+        match unsafe { submitter.register_buffers(&targets.vectors()) } {
+            Ok(()) => self.fixed_buffers = true,
+            Err(error) => self.buffers_refused = error.raw_os_error().unwrap_or(libc::EIO),
+        }
+    }
+
+    /// Queues one I/O; false if the queue is full.
+    pub(crate) fn push(&self, transfer: &Transfer, user_data: u64) -> bool {
+        let entry = self.entry(transfer).user_data(user_data);
+        // SAFETY: the caller holds the lock, so there is no other reference to this queue.
+        let mut queue = unsafe { self.ring.submission_shared() };
+        // SAFETY: the transfer was checked: its memory is within a buffer that outlives the ring.
+        unsafe { queue.push(&entry) }.is_ok()
+    }
+
+    /// How many entries the kernel has not taken yet.
+    pub(crate) fn queued(&self) -> u32 {
+        // SAFETY: the caller holds the lock.
+        unsafe { self.ring.submission_shared() }.len() as u32
+    }
+
+    /// Hands over completions: user data and result of each.
+    pub(crate) fn reap(&self, mut take: impl FnMut(u64, i32)) {
+        // SAFETY: the caller holds the lock.
+        for completion in unsafe { self.ring.completion_shared() } {
+            take(completion.user_data(), completion.result());
+        }
+    }
+
+    /// Submits entries and waits for completions. Needs no lock: the kernel has one.
+    pub(crate) fn enter(&self, submit: u32, wait: u32) -> Result<(), i32> {
+        let flags = if wait > 0 { EnterFlags::GETEVENTS.bits() } else { 0 };
+        // SAFETY: no argument points anywhere; the entries were checked when they were queued.
+        let entered = unsafe { self.ring.submitter().enter::<libc::sigset_t>(submit, wait, flags, None) };
+        entered.map(drop).map_err(|error| error.raw_os_error().unwrap_or(libc::EIO))
+    }
+
+    fn entry(&self, transfer: &Transfer) -> squeue::Entry {
+        let Transfer { address, length, offset, buffer, .. } = *transfer;
+        // A file by its number in the ring or in the process: types of their own, which build the same requests.
+        macro_rules! on {
+            ($file:expr) => {
+                match (transfer.write, self.fixed_buffers) {
+                    (false, true) => {
+                        opcode::ReadFixed::new($file, address, length, buffer).offset(offset).build()
+                    }
+                    (true, true) => {
+                        opcode::WriteFixed::new($file, address, length, buffer).offset(offset).build()
+                    }
+                    (false, false) => opcode::Read::new($file, address, length).offset(offset).build(),
+                    (true, false) => opcode::Write::new($file, address, length).offset(offset).build(),
+                }
+            };
+        }
+        match self.fixed_files {
+            true => on!(types::Fixed(u32::from(transfer.file))),
+            false => on!(types::Fd(transfer.fd)),
+        }
+    }
+}
+
+impl Drop for Uring {
+    /// The kernel takes a ring down later, in the background. What is registered is let go of now, so that a file system can be
+    /// unmounted, and the space of a removed file used, as soon as the ring is closed.
+    fn drop(&mut self) {
+        if self.fixed_files {
+            let _ = self.ring.submitter().unregister_files();
+        }
+        if self.fixed_buffers {
+            let _ = self.ring.submitter().unregister_buffers();
+        }
+    }
+}

@@ -1,0 +1,84 @@
+# Sourced by scripts/packages.sh, after scripts/set-up.sh: the tools, the programs, and the tree of files that every package holds.
+
+# zig links for both C libraries and both architectures, and for C libraries older than this machine's.
+build_packages=(ziglang==0.17.1 cargo-zigbuild==0.24.1)
+cyclonedx_version=0.5.9
+# The tools of the formats.
+needed_packages=(dpkg:dpkg-deb rpm:rpmbuild buildah:buildah gzip:gzip)
+# The oldest C library that the packages run with: that of Debian 10 and RHEL 8.
+oldest_glibc=2.28
+
+# 0.1.0 for the tag v0.1.0; between tags also the number of commits since and the commit. `+` sorts after the release.
+version_of_commit() {
+    local declared described
+    declared=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' Cargo.toml)
+    described=$(git describe --tags --match 'v[0-9]*' --dirty=+dirty 2>/dev/null) || {
+        echo "$declared+$(git rev-list --count HEAD).g$(git describe --always --exclude '*' --dirty=.dirty)"
+        return
+    }
+    described=${described#v}
+    # v0.1.0-12-gabc becomes 0.1.0+12.gabc.
+    echo "$described" | sed 's/-\([0-9]*\)-g/+\1.g/'
+}
+
+get_build_tools() {
+    local tools=$target_directory/tools
+    command -v rustup >/dev/null || {
+        echo "The standard libraries of other platforms come through rustup, which is not installed: see https://rustup.rs" >&2
+        exit 1
+    }
+    for architecture in "${architectures[@]}"; do
+        rustup -q target add "$architecture-unknown-linux-musl" "$architecture-unknown-linux-gnu"
+    done
+    "$tools/zig/bin/python" -c 'import ziglang' 2>/dev/null ||
+        install_python_packages "$tools/zig" "${build_packages[@]}" || exit 1
+    [ -x "$tools/bin/cargo-cyclonedx" ] ||
+        cargo install -q --locked --root "$tools" "cargo-cyclonedx@$cyclonedx_version"
+    PATH=$tools/zig/bin:$tools/bin:$PATH
+    install_missing_packages "$scratch/apt"
+    local missing
+    missing=$(missing_packages | tr '\n' ' ')
+    [ -z "$missing" ] && return
+    echo "Needed and not installed: $missing(Debian: apt-get install $missing)" >&2
+    exit 1
+}
+
+# build TRIPLE BUILDS: the program for a platform (TRIPLE may end in the version of a C library), without paths of this machine.
+build() {
+    local registry=${CARGO_HOME:-$HOME/.cargo}
+    RUSTFLAGS="--remap-path-prefix=$PWD=/fathom --remap-path-prefix=$registry=/cargo" \
+        CARGO_PROFILE_RELEASE_STRIP=symbols CARGO_PROFILE_RELEASE_DEBUG=0 CARGO_TARGET_DIR=$2 FATHOM_VERSION=$version \
+        cargo zigbuild -q --release --locked -p fathom --target "$1"
+}
+
+# tree DIRECTORY PROGRAM TRIPLE: the files of the package, below DIRECTORY.
+tree() {
+    local root=$1 runs=$native
+    install -D -m 755 "$2" "$root/usr/bin/fathom"
+    mkdir -p "$root"/usr/share/{man/man1,doc/fathom,bash-completion/completions,zsh/vendor-completions,fish/vendor_completions.d}
+    "$runs" man | gzip -9n >"$root/usr/share/man/man1/fathom.1.gz"
+    "$runs" completion bash >"$root/usr/share/bash-completion/completions/fathom"
+    "$runs" completion zsh >"$root/usr/share/zsh/vendor-completions/_fathom"
+    "$runs" completion fish >"$root/usr/share/fish/vendor_completions.d/fathom.fish"
+    cargo run -q --locked -p xtask -- notices "$3" >"$root/usr/share/doc/fathom/copyright"
+    install -m 644 LICENSE-MIT LICENSE-APACHE README.md "$root/usr/share/doc/fathom"
+    gzip -9nc CHANGELOG.md >"$root/usr/share/doc/fathom/changelog.gz"
+    settle "$root"
+}
+
+# links DIRECTORY: fio's names.
+links() {
+    local name
+    mkdir -p "$1/usr/bin" "$1/usr/share/man/man1" "$1/usr/share/doc/fathom-fio-compat"
+    while read -r name; do
+        ln -s fathom "$1/usr/bin/$name"
+    done <packaging/fio-names
+    ln -s fathom.1.gz "$1/usr/share/man/man1/fio.1.gz"
+    ln -s ../fathom/copyright "$1/usr/share/doc/fathom-fio-compat/copyright"
+    settle "$1"
+}
+
+# Every file is as old as the commit.
+settle() {
+    find "$1" -exec touch -hd "@$SOURCE_DATE_EPOCH" {} +
+}

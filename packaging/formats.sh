@@ -1,0 +1,106 @@
+# Sourced by scripts/packages.sh: what is made of the programs, one function per format.
+
+# make_all OUTPUT BUILDS: everything, for all architectures.
+make_all() {
+    local output=$1 builds=$2 work architecture triple native
+    work=$(mktemp -d "$scratch/work.XXXXXX")
+    # The texts in the packages come from a program that runs here.
+    build "$(uname -m)-unknown-linux-musl" "$builds"
+    native=$builds/$(uname -m)-unknown-linux-musl/release/fathom
+    links "$work/links"
+    for architecture in "${architectures[@]}"; do
+        echo "== $architecture: programs"
+        build "$architecture-unknown-linux-musl" "$builds"
+        build "$architecture-unknown-linux-gnu.$oldest_glibc" "$builds"
+        triple=$architecture-unknown-linux-gnu
+        tree "$work/$architecture" "$builds/$triple/release/fathom" "$triple"
+        triple=$architecture-unknown-linux-musl
+        tree "$work/$architecture-static" "$builds/$triple/release/fathom" "$triple"
+        echo "== $architecture: packages"
+        deb fathom "$work/$architecture" "$(debian_name "$architecture")" "$output"
+        rpm_packages "$work/$architecture" "$work/links" "$architecture" "$output"
+        tarball "$work/$architecture-static" "$architecture" "$output"
+        image "$work/$architecture-static" "$architecture" "$output"
+    done
+    deb fathom-fio-compat "$work/links" all "$output"
+    components "$output"
+    (cd "$output" && sha256sum -- * >SHA256SUMS)
+}
+
+debian_name() {
+    case $1 in
+    x86_64) echo amd64 ;;
+    aarch64) echo arm64 ;;
+    esac
+}
+
+# deb PACKAGE TREE ARCHITECTURE OUTPUT
+deb() {
+    local root=$scratch/deb size
+    rm -rf "$root"
+    cp -a "$2" "$root"
+    # Where Debian's policy has it.
+    [ ! -f "$root/usr/share/doc/fathom/LICENSE-MIT" ] || rm "$root"/usr/share/doc/fathom/LICENSE-*
+    size=$(find "$root" -type f -printf '%s\n' | awk '{ sum += $1 } END { print int(sum / 1024) + 1 }')
+    mkdir "$root/DEBIAN"
+    sed "s/@VERSION@/$version/; s/@ARCHITECTURE@/$3/; s/@SIZE@/$size/" "packaging/deb/$1.control" >"$root/DEBIAN/control"
+    (cd "$root" && find usr -type f | sort | xargs md5sum >DEBIAN/md5sums)
+    settle "$root"
+    dpkg-deb --root-owner-group -Zxz --build "$root" "$4/$1_${version}_$3.deb" >/dev/null
+}
+
+# rpm_packages TREE LINKS ARCHITECTURE OUTPUT: both packages; that of the links is the same for all architectures.
+rpm_packages() {
+    local top=$scratch/rpm
+    rm -rf "$top"
+    mkdir -p "$top"
+    (cd "$2" && find . ! -type d -printf '/%P\n' | sort) >"$top/files"
+    rpmbuild -bb --quiet --target "$3" --define "_topdir $top" --define "_rpmdir $top/out" --define "_buildhost localhost" \
+        --define "fathom_version $version" --define "tree $1" --define "compat $2" --define "compat_files $top/files" \
+        --define "use_source_date_epoch_as_buildtime 1" --define "clamp_mtime_to_source_date_epoch 1" \
+        --define "_build_id_links none" --define "__os_install_post %{nil}" --define "debug_package %{nil}" \
+        packaging/rpm/fathom.spec
+    find "$top/out" -name '*.rpm' -exec cp {} "$4" \;
+}
+
+# tarball TREE ARCHITECTURE OUTPUT: the static program and its papers.
+tarball() {
+    local name=fathom-$version-$2-linux-static
+    mkdir "$scratch/$name"
+    cp -a "$1/usr/bin/fathom" "$1"/usr/share/doc/fathom/{copyright,LICENSE-MIT,LICENSE-APACHE,README.md} \
+        "$1/usr/share/man/man1/fathom.1.gz" "$scratch/$name"
+    packed "$scratch" "$name" | gzip -9n >"$3/$name.tar.gz"
+    rm -rf "${scratch:?}/$name"
+}
+
+# packed DIRECTORY WHAT: a tar archive that is the same wherever it is made.
+packed() {
+    tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u+rw,go=rX --mtime="@$SOURCE_DATE_EPOCH" -C "$1" -cf - "$2"
+}
+
+# image TREE ARCHITECTURE OUTPUT: nothing but the static program; jobs lie in /data. Names of images cannot hold a plus sign.
+image() {
+    local storage=(--root "$scratch/storage" --runroot "$scratch/run" --storage-driver vfs) container
+    container=$(buildah "${storage[@]}" from --arch "$(debian_name "$2")" scratch)
+    mkdir -p "$scratch/image/data" "$scratch/image/tmp"
+    chmod 1777 "$scratch/image/tmp"
+    cp "$1/usr/bin/fathom" "$1/usr/share/doc/fathom/copyright" "$scratch/image"
+    settle "$scratch/image"
+    buildah "${storage[@]}" copy -q "$container" "$scratch/image" / >/dev/null
+    buildah "${storage[@]}" config --entrypoint '["/fathom"]' --workingdir /data --arch "$(debian_name "$2")" --os linux \
+        --label org.opencontainers.image.title=fathom --label "org.opencontainers.image.version=$version" \
+        --label "org.opencontainers.image.licenses=MIT OR Apache-2.0" "$container"
+    buildah "${storage[@]}" commit -q --format oci --timestamp "$SOURCE_DATE_EPOCH" "$container" \
+        "oci:$scratch/oci:fathom:${version//+/-}" >/dev/null
+    buildah "${storage[@]}" rm "$container" >/dev/null
+    # An archive of buildah's own has the times of its making.
+    packed "$scratch/oci" . >"$3/fathom-$version-$2.oci.tar"
+    rm -rf "$scratch/image" "$scratch/oci"
+}
+
+# components OUTPUT: all packages inside the program, as CycloneDX; the serial number is that of the commit.
+components() {
+    cargo cyclonedx -q --format json --manifest-path crates/fathom/Cargo.toml --override-filename fathom.cdx
+    mv crates/fathom/fathom.cdx.json "$1/fathom-$version.cdx.json"
+    find crates -name 'fathom.cdx.json' -delete
+}

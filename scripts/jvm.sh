@@ -1,0 +1,39 @@
+# Sourced by test-jvm.sh and bench-jvm.sh: builds the native library of the JVM binding for each architecture that can be linked here.
+
+native_output=$(realpath -m "$target_directory")/jvm
+
+# The library for an architecture, into the place that Maven packs.
+build_native() {
+    local architecture=$1 triple=$1-unknown-linux-gnu place
+    place=$native_output/resources/dev/fathom/io/linux-$architecture
+    (cd bindings/jvm/native && CARGO_TARGET_DIR=$native_output cargo build -q --release --locked --target "$triple") || return 1
+    mkdir -p "$place"
+    cp "$native_output/$triple/release/libfathom_jvm.so" "$place/"
+}
+
+# The own architecture must build. The other one does where its compiler is installed; the jar lacks it otherwise, and that is said.
+build_natives() {
+    local own other
+    own=$(uname -m)
+    case $own in
+        x86_64) other=aarch64 ;;
+        aarch64) other=x86_64 ;;
+        *) echo "the JVM binding is for x86_64 and aarch64, and this is $own" >&2; return 1 ;;
+    esac
+    rm -rf "$native_output/resources"
+    build_native "$own" || return 1
+    if command -v "$other-linux-gnu-gcc" >/dev/null && [ -d "$(rustc --print sysroot)/lib/rustlib/$other-unknown-linux-gnu" ]; then
+        export "CARGO_TARGET_${other^^}_UNKNOWN_LINUX_GNU_LINKER=$other-linux-gnu-gcc"
+        build_native "$other"
+    else
+        echo "SKIP the native library for $other: it needs $other-linux-gnu-gcc and rustup target add $other-unknown-linux-gnu" |
+            tee -a "${FATHOM_SKIP_LOG:-/dev/null}"
+    fi
+}
+
+# Maven and a JDK, or how to get them.
+need_maven() {
+    command -v mvn >/dev/null && command -v javac >/dev/null && return 0
+    echo "the JVM binding needs Maven and JDK 17 or newer (Debian: apt-get install maven openjdk-17-jdk-headless)" >&2
+    return 1
+}

@@ -1,0 +1,33 @@
+# Sourced by the scripts that end with `N passed, N failed, N skipped`: a scratch directory, steps that go on after a failure, and what cargo
+# counted.
+
+# Makes the directory, which goes with the script; NAME tells it from those of other scripts.
+begin_steps() {
+    scratch=$(mktemp -d "${TMPDIR:-/tmp}/$1.XXXXXX")
+    trap 'rm -rf "$scratch"' EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    # Tests that cannot run on this machine add a line each to this file.
+    export FATHOM_SKIP_LOG=${FATHOM_SKIP_LOG:-$scratch/skipped}
+    : >"$FATHOM_SKIP_LOG"
+    # What cargo says of its tests.
+    : >"$scratch/tests"
+    failed_steps=()
+    passed_steps=0
+}
+
+step() {
+    local title=$1
+    shift
+    printf '\n== %s\n' "$title"
+    if "$@"; then
+        passed_steps=$((passed_steps + 1))
+    else
+        failed_steps+=("$title")
+    fi
+}
+
+sum_of() {
+    awk -v word="$1" '/^test result:/ { for (i = 2; i <= NF; i++) if ($i ~ "^" word) sum += $(i - 1) } END { print sum + 0 }' \
+        "$scratch/tests"
+}

@@ -1,0 +1,232 @@
+#!/usr/bin/env bash
+# Installs, runs and removes what `make packages` made, each in a root of its own: the Debian packages in a new Debian, the RPM packages with
+# rpm, the static programs in an empty directory (that of the other architecture under qemu), the image with buildah. As root. Builds the
+# packages first unless target/packages is that of this commit. The last line is `N passed, N failed, N skipped`.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+. scripts/rust.sh
+. scripts/set-up.sh
+. packaging/build.sh
+needed_packages=(debootstrap:debootstrap rpm:rpm qemu-user-static:qemu-aarch64-static buildah:buildah mandoc:mandoc)
+
+target_directory=$(realpath -m "$target_directory")
+packages=$target_directory/packages
+version=$(version_of_commit)
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/fathom-test-packages.XXXXXX")
+leave() {
+    local place
+    for place in proc dev; do
+        mountpoint -q "$scratch/debian/$place" && umount -l "$scratch/debian/$place"
+    done
+    rm -rf --one-file-system "$scratch"
+}
+trap leave EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+passed=0 failed=0 skipped=0
+
+# check TITLE COMMAND...: passes when the command does.
+check() {
+    local title=$1
+    shift
+    if "$@" >"$scratch/log" 2>&1 </dev/null; then
+        echo "ok      $title"
+        passed=$((passed + 1))
+    else
+        echo "FAILED  $title"
+        tail -20 "$scratch/log" | sed 's/^/        /'
+        failed=$((failed + 1))
+    fi
+}
+
+skip() {
+    echo "SKIP    $1: $2"
+    skipped=$((skipped + 1))
+}
+
+# A job that writes, reads back and checks, and its report as JSON: words before --name come from the caller.
+runs_jobs() {
+    local directory=$1
+    shift
+    "$@" --name=check --filename="$directory/check.data" --size=4m --bs=4k --rw=randrw --verify=crc32c --verify_state_save=0 --output-format=json \
+        >"$scratch/report" || return
+    python3 - "$scratch/report" <<'PYTHON'
+import json, sys
+job = json.load(open(sys.argv[1]))["jobs"][0]
+assert job["error"] == 0 and job["read"]["total_ios"] + job["write"]["total_ios"] >= 1024, job
+PYTHON
+}
+
+names_answer() {
+    local name
+    while read -r name; do
+        case $name in
+        fio) chroot "$1" fio --version >"$scratch/answer" ;;
+        # fio's programs say how they are called, whatever they then exit with.
+        *) chroot "$1" "$name" --help >"$scratch/answer" 2>&1 || true ;;
+        esac
+        grep -qi 'usage\|syntax\|option\|^fio-' "$scratch/answer" || { echo "$name does not answer"; return 1; }
+    done <packaging/fio-names
+}
+
+# Everything but what packaging tools note for themselves.
+files_of() {
+    find "$1" -xdev \( -path "$1/proc" -o -path "$1/dev" -o -path "$1/var" -o -path "$1/tmp" \) -prune -o -print | sort
+}
+
+debian() {
+    local root=$scratch/debian mirror
+    mirror=$(debian_mirror)
+    if ! debootstrap --variant=minbase "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$root" "$mirror" >"$scratch/log" 2>&1; then
+        skip "the Debian packages in a new Debian" "debootstrap: $(tail -1 "$scratch/log")"
+        return
+    fi
+    mount -t proc proc "$root/proc" && mount --bind /dev "$root/dev"
+    files_of "$root" >"$scratch/before"
+    cp "$packages"/fathom_*_amd64.deb "$packages"/fathom-fio-compat_*.deb "$root/tmp"
+    check "apt installs the package" chroot "$root" sh -c 'apt-get -qq install -y --no-install-recommends /tmp/fathom_*_amd64.deb'
+    check "it says its version" grep -q "^fathom $version " <(chroot "$root" fathom --version)
+    for engine in psync io_uring libaio; do
+        check "it runs a job with $engine" runs_jobs /tmp chroot "$root" fathom --ioengine="$engine"
+    done
+    check "the manual page is one" mandoc -T lint -W error "$root/usr/share/man/man1/fathom.1.gz"
+    check "completions are there" chroot "$root" bash -c '. /usr/share/bash-completion/completions/fathom && complete -p fathom'
+    check "the copyright names what is inside" grep -q "^ring " "$root/usr/share/doc/fathom/copyright"
+    check "a missing client library is named" grep -q 'apt-get install librados2' \
+        <(chroot "$root" fathom --name=a --ioengine=rados --pool=p --clientname=admin --size=1m --rw=read 2>&1)
+    check "fio's names install" chroot "$root" sh -c 'dpkg -i /tmp/fathom-fio-compat_*.deb'
+    check "every one of them answers" names_answer "$root"
+    check "all of it is removed" chroot "$root" sh -c 'dpkg -P fathom-fio-compat fathom'
+    files_of "$root" >"$scratch/after"
+    check "and nothing is left" diff "$scratch/before" "$scratch/after"
+}
+
+rpm_packages() {
+    local root=$scratch/rpm
+    mkdir -p "$root"
+    check "rpm installs both packages" rpm --root "$root" --nodeps -i "$packages"/fathom-"$version"-1.x86_64.rpm \
+        "$packages"/fathom-fio-compat-"$version"-1.noarch.rpm
+    check "the program runs" grep -q "^fathom $version " <("$root/usr/bin/fathom" --version)
+    check "under fio's name, too" grep -q '^fio-3' <("$root/usr/bin/fio" --version)
+    check "the files are those that were packed" rpm --root "$root" --nodeps -V fathom fathom-fio-compat
+    check "all of it is removed" rpm --root "$root" --nodeps -e fathom fathom-fio-compat
+    check "and no file is left" test -z "$(find "$root" -xdev \( -type f -o -type l \) ! -path '*/rpm/*' ! -path '*/.rpmdb/*')"
+}
+
+static_program() {
+    local root=$scratch/static
+    mkdir -p "$root/tmp" "$root/proc"
+    tar -xzf "$packages/fathom-$version-x86_64-linux-static.tar.gz" -C "$root" --strip-components=1
+    check "the static program needs nothing" runs_jobs /tmp chroot "$root" /fathom --ioengine=psync
+    check "it runs io_uring" runs_jobs /tmp chroot "$root" /fathom --ioengine=io_uring --iodepth=8
+    check "it says which engines it lacks" grep -q 'static build' \
+        <(chroot "$root" /fathom --name=a --ioengine=rados --pool=p --clientname=admin --size=1m --rw=read 2>&1)
+}
+
+# The program of the other architecture, on the same input as the one of this: the same words and figures.
+other_architecture() {
+    local root=$scratch/aarch64 here=$scratch/static/fathom words
+    if ! command -v qemu-aarch64-static >/dev/null; then
+        skip "the program for aarch64" "qemu-user-static is not installed"
+        return
+    fi
+    if [ ! -f "$packages/fathom-$version-aarch64-linux-static.tar.gz" ]; then
+        skip "the program for aarch64" "make packages was told to leave it out"
+        return
+    fi
+    mkdir -p "$root"
+    tar -xzf "$packages/fathom-$version-aarch64-linux-static.tar.gz" -C "$root" --strip-components=1
+    local other=(qemu-aarch64-static "$root/fathom")
+    check "aarch64: its version" grep -q "^fathom $version " <("${other[@]}" --version)
+    for engine in psync pvsync sync vsync mmap null posixaio; do
+        check "aarch64: a job with $engine" runs_jobs_anywhere "$engine" "${other[@]}"
+    done
+    check "aarch64: threads, rates, an open loop" "${other[@]}" --name=a --size=1m --filename="$root/data" --rw=randread --ioengine=psync --thread \
+        --numjobs=3 --time_based --runtime=2 --rate_iops=200 --open_loop=1
+    check "aarch64: latencies are times" latencies_are_times "${other[@]}"
+    head -c 1M /dev/urandom >"$scratch/data"
+    cat "$scratch/data" "$scratch/data" >"$scratch/twice"
+    for words in "dedupe $scratch/twice" "distribution --help" "tools" "man" "help" "completion zsh" "--enghelp" "--cmdhelp"; do
+        # shellcheck disable=SC2086
+        check "aarch64: the same answer to ${words%% /*}" same_text <($here $words 2>&1) <("${other[@]}" $words 2>&1)
+    done
+    # Of one seed come the same offsets and the same data.
+    words="--name=a --filename=data --size=1m --bs=4k --rw=randwrite --ioengine=psync --randseed=7 --buffer_compress_percentage=30"
+    # shellcheck disable=SC2086
+    check "aarch64: the same data of one seed" sh -c "cd $scratch && $here $words && mv data here.data && ${other[*]} $words && cmp data here.data"
+}
+
+runs_jobs_anywhere() {
+    local engine=$1
+    shift
+    case $engine in
+    null) "$@" --name=a --ioengine=null --size=8m --rw=randrw ;;
+    *) runs_jobs "$scratch" "$@" --ioengine="$engine" ;;
+    esac
+}
+
+# Two files with the same text, and some.
+same_text() {
+    cat "$1" >"$scratch/one"
+    cat "$2" >"$scratch/other"
+    [ -s "$scratch/one" ] && cmp "$scratch/one" "$scratch/other"
+}
+
+# A think time of 2 ms in a job of 100 I/Os: the clock of the other architecture counts it.
+latencies_are_times() {
+    "$@" --name=a --ioengine=psync --filename="$scratch/check.data" --size=400k --bs=4k --rw=read --thinktime=2000 --thinktime_spin=2000 \
+        --output-format=json >"$scratch/report" || return
+    python3 - "$scratch/report" <<'PYTHON'
+import json, sys
+read = json.load(open(sys.argv[1]))["jobs"][0]["read"]
+assert 190 <= read["runtime"] <= 5000, read["runtime"]
+assert 0 < read["clat_ns"]["mean"] < 50e6, read["clat_ns"]
+PYTHON
+}
+
+container_image() {
+    local storage=(--root "$scratch/storage" --runroot "$scratch/run" --storage-driver vfs) container
+    if ! command -v buildah >/dev/null; then
+        skip "the image" "buildah is not installed"
+        return
+    fi
+    container=$(buildah "${storage[@]}" from "oci-archive:$packages/fathom-$version-x86_64.oci.tar" 2>"$scratch/log") || {
+        check "the image is one" cat "$scratch/log" /nonexistent
+        return
+    }
+    check "the image runs a job" buildah "${storage[@]}" run --isolation chroot "$container" -- /fathom --name=a --size=1m --rw=randwrite \
+        --verify=crc32c --ioengine=psync
+    check "its entry point is the program" grep -q /fathom <(buildah "${storage[@]}" inspect "$container")
+    buildah "${storage[@]}" rm "$container" >/dev/null
+}
+
+papers() {
+    check "the checksums hold" sh -c "cd '$packages' && sha256sum -c --quiet SHA256SUMS"
+    check "the list of components names the crates" components_are_named
+}
+
+components_are_named() {
+    python3 - "$packages/fathom-$version.cdx.json" <<'PYTHON'
+import json, sys
+components = {component["name"] for component in json.load(open(sys.argv[1]))["components"]}
+assert {"ring", "io-uring", "serde_json"} <= components, components
+PYTHON
+}
+
+if [ "$(id -u)" -ne 0 ]; then
+    echo "make test-packages needs root, for roots of their own" >&2
+    exit 1
+fi
+install_missing_packages "$scratch/apt"
+if [ ! -f "$packages/fathom-$version.cdx.json" ]; then
+    scripts/packages.sh || exit 1
+fi
+papers
+debian
+rpm_packages
+static_program
+other_architecture
+container_image
+echo
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
