@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs, runs and removes what `make packages` made, each in a root of its own: the Debian packages in a new Debian, the RPM packages with
-# rpm, the static programs in an empty directory (that of the other architecture under qemu), the image with buildah. As root. Builds the
+# rpm, the static programs in an empty directory (that of the other architecture under qemu), the image with buildah, the wheels
+# with pip. As root. Builds the
 # packages first unless target/packages is that of this commit. The last line is `N passed, N failed, N skipped`.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -200,6 +201,47 @@ container_image() {
     buildah "${storage[@]}" rm "$container" >/dev/null
 }
 
+# pip finds the wheel for each platform, and in it is the program of the package for the same.
+python_wheels() {
+    local environment=$scratch/python wanted platform program
+    if ! python3 -m venv "$environment" >"$scratch/log" 2>&1; then
+        skip "the wheels" "python3 has no venv: $(tail -1 "$scratch/log")"
+        return
+    fi
+    check "pip installs the wheels" "$environment/bin/pip" -q install --no-index --find-links "$packages" fathom fathom-fio-compat
+    check "the program of the wheel runs" grep -q "^fathom $version " <("$environment/bin/fathom" --version)
+    check "a job runs from Python" env -C "$scratch" "$environment/bin/python" -c 'import fathom
+assert fathom.run(name="a", rw="write", size="1m", filename="check.data").job("a").write.io_bytes == 1 << 20'
+    check "a program that calls fio gets it" grep -q '^fio-3' <("$environment/bin/fio" --version)
+    while read -r platform program; do
+        [ -f "$packages/fathom-$version-${platform#*linux_*_*_}-linux-static.tar.gz" ] || continue
+        wanted=$scratch/wheel-$platform
+        check "pip finds a wheel for $platform" "$environment/bin/pip" -q download --no-index --find-links "$packages" --no-deps \
+            --only-binary=:all: --platform "$platform" -d "$wanted" fathom
+        check "with the $program program" holds_program "$wanted" "$program"
+    done <<'PLATFORMS'
+manylinux_2_28_x86_64 dynamic
+manylinux_2_17_x86_64 static
+musllinux_1_2_x86_64 static
+manylinux_2_28_aarch64 dynamic
+musllinux_1_2_aarch64 static
+PLATFORMS
+    check "pip removes them" "$environment/bin/pip" -q uninstall -y fathom fathom-fio-compat
+    check "and no program is left" test ! -e "$environment/bin/fathom" -a ! -e "$environment/bin/fio"
+}
+
+# Whether the program in a wheel asks for a loader, and the licences of what is inside are beside it.
+holds_program() {
+    python3 - "$1"/*.whl "$2" <<'PYTHON'
+import sys, zipfile
+wheel = zipfile.ZipFile(sys.argv[1])
+(name,) = [name for name in wheel.namelist() if name.endswith(".data/scripts/fathom")]
+assert (b"/lib/ld-linux" in wheel.read(name)[:4096] or b"/lib64/ld-linux" in wheel.read(name)[:4096]) == (sys.argv[2] == "dynamic")
+(name,) = [name for name in wheel.namelist() if name.endswith("licenses/copyright")]
+assert b"ring " in wheel.read(name)
+PYTHON
+}
+
 papers() {
     check "the checksums hold" sh -c "cd '$packages' && sha256sum -c --quiet SHA256SUMS"
     check "the list of components names the crates" components_are_named
@@ -227,6 +269,7 @@ rpm_packages
 static_program
 other_architecture
 container_image
+python_wheels
 echo
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

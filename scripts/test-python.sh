@@ -1,31 +1,107 @@
 #!/usr/bin/env bash
-# Installs the Python package into fresh environments of the oldest and the newest Python there is, and runs mypy and its tests there with
-# the program that FATHOM_PROGRAM names (else the one of the debug build). The exit status is 0 when nothing failed.
+# Makes the wheels from a built program, installs them into fresh environments of the oldest and the newest Python there is, and runs the
+# type checker and the tests there, with the example notebook and the examples of the pages. The program is the one that
+# FATHOM_WHEEL_PROGRAM names, else that of the debug build; PYTHONS names other interpreters. The last line is
+# `N passed, N failed, N skipped`; the exit status is 0 when nothing failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/fathom-test-python.XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
-export FATHOM_PROGRAM=${FATHOM_PROGRAM:-$PWD/target/debug/fathom} PYTHONDONTWRITEBYTECODE=1
-if [ ! -x "$FATHOM_PROGRAM" ]; then
-    echo "$FATHOM_PROGRAM: no such program; build it with cargo build -p fathom, or set FATHOM_PROGRAM"
+. scripts/steps.sh
+. packaging/version.sh
+begin_steps fathom-test-python
+program=${FATHOM_WHEEL_PROGRAM:-${CARGO_TARGET_DIR:-target}/debug/fathom}
+if [ ! -x "$program" ]; then
+    echo "$program: no such program; build it with cargo build -p fathom, or let FATHOM_WHEEL_PROGRAM name one"
     exit 1
 fi
-# Building writes next to the sources, so that is done on a copy.
-cp -r bindings/python "$scratch/package"
-mapfile -t pythons < <(for python in /usr/bin/python3.[0-9] /usr/bin/python3.[0-9][0-9] "$HOME"/.pyenv/versions/*/bin/python3 "$(command -v python3)"; do
-    "$python" -c 'import sys, ensurepip; assert sys.version_info >= (3, 9); print("%d.%02d" % sys.version_info[:2], sys.executable)' 2>/dev/null
-done | sort -u -k1,1 | sed -n '1p;$p' | uniq)
+# The tests are about the program in the wheel, and about no other.
+unset FATHOM_PROGRAM FATHOM_WHEEL_PROGRAM
+export PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 MPLBACKEND=Agg MPLCONFIGDIR=$scratch/matplotlib IPYTHONDIR=$scratch/ipython
+export JUPYTER_CONFIG_DIR=$scratch/jupyter JUPYTER_DATA_DIR=$scratch/jupyter JUPYTER_RUNTIME_DIR=$scratch/jupyter
+test_tools=(pytest pytest-timeout "${wheel_tools[@]}" pandas matplotlib nbclient nbformat ipykernel fio-plot==1.1.21)
+check_tools=(mypy pandas-stubs "ruff==0.17.6")
+results=()
+
+# The version and the path of the oldest and of the newest Python that can be had.
+oldest_and_newest() {
+    local candidate
+    for candidate in ${PYTHONS:-python3 python3.{9..20} /usr/{,local/}bin/python3.* "${PYENV_ROOT:-$HOME/.pyenv}"/versions/*/bin/python3 \
+        "$HOME"/.local/share/uv/python/*/bin/python3}; do
+        command -v "$candidate" >/dev/null || continue
+        "$candidate" - <<'PYTHON' 2>/dev/null
+import sys, ensurepip
+if sys.version_info >= (3, 9) and sys.version_info.releaselevel == "final":
+    print("%d.%d.%d" % sys.version_info[:3], sys.executable)
+PYTHON
+    done | sort -V -u -k1,1 | sed -n '1p;$p' | uniq
+}
+
+make_wheels() {
+    # A debug build is mostly symbols, which no wheel needs.
+    strip -o "$scratch/fathom" "$program" 2>/dev/null || cp "$program" "$scratch/fathom"
+    scripts/wheel.sh "$scratch/wheels" "$scratch/fathom"
+}
+
+# The wheels are installed as files, so no index is asked for them.
+install() {
+    "$2" -m venv "$scratch/$1" && "$scratch/$1/bin/pip" -q install "$scratch"/wheels/*.whl "${test_tools[@]}" "${@:3}"
+}
+
+# Away from the sources, so that what is tested is what is installed.
+copy_tests() {
+    mkdir "$scratch/$1/copy" && cp -r bindings/python/{tests,examples} "$scratch/$1/copy" && cp README.md "$scratch/$1/copy" &&
+        cp docs/{python,guide}.md bindings/python/{README.md,hatch_build.py,pyproject.toml} "$scratch/$1/copy/tests"
+}
+
+type_check() {
+    local site
+    site=$("$scratch/$1/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+    "$scratch/$1/bin/mypy" --strict --cache-dir="$scratch/mypy" --python-executable "$scratch/$1/bin/python" "$site/fathom" &&
+        (cd "$scratch/$1/copy" && "../bin/mypy" --strict --cache-dir="$scratch/mypy" tests)
+}
+
+lint() {
+    local ruff=$scratch/$1/bin/ruff
+    (cd bindings/python && "$ruff" check -q --no-cache . && "$ruff" format --no-cache --check . )
+}
+
+run_tests() {
+    results+=("$scratch/$1.xml")
+    (cd "$scratch/$1/copy" && PATH=$scratch/$1/bin:$PATH FATHOM_TEST_FIO=${FATHOM_TEST_FIO:-} timeout 1500 ../bin/python -m pytest -q \
+        -p no:cacheprovider -W ignore -W error:::fathom --timeout=300 -rs --junit-xml="$scratch/$1.xml" --basetemp="$scratch/$1/basetemp" tests)
+}
+
+# Adds up an attribute of the reports of pytest.
+sum_of_tests() {
+    grep -ho "<testsuite [^>]*" "${results[@]}" /dev/null 2>/dev/null | grep -o " $1=\"[0-9]*\"" | tr -dc '0-9\n' | awk '{ sum += $1 } END { print sum + 0 }'
+}
+
+mapfile -t pythons < <(oldest_and_newest)
 if [ ${#pythons[@]} -eq 0 ]; then
-    echo "no Python 3.9 or newer with ensurepip was found; install python3-venv"
+    echo "no Python 3.9 or newer with venv was found; install python3-venv, or let PYTHONS name one"
     exit 1
 fi
-failed=0
+# The fio of Debian's unstable suite, where it was fetched before; the tests take what there is.
+reference=${CARGO_TARGET_DIR:-target}/tools/reference-fio/fio
+[ -n "${FATHOM_TEST_FIO:-}" ] || [ ! -x "$reference" ] || FATHOM_TEST_FIO=$(realpath "$reference")
+step "wheels" make_wheels
+newest=${pythons[-1]%% *}
 for entry in "${pythons[@]}"; do
-    python=${entry#* }
-    environment=$scratch/${entry%% *}
-    printf '\n== %s\n' "$("$python" --version) ($python)"
-    { "$python" -m venv "$environment" && "$environment/bin/pip" -q install "$scratch/package" pytest mypy; } || { failed=1; continue; }
-    (cd "$scratch/package" && "$environment/bin/mypy" --strict --cache-dir="$scratch/mypy" fathom tests) || failed=1
-    (cp -r bindings/python/tests "$environment/tests" && cd "$environment" && bin/python -m pytest -q -p no:cacheprovider tests) || failed=1
+    version=${entry%% *}
+    step "$version: installation (${entry#* })" install "$version" "${entry#* }" "${check_tools[@]}"
+    step "$version: copy of the tests" copy_tests "$version"
+    step "$version: types" type_check "$version"
+    step "$version: tests" run_tests "$version"
 done
-exit $failed
+step "lints" lint "$newest"
+
+printf '\n== summary\n'
+failed=$(($(sum_of_tests failures) + $(sum_of_tests errors)))
+skipped=$(($(sum_of_tests skipped) + $(grep -c . "$FATHOM_SKIP_LOG")))
+passed=$(($(sum_of_tests tests) - failed - $(sum_of_tests skipped)))
+for title in "${failed_steps[@]}"; do
+    echo "failed step: $title"
+    # Failing tests are counted one by one; a run of them that did not end, and any other step, count as one.
+    [[ $title == *": tests" && $failed -gt 0 ]] || failed=$((failed + 1))
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
