@@ -203,7 +203,7 @@ container_image() {
 
 # pip finds the wheel for each platform, and in it is the program of the package for the same.
 python_wheels() {
-    local environment=$scratch/python wanted platform program
+    local environment=$scratch/python wheel
     if ! python3 -m venv "$environment" >"$scratch/log" 2>&1; then
         skip "the wheels" "python3 has no venv: $(tail -1 "$scratch/log")"
         return
@@ -213,32 +213,27 @@ python_wheels() {
     check "a job runs from Python" env -C "$scratch" "$environment/bin/python" -c 'import fathom
 assert fathom.run(name="a", rw="write", size="1m", filename="check.data").job("a").write.io_bytes == 1 << 20'
     check "a program that calls fio gets it" grep -q '^fio-3' <("$environment/bin/fio" --version)
-    while read -r platform program; do
-        [ -f "$packages/fathom-$version-${platform#*linux_*_*_}-linux-static.tar.gz" ] || continue
-        wanted=$scratch/wheel-$platform
-        check "pip finds a wheel for $platform" "$environment/bin/pip" -q download --no-index --find-links "$packages" --no-deps \
-            --only-binary=:all: --platform "$platform" -d "$wanted" fathom
-        check "with the $program program" holds_program "$wanted" "$program"
-    done <<'PLATFORMS'
-manylinux_2_28_x86_64 dynamic
-manylinux_2_17_x86_64 static
-musllinux_1_2_x86_64 static
-manylinux_2_28_aarch64 dynamic
-musllinux_1_2_aarch64 static
-PLATFORMS
+    for wheel in "$packages"/fathom-*.whl; do
+        check "${wheel##*-none-} is what its name says" wheel_is_true "$wheel"
+    done
     check "pip removes them" "$environment/bin/pip" -q uninstall -y fathom fathom-fio-compat
     check "and no program is left" test ! -e "$environment/bin/fathom" -a ! -e "$environment/bin/fio"
 }
 
-# Whether the program in a wheel asks for a loader, and the licences of what is inside are beside it.
-holds_program() {
-    python3 - "$1"/*.whl "$2" <<'PYTHON'
-import sys, zipfile
+# A static program runs with every C library; any other asks for a loader, and must run with the oldest that packages are for. The licences of
+# what is inside are beside it.
+wheel_is_true() {
+    python3 - "$1" "$oldest_glibc" <<'PYTHON'
+import re, sys, zipfile
 wheel = zipfile.ZipFile(sys.argv[1])
-(name,) = [name for name in wheel.namelist() if name.endswith(".data/scripts/fathom")]
-assert (b"/lib/ld-linux" in wheel.read(name)[:4096] or b"/lib64/ld-linux" in wheel.read(name)[:4096]) == (sys.argv[2] == "dynamic")
-(name,) = [name for name in wheel.namelist() if name.endswith("licenses/copyright")]
-assert b"ring " in wheel.read(name)
+program = next(wheel.read(name) for name in wheel.namelist() if name.endswith(".data/scripts/fathom"))
+static = b"/ld-linux" not in program[:4096]
+assert static == ("musllinux" in sys.argv[1]), "the C library"
+machine = {62: "x86_64", 183: "aarch64"}[int.from_bytes(program[18:20], "little")]
+assert re.search("linux_[0-9]+_[0-9]+_" + machine + "[.]", sys.argv[1]), machine
+needed = tuple(map(int, re.search("manylinux_([0-9]+)_([0-9]+)", sys.argv[1]).groups()))
+assert needed <= tuple(map(int, sys.argv[2].split("."))), needed
+assert b"ring " in next(wheel.read(name) for name in wheel.namelist() if name.endswith("licenses/copyright"))
 PYTHON
 }
 

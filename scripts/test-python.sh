@@ -17,22 +17,24 @@ fi
 unset FATHOM_PROGRAM FATHOM_WHEEL_PROGRAM
 export PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 MPLBACKEND=Agg MPLCONFIGDIR=$scratch/matplotlib IPYTHONDIR=$scratch/ipython
 export JUPYTER_CONFIG_DIR=$scratch/jupyter JUPYTER_DATA_DIR=$scratch/jupyter JUPYTER_RUNTIME_DIR=$scratch/jupyter
-test_tools=(pytest pytest-timeout "${wheel_tools[@]}" pandas matplotlib nbclient nbformat ipykernel fio-plot==1.1.21)
+test_tools=(pytest pytest-timeout hatchling pyelftools pandas matplotlib nbclient nbformat ipykernel fio-plot==1.1.21)
 check_tools=(mypy pandas-stubs "ruff==0.17.6")
 results=()
 
 # The version and the path of the oldest and of the newest Python that can be had.
 oldest_and_newest() {
     local candidate
-    for candidate in ${PYTHONS:-python3 python3.{9..20} /usr/{,local/}bin/python3.* "${PYENV_ROOT:-$HOME/.pyenv}"/versions/*/bin/python3 \
-        "$HOME"/.local/share/uv/python/*/bin/python3}; do
+    local candidates=(python3 {,/usr/bin/,/usr/local/bin/}python3.{9..20} "${PYENV_ROOT:-$HOME/.pyenv}"/versions/*/bin/python3
+        "$HOME"/.local/share/uv/python/*/bin/python3)
+    [ -z "${PYTHONS:-}" ] || read -ra candidates <<<"$PYTHONS"
+    for candidate in "${candidates[@]}"; do
         command -v "$candidate" >/dev/null || continue
         "$candidate" - <<'PYTHON' 2>/dev/null
 import sys, ensurepip
 if sys.version_info >= (3, 9) and sys.version_info.releaselevel == "final":
     print("%d.%d.%d" % sys.version_info[:3], sys.executable)
 PYTHON
-    done | sort -V -u -k1,1 | sed -n '1p;$p' | uniq
+    done | grep -E '^[0-9.]+ /' | sort -V -u -k1,1 | sed -n '1p;$p' | uniq
 }
 
 make_wheels() {
@@ -88,6 +90,7 @@ newest=${pythons[-1]%% *}
 for entry in "${pythons[@]}"; do
     version=${entry%% *}
     step "$version: installation (${entry#* })" install "$version" "${entry#* }" "${check_tools[@]}"
+    [ -x "$scratch/$version/bin/pytest" ] || continue
     step "$version: copy of the tests" copy_tests "$version"
     step "$version: types" type_check "$version"
     step "$version: tests" run_tests "$version"
