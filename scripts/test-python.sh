@@ -55,10 +55,10 @@ copy_tests() {
 }
 
 type_check() {
-    local site
-    site=$("$scratch/$1/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-    "$scratch/$1/bin/mypy" --strict --cache-dir="$scratch/mypy" --python-executable "$scratch/$1/bin/python" "$site/fathom" &&
-        (cd "$scratch/$1/copy" && "../bin/mypy" --strict --cache-dir="$scratch/mypy" tests)
+    # mypy looks at what is installed only from outside, so the sources have a place of their own; the tests see the installed package.
+    mkdir "$scratch/$1/types" && cp -r bindings/python/fathom "$scratch/$1/types" &&
+        (cd "$scratch/$1/types" && ../bin/mypy --strict --cache-dir="$scratch/mypy" fathom) &&
+        (cd "$scratch/$1/copy" && ../bin/mypy --strict --cache-dir="$scratch/mypy" tests)
 }
 
 lint() {
@@ -70,6 +70,20 @@ run_tests() {
     results+=("$scratch/$1.xml")
     (cd "$scratch/$1/copy" && PATH=$scratch/$1/bin:$PATH FATHOM_TEST_FIO=${FATHOM_TEST_FIO:-} timeout 1500 ../bin/python -m pytest -q \
         -p no:cacheprovider -W ignore -W error:::fathom --timeout=300 -rs --junit-xml="$scratch/$1.xml" --basetemp="$scratch/$1/basetemp" tests)
+}
+
+# Code of programs that read what fio writes, where it can be had; the tests skip what is missing.
+fetch_consumers() {
+    local go=$scratch/go
+    export FATHOM_TEST_CONSUMERS=$scratch/consumers
+    mkdir -p "$FATHOM_TEST_CONSUMERS/troubleshoot"
+    "$scratch/$1/bin/pip" -q download --no-deps -d "$scratch/lisa" mslisa==20260921.2 &&
+        "$scratch/$1/bin/python" -m zipfile -e "$scratch"/lisa/*.whl "$FATHOM_TEST_CONSUMERS"
+    if command -v go >/dev/null; then
+        GOPATH=$go GOFLAGS=-modcacherw timeout 300 go mod download github.com/replicatedhq/troubleshoot@v0.133.0 &&
+            cp "$go"/pkg/mod/github.com/replicatedhq/troubleshoot@*/pkg/collect/host_filesystem_performance.go "$FATHOM_TEST_CONSUMERS/troubleshoot"
+    fi
+    return 0
 }
 
 # Adds up an attribute of the reports of pytest.
@@ -92,6 +106,7 @@ for entry in "${pythons[@]}"; do
     step "$version: installation (${entry#* })" install "$version" "${entry#* }" "${check_tools[@]}"
     [ -x "$scratch/$version/bin/pytest" ] || continue
     step "$version: copy of the tests" copy_tests "$version"
+    [ -n "${FATHOM_TEST_CONSUMERS:-}" ] || fetch_consumers "$version"
     step "$version: types" type_check "$version"
     step "$version: tests" run_tests "$version"
 done

@@ -55,7 +55,9 @@ def test_the_python_of_a_page_runs_in_its_order(name: str) -> None:
         pyplot.close("all")
 
 
-def test_the_notebook_runs() -> None:
+def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A notebook has a backend of its own.
+    monkeypatch.delenv("MPLBACKEND", raising=False)
     nbclient = pytest.importorskip("nbclient")
     nbformat = pytest.importorskip("nbformat")
     shutil.copy(HERE.parent / "examples/first.ipynb", "first.ipynb")
