@@ -50,8 +50,8 @@ install() {
 
 # Away from the sources, so that what is tested is what is installed.
 copy_tests() {
-    mkdir "$scratch/$1/copy" && cp -r bindings/python/{tests,examples} "$scratch/$1/copy" && cp README.md "$scratch/$1/copy" &&
-        cp docs/{python,guide}.md bindings/python/{README.md,hatch_build.py,pyproject.toml} "$scratch/$1/copy/tests"
+    mkdir "$scratch/$1/copy" && cp -r bindings/python/{tests,examples} "$scratch/$1/copy" && cp README.md bindings/python/hatch_build.py "$scratch/$1/copy" &&
+        cp docs/{python,guide}.md bindings/python/README.md "$scratch/$1/copy/tests"
 }
 
 type_check() {
@@ -63,7 +63,9 @@ type_check() {
 
 lint() {
     local ruff=$scratch/$1/bin/ruff
-    (cd bindings/python && "$ruff" check -q --no-cache . && "$ruff" format --no-cache --check . )
+    # What builds the wheels is checked here, once, with the tools that it is built with.
+    (cd bindings/python && "$ruff" check -q --no-cache . && "$ruff" format --no-cache --check . && "${ruff%ruff}mypy" --strict --cache-dir="$scratch/mypy" \
+        hatch_build.py && "${ruff%ruff}mypy" --strict --cache-dir="$scratch/mypy" fio-compat/hatch_build.py)
 }
 
 run_tests() {

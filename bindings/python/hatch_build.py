@@ -11,10 +11,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-try:
-    from hatchling.builders.hooks.plugin.interface import BuildHookInterface
-except ImportError:  # Only the version is wanted.
-    BuildHookInterface = object  # type: ignore[assignment,misc]
+from elftools.common.exceptions import ELFError
+from elftools.elf.dynamic import DynamicSection
+from elftools.elf.elffile import ELFFile
+from elftools.elf.gnuversions import GNUVerNeedSection
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 # Libraries that every glibc system has, by PEP 600. The program loads all others only when an engine wants them.
 C_LIBRARIES = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libgcc_s.so.1"}
@@ -41,11 +42,6 @@ def version() -> str:
 
 def platforms(program: Path) -> list[str]:
     """The platform tags of an executable: a static one runs with every C library, another with the glibc of its symbols and newer."""
-    from elftools.common.exceptions import ELFError
-    from elftools.elf.dynamic import DynamicSection
-    from elftools.elf.elffile import ELFFile
-    from elftools.elf.gnuversions import GNUVerNeedSection
-
     try:
         with program.open("rb") as file:
             elf = ELFFile(file)
@@ -55,19 +51,7 @@ def platforms(program: Path) -> list[str]:
             if not any(segment["p_type"] == "PT_INTERP" for segment in elf.iter_segments()):
                 oldest = "_".join(map(str, OLDEST_GLIBC[machine]))
                 return [f"manylinux_{oldest}_{machine}", f"musllinux_{OLDEST_MUSL}_{machine}"]
-            needed = {
-                tag.needed
-                for section in elf.iter_sections()
-                if isinstance(section, DynamicSection)
-                for tag in section.iter_tags("DT_NEEDED")
-            }
-            symbols = [
-                symbol.name
-                for section in elf.iter_sections()
-                if isinstance(section, GNUVerNeedSection)
-                for _, symbols in section.iter_versions()
-                for symbol in symbols
-            ]
+            needed, symbols = requirements(elf)
     except (OSError, ELFError) as error:
         raise SystemExit(f"FATHOM_WHEEL_PROGRAM={program}: {error}; name a built fathom") from error
     others = {name for name in needed - C_LIBRARIES if not name.startswith("ld-linux")}
@@ -80,7 +64,20 @@ def platforms(program: Path) -> list[str]:
     return [f"manylinux_{newest[0]}_{newest[1]}_{machine}"]
 
 
-class Program(BuildHookInterface):  # type: ignore[type-arg,misc]
+def requirements(elf: Any) -> tuple[set[str], set[str]]:
+    """The libraries that a dynamic program wants at its start, and the versions of their symbols."""
+    libraries: set[str] = set()
+    versions: set[str] = set()
+    for section in elf.iter_sections():
+        if isinstance(section, DynamicSection):
+            tags: Any = section.iter_tags("DT_NEEDED")
+            libraries.update(tag.needed for tag in tags)
+        if isinstance(section, GNUVerNeedSection):
+            versions.update(version.name for _, each in section.iter_versions() for version in each)
+    return libraries, versions
+
+
+class Program(BuildHookInterface):  # type: ignore[type-arg]
     """The hook that hatchling calls."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
