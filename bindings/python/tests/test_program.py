@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import sysconfig
+import threading
 from pathlib import Path
 
 import pytest
@@ -71,9 +72,12 @@ def test_another_program_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     monkeypatch.setenv("FATHOM_PROGRAM", script(tmp_path, text))
     with pytest.raises(fathom.FathomError, match=f"(?s){message}"):
         fathom.run(**options())
-    # It may not even read its job, however long that is.
+    # It may not even read its job, however long that is. No thread complains of that either.
+    complaints: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", complaints.append)
     with pytest.raises(fathom.FathomError, match=f"(?s){message}"):
         fathom.run("[a]\n" + "# nothing\n" * 100000)
+    assert complaints == []
 
 
 def test_passwords_are_on_no_command_line() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -124,6 +125,10 @@ rw=write
     assert [(group.number, [job.name for job in group.jobs]) for group in result.groups] == [(0, ["one", "one"]), (1, ["two"])]
     assert result.groups[0].read.total_ios == 2 * 16384 and result.groups[1].write.io_bytes == 64 << 20
     assert result.groups[0].write.bytes_per_second == 0
+    # The slowest job counts.
+    document = json.loads(json.dumps(result.raw))
+    document["jobs"][0]["read"]["runtime"] = 10000
+    assert fathom.Result.from_document(document).groups[0].read.bytes_per_second == (2 * 64 << 20) / 10
     # The rate of a group is that of the line in the report of the same run.
     subprocess.run(
         [fathom.find_program(), "--output-format=normal,json", "--output=both", "groups.fio"],
