@@ -20,7 +20,7 @@ test-mpi: ## Build and test fathom-mpi with Open MPI and with MPICH (as root: in
 	@scripts/test-mpi.sh
 
 wheel: ## Build the release and make the wheels of it, for Python on this machine: target/wheels; FATHOM_WHEEL_PROGRAM names a built program
-	@scripts/wheel.sh target/wheels $(FATHOM_WHEEL_PROGRAM)
+	@rm -rf target/wheels && scripts/wheel.sh target/wheels $(FATHOM_WHEEL_PROGRAM)
 
 test-python: ## Test the Python package, from its wheel, on the oldest and newest Python there is; FATHOM_WHEEL_PROGRAM names the program
 	@scripts/test-python.sh

@@ -29,7 +29,7 @@ def document_of(text: str) -> Any:
 def result_of(document: Any, exit_status: int, notes: str) -> Result:
     """A document as a result."""
     try:
-        jobs = [_job(job) for job in document["jobs"]]
+        jobs = [_job(job) for job in _entries(document)]
         disks = [_disk(disk) for disk in document.get("disk_util", [])]
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise FathomError(f"not a result of fathom or fio ({error!r}); {ADVICE}") from error
@@ -38,11 +38,19 @@ def result_of(document: Any, exit_status: int, notes: str) -> Result:
     return Result(jobs, groups, disks, document, exit_status, notes)
 
 
+def _entries(document: Any) -> Any:
+    """The jobs; those of `--client` are named otherwise, and come with their sum, which is no job."""
+    if "client_stats" in document and "jobs" not in document:
+        return [entry for entry in document["client_stats"] if entry["jobname"] != "All clients"]
+    return document["jobs"]
+
+
 def _job(job: Any) -> JobResult:
     read, write, trim = (_direction(job[name]) for name in DIRECTIONS)
     sync = job.get("sync")
     return JobResult(
         name=str(job["jobname"]),
+        host=str(job["hostname"]) if "hostname" in job else None,
         group=int(job.get("groupid", 0)),
         error=int(job.get("error", 0)),
         elapsed_s=int(job.get("elapsed", 0)),

@@ -81,6 +81,8 @@ class JobResult:
     """A clone of a job, or all clones of a group with `group_reporting`."""
 
     name: str
+    host: str | None
+    """Where it ran, in runs with `--client`."""
     group: int
     """The number of its reporting group."""
     error: int

@@ -183,6 +183,15 @@ def test_a_cut_run_of_lines_is_refused() -> None:
         fathom.Result.load("lines")
 
 
+def test_jobs_of_clients_are_jobs() -> None:
+    document = fathom.run(**options(numjobs=2)).raw
+    entries = [dict(job, hostname=host, port=8765) for job, host in zip(document["jobs"], ("one", "two"))]
+    total = dict(document["jobs"][0], jobname="All clients")
+    found = fathom.Result.from_document({"fio version": "fio-3.42", "client_stats": [*entries, total], "disk_util": []})
+    assert [(job.name, job.host) for job in found.jobs] == [("a", "one"), ("a", "two")]
+    assert found.groups[0].write.total_ios == 512
+
+
 def test_a_large_result() -> None:
     jobs = {"global": {"ioengine": "null", "size": "64k", "rw": "randrw", "bs": "4k"}}
     result = fathom.run({**jobs, "many": {"numjobs": 200}})
