@@ -95,6 +95,7 @@ install_missing_components() {
 install_python_packages() {
     local environment=$1 log=$1.log
     shift
+    mkdir -p "$(dirname "$log")"
     if ! python3 -c 'import ensurepip' 2>/dev/null && [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
         echo "installing python3-venv"
         DEBIAN_FRONTEND=noninteractive timeout 600 apt-get -qq install -y --no-install-recommends python3-venv \
