@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test test-servers test-serve test-mpi install-jvm test-jvm packages test-packages lint accuracy bench bench-jvm deny fuzz soak verdicts compare-fio
+.PHONY: help run test test-servers test-serve test-mpi install-jvm wheel test-jvm test-python packages test-packages lint accuracy bench bench-jvm deny fuzz soak verdicts compare-fio
 
 help: ## List the entry points
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -22,7 +22,13 @@ test-serve: ## The tests of `fathom serve`, also those in a browser that take lo
 test-mpi: ## Build and test fathom-mpi with Open MPI and with MPICH (as root: installs them); MPICC names another
 	@scripts/test-mpi.sh
 
-packages: ## Build packages, static programs, images and their papers into target/packages; PACKAGES=--again builds twice and compares
+wheel: ## Build the release and make the wheels of it, for Python on this machine: target/wheels; FATHOM_WHEEL_PROGRAM names a built program
+	@rm -rf target/wheels && scripts/wheel.sh target/wheels $(FATHOM_WHEEL_PROGRAM)
+
+test-python: ## Test the Python package, from its wheel, on the oldest and newest Python there is; FATHOM_WHEEL_PROGRAM names the program
+	@scripts/test-python.sh
+
+packages: ## Build packages, static programs, images, wheels and their papers into target/packages; PACKAGES=--again builds twice and compares
 	@scripts/packages.sh $(PACKAGES)
 
 test-packages: ## Install, run and remove what `make packages` made, each in a root of its own (as root)

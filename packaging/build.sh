@@ -1,5 +1,7 @@
 # Sourced by scripts/packages.sh, after scripts/set-up.sh: the tools, the programs, and the tree of files that every package holds.
 
+. packaging/version.sh
+
 # zig links for both C libraries and both architectures, and for C libraries older than this machine's.
 build_packages=(ziglang==0.17.1 cargo-zigbuild==0.24.1)
 cyclonedx_version=0.5.9
@@ -7,19 +9,6 @@ cyclonedx_version=0.5.9
 needed_packages=(dpkg:dpkg-deb rpm:rpmbuild buildah:buildah gzip:gzip)
 # The oldest C library that the packages run with: that of Debian 10 and RHEL 8.
 oldest_glibc=2.28
-
-# 0.1.0 for the tag v0.1.0; between tags also the number of commits since and the commit. `+` sorts after the release.
-version_of_commit() {
-    local declared described
-    declared=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' Cargo.toml)
-    described=$(git describe --tags --match 'v[0-9]*' --dirty=+dirty 2>/dev/null) || {
-        echo "$declared+$(git rev-list --count HEAD).g$(git describe --always --exclude '*' --dirty=.dirty)"
-        return
-    }
-    described=${described#v}
-    # v0.1.0-12-gabc becomes 0.1.0+12.gabc.
-    echo "$described" | sed 's/-\([0-9]*\)-g/+\1.g/'
-}
 
 get_build_tools() {
     local tools=$target_directory/tools

@@ -21,6 +21,9 @@ make_all() {
         rpm_packages "$work/$architecture" "$work/links" "$architecture" "$output"
         tarball "$work/$architecture-static" "$architecture" "$output"
         image "$work/$architecture-static" "$architecture" "$output"
+        # One for each C library, with the licences of what is inside.
+        wheels "$work/$architecture" "$output"
+        wheels "$work/$architecture-static" "$output"
     done
     deb fathom-fio-compat "$work/links" all "$output"
     components "$output"
@@ -96,6 +99,11 @@ image() {
     # An archive of buildah's own has the times of its making.
     packed "$scratch/oci" . >"$3/fathom-$version-$2.oci.tar"
     rm -rf "$scratch/image" "$scratch/oci"
+}
+
+# wheels TREE OUTPUT: for Python. That of fio's names is the same for all programs.
+wheels() {
+    FATHOM_VERSION=$version scripts/wheel.sh "$2" "$1/usr/bin/fathom" "$1/usr/share/doc/fathom/copyright" >/dev/null
 }
 
 # components OUTPUT: all packages inside the program, as CycloneDX; the serial number is that of the commit.

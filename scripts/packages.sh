@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds what people install, into target/packages: for x86_64 and aarch64 a Debian package, an RPM package, a static program and a container
-# image; packages of links under fio's names; the list of everything inside (CycloneDX); and checksums. The same commit gives the same bytes.
+# Builds what people install, into target/packages: for x86_64 and aarch64 a Debian package, an RPM package, a static program, a container
+# image and wheels for Python; packages of links under fio's names; the list of everything inside (CycloneDX); and checksums. The same commit gives the same bytes.
 #
 #   packages.sh [--only=ARCHITECTURE]    x86_64 or aarch64 instead of both
 #   packages.sh --again                  builds everything a second time elsewhere, and compares

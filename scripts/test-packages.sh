@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs, runs and removes what `make packages` made, each in a root of its own: the Debian packages in a new Debian, the RPM packages with
-# rpm, the static programs in an empty directory (that of the other architecture under qemu), the image with buildah. As root. Builds the
+# rpm, the static programs in an empty directory (that of the other architecture under qemu), the image with buildah, the wheels
+# with pip. As root. Builds the
 # packages first unless target/packages is that of this commit. The last line is `N passed, N failed, N skipped`.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -200,6 +201,42 @@ container_image() {
     buildah "${storage[@]}" rm "$container" >/dev/null
 }
 
+# pip finds the wheel for each platform, and in it is the program of the package for the same.
+python_wheels() {
+    local environment=$scratch/python wheel
+    if ! python3 -m venv "$environment" >"$scratch/log" 2>&1; then
+        skip "the wheels" "python3 has no venv: $(tail -1 "$scratch/log")"
+        return
+    fi
+    check "pip installs the wheels" "$environment/bin/pip" -q install --no-index --find-links "$packages" fathom fathom-fio-compat
+    check "the program of the wheel runs" grep -q "^fathom $version " <("$environment/bin/fathom" --version)
+    check "a job runs from Python" env -C "$scratch" "$environment/bin/python" -c 'import fathom
+assert fathom.run(name="a", rw="write", size="1m", filename="check.data").job("a").write.io_bytes == 1 << 20'
+    check "a program that calls fio gets it" grep -q '^fio-3' <("$environment/bin/fio" --version)
+    for wheel in "$packages"/fathom-*.whl; do
+        check "${wheel##*-none-} is what its name says" wheel_is_true "$wheel"
+    done
+    check "pip removes them" "$environment/bin/pip" -q uninstall -y fathom fathom-fio-compat
+    check "and no program is left" test ! -e "$environment/bin/fathom" -a ! -e "$environment/bin/fio"
+}
+
+# A static program runs with every C library; any other asks for a loader, and must run with the oldest that packages are for. The licences of
+# what is inside are beside it.
+wheel_is_true() {
+    python3 - "$1" "$oldest_glibc" <<'PYTHON'
+import re, sys, zipfile
+wheel = zipfile.ZipFile(sys.argv[1])
+program = next(wheel.read(name) for name in wheel.namelist() if name.endswith(".data/scripts/fathom"))
+static = b"/ld-linux" not in program[:4096]
+assert static == ("musllinux" in sys.argv[1]), "the C library"
+machine = {62: "x86_64", 183: "aarch64"}[int.from_bytes(program[18:20], "little")]
+assert re.search("linux_[0-9]+_[0-9]+_" + machine + "[.]", sys.argv[1]), machine
+needed = tuple(map(int, re.search("manylinux_([0-9]+)_([0-9]+)", sys.argv[1]).groups()))
+assert needed <= tuple(map(int, sys.argv[2].split("."))), needed
+assert b"ring " in next(wheel.read(name) for name in wheel.namelist() if name.endswith("licenses/copyright"))
+PYTHON
+}
+
 papers() {
     check "the checksums hold" sh -c "cd '$packages' && sha256sum -c --quiet SHA256SUMS"
     check "the list of components names the crates" components_are_named
@@ -227,6 +264,7 @@ rpm_packages
 static_program
 other_architecture
 container_image
+python_wheels
 echo
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

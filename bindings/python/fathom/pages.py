@@ -1,0 +1,45 @@
+"""Pages of the program, and their place in notebooks."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from .program import FathomError, call
+from .scratch import scratch_directory, write
+
+if TYPE_CHECKING:
+    from .result import Result
+
+
+def page_of_result(result: Result) -> str:
+    """The page of `fathom report`."""
+    return page_from(["report", "-", "--output=-"], json.dumps(result.raw).encode())
+
+
+def page_of_lines(lines: bytes, name: str) -> str:
+    """The page of a results file, which the program wants as a file."""
+    with scratch_directory() as directory:
+        return page_from(["report", write(directory / name, lines), "--output=-"], b"")
+
+
+def page_from(arguments: Sequence[str], given: bytes) -> str:
+    """What a command writes as a page."""
+    return call(arguments, given)[1].decode(errors="replace")
+
+
+def in_notebook(page: Callable[[], str]) -> str:
+    """The page in a frame of its own: its styles and scripts meet nothing of the notebook, and the notebook's not the page's.
+
+    An error becomes a line of text, because a notebook shows anything raised here without its message.
+    """
+    try:
+        content = page()
+    except FathomError as error:
+        return f"<pre>no charts: {html.escape(str(error))}</pre>"
+    return (
+        f'<iframe srcdoc="{html.escape(content)}" sandbox="allow-scripts" title="fathom" '
+        'style="width: 100%; height: 640px; border: 0"></iframe>'
+    )

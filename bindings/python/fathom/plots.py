@@ -1,0 +1,83 @@
+"""Charts with matplotlib."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .program import FathomError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from .curving import Curve
+    from .result import Point, Result
+
+PERCENTS = (1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99)
+
+
+def _axes(count: int, width: float) -> list[Axes]:
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise FathomError(f"plot: {error}; pip install matplotlib") from error
+    _, grid = pyplot.subplots(1, count, figsize=(width * count, 4.0), squeeze=False, layout="constrained")
+    return list(grid[0])
+
+
+def plot(result: Result) -> list[Axes]:
+    """Rates over time, where there is a timeline, then latencies by percentile."""
+    lines: dict[str, list[Point]] = {}
+    for point in result.timeline:
+        lines.setdefault(f"{point.job} {point.direction}", []).append(point)
+    axes = _axes(2 if lines else 1, 6.0)
+    if lines:
+        _rates(axes[0], lines)
+    _percentiles(axes[-1], result)
+    return axes
+
+
+def _rates(axes: Axes, lines: dict[str, list[Point]]) -> None:
+    for label, points in lines.items():
+        times = [(point.start_ms + point.end_ms) / 2000 for point in points]
+        axes.plot(times, [point.bytes_per_second / 1e6 for point in points], label=label)
+    axes.set(xlabel="time (s)", ylabel="MB/s", title="rate")
+    axes.set_ylim(bottom=0)
+    axes.legend()
+
+
+def _percentiles(axes: Axes, result: Result) -> None:
+    for job in result.jobs:
+        for name, direction in job.directions().items():
+            latency = direction.completion_latency
+            if latency is None or latency.count == 0:
+                continue
+            known = latency.percentiles_ns
+            if latency.bins_ns:
+                known = {percent: latency.percentile_ns(percent) for percent in PERCENTS}
+            # By the share of slower I/Os, so that the far tail has room.
+            percents = [percent for percent in sorted(known) if percent < 100]
+            values = [known[percent] / 1000 for percent in percents]
+            axes.plot([1 - percent / 100 for percent in percents], values, marker=".", label=f"{job.name} {name}")
+    axes.set(xlabel="percentile", ylabel="µs", title="completion latency")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.invert_xaxis()
+    ticks = {0.5: "p50", 0.1: "p90", 0.01: "p99", 0.001: "p99.9", 0.0001: "p99.99"}
+    axes.set_xticks(list(ticks), labels=list(ticks.values()))
+    axes.minorticks_off()
+    if axes.get_lines():
+        axes.legend()
+
+
+def plot_curve(curve: Curve) -> list[Axes]:
+    """Response times by load; loads that the storage does not sustain have none that mean anything."""
+    (axes,) = _axes(1, 7.0)
+    for line in curve.lines:
+        steps = [step for step in line.steps if step.sustained]
+        options = " ".join(f"{name}={value}" for name, value in line.options.items())
+        for name in ("p50", "p99", "p99.9"):
+            known = [(step.served_iops, step.response_ns[name].median / 1e6) for step in steps if name in step.response_ns]
+            axes.plot([x for x, _ in known], [y for _, y in known], marker=".", label=f"{options} {name}".strip())
+    axes.set(xlabel="served (IOPS)", ylabel="response time (ms)", yscale="log")
+    axes.legend()
+    return [axes]

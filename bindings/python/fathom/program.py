@@ -1,0 +1,230 @@
+"""The program `fathom`: where it is, and its runs as child processes that are never left behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sysconfig
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Callable, Optional
+
+if TYPE_CHECKING:
+    from .result import Result
+
+# How long the program may take to write its report after SIGINT. A device that hangs can take longer than any wait.
+PATIENCE_S = 30.0
+
+
+class FathomError(Exception):
+    """What failed, in the program's own words.
+
+    `exit_status` is the program's, None if it was not run or did not end by itself. `result` is what was measured until then,
+    None if there is nothing.
+    """
+
+    def __init__(self, message: str, exit_status: int | None = None, result: Result | None = None) -> None:
+        super().__init__(message)
+        self.exit_status = exit_status
+        self.result = result
+
+
+def find_program() -> str:
+    """The path of the program: next to the interpreter, else what FATHOM_PROGRAM names, else the one on the PATH."""
+    beside = Path(sysconfig.get_path("scripts")) / "fathom"
+    if beside.is_file() and os.access(beside, os.X_OK):
+        return str(beside)
+    named = os.environ.get("FATHOM_PROGRAM")
+    if named:
+        if not (os.path.isfile(named) and os.access(named, os.X_OK)):
+            raise FathomError(f"FATHOM_PROGRAM={named}: not a program; name the executable fathom or unset the variable")
+        return named
+    found = shutil.which("fathom")
+    if found is None:
+        raise FathomError(
+            "fathom: program not found; install a wheel that holds it, set FATHOM_PROGRAM to its path, or put it on the PATH"
+        )
+    return found
+
+
+class Mailbox:
+    """Passes what the program said from the threads that read its output to the one that waits for it.
+
+    One that keeps only the newest drops what nobody has taken yet, so that a slow taker holds up nobody.
+    """
+
+    def __init__(self, only_newest: bool) -> None:
+        self._items: deque[Any] = deque(maxlen=1 if only_newest else None)
+        self._changed = threading.Condition()
+        self._closed = False
+
+    def put(self, item: Any) -> None:
+        with self._changed:
+            self._items.append(item)
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def wait_until_closed(self, timeout_s: float) -> bool:
+        with self._changed:
+            return self._changed.wait_for(lambda: self._closed, timeout_s)
+
+    def __iter__(self) -> Iterator[Any]:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._closed or len(self._items) > 0)
+                if not self._items:
+                    return
+                item = self._items.popleft()
+            yield item
+
+
+class Child:
+    """The program at work. Threads read what it writes, so it never waits for the caller."""
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        given: bytes,
+        mailbox: Mailbox,
+        read_output: Callable[[IO[bytes]], None],
+        read_notes: Callable[[IO[bytes]], None],
+    ) -> None:
+        program = find_program()
+        try:
+            self._process = subprocess.Popen(
+                [program, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            )
+        except (OSError, ValueError) as error:
+            raise FathomError(f"{program}: {error}; check that it is a program for this machine") from error
+        self._mailbox = mailbox
+        self._attendant = threading.Thread(target=self._attend, args=(given, read_output, read_notes), daemon=True)
+        try:
+            self._attendant.start()
+        except BaseException:
+            self._process.kill()
+            self._process.communicate()
+            raise
+
+    def _attend(self, given: bytes, read_output: Callable[[IO[bytes]], None], read_notes: Callable[[IO[bytes]], None]) -> None:
+        process = self._process
+        assert process.stdin and process.stdout and process.stderr
+        readers = [
+            threading.Thread(target=reader, args=(stream,), daemon=True)
+            for reader, stream in ((read_output, process.stdout), (read_notes, process.stderr))
+        ]
+        try:
+            for reader in readers:
+                reader.start()
+            try:
+                with process.stdin as stdin:
+                    stdin.write(given)
+            except BrokenPipeError:
+                pass  # It ended before it had read all; its message says why.
+            process.wait()
+            for reader in readers:
+                # A process that inherited the pipes can keep them open longer than the program lives.
+                reader.join(5)
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+        finally:
+            self._mailbox.close()
+
+    def status(self) -> int:
+        """The exit status, once the mailbox is closed; negative for a signal."""
+        status = self._process.wait()
+        # A thread that is about to end would still make a fork of the caller one of many threads.
+        self._attendant.join(5)
+        return status
+
+    def end(self) -> None:
+        """Asks the program to end and to report what it has; kills it when that takes too long or is interrupted again."""
+        self._send(signal.SIGINT)
+        try:
+            in_time = self._mailbox.wait_until_closed(PATIENCE_S)
+        except BaseException:
+            self._send(signal.SIGKILL)
+            self._process.wait()
+            raise
+        if not in_time:
+            self._send(signal.SIGKILL)
+            self._process.wait()
+
+    def _send(self, number: signal.Signals) -> None:
+        # send_signal looks first whether the process is there, and so hits no other that has got its number.
+        self._process.send_signal(number)
+
+
+def read_all(into: list[bytes]) -> Callable[[IO[bytes]], None]:
+    """A reader of everything."""
+
+    def read(stream: IO[bytes]) -> None:
+        with stream:
+            into.append(stream.read())
+
+    return read
+
+
+def read_lines(into: list[bytes], each: Callable[[str], None]) -> Callable[[IO[bytes]], None]:
+    """A reader that also passes every line on as soon as it is there."""
+
+    def read(stream: IO[bytes]) -> None:
+        with stream:
+            for line in stream:
+                into.append(line)
+                each(text_of([line]))
+
+    return read
+
+
+def text_of(parts: list[bytes]) -> str:
+    """What the program said, without the blanks around it."""
+    return b"".join(parts).decode(errors="replace").strip()
+
+
+OnLine = Optional[Callable[[str], None]]
+
+
+def call(
+    arguments: Sequence[str], given: bytes = b"", on_line: OnLine = None, good: Sequence[int] = (0,)
+) -> tuple[int, bytes, str]:
+    """Exit status, output and messages of a command; FathomError with the messages for a status that is not `good`.
+
+    `on_line` gets each line of the messages in the thread of the caller. An exception from it ends the program and is raised
+    again.
+    """
+    mailbox = Mailbox(only_newest=False)
+    output: list[bytes] = []
+    notes: list[bytes] = []
+    child = Child(arguments, given, mailbox, read_all(output), read_lines(notes, mailbox.put))
+    try:
+        for line in mailbox:
+            if on_line is not None:
+                on_line(line)
+    except BaseException:
+        child.end()
+        raise
+    status = child.status()
+    if status not in good:
+        raise FathomError(text_of(notes) or how_it_ended(status), status)
+    return status, b"".join(output), text_of(notes)
+
+
+def how_it_ended(status: int) -> str:
+    """A sentence for a program that said nothing itself."""
+    if status < 0:
+        try:
+            name = signal.Signals(-status).name
+        except ValueError:
+            name = f"signal {-status}"
+        return f"fathom was ended by {name}"
+    return f"fathom ended with status {status} and said nothing"

@@ -1,0 +1,17 @@
+# Sourced by what makes packages and wheels: the version of what they hold.
+
+# What makes wheels; hatchling gives the same bytes for the same files.
+wheel_tools=(hatchling==1.27.0 pyelftools==0.32)
+
+# 0.1.0 for the tag v0.1.0; between tags also the number of commits since and the commit. `+` sorts after the release.
+version_of_commit() {
+    local declared described
+    declared=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' Cargo.toml)
+    described=$(git describe --tags --match 'v[0-9]*' --dirty=+dirty 2>/dev/null) || {
+        echo "$declared+$(git rev-list --count HEAD).g$(git describe --always --exclude '*' --dirty=.dirty)"
+        return
+    }
+    described=${described#v}
+    # v0.1.0-12-gabc becomes 0.1.0+12.gabc.
+    echo "$described" | sed 's/-\([0-9]*\)-g/+\1.g/'
+}

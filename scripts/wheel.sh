@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Makes the wheels from a built program: `fathom`, which holds it, and `fathom-fio-compat`, which has fio's names for it.
+#
+#   wheel.sh OUTPUT [PROGRAM [COPYRIGHT]]
+#
+# PROGRAM is one that runs where the wheel is to run; without one, the release is built for this machine. COPYRIGHT has the licences of
+# what is inside. FATHOM_VERSION and SOURCE_DATE_EPOCH are those of the commit unless they are set. The same program gives the same bytes.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+[ $# -ge 1 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 1; }
+output=$(realpath -m "$1")
+copyright=${3:-}
+if [ $# -lt 2 ]; then
+    . scripts/rust.sh
+    cargo build --release --locked -p fathom
+    program=$target_directory/release/fathom
+else
+    program=$2
+fi
+. scripts/set-up.sh
+. packaging/version.sh
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/fathom-wheel.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+umask 022
+FATHOM_VERSION=${FATHOM_VERSION:-$(version_of_commit)}
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+FATHOM_FIO_NAMES=$PWD/packaging/fio-names
+FATHOM_WHEEL_PROGRAM=$(realpath "$program")
+# Whatever is in the environment is not for the build.
+export FATHOM_VERSION SOURCE_DATE_EPOCH FATHOM_FIO_NAMES FATHOM_WHEEL_PROGRAM PYTHONDONTWRITEBYTECODE=1
+install_python_packages "$scratch/tools" "${wheel_tools[@]}" >&2 || { echo "the tools that make wheels could not be installed" >&2; exit 1; }
+# The files of the commit and nothing that lies between them; links become files.
+mkdir "$scratch/source"
+git ls-files -z bindings/python | xargs -0 cp -L --parents -t "$scratch/source"
+source=$scratch/source/bindings/python
+[ -z "$copyright" ] || cp "$copyright" "$source/copyright"
+mkdir -p "$output"
+for package in "$source" "$source/fio-compat"; do
+    (cd "$package" && "$scratch/tools/bin/hatchling" build -t wheel -d "$output")
+done
