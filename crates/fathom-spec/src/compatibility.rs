@@ -21,6 +21,7 @@ This page is generated: `cargo run -p fathom-spec --example compatibility > docs
 ";
 
 const DIFFERENCES: &str = include_str!("differences.md");
+const PROGRAMS_AROUND_FIO: &str = include_str!("programs_around_fio.md");
 
 /// The text of docs/compatibility.md, with these forms of the report.
 pub fn compatibility_markdown(formats: &[&'static FormatDeclaration]) -> String {
@@ -31,6 +32,7 @@ pub fn compatibility_markdown(formats: &[&'static FormatDeclaration]) -> String 
     write_program_options(&mut text, formats);
     text.push('\n');
     text.push_str(DIFFERENCES);
+    text.push_str(PROGRAMS_AROUND_FIO);
     text
 }
 

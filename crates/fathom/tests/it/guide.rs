@@ -190,7 +190,7 @@ fn every_page_of_a_command_is_tried() {
     let names = docs.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
     let of_commands = [
         "guide", "quick", "report", "explain", "verdict", "compare", "sweep", "curve", "pts", "live",
-        "metrics",
+        "metrics", "serve",
     ];
     let pages = names.filter(|name| of_commands.iter().any(|command| name.starts_with(command)));
     for page in pages.map(|name| format!("docs/{name}")) {
