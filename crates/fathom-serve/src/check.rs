@@ -10,6 +10,8 @@ use fathom_command::Streams;
 use fathom_spec::Source;
 use serde::Serialize;
 use std::cell::RefCell;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -166,7 +168,7 @@ struct Draft(PathBuf);
 impl Draft {
     fn write(results: &Path, job: &str) -> std::io::Result<Draft> {
         let draft = Draft(results.join("draft"));
-        std::fs::create_dir_all(&draft.0)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(&draft.0)?;
         std::fs::write(draft.0.join("job.fio"), job)?;
         Ok(draft)
     }

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -122,6 +122,28 @@ pub(crate) struct Folder {
     pub(crate) path: PathBuf,
 }
 
+/// What is in a results directory decides what is run, and as whom: nobody else may be able to put something there.
+fn refuse_of_others(path: &Path) -> Result<(), Failure> {
+    let failed = |error: io::Error| crate::failed(path, &error);
+    let found = fs::symlink_metadata(path).map_err(failed)?;
+    // The kernel gives this to the user that the process works for.
+    let own = fs::metadata("/proc/self").map_err(failed)?.uid();
+    let why = if !found.is_dir() {
+        "is no directory"
+    } else if found.uid() != own {
+        "belongs to somebody else"
+    } else if found.mode() & 0o022 != 0 {
+        "can be written by others (chmod go-w)"
+    } else {
+        return Ok(());
+    };
+    let text = format!(
+        "{} {why}; what is there decides what is run: name another directory (--results=)",
+        path.display()
+    );
+    Err(Failure::new(text))
+}
+
 impl Results {
     /// The directory, which is made if need be, for its owner alone. A server has it for itself as long as it lives: the file is
     /// its lock.
@@ -132,6 +154,9 @@ impl Results {
             DirBuilder::new().recursive(true).mode(0o700).create(&path).map_err(failed)?;
         }
         let directory = directory.canonicalize().map_err(failed)?;
+        for part in ["", "runs", "targets"] {
+            refuse_of_others(&directory.join(part))?;
+        }
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false).mode(0o600);
         let lock = options.open(directory.join("lock")).map_err(failed)?;

@@ -41,7 +41,7 @@ in. Runs are processes of their own: they go on if the server ends, and a server
 
   --port=NUMBER          Port on this machine; default 8767; 0 for any that is free
   --listen=ADDRESS       127.0.0.1, ::1 or localhost, with a port or without; others are refused. From another desk:
-                         ssh -L 8767:localhost:8767 HOST
+                         ssh -L 8767:127.0.0.1:8767 HOST
   --results=DIRECTORY    Where runs are kept, a folder each; default fathom-results in the current directory
 
 Jobs may use files in the folder targets of the results, and what these add:

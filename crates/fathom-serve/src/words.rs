@@ -85,7 +85,7 @@ fn address(written: &str, port: u16) -> Result<SocketAddr, Failure> {
                 return Err(Failure::new(format!(
                     "--listen={written} is refused: whoever reaches this address could run jobs here, and browsers cannot show \
                      the keys that fathom keys makes; listen on 127.0.0.1, and come from another desk with ssh -L \
-                     {port}:localhost:{port} HOST"
+                     {port}:127.0.0.1:{port} HOST"
                 )));
             }
         },

@@ -119,7 +119,7 @@ export class Forms {
 
   async check() {
     try {
-      const found = await post("/api/check", this.request());
+      const found = await post("api/check", this.request());
       byId("found").replaceChildren(...tell(found, this.kind, (line) => this.editor.goTo(line)));
       if (found.mistakes.length === 0 && !found.forecast && !found.text) byId("found").textContent = "It can run.";
       tellProblem("");
@@ -134,7 +134,7 @@ export class Forms {
     const found = await this.check();
     if (!found || found.mistakes.length > 0) return;
     try {
-      const { id } = await post("/api/runs", { ...this.request(), confirm });
+      const { id } = await post("api/runs", { ...this.request(), confirm });
       byId("confirm").hidden = true;
       location.hash = `#run/${id}`;
     } catch (problem) {

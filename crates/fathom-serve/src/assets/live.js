@@ -12,6 +12,15 @@ const DIRECTIONS = ["read", "write", "trim"];
 export class Live {
   constructor() {
     byId("stop").addEventListener("click", () => this.stop());
+    // A browser has few connections to a server, and pages that nobody looks at would keep them from the others.
+    document.addEventListener("visibilitychange", () => {
+      if (!this.id) return;
+      if (document.hidden) {
+        this.source?.close();
+      } else if (this.source?.readyState === EventSource.CLOSED) {
+        this.open(this.id);
+      }
+    });
   }
 
   async open(id) {
@@ -22,9 +31,9 @@ export class Live {
     this.latency = new Chart(byId("chart-latency"), "Completion latency of each second", ["p50", "p99", "p99.9"], latency, true);
     this.depth = new Chart(byId("chart-depth"), "I/Os in flight", ["in flight", "asked for"], count);
     this.reset();
-    for (const place of ["jobs", "disks", "run-links"]) byId(place).replaceChildren();
+    byId("run-links").replaceChildren();
     byId("connection").textContent = "";
-    const { run, request } = await get(`/api/runs/${id}`);
+    const { run, request } = await get(`api/runs/${id}`);
     if (this.id !== id) return;
     this.show(run);
     byId("asked").textContent = request.job || JSON.stringify(request, null, 1);
@@ -42,6 +51,9 @@ export class Live {
       chart.draw();
     }
     this.messages = [];
+    this.latest = null;
+    this.hasNews = false;
+    for (const place of ["jobs", "disks"]) byId(place).replaceChildren();
     byId("messages").textContent = "";
     byId("progress").removeAttribute("value");
     byId("to-go").textContent = "";
@@ -68,7 +80,7 @@ export class Live {
   }
 
   listen() {
-    const source = new EventSource(`/api/runs/${this.id}/events`);
+    const source = new EventSource(`api/runs/${this.id}/events`);
     this.source = source;
     source.onopen = () => {
       byId("connection").textContent = "";
@@ -145,8 +157,8 @@ export class Live {
 
   async stop() {
     try {
-      await post(`/api/runs/${this.id}/stop`);
-      this.show((await get(`/api/runs/${this.id}`)).run);
+      await post(`api/runs/${this.id}/stop`);
+      this.show((await get(`api/runs/${this.id}`)).run);
       tellProblem("");
     } catch (problem) {
       tellProblem(problem.message);

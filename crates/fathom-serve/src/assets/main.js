@@ -24,7 +24,7 @@ function mark(name) {
 }
 
 async function start() {
-  const [place, { options }] = await Promise.all([get("/api/place"), get("/api/options")]);
+  const [place, { options }] = await Promise.all([get("api/place"), get("api/options")]);
   const also = [place.devices.length > 0 ? `devices: ${place.devices.join(", ")}` : "", place.commands ? "commands" : "", place.network ? "servers" : ""];
   byId("place").textContent = `Version ${place.version}. Jobs may use files in ${place.paths.join(", ")}${also.filter(Boolean).map((text) => `; ${text}`).join("")}. Relative names count from ${place.directory}.`;
   const forms = new Forms(new Editor(options), place);
@@ -41,7 +41,7 @@ async function start() {
         show("run", isAsked);
         await live.open(id);
       } else if (name === "again" && id) {
-        const { request } = await get(`/api/runs/${id}`);
+        const { request } = await get(`api/runs/${id}`);
         forms.fill(request);
         location.replace(`#${request.kind}`);
       } else if (name === "runs") {

@@ -21,9 +21,9 @@ export function stateInWords(run) {
 export function links(run) {
   const link = (text, href, properties = {}) => element("a", { href, ...properties }, text);
   const list = [];
-  if (run.has_result) list.push(link("Result", `/api/runs/${run.id}/page`, { target: "_blank", rel: "noopener" }));
+  if (run.has_result) list.push(link("Result", `api/runs/${run.id}/page`, { target: "_blank", rel: "noopener" }));
   list.push(link("Open as a new job", `#again/${run.id}`));
-  for (const name of run.files) list.push(link(name, `/api/runs/${run.id}/files/${name}`, { download: "" }));
+  for (const name of run.files) list.push(link(name, `api/runs/${run.id}/files/${name}`, { download: "" }));
   return list;
 }
 
@@ -33,12 +33,12 @@ export class Runs {
     this.chosen = [];
     byId("compare").addEventListener("click", () => {
       const [a, b] = this.chosen;
-      window.open(`/compare?a=${a}&b=${b}`, "_blank", "noopener");
+      window.open(`compare?a=${a}&b=${b}`, "_blank", "noopener");
     });
   }
 
   async show() {
-    const runs = await get("/api/runs");
+    const runs = await get("api/runs");
     this.chosen = this.chosen.filter((id) => runs.some((run) => run.id === id));
     const rows = runs.map((run) => [
       element("a", { href: `#run/${run.id}` }, run.title),

@@ -1,9 +1,10 @@
 //! Who may come in.
 //!
 //! The address that the program prints holds a token. A browser that shows it gets a cookie, which no script reads and no other
-//! site sends. A cookie belongs to a host and not to a port, so it alone would let pages of other programs of this machine in:
-//! requests have to come from a page of this server, which browsers say in `Origin` and `Sec-Fetch-Site`. And a name that somebody
-//! else's name server points at this machine is none of ours.
+//! site sends. A cookie belongs to a host and not to a port: browsers would show it to any program of this machine whose page they
+//! open, and that program could come with it. So everything lies in a folder with a secret name, and the cookie is for that folder.
+//! Requests have to come from a page of this server as well, which browsers say in `Origin` and `Sec-Fetch-Site`. And a name that
+//! somebody else's name server points at this machine is none of ours.
 
 use super::answer::{self, Answer};
 use base64::Engine;
@@ -20,6 +21,8 @@ pub(crate) struct Door {
     token: String,
     /// In cookies.
     session: String,
+    /// The folder that everything lies in.
+    place: String,
     /// Cookies of several servers on one machine have names of their own.
     cookie: String,
 }
@@ -33,11 +36,17 @@ impl Door {
             filled.map_err(|_| "the system gives no random numbers".to_owned())?;
             Ok::<String, String>(URL_SAFE_NO_PAD.encode(bytes))
         };
-        Ok(Door { token: random()?, session: random()?, cookie: format!("fathom-{port}") })
+        Ok(Door { token: random()?, session: random()?, place: random()?, cookie: format!("fathom-{port}") })
     }
 
     pub(crate) fn token(&self) -> &str {
         &self.token
+    }
+
+    /// Where a request leads within the server's folder; nothing if it leads elsewhere.
+    pub(crate) fn inside<'p>(&self, path: &'p str) -> Option<&'p str> {
+        let (place, rest) = path.strip_prefix('/')?.split_at_checked(self.place.len())?;
+        (is_same(place, &self.place) && rest.starts_with('/')).then_some(rest)
     }
 
     /// Why a request is not let in, or the answer that gives a browser its cookie; nothing if it may pass.
@@ -56,10 +65,11 @@ impl Door {
             };
         }
         let site = text(headers, header::HeaderName::from_static("sec-fetch-site"));
-        if site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
+        let sites = headers.get_all("sec-fetch-site").iter().count();
+        if sites > 1 || site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
             return refused("requests of other pages are refused");
         }
-        if !self.has_cookie(headers) {
+        if self.inside(uri.path()).is_none() || !self.has_cookie(headers) {
             return match uri.path() {
                 "/" => Some(refusal_page()),
                 _ => refused("open the address that fathom serve printed: it holds the token"),
@@ -89,12 +99,13 @@ impl Door {
     /// Gives the cookie, and takes the token out of the address.
     fn let_in(&self) -> Answer {
         let mut answer = answer::whole(StatusCode::SEE_OTHER, "text/plain; charset=utf-8", "");
-        let cookie = format!("{}={}; HttpOnly; SameSite=Strict; Path=/", self.cookie, self.session);
-        // Both are letters and digits.
-        if let Ok(cookie) = HeaderValue::from_str(&cookie) {
+        let folder = format!("/{}/", self.place);
+        let cookie = format!("{}={}; HttpOnly; SameSite=Strict; Path={folder}", self.cookie, self.session);
+        // All of them are letters and digits.
+        if let (Ok(cookie), Ok(folder)) = (HeaderValue::from_str(&cookie), HeaderValue::from_str(&folder)) {
             answer.headers_mut().insert(header::SET_COOKIE, cookie);
+            answer.headers_mut().insert(header::LOCATION, folder);
         }
-        answer.headers_mut().insert(header::LOCATION, HeaderValue::from_static("/"));
         answer
     }
 }
@@ -171,5 +182,9 @@ mod tests {
         );
         let (one, other) = (Door::new(1).expect("a door"), Door::new(1).expect("a door"));
         assert!(one.token != other.token && one.token != one.session && one.token.len() == 43);
+        assert_eq!(one.inside(&format!("/{}/api/runs", one.place)), Some("/api/runs"));
+        let wrong =
+            [format!("/{}", one.place), format!("/{}/", other.place), "/".to_owned(), "/é".repeat(30)];
+        assert_eq!(wrong.map(|path| one.inside(&path).map(str::to_owned)), [None, None, None, None]);
     }
 }

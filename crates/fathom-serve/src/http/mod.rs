@@ -21,6 +21,7 @@ use fathom_command::{Failure, Streams};
 use fathom_spec::Source;
 use fathom_sys::signal::{OF_USERS, SignalQueue};
 use hyper::body::Incoming;
+use hyper::header::{self, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, StatusCode};
@@ -36,7 +37,7 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{self, Sender};
 use tokio::sync::oneshot;
-use tokio::task::LocalSet;
+use tokio::task::{JoinHandle, LocalSet};
 use tokio::time::{sleep, timeout};
 
 /// Connections at a time; browsers have six each.
@@ -118,31 +119,43 @@ fn tell(
     Ok(())
 }
 
+/// A connection.
+struct Open {
+    /// It has asked for something with the cookie.
+    is_known: Rc<Cell<bool>>,
+    task: JoinHandle<()>,
+}
+
 /// Takes connections for as long as the server lives.
 async fn accept(listener: tokio::net::TcpListener, door: Rc<Door>, questions: Sender<Question>) {
-    let open = Rc::new(Cell::new(0usize));
+    let mut open: Vec<Open> = Vec::new();
     loop {
-        match listener.accept().await {
-            Ok((stream, _)) if open.get() < MOST_CONNECTIONS => {
-                open.set(open.get() + 1);
-                let (door, questions, open) = (Rc::clone(&door), questions.clone(), Rc::clone(&open));
-                tokio::task::spawn_local(async move {
-                    connection(stream, door, questions).await;
-                    open.set(open.get() - 1);
-                });
-            }
-            // One too many is closed at once.
-            Ok(_) => {}
+        let Ok((stream, _)) = listener.accept().await else {
             // No descriptors are left: some will be.
-            Err(_) => sleep(LOOK).await,
+            sleep(LOOK).await;
+            continue;
+        };
+        open.retain(|connection| !connection.task.is_finished());
+        if open.len() >= MOST_CONNECTIONS {
+            // The oldest of those makes room that have not shown that they may come in. If all have, one too many is closed at once.
+            let Some(place) = open.iter().position(|connection| !connection.is_known.get()) else { continue };
+            open.remove(place).task.abort();
         }
+        let is_known = Rc::new(Cell::new(false));
+        let work = connection(stream, Rc::clone(&door), questions.clone(), Rc::clone(&is_known));
+        open.push(Open { is_known, task: tokio::task::spawn_local(work) });
     }
 }
 
-async fn connection(stream: TcpStream, door: Rc<Door>, questions: Sender<Question>) {
+async fn connection(
+    stream: TcpStream,
+    door: Rc<Door>,
+    questions: Sender<Question>,
+    is_known: Rc<Cell<bool>>,
+) {
     let service = service_fn(move |request: Request<Incoming>| {
-        let (door, questions) = (Rc::clone(&door), questions.clone());
-        async move { Ok::<_, Infallible>(answer_to(request, &door, &questions).await) }
+        let (door, questions, is_known) = (Rc::clone(&door), questions.clone(), Rc::clone(&is_known));
+        async move { Ok::<_, Infallible>(answer_to(request, &door, &questions, &is_known).await) }
     });
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -153,11 +166,19 @@ async fn connection(stream: TcpStream, door: Rc<Door>, questions: Sender<Questio
     let _ = served.await;
 }
 
-async fn answer_to(request: Request<Incoming>, door: &Door, questions: &Sender<Question>) -> Answer {
+async fn answer_to(
+    request: Request<Incoming>,
+    door: &Door,
+    questions: &Sender<Question>,
+    is_known: &Cell<bool>,
+) -> Answer {
     let (parts, body) = request.into_parts();
-    if let Some(answer) = door.check(&parts.method, &parts.uri, &parts.headers) {
+    if let Some(mut answer) = door.check(&parts.method, &parts.uri, &parts.headers) {
+        // Whoever is not known keeps no connection.
+        answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         return answer;
     }
+    is_known.set(true);
     let body = match body::read(body).await {
         Ok(body) => body,
         Err(answer) => return answer,
@@ -166,7 +187,7 @@ async fn answer_to(request: Request<Incoming>, door: &Door, questions: &Sender<Q
     let (reply, replied) = oneshot::channel();
     let question = Question {
         method: parts.method,
-        path: parts.uri.path().to_owned(),
+        path: door.inside(parts.uri.path()).unwrap_or_default().to_owned(),
         query: parts.uri.query().map(str::to_owned),
         last_event: last.and_then(|text| text.parse().ok()),
         body,

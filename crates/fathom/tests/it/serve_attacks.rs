@@ -5,6 +5,7 @@ use crate::support::served::{Served, takes_long};
 use crate::support::{PATIENCE, scratch};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::time::Instant;
 
 const JOB: &str = "[a]\nioengine=null\nsize=1m\nrw=read\n";
@@ -29,6 +30,20 @@ fn only_browsers_that_were_let_in_are_served() {
         refused("GET", path, &[&host]);
         refused("GET", path, &[&host, &format!("Cookie: fathom-{}=wrong", served.port)]);
     }
+    // Another program of this machine is shown no cookie for a path that it cannot know; with one, it would need that path.
+    let given = served.let_in().head;
+    let line = given.lines().find(|line| line.starts_with("set-cookie: ")).expect("a cookie");
+    assert!(line.ends_with(&format!("HttpOnly; SameSite=Strict; Path={}/", served.place)), "{line}");
+    assert!(served.place.len() > 30, "{}", served.place);
+    for path in ["/api/runs", "/x/api/runs", &*format!("{}x/api/runs", served.place)] {
+        let asked = format!("GET {path} HTTP/1.1\r\n{host}\r\n{cookie}\r\n\r\n");
+        let answer = served.send(&asked);
+        assert_eq!(answer.status, 403, "{path}: {answer:?}");
+        assert!(
+            answer.head.contains("connection: close"),
+            "who is not known keeps no connection: {answer:?}"
+        );
+    }
     for path in ["/?token=", "/?token=wrong", "/?x=1", "/?token"] {
         refused("GET", path, &[&host, &cookie]);
     }
@@ -38,7 +53,7 @@ fn only_browsers_that_were_let_in_are_served() {
     }
     refused("GET", "/api/runs", &[&host, "Host: example.org", &cookie]);
     refused("GET", "http://example.org/api/runs", &[&host, &cookie]);
-    for site in ["cross-site", "same-site"] {
+    for site in ["cross-site", "same-site", "none\r\nSec-Fetch-Site: none"] {
         refused("GET", "/api/runs", &[&host, &cookie, &format!("Sec-Fetch-Site: {site}")]);
     }
     for other in ["Origin: http://example.org", "Origin: null", "Origin: http://localhost:1", "X: "] {
@@ -180,7 +195,8 @@ fn large_requests_and_nonsense_are_refused() {
     let job = "x".repeat(2 << 20);
     assert_eq!(served.post("/api/check", &json!({ "kind": "job", "job": job })).status, 413);
     let head = format!(
-        "POST /api/check HTTP/1.1\r\n{}\r\nCookie: {}\r\nOrigin: http://localhost:{}\r\nContent-Type: application/json\r\n",
+        "POST {}/api/check HTTP/1.1\r\n{}\r\nCookie: {}\r\nOrigin: http://localhost:{}\r\nContent-Type: application/json\r\n",
+        served.place,
         served.host(),
         served.cookie,
         served.port
@@ -255,4 +271,27 @@ fn others_cannot_reach_it_and_its_files_are_for_its_owner() {
     let mode = std::fs::metadata(&served.results).map(|found| found.permissions().mode() & 0o777);
     assert_eq!(mode.ok(), Some(0o700));
     let _: Value = served.get("/api/place").json();
+}
+
+#[test]
+fn a_results_directory_that_others_can_write_to_is_refused() {
+    fathom_only!();
+    let directory = scratch();
+    let path = |part: &str| directory.path().join("results").join(part);
+    std::fs::create_dir_all(path("runs")).expect("a directory");
+    let told = || {
+        let finished = Launch::fathom(directory.path()).words("serve --results=results --port=0").run();
+        assert_ne!(finished.code(), 0);
+        finished.stderr
+    };
+    let open = |part: &str, mode: u32| {
+        std::fs::set_permissions(path(part), std::fs::Permissions::from_mode(mode)).expect("a mode");
+    };
+    open("runs", 0o777);
+    assert!(told().contains("runs can be written by others"), "{}", told());
+    open("runs", 0o700);
+    std::fs::create_dir(directory.path().join("elsewhere")).expect("a directory");
+    std::fs::remove_dir_all(path("targets")).expect("it was made");
+    std::os::unix::fs::symlink(directory.path().join("elsewhere"), path("targets")).expect("a link");
+    assert!(told().contains("targets is no directory"), "{}", told());
 }

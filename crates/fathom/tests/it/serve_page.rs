@@ -157,7 +157,7 @@ fn two_runs_are_compared_and_one_is_opened_again() {
     browser.value("document.querySelectorAll('#list input').forEach(box => box.click())");
     assert_eq!(browser.value("document.getElementById('compare').disabled"), false);
     browser
-        .value("window.open = url => { document.title = url }; document.getElementById('compare').click()");
+        .value("window.open = url => { document.title = new URL(url, location).href }; document.getElementById('compare').click()");
     let address = browser.value("document.title");
     let address = address.as_str().expect("an address").to_owned();
     browser.value("document.querySelector('#list a').click()");
@@ -172,7 +172,7 @@ fn two_runs_are_compared_and_one_is_opened_again() {
             .as_str()
             .is_some_and(|text| text.contains("iodepth=4"))
     );
-    browser.open_url(&format!("http://127.0.0.1:{}{address}", served.port));
+    browser.open_url(&address);
     assert!(
         browser
             .value("document.querySelectorAll('table tbody tr').length")

@@ -26,6 +26,8 @@ pub(crate) struct Served {
     pub(crate) url: String,
     pub(crate) results: PathBuf,
     pub(crate) cookie: String,
+    /// The folder that everything lies in, with a slash before it.
+    pub(crate) place: String,
 }
 
 /// What it answers.
@@ -90,16 +92,29 @@ impl Served {
         let url =
             text.split_whitespace().find(|word| word.starts_with("http://")).expect("an address").to_owned();
         let port = url.split([':', '/']).find_map(|part| part.parse().ok()).expect("a port");
-        let mut served =
-            Served { running, port, url, results: directory.join("results"), cookie: String::new() };
-        let path = served.url.split_once(&format!(":{port}")).expect("a path").1.to_owned();
-        let answer = served
-            .send(&format!("GET {path} HTTP/1.1\r\nHost: localhost:{port}\r\nConnection: close\r\n\r\n"));
+        let mut served = Served {
+            running,
+            port,
+            url,
+            results: directory.join("results"),
+            cookie: String::new(),
+            place: String::new(),
+        };
+        let answer = served.let_in();
         assert_eq!(answer.status, 303, "{answer:?}");
         let cookie =
             answer.head.lines().find_map(|line| line.strip_prefix("set-cookie: ")).expect("a cookie");
         served.cookie = cookie.split(';').next().unwrap_or_default().to_owned();
+        let location = answer.head.lines().find_map(|line| line.strip_prefix("location: ")).expect("a place");
+        served.place = location.trim_end_matches('/').to_owned();
         served
+    }
+
+    /// What the address with the token answers.
+    #[track_caller]
+    pub(crate) fn let_in(&self) -> Answer {
+        let path = self.url.split_once(&format!(":{}", self.port)).expect("a path").1;
+        self.send(&format!("GET {path} HTTP/1.1\r\n{}\r\nConnection: close\r\n\r\n", self.host()))
     }
 
     pub(crate) fn connect(&self) -> TcpStream {
@@ -121,13 +136,15 @@ impl Served {
         Answer::read(&String::from_utf8_lossy(&bytes))
     }
 
-    /// A request with these headers and no others but those that every request has.
+    /// A request with these headers and no others but those that every request has. The path is one within the server's folder,
+    /// but for that with the token.
     #[track_caller]
     pub(crate) fn ask(&self, method: &str, path: &str, headers: &[&str], body: &str) -> Answer {
         let lines: String = headers.iter().map(|line| format!("{line}\r\n")).collect();
         let length = body.len();
+        let place = if path.starts_with("/?") || !path.starts_with('/') { "" } else { &*self.place };
         self.send(&format!(
-            "{method} {path} HTTP/1.1\r\n{lines}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+            "{method} {place}{path} HTTP/1.1\r\n{lines}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
         ))
     }
 
@@ -193,7 +210,8 @@ impl Served {
         let mut stream = self.connect();
         let last = after.map_or(String::new(), |id| format!("Last-Event-ID: {id}\r\n"));
         let request = format!(
-            "GET /api/runs/{run}/events HTTP/1.0\r\n{}\r\nCookie: {}\r\n{last}\r\n",
+            "GET {}/api/runs/{run}/events HTTP/1.0\r\n{}\r\nCookie: {}\r\n{last}\r\n",
+            self.place,
             self.host(),
             self.cookie
         );
