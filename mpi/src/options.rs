@@ -48,7 +48,7 @@ pub(crate) fn refusal(program: &ProgramOptions, formats: &Chosen) -> Option<Stri
     const SILENT: &str = "ranks say nothing while jobs run; --snapshots=DIR keeps what they have done so far";
     let usual = ProgramOptions::default();
     const JUDGED: &str = "the verdict is not built for them; fathom explain judges the JSON that --output has kept";
-    let refusals: [(&str, bool, &str); 21] = [
+    let refusals: [(&str, bool, &str); 23] = [
         ("hosts", !program.hosts.is_empty(), RANKS),
         ("wait-for-hosts", program.wait_for_hosts > 0, RANKS),
         ("join-address", program.join_address.is_some(), RANKS),
@@ -64,6 +64,8 @@ pub(crate) fn refusal(program: &ProgramOptions, formats: &Chosen) -> Option<Stri
         ("daemonize", program.daemonize.is_some(), RANKS),
         ("live", program.live, SILENT),
         ("status-interval", program.status_interval.is_some(), SILENT),
+        ("metrics", !program.metrics.is_empty(), SILENT),
+        ("otlp", program.otlp.is_some(), SILENT),
         ("trigger", program.trigger != usual.trigger, SILENT),
         ("trigger-remote", program.trigger_remote.is_some(), SILENT),
         ("merge-blktrace-only", program.merge_blktrace_only, "it runs no jobs; fathom merges traces"),
