@@ -1,10 +1,10 @@
 //! What jobs may touch: the targets that the server was started for, and nothing beside them.
 
+use crate::changes::{self, Uses};
 use fathom_hosts::agent::rules::{COMMANDS, MACHINE, leads_to};
 use fathom_run::files::names;
 use fathom_run::plan::model::files::Names;
 use fathom_run::plan::{Plan, WorkerPlan};
-use fathom_run::storage::files::use_of;
 use fathom_spec::engines::StorageKind;
 use fathom_spec::{JobSpec, RunSpec};
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,9 @@ const FILES: &[&str] = &[
     "dp_scheme",
     "mem",
 ];
+
+/// Options of engines that name files of this machine: programs may be loaded by what is in them, and secrets leave it.
+const FILES_OF_ENGINES: &[&str] = &["conf", "http_ca", "http_cert", "http_key"];
 
 /// Files of a run.
 const MOST_FILES: u64 = 100_000;
@@ -77,6 +80,10 @@ impl Allowed {
         let mut lines = Vec::new();
         if !self.commands {
             lines.extend(refused(COMMANDS, "the server was started without --allow-commands"));
+            lines.extend(refused(
+                FILES_OF_ENGINES,
+                "it names a file of this machine, and the server was started without --allow-commands",
+            ));
             let engine = &job.engine.ioengine;
             let is_command = engine.name == "exec" || engine.external.is_some();
             lines.extend(is_command.then(|| {
@@ -88,6 +95,9 @@ impl Allowed {
         }
         lines.extend(refused(FILES, "the server uses no files but the targets of its jobs"));
         lines.extend(refused(MACHINE, "the server does not change its machine"));
+        if job.file.allow_mounted_write {
+            lines.extend(refused(&["allow_mounted_write"], "what is in use is not overwritten"));
+        }
         lines
     }
 
@@ -115,12 +125,17 @@ impl Allowed {
         lines
     }
 
-    /// Logs and states lie in the folder of their run, or where targets may.
+    /// Logs and states lie in the folder of their run, where they replace nothing of others.
     fn refusal_of_log(&self, path: &Path, folder: Option<&Path>) -> Option<String> {
         let real = leads_to(path);
         let is_in_folder =
             real.as_ref().zip(folder).is_some_and(|(real, folder)| real.parent() == Some(folder));
-        if is_in_folder { None } else { self.refusal_of_path(path) }
+        (!is_in_folder).then(|| {
+            format!(
+                "{} is refused: logs and states lie in the folder of their run; give a name without a directory",
+                path.display()
+            )
+        })
     }
 
     /// Why a path is refused. What counts is where it leads, past symbolic links and dots.
@@ -143,32 +158,40 @@ impl Allowed {
             Ok(own) => real.starts_with(own),
             Err(_) => false,
         });
-        (!is_allowed).then(|| {
-            format!(
+        if !is_allowed {
+            return Some(format!(
                 "{} is refused: the server was not started with {option}={}",
                 path.display(),
                 real.display()
-            )
-        })
+            ));
+        }
+        let is_pipe = std::fs::metadata(&real).is_ok_and(|found| {
+            let kind = found.file_type();
+            kind.is_fifo() || kind.is_socket()
+        });
+        is_pipe.then(|| format!("{} is refused: pipes and sockets lead elsewhere", path.display()))
     }
 
-    /// Devices and volumes that a plan would overwrite and whose names are not among `confirmed`, and devices in use: lines for
-    /// the user.
-    pub(crate) fn check_devices(plan: &Plan, confirmed: &[String]) -> Vec<String> {
+    /// Devices, volumes and files on servers that a plan would overwrite and whose names are not among `confirmed`, and everything in
+    /// use that it would change: lines for the user.
+    pub(crate) fn check_uses(plan: &Plan, confirmed: &[String]) -> Vec<String> {
+        let changes = changes::of(plan);
+        let mut uses = Uses::default();
+        uses.look(&changes);
         let mut lines = Vec::new();
-        for worker in plan.workers.iter().filter(|worker| worker.changes_data()) {
-            for name in destroyed(worker) {
-                if !confirmed.contains(&name) {
-                    lines.push(format!(
-                        "job {}: all data on {name} could be lost, and its name was not typed to confirm that",
-                        worker.name
-                    ));
-                }
-                if let Some(used) = use_of(Path::new(&name)).filter(|_| worker.storage == StorageKind::Files)
-                {
-                    lines.push(format!("job {}: {name} is in use: {used}", worker.name));
-                }
-            }
+        for (worker, changes) in plan.workers.iter().zip(&changes) {
+            let unconfirmed = destroyed(plan, worker).into_iter().filter(|name| !confirmed.contains(name));
+            lines.extend(unconfirmed.map(|name| {
+                format!(
+                    "job {}: all data on {name} could be lost, and its name was not typed to confirm that",
+                    worker.name
+                )
+            }));
+            let changed = changes.iter().filter(|change| change.is_any());
+            lines.extend(changed.filter_map(|change| {
+                let used = uses.of(&change.path)?;
+                Some(format!("job {}: {} is in use: {used}", worker.name, change.path.display()))
+            }));
         }
         lines.dedup();
         lines
@@ -190,19 +213,38 @@ fn unnamed(path: &Path) -> Option<PathBuf> {
     link.to_str()?.strip_suffix(" (deleted)").map(PathBuf::from)
 }
 
-/// Devices and volumes that a worker works on, by the names that confirm it.
-pub(crate) fn destroyed(worker: &WorkerPlan) -> Vec<String> {
+/// Devices, volumes and files on servers that a worker overwrites or removes, by the names that confirm it.
+pub(crate) fn destroyed(plan: &Plan, worker: &WorkerPlan) -> Vec<String> {
     let told = |path: &PathBuf| path.display().to_string();
+    let planned = || -> Vec<String> { names::planned_paths(&worker.files.names).iter().map(told).collect() };
+    let writes = worker.changes_data();
     match worker.storage {
-        StorageKind::Files => {
-            names::paths(&worker.files.names).iter().filter(|path| is_device(path)).map(told).collect()
-        }
-        StorageKind::Volume => {
-            let named = names::planned_paths(&worker.files.names).iter().map(told).next();
-            vec![named.filter(|name| !name.is_empty()).unwrap_or_else(|| worker.name.clone())]
-        }
-        StorageKind::Server | StorageKind::None => Vec::new(),
+        StorageKind::Files if writes => names::paths(&worker.files.names)
+            .iter()
+            .filter(|path| is_device(path))
+            .map(|path| name_of_device(path))
+            .collect(),
+        // An export is known by its address, whatever the files of the job are called.
+        StorageKind::Volume if writes => match plan.jobs.get(worker.job).and_then(address_of) {
+            Some(address) => vec![address],
+            None => match planned().into_iter().filter(|name| !name.is_empty()).collect::<Vec<String>>() {
+                unnamed if unnamed.is_empty() => vec![worker.name.clone()],
+                named => named,
+            },
+        },
+        StorageKind::Server if writes || worker.files.are_removed || worker.files.are_renewed => planned(),
+        _ => Vec::new(),
     }
+}
+
+/// The address of a volume that is not among the file names of its job.
+fn address_of(job: &JobSpec) -> Option<String> {
+    if job.engine.ioengine.name == "nbd" { job.private.nbd.uri.clone() } else { None }
+}
+
+/// A device by its own name: links to it come and go.
+pub(crate) fn name_of_device(path: &Path) -> String {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned()).display().to_string()
 }
 
 /// True for block and character devices that hold data, wherever their node lies.
@@ -253,6 +295,40 @@ mod tests {
         "profile",
     ];
 
+    /// Of engines that need --allow-network: what a server is told, not what is read here.
+    const HARMLESS_FOR_SERVERS: &[&str] = &[
+        // With TLS it names a directory of keys; the server that they are shown to is the author's choice already.
+        "uri",
+        "clustername",
+        "rbdname",
+        "pool",
+        "namespace",
+        "clientname",
+        "rbd_encryption_format",
+        "rbd_encryption_passphrase",
+        "http_host",
+        "http_user",
+        "http_pass",
+        "http_s3_key",
+        "http_s3_keyid",
+        "http_s3_security_token",
+        "http_swift_auth_token",
+        "http_s3_region",
+        "http_s3_sse_customer_key",
+        "http_s3_sse_customer_algorithm",
+        "http_s3_storage_class",
+        "http_object_name",
+        "http_reads",
+        "http_writes",
+        "nfs_url",
+        "volume",
+        "brick",
+        "namenode",
+        "hostname",
+        "hdfsdirectory",
+        "initiator",
+    ];
+
     #[test]
     fn every_option_with_text_is_either_looked_at_or_harmless() {
         for option in registry::job_options() {
@@ -261,20 +337,22 @@ mod tests {
             let known = [COMMANDS, FILES, MACHINE, HARMLESS].concat();
             assert!(!is_text || known.contains(&option.name), "{}: may it name a file?", option.name);
         }
-        // Engines that need no permission have no options with texts.
-        for engine in engines::ALL.iter().filter(|engine| engine.built) {
-            if matches!(engine.storage, StorageKind::Files | StorageKind::None) && engine.name != "exec" {
-                for option in engine.options.iter().filter(|option| option.kind == Kind::Text) {
-                    assert!(
-                        HARMLESS.contains(&option.name)
-                            || FILES.contains(&option.name)
-                            || option.status != Status::Built,
-                        "{}: {}",
-                        engine.name,
-                        option.name
-                    );
+        for engine in engines::ALL.iter().filter(|engine| engine.built && engine.name != "exec") {
+            let is_text = |option: &&fathom_spec::definition::OptionDef| {
+                matches!(option.kind, Kind::Text | Kind::OptionalText) && option.status == Status::Built
+            };
+            for option in engine.options.iter().filter(is_text) {
+                let mut known = [HARMLESS, FILES].concat();
+                if engine.is_remote() {
+                    known.extend([FILES_OF_ENGINES, HARMLESS_FOR_SERVERS].concat());
                 }
+                assert!(known.contains(&option.name), "{}: {}", engine.name, option.name);
             }
+        }
+        for name in FILES_OF_ENGINES {
+            let is_known =
+                |engine: &engines::EngineDef| engine.options.iter().any(|option| option.name == *name);
+            assert!(engines::ALL.iter().any(|engine| is_known(engine)), "{name}");
         }
     }
 

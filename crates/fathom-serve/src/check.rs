@@ -3,13 +3,14 @@
 use crate::allowed::Allowed;
 use crate::folder::{Accepted, Kind, Request, Results, now_ms};
 use crate::forecast::{self, Forecast};
+use crate::made::Made;
 use crate::reading::{self, GuardedRunner, Mistake, TextSource};
 use crate::work;
 use fathom_answers::Runner;
 use fathom_command::Streams;
 use fathom_spec::Source;
 use serde::Serialize;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -31,6 +32,9 @@ pub(crate) struct Found {
     /// Files that the run would make.
     #[serde(skip)]
     pub(crate) makes: Vec<PathBuf>,
+    /// Files of earlier runs that it would change.
+    #[serde(skip)]
+    pub(crate) remakes: Vec<Made>,
 }
 
 /// Checks requests.
@@ -65,9 +69,11 @@ impl Checker<'_, '_> {
         match self.allowed.plan(&spec, Some(folder)) {
             Err(lines) => Found { mistakes: placed(lines), notes, ..Found::default() },
             Ok(plan) => {
-                let plans = [plan];
-                let mut found = self.forecast(forecast::of(&plans[0], &self.results.made()));
-                (found.notes, found.makes) = (notes, forecast::to_make(&plans));
+                let (plans, made) = ([plan], self.results.made());
+                let mut found = self.forecast(forecast::of(&plans[0], &made));
+                found.notes = notes;
+                found.makes = forecast::to_make(&plans);
+                found.remakes = forecast::to_remake(&plans, &made);
                 found
             }
         }
@@ -117,6 +123,7 @@ impl Checker<'_, '_> {
             accepted_ms: now_ms(),
             allowed: self.allowed.clone(),
             makes: Vec::new(),
+            remakes: Vec::new(),
         };
         let options = options.iter().map(Into::into);
         let words: Vec<_> = options.chain(work::words_of_command(&accepted, &folder.0)).collect();
@@ -131,6 +138,7 @@ impl Checker<'_, '_> {
             confirmed: &[],
             began: Instant::now(),
             plans: RefCell::default(),
+            workers: Cell::default(),
         };
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut streams = Streams { out: &mut out, err: &mut err };
@@ -141,11 +149,17 @@ impl Checker<'_, '_> {
                 let lines = failure.to_string().lines().map(str::to_owned).collect();
                 return Found { mistakes: placed(lines), ..Found::default() };
             }
-            // The jobs of quick work on a file without a name.
+            // The jobs of quick work on a file without a name: they make none that stays.
             Ok(_) if request.kind == Kind::Quick => Found::default(),
-            Ok(_) => self.forecast(forecast::of_all(&plans, &self.results.made())),
+            Ok(_) => {
+                let made = self.results.made();
+                Found {
+                    makes: forecast::to_make(&plans),
+                    remakes: forecast::to_remake(&plans, &made),
+                    ..self.forecast(forecast::of_all(&plans, &made))
+                }
+            }
         };
-        found.makes = forecast::to_make(&plans);
         if let Some(forecast) = found.forecast.as_mut().filter(|_| request.kind == Kind::Sweep) {
             // Time and amounts are those of one of its runs, of which the text says how many there are.
             forecast.jobs.truncate(1);

@@ -10,6 +10,8 @@ use std::path::Path;
 /// Moments that are written one by one. Of later ones only every tenth is: who watches for hours needs no second.
 const EACH: u64 = 3600;
 const LATER: u64 = 10;
+/// Jobs and devices of a moment, each.
+const MOST_LISTED: usize = 200;
 /// Lines that jobs say, of which there may be no end.
 const MOST_MESSAGES: u64 = 1000;
 
@@ -29,6 +31,9 @@ pub(crate) enum Event<'a> {
         depth: Option<(u64, u64)>,
         jobs: Vec<Job<'a>>,
         disks: Vec<Disk<'a>>,
+        /// Jobs and devices beyond those.
+        further_jobs: usize,
+        further_disks: usize,
     },
     /// A line of a worker or of the supervisor.
     Message { text: &'a str },
@@ -75,8 +80,12 @@ impl<'a> Event<'a> {
             iops: tick.iops.into_array(),
             latency: details.and_then(|details| details.latency),
             depth: details.map(LiveDetails::depth),
-            jobs: details.map_or(Vec::new(), |details| details.jobs.iter().map(job).collect()),
-            disks: details.map_or(Vec::new(), |details| details.disks.iter().map(of_disk).collect()),
+            jobs: details
+                .map_or(Vec::new(), |details| details.jobs.iter().take(MOST_LISTED).map(job).collect()),
+            disks: details
+                .map_or(Vec::new(), |details| details.disks.iter().take(MOST_LISTED).map(of_disk).collect()),
+            further_jobs: details.map_or(0, |details| details.jobs.len().saturating_sub(MOST_LISTED)),
+            further_disks: details.map_or(0, |details| details.disks.len().saturating_sub(MOST_LISTED)),
         }
     }
 }

@@ -7,15 +7,16 @@
 //! | `process.json` | the process of the run, from its first moment on |
 //! | `events.jsonl` | what happened: a line per moment of the run, message, end |
 //! | `result.json`, `sweep.jsonl` | the result |
+//! | `made.json` | the files that it made, as they were at its end |
 //! | `output.txt`, `stderr.txt` | what the process printed |
 //! | `ended.json` | how it ended; only if it did end by itself |
 
 use crate::allowed::Allowed;
+use crate::made::{AllMade, Made};
 use crate::process::Process;
 use fathom_command::Failure;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
@@ -24,6 +25,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How long a process may take to say that it is there.
 const START: Duration = Duration::from_secs(20);
+
+/// The files that a run made. Of one that is killed there is none: its files are asked for.
+const MADE: &str = "made.json";
 
 /// What is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,8 +76,11 @@ pub(crate) struct Accepted {
     /// Milliseconds of the wall clock.
     pub(crate) accepted_ms: u64,
     pub(crate) allowed: Allowed,
-    /// Files that were not there before: this run makes them, and a later one may overwrite them unasked.
+    /// Files that were not there before: if this run makes them, a later one may overwrite them unasked.
     pub(crate) makes: Vec<PathBuf>,
+    /// Files that earlier runs have made, as they are before this one changes them.
+    #[serde(default)]
+    pub(crate) remakes: Vec<Made>,
 }
 
 /// How a run ended.
@@ -218,10 +225,9 @@ impl Results {
         Err(io::Error::other("a thousand runs began in this second"))
     }
 
-    /// The files that earlier runs have made.
-    pub(crate) fn made(&self) -> HashSet<PathBuf> {
-        let accepted = self.runs().into_iter().filter_map(|folder| folder.accepted());
-        accepted.flat_map(|accepted| accepted.makes).collect()
+    /// The files that earlier runs have made, as those left them.
+    pub(crate) fn made(&self) -> AllMade {
+        self.runs().into_iter().filter_map(|folder| folder.get::<Vec<Made>>(MADE)).flatten().collect()
     }
 }
 
@@ -262,6 +268,13 @@ impl Folder {
         self.get("ended.json")
     }
 
+    /// Writes down the files that a run has made, as they are at its end.
+    pub(crate) fn put_made(&self, accepted: &Accepted) -> io::Result<()> {
+        let remade = accepted.remakes.iter().map(|made| &made.path);
+        let made: Vec<Made> = accepted.makes.iter().chain(remade).filter_map(|path| Made::of(path)).collect();
+        if made.is_empty() { Ok(()) } else { self.put(MADE, &made) }
+    }
+
     pub(crate) fn state(&self) -> State {
         // In this order: a process may end between two looks.
         let process = self.process();
@@ -276,10 +289,11 @@ impl Folder {
         }
     }
 
-    /// Since its request was accepted; the wall clock may be set back meanwhile.
+    /// Time since its request was accepted. The wall clock may be set back meanwhile: what lies far ahead is no start that could
+    /// still be waited for either.
     fn age(&self) -> Duration {
         let accepted = self.accepted().map_or(0, |accepted| accepted.accepted_ms);
-        Duration::from_millis(now_ms().saturating_sub(accepted))
+        Duration::from_millis(now_ms().abs_diff(accepted))
     }
 
     /// The name of its result, if there is one.

@@ -1,13 +1,14 @@
 //! What jobs are going to do, before they do it: their targets, how much is read and written, how long it takes.
 
-use crate::allowed::{destroyed, is_device};
+use crate::allowed::{destroyed, is_device, name_of_device};
+use crate::changes::{self, Change, Uses};
+use crate::made::{AllMade, Made};
 use fathom_run::files::names;
 use fathom_run::plan::{Plan, WorkerPlan};
-use fathom_run::storage::files::use_of;
 use fathom_spec::engines::StorageKind;
 use fathom_spec::value::SizeSpec;
 use serde::Serialize;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -45,7 +46,10 @@ pub(crate) struct Target {
     pub(crate) in_use: Option<String>,
     pub(crate) reads: bool,
     pub(crate) writes: bool,
-    /// What is on it would be lost, and nobody here has made it.
+    pub(crate) is_removed: bool,
+    /// It is there, and becomes longer before the run.
+    pub(crate) is_longer: bool,
+    /// It would not be what it is any more, and nobody here has made it.
     pub(crate) is_destroyed: bool,
     pub(crate) jobs: Vec<String>,
 }
@@ -62,7 +66,13 @@ pub(crate) struct Job {
 }
 
 /// What a plan is going to do. Earlier runs have made these files.
-pub(crate) fn of(plan: &Plan, made: &HashSet<PathBuf>) -> Forecast {
+pub(crate) fn of(plan: &Plan, made: &AllMade) -> Forecast {
+    with_uses(plan, made, &mut Uses::default())
+}
+
+fn with_uses(plan: &Plan, made: &AllMade, uses: &mut Uses) -> Forecast {
+    let changes = changes::of(plan);
+    uses.look(&changes);
     let mut forecast = Forecast {
         reads_at_most: Some(0),
         writes_at_most: Some(0),
@@ -71,8 +81,11 @@ pub(crate) fn of(plan: &Plan, made: &HashSet<PathBuf>) -> Forecast {
     };
     let mut targets: BTreeMap<String, Target> = BTreeMap::new();
     let mut stages: BTreeMap<u32, Option<f64>> = BTreeMap::new();
-    for worker in plan.workers.iter().filter(|worker| worker.background.is_none()) {
-        for target in targets_of(worker, made) {
+    for (worker, changes) in plan.workers.iter().zip(&changes) {
+        if worker.background.is_some() {
+            continue;
+        }
+        for target in targets_of(plan, worker, changes, made, uses) {
             add(&mut targets, target);
         }
         let (amount, new) = amounts(worker);
@@ -98,11 +111,12 @@ pub(crate) fn of(plan: &Plan, made: &HashSet<PathBuf>) -> Forecast {
 }
 
 /// Several plans, one after the other: targets of all, times and amounts of each.
-pub(crate) fn of_all(plans: &[Plan], made: &HashSet<PathBuf>) -> Forecast {
-    let mut all = plans.first().map_or_else(Forecast::default, |plan| of(plan, made));
+pub(crate) fn of_all(plans: &[Plan], made: &AllMade) -> Forecast {
+    let mut uses = Uses::default();
+    let mut all = plans.first().map_or_else(Forecast::default, |plan| with_uses(plan, made, &mut uses));
     let mut targets: BTreeMap<String, Target> = BTreeMap::new();
     for plan in plans {
-        let one = of(plan, made);
+        let one = with_uses(plan, made, &mut uses);
         one.targets.into_iter().for_each(|target| add(&mut targets, target));
         all.to_confirm.extend(one.to_confirm);
     }
@@ -112,10 +126,11 @@ pub(crate) fn of_all(plans: &[Plan], made: &HashSet<PathBuf>) -> Forecast {
     all
 }
 
-/// Files that are not there yet.
+/// Files that are not there yet, and that the run may make.
 pub(crate) fn to_make(plans: &[Plan]) -> Vec<PathBuf> {
     let workers = plans.iter().flat_map(|plan| &plan.workers);
-    let of_files = workers.filter(|worker| worker.storage == StorageKind::Files);
+    let of_files =
+        workers.filter(|worker| worker.storage == StorageKind::Files && worker.files.layout.creates);
     let paths = of_files.flat_map(|worker| names::paths(&worker.files.names));
     let mut paths: Vec<PathBuf> =
         paths.filter(|path| !path.exists()).filter_map(|path| std::path::absolute(path).ok()).collect();
@@ -124,12 +139,24 @@ pub(crate) fn to_make(plans: &[Plan]) -> Vec<PathBuf> {
     paths
 }
 
+/// Files that earlier runs have made and that this one changes.
+pub(crate) fn to_remake(plans: &[Plan], made: &AllMade) -> Vec<Made> {
+    let changes = plans.iter().flat_map(changes::of).flatten().filter(Change::is_any);
+    let mut paths: Vec<PathBuf> = changes.map(|change| change.path).collect();
+    paths.sort();
+    paths.dedup();
+    paths.iter().filter_map(|path| Made::of(path)).filter(|file| made.contains(file)).collect()
+}
+
 fn add(targets: &mut BTreeMap<String, Target>, target: Target) {
     match targets.get_mut(&target.path) {
         Some(own) => {
             own.reads |= target.reads;
             own.writes |= target.writes;
+            own.is_removed |= target.is_removed;
+            own.is_longer |= target.is_longer;
             own.is_destroyed |= target.is_destroyed;
+            own.in_use = own.in_use.take().or(target.in_use);
             let new = target.jobs.into_iter().filter(|name| !own.jobs.contains(name)).collect::<Vec<_>>();
             own.jobs.extend(new);
         }
@@ -153,12 +180,18 @@ fn jobs_of(plan: &Plan) -> Vec<Job> {
     plan.jobs.iter().enumerate().filter_map(of_job).collect()
 }
 
-fn targets_of(worker: &WorkerPlan, made: &HashSet<PathBuf>) -> Vec<Target> {
+fn targets_of(
+    plan: &Plan,
+    worker: &WorkerPlan,
+    changes: &[Change],
+    made: &AllMade,
+    uses: &Uses,
+) -> Vec<Target> {
     let (reads, writes) = (worker.reads_data(), worker.changes_data());
     let jobs = vec![worker.name.clone()];
-    let lost = destroyed(worker);
+    let lost = destroyed(plan, worker);
     let elsewhere = |path: String, kind| Target {
-        is_destroyed: writes && lost.contains(&path),
+        is_destroyed: lost.contains(&path),
         path,
         kind,
         size: None,
@@ -166,33 +199,42 @@ fn targets_of(worker: &WorkerPlan, made: &HashSet<PathBuf>) -> Vec<Target> {
         in_use: None,
         reads,
         writes,
+        is_removed: false,
+        is_longer: false,
         jobs: jobs.clone(),
     };
+    let planned =
+        || names::planned_paths(&worker.files.names).into_iter().map(|path| path.display().to_string());
     match worker.storage {
         StorageKind::None => Vec::new(),
+        StorageKind::Volume if lost.is_empty() => {
+            planned().map(|path| elsewhere(path, "volume of a server")).collect()
+        }
         StorageKind::Volume => {
             lost.iter().map(|name| elsewhere(name.clone(), "volume of a server")).collect()
         }
         StorageKind::Server => {
-            let paths = names::planned_paths(&worker.files.names);
-            paths.iter().map(|path| elsewhere(path.display().to_string(), "on a server")).collect()
+            let is_removed = worker.files.are_removed || worker.files.are_renewed;
+            planned().map(|path| Target { is_removed, ..elsewhere(path, "on a server") }).collect()
         }
         StorageKind::Files => {
-            let paths = names::paths(&worker.files.names);
-            paths.iter().map(|path| of_path(path, (reads, writes), &jobs, made)).collect()
+            changes.iter().map(|change| of_path(change, reads, &jobs, made, uses)).collect()
         }
     }
 }
 
-fn of_path(path: &Path, (reads, writes): (bool, bool), jobs: &[String], made: &HashSet<PathBuf>) -> Target {
+fn of_path(change: &Change, reads: bool, jobs: &[String], made: &AllMade, uses: &Uses) -> Target {
+    let path = &change.path;
     let mut target = Target {
         path: path.display().to_string(),
         kind: "new file",
         size: None,
         model: None,
-        in_use: None,
+        in_use: uses.of(path),
         reads,
-        writes,
+        writes: change.writes,
+        is_removed: change.is_removed,
+        is_longer: change.is_longer,
         is_destroyed: false,
         jobs: jobs.to_vec(),
     };
@@ -200,13 +242,13 @@ fn of_path(path: &Path, (reads, writes): (bool, bool), jobs: &[String], made: &H
     if is_device(path) {
         let (size, model) = of_device(found.rdev());
         (target.kind, target.size, target.model) = ("device", size, model);
-        target.in_use = if writes { use_of(path) } else { None };
-        target.is_destroyed = writes;
+        target.path = name_of_device(path);
+        target.is_destroyed = change.writes;
         return target;
     }
     (target.kind, target.size) = ("file", Some(found.len()));
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    target.is_destroyed = writes && found.len() > 0 && !made.contains(&absolute);
+    let is_ours = Made::of(path).is_some_and(|file| made.contains(&file));
+    target.is_destroyed = change.is_any() && found.len() > 0 && !is_ours;
     target
 }
 

@@ -7,11 +7,13 @@
 #![forbid(unsafe_code)]
 
 mod allowed;
+mod changes;
 mod check;
 mod events;
 mod folder;
 mod forecast;
 mod http;
+mod made;
 mod options;
 mod pages;
 mod process;

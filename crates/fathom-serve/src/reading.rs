@@ -9,13 +9,16 @@ use fathom_run::plan::Plan;
 use fathom_spec::engines::EngineDef;
 use fathom_spec::{FormatDeclaration, Message, Outcome, RunSpec, Source};
 use fathom_stats::live::LiveTick;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Time between two moments that viewers see.
 pub(crate) const TICK: Duration = Duration::from_secs(1);
+
+/// Workers of all cells of a sweep that is looked at.
+const MOST_WORKERS: usize = 100_000;
 
 /// This machine, with the text of a job for standard input, and no files.
 pub(crate) struct TextSource<'a> {
@@ -96,6 +99,19 @@ pub(crate) struct GuardedRunner<'a> {
     pub(crate) began: Instant,
     /// The plans of all jobs that were read, where nothing is run.
     pub(crate) plans: RefCell<Vec<Plan>>,
+    /// How many workers those have together.
+    pub(crate) workers: Cell<usize>,
+}
+
+impl GuardedRunner<'_> {
+    /// The jobs with their logs and states in the folder of the run, and what they would do.
+    fn plan(&self, spec: &RunSpec) -> Result<(RunSpec, Plan), Failure> {
+        let folder = self.file.parent();
+        let mut spec = spec.clone();
+        spec.program.aux_path = folder.map(Path::to_owned);
+        let plan = self.allowed.plan(&spec, folder).map_err(|lines| Failure::new(lines.join("\n")))?;
+        Ok((spec, plan))
+    }
 }
 
 impl Runner for GuardedRunner<'_> {
@@ -103,24 +119,31 @@ impl Runner for GuardedRunner<'_> {
         let source = TextSource { machine: self.machine, job: job_file, file: Some(self.file) };
         let spec = parse(words, &source).map_err(|messages| Failure::new(in_own_words(&messages)))?;
         // Whoever asks for one job too many hears of it before anything runs.
-        let plan =
-            self.allowed.plan(&spec, self.file.parent()).map_err(|lines| Failure::new(lines.join("\n")))?;
+        let (_, plan) = self.plan(&spec)?;
         if self.events.is_none() {
-            self.plans.borrow_mut().push(plan);
+            let mut plans = self.plans.borrow_mut();
+            plans.push(plan);
+            let workers: usize = self.workers.get() + plans.last().map_or(0, |plan| plan.workers.len());
+            self.workers.set(workers);
+            if workers > MOST_WORKERS {
+                return Err(Failure::new(format!(
+                    "the cells of this sweep have more than {MOST_WORKERS} clones of jobs together, too many for a page, which \
+                     looks at each; vary less, or use fathom sweep, which has no such limit"
+                )));
+            }
         }
         Ok(spec)
     }
 
     fn run(&mut self, spec: &RunSpec, watch: &mut dyn Watch) -> Result<Ended, Failure> {
-        let plan =
-            self.allowed.plan(spec, self.file.parent()).map_err(|lines| Failure::new(lines.join("\n")))?;
-        let lines = Allowed::check_devices(&plan, self.confirmed);
+        let (spec, plan) = self.plan(spec)?;
+        let lines = Allowed::check_uses(&plan, self.confirmed);
         if !lines.is_empty() {
             return Err(Failure::new(lines.join("\n")));
         }
         match self.events {
             Some(events) => {
-                self.inner.run(spec, &mut TellingWatch { inner: watch, events, began: self.began })
+                self.inner.run(&spec, &mut TellingWatch { inner: watch, events, began: self.began })
             }
             None => Err(Failure::new("nothing is run to find out what would be")),
         }

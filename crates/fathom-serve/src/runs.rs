@@ -6,8 +6,9 @@ use crate::folder::{Accepted, End, Folder, Kind, Request, Results, State, now_ms
 use serde::Serialize;
 use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// Why a run was not started.
@@ -30,6 +31,8 @@ pub(crate) struct Described {
     state: State,
     accepted_ms: u64,
     end: Option<End>,
+    /// What a run that was lost said last.
+    last_words: Option<String>,
     /// Someone has asked for its end.
     is_stopping: bool,
     has_result: bool,
@@ -40,6 +43,8 @@ pub(crate) struct Described {
 /// Files of a run that browsers may have.
 pub(crate) const FILES: [&str; 6] =
     ["job.fio", "result.json", "sweep.jsonl", "output.txt", "stderr.txt", "events.jsonl"];
+/// Bytes of the last words of a run.
+const MOST_WORDS: u64 = 4096;
 /// It is there once someone has asked for the end of a run.
 const STOPPING: &str = "stopping";
 
@@ -87,8 +92,13 @@ impl Runs {
         if request.title.trim().is_empty() {
             request.title = title_of(&request);
         }
-        let accepted =
-            Accepted { request, accepted_ms: now_ms(), allowed: self.allowed.clone(), makes: found.makes };
+        let accepted = Accepted {
+            request,
+            accepted_ms: now_ms(),
+            allowed: self.allowed.clone(),
+            makes: found.makes,
+            remakes: found.remakes,
+        };
         let folder = self.results.create(&accepted).map_err(Refusal::System)?;
         self.spawn(&folder).map_err(Refusal::System)?;
         Ok(folder)
@@ -109,9 +119,14 @@ impl Runs {
         Ok(())
     }
 
-    /// Asks for the end of a run: gently, and when that was done already, not so. What was sent, or nothing if it is over.
-    pub(crate) fn stop(&self, folder: &Folder) -> Option<&'static str> {
-        let process = folder.process()?;
+    /// Asks for the end of a run: gently, and when that was done already, not so. What was sent; otherwise why nothing was.
+    pub(crate) fn stop(&self, folder: &Folder) -> Result<&'static str, &'static str> {
+        let Some(process) = folder.process() else {
+            return Err(match folder.state() {
+                State::Starting => "this run is starting; stop it in a moment",
+                _ => "this run is over",
+            });
+        };
         let mark = folder.file(STOPPING);
         let (name, signal) = match mark.exists() {
             true => ("SIGTERM", libc::SIGTERM),
@@ -122,24 +137,37 @@ impl Runs {
             // Without the mark the next request is gentle as well.
             let _ = File::create(mark);
         }
-        is_sent.then_some(name)
+        if is_sent { Ok(name) } else { Err("this run is over") }
     }
 
     pub(crate) fn describe(&self, folder: &Folder) -> Option<Described> {
         let accepted = folder.accepted()?;
+        let state = folder.state();
         let is_there = |name: &&str| folder.file(name).metadata().is_ok_and(|found| found.len() > 0);
         Some(Described {
             id: folder.id.clone(),
             kind: accepted.request.kind,
             title: accepted.request.title,
-            state: folder.state(),
+            state,
             accepted_ms: accepted.accepted_ms,
             end: folder.end(),
+            last_words: if state == State::Lost { last_line(&folder.file("stderr.txt")) } else { None },
             is_stopping: folder.file(STOPPING).exists(),
             has_result: folder.result().is_some(),
             files: FILES.into_iter().filter(is_there).collect(),
         })
     }
+}
+
+/// The last line of a text that says anything.
+fn last_line(path: &Path) -> Option<String> {
+    let mut file = File::open(path).ok()?;
+    let length = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(MOST_WORDS))).ok()?;
+    let mut bytes = Vec::new();
+    file.take(MOST_WORDS).read_to_end(&mut bytes).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned)
 }
 
 /// What a run is called that nobody has named.

@@ -3,7 +3,8 @@
 
 use crate::allowed::Allowed;
 use crate::events::{Event, Events};
-use crate::folder::{Accepted, End, Folder, Kind, now_ms};
+use crate::folder::{Accepted, End, Folder, Kind, State, now_ms};
+use crate::made::Made;
 use crate::process::Process;
 use crate::reading::{self, GuardedRunner, TICK, TextSource};
 use fathom_answers::Runner;
@@ -19,12 +20,16 @@ use fathom_stats::live::{LiveDetails, LiveTick};
 use fathom_stats::report::RunReport;
 use fathom_sys::clock::Calibration;
 use fathom_sys::signal::{OF_USERS, SignalQueue};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How long the processes of an earlier run may take to end; a start may take longer.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Does the work; the exit code.
 pub(crate) fn perform(path: &Path, machine: &dyn Source, runner: &mut dyn Runner) -> Result<u8, Failure> {
@@ -36,15 +41,31 @@ pub(crate) fn perform(path: &Path, machine: &dyn Source, runner: &mut dyn Runner
     };
     let failed = |error: io::Error| crate::failed(path, &error);
     let this = Process::this().ok_or_else(|| Failure::new("/proc says nothing of this process"))?;
-    folder.put("process.json", &this).map_err(failed)?;
-    let events = RefCell::new(Events::create(&folder.file("events.jsonl")).map_err(failed)?);
-    // What comes when the work is over ends nothing any more.
+    // Before anybody knows whom to send a signal. What comes when the work is over ends nothing any more.
     let signals = SignalQueue::new(&OF_USERS)
         .map_err(|errno| Failure::new(format!("cannot wait for signals: {errno}")))?;
-    let done = match accepted.request.kind {
-        Kind::Job => jobs(&folder, &accepted, machine, &events),
-        Kind::Quick | Kind::Sweep => command(&folder, &accepted, machine, runner, &events),
+    let lock = lock_of_runs(path).map_err(failed)?;
+    if folder.state() != State::Starting {
+        return Err(Failure::new(format!(
+            "{}: this run began already, or was accepted too long ago; it is not done again",
+            path.display()
+        )));
+    }
+    folder.put("process.json", &this).map_err(failed)?;
+    let events = RefCell::new(Events::create(&folder.file("events.jsonl")).map_err(failed)?);
+    let obstacle = match &lock {
+        None => Some("processes of another run are still there".to_owned()),
+        Some(_) => Made::obstacle(&accepted.makes, &accepted.remakes),
     };
+    let done = match (obstacle, accepted.request.kind) {
+        (Some(obstacle), _) => Err(Failure::new(obstacle)),
+        (None, Kind::Job) => jobs(&folder, &accepted, machine, &events),
+        (None, Kind::Quick | Kind::Sweep) => command(&folder, &accepted, machine, runner, &events),
+    };
+    if done.is_ok() {
+        // What is not written down is asked for.
+        let _ = folder.put_made(&accepted);
+    }
     let (code, problem) = match done {
         Ok(code) if signals.asked_to_end().is_some() => (code.max(exit::ENDED_BY_SIGNAL), None),
         Ok(code) => (code, None),
@@ -57,6 +78,26 @@ pub(crate) fn perform(path: &Path, machine: &dyn Source, runner: &mut dyn Runner
     let code = code.min(exit::ENDED_BY_SIGNAL);
     folder.put("ended.json", &End { exit: code, ended_ms: now_ms(), problem }).map_err(failed)?;
     Ok(code)
+}
+
+/// What only one run has at a time, with all of its processes; nothing if those of another one have it all the while.
+fn lock_of_runs(folder: &Path) -> io::Result<Option<File>> {
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(folder.with_file_name("lock"))?;
+    let began = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(Some(file)),
+            // Those of a run that was killed need a moment to see that.
+            Err(TryLockError::WouldBlock) if began.elapsed() < PATIENCE => std::thread::sleep(PATIENCE / 100),
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
 }
 
 /// A line for viewers, and for who looks into the folder.
@@ -88,7 +129,7 @@ fn jobs(
     })?;
     let refused = |lines: Vec<String>| Failure::new(lines.join("\n"));
     let plan = accepted.allowed.plan(&spec, Some(&folder.path)).map_err(refused)?;
-    let lines = Allowed::check_devices(&plan, &accepted.request.confirm);
+    let lines = Allowed::check_uses(&plan, &accepted.request.confirm);
     if !lines.is_empty() {
         return Err(refused(lines));
     }
@@ -117,11 +158,14 @@ fn run(folder: &Folder, spec: &RunSpec, plan: &Plan, events: &RefCell<Events>) -
         .map_err(|reason| Failure::new(format!("there is no verdict on the result: {reason}")))?;
     let path = folder.file("result.json");
     let failed = |error: io::Error| crate::failed(&path, &error);
-    let mut file = BufWriter::new(File::create(&path).map_err(failed)?);
+    // Whole or not at all: it may be read at any moment, and the space may run out.
+    let beside = folder.file("result.json.new");
+    let mut file = BufWriter::new(File::create(&beside).map_err(failed)?);
     for bytes in Chosen::new(&["json+".to_owned()], 3).write(&outcome.report) {
         file.write_all(&bytes).map_err(failed)?;
     }
-    file.flush().map_err(failed)?;
+    file.into_inner().map_err(io::Error::from).and_then(|file| file.sync_all()).map_err(failed)?;
+    std::fs::rename(&beside, &path).map_err(failed)?;
     Ok(exit::number(&outcome, false))
 }
 
@@ -215,6 +259,7 @@ fn command(
         confirmed: &accepted.request.confirm,
         began: Instant::now(),
         plans: RefCell::default(),
+        workers: Cell::default(),
     };
     let path = folder.file("output.txt");
     let output = File::create(&path).map_err(|error| crate::failed(&path, &error))?;

@@ -19,8 +19,13 @@ const atMost = (value, otherwise) => (value === null ? otherwise : value === 0 ?
 
 function action(target) {
   if (target.in_use) return `in use: ${target.in_use}`;
-  if (target.is_destroyed) return "is overwritten: its data may be lost";
-  if (target.kind === "new file") return target.writes ? "is made and written" : "is made and filled, then read";
+  if (target.is_destroyed && target.is_removed) return "is removed: its data is lost";
+  if (target.is_destroyed && target.writes) return "is overwritten: its data may be lost";
+  if (target.is_destroyed) return "is made longer, and was not made here";
+  const then = target.is_removed ? ", then removed" : "";
+  if (target.kind === "new file") return (target.writes ? "is made and written" : "is made and filled, then read") + then;
+  if (target.is_removed) return "is removed; made by an earlier run";
+  if (target.is_longer && !target.writes) return "is made longer; made by an earlier run";
   if (target.writes) return target.reads ? "is read and overwritten; made by an earlier run" : "is overwritten; made by an earlier run";
   return "is only read";
 }

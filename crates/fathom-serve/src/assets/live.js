@@ -9,6 +9,8 @@ import { links, stateInWords } from "./runs.js";
 const MOST_MESSAGES = 1000;
 const DIRECTIONS = ["read", "write", "trim"];
 
+const further = (number) => (number > 0 ? ` (${number} more are not listed)` : "");
+
 export class Live {
   constructor() {
     byId("stop").addEventListener("click", () => this.stop());
@@ -67,7 +69,8 @@ export class Live {
   show(run) {
     this.run = run;
     byId("run-title").textContent = run.title;
-    const problem = run.end?.problem ? `: ${run.end.problem}` : "";
+    const words = run.end?.problem ?? run.last_words;
+    const problem = words ? `: ${words}` : "";
     byId("run-state").textContent = `${run.id}, ${stateInWords(run)}${problem}`;
     const isUnderWay = run.state === "running" || run.state === "starting";
     byId("stop").hidden = !isUnderWay;
@@ -149,10 +152,10 @@ export class Live {
     byId("to-go").textContent = event.to_go_s === null ? "" : `${duration(event.to_go_s)} to go`;
     const job = (one) => [one.name, one.state, `${one.running} of ${one.clones}`, rate(one.bytes_per_second), count(one.iops), latency(one.p99_ns), String(one.errors)];
     const columns = [["job"], ["state"], ["running", true], ["rate", true], ["IOPS", true], ["p99", true], ["errors", true]];
-    byId("jobs").replaceChildren(...(event.jobs.length > 0 ? [table("Jobs in the last second", columns, event.jobs.map(job))] : []));
+    byId("jobs").replaceChildren(...(event.jobs.length > 0 ? [table(`Jobs in the last second${further(event.further_jobs)}`, columns, event.jobs.map(job))] : []));
     const disk = (one) => [`${one.is_member ? "below: " : ""}${one.name}`, `${one.util_percent.toFixed(0)} %`, rate(one.bytes_per_second[0]), count(one.iops[0]), rate(one.bytes_per_second[1]), count(one.iops[1])];
     const ofDisks = [["device"], ["busy", true], ["read", true], ["reads/s", true], ["write", true], ["writes/s", true]];
-    byId("disks").replaceChildren(...(event.disks.length > 0 ? [table("Devices, as the kernel counts", ofDisks, event.disks.map(disk))] : []));
+    byId("disks").replaceChildren(...(event.disks.length > 0 ? [table(`Devices, as the kernel counts${further(event.further_disks)}`, ofDisks, event.disks.map(disk))] : []));
   }
 
   async stop() {

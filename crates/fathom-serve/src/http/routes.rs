@@ -113,7 +113,7 @@ impl<'a> Site<'a> {
             Err(Refusal::Busy(text)) => answer::problem(StatusCode::CONFLICT, &text),
             Err(Refusal::Unconfirmed(names)) => {
                 let text = format!(
-                    "what is on {} would be lost, and was not made here; type its name to confirm that",
+                    "what is on {} would be lost or changed, and was not made here; type its name to confirm that",
                     names.join(" and ")
                 );
                 answer::json(
@@ -142,8 +142,8 @@ impl<'a> Site<'a> {
                 stream::of(Rc::clone(&self.runs), folder, question.last_event.unwrap_or(0))
             }
             ("POST", ["stop"]) => match self.runs.stop(&folder) {
-                Some(signal) => answer::json(ok, &json!({ "sent": signal })),
-                None => answer::problem(StatusCode::CONFLICT, "this run is over"),
+                Ok(signal) => answer::json(ok, &json!({ "sent": signal })),
+                Err(reason) => answer::problem(StatusCode::CONFLICT, reason),
             },
             ("GET", ["page"]) => match folder.result() {
                 Some(name) => {

@@ -21,7 +21,7 @@ const LOOK: Duration = Duration::from_millis(200);
 const SIGN: Duration = Duration::from_secs(15);
 /// A viewer who takes nothing for so long is let go; it may come again.
 const SLOW: Duration = Duration::from_secs(60);
-/// Bytes that are read at once. A line is far shorter.
+/// Bytes that are read at once, unless a line is longer.
 const AT_ONCE: u64 = 256 << 10;
 
 /// The events of a run from a place on.
@@ -57,12 +57,13 @@ async fn follow(runs: &Runs, folder: &Folder, from: u64, sender: &Sender<Bytes>)
         runs.reap();
         // In this order: what is written before the end is read after it.
         let state = folder.state();
-        let text = lines_from(&path, at).unwrap_or_default();
-        if !text.is_empty() {
-            let mut told = String::with_capacity(text.len() * 2);
-            for line in text.split_inclusive('\n') {
+        let lines = lines_from(&path, at).unwrap_or_default();
+        if !lines.is_empty() {
+            let mut told = String::with_capacity(lines.len() * 2);
+            for line in lines.split_inclusive(|&byte| byte == b'\n') {
+                // Places are counted in bytes, whatever those are.
                 at += line.len() as u64;
-                told.push_str(&format!("id: {at}\ndata: {}\n\n", line.trim_end()));
+                told.push_str(&format!("id: {at}\ndata: {}\n\n", String::from_utf8_lossy(line).trim_end()));
             }
             send(sender, told).await?;
             said = Instant::now();
@@ -94,14 +95,42 @@ fn is_end_of_line(path: &std::path::Path, at: u64) -> bool {
     read().is_ok_and(|byte| byte == b'\n')
 }
 
-/// Whole lines from a place on.
-fn lines_from(path: &std::path::Path, at: u64) -> io::Result<String> {
+/// Whole lines from a place on; of those that are there, at least one.
+fn lines_from(path: &std::path::Path, at: u64) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(at))?;
     let mut bytes = Vec::new();
-    file.take(AT_ONCE).read_to_end(&mut bytes)?;
-    let end = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
-    bytes.truncate(end);
-    // Lines are JSON that this program wrote.
-    String::from_utf8(bytes).map_err(io::Error::other)
+    loop {
+        let begun = bytes.len();
+        let read = file.by_ref().take(AT_ONCE).read_to_end(&mut bytes)?;
+        let last = bytes[begun..].iter().rposition(|&byte| byte == b'\n');
+        match last {
+            Some(last) => {
+                bytes.truncate(begun + last + 1);
+                return Ok(bytes);
+            }
+            // The rest of the line is still to be written.
+            None if read == 0 => return Ok(Vec::new()),
+            None => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_may_be_long_and_hold_anything() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("events");
+        let long = vec![b'x'; 3 * AT_ONCE as usize];
+        std::fs::write(&path, [&long[..], b"\n\xc3\n\xc3\xa4\nhalf"].concat()).expect("it can be written");
+        let length = long.len() as u64;
+        assert!(lines_from(&path, 0).is_ok_and(|lines| lines.starts_with(&long) && lines.ends_with(b"\n")));
+        assert_eq!(lines_from(&path, length + 1).ok().as_deref(), Some(&b"\xc3\n\xc3\xa4\n"[..]));
+        // From the middle of a character, as a browser may say.
+        assert_eq!(lines_from(&path, length + 4).ok().as_deref(), Some(&b"\xa4\n"[..]));
+        assert_eq!(lines_from(&path, length + 6).ok().as_deref(), Some(&b""[..]));
+    }
 }

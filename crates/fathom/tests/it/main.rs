@@ -88,6 +88,7 @@ mod sequences;
 mod serve;
 mod serve_attacks;
 mod serve_page;
+mod serve_safety;
 mod servers;
 mod shipped_examples;
 mod show;

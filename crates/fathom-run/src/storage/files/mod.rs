@@ -6,7 +6,7 @@ pub(crate) mod locks;
 mod open;
 pub(crate) mod scheduler;
 
-pub use in_use::use_of;
+pub use in_use::{use_of, uses_of};
 
 use super::{Handle, Storage};
 use crate::engine::OpenFile;

@@ -91,9 +91,15 @@ impl std::fmt::Display for Use {
 
 /// How what lies at a path is used, in words that follow "is in use: "; `None` if it can be written to.
 pub fn use_of(path: &Path) -> Option<String> {
+    uses_of([path]).pop().flatten()
+}
+
+/// The same for each of many paths, in their order. The machine is asked once for all of them.
+pub fn uses_of<'p>(paths: impl IntoIterator<Item = &'p Path>) -> Vec<Option<String>> {
     let machine = Machine::this();
     let tables = Tables::read(&machine);
-    Search::of(&machine, &tables, path).map(|used| used.to_string())
+    let used = |path| Search::of(&machine, &tables, path).map(|used| used.to_string());
+    paths.into_iter().map(used).collect()
 }
 
 /// A search for uses of one target.

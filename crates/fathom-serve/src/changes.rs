@@ -1,0 +1,87 @@
+//! What workers do to the files and devices of this machine, and who uses those.
+
+use crate::allowed::is_device;
+use fathom_run::files::{self, names};
+use fathom_run::plan::{Plan, WorkerPlan};
+use fathom_run::storage;
+use fathom_run::storage::files::uses_of;
+use fathom_spec::engines::StorageKind;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+/// What a worker does to one of its files or devices.
+pub(crate) struct Change {
+    pub(crate) path: PathBuf,
+    /// It writes or trims.
+    pub(crate) writes: bool,
+    /// A regular file is removed, at the end or after each loop.
+    pub(crate) is_removed: bool,
+    /// A regular file that is there becomes longer before the run, even one that is only read.
+    pub(crate) is_longer: bool,
+}
+
+impl Change {
+    /// True if it is not the same afterwards.
+    pub(crate) fn is_any(&self) -> bool {
+        self.writes || self.is_removed || self.is_longer
+    }
+}
+
+/// Of all workers of a plan, in their order; of those that have no files, none.
+pub(crate) fn of(plan: &Plan) -> Vec<Vec<Change>> {
+    plan.workers.iter().map(of_worker).collect()
+}
+
+fn of_worker(worker: &WorkerPlan) -> Vec<Change> {
+    if worker.storage != StorageKind::Files {
+        return Vec::new();
+    }
+    let paths = names::paths(&worker.files.names);
+    let short = short(worker, &paths);
+    let is_removed = worker.files.are_removed || worker.files.are_renewed;
+    let change = |path: PathBuf| Change {
+        writes: worker.changes_data(),
+        is_removed: is_removed && !is_device(&path),
+        is_longer: short.as_ref().is_none_or(|short| short.contains(&path)) && size_of_file(&path).is_some(),
+        path,
+    };
+    paths.into_iter().map(change).collect()
+}
+
+/// Files that are there and have fewer bytes than the worker wants; `None` if that cannot be known, and may be any.
+fn short(worker: &WorkerPlan, paths: &[PathBuf]) -> Option<HashSet<PathBuf>> {
+    if !worker.files.layout.creates
+        || !paths.iter().any(|path| size_of_file(path).is_some_and(|size| size > 0))
+    {
+        return Some(HashSet::new());
+    }
+    let storage = storage::of_kind(StorageKind::Files);
+    let entries = files::resolve(&*storage, worker).ok()?;
+    Some(entries.into_iter().filter(|entry| entry.is_short()).map(|entry| entry.path).collect())
+}
+
+fn size_of_file(path: &Path) -> Option<u64> {
+    std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map(|found| found.len())
+}
+
+/// Who uses what is changed, each path looked at once.
+#[derive(Default)]
+pub(crate) struct Uses(HashMap<PathBuf, Option<String>>);
+
+impl Uses {
+    /// Looks at what these changes are about and is there.
+    pub(crate) fn look(&mut self, changes: &[Vec<Change>]) {
+        let changed = changes.iter().flatten().filter(|change| change.is_any()).map(|change| &*change.path);
+        let new: HashSet<&Path> = changed.filter(|path| !self.0.contains_key(*path)).collect();
+        let new: Vec<&Path> = new.into_iter().filter(|path| path.exists()).collect();
+        if !new.is_empty() {
+            let uses = uses_of(new.iter().copied());
+            self.0.extend(new.into_iter().map(Path::to_owned).zip(uses));
+        }
+    }
+
+    /// How a path is used, in words that follow "is in use: ".
+    pub(crate) fn of(&self, path: &Path) -> Option<String> {
+        self.0.get(path).cloned().flatten()
+    }
+}

@@ -1,0 +1,86 @@
+//! Files that runs have made, as they were when the run had ended. A file that differs from that is somebody else's by now, whatever
+//! it is called.
+
+use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// A regular file at one moment.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct Made {
+    pub(crate) path: PathBuf,
+    device: u64,
+    inode: u64,
+    size: u64,
+    /// Seconds and nanoseconds: of the last change of its content, which whoever copies a file may set, and of the last change of
+    /// anything about it, which nobody may.
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Made {
+    /// The file as it is now; nothing if there is none, or what is there is no regular file.
+    pub(crate) fn of(path: &Path) -> Option<Made> {
+        let found = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+        let path = std::path::absolute(path).ok()?;
+        // Others could not be written down.
+        path.to_str()?;
+        Some(Made {
+            path,
+            device: found.dev(),
+            inode: found.ino(),
+            size: found.size(),
+            modified: (found.mtime(), found.mtime_nsec()),
+            changed: (found.ctime(), found.ctime_nsec()),
+        })
+    }
+
+    /// Why a run that was to make these files, or to make these anew, may not: someone was faster.
+    pub(crate) fn obstacle(makes: &[PathBuf], remakes: &[Made]) -> Option<String> {
+        let is_new = |path: &&PathBuf| std::fs::metadata(path).is_ok_and(|found| found.len() > 0);
+        let is_other = |made: &&Made| Made::of(&made.path).is_some_and(|now| now != **made);
+        let path = makes.iter().find(is_new).or_else(|| Some(&remakes.iter().find(is_other)?.path))?;
+        Some(format!(
+            "{} has changed since the run was accepted, and is left as it is; start the run again",
+            path.display()
+        ))
+    }
+}
+
+/// What all runs have made.
+pub(crate) type AllMade = HashSet<Made>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_others_have_touched_are_theirs() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("x");
+        assert_eq!(Made::of(&path), None);
+        std::fs::write(&path, "ours").expect("it can be written");
+        let made = Made::of(&path).expect("a file");
+        assert_eq!(Made::of(&path), Some(made.clone()), "nothing has happened");
+        let (new, old) = ([path.clone()], [made.clone()]);
+        assert!(Made::obstacle(&[], &old).is_none());
+        assert!(Made::obstacle(&new, &[]).is_some_and(|text| text.contains("has changed")));
+        // Another of the same name, length and time.
+        let other = directory.path().join("y");
+        std::fs::write(&other, "mine").expect("it can be written");
+        let times = std::fs::FileTimes::new()
+            .set_modified(std::fs::metadata(&path).and_then(|found| found.modified()).expect("a time"));
+        std::fs::File::options()
+            .write(true)
+            .open(&other)
+            .and_then(|file| file.set_times(times))
+            .expect("times");
+        std::fs::rename(&other, &path).expect("it is replaced");
+        let now = Made::of(&path).expect("a file");
+        assert_eq!((now.size, now.modified), (made.size, made.modified));
+        assert_ne!(now, made);
+        assert!(Made::obstacle(&[], &old).is_some());
+        assert_eq!(Made::of(directory.path()), None, "a directory is no file");
+    }
+}
