@@ -201,14 +201,15 @@ container_image() {
     buildah "${storage[@]}" rm "$container" >/dev/null
 }
 
-# pip finds the wheel for each platform, and in it is the program of the package for the same.
+# pip finds the wheel for each platform, and in it is the program of the package for the same. It would take the archives beside the wheels
+# for sources.
 python_wheels() {
     local environment=$scratch/python wheel
     if ! python3 -m venv "$environment" >"$scratch/log" 2>&1; then
         skip "the wheels" "python3 has no venv: $(tail -1 "$scratch/log")"
         return
     fi
-    check "pip installs the wheels" "$environment/bin/pip" -q install --no-index --find-links "$packages" fathom fathom-fio-compat
+    check "pip installs the wheels" "$environment/bin/pip" -q install --no-index --only-binary=:all: --find-links "$packages" fathom fathom-fio-compat
     check "the program of the wheel runs" grep -q "^fathom $version " <("$environment/bin/fathom" --version)
     check "a job runs from Python" env -C "$scratch" "$environment/bin/python" -c 'import fathom
 assert fathom.run(name="a", rw="write", size="1m", filename="check.data").job("a").write.io_bytes == 1 << 20'
