@@ -47,7 +47,8 @@ pub(crate) fn refusal(program: &ProgramOptions, formats: &Chosen) -> Option<Stri
     const RANKS: &str = "the hosts of a run are the ranks that mpirun or srun starts";
     const SILENT: &str = "ranks say nothing while jobs run; --snapshots=DIR keeps what they have done so far";
     let usual = ProgramOptions::default();
-    const JUDGED: &str = "the verdict is not built for them; fathom explain judges the JSON that --output has kept";
+    const JUDGED: &str =
+        "the verdict is not built for them; fathom explain judges the JSON that --output has kept";
     let refusals: [(&str, bool, &str); 23] = [
         ("hosts", !program.hosts.is_empty(), RANKS),
         ("wait-for-hosts", program.wait_for_hosts > 0, RANKS),
