@@ -24,9 +24,9 @@ use serde::{Deserialize, Serialize};
 
 /// A run as it is told to the exporter.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Snapshot {
-    /// What was counted so far, and where the jobs stand.
-    pub report: RunReport,
+pub struct Snapshot<Report = RunReport> {
+    /// What was counted so far, and where the jobs stand. Whoever only writes it down may borrow it.
+    pub report: Report,
     /// The version of fathom.
     pub version: String,
     /// Wall clock when the run was started, ns since the epoch.

@@ -125,16 +125,17 @@ fn latency(labels: &Labels, stats: &LatencyStats) -> Series {
 }
 
 #[cfg(test)]
+pub(crate) fn recorded(values: &[u64]) -> LatencyStats {
+    let mut stats = LatencyStats::default();
+    values.iter().for_each(|&ns| stats.record(ns));
+    stats
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::figures::Metric;
     use proptest::prelude::*;
-
-    fn recorded(values: &[u64]) -> LatencyStats {
-        let mut stats = LatencyStats::default();
-        values.iter().for_each(|&ns| stats.record(ns));
-        stats
-    }
 
     proptest! {
         #[test]

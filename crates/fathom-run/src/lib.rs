@@ -17,6 +17,7 @@ mod mounts;
 pub mod payload;
 pub mod plan;
 pub mod region;
+pub mod regularly;
 mod replay;
 pub mod storage;
 pub mod supervisor;

@@ -1,7 +1,9 @@
 //! What jobs may touch: the targets that the server was started for, and nothing beside them.
 
 use crate::changes::{self, Uses};
-use fathom_hosts::agent::rules::{COMMANDS, MACHINE, leads_to};
+use fathom_hosts::agent::rules::{
+    COMMANDS, FILES, MACHINE, leads_to, refusal_of_place, refusals, runs_programs,
+};
 use fathom_run::files::names;
 use fathom_run::plan::model::files::Names;
 use fathom_run::plan::{Plan, WorkerPlan};
@@ -11,18 +13,8 @@ use serde::{Deserialize, Serialize};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// Options that name files beside the targets of a job.
-const FILES: &[&str] = &[
-    "read_iolog",
-    "write_iolog",
-    "merge_blktrace_file",
-    "replay_redirect",
-    "verify_state_load",
-    "verify_ledger",
-    "opendir",
-    "dp_scheme",
-    "mem",
-];
+/// Options that name files beside the targets of a job, beyond those that an agent knows.
+const MORE_FILES: &[&str] = &["dp_scheme"];
 
 /// Options of engines that name files of this machine: programs may be loaded by what is in them, and secrets leave it.
 const FILES_OF_ENGINES: &[&str] = &["conf", "http_ca", "http_cert", "http_key"];
@@ -73,30 +65,27 @@ impl Allowed {
     }
 
     fn refusals_of_options(&self, job: &JobSpec) -> Vec<String> {
-        let refused = |names: &[&str], what: &str| -> Vec<String> {
-            let set = names.iter().filter(|name| job.is_set(name));
-            set.map(|name| format!("job {}: {name}= is refused: {what}", job.name)).collect()
-        };
         let mut lines = Vec::new();
         if !self.commands {
-            lines.extend(refused(COMMANDS, "the server was started without --allow-commands"));
-            lines.extend(refused(
+            lines.extend(refusals(job, COMMANDS, "the server was started without --allow-commands"));
+            lines.extend(refusals(
+                job,
                 FILES_OF_ENGINES,
                 "it names a file of this machine, and the server was started without --allow-commands",
             ));
-            let engine = &job.engine.ioengine;
-            let is_command = engine.name == "exec" || engine.external.is_some();
-            lines.extend(is_command.then(|| {
+            lines.extend(runs_programs(job).then(|| {
                 format!(
                     "job {}: an engine that runs or loads programs is refused: the server was started without --allow-commands",
                     job.name
                 )
             }));
         }
-        lines.extend(refused(FILES, "the server uses no files but the targets of its jobs"));
-        lines.extend(refused(MACHINE, "the server does not change its machine"));
+        for names in [FILES, MORE_FILES] {
+            lines.extend(refusals(job, names, "the server uses no files but the targets of its jobs"));
+        }
+        lines.extend(refusals(job, MACHINE, "the server does not change its machine"));
         if job.file.allow_mounted_write {
-            lines.extend(refused(&["allow_mounted_write"], "what is in use is not overwritten"));
+            lines.extend(refusals(job, &["allow_mounted_write"], "what is in use is not overwritten"));
         }
         lines
     }
@@ -146,24 +135,12 @@ impl Allowed {
         };
         // A device node may lie anywhere.
         let is_device = real.starts_with("/dev") || is_device(&real);
-        let (allowed, option) = match is_device {
-            true => (&self.devices, "--allow-device"),
-            false => (&self.paths, "--allow-path"),
-        };
         if !is_device && real.starts_with(&self.results) && !real.starts_with(self.results.join("targets")) {
             return Some(format!("{} is refused: runs are kept there", path.display()));
         }
-        let is_allowed = allowed.iter().any(|own| match own.canonicalize() {
-            Ok(own) if is_device => real == own,
-            Ok(own) => real.starts_with(own),
-            Err(_) => false,
-        });
-        if !is_allowed {
-            return Some(format!(
-                "{} is refused: the server was not started with {option}={}",
-                path.display(),
-                real.display()
-            ));
+        let places = (&*self.paths, &*self.devices);
+        if let Some(reason) = refusal_of_place(path, &real, is_device, places, "server") {
+            return Some(reason);
         }
         let is_pipe = std::fs::metadata(&real).is_ok_and(|found| {
             let kind = found.file_type();
@@ -334,7 +311,7 @@ mod tests {
         for option in registry::job_options() {
             let is_text =
                 matches!(option.kind, Kind::Text | Kind::OptionalText) && option.status == Status::Built;
-            let known = [COMMANDS, FILES, MACHINE, HARMLESS].concat();
+            let known = [COMMANDS, FILES, MORE_FILES, MACHINE, HARMLESS].concat();
             assert!(!is_text || known.contains(&option.name), "{}: may it name a file?", option.name);
         }
         for engine in engines::ALL.iter().filter(|engine| engine.built && engine.name != "exec") {
@@ -342,7 +319,7 @@ mod tests {
                 matches!(option.kind, Kind::Text | Kind::OptionalText) && option.status == Status::Built
             };
             for option in engine.options.iter().filter(is_text) {
-                let mut known = [HARMLESS, FILES].concat();
+                let mut known = [HARMLESS, FILES, MORE_FILES].concat();
                 if engine.is_remote() {
                     known.extend([FILES_OF_ENGINES, HARMLESS_FOR_SERVERS].concat());
                 }

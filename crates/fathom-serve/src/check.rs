@@ -4,11 +4,12 @@ use crate::allowed::Allowed;
 use crate::folder::{Accepted, Kind, Request, Results, now_ms};
 use crate::forecast::{self, Forecast};
 use crate::made::Made;
-use crate::reading::{self, GuardedRunner, Mistake, TextSource};
+use crate::reading::{self, GuardedRunner, TextSource};
 use crate::work;
 use fathom_answers::Runner;
 use fathom_command::Streams;
 use fathom_spec::Source;
+use fathom_spec::mistakes::{Mistake, mistakes};
 use serde::Serialize;
 use std::cell::{Cell, RefCell};
 use std::fs::DirBuilder;
@@ -60,11 +61,11 @@ impl Checker<'_, '_> {
         let folder = self.results.path();
         let spec = match reading::parse(&work::words_of(Some(folder)), &source) {
             Ok(spec) => spec,
-            Err(messages) => return Found { mistakes: reading::mistakes(&messages), ..Found::default() },
+            Err(messages) => return Found { mistakes: mistakes(&messages), ..Found::default() },
         };
         let notes = match spec.messages.is_empty() {
             true => Vec::new(),
-            false => reading::mistakes(&spec.messages),
+            false => mistakes(&spec.messages),
         };
         match self.allowed.plan(&spec, Some(folder)) {
             Err(lines) => Found { mistakes: placed(lines), notes, ..Found::default() },

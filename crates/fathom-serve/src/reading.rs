@@ -6,8 +6,8 @@ use crate::events::{Event, Events};
 use fathom_answers::{Ended, Runner, Target, Watch};
 use fathom_command::Failure;
 use fathom_run::plan::Plan;
-use fathom_spec::engines::EngineDef;
-use fathom_spec::{FormatDeclaration, Message, Outcome, RunSpec, Source};
+use fathom_spec::mistakes::in_own_words;
+use fathom_spec::{Message, Outcome, RunSpec, Source};
 use fathom_stats::live::LiveTick;
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -45,37 +45,7 @@ impl Source for TextSource<'_> {
         None
     }
 
-    fn is_directory(&self, path: &Path) -> bool {
-        self.machine.is_directory(path)
-    }
-
-    fn exists(&self, path: &Path) -> bool {
-        self.machine.exists(path)
-    }
-
-    fn online_cpus(&self) -> u32 {
-        self.machine.online_cpus()
-    }
-
-    fn configured_cpus(&self) -> u32 {
-        self.machine.configured_cpus()
-    }
-
-    fn page_size(&self) -> u64 {
-        self.machine.page_size()
-    }
-
-    fn memory_mib(&self) -> u64 {
-        self.machine.memory_mib()
-    }
-
-    fn engines(&self) -> &[&'static EngineDef] {
-        self.machine.engines()
-    }
-
-    fn formats(&self) -> &[&'static FormatDeclaration] {
-        self.machine.formats()
-    }
+    fathom_spec::ask_machine!(machine);
 }
 
 /// Jobs from words and a text; otherwise what the parser says.
@@ -202,54 +172,5 @@ impl Runner for NoRunner {
 
     fn use_of(&self, _: &Path) -> Option<String> {
         None
-    }
-}
-
-/// What is wrong with a job, and in which of its lines.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub(crate) struct Mistake {
-    /// Counted from 1; none where it is about no line.
-    pub(crate) line: Option<usize>,
-    pub(crate) text: String,
-}
-
-/// Our own lines among those of the parser, which also says what fio would.
-pub(crate) fn mistakes(messages: &[Message]) -> Vec<Mistake> {
-    let lines = || messages.iter().flat_map(|message| message.text.lines());
-    let own = lines().filter_map(|line| line.strip_prefix("fathom: ")).map(|line| {
-        let placed = line.strip_prefix("-:");
-        let placed = placed.and_then(|rest| rest.split_once(": "));
-        match placed.and_then(|(number, text)| Some((number.parse().ok()?, text))) {
-            Some((number, text)) => Mistake { line: Some(number), text: text.to_owned() },
-            None => Mistake { line: None, text: line.trim_start_matches("command line: ").to_owned() },
-        }
-    });
-    let own: Vec<Mistake> = own.collect();
-    match own.is_empty() {
-        true => lines()
-            .filter(|line| !line.trim().is_empty())
-            .map(|line| Mistake { line: None, text: line.to_owned() })
-            .collect(),
-        false => own,
-    }
-}
-
-fn in_own_words(messages: &[Message]) -> String {
-    let told: Vec<String> = mistakes(messages).into_iter().map(|mistake| mistake.text).collect();
-    told.join("\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn mistakes_have_lines() {
-        let messages =
-            [Message::stderr("fio: failed parsing bs=zk\nfathom: -:11: option bs=zk: expected a number")];
-        let expected = Mistake { line: Some(11), text: "option bs=zk: expected a number".to_owned() };
-        assert_eq!(mistakes(&messages), [expected]);
-        let other = mistakes(&[Message::stderr("\nfio: what we have no words for\n")]);
-        assert_eq!(other, [Mistake { line: None, text: "fio: what we have no words for".to_owned() }]);
     }
 }

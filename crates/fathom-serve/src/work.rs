@@ -15,6 +15,7 @@ use fathom_report::Chosen;
 use fathom_run::message::Message;
 use fathom_run::plan::Plan;
 use fathom_run::supervisor::{self, Observer, Options};
+use fathom_spec::mistakes::in_own_words;
 use fathom_spec::{RunSpec, Source};
 use fathom_stats::live::{LiveDetails, LiveTick};
 use fathom_stats::report::RunReport;
@@ -123,10 +124,8 @@ fn jobs(
     events: &RefCell<Events>,
 ) -> Result<u8, Failure> {
     let source = TextSource { machine, job: &accepted.request.job, file: None };
-    let spec = reading::parse(&words_of(Some(&folder.path)), &source).map_err(|messages| {
-        let told = reading::mistakes(&messages).into_iter().map(|mistake| mistake.text);
-        Failure::new(told.collect::<Vec<_>>().join("\n"))
-    })?;
+    let spec = reading::parse(&words_of(Some(&folder.path)), &source)
+        .map_err(|messages| Failure::new(in_own_words(&messages)))?;
     let refused = |lines: Vec<String>| Failure::new(lines.join("\n"));
     let plan = accepted.allowed.plan(&spec, Some(&folder.path)).map_err(refused)?;
     let lines = Allowed::check_uses(&plan, &accepted.request.confirm);

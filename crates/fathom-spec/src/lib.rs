@@ -20,6 +20,7 @@ mod help;
 pub mod hosts;
 mod job_file;
 mod keywords;
+pub mod mistakes;
 pub mod options;
 mod outcome;
 mod profiles;

@@ -39,6 +39,45 @@ pub trait Source {
     }
 }
 
+/// In an `impl Source`: what concerns the machine and the program is asked of the source in this field. What is left is what was
+/// written: files, standard input, variables.
+#[macro_export]
+macro_rules! ask_machine {
+    ($field:ident) => {
+        fn is_directory(&self, path: &std::path::Path) -> bool {
+            self.$field.is_directory(path)
+        }
+
+        fn exists(&self, path: &std::path::Path) -> bool {
+            self.$field.exists(path)
+        }
+
+        fn online_cpus(&self) -> u32 {
+            self.$field.online_cpus()
+        }
+
+        fn configured_cpus(&self) -> u32 {
+            self.$field.configured_cpus()
+        }
+
+        fn page_size(&self) -> u64 {
+            self.$field.page_size()
+        }
+
+        fn memory_mib(&self) -> u64 {
+            self.$field.memory_mib()
+        }
+
+        fn engines(&self) -> &[&'static $crate::engines::EngineDef] {
+            self.$field.engines()
+        }
+
+        fn formats(&self) -> &[&'static $crate::FormatDeclaration] {
+            self.$field.formats()
+        }
+    };
+}
+
 /// The machine the program runs on.
 #[derive(Debug, Clone)]
 pub struct SystemSource {

@@ -147,9 +147,9 @@ impl Metrics {
         problems.into_iter().map(|problem| format!("fathom: metrics: {problem}")).collect()
     }
 
-    fn snapshot(&self, report: &RunReport, is_last: bool) -> Snapshot {
+    fn snapshot<'r>(&self, report: &'r RunReport, is_last: bool) -> Snapshot<&'r RunReport> {
         Snapshot {
-            report: report.clone(),
+            report,
             version: VERSION.to_owned(),
             started_ns: self.started_ns,
             taken_ns: wall_ns(),

@@ -10,10 +10,11 @@ use fathom_run::message::Message;
 use fathom_run::plan::{Plan, WorkerPlan};
 use fathom_run::storage::files::use_of;
 use fathom_run::supervisor::{self, Observer, Options};
-use fathom_spec::engines::{EngineDef, StorageKind};
+use fathom_spec::engines::StorageKind;
 use fathom_spec::hosts::Invocation;
+use fathom_spec::mistakes::in_own_words;
 use fathom_spec::value::SizeSpec;
-use fathom_spec::{FormatDeclaration, Outcome, ProgramOptions, RunSpec, Source, SystemSource};
+use fathom_spec::{Outcome, ProgramOptions, RunSpec, Source, SystemSource};
 use fathom_stats::live::{LiveDetails, LiveTick};
 use fathom_stats::report::RunReport;
 use fathom_sys::clock::Calibration;
@@ -80,10 +81,7 @@ impl Runner for Program {
         };
         match outcome {
             Outcome::Run(spec) => Ok(*spec),
-            Outcome::Exit(reply) => {
-                let lines: Vec<&str> = reply.messages.iter().map(|message| message.text.as_str()).collect();
-                Err(Failure::new(in_short(&lines.join("\n"))))
-            }
+            Outcome::Exit(reply) => Err(Failure::new(in_own_words(&reply.messages))),
             _ => Err(Failure::new("these words ask for something else than running jobs")),
         }
     }
@@ -180,24 +178,6 @@ impl CommandHosts {
     }
 }
 
-/// What is wrong with jobs, in our own words alone: nobody compares the messages of these commands with fio's. Lines of a job file
-/// that nobody has seen are left out.
-fn in_short(messages: &str) -> String {
-    let own = messages.lines().filter_map(|line| line.strip_prefix("fathom: "));
-    let place = |line: &str| {
-        if let Some(rest) = line.strip_prefix("command line: ") {
-            return Some(rest.to_owned());
-        }
-        let (number, rest) = line.strip_prefix("-:")?.split_once(": ")?;
-        number.bytes().all(|byte| byte.is_ascii_digit()).then(|| rest.to_owned())
-    };
-    let own: Vec<String> = own.map(|line| place(line).unwrap_or_else(|| line.to_owned())).collect();
-    match own.is_empty() {
-        true => messages.trim().to_owned(),
-        false => own.join("\n"),
-    }
-}
-
 /// The machine, with a text of ours for standard input.
 struct TextSource<'a> {
     system: SystemSource,
@@ -217,37 +197,7 @@ impl Source for TextSource<'_> {
         self.system.variable(name)
     }
 
-    fn exists(&self, path: &Path) -> bool {
-        self.system.exists(path)
-    }
-
-    fn is_directory(&self, path: &Path) -> bool {
-        self.system.is_directory(path)
-    }
-
-    fn online_cpus(&self) -> u32 {
-        self.system.online_cpus()
-    }
-
-    fn configured_cpus(&self) -> u32 {
-        self.system.configured_cpus()
-    }
-
-    fn page_size(&self) -> u64 {
-        self.system.page_size()
-    }
-
-    fn memory_mib(&self) -> u64 {
-        self.system.memory_mib()
-    }
-
-    fn engines(&self) -> &[&'static EngineDef] {
-        self.system.engines()
-    }
-
-    fn formats(&self) -> &[&'static FormatDeclaration] {
-        self.system.formats()
-    }
+    fathom_spec::ask_machine!(system);
 }
 
 /// Passes on what a command hears.
@@ -271,20 +221,4 @@ impl Observer for Listener<'_> {
 
     /// SIGUSR1 asks for the report so far, which commands have no place for.
     fn interim_report(&mut self, _report: &RunReport) {}
-}
-
-#[cfg(test)]
-mod tests {
-    use super::in_short;
-
-    #[test]
-    fn mistakes_are_told_once() {
-        let messages = "fio: failed parsing bs=zk\nfio: job a dropped\nfathom: -:11: option bs=zk: expected a whole number\n";
-        assert_eq!(in_short(messages), "option bs=zk: expected a whole number");
-        assert_eq!(
-            in_short("fathom: a.fio:3: option x=1: no\nfathom: command line: note"),
-            "a.fio:3: option x=1: no\nnote"
-        );
-        assert_eq!(in_short("\nfio: what we have no words for\n"), "fio: what we have no words for");
-    }
 }

@@ -25,7 +25,7 @@ pub struct Rules {
 /// Options that run commands.
 pub const COMMANDS: &[&str] = &["exec_prerun", "exec_postrun"];
 /// Options that name files beside the targets of a job.
-const FILES: &[&str] = &[
+pub const FILES: &[&str] = &[
     "read_iolog",
     "write_iolog",
     "merge_blktrace_file",
@@ -72,25 +72,20 @@ impl Rules {
     }
 
     fn refusals_of_options(&self, job: &JobSpec) -> Vec<String> {
-        let refused = |names: &[&str], what: &str| -> Vec<String> {
-            let set = names.iter().filter(|name| job.is_set(name));
-            set.map(|name| format!("fathom: job {}: {name}= is refused: {what}", job.name)).collect()
-        };
         let mut lines = Vec::new();
         if !self.commands {
-            lines.extend(refused(COMMANDS, "the agent was started without --allow-commands"));
-            let is_command = job.engine.ioengine.name == "exec" || job.engine.ioengine.external.is_some();
-            lines.extend(is_command.then(|| {
+            lines.extend(refusals(job, COMMANDS, "the agent was started without --allow-commands"));
+            lines.extend(runs_programs(job).then(|| {
                 format!(
-                    "fathom: job {}: an engine that runs or loads programs is refused: the agent was started without \
+                    "job {}: an engine that runs or loads programs is refused: the agent was started without \
                      --allow-commands",
                     job.name
                 )
             }));
         }
-        lines.extend(refused(FILES, "an agent that listens uses no files but the targets of its jobs"));
-        lines.extend(refused(MACHINE, "an agent that listens does not change its machine"));
-        lines
+        lines.extend(refusals(job, FILES, "an agent that listens uses no files but the targets of its jobs"));
+        lines.extend(refusals(job, MACHINE, "an agent that listens does not change its machine"));
+        lines.into_iter().map(|line| format!("fathom: {line}")).collect()
     }
 
     fn refusals_of_worker(&self, worker: &WorkerPlan) -> Vec<String> {
@@ -116,23 +111,41 @@ impl Rules {
             return Some(format!("{} is refused: its directory cannot be found", path.display()));
         };
         let is_device = real.starts_with("/dev");
-        let (allowed, option) = match is_device {
-            true => (&self.devices, "--allow-device"),
-            false => (&self.paths, "--allow-path"),
-        };
-        let is_allowed = allowed.iter().any(|own| match own.canonicalize() {
-            Ok(own) if is_device => real == own,
-            Ok(own) => real.starts_with(own),
-            Err(_) => false,
-        });
-        (!is_allowed).then(|| {
-            format!(
-                "{} is refused: the agent was not started with {option}={}",
-                path.display(),
-                real.display()
-            )
-        })
+        refusal_of_place(path, &real, is_device, (&self.paths, &self.devices), "agent")
     }
+}
+
+/// Lines on these options, where a job sets them, and why it may not.
+pub fn refusals(job: &JobSpec, names: &[&str], what: &str) -> Vec<String> {
+    let set = names.iter().filter(|name| job.is_set(name));
+    set.map(|name| format!("job {}: {name}= is refused: {what}", job.name)).collect()
+}
+
+/// True for an engine that runs programs, or is one that is loaded.
+pub fn runs_programs(job: &JobSpec) -> bool {
+    job.engine.ioengine.name == "exec" || job.engine.ioengine.external.is_some()
+}
+
+/// Why a path that leads to `real` is refused by `who`, unless that lies below one of these paths, or is one of these devices.
+pub fn refusal_of_place(
+    path: &Path,
+    real: &Path,
+    is_device: bool,
+    (paths, devices): (&[PathBuf], &[PathBuf]),
+    who: &str,
+) -> Option<String> {
+    let (allowed, option) = match is_device {
+        true => (devices, "--allow-device"),
+        false => (paths, "--allow-path"),
+    };
+    let is_allowed = allowed.iter().any(|own| match own.canonicalize() {
+        Ok(own) if is_device => real == own,
+        Ok(own) => real.starts_with(own),
+        Err(_) => false,
+    });
+    (!is_allowed).then(|| {
+        format!("{} is refused: the {who} was not started with {option}={}", path.display(), real.display())
+    })
 }
 
 /// Where a path leads, also if its last part is still to be made.

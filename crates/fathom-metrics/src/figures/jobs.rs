@@ -1,9 +1,9 @@
 //! Figures of jobs. Clones and entries of one name are one series.
 
 use super::{Family, Kind, Labels, Metric, Numbers, Unit, Values, parts, with};
+use fathom_stats::LatencyStats;
 use fathom_stats::live::RunState;
 use fathom_stats::report::{DirectionReport, JobReport, RunReport, VerificationReport};
-use fathom_stats::{Direction, LatencyStats};
 
 pub(super) fn families(report: &RunReport) -> Vec<Family> {
     let jobs: Vec<(Labels, JobReport)> =
@@ -40,16 +40,8 @@ fn directions<'a>(
 ) -> impl Iterator<Item = (Labels, &'a DirectionReport)> + 'a {
     jobs.iter().flat_map(|(labels, job)| {
         let used = job.directions.iter().filter(|(_, direction)| !direction.is_empty());
-        used.map(|(direction, report)| (with(labels, "direction", word(direction)), report))
+        used.map(|(direction, report)| (with(labels, "direction", direction.word()), report))
     })
-}
-
-fn word(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Read => "read",
-        Direction::Write => "write",
-        Direction::Trim => "trim",
-    }
 }
 
 fn transfers(jobs: &[(Labels, JobReport)]) -> Vec<Family> {

@@ -93,26 +93,25 @@ fn sent(family: &Family, moment: &Moment, starts: &mut Starts, exponential: bool
                 Kind::Gauge => Data::Gauge(Gauge { data_points }),
             }
         }
-        Values::Latencies(series) if exponential => Data::ExponentialHistogram(ExponentialHistogram {
-            data_points: series
-                .iter()
-                .map(|(labels, stats)| {
-                    let start = starts.of(metric, labels, stats.histogram.count() as f64, moment);
-                    exponential_point(labels, stats, start, moment)
-                })
-                .collect(),
-            aggregation_temporality: temporality,
-        }),
-        Values::Latencies(series) => Data::Histogram(Histogram {
-            data_points: series
-                .iter()
-                .map(|(labels, stats)| {
-                    let start = starts.of(metric, labels, stats.histogram.count() as f64, moment);
-                    explicit_point(labels, stats, start, moment)
-                })
-                .collect(),
-            aggregation_temporality: temporality,
-        }),
+        Values::Latencies(series) => {
+            let begun = series.iter().map(|(labels, stats)| {
+                (labels, stats, starts.of(metric, labels, stats.histogram.count() as f64, moment))
+            });
+            match exponential {
+                true => Data::ExponentialHistogram(ExponentialHistogram {
+                    data_points: begun
+                        .map(|(labels, stats, start)| exponential_point(labels, stats, start, moment))
+                        .collect(),
+                    aggregation_temporality: temporality,
+                }),
+                false => Data::Histogram(Histogram {
+                    data_points: begun
+                        .map(|(labels, stats, start)| explicit_point(labels, stats, start, moment))
+                        .collect(),
+                    aggregation_temporality: temporality,
+                }),
+            }
+        }
     };
     SentMetric {
         name: metric.name.to_owned(),
@@ -225,13 +224,8 @@ fn exponential_buckets(stats: &LatencyStats) -> (i32, Buckets) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prometheus::recorded;
     use proptest::prelude::*;
-
-    fn recorded(values: &[u64]) -> LatencyStats {
-        let mut stats = LatencyStats::default();
-        values.iter().for_each(|&ns| stats.record(ns));
-        stats
-    }
 
     const METRIC: Metric = Metric { name: "a", unit: Unit::Things, meaning: "a" };
 

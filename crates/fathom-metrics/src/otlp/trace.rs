@@ -130,7 +130,7 @@ fn add_jobs(report: &RunReport, host: Option<&str>, ids: &Ids, spans: &mut Vec<S
 fn of_job(job: &JobReport) -> Vec<KeyValue> {
     let mut attributes = vec![text("job_name", &job.name), number("fathom.clones", u64::from(job.clones))];
     for (direction, report) in job.directions.iter().filter(|(_, report)| !report.is_empty()) {
-        let named = |what: &str| format!("fathom.{}.{what}", format!("{direction:?}").to_lowercase());
+        let named = |what: &str| format!("fathom.{}.{what}", direction.word());
         attributes.push(number(&named("ios"), report.total_ios));
         attributes.push(number(&named("bytes"), report.io_bytes));
         attributes.push(attribute(&named("iops"), Value::DoubleValue(report.iops())));

@@ -5,6 +5,7 @@ use super::{Observer, Supervisor};
 use crate::crew::{LatencyKind, WorkerState};
 use fathom_stats::Histogram;
 use fathom_stats::live::{LiveDetails, LiveJob, LivePercentiles};
+use fathom_stats::moment::JobMoment;
 use fathom_stats::{Direction, PerDirection};
 
 /// The figures of every clone at the previous tick.
@@ -101,12 +102,6 @@ impl<O: Observer> Supervisor<'_, O> {
         Some(details)
     }
 
-    /// I/Os that are due and wait for a slot; none unless the loop is open.
-    fn waiting(&self, members: &[usize]) -> Option<u64> {
-        self.plan.workers[members[0]].arrivals.as_ref()?;
-        Some(members.iter().map(|&index| self.crew.state(index).waiting).sum())
-    }
-
     /// One entry for clones of the same job.
     fn live_job(
         &self,
@@ -117,25 +112,22 @@ impl<O: Observer> Supervisor<'_, O> {
     ) -> LiveJob {
         let per_second =
             |amount: u64| (u128::from(amount) * 1_000_000_000 / u128::from(interval_ns.max(1))) as u64;
-        let mut entry = LiveJob {
-            states: members.iter().zip(states).map(|(&index, state)| self.run_state(index, state)).collect(),
+        let mut moment = JobMoment::default();
+        for (&index, state) in members.iter().zip(states) {
+            moment.merge(&self.moment(index, state));
+        }
+        LiveJob {
+            name: self.plan.workers[members[0]].name.clone(),
+            states: moment.states,
             bytes_per_second: sum.bytes.map(per_second),
             iops: sum.ios.map(per_second),
             latency: LivePercentiles::of(&sum.latency),
             histogram: sum.latency,
-            waiting: self.waiting(members),
-            ..LiveJob::default()
-        };
-        for (&index, state) in members.iter().zip(states) {
-            let worker = &self.plan.workers[index];
-            entry.name.clone_from(&worker.name);
-            entry.errors += state.tolerated_errors + u64::from(state.has_failed);
-            if self.tracked[index].is_started() && state.stage.does_io() {
-                entry.asked_depth += u64::from(worker.report.latency_goal.depth);
-                entry.in_flight += self.crew.in_flight(index).len() as u64;
-            }
+            in_flight: moment.in_flight,
+            asked_depth: moment.asked_depth,
+            errors: moment.errors,
+            waiting: moment.waiting,
         }
-        entry
     }
 }
 

@@ -52,8 +52,8 @@ impl<O: Observer> Supervisor<'_, O> {
         if let Some(facts) = &self.facts {
             wait = wait.min(facts.time_to_next(now));
         }
-        if let Some(snapshots) = &self.snapshots {
-            wait = wait.min(snapshots.time_to_next(now));
+        if let Some(left) = self.snapshots.left(now) {
+            wait = wait.min(left);
         }
         if let Some(opens_ns) = self.gate_opens_ns {
             // What is left then is slept for.

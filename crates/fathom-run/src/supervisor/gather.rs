@@ -51,13 +51,15 @@ impl<O: Observer> Supervisor<'_, O> {
         let choices = self.choices(&figures);
         let span = self.span(&figures);
         let eta_seconds = self.seconds_to_go(now).unwrap_or(0);
+        let wall_minus_monotonic = wall_minus_monotonic_ns();
         let snapshots: Vec<(Option<u64>, JobReport)> = figures
             .into_iter()
             .enumerate()
             .map(|(index, figures)| {
                 let epoch = self.epoch_that_counts(index, &figures);
                 let moment = (!is_last).then(|| self.moment(index, &figures.state));
-                (epoch, JobReport { moment, ..self.clone_report(index, figures, eta_seconds) })
+                let ran = self.wall_span(index, &figures, wall_minus_monotonic);
+                (epoch, JobReport { moment, ran, ..self.clone_report(index, figures, eta_seconds) })
             })
             .collect();
         let interval = match occasion {
@@ -235,7 +237,6 @@ impl<O: Observer> Supervisor<'_, O> {
         let plan = &worker.report;
         let tracked = &self.tracked[index];
         let runtime_ms = self.runtime_ms(index, &figures);
-        let ran = self.wall_span(index, &figures);
         let mut report = JobReport {
             name: worker.name.clone(),
             group_id: worker.group_id,
@@ -261,7 +262,6 @@ impl<O: Observer> Supervisor<'_, O> {
                 || worker.verify.as_ref().is_some_and(|verify| verify.only_checks),
             zone_resets: worker.zones.is_some().then_some(figures.zone_resets),
             steady_state: self.steady_state_of(index),
-            ran,
             // A worker that was killed half-way through has none.
             engine: serde_json::from_str(&tracked.engine_figures).unwrap_or_default(),
             view: plan.view.clone(),
@@ -284,10 +284,10 @@ impl<O: Observer> Supervisor<'_, O> {
         report
     }
 
-    /// When a clone ran.
-    fn wall_span(&self, index: usize, figures: &Figures) -> Option<WallSpan> {
+    /// When a clone ran, by a wall clock that is so many ns ahead.
+    fn wall_span(&self, index: usize, figures: &Figures, wall_minus_monotonic: i64) -> Option<WallSpan> {
         let begin_ns = Some(figures.state.begin_ns).filter(|&begin| begin > 0)?;
-        let wall = |at_ns: u64| at_ns.saturating_add_signed(wall_minus_monotonic_ns());
+        let wall = |at_ns: u64| at_ns.saturating_add_signed(wall_minus_monotonic);
         Some(WallSpan { begin_ns: wall(begin_ns), end_ns: wall(self.end_ns(index, figures)) })
     }
 

@@ -37,6 +37,7 @@ use crate::entry::EngineEntry;
 use crate::message::Message;
 use crate::plan::Plan;
 use crate::plan::model::report::ReportPlan;
+use crate::regularly::Regularly;
 use details::DetailWatch;
 use dump_request::DumpWatch;
 use facts::FactTimer;
@@ -51,7 +52,6 @@ use progress::Progress;
 use series::Series;
 pub use slices::SliceRule;
 use slices::SliceWatch;
-use snapshots::SnapshotTimer;
 use std::os::fd::RawFd;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -243,7 +243,7 @@ struct Supervisor<'a, O> {
     slices: Option<SliceWatch>,
     timeline: Option<TimelineWatch>,
     facts: Option<FactTimer>,
-    snapshots: Option<SnapshotTimer>,
+    snapshots: Regularly,
     notes: Vec<String>,
     started_ns: u64,
     batch: u32,
@@ -299,7 +299,7 @@ pub fn supervise<O: Observer>(
         slices: options.slices.and_then(|rule| SliceWatch::of(rule, plan)),
         timeline: None,
         facts: None,
-        snapshots: options.snapshot.map(|every| SnapshotTimer::begin(every, monotonic_ns())),
+        snapshots: Regularly::at_once(options.snapshot, monotonic_ns()),
         notes: Vec::new(),
         started_ns: monotonic_ns(),
         batch: 0,

@@ -153,37 +153,7 @@ impl Source for InvocationSource<'_> {
         })
     }
 
-    fn is_directory(&self, path: &Path) -> bool {
-        self.machine.is_directory(path)
-    }
-
-    fn exists(&self, path: &Path) -> bool {
-        self.machine.exists(path)
-    }
-
-    fn online_cpus(&self) -> u32 {
-        self.machine.online_cpus()
-    }
-
-    fn configured_cpus(&self) -> u32 {
-        self.machine.configured_cpus()
-    }
-
-    fn page_size(&self) -> u64 {
-        self.machine.page_size()
-    }
-
-    fn memory_mib(&self) -> u64 {
-        self.machine.memory_mib()
-    }
-
-    fn engines(&self) -> &[&'static EngineDef] {
-        self.machine.engines()
-    }
-
-    fn formats(&self) -> &[&'static FormatDeclaration] {
-        self.machine.formats()
-    }
+    crate::ask_machine!(machine);
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// Something that is due again and again, or never.
 #[derive(Clone, Debug)]
-pub(super) struct Regularly {
+pub struct Regularly {
     every_ns: Option<u64>,
     /// When it was last done, monotonic ns.
     last_ns: u64,
@@ -12,12 +12,18 @@ pub(super) struct Regularly {
 
 impl Regularly {
     /// Due whenever this much time has passed, for the first time after it.
-    pub(super) fn new(every: Option<Duration>, now_ns: u64) -> Regularly {
+    pub fn new(every: Option<Duration>, now_ns: u64) -> Regularly {
         Regularly { every_ns: every.map(|every| every.as_nanos() as u64), last_ns: now_ns }
     }
 
+    /// The same, but due at once.
+    pub fn at_once(every: Option<Duration>, now_ns: u64) -> Regularly {
+        let regularly = Regularly::new(every, now_ns);
+        Regularly { last_ns: now_ns.saturating_sub(regularly.every_ns.unwrap_or(0)), ..regularly }
+    }
+
     /// Whether it is due. If so, the time to the next begins.
-    pub(super) fn is_due(&mut self, now_ns: u64) -> bool {
+    pub fn is_due(&mut self, now_ns: u64) -> bool {
         let is_due = self.left(now_ns).is_some_and(|left| left.is_zero());
         if is_due {
             self.last_ns = now_ns;
@@ -26,7 +32,7 @@ impl Regularly {
     }
 
     /// How long until it is due.
-    pub(super) fn left(&self, now_ns: u64) -> Option<Duration> {
+    pub fn left(&self, now_ns: u64) -> Option<Duration> {
         let next = self.last_ns.saturating_add(self.every_ns?);
         Some(Duration::from_nanos(next.saturating_sub(now_ns)))
     }
@@ -44,6 +50,16 @@ mod tests {
         assert!(regularly.is_due(112));
         assert!(!regularly.is_due(112), "who asks again at once does not spin");
         assert_eq!(regularly.left(112), Some(Duration::from_nanos(10)));
+    }
+
+    #[test]
+    fn one_that_is_late_is_not_made_up_for() {
+        let mut regularly = Regularly::at_once(Some(Duration::from_nanos(100)), 1000);
+        assert!(regularly.is_due(1000), "the first one is due at once");
+        assert_eq!(regularly.left(1040), Some(Duration::from_nanos(60)));
+        assert!(!regularly.is_due(1099));
+        assert!(regularly.is_due(1350));
+        assert_eq!(regularly.left(1350), Some(Duration::from_nanos(100)));
     }
 
     #[test]
