@@ -10,4 +10,6 @@ if ! cargo deny --version >/dev/null 2>&1; then
 fi
 cargo deny --all-features check bans licenses sources
 # What is apart from the workspace has dependencies of its own.
-exec cargo deny --manifest-path mpi/Cargo.toml --config deny.toml --all-features check bans licenses sources
+for apart in mpi bindings/jvm/native; do
+    cargo deny --manifest-path "$apart/Cargo.toml" --config deny.toml --all-features check bans licenses sources
+done

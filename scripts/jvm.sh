@@ -1,4 +1,5 @@
-# Sourced by test-jvm.sh and bench-jvm.sh: builds the native library of the JVM binding for each architecture that can be linked here.
+# Sourced by the scripts of the JVM binding: builds its native library for each architecture that can be linked here, and the licences of what
+# is in it.
 
 native_output=$(realpath -m "$target_directory")/jvm
 
@@ -22,6 +23,8 @@ build_natives() {
     esac
     rm -rf "$native_output/resources"
     build_native "$own" || return 1
+    mkdir -p "$native_output/resources/META-INF"
+    cargo run -q --locked -p xtask -- notices "$own-unknown-linux-gnu" jar >"$native_output/resources/META-INF/COPYRIGHT" || return 1
     if command -v "$other-linux-gnu-gcc" >/dev/null && [ -d "$(rustc --print sysroot)/lib/rustlib/$other-unknown-linux-gnu" ]; then
         export "CARGO_TARGET_${other^^}_UNKNOWN_LINUX_GNU_LINKER=$other-linux-gnu-gcc"
         build_native "$other"

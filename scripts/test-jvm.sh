@@ -64,6 +64,11 @@ example() {
     grep -q 'fathom: [0-9]* IOPS' "$scratch/output" && grep -q '1,024 blocks read with ' "$scratch/output"
 }
 
+# Whoever gets the jar gets the licences of what is in its native library.
+licences() {
+    unzip -p bindings/jvm/library/target/fathom-jvm-[0-9]*[0-9].jar META-INF/COPYRIGHT | grep -q '^io-uring [0-9.]* (MIT/Apache-2.0)'
+}
+
 rm -rf bindings/jvm/library/target/failsafe-reports
 step "formatting" cargo fmt --manifest-path bindings/jvm/native/Cargo.toml -- --check
 step "lints" native cargo clippy -q --all-targets --locked -- -D warnings
@@ -75,6 +80,7 @@ fi
 # Where the tests find the program; without one those of Fathom.run are skipped.
 export FATHOM_TEST_PROGRAM=${FATHOM_TEST_PROGRAM:-$(realpath -m "$target_directory/debug/fathom")}
 step "tests of the jar, with $(java -version 2>&1 | head -1)" maven
+step "licences in the jar" licences
 step "the example of docs/jvm.md" in_subshell example
 
 printf '\n== summary\n'

@@ -20,7 +20,7 @@ Usage: cargo run -p xtask -- tidy
        cargo run --release -p xtask -- bench [--write|--servers] [--rounds=N] [--only=TEXT]
        cargo run --release -p xtask -- soak [--time=SECONDS] [--seed=N] [--rounds=N] [--only=KIND] [--directory=DIRECTORY]
        cargo run --release -p xtask -- verdicts [--runs=N] [--seed=N] [--directory=DIRECTORY]
-       cargo run -p xtask -- notices PLATFORM
+       cargo run -p xtask -- notices PLATFORM [jar]
 
 tidy    check the house rules of the repository
 bench   compare target/release/fathom with the installed fio, as a Markdown table; with --servers, engines that talk to servers
@@ -39,7 +39,8 @@ verdicts  ordinary runs of target/release/fathom, and how many are called wrong:
         --seed=N        other runs
         --program=PATH  another build of fathom
         --directory=D   where the files go (default: the directory for temporary files)
-notices print the licences of all that is in the program for a platform of Rust's (x86_64-unknown-linux-musl)";
+notices print the licences of all that is in the program for a platform of Rust's (x86_64-unknown-linux-musl),
+        or in the native library of the jar";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into()).collect();
@@ -47,7 +48,8 @@ fn main() -> ExitCode {
         Some(("tidy", [])) => tidy::run(&repository()),
         Some(("soak", options)) => soak::run(&repository(), options),
         Some(("verdicts", options)) => verdicts::run(&repository(), options),
-        Some(("notices", [platform])) => notices::run(&repository(), platform),
+        Some(("notices", [platform])) => notices::run(&repository(), platform, false),
+        Some(("notices", [platform, of])) if of == "jar" => notices::run(&repository(), platform, true),
         Some(("bench", options)) => bench::run(&repository(), options),
         _ => Err(USAGE.to_owned()),
     };

@@ -41,11 +41,26 @@ impl Metadata {
         Ok(Metadata { packages: packages.iter().map(package).collect() })
     }
 
-    /// The packages whose code is in the program when it is built for a platform (`x86_64-unknown-linux-musl`), by name.
-    pub(crate) fn in_program(&self, repository: &Path, platform: &str) -> Result<Vec<&Package>, String> {
-        let words =
-            ["tree", "--locked", "-p", "fathom", "-e", "normal", "--prefix=none", "--target", platform];
-        let text = String::from_utf8_lossy(&cargo(repository, &words)?).into_owned();
+    /// The packages whose code is in what a package builds for a platform (`x86_64-unknown-linux-musl`), by name. `directory` is that of the
+    /// workspace that this was read from.
+    pub(crate) fn shipped_with(
+        &self,
+        package: &str,
+        directory: &Path,
+        platform: &str,
+    ) -> Result<Vec<&Package>, String> {
+        let words = [
+            "tree",
+            "--locked",
+            "-p",
+            package,
+            "-e",
+            "normal,no-proc-macro",
+            "--prefix=none",
+            "--target",
+            platform,
+        ];
+        let text = String::from_utf8_lossy(&cargo(directory, &words)?).into_owned();
         // Lines like `ring v0.17.14 (*)`.
         let named: BTreeSet<(&str, &str)> = text
             .lines()

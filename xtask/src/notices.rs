@@ -5,10 +5,16 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Prints the notices of the program as built for a platform.
-pub(crate) fn run(repository: &Path, platform: &str) -> Result<(), String> {
-    let metadata = Metadata::read(repository)?;
-    print!("{}", text(&metadata.in_program(repository, platform)?, platform)?);
+/// What is shipped: a package, and the directory of its workspace from that of the repository.
+const PROGRAM: (&str, &str) = ("fathom", ".");
+const JVM_LIBRARY: (&str, &str) = ("fathom-jvm-native", "bindings/jvm/native");
+
+/// Prints the notices of the program as built for a platform, or those of the library in the jar.
+pub(crate) fn run(repository: &Path, platform: &str, of_jar: bool) -> Result<(), String> {
+    let (package, directory) = if of_jar { JVM_LIBRARY } else { PROGRAM };
+    let directory = repository.join(directory);
+    let metadata = Metadata::read(&directory)?;
+    print!("{}", text(&metadata.shipped_with(package, &directory, platform)?, platform)?);
     Ok(())
 }
 
@@ -28,8 +34,8 @@ fn text(packages: &[&Package], platform: &str) -> Result<String, String> {
         }
     }
     let mut notices = String::from(
-        "fathom is under the MIT licence or the Apache License 2.0, at your choice. The program also contains the packages named below, under\n\
-         their own licences, and parts of Rust's standard library (MIT OR Apache-2.0, Copyright The Rust Project Contributors).\n",
+        "fathom is under the MIT licence or the Apache License 2.0, at your choice. What is built of it also contains the packages named\n\
+         below, under their own licences, and parts of Rust's standard library (MIT OR Apache-2.0, Copyright The Rust Project Contributors).\n",
     );
     if platform.ends_with("musl") {
         notices.push_str("It contains the C library musl (MIT, Copyright 2005-2020 Rich Felker, et al.).\n");
@@ -74,7 +80,8 @@ mod tests {
     fn each_package_of_the_program_is_named_and_each_text_stands_once() {
         let repository = crate::repository();
         let metadata = Metadata::read(&repository).expect("cargo knows");
-        let packages = metadata.in_program(&repository, "x86_64-unknown-linux-gnu").expect("cargo knows");
+        let packages =
+            metadata.shipped_with("fathom", &repository, "x86_64-unknown-linux-gnu").expect("cargo knows");
         let names: Vec<&str> = packages.iter().map(|package| package.name.as_str()).collect();
         assert!(names.contains(&"ring") && names.contains(&"io-uring"), "{names:?}");
         // What only tests need is not shipped.

@@ -14,4 +14,4 @@ mod uring;
 pub use descriptor::{Descriptor, READ, SIZE, Table, WRITE};
 pub use exports::*;
 pub use ring::{EngineWish, Ring};
-pub use targets::{CREATE, DIRECT, Targets, WRITABLE};
+pub use targets::{CREATE, DIRECT, Targets, WRITABLE, WriteWay};

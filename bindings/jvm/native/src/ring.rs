@@ -2,7 +2,7 @@
 //! sleeps in the kernel and hands out all completions; the others sleep until theirs are complete or the leader goes.
 
 use crate::descriptor::Table;
-use crate::targets::{Targets, Transfer};
+use crate::targets::{Targets, Transfer, WriteWay};
 use crate::uring::Uring;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
@@ -12,12 +12,16 @@ pub const MOST_BATCHES: usize = 64;
 /// Completions that a leader waits for at a time while other threads may wait for some of them.
 const SHARED_WAIT: u32 = 16;
 
+/// I/Os that a thread does itself before it looks whether the ring is closed.
+const STRETCH: u32 = 32;
+
 /// Which way of doing I/O is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EngineWish {
-    /// io_uring if the kernel allows it, otherwise `preadv` and `pwritev`.
+    /// io_uring if the kernel allows it, otherwise `preadv` and `pwritev`. Writes that io_uring would give to a worker thread are done by
+    /// the thread that waits.
     Automatic,
-    /// io_uring or an error.
+    /// io_uring for all, or an error.
     Uring,
     /// `preadv` and `pwritev`.
     Vectors,
@@ -28,6 +32,8 @@ pub struct Ring {
     targets: Targets,
     uring: Option<Uring>,
     depth: u32,
+    /// Writes that io_uring cannot do without a worker thread are left to the thread that waits.
+    writes_here: bool,
     /// Why there is no io_uring: an error number, or 0.
     refused: i32,
     state: Mutex<State>,
@@ -90,7 +96,16 @@ impl Ring {
             shared: false,
         };
         let depth = uring.as_ref().map_or(1, Uring::depth);
-        Ok(Ring { targets, uring, depth, refused, state: Mutex::new(state), changed: Condvar::new() })
+        let writes_here = wish == EngineWish::Automatic;
+        Ok(Ring {
+            targets,
+            uring,
+            depth,
+            writes_here,
+            refused,
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        })
     }
 
     /// The files and buffers.
@@ -187,6 +202,11 @@ impl Ring {
             if state.closing {
                 return Err(libc::ESHUTDOWN);
             }
+            let here = self.writes_for_this_thread(&running);
+            if here > 0 {
+                state = self.run_here(state, slot, here);
+                continue;
+            }
             if state.leader {
                 state = self.sleep(state);
                 continue;
@@ -196,7 +216,11 @@ impl Ring {
             if pending == 0 && state.in_flight == 0 {
                 continue;
             }
-            let more = state.batches[slot].is_some_and(|running| running.next < running.table.count());
+            let running = state.batches[slot];
+            if running.is_some_and(|running| self.writes_for_this_thread(&running) > 0) {
+                continue;
+            }
+            let more = running.is_some_and(|running| running.next < running.table.count());
             let want = match (state.shared, more) {
                 (true, _) => pending.min(SHARED_WAIT),
                 // The queue is refilled before it is empty.
@@ -241,6 +265,7 @@ impl Ring {
             let index = running.next;
             let Some(wanted) = running.table.read(index) else { break };
             match self.targets.check(&wanted) {
+                Ok(transfer) if self.is_for_a_thread(&transfer) => break,
                 Ok(transfer) => {
                     if !uring.push(&transfer, (slot as u64) << 32 | u64::from(index)) {
                         break;
@@ -254,20 +279,85 @@ impl Ring {
         }
     }
 
-    /// Runs a batch in the calling thread, without the lock: other threads run theirs meanwhile.
+    /// True for a write that the kernel's queue cannot do by itself, and for the first one of a file, which finds that out.
+    fn is_for_a_thread(&self, transfer: &Transfer) -> bool {
+        self.writes_here && transfer.write && self.targets.write_way(transfer.file) != WriteWay::Queue
+    }
+
+    /// How many of the next I/Os of a batch are such writes, as far as they are done in one go.
+    fn writes_for_this_thread(&self, running: &Running) -> u32 {
+        let mut count = 0;
+        while count < STRETCH
+            && let Some(wanted) = running.table.read(running.next + count)
+            && let Ok(transfer) = self.targets.check(&wanted)
+            && self.is_for_a_thread(&transfer)
+        {
+            count += 1;
+        }
+        count
+    }
+
+    /// Does the next I/Os of a batch in the calling thread, without the lock: other threads run theirs meanwhile.
+    fn run_here<'ring>(
+        &'ring self,
+        mut state: MutexGuard<'ring, State>,
+        slot: usize,
+        count: u32,
+    ) -> MutexGuard<'ring, State> {
+        let Some(running) = &mut state.batches[slot] else { return state };
+        let first = running.next;
+        running.next += count;
+        running.pending += count;
+        let mut part = Running { table: running.table, next: first, pending: count, failed: 0 };
+        drop(state);
+        while part.pending > 0
+            && let Some(wanted) = part.table.read(part.next)
+        {
+            let result = self.targets.check(&wanted).map_or_else(|error| -error, |it| self.move_bytes(&it));
+            part.finish(part.next, result);
+            part.next += 1;
+            part.pending -= 1;
+        }
+        let mut state = self.lock();
+        if let Some(running) = &mut state.batches[slot] {
+            running.pending -= count;
+            running.failed += part.failed;
+        }
+        state
+    }
+
+    /// Runs a batch in the calling thread.
     fn run_vectors(&self, slot: usize) -> Result<u32, i32> {
-        let mut running = self.lock().batches.get(slot).copied().flatten().ok_or(libc::EINVAL)?;
-        while let Some(wanted) = running.table.read(running.next) {
-            if self.lock().closing {
+        let mut state = self.lock();
+        loop {
+            let running = state.batches.get(slot).copied().flatten().ok_or(libc::EINVAL)?;
+            if running.done() {
+                state.batches[slot] = None;
+                return Ok(running.failed);
+            }
+            if state.closing {
                 return Err(libc::ESHUTDOWN);
             }
-            let result =
-                self.targets.check(&wanted).map_or_else(|error| -error, |transfer| move_bytes(&transfer));
-            running.finish(running.next, result);
-            running.next += 1;
+            let count = (running.table.count() - running.next).min(STRETCH);
+            state = self.run_here(state, slot, count);
         }
-        self.lock().batches[slot] = None;
-        Ok(running.failed)
+    }
+
+    /// One read or write: bytes moved, or a negative error number.
+    fn move_bytes(&self, transfer: &Transfer) -> i32 {
+        if self.uring.is_none() || self.targets.write_way(transfer.file) != WriteWay::Unknown {
+            return transfer.perform(0);
+        }
+        let moved = transfer.perform(libc::RWF_NOWAIT);
+        if u32::try_from(moved) == Ok(transfer.length) {
+            self.targets.settle_write_way(transfer.file, WriteWay::Queue);
+            return moved;
+        }
+        if matches!(-moved, libc::EOPNOTSUPP | libc::EINVAL | libc::ENOSYS) {
+            self.targets.settle_write_way(transfer.file, WriteWay::Thread);
+        }
+        // Not now, not all of it, or not that way: this thread can wait.
+        transfer.perform(0)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -301,29 +391,6 @@ fn retry(mut call: impl FnMut() -> Result<(), i32>) -> Result<(), i32> {
         match call() {
             Err(libc::EINTR) => {}
             other => return other,
-        }
-    }
-}
-
-/// One read or write: bytes moved, or a negative error number.
-fn move_bytes(transfer: &Transfer) -> i32 {
-    let vector = libc::iovec { iov_base: transfer.address.cast(), iov_len: transfer.length as usize };
-    loop {
-        let offset = transfer.offset as i64;
-        // SAFETY: the transfer was checked: its memory is within a buffer that outlives the ring, and its file is open.
-        let moved = unsafe {
-            if transfer.write {
-                libc::pwritev64(transfer.fd, &vector, 1, offset)
-            } else {
-                libc::preadv64(transfer.fd, &vector, 1, offset)
-            }
-        };
-        match moved {
-            0.. => return moved as i32,
-            _ => match crate::targets::errno() {
-                libc::EINTR => {}
-                error => return -error,
-            },
         }
     }
 }

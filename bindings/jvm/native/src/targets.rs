@@ -3,6 +3,7 @@
 use crate::descriptor::{Descriptor, READ, WRITE};
 use std::ffi::CStr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 /// Open for writing as well.
 pub const WRITABLE: i32 = 1;
@@ -20,6 +21,23 @@ pub struct File {
     descriptor: OwnedFd,
     writable: bool,
     alignment: u32,
+    /// A [`WriteWay`].
+    write_way: AtomicU8,
+}
+
+/// Who does the writes of a file: the kernel's queue, or the thread that waits for them.
+///
+/// Many file systems (ext4, tmpfs) cannot write into the page cache without being able to block. Their kernels hand every such write
+/// to a worker thread, which costs more than the write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum WriteWay {
+    /// The first write finds out.
+    Unknown,
+    /// The queue.
+    Queue,
+    /// The thread.
+    Thread,
 }
 
 /// What a ring may touch.
@@ -46,6 +64,32 @@ pub struct Transfer {
     pub length: u32,
     /// Byte offset in the file.
     pub offset: u64,
+}
+
+impl Transfer {
+    /// Does it in the calling thread, with flags of `preadv2`: bytes moved, or a negative error number.
+    pub fn perform(&self, flags: i32) -> i32 {
+        let vector = libc::iovec { iov_base: self.address.cast(), iov_len: self.length as usize };
+        let (fd, offset) = (self.fd, self.offset as i64);
+        loop {
+            // SAFETY: the transfer was checked: its memory is within a buffer that outlives the ring, and its file is open.
+            let moved = unsafe {
+                match (self.write, flags) {
+                    (true, 0) => libc::pwritev64(fd, &vector, 1, offset),
+                    (true, _) => libc::pwritev2(fd, &vector, 1, offset, flags),
+                    (false, 0) => libc::preadv64(fd, &vector, 1, offset),
+                    (false, _) => libc::preadv2(fd, &vector, 1, offset, flags),
+                }
+            };
+            match moved {
+                0.. => return moved as i32,
+                _ => match errno() {
+                    libc::EINTR => {}
+                    error => return -error,
+                },
+            }
+        }
+    }
 }
 
 /// The latest error number of this thread.
@@ -76,8 +120,10 @@ impl Targets {
         }
         // SAFETY: the kernel just gave this descriptor, and nobody else has it.
         let descriptor = unsafe { OwnedFd::from_raw_fd(fd) };
-        let alignment = alignment(&descriptor, flags & DIRECT != 0)?;
-        self.files.push(File { descriptor, writable, alignment });
+        let direct = flags & DIRECT != 0;
+        let alignment = alignment(&descriptor, direct)?;
+        let write_way = if direct { WriteWay::Queue } else { WriteWay::Unknown };
+        self.files.push(File { descriptor, writable, alignment, write_way: AtomicU8::new(write_way as u8) });
         Ok(self.files.len() - 1)
     }
 
@@ -114,6 +160,22 @@ impl Targets {
         let fd = self.files.get(file).ok_or(libc::EINVAL)?.descriptor.as_raw_fd();
         // SAFETY: an open descriptor.
         if unsafe { libc::fdatasync(fd) } < 0 { Err(errno()) } else { Ok(()) }
+    }
+
+    /// Who does the writes of a file.
+    pub fn write_way(&self, file: u16) -> WriteWay {
+        match self.files.get(usize::from(file)).map(|file| file.write_way.load(Relaxed)) {
+            Some(way) if way == WriteWay::Unknown as u8 => WriteWay::Unknown,
+            Some(way) if way == WriteWay::Thread as u8 => WriteWay::Thread,
+            _ => WriteWay::Queue,
+        }
+    }
+
+    /// Settles who does the writes of a file.
+    pub fn settle_write_way(&self, file: u16, way: WriteWay) {
+        if let Some(file) = self.files.get(usize::from(file)) {
+            file.write_way.store(way as u8, Relaxed);
+        }
     }
 
     /// Checks a descriptor against files and buffers; the error number is its result.

@@ -18,9 +18,11 @@ impl Uring {
         let ring = IoUring::builder()
             .setup_clamp()
             .setup_submit_all()
+            // Whoever waits takes the completions; nobody has to be interrupted for them.
+            .setup_coop_taskrun()
             .build(depth)
             .or_else(|error| match error.raw_os_error() {
-                // Before Linux 5.18 the flag is not known.
+                // Before Linux 5.19 the flags are not known.
                 Some(libc::EINVAL) => IoUring::builder().setup_clamp().build(depth),
                 _ => Err(error),
             })
