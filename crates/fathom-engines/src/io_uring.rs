@@ -312,7 +312,11 @@ impl IoUring {
     fn register(&mut self, setup: &Setup<'_>, features: &mut Vec<&'static str>) -> Result<(), SetupError> {
         let (job, asked) = (setup.job, &setup.job.private.io_uring);
         let vectored = self.options.vectored;
-        let may_fix_buffers = !job.is_set("fixedbufs") && !vectored && arena_length(setup) <= PINNED_UNASKED;
+        // Kernels (7.2 and older) refuse atomic writes from registered buffers.
+        let may_fix_buffers = !job.is_set("fixedbufs")
+            && !vectored
+            && !job.engine.atomic
+            && arena_length(setup) <= PINNED_UNASKED;
         if asked.fixedbufs || may_fix_buffers {
             match self.register_buffers(setup) {
                 Ok(()) => {

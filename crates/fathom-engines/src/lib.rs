@@ -10,16 +10,20 @@ mod io_uring;
 mod libaio;
 mod libhdfs;
 mod libiscsi;
+mod media;
 mod mmap;
+mod mtd;
 mod nbd;
 mod net;
 mod nfs;
 mod null;
 mod offload;
+mod persistent;
 mod posixaio;
 mod psync;
 mod pvsync;
 mod pvsync2;
+mod sg;
 mod shared;
 mod sync;
 mod vsync;
@@ -43,7 +47,11 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<io_uring::IoUring>(),
     EngineEntry::of::<posixaio::Posixaio>(),
     EngineEntry::of::<null::Null>(),
+    EngineEntry::of::<sg::Sg>(),
+    EngineEntry::of::<persistent::libpmem::Libpmem>(),
+    EngineEntry::of::<persistent::dev_dax::DevDax>(),
     EngineEntry::of::<cpuio::Cpuio>(),
+    EngineEntry::of::<mtd::Mtd>(),
     EngineEntry::of::<ceph::rbd::Rbd>(),
     EngineEntry::of::<ceph::rados::Rados>(),
     EngineEntry::of::<gluster::gfapi::Gfapi>(),

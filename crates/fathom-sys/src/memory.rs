@@ -57,6 +57,13 @@ impl Mapping {
         Mapping::map(length, protection, sharing, fd, offset)
     }
 
+    /// A part of persistent memory, in which stores are durable once they leave the processor. `EOPNOTSUPP` where a file does not lie in
+    /// such memory.
+    pub fn persistent(fd: RawFd, offset: u64, length: usize, writable: bool) -> Result<Mapping, Errno> {
+        let protection = libc::PROT_READ | if writable { libc::PROT_WRITE } else { 0 };
+        Mapping::map(length, protection, libc::MAP_SHARED_VALIDATE | libc::MAP_SYNC, fd, offset)
+    }
+
     fn map(length: usize, protection: i32, flags: i32, fd: RawFd, offset: u64) -> Result<Mapping, Errno> {
         let length = length.max(1);
         // SAFETY: a new mapping at an address of the kernel's choice touches no existing memory.

@@ -23,8 +23,11 @@ fn try_engine(engine: &EngineEntry, words: &str) {
 
 #[test]
 fn engines() {
-    let needs_nothing =
-        |engine: &&EngineEntry| !engine.definition.one_thread && !engine.definition.is_remote();
+    // Those that need devices of their own are tried where there are some (fathom/tests/it/lab).
+    let needs_nothing = |engine: &&EngineEntry| {
+        let engine = engine.definition;
+        !engine.one_thread && !engine.is_remote() && !engine.on_media
+    };
     for engine in ENGINES.iter().filter(needs_nothing) {
         let words = if engine.definition.is_background() { "--cpuload=50 --cpuchunks=10us" } else { "" };
         try_engine(engine, words);
@@ -37,9 +40,11 @@ fn engines() {
 #[test]
 fn engines_with_threads_that_submit() {
     // The ring of io_uring belongs to one thread.
-    for engine in
-        ENGINES.iter().filter(|engine| engine.definition.has_files() && !engine.definition.one_thread)
-    {
+    let fits = |engine: &&EngineEntry| {
+        let engine = engine.definition;
+        engine.has_files() && !engine.one_thread && !engine.on_media
+    };
+    for engine in ENGINES.iter().filter(fits) {
         try_engine(engine, "--io_submit_mode=offload");
     }
 }

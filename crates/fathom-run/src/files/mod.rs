@@ -33,6 +33,8 @@ pub enum FileKind {
     Block,
     /// A character device, pipe or socket: no size of its own.
     Character,
+    /// A character device in front of a medium, which has a size: SCSI generic, flash memory.
+    Medium,
     /// What a server keeps and what has the size it has: an export, an image, a logical unit.
     Volume,
     /// What a server keeps and what is as long as what was written to it.
@@ -46,7 +48,7 @@ pub enum FileKind {
 impl FileKind {
     /// True for what has the size it has, whatever is written to it.
     pub fn has_fixed_size(self) -> bool {
-        matches!(self, FileKind::Block | FileKind::Volume)
+        matches!(self, FileKind::Block | FileKind::Medium | FileKind::Volume)
     }
 
     /// True for what can be made, becomes longer when it is written to, and can be removed.
@@ -56,7 +58,7 @@ impl FileKind {
 
     /// True for what the kernel of this machine knows by its path.
     pub fn has_path(self) -> bool {
-        matches!(self, FileKind::Regular | FileKind::Block | FileKind::Character)
+        matches!(self, FileKind::Regular | FileKind::Block | FileKind::Character | FileKind::Medium)
     }
 }
 
@@ -274,7 +276,7 @@ fn place_in_zones(plan: &WorkerPlan, zones: &ZonePlan, entries: &mut [FileEntry]
 fn check_plan(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError> {
     // Files that are read have an end: the one that they are filled up to.
     let has_end = |entry: &FileEntry| match entry.kind {
-        FileKind::Block | FileKind::Volume => true,
+        FileKind::Block | FileKind::Medium | FileKind::Volume => true,
         FileKind::Regular | FileKind::Object | FileKind::Objects | FileKind::Character => {
             plan.files.layout.content_needed
         }
@@ -423,8 +425,8 @@ fn place(
             let room = end_within(entry, length).saturating_sub(entry.start);
             share.map_or(room, |percent| (share_of(length, percent) / smallest * smallest).min(room))
         }
-        // A server's volume ends where it ends.
-        Wanted::Bytes(bytes) if entry.kind == FileKind::Volume => bytes.min(room),
+        // A server's volume ends where it ends, and fio takes media the same way.
+        Wanted::Bytes(bytes) if matches!(entry.kind, FileKind::Volume | FileKind::Medium) => bytes.min(room),
         Wanted::Bytes(bytes)
             if entry.kind.has_fixed_size() && entry.start.saturating_add(bytes) > present =>
         {

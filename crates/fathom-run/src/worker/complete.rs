@@ -5,9 +5,11 @@ use crate::cause::{self, Cause};
 use crate::engine::Engine;
 use crate::message::Message;
 use crate::unit::{Operation, Unit};
+use crate::zones::geometry;
 use fathom_stats::Direction;
 use fathom_stats::samples::{DirectionSamples, bump};
 use fathom_sys::Errno;
+use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// What the loop does with a unit that has come back.
@@ -221,7 +223,21 @@ impl<E: Engine> Worker<'_, E> {
         self.stopping = true;
         self.count_error(errno);
         self.tell_io_error(slot, errno);
+        if operation == Operation::Write && self.plan.zones.is_none() {
+            self.tell_of_zones(slot);
+        }
         self.context.fail(errno, Cause::TRANSFER);
+    }
+
+    /// Writes of a job that knows no zones fail on a zoned device sooner or later.
+    fn tell_of_zones(&self, slot: u32) {
+        let name = &self.files.list[self.units[slot as usize].file() as usize].name;
+        if geometry::is_zoned(Path::new(name)) {
+            let line = format!(
+                "fathom: {name} is a zoned block device: zonemode=zbd writes where its zones take it"
+            );
+            self.context.messages.send(&Message::Error(line));
+        }
     }
 
     /// A sync that is no I/O of the loop.

@@ -7,7 +7,7 @@ use crate::plan::model::zones::ZonePlan;
 use fathom_stats::Direction;
 use fathom_sys::{file, zoned};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
 /// The zones of a file: all of one size, side by side from its first byte.
@@ -38,7 +38,7 @@ fn geometry_of(plan: &WorkerPlan, rules: &ZonePlan, entry: &FileEntry) -> Result
     let name = entry.name();
     let refuse = |text: String| Err(FileError::without_line(format!("{name}: {text}")));
     let on_device = match entry.kind {
-        FileKind::Character => {
+        FileKind::Character | FileKind::Medium => {
             return refuse("zonemode=zbd needs a regular file or a block device".to_owned());
         }
         FileKind::Block => zones_of_device(entry)?,
@@ -86,20 +86,31 @@ fn check_skip(plan: &ZonePlan, geometry: &Geometry, name: &str) -> Result<(), Fi
     Ok(())
 }
 
+/// A setting of the queue of the block device with this number.
+fn queue_setting(device: u64, name: &str) -> Option<String> {
+    let base = format!("/sys/dev/block/{}:{}", libc::major(device), libc::minor(device));
+    // A partition has the queue of its disk.
+    let text = ["queue", "../queue"]
+        .iter()
+        .find_map(|queue| std::fs::read_to_string(Path::new(&base).join(queue).join(name)).ok());
+    text.map(|text| text.trim().to_owned())
+}
+
+fn has_zones(device: u64) -> bool {
+    matches!(queue_setting(device, "zoned").as_deref(), Some("host-managed" | "host-aware"))
+}
+
+/// True if this is a block device on which writes have to keep to zones.
+pub fn is_zoned(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device() && has_zones(found.rdev()))
+}
+
 /// What sysfs and the kernel say about the zones of a block device; `None` for an ordinary one.
 fn zones_of_device(entry: &FileEntry) -> Result<Option<Geometry>, FileError> {
     let metadata = std::fs::metadata(&entry.path)
         .map_err(|error| FileError::of_call(error.into(), "stat", &entry.path))?;
     let device = metadata.rdev();
-    let base = format!("/sys/dev/block/{}:{}", libc::major(device), libc::minor(device));
-    // A partition has the queue of its disk.
-    let setting = |name: &str| {
-        ["queue", "../queue"]
-            .iter()
-            .find_map(|queue| std::fs::read_to_string(Path::new(&base).join(queue).join(name)).ok())
-            .map(|text| text.trim().to_owned())
-    };
-    if !matches!(setting("zoned").as_deref(), Some("host-managed" | "host-aware")) {
+    if !has_zones(device) {
         return Ok(None);
     }
     let failed = |call: &'static str| move |errno| FileError::of_call(errno, call, &entry.path);
@@ -109,8 +120,8 @@ fn zones_of_device(entry: &FileEntry) -> Result<Option<Geometry>, FileError> {
         return Ok(None);
     }
     // A zone that was written and not finished takes from both limits, open or not.
-    let limits =
-        ["max_open_zones", "max_active_zones"].map(|name| setting(name).and_then(|text| text.parse().ok()));
+    let limits = ["max_open_zones", "max_active_zones"]
+        .map(|name| queue_setting(device, name).and_then(|text| text.parse().ok()));
     let limit = limits.into_iter().flatten().filter(|&limit: &u32| limit > 0).min().unwrap_or(0);
     Ok(Some(Geometry { zone_size, capacity: zone_size, is_device: true, limit, notes: Vec::new() }))
 }

@@ -21,6 +21,7 @@ pub mod nbd;
 pub mod net;
 pub mod nfs;
 pub mod outside;
+pub mod persistent;
 pub mod plain;
 pub mod pvsync2;
 pub mod rados;
@@ -70,6 +71,8 @@ pub struct EngineDef {
     pub maps_files: bool,
     /// Where it stands in a file is kept with the descriptor.
     pub keeps_position: bool,
+    /// Works on devices of a kind of its own only: SCSI disks, flash memory.
+    pub on_media: bool,
     /// Belongs to the thread that set it up.
     pub one_thread: bool,
     /// The options that only it understands.
@@ -163,6 +166,7 @@ impl EngineDef {
             places_data: false,
             maps_files: false,
             keeps_position: false,
+            on_media: false,
             one_thread: false,
             options: &[],
             rules: &[],
@@ -243,6 +247,11 @@ impl EngineDef {
     /// Where it stands in a file is kept with the descriptor.
     pub const fn keeps_position(self) -> Self {
         EngineDef { keeps_position: true, ..self }
+    }
+
+    /// Works on devices of a kind of its own only.
+    pub const fn on_media(self) -> Self {
+        EngineDef { on_media: true, ..self }
     }
 
     /// Belongs to the thread that set it up.
@@ -334,8 +343,8 @@ pub const ALL: &[&EngineDef] = &[
     &EngineDef::new("dircreate", "creates directories").synchronous(),
     &filestat::DIRECTORIES,
     &EngineDef::new("dirdelete", "deletes directories").synchronous(),
-    &EngineDef::new("libpmem", "persistent memory through PMDK").synchronous(),
-    &EngineDef::new("dev-dax", "device DAX through PMDK").synchronous(),
+    &persistent::LIBPMEM,
+    &persistent::DEV_DAX,
     &rbd::DEFINITION,
     &rados::DEFINITION,
     &gfapi::DEFINITION,

@@ -1,19 +1,49 @@
 //! The `mtd` engine and its options.
 
+use crate::assign::Rejected;
 use crate::definition::options;
 use crate::engines::EngineDef;
+use crate::resolve::Review;
+use crate::spec::JobSpec;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "mtd";
 
 /// `ioengine=mtd`
-pub const DEFINITION: EngineDef =
-    EngineDef::new(ENGINE, "flash memory character devices").synchronous().with_options(TABLE);
+pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "flash memory character devices; trims erase")
+    .built()
+    .synchronous()
+    .on_media()
+    .with_options(TABLE)
+    .with_rules(&[refuse_appending]);
 
 options! {
     /// Options of the `mtd` engine.
     pub struct MtdOptions at job.private.mtd, in Engine, table TABLE;
 
-    /// Skip bad blocks
-    Later Bool skip_bad: bool = "0", { engine: ENGINE };
+    /// Leave bad erase blocks alone: what would reach one is not done there
+    Built Bool skip_bad: bool = "0", { engine: ENGINE };
+}
+
+/// Flash memory is as large as it is.
+fn refuse_appending(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    if !job.size.file_append {
+        return Ok(());
+    }
+    Err(review.refuse(
+        &job.origin,
+        "fio: can't append/extent with IO engine mtd",
+        format!("job {}: file_append=1 needs files; offset= says where on a device to write", job.name),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::resolve::testing::refusal;
+
+    #[test]
+    fn nothing_is_appended_to_a_device() {
+        let line = "fio: can't append/extent with IO engine mtd";
+        assert_eq!(refusal("--name=a --ioengine=mtd --filename=/dev/mtd0 --file_append=1 --size=1m"), line);
+    }
 }

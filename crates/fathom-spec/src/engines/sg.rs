@@ -1,13 +1,23 @@
 //! The `sg` engine and its options.
 
+use crate::assign::Rejected;
 use crate::definition::{choices, options};
 use crate::engines::EngineDef;
+use crate::options::verification::VerifyMethod;
+use crate::resolve::Review;
+use crate::spec::JobSpec;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "sg";
 
 /// `ioengine=sg`
-pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "SCSI generic").synchronous().with_options(TABLE);
+pub const DEFINITION: EngineDef =
+    EngineDef::new(ENGINE, "SCSI commands to block devices and their generic devices (SG_IO)")
+        .built()
+        .synchronous()
+        .on_media()
+        .with_options(TABLE)
+        .with_rules(&[refuse_what_cannot_be_checked]);
 
 choices! {
     /// Kind of write command.
@@ -38,17 +48,63 @@ options! {
     pub struct SgOptions at job.private.sg, in Engine, table TABLE;
 
     /// Polled completions
-    Later Flag hipri: bool, { engine: ENGINE };
+    Built Flag hipri: bool, { engine: ENGINE };
 
     /// FUA on reads
-    Later Bool readfua: bool = "0", { engine: ENGINE };
+    Built Bool readfua: bool = "0", { engine: ENGINE };
 
     /// FUA on writes
-    Later Bool writefua: bool = "0", { engine: ENGINE };
+    Built Bool writefua: bool = "0", { engine: ENGINE };
 
     /// Kind of write command
-    Later Choice sg_write_mode: SgWriteMode = "write", { choices: SgWriteMode::CHOICES, engine: ENGINE };
+    Built Choice sg_write_mode: SgWriteMode = "write", { choices: SgWriteMode::CHOICES, engine: ENGINE };
 
     /// Stream for WRITE STREAM, 0 opens one
-    Later Int stream_id: u32 = "0", { engine: ENGINE };
+    Built Int stream_id: u32 = "0", { engine: ENGINE };
+}
+
+impl SgWriteMode {
+    /// True if the device then holds what the job wrote.
+    pub fn writes_the_data(self) -> bool {
+        matches!(self, Self::Write | Self::WriteAndVerify | Self::Verify | Self::WriteStream)
+    }
+}
+
+/// Commands that write nothing, or one sector over and over, leave nothing that could be checked.
+fn refuse_what_cannot_be_checked(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let mode = job.private.sg.sg_write_mode;
+    if job.size.file_append {
+        return Err(review.refuse(
+            &job.origin,
+            "fio: can't append/extent with IO engine sg",
+            format!("job {}: file_append=1 needs files; offset= says where on a device to write", job.name),
+        ));
+    }
+    if mode.writes_the_data() || job.verification.verify == VerifyMethod::None || !job.io_type.rw.rw.writes()
+    {
+        return Ok(());
+    }
+    Err(review.refuse(
+        &job.origin,
+        format!("fathom: what sg_write_mode={mode} writes cannot be verified"),
+        format!(
+            "job {}: the device does not hold the data of the job then; leave out verify= or sg_write_mode=",
+            job.name
+        ),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::resolve::testing::{quiet_job, refusal};
+
+    #[test]
+    fn only_data_that_is_written_is_verified() {
+        let words = "--name=a --ioengine=sg --filename=/dev/sg0 --rw=write --verify=crc32c";
+        let line = "fathom: what sg_write_mode=write_same writes cannot be verified";
+        assert_eq!(refusal(&format!("{words} --sg_write_mode=same")), line);
+        for mode in ["write", "verify", "write_and_verify", "write_stream"] {
+            quiet_job(&format!("{words} --sg_write_mode={mode}"));
+        }
+    }
 }

@@ -8,6 +8,7 @@
 //! The claim is tried and given back at once. To hold it during the run would lock out the other clones of the job and
 //! other jobs and testers on the same device, which is healthy use.
 
+mod behind;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,10 @@ impl Thing {
         match found.file_type() {
             kind if kind.is_block_device() => Some(Thing::Device(found.rdev())),
             kind if kind.is_file() => Some(Thing::File(found.dev(), found.ino())),
+            // What is written through a character device lands on the disk behind it.
+            kind if kind.is_char_device() => {
+                behind::block_device(Path::new("/sys"), found.rdev()).map(Thing::Device)
+            }
             _ => None,
         }
     }

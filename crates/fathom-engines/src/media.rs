@@ -1,0 +1,85 @@
+//! Media behind character devices: only their own engine knows how large they are. All else is as with other files.
+
+use fathom_run::engine::OpenFile;
+use fathom_run::files::filling::Filling;
+use fathom_run::files::{FileEntry, FileError};
+use fathom_run::plan::WorkerPlan;
+use fathom_run::plan::model::files::{NamesPlan, OpenPlan};
+use fathom_run::storage::files::Files;
+use fathom_run::storage::{Handle, Storage, SyncKind};
+use fathom_sys::Errno;
+use std::path::PathBuf;
+
+/// What a name stands for, as an engine of media sees it.
+pub(crate) type LookAt = fn(PathBuf) -> Result<FileEntry, FileError>;
+
+/// The targets of an engine that knows their sizes by a way of its own.
+pub(crate) struct Media {
+    files: Files,
+    look_at: LookAt,
+}
+
+impl Media {
+    pub(crate) fn new(look_at: LookAt) -> Media {
+        Media { files: Files::default(), look_at }
+    }
+}
+
+impl Storage for Media {
+    fn names(&self, plan: &NamesPlan) -> Vec<PathBuf> {
+        self.files.names(plan)
+    }
+
+    fn look_at(&self, _plan: &WorkerPlan, name: PathBuf) -> Result<FileEntry, FileError> {
+        (self.look_at)(name)
+    }
+
+    fn check(&self, plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError> {
+        self.files.check(plan, entries)
+    }
+
+    fn check_layout(&self, entry: &FileEntry) -> Result<(), FileError> {
+        self.files.check_layout(entry)
+    }
+
+    /// A medium is never too short, so there is nothing to make.
+    fn lay_out(
+        &mut self,
+        _plan: &WorkerPlan,
+        entry: &FileEntry,
+        _filling: Option<&mut Filling>,
+        _stopped: &dyn Fn() -> bool,
+    ) -> Result<(), FileError> {
+        Err(FileError::of_call(Errno(libc::EINVAL), "open", &entry.path))
+    }
+
+    fn open(&mut self, plan: &WorkerPlan, index: usize, entry: &FileEntry) -> Result<Handle, FileError> {
+        self.files.open(plan, index, entry)
+    }
+
+    fn close(&mut self, index: usize) {
+        self.files.close(index);
+    }
+
+    fn settle(&mut self, plan: &OpenPlan, entry: &FileEntry, handle: Handle) -> Result<(), FileError> {
+        self.files.settle(plan, entry, handle)
+    }
+
+    /// Only for engines without a cache in between; the others do it themselves.
+    fn sync(&mut self, _handle: Handle, _kind: SyncKind) -> Result<(), Errno> {
+        Ok(())
+    }
+
+    fn drop_cache(&mut self, target: &OpenFile) {
+        self.files.drop_cache(target);
+    }
+
+    /// Devices are not removed, whatever a job says of its files.
+    fn remove(&mut self, _entry: &FileEntry) -> Result<(), Errno> {
+        Ok(())
+    }
+
+    fn device_below(&self, entry: &FileEntry) -> Option<u64> {
+        self.files.device_below(entry)
+    }
+}
