@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test test-servers test-serve test-mpi install-jvm wheel test-jvm test-python packages test-packages lint accuracy bench bench-jvm deny fuzz soak verdicts compare-fio
+.PHONY: help run test test-lab lab test-servers test-serve test-mpi install-jvm wheel test-jvm test-python packages test-packages lint accuracy bench bench-jvm deny fuzz soak verdicts compare-fio
 
 help: ## List the entry points
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -12,6 +12,12 @@ run: ## Build the release, measure this disk for half a minute, and make a page 
 
 test: ## Formatting, lints, documentation, house rules and all tests, with one summary
 	@scripts/test.sh
+
+test-lab: ## The tests on real kernel devices, in virtual machines; GROUPS="zones blocks" are some of them
+	@scripts/test.sh --lab $(GROUPS)
+
+lab: ## A shell in a virtual machine with real kernel devices: DEVICES=nvme,zns,scsi (docs/lab.md names them)
+	@. scripts/rust.sh && . scripts/lab/tests.sh && scripts/lab/lab --with $(or $(DEVICES),nvme,zns,null_blk,virtio_scsi) --shell
 
 test-servers: ## The tests of engines on servers, and of mounts, on all servers there are (as root: installs and starts them)
 	@scripts/test.sh --servers

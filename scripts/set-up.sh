@@ -33,6 +33,10 @@ needed_packages=(
     openssh-server:sshd
     openssh-client:ssh-keygen
     rclone:rclone
+    busybox-static:busybox
+    cpio:cpio
+    kmod:depmod
+    xz-utils:xz
 )
 
 missing_packages() {
@@ -52,6 +56,7 @@ announce() {
     echo "$1 of fathom: a first build takes about 7 minutes on 2 processors."
     case $1 in
     tests) echo "The tests take about 15 minutes more; as root they use loop devices, mounts and control groups of their own." ;;
+    lab) echo "The tests take about 5 minutes more, in virtual machines with devices of their own." ;;
     servers) echo "The tests take about 10 minutes more; as root they install the servers that they start (Ceph, Gluster, Hadoop and others)." ;;
     esac
     if [ -n "$missing" ] && [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
@@ -61,6 +66,7 @@ announce() {
     fi
     [ "$1" != tests ] || echo "For this run alone, into a temporary directory: fio-plot, numpy and scipy (pip), fio-examples (apt-get)."
     [ "$1" = checks ] || echo "Into the target directory: the fio to compare with (140 MB, Debian's unstable suite), and s3s-fs (crates.io)."
+    [ "$1" != tests ] && [ "$1" != lab ] || echo "There, too: a kernel and QEMU for the tests on real devices (330 MB, Debian's unstable suite)."
 }
 
 install_missing_packages() {

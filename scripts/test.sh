@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Every check and every test, one after the other even when one fails, and a summary at the end. The last line is
 # `N passed, N failed, N skipped`, of tests, or of checks with --checks-only; the exit status is 0 when nothing failed. With --servers:
-# the tests of engines that talk to servers, and of mounts, on all servers there are, also those that are large or start slowly.
+# the tests of engines that talk to servers, and of mounts, on all servers there are, also those that are large or start slowly. With
+# --lab [GROUP...]: those on real kernel devices alone.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 . scripts/rust.sh
 . scripts/set-up.sh
 . scripts/steps.sh
+. scripts/lab/tests.sh
 begin_steps fathom-test
 
 # A check whose tool is missing counts as skipped.
@@ -20,7 +22,8 @@ step_with() {
 }
 
 run_tests() {
-    cargo test --workspace --no-fail-fast --locked 2>&1 | tee "$scratch/tests"
+    # Those on real kernel devices run inside a machine that has them.
+    cargo test --workspace --no-fail-fast --locked -- --skip lab:: 2>&1 | tee "$scratch/tests"
 }
 
 # Servers share ports and memory, so few at a time.
@@ -51,7 +54,7 @@ summary() {
     for title in "${failed_steps[@]}"; do
         echo "failed step: $title"
         # Failing tests are counted one by one. A step without any, such as one that does not build, counts as one.
-        if [ "$title" != tests ] || [ "$(sum_of failed)" -eq 0 ]; then
+        if [[ $title != tests* ]] || [ "$(sum_of failed)" -eq 0 ]; then
             failed=$((failed + 1))
         fi
     done
@@ -62,12 +65,19 @@ summary() {
 case ${1:-} in
 --checks-only) what=checks ;;
 --servers) what=servers ;;
+--lab) what=lab ;;
 *) what=tests ;;
 esac
 announce "$what"
 install_missing_packages "$scratch/packages"
 install_missing_components
-[ "$what" = checks ] || install_s3_server "$target_directory/tools"
+[ "$what" = checks ] || [ "$what" = lab ] || install_s3_server "$target_directory/tools"
+if [ "$what" = lab ]; then
+    use_reference_fio "$target_directory/tools/reference-fio"
+    step "tests on real devices" lab_tests "$scratch" "${@:2}"
+    summary
+    exit
+fi
 if [ "$what" = servers ]; then
     # The scripts install what they need.
     export FATHOM_TEST_SERVERS=all INSTALL=1
@@ -91,5 +101,6 @@ step documentation env RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-l
 step "house rules" cargo run --quiet --locked -p xtask -- tidy
 if [ "$what" = tests ]; then
     step tests run_tests
+    step "tests on real devices" lab_tests "$scratch"
 fi
 summary

@@ -55,6 +55,7 @@ mod invariants;
 mod iscsi;
 mod judged;
 mod killed;
+mod lab;
 mod latency_target;
 mod ledgers;
 mod live;

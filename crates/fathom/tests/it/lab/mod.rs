@@ -1,0 +1,51 @@
+//! On real kernel devices, which a virtual machine makes (docs/lab.md). Each module is a group of tests that share a boot; its devices are
+//! named in `scripts/lab/tests.sh`.
+
+mod blocks;
+mod flash;
+mod persistent;
+mod scsi;
+mod zones;
+
+use crate::support::program::{Finished, Launch};
+use crate::support::scratch;
+use std::path::Path;
+use std::process::Command;
+
+/// A device of the lab by its name there (`nvme`, `zoned_null`), or why there is none.
+fn device(name: &str) -> Result<String, String> {
+    let variable = format!("LAB_{}", name.to_uppercase());
+    std::env::var(&variable)
+        .map_err(|_| format!("{variable} names no device: this test runs in the lab (make test-lab)"))
+}
+
+/// A job of fathom on a device.
+fn run(device: &str, words: &str) -> Finished {
+    with(Launch::fathom(scratch().path()), device, words)
+}
+
+/// A job of some program on a device.
+fn with(launch: Launch, device: &str, words: &str) -> Finished {
+    launch.words("--name=job --filename").argument(device).words(words).run()
+}
+
+/// Runs a tool that has to succeed.
+#[track_caller]
+fn tool(program: &str, words: &str) -> String {
+    let output = Command::new(program).args(words.split_whitespace()).output();
+    let output = output.unwrap_or_else(|error| panic!("{program}: {error}"));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{program} {words}: {said}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// The first bytes of a device, past the page cache's older view of it.
+#[track_caller]
+fn content(device: &str, bytes: u64) -> Vec<u8> {
+    use std::io::Read;
+    tool("blockdev", &format!("--flushbufs {device}"));
+    let file = std::fs::File::open(Path::new(device)).expect("a device can be opened");
+    let mut content = Vec::new();
+    file.take(bytes).read_to_end(&mut content).expect("a device can be read");
+    content
+}

@@ -1,0 +1,134 @@
+//! Zoned block devices: NVMe with zones smaller than they look, and null_blk.
+
+use super::{device, tool, with};
+use crate::support::program::{self, Launch};
+use crate::support::{json, scratch};
+use std::path::Path;
+
+/// What a run did to zones, and what it said about them.
+#[derive(Debug, PartialEq, Eq)]
+struct Outcome {
+    code: i32,
+    error: u64,
+    /// Bytes read, written and trimmed.
+    bytes: [u64; 3],
+    resets: u64,
+}
+
+fn outcome(program: Option<&Path>, device: &str, words: &str) -> Outcome {
+    let directory = scratch();
+    let launch =
+        program.map_or_else(|| Launch::fathom(directory.path()), |fio| Launch::of(fio, directory.path()));
+    let finished =
+        with(launch, device, &format!("{words} --zonemode=zbd --direct=1 --output-format=json,normal"));
+    if !finished.stdout.contains("\"jobs\"") {
+        return Outcome { code: finished.code(), error: 0, bytes: [0; 3], resets: 0 };
+    }
+    let document = json::document(&finished.stdout);
+    let job = json::job(&document, "job");
+    Outcome {
+        code: finished.code(),
+        error: json::integer(job, "error"),
+        bytes: ["read/io_bytes", "write/io_bytes", "trim/io_bytes"].map(|path| json::integer(job, path)),
+        resets: resets_in(&finished.stdout),
+    }
+}
+
+/// The number before `zone resets` in the first line that has one.
+fn resets_in(report: &str) -> u64 {
+    let line = report.lines().find_map(|line| line.strip_suffix(" zone resets"));
+    line.and_then(|line| line.rsplit(' ').next()?.parse().ok()).unwrap_or_default()
+}
+
+/// Both programs, each after `before` on zones that were all empty.
+fn compare(names: &[&str], before: &str, rows: &[&str]) -> Result<(), String> {
+    let reference = program::reference()?;
+    for name in names {
+        let device = device(name)?;
+        for words in rows {
+            let [own, theirs] = [None, Some(reference.as_path())].map(|program| {
+                tool("blkzone", &format!("reset {device}"));
+                if !before.is_empty() {
+                    outcome(program, &device, before);
+                }
+                outcome(program, &device, words)
+            });
+            assert_eq!(own, theirs, "{name}: {words}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn empty_zones_are_written_as_fio_does() {
+    let rows = [
+        "--ioengine=psync --rw=write --bs=64k --size=8m",
+        "--ioengine=libaio --iodepth=4 --rw=write --bs=64k --size=8m",
+        "--ioengine=io_uring --iodepth=4 --rw=write --bs=64k --size=8m",
+        "--ioengine=psync --rw=write --bs=80k --size=8m",
+        "--ioengine=psync --rw=write --bs=8m --size=16m",
+        "--ioengine=psync --rw=write --bs=64k --offset=1m --size=10m",
+        "--ioengine=psync --rw=write --bs=64k --size=2m",
+        "--ioengine=psync --rw=write --bs=64k --size=8m --zonesize=8m",
+        "--ioengine=psync --rw=randwrite --bs=64k --size=32m --max_open_zones=9",
+        "--ioengine=psync --rw=randwrite --bs=64k --size=32m --max_open_zones=2",
+        "--ioengine=psync --rw=randwrite --bs=4k --size=16m --verify=crc32c",
+        "--ioengine=libaio --iodepth=4 --rw=randwrite --bs=16k --size=16m --verify=crc32c",
+        "--ioengine=io_uring --iodepth=4 --rw=write --bs=16k --size=16m --verify=md5",
+        "--ioengine=psync --rw=read --bs=64k --size=8m",
+        "--ioengine=psync --rw=read --bs=64k --size=8m --read_beyond_wp=1",
+        "--ioengine=psync --rw=trim --bs=4m --size=16m",
+        "--ioengine=psync --rw=trim --bs=64k --size=16m",
+        "--ioengine=psync --rw=randtrim --bs=4m --size=16m",
+    ];
+    require!(compare(&["zns", "zoned_null"], "", &rows));
+}
+
+#[test]
+fn written_zones_are_reset_and_read_as_fio_does() {
+    let rows = [
+        "--ioengine=psync --rw=write --bs=64k --size=8m",
+        "--ioengine=io_uring --iodepth=4 --rw=write --bs=64k --size=8m",
+        "--ioengine=psync --rw=read --bs=64k --size=16m",
+        "--ioengine=io_uring --iodepth=4 --rw=read --bs=64k --size=16m",
+        "--ioengine=psync --rw=trim --bs=4m --size=16m",
+        "--ioengine=libaio --rw=trim --bs=4m --size=16m",
+        "--ioengine=io_uring --iodepth=4 --rw=trim --bs=4m --size=16m",
+        "--ioengine=psync --rw=randwrite --bs=4k --size=16m --verify=crc32c",
+    ];
+    require!(compare(&["zns", "zoned_null"], "--ioengine=psync --rw=write --bs=64k --size=8m", &rows));
+}
+
+#[test]
+fn partly_written_zones_go_on_at_their_write_pointers() {
+    let before = "--ioengine=psync --rw=write --bs=64k --size=8m --io_size=1m";
+    let rows = [
+        "--ioengine=psync --rw=write --bs=64k --size=8m",
+        "--ioengine=psync --rw=read --bs=64k --size=8m",
+        "--ioengine=psync --rw=randread --bs=64k --size=8m --io_size=4m",
+    ];
+    require!(compare(&["zns", "zoned_null"], before, &rows));
+}
+
+#[test]
+fn what_a_block_leaves_of_a_zone_can_be_written() {
+    let device = require!(device("zns"));
+    tool("blkzone", &format!("reset {device}"));
+    let words = "--ioengine=psync --rw=write --bs=80k --size=8m";
+    assert_eq!(outcome(None, &device, words).bytes, [0, 6080 << 10, 0]);
+    tool("blkzone", &format!("reset {device}"));
+    let whole = outcome(None, &device, &format!("{words} --write_zone_remainder=1"));
+    assert_eq!(whole.bytes, [0, 6144 << 10, 0]);
+}
+
+#[test]
+fn without_zone_mode_the_device_refuses() {
+    let device = require!(device("zns"));
+    tool("blkzone", &format!("reset {device}"));
+    let words = "--ioengine=psync --direct=1 --rw=randwrite --bs=64k --size=16m";
+    let finished = super::run(&device, words);
+    assert_eq!(finished.code(), 1);
+    let said = format!("{}{}", finished.stdout, finished.stderr);
+    assert!(said.contains("err= 5") || said.contains("err=5"), "{said}");
+    assert!(said.contains("is a zoned block device: zonemode=zbd"), "{said}");
+}
