@@ -21,6 +21,7 @@ mod psync;
 mod pvsync;
 mod pvsync2;
 mod shared;
+mod sockets;
 mod sync;
 mod vsync;
 
@@ -43,6 +44,9 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<io_uring::IoUring>(),
     EngineEntry::of::<posixaio::Posixaio>(),
     EngineEntry::of::<null::Null>(),
+    EngineEntry::of::<sockets::Net>(),
+    EngineEntry::of::<sockets::NetSplice>(),
+    EngineEntry::of::<sockets::NetUring>(),
     EngineEntry::of::<cpuio::Cpuio>(),
     EngineEntry::of::<ceph::rbd::Rbd>(),
     EngineEntry::of::<ceph::rados::Rados>(),

@@ -23,8 +23,11 @@ fn try_engine(engine: &EngineEntry, words: &str) {
 
 #[test]
 fn engines() {
-    let needs_nothing =
-        |engine: &&EngineEntry| !engine.definition.one_thread && !engine.definition.is_remote();
+    // Those with a peer are tried with one, by the tests of the program.
+    let needs_nothing = |engine: &&EngineEntry| {
+        let definition = engine.definition;
+        !definition.one_thread && !definition.is_remote() && !definition.has_peers
+    };
     for engine in ENGINES.iter().filter(needs_nothing) {
         let words = if engine.definition.is_background() { "--cpuload=50 --cpuchunks=10us" } else { "" };
         try_engine(engine, words);
