@@ -25,6 +25,7 @@ mod pvsync;
 mod pvsync2;
 mod sg;
 mod shared;
+mod sockets;
 mod sync;
 mod vsync;
 
@@ -50,6 +51,9 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<sg::Sg>(),
     EngineEntry::of::<persistent::libpmem::Libpmem>(),
     EngineEntry::of::<persistent::dev_dax::DevDax>(),
+    EngineEntry::of::<sockets::Net>(),
+    EngineEntry::of::<sockets::NetSplice>(),
+    EngineEntry::of::<sockets::NetUring>(),
     EngineEntry::of::<cpuio::Cpuio>(),
     EngineEntry::of::<mtd::Mtd>(),
     EngineEntry::of::<ceph::rbd::Rbd>(),

@@ -5,7 +5,7 @@
 //! batch, and says what came out.
 
 use crate::entry::EngineEntry;
-use crate::files::{FileEntry, FileKind};
+use crate::files::{FileEntry, FileError, FileKind};
 use crate::storage::{self, Handle, Storage, SyncKind};
 use crate::unit::Operation;
 use fathom_spec::JobSpec;
@@ -199,6 +199,10 @@ pub trait Engine: Sized {
     /// Its name, and what it can do.
     const DEFINITION: &'static EngineDef;
 
+    /// Its I/Os may have to wait for somebody else for any time, and end with `EAGAIN` now and then meanwhile: nothing has failed,
+    /// and the loop, which has looked at the time, asks for the same again.
+    const WAITS_FOR_PEERS: bool = false;
+
     /// What holds the data of such a job. Engines whose data lies in files and devices, or nowhere, need not implement it.
     fn storage(_job: &JobSpec) -> Box<dyn Storage> {
         storage::of_kind(Self::DEFINITION.storage)
@@ -206,6 +210,21 @@ pub trait Engine: Sized {
 
     /// Sets the engine up; runs in the worker, before the clock starts.
     fn new(setup: &Setup<'_>) -> Result<Self, SetupError>;
+
+    /// Finds whoever is at the other end: after the start gate, before the job's clock runs, and again before each further loop of
+    /// the job. May wait, but not after `stopped` says so. `say` is for lines that a user should read meanwhile.
+    fn meet(&mut self, _stopped: &dyn Fn() -> bool, _say: &dyn Fn(&str)) -> Result<(), FileError> {
+        Ok(())
+    }
+
+    /// True when the other end has said that nothing more will come: an I/O that moved nothing is then the end of the job.
+    fn is_at_end(&self) -> bool {
+        false
+    }
+
+    /// Ends what is in flight, with `ECANCELED`, because nobody will wait for it any more. Engines that end every unit in
+    /// [`queue`](Engine::queue), and those that never wait for somebody else, need not implement it.
+    fn cancel(&mut self) {}
 
     /// Takes one unit. `slot` comes back with its completion.
     fn queue(&mut self, slot: u32, io: &Io) -> Queued;

@@ -2,7 +2,8 @@
 
 use crate::changes::{self, Uses};
 use fathom_hosts::agent::rules::{
-    COMMANDS, FILES, MACHINE, leads_to, refusal_of_place, refusals, runs_programs,
+    COMMANDS, FILES, MACHINE, has_peers, leads_to, refusal_of_place, refusals, refusals_of_peers,
+    runs_programs,
 };
 use fathom_run::files::names;
 use fathom_run::plan::model::files::Names;
@@ -55,8 +56,11 @@ impl Allowed {
                 "{files} files are too many for a page, which looks at each; {MOST_FILES} are the limit, fathom itself has none"
             )]);
         }
-        let mut lines: Vec<String> =
-            plan.workers.iter().flat_map(|worker| self.refusals_of_worker(worker, folder)).collect();
+        let mut lines: Vec<String> = plan
+            .workers
+            .iter()
+            .flat_map(|worker| self.refusals_of_worker(worker, plan.job_of(worker), folder))
+            .collect();
         if let Some(path) = &plan.bandwidth_log {
             lines.extend(self.refusal_of_log(path, folder));
         }
@@ -90,8 +94,12 @@ impl Allowed {
         lines
     }
 
-    fn refusals_of_worker(&self, worker: &WorkerPlan, folder: Option<&Path>) -> Vec<String> {
+    fn refusals_of_worker(&self, worker: &WorkerPlan, job: &JobSpec, folder: Option<&Path>) -> Vec<String> {
         let mut lines: Vec<String> = match worker.storage {
+            StorageKind::None if has_peers(worker) => {
+                let refusal_of_place = |path: &Path| self.place_of(path).err();
+                refusals_of_peers((worker, job), self.network, refusal_of_place, "the server")
+            }
             StorageKind::None => Vec::new(),
             // A job named after a device works on it, so files are looked at, not only names.
             StorageKind::Files => names::paths(&worker.files.names)
@@ -129,24 +137,33 @@ impl Allowed {
 
     /// Why a path is refused. What counts is where it leads, past symbolic links and dots.
     pub(crate) fn refusal_of_path(&self, path: &Path) -> Option<String> {
-        let unnamed = if self.unnamed { unnamed(path) } else { None };
-        let Some(real) = unnamed.or_else(|| leads_to(path)) else {
-            return Some(format!("{} is refused: its directory cannot be found", path.display()));
+        let real = match self.place_of(path) {
+            Ok(real) => real,
+            Err(reason) => return Some(reason),
         };
-        // A device node may lie anywhere.
-        let is_device = real.starts_with("/dev") || is_device(&real);
-        if !is_device && real.starts_with(&self.results) && !real.starts_with(self.results.join("targets")) {
-            return Some(format!("{} is refused: runs are kept there", path.display()));
-        }
-        let places = (&*self.paths, &*self.devices);
-        if let Some(reason) = refusal_of_place(path, &real, is_device, places, "server") {
-            return Some(reason);
-        }
         let is_pipe = std::fs::metadata(&real).is_ok_and(|found| {
             let kind = found.file_type();
             kind.is_fifo() || kind.is_socket()
         });
         is_pipe.then(|| format!("{} is refused: pipes and sockets lead elsewhere", path.display()))
+    }
+
+    /// Where a path leads, whatever is there; or why that place is refused.
+    fn place_of(&self, path: &Path) -> Result<PathBuf, String> {
+        let unnamed = if self.unnamed { unnamed(path) } else { None };
+        let Some(real) = unnamed.or_else(|| leads_to(path)) else {
+            return Err(format!("{} is refused: its directory cannot be found", path.display()));
+        };
+        // A device node may lie anywhere.
+        let is_device = real.starts_with("/dev") || is_device(&real);
+        if !is_device && real.starts_with(&self.results) && !real.starts_with(self.results.join("targets")) {
+            return Err(format!("{} is refused: runs are kept there", path.display()));
+        }
+        let places = (&*self.paths, &*self.devices);
+        match refusal_of_place(path, &real, is_device, places, "server") {
+            Some(reason) => Err(reason),
+            None => Ok(real),
+        }
     }
 
     /// Devices, volumes and files on servers that a plan would overwrite and whose names are not among `confirmed`, and everything in
@@ -301,7 +318,9 @@ mod tests {
         "volume",
         "brick",
         "namenode",
+        // Where a socket of this machine lies is looked at.
         "hostname",
+        "interface",
         "hdfsdirectory",
         "initiator",
     ];
@@ -320,7 +339,7 @@ mod tests {
             };
             for option in engine.options.iter().filter(is_text) {
                 let mut known = [HARMLESS, FILES, MORE_FILES].concat();
-                if engine.is_remote() {
+                if engine.is_remote() || engine.has_peers {
                     known.extend([FILES_OF_ENGINES, HARMLESS_FOR_SERVERS].concat());
                 }
                 assert!(known.contains(&option.name), "{}: {}", engine.name, option.name);

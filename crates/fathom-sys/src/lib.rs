@@ -19,6 +19,7 @@ pub mod load;
 pub mod loop_device;
 pub mod memory;
 pub mod mount;
+pub mod network;
 pub mod numa;
 pub mod nvme;
 pub mod persistent_memory;

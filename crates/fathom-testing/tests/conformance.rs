@@ -23,10 +23,11 @@ fn try_engine(engine: &EngineEntry, words: &str) {
 
 #[test]
 fn engines() {
-    // Those that need devices of their own are tried where there are some (fathom/tests/it/lab).
+    // Those that need devices of their own are tried where there are some (fathom/tests/it/lab), those with a peer with one, by the tests of
+    // the program.
     let needs_nothing = |engine: &&EngineEntry| {
         let engine = engine.definition;
-        !engine.one_thread && !engine.is_remote() && !engine.on_media
+        !engine.one_thread && !engine.is_remote() && !engine.on_media && !engine.has_peers
     };
     for engine in ENGINES.iter().filter(needs_nothing) {
         let words = if engine.definition.is_background() { "--cpuload=50 --cpuchunks=10us" } else { "" };

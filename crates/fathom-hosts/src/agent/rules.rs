@@ -3,7 +3,7 @@
 
 use fathom_run::files::names;
 use fathom_run::plan::{Plan, WorkerPlan};
-use fathom_spec::engines::StorageKind;
+use fathom_spec::engines::{self, StorageKind, net};
 use fathom_spec::{JobSpec, RunSpec};
 use std::path::{Path, PathBuf};
 
@@ -65,7 +65,7 @@ impl Rules {
             lines.extend(self.refusals_of_options(job));
         }
         for worker in &plan.workers {
-            lines.extend(self.refusals_of_worker(worker));
+            lines.extend(self.refusals_of_worker(worker, plan.job_of(worker)));
         }
         lines.dedup();
         if lines.is_empty() { Ok(()) } else { Err(lines) }
@@ -88,8 +88,15 @@ impl Rules {
         lines.into_iter().map(|line| format!("fathom: {line}")).collect()
     }
 
-    fn refusals_of_worker(&self, worker: &WorkerPlan) -> Vec<String> {
+    fn refusals_of_worker(&self, worker: &WorkerPlan, job: &JobSpec) -> Vec<String> {
         match worker.storage {
+            StorageKind::None if has_peers(worker) => {
+                let refusal_of_path = |path: &Path| self.refusal_of_path(path);
+                refusals_of_peers((worker, job), self.network, refusal_of_path, "the agent")
+                    .into_iter()
+                    .map(|line| format!("fathom: {line}"))
+                    .collect()
+            }
             StorageKind::None => Vec::new(),
             // A job named after a device works on it, so files are looked at, not only names.
             StorageKind::Files => names::paths(&worker.files.names)
@@ -119,6 +126,29 @@ impl Rules {
 pub fn refusals(job: &JobSpec, names: &[&str], what: &str) -> Vec<String> {
     let set = names.iter().filter(|name| job.is_set(name));
     set.map(|name| format!("job {}: {name}= is refused: {what}", job.name)).collect()
+}
+
+/// True for a worker whose engine sends to others, or receives from them.
+pub fn has_peers(worker: &WorkerPlan) -> bool {
+    engines::find(&worker.engine).is_some_and(|engine| engine.has_peers)
+}
+
+/// Lines on a worker with peers, and why it may not reach them. A socket of this machine lies at a path, which must be allowed as
+/// well: who talks to programs here, or waits for them, uses a file.
+pub fn refusals_of_peers(
+    (worker, job): (&WorkerPlan, &JobSpec),
+    is_allowed: bool,
+    refusal_of_path: impl Fn(&Path) -> Option<String>,
+    who: &str,
+) -> Vec<String> {
+    if !is_allowed {
+        let (name, engine) = (&worker.name, &worker.engine);
+        return vec![format!(
+            "job {name}: ioengine={engine} connects to others: {who} was started without --allow-network"
+        )];
+    }
+    let refused = net::socket_path(job).and_then(|path| refusal_of_path(&path));
+    refused.map(|reason| format!("job {}: {reason}", worker.name)).into_iter().collect()
 }
 
 /// True for an engine that runs programs, or is one that is loaded.

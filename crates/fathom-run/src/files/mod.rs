@@ -136,6 +136,11 @@ impl FileError {
         FileError { errno: errno.0, text: Some(text), message }
     }
 
+    /// An error of a call of an engine.
+    pub fn of_engine(engine: &str, call: &str, errno: Errno) -> FileError {
+        FileError { errno: errno.0, text: Some(cause::line_of_engine(engine, call, errno)), message: None }
+    }
+
     /// A mistake in the job.
     pub(crate) fn of_job(cause: Cause, message: String) -> FileError {
         let errno = Errno(libc::EINVAL);

@@ -151,6 +151,10 @@ impl<E: Engine> Worker<'_, E> {
     #[inline(never)]
     fn complete_unusual(&mut self, slot: u32, result: i64, now: u64) -> After {
         let unit = &self.units[slot as usize];
+        if E::WAITS_FOR_PEERS && result == -i64::from(libc::ECANCELED) {
+            self.give_up_waiting(slot, now);
+            return After::Free;
+        }
         if result < 0 {
             self.tell_of_end(unit);
             self.forget_verified(slot);
@@ -183,7 +187,10 @@ impl<E: Engine> Worker<'_, E> {
         }
         if moved == 0 {
             self.forget_verified(slot);
-            self.nothing_moved(slot);
+            match self.engine.is_at_end() {
+                true => self.leave_unfinished(slot),
+                false => self.nothing_moved(slot),
+            }
             self.settle_timed(slot, None, now);
             self.settle_admission(&self.units[slot as usize], false);
             return After::Free;
@@ -191,6 +198,58 @@ impl<E: Engine> Worker<'_, E> {
         bump(&self.samples.directions[direction].short, 1);
         unit.add_done(moved);
         After::GoOn
+    }
+
+    /// An I/O waits for somebody else. True when it goes on doing so; otherwise the job is over, and the I/O is given up.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn waits_on(&mut self, slot: u32, now: u64) -> bool {
+        if now >= self.next_event {
+            self.handle_event(now);
+        }
+        if !self.stopping && !self.block.should_stop() {
+            return true;
+        }
+        self.give_up_waiting(slot, now);
+        false
+    }
+
+    /// The job is over while an I/O waits for somebody else: it is named, and does not count.
+    pub(super) fn give_up_waiting(&mut self, slot: u32, now: u64) {
+        let unit = &self.units[slot as usize];
+        unit.set_in_flight(false);
+        let seconds = self.clock.span_ns(now.saturating_sub(unit.start())) as f64 / 1e9;
+        let (job, word) = (&self.plan.name, unit.operation().word());
+        let name = &self.files.list[unit.file() as usize].name;
+        let (offset, length, done) = (unit.offset(), unit.length(), unit.done());
+        let others = match self.in_flight {
+            0 => String::new(),
+            count => format!(", and so are {count} more I/Os"),
+        };
+        let line = format!(
+            "fathom: job {job}: the other side has not done its part: {word} {name} offset={offset} length={length} had waited for \
+             {seconds:.1} s with {done} bytes moved, and is given up because the job is over{others}"
+        );
+        if !std::mem::replace(&mut self.has_given_up_waiting, true) {
+            self.context.messages.send(&Message::Error(line));
+        }
+        self.forget_verified(slot);
+        self.leave_unfinished(slot);
+        self.settle_timed(slot, None, now);
+        self.settle_admission(&self.units[slot as usize], false);
+    }
+
+    /// An I/O of which no more will be moved, and the end of the job, but no error. What it has moved was moved.
+    fn leave_unfinished(&mut self, slot: u32) {
+        self.stopping = true;
+        let unit = &self.units[slot as usize];
+        if let Some(direction) = unit.direction() {
+            let samples = &self.samples.directions[direction];
+            bump(&samples.bytes, u64::from(unit.done()));
+            // Taken back: it counts as one that was never issued.
+            bump(&samples.issued, u64::MAX);
+        }
+        self.tell_of_end(unit);
     }
 
     /// A transfer that ends without moving anything (end of file) would be tried for ever.

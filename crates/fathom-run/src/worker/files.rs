@@ -102,7 +102,7 @@ fn prepare(
 }
 
 /// Stores and reports why files cannot be used.
-fn report(context: &WorkerContext<'_>, error: &FileError) -> GivenUp {
+pub(super) fn report(context: &WorkerContext<'_>, error: &FileError) -> GivenUp {
     if let Some(message) = &error.message {
         context.messages.send(&Message::Error(message.clone()));
     }

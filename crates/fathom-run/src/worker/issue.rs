@@ -68,6 +68,11 @@ impl<E: Engine> Worker<'_, E> {
         if let Some(log) = &mut self.features.issue_log {
             log.end_pass(&self.files);
         }
+        // Each loop has connections of its own.
+        if E::WAITS_FOR_PEERS && after == AfterPass::NextLoop && !self.meet() {
+            self.stopping = true;
+            return false;
+        }
         let has_new_order = after == AfterPass::Continue && self.plan.target_plan.random;
         let again = !has_new_order && self.plan.budget.repeats_passes;
         self.targets.restart(again);

@@ -139,7 +139,7 @@ pub fn run<E: Engine>(context: &WorkerContext<'_>) {
     if let Ok(worker) = setup::set_up::<E>(context) {
         let mut worker = ManuallyDrop::new(worker);
         context.set_stage(Stage::Ready);
-        if wait_for_start(context) {
+        if wait_for_start(context) && worker.meet() {
             worker.run();
         }
         worker.close();
@@ -239,6 +239,8 @@ struct Worker<'a, E> {
     ramp: Option<Ramp<'a>>,
     /// No more I/O is issued.
     stopping: bool,
+    /// It has said that others have not done their part.
+    has_given_up_waiting: bool,
     completions: Option<Box<Completions>>,
 }
 
@@ -272,6 +274,21 @@ impl<E: Engine> Worker<'_, E> {
         }
         self.store_usage(Usage::of_thread().since(usage_before));
         surroundings.store(&self.block.surroundings);
+    }
+
+    /// Finds the other end of its connections, for engines that have any; false where the job is over before it began.
+    fn meet(&mut self) -> bool {
+        let (context, messages) = (self.context, self.context.messages);
+        let stopped = || context.block().should_stop();
+        let say = |line: &str| messages.send(&Message::Output(line.to_owned()));
+        match self.engine.meet(&stopped, &say) {
+            Ok(()) => !stopped(),
+            Err(_) if stopped() => false,
+            Err(error) => {
+                files::report(&context, &error);
+                false
+            }
+        }
     }
 
     /// Runs until there is nothing more to issue, and everything issued has ended.

@@ -106,6 +106,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Result<Worke
         next_event: 0,
         ramp: None,
         stopping: false,
+        has_given_up_waiting: false,
         completions: Some(Box::default()),
         files,
     })

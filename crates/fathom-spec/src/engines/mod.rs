@@ -75,6 +75,10 @@ pub struct EngineDef {
     pub on_media: bool,
     /// Belongs to the thread that set it up.
     pub one_thread: bool,
+    /// Its data goes to whoever is at the other end of a connection, or comes from there: it has an order, and lies nowhere.
+    pub has_peers: bool,
+    /// Rates are shown in bits unless a job says otherwise.
+    pub shows_bits: bool,
     /// The options that only it understands.
     pub options: &'static [OptionDef],
     /// What it demands of the jobs that use it.
@@ -168,6 +172,8 @@ impl EngineDef {
             keeps_position: false,
             on_media: false,
             one_thread: false,
+            has_peers: false,
+            shows_bits: false,
             options: &[],
             rules: &[],
             priorities: None,
@@ -259,6 +265,16 @@ impl EngineDef {
         EngineDef { one_thread: true, ..self }
     }
 
+    /// Moves data to and from others: there is nothing to prepare.
+    pub const fn with_peers(self) -> Self {
+        EngineDef { storage: StorageKind::None, has_peers: true, ..self }
+    }
+
+    /// Rates are shown in bits unless a job says otherwise.
+    pub const fn shows_bits(self) -> Self {
+        EngineDef { shows_bits: true, ..self }
+    }
+
     /// Has options of its own.
     pub const fn with_options(self, options: &'static [OptionDef]) -> Self {
         EngineDef { options, ..self }
@@ -330,6 +346,7 @@ pub const ALL: &[&EngineDef] = &[
     &sg::DEFINITION,
     &net::DEFINITION,
     &net::SPLICED,
+    &net::QUEUED,
     &cpuio::DEFINITION,
     &exec::DEFINITION,
     &EngineDef::new("page_fault", "touches anonymous memory").synchronous().without_files(),
@@ -476,6 +493,9 @@ mod tests {
                 "io_uring",
                 "posixaio",
                 "null",
+                "net",
+                "netsplice",
+                "net_uring",
                 "cpuio",
                 "rbd",
                 "rados",

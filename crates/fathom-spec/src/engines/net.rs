@@ -1,18 +1,43 @@
 //! The `net` and `netsplice` engines and their options.
 
+use crate::assign::Rejected;
 use crate::definition::{Bounds, choices, options};
 use crate::engines::EngineDef;
+use crate::options::depth::IoSubmitMode;
+use crate::resolve::Review;
+use crate::spec::JobSpec;
+use crate::value::{FileNames, Rw};
+use std::path::PathBuf;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "net";
 
 /// `ioengine=net`
-pub const DEFINITION: EngineDef =
-    EngineDef::new(ENGINE, "sockets").synchronous().without_files().with_options(TABLE);
+pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "sockets")
+    .built()
+    .synchronous()
+    .with_peers()
+    .shows_bits()
+    .with_options(TABLE)
+    .with_rules(&[check]);
 
 /// `ioengine=netsplice`
-pub const SPLICED: EngineDef =
-    EngineDef::new("netsplice", "sockets with splice(2)").synchronous().without_files().with_options(TABLE);
+pub const SPLICED: EngineDef = EngineDef::new("netsplice", "sockets with splice(2)")
+    .built()
+    .synchronous()
+    .with_peers()
+    .with_options(TABLE)
+    .with_rules(&[check]);
+
+/// `ioengine=net_uring`, which fio does not have: `net` with a queue.
+pub const QUEUED: EngineDef =
+    EngineDef::new("net_uring", "sockets, iodepth blocks in flight on each, through io_uring")
+        .built()
+        .with_peers()
+        .one_thread()
+        .shows_bits()
+        .with_options(TABLE)
+        .with_rules(&[check, check_queue]);
 
 choices! {
     /// Transport of network I/O.
@@ -37,36 +62,126 @@ options! {
     pub struct NetOptions at job.private.net, in Engine, table TABLE;
 
     /// Peer for the connecting side or multicast group; socket path for unix
-    Later Text hostname: Option<String>, { engine: ENGINE };
+    ///
+    /// A name or an address; the number of a virtual machine (CID) for vsock. A socket of this machine may be named by filename
+    /// instead.
+    Built Text hostname: Option<String>, { engine: ENGINE };
 
     /// TCP/UDP/vsock port; clone number is added
-    Later Int port: Option<u32>, { bounds: Bounds::between(1.0, 65535.0), engine: ENGINE };
+    Built Int port: Option<u32>, { bounds: Bounds::between(1.0, 65535.0), engine: ENGINE };
 
     /// Transport
-    Later Choice protocol: NetProtocol = "tcp", {
+    Built Choice protocol: NetProtocol = "tcp", {
         aliases: &["proto"],
         choices: NetProtocol::CHOICES,
         engine: ENGINE,
     };
 
     /// TCP_NODELAY
-    Later Bool nodelay: bool, { engine: ENGINE };
+    ///
+    /// Small blocks then go out one by one; without it, those that follow each other at once share packets.
+    Built Bool nodelay: bool, { engine: ENGINE };
 
     /// Wait for a connection instead of making one
-    Later Flag listen: bool, { engine: ENGINE };
+    Built Flag listen: bool, { engine: ENGINE };
 
     /// Answer each block
-    Later Flag pingpong: bool, { engine: ENGINE };
+    ///
+    /// Whoever reads sends each block back, and whoever writes waits for it: the latency is that of the way there and back. Both
+    /// sides have to set it.
+    Built Flag pingpong: bool, { engine: ENGINE };
 
     /// Multicast source address
-    Later Text interface: Option<String>, { engine: ENGINE };
+    Built Text interface: Option<String>, { engine: ENGINE };
 
     /// Multicast ttl
-    Later Int ttl: u32 = "1", { bounds: Bounds::at_least(0.0), engine: ENGINE };
+    Built Int ttl: u32 = "1", { bounds: Bounds::at_least(0.0), engine: ENGINE };
 
     /// Socket buffer size
-    Later Int window_size: Option<u32>, { bounds: Bounds::at_least(0.0), engine: ENGINE };
+    ///
+    /// Of the buffer for what the job does: receiving, sending, or both.
+    Built Int window_size: Option<u32>, { bounds: Bounds::at_least(0.0), engine: ENGINE };
 
     /// TCP_MAXSEG
-    Later Int mss: Option<u32>, { bounds: Bounds::at_least(0.0), engine: ENGINE };
+    Built Int mss: Option<u32>, { bounds: Bounds::at_least(0.0), engine: ENGINE };
+}
+
+/// The path of the socket of this machine that a job names: hostname, or otherwise filename as it is written.
+pub fn socket_path(job: &JobSpec) -> Option<PathBuf> {
+    if job.private.net.protocol != NetProtocol::Unix {
+        return None;
+    }
+    let named = job.file.filename.as_ref().map(|FileNames(names)| names.join(":"));
+    job.private.net.hostname.clone().or(named).map(PathBuf::from)
+}
+
+/// Datagrams and answers belong to single blocks, which `net` has one at a time.
+fn check_queue(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let options = &job.private.net;
+    let what = match options.protocol {
+        NetProtocol::Udp | NetProtocol::UdpV6 => "protocol=udp",
+        _ if options.pingpong => "pingpong",
+        _ => return Ok(()),
+    };
+    let line = format!(
+        "job {}: ioengine=net_uring is for streams: {what} needs \
+        ioengine=net",
+        job.name
+    );
+    Err(review.refuse_in_our_words(&job.origin, line))
+}
+
+/// The blocks of a connection come in one order, once, and stay nowhere.
+fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let name = job.engine.ioengine.name.clone();
+    if matches!(job.io_type.rw.rw, Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite) {
+        return Err(review.refuse_in_our_words(
+            &job.origin,
+            format!(
+                "job {}: ioengine={name} has nothing to trim; rw=read, rw=write and rw=rw are possible",
+                job.name
+            ),
+        ));
+    }
+    if job.depth.io_submit_mode == IoSubmitMode::Offload {
+        return Err(review.refuse_in_our_words(
+            &job.origin,
+            format!(
+                "job {}: io_submit_mode=offload would mix up the blocks of a connection; leave it out",
+                job.name
+            ),
+        ));
+    }
+    if job.verification.verify_only {
+        return Err(review.refuse_in_our_words(
+            &job.origin,
+            format!("job {}: verify_only=1 reads what was written, but what is sent is gone", job.name),
+        ));
+    }
+    // What was sent is gone. Blocks that arrive are checked as they are read.
+    job.verification.do_verify = false;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resolve::testing::quiet_job;
+
+    #[test]
+    fn a_socket_of_this_machine_is_named_by_either_option() {
+        let path =
+            |words: &str| socket_path(&quiet_job(&format!("--name=a --ioengine=net --size=4k {words}")));
+        assert_eq!(path("--port=1 --hostname=h"), None);
+        assert_eq!(path("--protocol=unix --hostname=/s --filename=/f"), Some(PathBuf::from("/s")));
+        assert_eq!(path("--protocol=unix --filename=/f:/g"), Some(PathBuf::from("/f:/g")));
+        assert_eq!(path("--protocol=unix"), None);
+    }
+
+    #[test]
+    fn what_was_sent_is_not_read_back() {
+        let job =
+            quiet_job("--name=a --ioengine=net --size=4k --rw=write --verify=md5 --hostname=h --port=1");
+        assert!(!job.verification.do_verify);
+    }
 }

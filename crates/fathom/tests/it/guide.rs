@@ -180,6 +180,7 @@ pages! {
     metrics: "docs/metrics.md",
     serve: "docs/serve.md",
     network_block_devices: "docs/nbd.md",
+    sockets: "docs/sockets.md",
     network_file_systems: "docs/mounts.md",
     many_hosts: "docs/hosts.md",
 }

@@ -94,6 +94,7 @@ mod servers;
 mod shipped_examples;
 mod show;
 mod slow;
+mod sockets;
 mod stalled_readers;
 mod starved;
 mod steady_state;

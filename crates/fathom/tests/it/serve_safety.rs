@@ -210,6 +210,33 @@ fn what_lies_on_servers_is_asked_for_by_its_name() {
     );
 }
 
+#[test]
+fn peers_are_reached_where_that_is_allowed() {
+    fathom_only!();
+    let job = |more: &str| format!("[a]\nioengine=net\nsize=64k\n{more}\n");
+    let (_directory, _data, closed) = server("");
+    for more in [
+        "rw=write\nhostname=127.0.0.1\nport=1",
+        "rw=read\nlisten\nport=1",
+        "rw=read\nprotocol=unix\nhostname=s",
+    ] {
+        is_refused(&closed, &job(more), "without --allow-network");
+    }
+    let (_directory, data, open) = server("--allow-network");
+    let outside = "/run/fathom-outside.sock";
+    for rw in ["read", "write"] {
+        let more = format!("rw={rw}\nprotocol=unix\nhostname={outside}");
+        is_refused(&open, &job(&more), "was not started with --allow-path");
+        let more = format!("rw={rw}\nprotocol=unix\nfilename={outside}");
+        is_refused(&open, &job(&more), "was not started with --allow-path");
+    }
+    let socket = data.path().join("socket").display().to_string();
+    let both = format!(
+        "[global]\nioengine=net\nsize=64k\nprotocol=unix\nhostname={socket}\n[one]\nrw=read\n[two]\nrw=write\n"
+    );
+    runs(&open, &both, "done");
+}
+
 /// A folder of a run that was accepted and whose process never came.
 fn folder_without_process(served: &Served, like: &Path, id: &str, accepted_ms: u64) -> PathBuf {
     let folder = served.results.join("runs").join(id);

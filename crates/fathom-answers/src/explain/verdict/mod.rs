@@ -108,7 +108,9 @@ impl Bottleneck {
                 "Other work on the machine was the bottleneck: the job waited for a CPU, not for the storage."
             }
             Bottleneck::Processor => "The CPU was the bottleneck, not the device.",
-            Bottleneck::NoStorage => "No storage took part: this is the speed of the program itself.",
+            Bottleneck::NoStorage => {
+                "No storage took part: this is the speed of the program itself, and of its connections if it has any."
+            }
             Bottleneck::Submission => "Submission was the bottleneck: the call that submits I/O blocks.",
             Bottleneck::OwnSide => {
                 "The job itself was the bottleneck: it kept less in flight than its queue depth allows."

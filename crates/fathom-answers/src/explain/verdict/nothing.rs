@@ -15,8 +15,12 @@ const MEMORY_DEVICES: [&str; 4] = ["zram", "ram", "brd", "nullb"];
 pub(super) fn no_storage(evidence: &Evidence<'_>) -> Option<Verdict> {
     let engine = engines::find(evidence.engine()).filter(|engine| !engine.has_storage())?;
     let (user, system) = evidence.processor();
+    let what = match engine.has_peers {
+        true => "keeps its data nowhere: what limits it is the network, the other side, or the CPU",
+        false => "moves no data",
+    };
     let mut reasons = vec![format!(
-        "The engine {} moves no data. Each clone used {} of a CPU (usr={}, sys={}).",
+        "The engine {} {what}. Each clone used {} of a CPU (usr={}, sys={}).",
         engine.name,
         figures::percent(user + system),
         figures::percent(user),

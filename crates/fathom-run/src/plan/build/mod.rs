@@ -170,7 +170,7 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
         syncs: syncs::sync_plan(&subject),
         exit: exit::exit_plan(job),
         steady: report::steady_plan(job),
-        report: report::report_plan(job),
+        report: report::report_plan(job, &engine),
         errors: errors::error_plan(job),
         payload: payload::payload_rule(job, subject.targets.lengths[Direction::Write].min())?,
         zones: zones::zone_plan(&subject),

@@ -2,6 +2,7 @@
 
 use crate::plan::model::report::{RatesShown, ReportPlan, SteadyPlan};
 use fathom_spec::JobSpec;
+use fathom_spec::engines::EngineDef;
 use fathom_spec::options::description::{KbBase, UnitBase};
 use fathom_spec::options::measurement::UnifiedReporting as Unified;
 use fathom_spec::value::SteadyCriterion;
@@ -10,7 +11,7 @@ use fathom_stats::steady_state::Criterion;
 use std::time::Duration;
 
 /// How the clones of a job are reported.
-pub(super) fn report_plan(job: &JobSpec) -> ReportPlan {
+pub(super) fn report_plan(job: &JobSpec, engine: &EngineDef) -> ReportPlan {
     let (options, rate) = (&job.measurement, &job.rate);
     ReportPlan {
         is_shown: options.stats,
@@ -19,7 +20,7 @@ pub(super) fn report_plan(job: &JobSpec) -> ReportPlan {
         description: job.job_description.description.clone(),
         latency_goal: latency_goal(job),
         counts_errors: counts_errors(job),
-        view: view(job),
+        view: view(job, engine),
         is_sampled: !options.disable_bw_measurement,
         bandwidth_window_ms: options.bwavgtime,
         iops_window_ms: options.iopsavgtime,
@@ -81,20 +82,21 @@ fn kb_base(job: &JobSpec) -> u32 {
     }
 }
 
-fn unit_base(job: &JobSpec) -> u32 {
+fn unit_base(job: &JobSpec, engine: &EngineDef) -> u32 {
     match job.job_description.unit_base {
         Some(UnitBase::Bits) => 1,
+        None | Some(UnitBase::Auto) if engine.shows_bits => 1,
         _ => 8,
     }
 }
 
-fn view(job: &JobSpec) -> ViewOptions {
+fn view(job: &JobSpec, engine: &EngineDef) -> ViewOptions {
     let options = &job.measurement;
     let mut percentiles = options.percentile_list.clone();
     percentiles.sort_by(f64::total_cmp);
     ViewOptions {
         kb_base: kb_base(job),
-        unit_base: unit_base(job),
+        unit_base: unit_base(job, engine),
         significant_figures: options.significant_figures,
         percentiles,
         slat_percentiles: options.slat_percentiles,

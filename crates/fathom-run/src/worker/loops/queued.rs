@@ -427,11 +427,26 @@ impl<E: Engine> Worker<'_, E> {
         let now = self.clock.ticks();
         self.commit(pending, now);
         while self.in_flight > 0 || !pending.slots.is_empty() {
+            let before = self.in_flight;
             if self.in_flight > 0 {
                 self.reap(Wait::For(1), batching.depth, false, pending);
             }
             let now = self.clock.ticks();
+            if E::WAITS_FOR_PEERS && self.in_flight == before {
+                self.look_at_peers(now);
+            }
             self.commit(pending, now);
+        }
+    }
+
+    /// Nobody waits for others once the job is over.
+    #[cold]
+    fn look_at_peers(&mut self, now: u64) {
+        if now >= self.next_event {
+            self.handle_event(now);
+        }
+        if self.stopping || self.block.should_stop() {
+            self.engine.cancel();
         }
     }
 }

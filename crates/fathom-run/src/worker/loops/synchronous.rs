@@ -72,6 +72,12 @@ impl<E: Engine> Worker<'_, E> {
                 Queued::Pending => 0,
             };
             let now = self.clock.ticks();
+            if E::WAITS_FOR_PEERS && result == -i64::from(libc::EAGAIN) {
+                match self.waits_on(0, now) {
+                    true => continue,
+                    false => return now,
+                }
+            }
             match self.complete(0, result, now) {
                 After::Free => return now,
                 After::GoOn => {

@@ -48,7 +48,7 @@ pub struct PrivateOptions {
     pub mtd: engines::mtd::MtdOptions,
     /// Of the `nbd` engine.
     pub nbd: engines::nbd::NbdOptions,
-    /// Of the `net`, `netsplice` engine.
+    /// Of the `net`, `netsplice` and `net_uring` engines.
     pub net: engines::net::NetOptions,
     /// Of the `nfs` engine.
     pub nfs: engines::nfs::NfsOptions,

@@ -117,6 +117,9 @@ fn an_agent_allows_what_its_start_allowed() {
         (format!("--filename={open}/f --ioscheduler=none"), "does not change its machine"),
         (format!("--filename={open}/f --aux-path={closed}"), "--aux-path"),
         ("--ioengine=nbd --uri=nbd://127.0.0.1:1".to_owned(), "--allow-network"),
+        ("--ioengine=net --hostname=127.0.0.1 --port=1".to_owned(), "--allow-network"),
+        ("--ioengine=netsplice --listen --port=1".to_owned(), "--allow-network"),
+        ("--ioengine=net_uring --protocol=unix --hostname=/tmp/x".to_owned(), "--allow-network"),
         (
             format!("--filename={open}/f --trigger-timeout=1 --trigger-remote=true --trigger=true"),
             "--allow-commands",

@@ -1,0 +1,385 @@
+//! The sockets of a clone: made and bound when it sets itself up, connected or accepted when it begins, and left with a goodbye.
+
+use super::address::{Course, Role, failed, failed_set_up};
+use super::wire::{self, GOODBYE, HELLO};
+use fathom_run::engine::OpenFile;
+use fathom_run::files::filling::Filling;
+use fathom_run::files::{FileEntry, FileError, FileKind};
+use fathom_run::plan::WorkerPlan;
+use fathom_run::storage::{Handle, Storage, SyncKind};
+use fathom_spec::JobSpec;
+use fathom_sys::Errno;
+use fathom_sys::network::{self, Address};
+use fathom_sys::socket::{Awaited, wait_for_any};
+use std::cell::RefCell;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long a call may wait before the loop looks at the time, and the longest that a request to end is late.
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_millis(100);
+/// Between two attempts where the other side has no room yet.
+const SHORT_WAIT: Duration = Duration::from_millis(1);
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 10;
+
+/// Where the data of such a job goes to or comes from: nowhere that lasts.
+pub(crate) struct Peers {
+    job: JobSpec,
+    opened: RefCell<Option<Opened>>,
+}
+
+impl Peers {
+    pub(crate) fn new(job: &JobSpec) -> Peers {
+        Peers { job: job.clone(), opened: RefCell::new(None) }
+    }
+
+    /// What was opened, once.
+    pub(crate) fn take(&self) -> Option<Opened> {
+        self.opened.borrow_mut().take()
+    }
+}
+
+impl Storage for Peers {
+    fn look_at(&self, _: &WorkerPlan, name: PathBuf) -> Result<FileEntry, FileError> {
+        Ok(FileEntry::new(name, FileKind::None, None))
+    }
+
+    fn lay_out(
+        &mut self,
+        _: &WorkerPlan,
+        _: &FileEntry,
+        _: Option<&mut Filling>,
+        _: &dyn Fn() -> bool,
+    ) -> Result<(), FileError> {
+        Ok(())
+    }
+
+    fn open(&mut self, plan: &WorkerPlan, index: usize, _: &FileEntry) -> Result<Handle, FileError> {
+        // All its connections come from one address, so the first one opens it.
+        if index == 0 {
+            *self.opened.get_mut() = Some(Opened::open(Course::of(&self.job, plan)?)?);
+        }
+        Ok(Handle::NONE)
+    }
+
+    fn read_into_cache(&mut self, _: &OpenFile, _: &dyn Fn() -> bool) -> Result<(), Errno> {
+        Ok(())
+    }
+
+    fn sync(&mut self, _: Handle, _: SyncKind) -> Result<(), Errno> {
+        Ok(())
+    }
+
+    fn remove(&mut self, _: &FileEntry) -> Result<(), Errno> {
+        Ok(())
+    }
+}
+
+/// The end of one connection.
+#[derive(Debug)]
+pub(crate) struct Link {
+    socket: OwnedFd,
+    /// Whom datagrams go to.
+    pub(crate) peer: Option<Address>,
+}
+
+impl Link {
+    #[inline(always)]
+    pub(crate) fn descriptor(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+
+    /// Says that nothing more will come. Nobody has to listen.
+    fn take_leave(&self) {
+        // SAFETY: the bytes are a constant.
+        let _ = unsafe {
+            network::send(self.descriptor(), (GOODBYE.as_ptr(), 8), libc::MSG_DONTWAIT, self.peer.as_ref())
+        };
+    }
+}
+
+/// The sockets of a clone.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) course: Course,
+    /// Waits for streams, or receives datagrams.
+    bound: Option<OwnedFd>,
+    /// The file of a socket that this clone made, as it was then: its device and inode.
+    made: Option<(PathBuf, (u64, u64))>,
+    /// Connections, in the order of the files; datagrams have one for all.
+    pub(crate) links: Vec<Link>,
+}
+
+impl Opened {
+    fn open(course: Course) -> Result<Opened, FileError> {
+        let mut opened = Opened { course, bound: None, made: None, links: Vec::new() };
+        if let Role::Listens(address) = opened.course.role {
+            opened.bound = Some(opened.bind(&address)?);
+        }
+        Ok(opened)
+    }
+
+    fn socket(&self) -> Result<OwnedFd, Errno> {
+        let kind = if self.course.datagrams { libc::SOCK_DGRAM } else { libc::SOCK_STREAM };
+        network::open(self.course.family, kind)
+    }
+
+    fn failed_set_up(&self, call: &str, errno: Errno) -> FileError {
+        failed_set_up(&self.course.engine, call, errno)
+    }
+
+    /// A socket that has its address.
+    fn bind(&mut self, address: &Address) -> Result<OwnedFd, FileError> {
+        let socket = self.socket().map_err(|errno| self.failed_set_up("socket", errno))?;
+        let descriptor = socket.as_raw_fd();
+        let set = |name: i32, call: &str| {
+            network::set_option(descriptor, libc::SOL_SOCKET, name, 1)
+                .map_err(|errno| self.failed_set_up(call, errno))
+        };
+        if self.course.family != libc::AF_UNIX {
+            set(libc::SO_REUSEADDR, "setsockopt")?;
+        }
+        if matches!(self.course.family, libc::AF_INET | libc::AF_INET6) {
+            set(libc::SO_REUSEPORT, "setsockopt")?;
+        }
+        self.tune(descriptor).map_err(|(call, errno)| self.failed_set_up(call, errno))?;
+        if let Some(group) = self.course.group {
+            let interface = self.course.interface.unwrap_or(std::net::Ipv4Addr::UNSPECIFIED);
+            network::join_group(descriptor, group, interface)
+                .map_err(|errno| self.failed_set_up("setsockopt IP_ADD_MEMBERSHIP", errno))?;
+        }
+        if let Some(path) = self.course.path.clone() {
+            self.make_way(&path, address)?;
+            network::bind(descriptor, address).map_err(|errno| self.failed_set_up("bind", errno))?;
+            self.made = std::fs::symlink_metadata(&path).ok().map(|made| (path, (made.dev(), made.ino())));
+        } else {
+            network::bind(descriptor, address).map_err(|errno| self.failed_set_up("bind", errno))?;
+        }
+        if !self.course.datagrams {
+            network::listen(descriptor, BACKLOG).map_err(|errno| self.failed_set_up("listen", errno))?;
+        }
+        Ok(socket)
+    }
+
+    /// A socket that nobody listens on any more may be in the way; nothing else is removed.
+    fn make_way(&self, path: &Path, address: &Address) -> Result<(), FileError> {
+        let in_use = |why: &str| {
+            let errno = Errno(libc::EADDRINUSE);
+            let error = FileError::of_engine("net", "bind", errno);
+            let engine = &self.course.engine;
+            error.with_message(format!(
+                "fathom: {}: {why}\nfio: io engine {engine} init failed.",
+                path.display()
+            ))
+        };
+        let Ok(there) = std::fs::symlink_metadata(path) else { return Ok(()) };
+        if !there.file_type().is_socket() {
+            return Err(in_use("something that is no socket is there already, and stays; give another name"));
+        }
+        let probe = self.socket().map_err(|errno| self.failed_set_up("socket", errno))?;
+        match network::connect(probe.as_raw_fd(), address) {
+            Err(Errno(libc::ECONNREFUSED)) => {
+                std::fs::remove_file(path).map_err(|error| self.failed_set_up("unlink", Errno::from(error)))
+            }
+            Err(Errno(libc::ENOENT)) => Ok(()),
+            _ => Err(in_use("somebody else listens there; give another name")),
+        }
+    }
+
+    /// Buffers and segments, before there is a connection.
+    fn tune(&self, socket: RawFd) -> Result<(), (&'static str, Errno)> {
+        let course = &self.course;
+        if let Some(size) = course.options.window_size.filter(|size| *size > 0) {
+            let size = i32::try_from(size).unwrap_or(i32::MAX);
+            for (is_wanted, name, call) in [
+                (course.reads, libc::SO_RCVBUF, "setsockopt rcvbuf window size"),
+                (course.writes, libc::SO_SNDBUF, "setsockopt sndbuf window size"),
+            ] {
+                if is_wanted {
+                    network::set_option(socket, libc::SOL_SOCKET, name, size)
+                        .map_err(|errno| (call, errno))?;
+                }
+            }
+        }
+        if let Some(size) = course.options.mss.filter(|size| *size > 0 && course.over_tcp) {
+            let size = i32::try_from(size).unwrap_or(i32::MAX);
+            network::set_option(socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, size)
+                .map_err(|errno| ("setsockopt TCP_MAXSEG", errno))?;
+        }
+        Ok(())
+    }
+
+    /// What a connection itself needs.
+    fn settle(&self, socket: &OwnedFd) -> Result<(), FileError> {
+        let descriptor = socket.as_raw_fd();
+        if self.course.over_tcp && self.course.options.nodelay {
+            network::set_option(descriptor, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)
+                .map_err(|errno| failed("setsockopt TCP_NODELAY", errno))?;
+        }
+        network::limit_waits(descriptor, LONGEST_WAIT).map_err(|errno| failed("setsockopt", errno))
+    }
+
+    /// Leaves the connections there are, and makes `count` new ones.
+    pub(crate) fn meet(
+        &mut self,
+        count: usize,
+        stopped: &dyn Fn() -> bool,
+        say: &dyn Fn(&str),
+    ) -> Result<(), FileError> {
+        self.leave();
+        let count = if self.course.datagrams { 1 } else { count };
+        for _ in 0..count {
+            let link = match self.course.role {
+                Role::Calls(address) if self.course.datagrams => self.greet(address)?,
+                Role::Calls(address) => self.call(&address, stopped)?,
+                Role::Listens(_) if self.course.datagrams => self.hear(stopped)?,
+                Role::Listens(_) => {
+                    say("fio: waiting for connection");
+                    self.accept(stopped)?
+                }
+            };
+            // Nobody wants it any more.
+            let Some(link) = link else { return Ok(()) };
+            self.links.push(link);
+        }
+        Ok(())
+    }
+
+    fn accept(&self, stopped: &dyn Fn() -> bool) -> Result<Option<Link>, FileError> {
+        let Some(bound) = &self.bound else { return Ok(None) };
+        loop {
+            if !wait(bound.as_raw_fd(), false, stopped).map_err(|errno| failed("poll", errno))? {
+                return Ok(None);
+            }
+            match network::accept(bound.as_raw_fd()) {
+                Ok((socket, _)) => {
+                    self.settle(&socket)?;
+                    return Ok(Some(Link { socket, peer: None }));
+                }
+                // Gone again before it was taken.
+                Err(Errno(libc::ECONNABORTED | libc::EINTR | libc::EAGAIN)) => {}
+                Err(errno) => return Err(failed("accept", errno)),
+            }
+        }
+    }
+
+    fn call(&self, address: &Address, stopped: &dyn Fn() -> bool) -> Result<Option<Link>, FileError> {
+        let socket = self.socket().map_err(|errno| failed("socket", errno))?;
+        let descriptor = socket.as_raw_fd();
+        self.tune(descriptor).map_err(|(call, errno)| failed(call, errno))?;
+        let set_waiting =
+            |waits: bool| network::set_waiting(descriptor, waits).map_err(|errno| failed("fcntl", errno));
+        set_waiting(false)?;
+        let begun = loop {
+            match network::connect(descriptor, address) {
+                // On this machine: so many wait already that there is no more room.
+                Err(Errno(libc::EAGAIN)) if self.course.family == libc::AF_UNIX => {
+                    if stopped() {
+                        return Ok(None);
+                    }
+                    std::thread::sleep(SHORT_WAIT);
+                }
+                result => break result,
+            }
+        };
+        let connected = match begun {
+            Err(Errno(libc::EINPROGRESS)) => {
+                if !wait(descriptor, true, stopped).map_err(|errno| failed("poll", errno))? {
+                    return Ok(None);
+                }
+                network::pending_error(descriptor)
+            }
+            result => result,
+        };
+        connected.map_err(|errno| failed("connect", errno))?;
+        set_waiting(true)?;
+        self.settle(&socket)?;
+        Ok(Some(Link { socket, peer: None }))
+    }
+
+    /// The sender's side of datagrams.
+    fn greet(&self, address: Address) -> Result<Option<Link>, FileError> {
+        let socket = self.socket().map_err(|errno| failed("socket", errno))?;
+        let descriptor = socket.as_raw_fd();
+        self.tune(descriptor).map_err(|(call, errno)| failed(call, errno))?;
+        if self.course.group.is_some() {
+            if let Some(interface) = self.course.interface {
+                network::send_groups_through(descriptor, interface)
+                    .map_err(|errno| failed("setsockopt IP_MULTICAST_IF", errno))?;
+            }
+            let ttl = i32::try_from(self.course.options.ttl).unwrap_or(i32::MAX);
+            network::set_option(descriptor, libc::IPPROTO_IP, libc::IP_MULTICAST_TTL, ttl)
+                .map_err(|errno| failed("setsockopt IP_MULTICAST_TTL", errno))?;
+        }
+        self.settle(&socket)?;
+        // SAFETY: the bytes are a constant.
+        unsafe { network::send(descriptor, (HELLO.as_ptr(), 8), 0, Some(&address)) }
+            .map_err(|errno| failed("sendto udp link open", errno))?;
+        Ok(Some(Link { socket, peer: Some(address) }))
+    }
+
+    /// The receiver's side of datagrams: somebody begins.
+    fn hear(&self, stopped: &dyn Fn() -> bool) -> Result<Option<Link>, FileError> {
+        let Some(bound) = &self.bound else { return Ok(None) };
+        let mut peer = network::nobody();
+        let mut bytes = [0u8; 8];
+        loop {
+            if !wait(bound.as_raw_fd(), false, stopped).map_err(|errno| failed("poll", errno))? {
+                return Ok(None);
+            }
+            let room = (bytes.as_mut_ptr(), bytes.len());
+            // SAFETY: the bytes are ours.
+            match unsafe { network::receive_from(bound.as_raw_fd(), room, libc::MSG_DONTWAIT, &mut peer) } {
+                Ok(8) if bytes == HELLO => break,
+                // Of the loop before.
+                Ok(8) if bytes == GOODBYE => {}
+                Ok(_) => {
+                    let line = format!("fio: bad udp open magic {}", wire::shown(bytes));
+                    return Err(failed("udp open", Errno(libc::EPROTO)).with_message(line));
+                }
+                Err(Errno(libc::EAGAIN | libc::EINTR)) => {}
+                Err(errno) => return Err(failed("recvfrom udp link open", errno)),
+            }
+        }
+        let socket = bound.try_clone().map_err(|error| failed("dup", Errno::from(error)))?;
+        self.settle(&socket)?;
+        Ok(Some(Link { socket, peer: Some(peer) }))
+    }
+
+    /// Ends the connections there are.
+    pub(crate) fn leave(&mut self) {
+        self.links.iter().for_each(Link::take_leave);
+        self.links.clear();
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        self.leave();
+        let Some((path, made)) = &self.made else { return };
+        let is_ours = |there: io::Result<std::fs::Metadata>| {
+            there.is_ok_and(|there| there.file_type().is_socket() && (there.dev(), there.ino()) == *made)
+        };
+        if is_ours(std::fs::symlink_metadata(path)) {
+            // It stays where its directory allows no more; the next one who listens there removes it.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Waits until a socket is ready, or for sending; false when nobody wants to wait any more.
+fn wait(socket: RawFd, to_send: bool, stopped: &dyn Fn() -> bool) -> Result<bool, Errno> {
+    loop {
+        if stopped() {
+            return Ok(false);
+        }
+        match wait_for_any(&[Awaited { socket, to_send }], Some(LONGEST_WAIT)) {
+            Ok(true) => return Ok(true),
+            Ok(false) | Err(Errno(libc::EINTR)) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+}

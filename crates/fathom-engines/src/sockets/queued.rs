@@ -1,0 +1,320 @@
+//! `net_uring`: many blocks in flight on each stream, through io_uring.
+//!
+//! The bytes of a stream have one order, so each direction of a connection has at most one operation with the kernel: it takes as many
+//! of the waiting blocks as there are, from the oldest on, and what it moves ends them in that order. While it is on its way, the next
+//! blocks gather. A deep queue thus costs one entry of the ring for many blocks, and the order cannot be wrong.
+
+use super::endpoint::{LONGEST_WAIT, Opened, Peers};
+use super::transfer::{Side, without_data};
+use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
+use fathom_run::files::FileError;
+use fathom_run::storage::Storage;
+use fathom_run::unit::Operation;
+use fathom_spec::JobSpec;
+use fathom_spec::engines::{self, EngineDef};
+use fathom_sys::Errno;
+use io_uring::{opcode, types};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Blocks that one operation takes at most.
+const MOST_PIECES: usize = 64;
+/// Ends of cancellations, which nobody waits for.
+const NOBODY: u64 = u64::MAX;
+
+/// One block that waits, or is under way.
+#[derive(Clone, Copy)]
+struct Block {
+    slot: u32,
+    buffer: *mut u8,
+    length: usize,
+    moved: usize,
+}
+
+/// One direction of one connection.
+struct Lane {
+    socket: i32,
+    sends: bool,
+    /// From the oldest on.
+    blocks: VecDeque<Block>,
+    /// What the kernel reads while an operation is under way; fixed in place.
+    pieces: Box<[libc::iovec; MOST_PIECES]>,
+    message: Box<libc::msghdr>,
+    /// Bytes of the operation under way; 0 where there is none.
+    asked: usize,
+    /// Why no block moves any more.
+    broken: Option<i64>,
+}
+
+impl Lane {
+    fn new(socket: i32, sends: bool, depth: usize) -> Lane {
+        let none = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+        // SAFETY: all zero is a valid value of this plain structure.
+        let message = Box::new(unsafe { std::mem::zeroed::<libc::msghdr>() });
+        let (blocks, pieces) = (VecDeque::with_capacity(depth), Box::new([none; MOST_PIECES]));
+        Lane { socket, sends, blocks, pieces, message, asked: 0, broken: None }
+    }
+
+    /// The next operation: all that waits, as far as it fits.
+    fn prepare(&mut self) -> io_uring::squeue::Entry {
+        let mut count = 0;
+        self.asked = 0;
+        for (piece, block) in self.pieces.iter_mut().zip(&self.blocks) {
+            // SAFETY: `moved` is less than the length of the buffer.
+            let rest = unsafe { block.buffer.add(block.moved) };
+            *piece = libc::iovec { iov_base: rest.cast(), iov_len: block.length - block.moved };
+            self.asked += piece.iov_len;
+            count += 1;
+        }
+        self.message.msg_iov = self.pieces.as_mut_ptr();
+        self.message.msg_iovlen = count as _;
+        let (socket, message) = (types::Fd(self.socket), std::ptr::from_mut(&mut *self.message));
+        match self.sends {
+            true => opcode::SendMsg::new(socket, message).flags(libc::MSG_NOSIGNAL as u32).build(),
+            false => opcode::RecvMsg::new(socket, message).build(),
+        }
+    }
+
+    /// Spreads bytes that were moved over the blocks; those that are whole have ended.
+    fn spread(&mut self, mut count: usize, ended: &mut VecDeque<(u32, i64)>) {
+        while count > 0
+            && let Some(block) = self.blocks.front_mut()
+        {
+            let part = count.min(block.length - block.moved);
+            block.moved += part;
+            count -= part;
+            if block.moved < block.length {
+                return;
+            }
+            ended.push_back((block.slot, block.length as i64));
+            self.blocks.pop_front();
+        }
+    }
+
+    /// No block moves any more: each ends with what it has moved, or with this result.
+    fn break_off(&mut self, result: i64, ended: &mut VecDeque<(u32, i64)>) {
+        self.broken = Some(result);
+        let left = self.blocks.drain(..);
+        ended.extend(
+            left.map(|block| (block.slot, if block.moved > 0 { block.moved as i64 } else { result })),
+        );
+    }
+}
+
+/// The engine.
+pub(crate) struct NetUring {
+    /// Before the sockets: what the kernel still does is ended first.
+    ring: io_uring::IoUring,
+    side: Side,
+    /// Two for each file: receiving, and sending.
+    lanes: Vec<Lane>,
+    depth: usize,
+    /// Ends that are not listed yet.
+    ended: VecDeque<(u32, i64)>,
+    queued: u32,
+}
+
+impl Engine for NetUring {
+    const DEFINITION: &'static EngineDef = &engines::net::QUEUED;
+    const WAITS_FOR_PEERS: bool = true;
+
+    fn storage(job: &JobSpec) -> Box<dyn Storage> {
+        Box::new(Peers::new(job))
+    }
+
+    fn new(setup: &Setup<'_>) -> Result<NetUring, SetupError> {
+        let side = Side::new(setup)?;
+        // Each lane has an operation under way and, at the end, its cancellation.
+        let entries = (4 * setup.files.len()).next_power_of_two().clamp(8, 4096) as u32;
+        let ring = io_uring::IoUring::builder()
+            .setup_single_issuer()
+            .setup_coop_taskrun()
+            .build(entries)
+            .or_else(|_| io_uring::IoUring::new(entries))
+            .map_err(|error| SetupError::new(Errno::from(error), "io_queue_init"))?;
+        if !ring.params().is_feature_ext_arg() {
+            // Waits without a limit could not be ended.
+            return Err(SetupError::new(Errno(libc::ENOSYS), "io_queue_init")
+                .with_advice("ioengine=net_uring needs Linux 5.11 or newer; ioengine=net does without"));
+        }
+        let depth = setup.depth as usize;
+        Ok(NetUring {
+            ring,
+            side,
+            lanes: Vec::new(),
+            depth,
+            ended: VecDeque::with_capacity(depth),
+            queued: 0,
+        })
+    }
+
+    /// All loops go over the same connections: blocks of the next one may be on their way while the last ones of this one are.
+    fn meet(&mut self, stopped: &dyn Fn() -> bool, say: &dyn Fn(&str)) -> Result<(), FileError> {
+        if !self.lanes.is_empty() {
+            return Ok(());
+        }
+        self.side.meet(stopped, say)?;
+        let depth = self.depth;
+        let sockets = self.side.sockets.iter();
+        self.lanes = sockets
+            .flat_map(|&socket| [Lane::new(socket, false, depth), Lane::new(socket, true, depth)])
+            .collect();
+        Ok(())
+    }
+
+    fn queue(&mut self, slot: u32, io: &Io) -> Queued {
+        let sends = match io.operation {
+            Operation::Read => false,
+            Operation::Write => true,
+            other => return Queued::Done(without_data(other)),
+        };
+        let lane = &mut self.lanes[2 * io.file as usize + usize::from(sends)];
+        if let Some(result) = lane.broken {
+            return Queued::Done(result);
+        }
+        lane.blocks.push_back(Block { slot, buffer: io.buffer, length: io.length as usize, moved: 0 });
+        self.queued += 1;
+        Queued::Pending
+    }
+
+    fn commit(&mut self) -> Result<u32, Errno> {
+        self.start()?;
+        Ok(std::mem::take(&mut self.queued))
+    }
+
+    fn reap(&mut self, min: u32, out: &mut Completions) -> Result<(), Errno> {
+        self.collect(min, LONGEST_WAIT, out)
+    }
+
+    fn reap_within(&mut self, span: Duration, out: &mut Completions) -> Result<(), Errno> {
+        self.collect(1, span.min(LONGEST_WAIT), out)
+    }
+
+    fn is_at_end(&self) -> bool {
+        self.side.is_at_end
+    }
+
+    fn cancel(&mut self) {
+        for index in 0..self.lanes.len() {
+            let lane = &mut self.lanes[index];
+            lane.broken.get_or_insert(-i64::from(libc::ECANCELED));
+            if lane.asked == 0 {
+                lane.break_off(-i64::from(libc::ECANCELED), &mut self.ended);
+                continue;
+            }
+            let entry = opcode::AsyncCancel::new(index as u64).build().user_data(NOBODY);
+            // SAFETY: the entry names no memory.
+            let _ = unsafe { self.ring.submission().push(&entry) };
+        }
+        // What cannot be cancelled ends with its connection.
+        let _ = self.ring.submit();
+    }
+
+    fn protocol_status(&mut self, _slot: u32) -> Option<String> {
+        self.side.protocol_status()
+    }
+
+    fn remarks(&mut self) -> Vec<String> {
+        self.side.remarks()
+    }
+}
+
+impl NetUring {
+    /// Gives the kernel an operation for each lane that has blocks and none under way.
+    fn start(&mut self) -> Result<(), Errno> {
+        let mut fresh = false;
+        for (index, lane) in self.lanes.iter_mut().enumerate() {
+            if lane.asked > 0 || lane.blocks.is_empty() || lane.broken.is_some() {
+                continue;
+            }
+            let entry = lane.prepare().user_data(index as u64);
+            // SAFETY: the message, its pieces and the buffers they name stay in place until the operation has ended: the lane changes
+            // none of them before, the loop reuses no slot before, and `Drop` of the ring waits for the kernel.
+            if unsafe { self.ring.submission().push(&entry) }.is_err() {
+                lane.asked = 0;
+                break;
+            }
+            fresh = true;
+        }
+        if fresh { self.ring.submit().map(|_| ()).map_err(Errno::from) } else { Ok(()) }
+    }
+
+    fn collect(&mut self, min: u32, span: Duration, out: &mut Completions) -> Result<(), Errno> {
+        self.take_ends();
+        self.start()?;
+        self.list(out);
+        if min == 0 || out.len() >= min as usize || out.room() == 0 {
+            return Ok(());
+        }
+        loop {
+            if self.lanes.iter().all(|lane| lane.asked == 0) {
+                return Ok(());
+            }
+            let limit = types::Timespec::from(span);
+            let arguments = types::SubmitArgs::new().timespec(&limit);
+            match self.ring.submitter().submit_with_args(1, &arguments).map_err(Errno::from) {
+                Ok(_) => {}
+                // Time to look at the time.
+                Err(Errno(libc::ETIME | libc::EINTR)) => {
+                    self.take_ends();
+                    self.list(out);
+                    return Ok(());
+                }
+                Err(Errno(libc::EBUSY | libc::EAGAIN)) => {}
+                Err(errno) => return Err(errno),
+            }
+            self.take_ends();
+            self.start()?;
+            self.list(out);
+            if out.len() >= min as usize || out.room() == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    fn list(&mut self, out: &mut Completions) {
+        while out.room() > 0
+            && let Some((slot, result)) = self.ended.pop_front()
+        {
+            out.push(slot, result);
+        }
+    }
+
+    /// Settles the operations that have ended.
+    fn take_ends(&mut self) {
+        for entry in self.ring.completion() {
+            let Some(lane) = self.lanes.get_mut(entry.user_data() as usize) else { continue };
+            let asked = std::mem::take(&mut lane.asked);
+            let result = i64::from(entry.result());
+            let is_cancelled = lane.broken.is_some();
+            match result {
+                0.. if lane.sends => lane.spread(result as usize, &mut self.ended),
+                0.. => {
+                    // SAFETY: the kernel has put so many bytes into the pieces, one after the other.
+                    let result =
+                        unsafe { self.side.received_pieces(&lane.pieces[..], asked, result as usize) };
+                    lane.spread(result.max(0) as usize, &mut self.ended);
+                    if self.side.is_at_end || result < 0 {
+                        lane.break_off(result.min(0), &mut self.ended);
+                    }
+                }
+                _ if result == -i64::from(libc::EINTR) || result == -i64::from(libc::EAGAIN) => {}
+                _ => lane.break_off(result, &mut self.ended),
+            }
+            if is_cancelled {
+                lane.break_off(-i64::from(libc::ECANCELED), &mut self.ended);
+            }
+        }
+    }
+}
+
+impl Drop for NetUring {
+    fn drop(&mut self) {
+        // The kernel holds buffers of operations that are under way until the connection ends.
+        self.cancel();
+        let Opened { links, .. } = &mut self.side.opened;
+        if self.lanes.iter().any(|lane| lane.asked > 0) {
+            links.clear();
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! `netsplice`: between a stream and the buffer of a block through a pipe, by `splice` and `vmsplice`.
+
+use super::endpoint::Peers;
+use super::transfer::{Side, without_data};
+use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError};
+use fathom_run::files::FileError;
+use fathom_run::storage::Storage;
+use fathom_run::unit::Operation;
+use fathom_spec::JobSpec;
+use fathom_spec::engines::{self, EngineDef};
+use fathom_spec::options::verification::VerifyMethod;
+use fathom_sys::Errno;
+use fathom_sys::network;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// `SPLICE_F_MOVE` and `SPLICE_F_MORE` of linux/splice.h.
+const MOVE: u32 = 1;
+const MORE: u32 = 4;
+/// What the pipe holds, if this user may have so much.
+const PIPE_BYTES: i32 = 1 << 20;
+/// A block need not begin at a page, so its pages in a pipe are one more than its bytes say.
+const PAGE: usize = 4096;
+
+/// The engine.
+pub(crate) struct NetSplice {
+    side: Side,
+    reader: OwnedFd,
+    writer: OwnedFd,
+    /// Bytes that go through the pipe at a time.
+    most: usize,
+    /// Blocks are copied into the pipe: their buffers are filled anew while what was sent may still be on its way.
+    copies: bool,
+    pingpong: bool,
+    progress: Progress,
+}
+
+/// How far the block at hand is, over the waits in the middle of it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Progress {
+    /// Bytes of the first half, and of the answer.
+    moved: [usize; 2],
+    /// Bytes in the pipe.
+    held: usize,
+}
+
+impl Engine for NetSplice {
+    const DEFINITION: &'static EngineDef = &engines::net::SPLICED;
+    const WAITS_FOR_PEERS: bool = true;
+
+    fn storage(job: &JobSpec) -> Box<dyn Storage> {
+        Box::new(Peers::new(job))
+    }
+
+    fn new(setup: &Setup<'_>) -> Result<NetSplice, SetupError> {
+        let side = Side::new(setup)?;
+        let (reader, writer) = network::pipe().map_err(|errno| SetupError::new(errno, "pipe"))?;
+        let held = network::widen_pipe(&writer, PIPE_BYTES)
+            .map_err(|errno| SetupError::new(errno, "F_SETPIPE_SZ"))?;
+        let pingpong = side.opened.course.options.pingpong;
+        Ok(NetSplice {
+            side,
+            reader,
+            writer,
+            most: held.saturating_sub(PAGE).max(PAGE),
+            copies: setup.job.verification.verify != VerifyMethod::None,
+            pingpong,
+            progress: Progress::default(),
+        })
+    }
+
+    fn meet(&mut self, stopped: &dyn Fn() -> bool, say: &dyn Fn(&str)) -> Result<(), FileError> {
+        self.side.meet(stopped, say)
+    }
+
+    fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
+        let length = io.length as usize;
+        let reads = match io.operation {
+            Operation::Read => true,
+            Operation::Write => false,
+            other => return Queued::Done(without_data(other)),
+        };
+        let halves = if self.pingpong { 2 } else { 1 };
+        let mut wanted = length;
+        for half in 0..halves {
+            while self.progress.moved[half] < wanted {
+                let done = self.progress.moved[half];
+                // SAFETY: `done` is less than the length of the buffer.
+                let rest = (unsafe { io.buffer.add(done) }, wanted - done);
+                let receives = reads == (half == 0);
+                let result = if receives { self.receive(io, rest) } else { self.send(io, rest) };
+                if result <= 0 {
+                    return Queued::Done(self.interrupted(result, half));
+                }
+                self.progress.moved[half] += result as usize;
+                if self.side.opened.course.datagrams {
+                    break;
+                }
+            }
+            if half == 0 {
+                wanted = self.progress.moved[0];
+            }
+        }
+        self.progress = Progress::default();
+        Queued::Done(wanted as i64)
+    }
+
+    fn is_at_end(&self) -> bool {
+        self.side.is_at_end
+    }
+
+    fn protocol_status(&mut self, _slot: u32) -> Option<String> {
+        self.side.protocol_status()
+    }
+
+    fn remarks(&mut self) -> Vec<String> {
+        self.side.remarks()
+    }
+}
+
+impl NetSplice {
+    /// A block that does not go on: it waits, it has ended, or failed.
+    #[cold]
+    fn interrupted(&mut self, result: i64, half: usize) -> i64 {
+        if result == -i64::from(libc::EAGAIN) {
+            return result;
+        }
+        let done = std::mem::take(&mut self.progress).moved[half];
+        // What came before the end is data.
+        if result == 0 && half == 0 { done as i64 } else { result }
+    }
+
+    /// Takes what has come, but no more than that; the result of the I/O, or of a part of it.
+    fn receive(&mut self, io: &Io, (bytes, length): (*mut u8, usize)) -> i64 {
+        let socket = self.side.socket(io);
+        if self.side.opened.course.datagrams {
+            // SAFETY: the loop gives a buffer of at least `length` bytes that nobody else uses during the call.
+            return match unsafe { network::receive(socket, (bytes, length), libc::MSG_TRUNC) } {
+                Ok(count) => self.side.received(bytes, length, count),
+                Err(errno) => -i64::from(errno.0),
+            };
+        }
+        let held = match network::splice(socket, self.writer.as_raw_fd(), length.min(self.most), MOVE) {
+            Ok(held) => held,
+            Err(errno) => return -i64::from(errno.0),
+        };
+        let mut taken = 0;
+        while taken < held {
+            // SAFETY: `held` is at most the length of the buffer, which nobody else uses during the call.
+            let result = unsafe {
+                network::splice_memory(self.reader.as_raw_fd(), (bytes.add(taken), held - taken), MOVE)
+            };
+            match result {
+                Ok(0) => return -i64::from(libc::EIO),
+                Ok(count) => taken += count,
+                Err(Errno(libc::EINTR)) => {}
+                Err(errno) => return -i64::from(errno.0),
+            }
+        }
+        self.side.received(bytes, length, held)
+    }
+
+    /// Sends what is in the pipe, or the next part of a block through it; the bytes that went out.
+    fn send(&mut self, io: &Io, (bytes, length): (*mut u8, usize)) -> i64 {
+        let socket = self.side.socket(io);
+        if self.side.opened.course.datagrams {
+            // SAFETY: the loop gives a buffer of at least `length` bytes.
+            return match unsafe { network::send(socket, (bytes, length), 0, self.side.peer()) } {
+                Ok(count) => count as i64,
+                Err(errno) => -i64::from(errno.0),
+            };
+        }
+        if self.progress.held == 0 {
+            let part = length.min(self.most);
+            let writer = self.writer.as_raw_fd();
+            // SAFETY: the loop gives a buffer of at least `length` bytes. Where it is filled anew, its bytes are copied.
+            let filled = unsafe {
+                match self.copies {
+                    true => network::fill_pipe(writer, (bytes, part)),
+                    false => network::splice_memory(writer, (bytes, part), MOVE),
+                }
+            };
+            match filled {
+                Ok(count) => self.progress.held = count,
+                Err(errno) => return -i64::from(errno.0),
+            }
+        }
+        let more = if self.side.follow_on(io) || self.progress.held < length { MORE } else { 0 };
+        match network::splice(self.reader.as_raw_fd(), socket, self.progress.held, MOVE | more) {
+            Ok(count) => {
+                self.progress.held -= count;
+                count as i64
+            }
+            Err(errno) => -i64::from(errno.0),
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! What the two sides say to each other beside the data, so that fio understands it: 8 bytes, two numbers of 32 bits.
+//!
+//! A sender of datagrams begins with [`HELLO`]. Whoever is done says [`GOODBYE`], datagrams or not. (Seen on the wire: the one is in
+//! network order, the other in the order of the machine that sends it.)
+
+/// The first datagram.
+pub(crate) const HELLO: [u8; 8] = *b"link\x00\x00\x00\x98";
+/// The last bytes, or the last datagram.
+pub(crate) const GOODBYE: [u8; 8] = two_words(0x6c69_6e6b, 137);
+
+const fn two_words(magic: u32, number: u32) -> [u8; 8] {
+    let ([a, b, c, d], [e, f, g, h]) = (magic.to_ne_bytes(), number.to_ne_bytes());
+    [a, b, c, d, e, f, g, h]
+}
+
+/// The two numbers of something that should have been [`HELLO`], as messages show them.
+pub(crate) fn shown(bytes: [u8; 8]) -> String {
+    let [a, b, c, d, e, f, g, h] = bytes;
+    format!("{:x}/{:x}", u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_shown_in_network_order() {
+        assert_eq!(shown(*b"xxxxyyyy"), "78787878/79797979");
+        assert_eq!(shown(HELLO), "6c696e6b/98");
+    }
+}

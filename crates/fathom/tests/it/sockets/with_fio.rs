@@ -1,0 +1,94 @@
+//! fio at the other end, in both roles.
+
+use super::{Way, wait_until_bound, wait_until_it_listens, ways};
+use crate::support::program::{Finished, Launch, reference};
+use crate::support::{json, scratch};
+use std::path::Path;
+
+/// Runs a fathom and a fio against each other; what each moved.
+#[track_caller]
+fn meet_fio(
+    fio: &Path,
+    way: &Way,
+    fathom_waits: bool,
+    (waiting, beginning): (&str, &str),
+) -> (Finished, Finished) {
+    let launch_of = |is_fathom: bool, engine: &str, words: &str| {
+        let launch = match is_fathom {
+            true => {
+                Launch::fathom(Path::new("/tmp")).words(&format!("--ioengine={engine} --verify_state_save=0"))
+            }
+            false => Launch::of(fio, Path::new("/tmp")).words("--ioengine=net --verify_state_save=0"),
+        };
+        launch.words("--name=a --bs=4k --size=32k --verify=crc32c --output-format=json").words(words)
+    };
+    let engine = if way.name.starts_with("udp") { "net" } else { "net_uring --iodepth=4" };
+    let mut first = launch_of(fathom_waits, engine, &format!("{} {waiting}", way.waits)).start();
+    match way.name {
+        "udp" | "udpv6" => {
+            let port = way.waits.rsplit("--port=").next().and_then(|port| port.parse().ok()).expect("a port");
+            wait_until_bound(port, if way.name == "udp" { "udp" } else { "udp6" });
+        }
+        _ => wait_until_it_listens(&mut first),
+    }
+    let second = launch_of(!fathom_waits, "net", &format!("{} {beginning}", way.begins)).run();
+    (first.finish(), second)
+}
+
+#[test]
+fn fio_is_understood_in_both_roles() {
+    let fio = require!(reference());
+    let folder = scratch();
+    for way in ways(folder.path()) {
+        for fathom_waits in [true, false] {
+            for (waiting, beginning) in [("--rw=read", "--rw=write"), ("--rw=write", "--rw=read")] {
+                if way.reader_waits && waiting == "--rw=write" {
+                    continue;
+                }
+                let (first, second) = meet_fio(&fio, &way, fathom_waits, (waiting, beginning));
+                let name = format!("{}, fathom waits: {fathom_waits}, {waiting}", way.name);
+                for (finished, is_fathom) in [(&first, fathom_waits), (&second, !fathom_waits)] {
+                    // fio itself fails at the end of every socket of this machine.
+                    if is_fathom || way.name != "unix" {
+                        assert_eq!(finished.code(), 0, "{name}: {}{}", finished.stdout, finished.stderr);
+                    }
+                    let document = json::document(&finished.stdout);
+                    let moved =
+                        json::total(&document, "read/io_bytes") + json::total(&document, "write/io_bytes");
+                    assert_eq!(moved, 32 << 10, "{name}, fathom: {is_fathom}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn fio_answers_and_is_answered() {
+    let fio = require!(reference());
+    let folder = scratch();
+    for way in ways(folder.path()).into_iter().filter(|way| way.name.starts_with("tcp") || way.name == "udp")
+    {
+        let (waits, begins) = (&way.waits, &way.begins);
+        for fathom_waits in [true, false] {
+            let words = "--name=a --ioengine=net --bs=4k --size=32k --pingpong";
+            let of = |is_fathom: bool| {
+                let launch = if is_fathom {
+                    Launch::fathom(Path::new("/tmp"))
+                } else {
+                    Launch::of(&fio, Path::new("/tmp"))
+                };
+                launch.words(words)
+            };
+            let mut first = of(fathom_waits).words(&format!("--rw=read {waits}")).start();
+            match way.name {
+                "udp" => wait_until_bound(
+                    waits.rsplit('=').next().and_then(|port| port.parse().ok()).expect("a port"),
+                    "udp",
+                ),
+                _ => wait_until_it_listens(&mut first),
+            }
+            of(!fathom_waits).words(&format!("--rw=write {begins}")).run().expect_clean();
+            first.finish().expect_clean();
+        }
+    }
+}
