@@ -10,6 +10,7 @@ mod io_uring;
 mod libaio;
 mod libhdfs;
 mod libiscsi;
+mod metadata;
 mod mmap;
 mod nbd;
 mod net;
@@ -20,6 +21,7 @@ mod posixaio;
 mod psync;
 mod pvsync;
 mod pvsync2;
+mod ring;
 mod shared;
 mod sync;
 mod vsync;
@@ -44,6 +46,12 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<posixaio::Posixaio>(),
     EngineEntry::of::<null::Null>(),
     EngineEntry::of::<cpuio::Cpuio>(),
+    EngineEntry::of::<metadata::Filecreate>(),
+    EngineEntry::of::<metadata::Filestat>(),
+    EngineEntry::of::<metadata::Filedelete>(),
+    EngineEntry::of::<metadata::Dircreate>(),
+    EngineEntry::of::<metadata::Dirstat>(),
+    EngineEntry::of::<metadata::Dirdelete>(),
     EngineEntry::of::<ceph::rbd::Rbd>(),
     EngineEntry::of::<ceph::rados::Rados>(),
     EngineEntry::of::<gluster::gfapi::Gfapi>(),

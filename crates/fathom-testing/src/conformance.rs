@@ -46,6 +46,10 @@ pub fn check(subject: &Subject) -> Result<(), String> {
     {
         return Err(format!("{}: {}: {}", subject.words, error.call, error.errno));
     }
+    // What does an operation on each name once is tried on names (`fathom/tests/it/names.rs`).
+    if subject.engine.definition.metadata.is_some() {
+        return Ok(());
+    }
     each_io_ends_once(subject);
     a_reap_lists_no_more_than_it_may(subject);
     a_wait_has_an_end(subject);

@@ -81,7 +81,7 @@ impl OpenFiles {
 
     /// Removes what can be made anew, lays it out again and opens it.
     pub(crate) fn renew(&mut self, plan: &WorkerPlan, readonly: bool) -> Result<(), FileError> {
-        for entry in self.entries.iter_mut().filter(|entry| entry.kind.can_grow()) {
+        for entry in self.entries.iter_mut().filter(|entry| entry.kind.can_be_made()) {
             self.storage.remove(entry).map_err(|errno| FileError::of_call(errno, "unlink", &entry.path))?;
             entry.present_size = None;
         }

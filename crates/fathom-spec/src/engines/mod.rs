@@ -15,6 +15,7 @@ pub mod libcufile;
 pub mod libhdfs;
 pub mod libhipfile;
 pub mod libiscsi;
+pub mod metadata;
 pub mod mmap;
 pub mod mtd;
 pub mod nbd;
@@ -31,6 +32,7 @@ pub mod windowsaio;
 pub mod xnvme;
 
 use crate::definition::{Choice, OptionDef};
+use crate::engines::metadata::Metadata;
 use crate::resolve::Rule;
 use crate::source::Source;
 use crate::spec::JobSpec;
@@ -58,6 +60,8 @@ pub struct EngineDef {
     pub storage: StorageKind,
     /// What becomes of the data in its buffers.
     pub data: Data,
+    /// What it does to names, if that is all it does.
+    pub metadata: Option<Metadata>,
     /// Can write blocks that are never torn.
     pub atomic_writes: bool,
     /// Can trim several ranges with one command.
@@ -157,6 +161,7 @@ impl EngineDef {
             queues_from: 1,
             storage: StorageKind::Files,
             data: Data::Moved,
+            metadata: None,
             atomic_writes: false,
             many_ranges: false,
             syncfs: false,
@@ -208,6 +213,11 @@ impl EngineDef {
     /// Ends I/Os without looking at their data.
     pub const fn discards_data(self) -> Self {
         EngineDef { data: Data::Discarded, ..self }
+    }
+
+    /// Does this to names, and nothing to data.
+    pub const fn on_names(self, metadata: Metadata) -> Self {
+        EngineDef { metadata: Some(metadata), data: Data::Discarded, ..self }
     }
 
     /// Moves no data: its jobs are background load for others.
@@ -328,12 +338,12 @@ pub const ALL: &[&EngineDef] = &[
     &EngineDef::new("ftruncate", "sets the file size").synchronous(),
     &e4defrag::DEFINITION,
     &mtd::DEFINITION,
-    &EngineDef::new("filecreate", "creates files").synchronous(),
-    &filestat::DEFINITION,
-    &EngineDef::new("filedelete", "deletes files").synchronous(),
-    &EngineDef::new("dircreate", "creates directories").synchronous(),
-    &filestat::DIRECTORIES,
-    &EngineDef::new("dirdelete", "deletes directories").synchronous(),
+    &metadata::FILECREATE,
+    &metadata::FILESTAT,
+    &metadata::FILEDELETE,
+    &metadata::DIRCREATE,
+    &metadata::DIRSTAT,
+    &metadata::DIRDELETE,
     &EngineDef::new("libpmem", "persistent memory through PMDK").synchronous(),
     &EngineDef::new("dev-dax", "device DAX through PMDK").synchronous(),
     &rbd::DEFINITION,
@@ -468,6 +478,12 @@ mod tests {
                 "posixaio",
                 "null",
                 "cpuio",
+                "filecreate",
+                "filestat",
+                "filedelete",
+                "dircreate",
+                "dirstat",
+                "dirdelete",
                 "rbd",
                 "rados",
                 "gfapi",

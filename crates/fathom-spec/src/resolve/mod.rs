@@ -139,7 +139,7 @@ pub(crate) fn review(
 
 impl Review<'_> {
     /// What the engine of the job can do, if there is one of that name.
-    fn engine_of(&self, job: &JobSpec) -> Option<&'static EngineDef> {
+    pub(crate) fn engine_of(&self, job: &JobSpec) -> Option<&'static EngineDef> {
         self.engines.of_job(job)
     }
 

@@ -63,6 +63,7 @@ mod long_names;
 mod manual;
 mod metrics;
 mod mounts;
+mod names;
 mod nbd;
 mod nfs;
 mod open_loop;

@@ -3,10 +3,12 @@
 mod in_use;
 mod layout;
 pub(crate) mod locks;
+mod namespace;
 mod open;
 pub(crate) mod scheduler;
 
 pub use in_use::{use_of, uses_of};
+pub use namespace::{Namespace, Place};
 
 use super::{Handle, Storage};
 use crate::engine::OpenFile;

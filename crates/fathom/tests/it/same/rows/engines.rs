@@ -65,18 +65,12 @@ const ENGINES: Family = Family {
         same("--ioengine=mmap --rw=write --fallocate=none"),
         same("--filename=data --ioengine=mmap --thp=0 --rw=read"),
         same("--filename=data --ioengine=mmap --thp=0 --rw=randwrite"),
-        same("--ioengine=filecreate --nrfiles=10 --filesize=4k --rw=read")
-            .differs(&["exit", "normal", "terse", "json", "files"], "the engine is not built yet"),
-        same("--ioengine=filestat --nrfiles=10 --filesize=4k --rw=read")
-            .differs(&["exit", "normal", "terse", "json", "files"], "the engine is not built yet"),
-        same("--ioengine=filedelete --nrfiles=10 --filesize=4k --rw=read")
-            .differs(&["exit", "normal", "terse", "json"], "the engine is not built yet"),
-        same("--ioengine=dircreate --nrfiles=4 --filesize=4k --rw=read")
-            .differs(&["exit", "normal", "terse", "json"], "the engine is not built yet"),
-        same("--ioengine=dirstat --nrfiles=4 --filesize=4k --rw=read")
-            .differs(&["exit", "normal", "terse", "json"], "the engine is not built yet"),
-        same("--ioengine=dirdelete --nrfiles=4 --filesize=4k --rw=read")
-            .differs(&["exit", "normal", "terse", "json"], "the engine is not built yet"),
+        same("--ioengine=filecreate --nrfiles=10 --filesize=4k --rw=read"),
+        same("--ioengine=filestat --nrfiles=10 --filesize=4k --rw=read"),
+        same("--ioengine=filedelete --nrfiles=10 --filesize=4k --rw=read"),
+        same("--ioengine=dircreate --nrfiles=4 --filesize=4k --rw=read"),
+        same("--ioengine=dirstat --nrfiles=4 --filesize=4k --rw=read"),
+        same("--ioengine=dirdelete --nrfiles=4 --filesize=4k --rw=read"),
         same("--ioengine=nosuch --rw=read"),
         same("--ioengine=sg --rw=read")
             .differs(&["stderr", "normal", "terse", "json"], "the engine is not built yet"),
