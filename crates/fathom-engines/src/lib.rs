@@ -4,6 +4,8 @@
 
 mod ceph;
 mod cpuio;
+mod falloc;
+mod ftruncate;
 mod gluster;
 mod http;
 mod io_uring;
@@ -17,6 +19,7 @@ mod net;
 mod nfs;
 mod null;
 mod offload;
+mod page_fault;
 mod posixaio;
 mod psync;
 mod pvsync;
@@ -46,6 +49,9 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<posixaio::Posixaio>(),
     EngineEntry::of::<null::Null>(),
     EngineEntry::of::<cpuio::Cpuio>(),
+    EngineEntry::of::<page_fault::PageFault>(),
+    EngineEntry::of::<falloc::Falloc>(),
+    EngineEntry::of::<ftruncate::Ftruncate>(),
     EngineEntry::of::<metadata::Filecreate>(),
     EngineEntry::of::<metadata::Filestat>(),
     EngineEntry::of::<metadata::Filedelete>(),

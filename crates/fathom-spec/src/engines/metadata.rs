@@ -3,7 +3,7 @@
 
 use crate::assign::Rejected;
 use crate::engines::{EngineDef, filestat};
-use crate::options::file::ZoneMode;
+use crate::options::file::{LockFile, ZoneMode};
 use crate::resolve::{Review, Rule};
 use crate::spec::JobSpec;
 use crate::value::Rw;
@@ -137,18 +137,19 @@ fn refuse_what_has_no_meaning(job: &mut JobSpec, review: &mut Review<'_>) -> Res
 /// fio takes these, and nothing comes of them.
 fn note_what_has_no_effect(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let (name, engine) = (job.name.clone(), job.engine.ioengine.name.clone());
+    let locks = std::mem::replace(&mut job.file.lockfile, LockFile::None) != LockFile::None;
     let options = &mut job.io_type;
-    let syncs = [
+    let without_effect = [
         ("fsync", std::mem::take(&mut options.fsync) != 0),
         ("fdatasync", std::mem::take(&mut options.fdatasync) != 0),
         ("write_barrier", std::mem::take(&mut options.write_barrier) != 0),
         ("sync_file_range", options.sync_file_range.take().is_some()),
         ("end_fsync", std::mem::take(&mut options.end_fsync)),
         ("fsync_on_close", std::mem::take(&mut options.fsync_on_close)),
+        ("lockfile", locks),
     ];
-    for (option, _) in syncs.into_iter().filter(|(_, is_set)| *is_set) {
-        review
-            .note(format!("note: {name}: {option} has no effect with ioengine={engine}: no data is written"));
+    for (option, _) in without_effect.into_iter().filter(|(_, is_set)| *is_set) {
+        review.note(format!("note: {name}: {option} has no effect with ioengine={engine}: no file is open"));
     }
     Ok(())
 }
@@ -173,8 +174,9 @@ mod tests {
 
     #[test]
     fn syncs_of_no_data_are_told() {
-        let (spec, lines) = job("--name=a --ioengine=filecreate --filesize=4k --fsync=1 --end_fsync=1");
-        assert_eq!(lines.len(), 2, "{lines:?}");
+        let (spec, lines) =
+            job("--name=a --ioengine=filecreate --filesize=4k --fsync=1 --end_fsync=1 --lockfile=exclusive");
+        assert_eq!(lines.len(), 3, "{lines:?}");
         let spec = spec.expect("a job");
         assert_eq!((spec.io_type.fsync, spec.io_type.end_fsync), (0, false));
     }

@@ -62,6 +62,8 @@ pub struct EngineDef {
     pub data: Data,
     /// What it does to names, if that is all it does.
     pub metadata: Option<Metadata>,
+    /// Changes its files whatever the direction of the I/O, and opens them for that.
+    pub always_changes: bool,
     /// Can write blocks that are never torn.
     pub atomic_writes: bool,
     /// Can trim several ranges with one command.
@@ -162,6 +164,7 @@ impl EngineDef {
             storage: StorageKind::Files,
             data: Data::Moved,
             metadata: None,
+            always_changes: false,
             atomic_writes: false,
             many_ranges: false,
             syncfs: false,
@@ -218,6 +221,11 @@ impl EngineDef {
     /// Does this to names, and nothing to data.
     pub const fn on_names(self, metadata: Metadata) -> Self {
         EngineDef { metadata: Some(metadata), data: Data::Discarded, ..self }
+    }
+
+    /// Changes its files whatever the direction of the I/O.
+    pub const fn always_changes(self) -> Self {
+        EngineDef { always_changes: true, ..self }
     }
 
     /// Moves no data: its jobs are background load for others.
@@ -333,9 +341,9 @@ pub const ALL: &[&EngineDef] = &[
     &net::SPLICED,
     &cpuio::DEFINITION,
     &exec::DEFINITION,
-    &EngineDef::new("page_fault", "touches anonymous memory").synchronous().without_files(),
-    &EngineDef::new("falloc", "fallocate calls").synchronous().syncfs(),
-    &EngineDef::new("ftruncate", "sets the file size").synchronous(),
+    &plain::PAGE_FAULT,
+    &plain::FALLOC,
+    &plain::FTRUNCATE,
     &e4defrag::DEFINITION,
     &mtd::DEFINITION,
     &metadata::FILECREATE,
@@ -478,6 +486,9 @@ mod tests {
                 "posixaio",
                 "null",
                 "cpuio",
+                "page_fault",
+                "falloc",
+                "ftruncate",
                 "filecreate",
                 "filestat",
                 "filedelete",

@@ -35,6 +35,7 @@ mod effects_pacing;
 mod effects_precondition;
 mod effects_rates;
 mod effects_sizes;
+mod effects_space;
 mod effects_surroundings;
 mod effects_zoned;
 mod effects_zones;

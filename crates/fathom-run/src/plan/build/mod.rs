@@ -153,6 +153,7 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
         engine: job.engine.ioengine.name.clone(),
         storage: engine.storage,
         metadata: engine.metadata,
+        always_changes: engine.always_changes,
         background: engine.background_load(job),
         is_thread: job.threads.thread,
         placement: placement::placement_plan(&subject),
@@ -214,14 +215,13 @@ fn seeds(job: &JobSpec, thread_number: u32) -> Seeds {
     }
 }
 
-/// With `--readonly` no name comes or goes, whatever the direction of the I/O.
+/// With `--readonly` no name comes or goes and no space is taken, whatever the direction of the I/O.
 fn refuse_changes(spec: &RunSpec, job: &JobSpec, engine: &EngineDef) -> Result<(), String> {
-    let changes = engine.metadata.is_some_and(|metadata| metadata.changes_names());
+    let changes = engine.always_changes || engine.metadata.is_some_and(|metadata| metadata.changes_names());
     match changes && spec.program.readonly {
         false => Ok(()),
         true => Err(format!(
-            "fathom: job {}: ioengine={} makes or removes files and directories, which --readonly forbids; leave --readonly \
-             out, or use filestat or dirstat",
+            "fathom: job {}: ioengine={} changes what is there whatever rw= says, which --readonly forbids; leave one of them out",
             job.name, engine.name
         )),
     }

@@ -101,6 +101,8 @@ pub struct WorkerPlan {
     pub storage: StorageKind,
     /// What it does to names, if it works on them and on no data.
     pub metadata: Option<Metadata>,
+    /// Its engine changes files whatever the direction of the I/O.
+    pub always_changes: bool,
     /// It is background load for others: it counts stretches of work, not bytes.
     pub background: Option<BackgroundLoad>,
     /// It is a thread beside others, not a process of its own.
@@ -178,10 +180,13 @@ impl WorkerPlan {
         matches!(self.storage, StorageKind::Files | StorageKind::Server)
     }
 
-    /// True when the job writes, trims, or makes and removes names: its targets are not the same afterwards.
+    /// True when the job writes, trims, makes or removes names, or has its engine change something else: its targets are not the same afterwards.
     pub fn changes_data(&self) -> bool {
         if let Some(metadata) = self.metadata {
             return metadata.changes_names();
+        }
+        if self.always_changes {
+            return true;
         }
         if let Some(replay) = &self.replay {
             return replay.uses(Direction::Write) || replay.uses(Direction::Trim);

@@ -28,14 +28,14 @@ const ENGINES: Family = Family {
             .differs(&["exit", "normal", "terse", "json", "files"], "the engine is not built yet"),
         same("--filename=data --ioengine=splice --rw=randwrite")
             .differs(&["exit", "normal", "terse", "json", "files"], "the engine is not built yet"),
-        same("--filename=data --ioengine=ftruncate --rw=read")
-            .differs(&["normal", "terse", "json", "files"], "the engine is not built yet"),
-        same("--filename=data --ioengine=ftruncate --rw=randwrite")
-            .differs(&["exit", "normal", "terse", "json", "files"], "the engine is not built yet"),
-        same("--filename=data --ioengine=falloc --rw=read")
-            .differs(&["exit", "normal", "terse", "json", "files"], "the engine is not built yet"),
-        same("--filename=data --ioengine=falloc --rw=randwrite")
-            .differs(&["exit", "normal", "terse", "json", "files"], "the engine is not built yet"),
+        same("--filename=data --ioengine=ftruncate --rw=write"),
+        same("--filename=data --ioengine=ftruncate --rw=read").differs(
+            &["normal", "terse", "json", "files"],
+            "what cannot be done is refused before it begins",
+        ),
+        same("--filename=data --ioengine=falloc --rw=read"),
+        same("--filename=data --ioengine=falloc --rw=randwrite"),
+        same("--filename=data --ioengine=falloc --rw=trim"),
         same("--filename=data --ioengine=null --rw=read"),
         same("--filename=data --ioengine=null --rw=randwrite"),
         same("--filename=data --ioengine=null --rw=read --lockfile=readwrite"),
