@@ -36,6 +36,9 @@ pub fn prepare_unless(
         return Ok(());
     }
     check_growth(plan, entries)?;
+    if !readonly && layout.creates {
+        storage.make_directories(&plan.files.names)?;
+    }
     // What is appended must begin where the file ends now.
     if layout.happens_at_open || plan.files.part.appends {
         return Ok(());

@@ -4,6 +4,7 @@ use super::{FileEntry, FileError, FileKind, layout};
 use crate::cause::Cause;
 use crate::engine::{Engine, OpenFile};
 use crate::plan::WorkerPlan;
+use crate::plan::model::files::NamesPlan;
 use crate::storage::{Handle, Storage};
 use fathom_sys::Errno;
 use fathom_verify::ledger::SyncKind;
@@ -95,9 +96,11 @@ impl OpenFiles {
     }
 
     /// Removes what is to be gone after the run (`unlink`); an export or an image never is. What fails does not keep the rest.
-    pub(crate) fn remove(&mut self) -> Vec<Errno> {
+    pub(crate) fn remove(&mut self, plan: &NamesPlan) -> Vec<Errno> {
         let removable = self.entries.iter().filter(|entry| entry.kind != FileKind::Volume);
-        removable.filter_map(|entry| self.storage.remove(entry).err()).collect()
+        let mut errors: Vec<Errno> = removable.filter_map(|entry| self.storage.remove(entry).err()).collect();
+        errors.extend(self.storage.remove_directories(plan).err());
+        errors
     }
 
     /// Makes what was written to an open file durable, by its engine or its storage; nothing to do for one that is closed.

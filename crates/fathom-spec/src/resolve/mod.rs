@@ -16,6 +16,7 @@ mod rate;
 mod replay;
 mod steady_state;
 mod time;
+pub(crate) mod tree;
 mod verification;
 mod wait;
 mod zones;
@@ -45,6 +46,7 @@ pub type Rule = fn(&mut JobSpec, &mut Review<'_>) -> Result<(), Rejected>;
 /// Rules for each job, in the order they run. They all run even if one refuses the job, so that all errors are reported at
 /// once.
 const RULES: &[Rule] = &[
+    tree::shape_tree,
     wait::check_waitee,
     rate::check_exclusive,
     rate::check_minimum,

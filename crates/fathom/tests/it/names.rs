@@ -1,10 +1,10 @@
 //! The engines that make, look at and remove names: each I/O is one call, what is there afterwards is what the calls say, and nothing
 //! of others is touched.
 
-use crate::support::devices::Mounted;
+use crate::support::devices::{self, Mounted};
 use crate::support::program::{Finished, Launch};
 use crate::support::trace::Trace;
-use crate::support::{KIB, MIB, file_of, json, scratch};
+use crate::support::{KIB, MIB, file_of, json, scratch, skip};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -301,4 +301,122 @@ fn file_systems_that_are_full_or_closed_say_so() {
         finished.stdout
     );
     assert!(named.exists());
+}
+
+/// Regular files and directories below a directory.
+fn below(directory: &Path) -> (usize, usize) {
+    let mut found = (0, 0);
+    for entry in fs::read_dir(directory).expect("a directory") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            let inner = below(&path);
+            found = (found.0 + inner.0, found.1 + inner.1 + 1);
+        } else {
+            found.0 += 1;
+        }
+    }
+    found
+}
+
+#[test]
+fn trees_have_the_shape_that_is_asked_for() {
+    let shape = "--name=a --bs=4k --filesize=4k --tree_files=5 --tree_width=3 --tree_depth=2";
+    for depth in DEPTHS {
+        // 13 directories of the tree.
+        for (engine, files, directories) in [
+            ("filecreate", 65, 13),
+            ("filedelete", 0, 13),
+            ("dircreate", 0, 78),
+            ("filestat", 65, 13),
+            ("psync", 65, 13),
+        ] {
+            let directory = scratch();
+            let words = format!("{shape} --ioengine={engine} {depth} --output-format=normal,json");
+            let finished = Launch::fathom(directory.path()).words(&words).run();
+            if lacks_rings(&finished) {
+                skip!("{}", finished.stderr.trim());
+            }
+            assert_eq!(finished.code(), 0, "{engine} {depth}: {}", finished.stderr);
+            assert_eq!(ios(&finished, "read"), 65, "{engine} {depth}");
+            assert_eq!(below(directory.path()), (files, directories), "{engine} {depth}");
+            let first = fs::metadata(directory.path().join("a.0.tree/d1/d4")).expect("a directory");
+            assert_eq!(first.permissions().mode() & 0o777, 0o700);
+        }
+    }
+    let directory = scratch();
+    let words = format!(
+        "{shape} --ioengine=filecreate --numjobs=2 --unlink=1 --directory={}",
+        directory.path().display()
+    );
+    Launch::fathom(directory.path()).words(&words).run().expect_clean();
+    assert_eq!(below(directory.path()), (0, 0));
+}
+
+#[test]
+fn no_tree_is_made_in_what_is_of_others() {
+    let shape =
+        "--name=a --bs=4k --filesize=4k --ioengine=filecreate --tree_files=5 --tree_width=3 --tree_depth=2";
+    let refused = |prepare: &dyn Fn(&Path), said: &str| {
+        let directory = scratch();
+        prepare(directory.path());
+        let finished = Launch::fathom(directory.path()).words(shape).run();
+        assert_eq!(finished.code(), 1, "{said}");
+        assert!(finished.stderr.contains(said), "{said}: {}", finished.stderr);
+        directory
+    };
+    let is_link = |place: &Path| {
+        fs::create_dir(place.join("elsewhere")).expect("a directory");
+        symlink("elsewhere", place.join("a.0.tree")).expect("a link");
+    };
+    let directory = refused(&is_link, "is there and is no directory");
+    assert_eq!(count(&directory.path().join("elsewhere")), 0);
+    let is_open = |place: &Path| {
+        fs::create_dir(place.join("a.0.tree")).expect("a directory");
+        fs::set_permissions(place.join("a.0.tree"), fs::Permissions::from_mode(0o777)).expect("a mode");
+    };
+    let directory = refused(&is_open, "others may write to");
+    assert_eq!(below(directory.path()), (0, 1));
+    // One of an earlier run is used again, and what else is in it stays.
+    let directory = scratch();
+    Launch::fathom(directory.path()).words(shape).run().expect_clean();
+    let own = file_of(&directory.path().join("a.0.tree/d2"), "own", 3);
+    Launch::fathom(directory.path()).words(shape).words("--unlink=1").run().expect_clean();
+    assert!(own.exists());
+    assert_eq!(below(directory.path()), (1, 2));
+}
+
+/// A file system that begins no change until this is dropped.
+struct Frozen<'a>(&'a Path);
+
+impl Frozen<'_> {
+    fn of(place: &Path) -> Result<Frozen<'_>, String> {
+        skip::tool("fsfreeze")?;
+        devices::run("fsfreeze", &["-f", place.to_str().ok_or("the path is text")?]).map(|_| Frozen(place))
+    }
+}
+
+impl Drop for Frozen<'_> {
+    fn drop(&mut self) {
+        let _ = devices::run("fsfreeze", &["-u", &self.0.to_string_lossy()]);
+    }
+}
+
+#[test]
+fn what_is_stuck_is_named() {
+    fathom_only!();
+    let mounted = require!(Mounted::new("ext4", 16 * MIB));
+    for (depth, said) in [
+        ("--iodepth=1", "1 I/O does not return: create a.0."),
+        ("--iodepth=4", "4 I/Os do not return: create a.0."),
+    ] {
+        let frozen = require!(Frozen::of(mounted.path()));
+        let more = format!("{depth} --patience=500ms --time_based --runtime=1");
+        let finished = run(mounted.path(), "filecreate", &more);
+        drop(frozen);
+        if lacks_rings(&finished) {
+            skip!("{}", finished.stderr.trim());
+        }
+        assert_eq!(finished.code(), 1, "{depth}");
+        assert!(finished.stdout.contains(said), "{depth}: {}", finished.stdout);
+    }
 }

@@ -122,6 +122,14 @@ impl Storage for Namespace {
         self.files.names(plan)
     }
 
+    fn make_directories(&mut self, plan: &NamesPlan) -> Result<(), FileError> {
+        self.files.make_directories(plan)
+    }
+
+    fn remove_directories(&mut self, plan: &NamesPlan) -> Result<(), Errno> {
+        self.files.remove_directories(plan)
+    }
+
     fn look_at(&self, plan: &WorkerPlan, path: PathBuf) -> Result<FileEntry, FileError> {
         let found = match self.follows_links() {
             true => std::fs::metadata(&path),
