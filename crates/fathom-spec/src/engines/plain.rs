@@ -60,7 +60,9 @@ pub const PAGE_FAULT: EngineDef =
     EngineDef::new("page_fault", "copies to and from anonymous memory, touched for the first time")
         .built()
         .synchronous()
-        .without_files();
+        .without_files()
+        // Memory of another thread's engine would not be the same.
+        .one_thread();
 
 /// What is neither read nor trimmed: fio fails with the first such I/O.
 fn demand_writes(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {

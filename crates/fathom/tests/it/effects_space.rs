@@ -82,6 +82,9 @@ fn memory_keeps_what_is_copied_to_it() {
         Launch::fathom(directory.path()).words(words).words(more).run().expect_clean();
     }
     assert!(!directory.path().join("a.0.0").exists(), "there is no file");
+    let words_of_threads = format!("{words} --rw=write --io_submit_mode=offload --iodepth=4");
+    let finished = Launch::fathom(directory.path()).words(&words_of_threads).run();
+    assert!(finished.stderr.contains("can't be used with offloaded submit"), "{}", finished.stderr);
     // Each page is touched once.
     let words = "--output-format=json --name=a --size=16m --bs=4k --ioengine=page_fault --rw=write";
     let finished = Launch::fathom(directory.path()).words(words).run().expect_clean();
