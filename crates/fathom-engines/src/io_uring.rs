@@ -3,45 +3,24 @@
 //! Probed once, when the engine is set up: the best legal set of ring features is used, and [`Engine::features`] says
 //! which. Two calls a round (submit, then wait), so that submission and completion latency mean what they say.
 
+use crate::ring::Ring;
 use crate::shared::{Immediate, rwf};
 use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
 use fathom_run::exhausted;
 use fathom_run::unit::Operation;
 use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::Errno;
-use fathom_sys::clock::timespec;
-use io_uring::{Probe, opcode, squeue, types};
-use std::os::fd::AsRawFd;
+use io_uring::{opcode, squeue, types};
 use std::time::Duration;
 
-/// A kernel whose waits have no limit is asked again after so long.
-const LONGEST_SLEEP: Duration = Duration::from_micros(100);
-
 pub(crate) struct IoUring {
-    ring: io_uring::IoUring,
+    ring: Ring,
     features: Vec<&'static str>,
     immediate: Immediate,
     vectors: Box<[libc::iovec]>,
     /// Queued, not yet handed over.
     queued: u32,
-    /// How `io_uring_enter` names the ring: by descriptor, or by its registered index.
-    handle: Handle,
     options: Options,
-}
-
-#[derive(Clone, Copy)]
-struct Handle {
-    fd: i32,
-    flags: u32,
-}
-
-/// `struct io_uring_getevents_arg` of linux/io_uring.h.
-#[repr(C)]
-struct WaitArgument {
-    signals: u64,
-    signals_size: u32,
-    least_us: u32,
-    limit: *const libc::timespec,
 }
 
 /// Choices made once, looked at for every I/O.
@@ -64,11 +43,8 @@ impl Engine for IoUring {
 
     fn new(setup: &Setup<'_>) -> Result<IoUring, SetupError> {
         let private = &setup.job.private.io_uring;
-        let (ring, mut features) = build_ring(setup)?;
-        let mut probe = Probe::new();
-        let probed = ring.submitter().register_probe(&mut probe).is_ok();
-        let supports = |code: u8| probed && probe.is_supported(code);
-        let plain = supports(opcode::Read::CODE) && supports(opcode::Write::CODE);
+        let (ring, mut features) = Ring::new(setup, setup.depth.max(1), "ioengine=libaio")?;
+        let plain = ring.supports(&[opcode::Read::CODE, opcode::Write::CODE]);
         let common = if private.nowait { rwf::NOWAIT } else { 0 }
             | if private.uncached.unwrap_or(0) != 0 { rwf::DONTCACHE } else { 0 };
         let mut engine = IoUring {
@@ -86,7 +62,6 @@ impl Engine for IoUring {
                 force_async_left: private.force_async.unwrap_or(0),
                 kernel_thread: private.sqthread_poll,
             },
-            handle: Handle { fd: ring.as_raw_fd(), flags: 0 },
             features: Vec::new(),
             ring,
         };
@@ -109,7 +84,7 @@ impl Engine for IoUring {
         }
         // SAFETY: buffer, vector and descriptor of the entry stay valid until its completion has been reaped: the loop
         // reuses a slot only then, and `Drop` of the ring waits for the kernel.
-        let pushed = unsafe { self.ring.submission().push(&entry) };
+        let pushed = unsafe { self.ring.queues.submission().push(&entry) };
         if pushed.is_err()
             && let Err(errno) = self.push_once_there_is_room(&entry)
         {
@@ -126,7 +101,7 @@ impl Engine for IoUring {
         }
         // With deferred task run, completions become visible only in a call that asks for events: asking here saves a
         // call of its own for them.
-        let taken = self.enter(self.queued, 0)?;
+        let taken = self.ring.enter(self.queued, 0)?;
         self.queued -= taken;
         Ok(taken)
     }
@@ -136,12 +111,12 @@ impl Engine for IoUring {
         self.collect(out);
         if min == 0 && out.is_empty() {
             // The kernel lists what has ended when it is entered, and not before.
-            self.enter(0, 0)?;
+            self.ring.enter(0, 0)?;
             self.collect(out);
         }
         while out.len() < min as usize && out.room() > 0 {
             let wanted = min as usize - out.len();
-            self.wait(wanted)?;
+            self.ring.wait(wanted)?;
             self.collect(out);
         }
         Ok(())
@@ -150,7 +125,7 @@ impl Engine for IoUring {
     fn reap_within(&mut self, span: Duration, out: &mut Completions) -> Result<(), Errno> {
         self.collect(out);
         if out.is_empty() {
-            self.wait_within(span)?;
+            self.ring.wait_within(span)?;
             self.collect(out);
         }
         Ok(())
@@ -224,7 +199,7 @@ impl IoUring {
 
     #[inline(always)]
     fn collect(&mut self, out: &mut Completions) {
-        let mut completions = self.ring.completion();
+        let mut completions = self.ring.queues.completion();
         while out.room() > 0
             && let Some(entry) = completions.next()
         {
@@ -233,59 +208,10 @@ impl IoUring {
         }
     }
 
-    fn wait(&mut self, wanted: usize) -> Result<(), Errno> {
-        match self.enter(0, wanted as u32) {
-            Ok(_) | Err(Errno(libc::EINTR)) => Ok(()),
-            Err(errno) => Err(errno),
-        }
-    }
-
-    /// `io_uring_enter`: hands over `submit` entries and waits until `wanted` completions are there.
-    #[inline(always)]
-    fn enter(&self, submit: u32, wanted: u32) -> Result<u32, Errno> {
-        self.enter_with(submit, wanted, None)
-    }
-
-    #[inline(always)]
-    fn enter_with(&self, submit: u32, wanted: u32, argument: Option<&WaitArgument>) -> Result<u32, Errno> {
-        const GET_EVENTS: u32 = 1;
-        const EXTENDED_ARGUMENT: u32 = 1 << 3;
-        let (flag, size) = argument.map_or((0, 0), |_| (EXTENDED_ARGUMENT, size_of::<WaitArgument>()));
-        // SAFETY: no signal mask is given; the entries that the kernel reads were pushed by `queue`; the argument, if there is
-        // one, lives through the call and has the size that is given.
-        let taken = unsafe {
-            libc::syscall(
-                libc::SYS_io_uring_enter,
-                self.handle.fd,
-                submit,
-                wanted,
-                GET_EVENTS | flag | self.handle.flags,
-                argument.map_or(std::ptr::null(), |argument| argument as *const WaitArgument),
-                size,
-            )
-        };
-        if taken < 0 { Err(Errno::last()) } else { Ok(taken as u32) }
-    }
-
-    /// Waits until a completion is there, or for so long.
-    fn wait_within(&self, span: Duration) -> Result<(), Errno> {
-        if !self.ring.params().is_feature_ext_arg() {
-            // Linux 5.10 and earlier: nothing ends a wait but a completion.
-            std::thread::sleep(span.min(LONGEST_SLEEP));
-            return self.enter(0, 0).map(|_| ());
-        }
-        let limit = timespec(span);
-        let argument = WaitArgument { signals: 0, signals_size: 0, least_us: 0, limit: &raw const limit };
-        match self.enter_with(0, 1, Some(&argument)) {
-            Ok(_) | Err(Errno(libc::ETIME | libc::EINTR)) => Ok(()),
-            Err(errno) => Err(errno),
-        }
-    }
-
     /// With a kernel thread the entries are taken as soon as they lie in the ring; it may have to be woken.
     #[cold]
     fn commit_to_kernel_thread(&mut self) -> Result<u32, Errno> {
-        self.ring.submit().map_err(Errno::from)?;
+        self.ring.queues.submit().map_err(Errno::from)?;
         Ok(std::mem::take(&mut self.queued))
     }
 
@@ -295,13 +221,13 @@ impl IoUring {
     fn push_once_there_is_room(&mut self, entry: &squeue::Entry) -> Result<(), Errno> {
         loop {
             // Wakes the thread, should it sleep.
-            self.ring.submit().map_err(Errno::from)?;
-            match self.ring.submitter().squeue_wait().map_err(Errno::from) {
+            self.ring.queues.submit().map_err(Errno::from)?;
+            match self.ring.queues.submitter().squeue_wait().map_err(Errno::from) {
                 Ok(_) | Err(Errno(libc::EINTR)) => {}
                 Err(errno) => return Err(errno),
             }
             // SAFETY: as in `queue`.
-            if unsafe { self.ring.submission().push(entry) }.is_ok() {
+            if unsafe { self.ring.queues.submission().push(entry) }.is_ok() {
                 return Ok(());
             }
         }
@@ -336,7 +262,7 @@ impl IoUring {
         }
         if all_are_open && (asked.registerfiles || !job.is_set("registerfiles")) {
             let fds: Vec<i32> = setup.files.iter().map(|file| file.handle.descriptor()).collect();
-            match self.ring.submitter().register_files(&fds) {
+            match self.ring.queues.submitter().register_files(&fds) {
                 Ok(()) => {
                     self.options.registered_files = true;
                     features.push("registered files");
@@ -347,8 +273,7 @@ impl IoUring {
                 Err(_) => {}
             }
         }
-        if let Some(handle) = register_ring(self.ring.as_raw_fd()) {
-            self.handle = handle;
+        if self.ring.register() {
             features.push("registered ring");
         }
         Ok(())
@@ -358,7 +283,7 @@ impl IoUring {
     fn register_buffers(&self, setup: &Setup<'_>) -> Result<(), SetupError> {
         let whole = libc::iovec { iov_base: setup.arena.cast(), iov_len: arena_length(setup) };
         // SAFETY: the arena is mapped to that length and outlives the engine.
-        unsafe { self.ring.submitter().register_buffers(&[whole]) }.map_err(|error| {
+        unsafe { self.ring.queues.submitter().register_buffers(&[whole]) }.map_err(|error| {
             SetupError::new(error.into(), "io_uring_register_buffers").with_advice(format!(
                 "the buffers cannot be pinned (leave fixedbufs out): {}",
                 exhausted::locked_memory()
@@ -432,150 +357,6 @@ impl Target {
             on_target!(self, fd => opcode::Readv::new(fd, vector, 1).offset(io.offset).rw_flags(flags).ioprio(io.priority).build())
         } else {
             on_target!(self, fd => opcode::Writev::new(fd, vector, 1).offset(io.offset).rw_flags(flags).ioprio(io.priority).build())
-        }
-    }
-}
-
-/// Registers the ring's descriptor (Linux 5.18), which saves looking it up in every call.
-fn register_ring(fd: i32) -> Option<Handle> {
-    /// `struct io_uring_rsrc_update`.
-    #[repr(C)]
-    struct Update {
-        offset: u32,
-        reserved: u32,
-        data: u64,
-    }
-    const REGISTER_RING_FDS: u32 = 20;
-    const ENTER_REGISTERED_RING: u32 = 16;
-    const ANY_INDEX: u32 = u32::MAX;
-    let mut update = Update { offset: ANY_INDEX, reserved: 0, data: fd as u64 };
-    // SAFETY: one update record, which the kernel reads and whose offset it fills in.
-    let registered = unsafe {
-        libc::syscall(libc::SYS_io_uring_register, fd, REGISTER_RING_FDS, std::ptr::from_mut(&mut update), 1)
-    };
-    (registered == 1).then_some(Handle { fd: update.offset as i32, flags: ENTER_REGISTERED_RING })
-}
-
-/// How much of the newer ring features to ask for.
-#[derive(Clone, Copy, PartialEq, PartialOrd)]
-enum Level {
-    Plain,
-    /// Linux 6.1: one submitter, completions handled when it asks for them.
-    Deferred,
-    /// Linux 6.6: no indirection between the submission queue and its entries.
-    Direct,
-}
-
-/// The best ring that this kernel and the job's options allow.
-fn build_ring(setup: &Setup<'_>) -> Result<(io_uring::IoUring, Vec<&'static str>), SetupError> {
-    let mut levels = [Level::Direct, Level::Deferred, Level::Plain].into_iter();
-    loop {
-        let level = levels.next().unwrap_or(Level::Plain);
-        match ring_builder(setup, level).build(setup.depth.max(1)) {
-            Ok(ring) => return Ok((ring, ring_features(setup, level))),
-            // An older kernel does not know some of the flags.
-            Err(error) if error.raw_os_error() == Some(libc::EINVAL) && level != Level::Plain => {}
-            Err(error) => return Err(refused(error)),
-        }
-    }
-}
-
-fn ring_builder(setup: &Setup<'_>, level: Level) -> io_uring::Builder {
-    let options = &setup.job.private.io_uring;
-    let mut builder = io_uring::IoUring::builder();
-    builder.setup_cqsize(setup.depth.max(1).next_power_of_two() * 2);
-    if options.hipri {
-        builder.setup_iopoll();
-    }
-    if options.sqthread_poll {
-        builder.setup_sqpoll(SQPOLL_IDLE_MS);
-        if let Some(cpu) = options.sqthread_poll_cpu {
-            builder.setup_sqpoll_cpu(cpu);
-        }
-    } else if level >= Level::Deferred {
-        builder.setup_single_issuer().setup_defer_taskrun().setup_coop_taskrun();
-    }
-    if level >= Level::Direct {
-        builder.setup_no_sqarray();
-    }
-    builder
-}
-
-fn ring_features(setup: &Setup<'_>, level: Level) -> Vec<&'static str> {
-    let options = &setup.job.private.io_uring;
-    let mut features = Vec::new();
-    if options.sqthread_poll {
-        features.push("kernel submission thread");
-    } else if level >= Level::Deferred {
-        features.extend(["single issuer", "deferred task run"]);
-    }
-    if level >= Level::Direct {
-        features.push("no submission index array");
-    }
-    if options.hipri {
-        features.push("polled completions");
-    }
-    features
-}
-
-/// Milliseconds without work after which the kernel's submission thread sleeps.
-const SQPOLL_IDLE_MS: u32 = 1000;
-
-/// Where the kernel says who may use io_uring: 0 for everybody.
-const SWITCH: &str = "/proc/sys/kernel/io_uring_disabled";
-const FILTERED: &str = "a seccomp filter forbids io_uring here, as those of containers do: allow io_uring_setup, io_uring_enter and \
-                        io_uring_register in its profile (or, for a try, --security-opt seccomp=unconfined), or use ioengine=libaio";
-
-fn refused(error: std::io::Error) -> SetupError {
-    let errno = Errno::from(error);
-    let advice = match errno.0 {
-        // The switch is there since 6.6 where the kernel was built with io_uring, so a filter answers in its place.
-        libc::ENOSYS if std::path::Path::new(SWITCH).exists() => FILTERED,
-        libc::ENOSYS => "this kernel has no io_uring, or a seccomp filter of the container hides it",
-        libc::EPERM if std::fs::read_to_string(SWITCH).is_ok_and(|text| text.trim() != "0") => {
-            "io_uring is switched off here: see /proc/sys/kernel/io_uring_disabled"
-        }
-        libc::EPERM => FILTERED,
-        libc::ENOMEM => &format!("no memory for the rings: {}", exhausted::locked_memory()),
-        _ => "",
-    };
-    SetupError::new(errno, "io_queue_init").with_advice(advice)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What is said of a ring in a thread for which `io_uring_setup` is answered by an error number, as seccomp profiles of containers do.
-    fn advice_where_filtered(errno: i32) -> String {
-        const LOAD: u16 = 0x20;
-        const SKIP_UNLESS_EQUAL: u16 = 0x15;
-        const RETURN: u16 = 0x06;
-        let step = |code, jf, k| libc::sock_filter { code, jt: 0, jf, k };
-        let mut filter = [
-            step(LOAD, 0, 0),
-            step(SKIP_UNLESS_EQUAL, 1, libc::SYS_io_uring_setup as u32),
-            step(RETURN, 0, libc::SECCOMP_RET_ERRNO | errno as u32),
-            step(RETURN, 0, libc::SECCOMP_RET_ALLOW),
-        ];
-        let thread = std::thread::spawn(move || {
-            let rules = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
-            // SAFETY: the kernel copies the filter, which lives through the call; it holds for this thread alone.
-            let is_set = unsafe {
-                libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
-                    && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const rules) == 0
-            };
-            assert!(is_set, "{}", std::io::Error::last_os_error());
-            refused(io_uring::IoUring::new(8).err().expect("refused")).advice
-        });
-        thread.join().expect("a thread that ends")
-    }
-
-    #[test]
-    fn who_forbids_io_uring_is_told() {
-        for errno in [libc::ENOSYS, libc::EPERM] {
-            let advice = advice_where_filtered(errno);
-            assert!(advice.contains("seccomp filter"), "{errno}: {advice}");
         }
     }
 }

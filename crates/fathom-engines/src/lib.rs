@@ -4,6 +4,8 @@
 
 mod ceph;
 mod cpuio;
+mod falloc;
+mod ftruncate;
 mod gluster;
 mod http;
 mod io_uring;
@@ -11,6 +13,7 @@ mod libaio;
 mod libhdfs;
 mod libiscsi;
 mod media;
+mod metadata;
 mod mmap;
 mod mtd;
 mod nbd;
@@ -18,11 +21,13 @@ mod net;
 mod nfs;
 mod null;
 mod offload;
+mod page_fault;
 mod persistent;
 mod posixaio;
 mod psync;
 mod pvsync;
 mod pvsync2;
+mod ring;
 mod sg;
 mod shared;
 mod sockets;
@@ -56,6 +61,15 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<sockets::NetUring>(),
     EngineEntry::of::<cpuio::Cpuio>(),
     EngineEntry::of::<mtd::Mtd>(),
+    EngineEntry::of::<page_fault::PageFault>(),
+    EngineEntry::of::<falloc::Falloc>(),
+    EngineEntry::of::<ftruncate::Ftruncate>(),
+    EngineEntry::of::<metadata::Filecreate>(),
+    EngineEntry::of::<metadata::Filestat>(),
+    EngineEntry::of::<metadata::Filedelete>(),
+    EngineEntry::of::<metadata::Dircreate>(),
+    EngineEntry::of::<metadata::Dirstat>(),
+    EngineEntry::of::<metadata::Dirdelete>(),
     EngineEntry::of::<ceph::rbd::Rbd>(),
     EngineEntry::of::<ceph::rados::Rados>(),
     EngineEntry::of::<gluster::gfapi::Gfapi>(),

@@ -121,6 +121,11 @@ pub(crate) fn line_of_file(call: &str, name: impl Display, errno: Errno) -> Stri
     format!("file:filesetup.c, func={call}({name}), error={errno}")
 }
 
+/// The line for an operation on a name.
+pub(crate) fn line_of_name(call: &str, name: impl Display, errno: Errno) -> String {
+    format!("file:engines/fileoperations.c, func={call}({name}), error={errno}")
+}
+
 /// The line for a call of an engine. fio was seen to print it of libaio and io_uring; the others follow their form.
 pub(crate) fn line_of_engine(engine: &str, call: &str, errno: Errno) -> String {
     format!("file:engines/{engine}.c, func={call}, error={errno}")

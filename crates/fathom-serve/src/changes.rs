@@ -6,6 +6,7 @@ use fathom_run::plan::{Plan, WorkerPlan};
 use fathom_run::storage;
 use fathom_run::storage::files::uses_of;
 use fathom_spec::engines::StorageKind;
+use fathom_spec::engines::metadata::NameOperation;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -38,7 +39,8 @@ fn of_worker(worker: &WorkerPlan) -> Vec<Change> {
     }
     let paths = names::paths(&worker.files.names);
     let short = short(worker, &paths);
-    let is_removed = worker.files.are_removed || worker.files.are_renewed;
+    let deletes = worker.metadata.is_some_and(|metadata| metadata.operation == NameOperation::Delete);
+    let is_removed = worker.files.are_removed || worker.files.are_renewed || deletes;
     let change = |path: PathBuf| Change {
         writes: worker.changes_data(),
         is_removed: is_removed && !is_device(&path),

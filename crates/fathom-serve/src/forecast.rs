@@ -246,6 +246,11 @@ fn of_path(change: &Change, reads: bool, jobs: &[String], made: &AllMade, uses: 
         target.is_destroyed = change.writes;
         return target;
     }
+    if found.is_dir() {
+        // It is removed as long as it is empty.
+        target.kind = "directory";
+        return target;
+    }
     (target.kind, target.size) = ("file", Some(found.len()));
     let is_ours = Made::of(path).is_some_and(|file| made.contains(&file));
     target.is_destroyed = change.is_any() && found.len() > 0 && !is_ours;

@@ -412,6 +412,9 @@ pub struct ViewOptions {
     /// Leave out how long syncs took, as for a job without completion latencies.
     #[serde(default)]
     pub hides_sync_latency: bool,
+    /// What its I/Os are, where they move no data: `creates`, `stats`, `deletes`.
+    #[serde(default)]
+    pub operations: Option<String>,
     /// Whether the directions are shown apart, together, or both.
     #[serde(default)]
     pub unified: UnifiedReporting,
@@ -440,6 +443,7 @@ impl Default for ViewOptions {
             clat_percentiles: true,
             lat_percentiles: false,
             hides_sync_latency: false,
+            operations: None,
             unified: UnifiedReporting::Apart,
         }
     }

@@ -5,6 +5,12 @@
 
 use crate::errno::{Errno, check};
 
+/// The user by whose rights the thread does what it does.
+pub fn effective_user() -> u32 {
+    // SAFETY: no memory is passed, and the call cannot fail.
+    unsafe { libc::geteuid() }
+}
+
 /// Makes the thread that of another user, for good.
 pub fn set_user(id: u32) -> Result<(), Errno> {
     // SAFETY: no memory is passed.

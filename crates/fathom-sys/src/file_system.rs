@@ -10,6 +10,18 @@ use std::path::{Path, PathBuf};
 
 /// Bytes that an unprivileged user may still write to the file system that holds `path`.
 pub fn free_bytes(path: &Path) -> Result<u64, Errno> {
+    let answer = status_of(path)?;
+    Ok(answer.f_bavail.saturating_mul(answer.f_frsize))
+}
+
+/// Files and directories that may still be made in the file system that holds `path`; those that make inodes as they need them say
+/// that there is none at all, and are `EOPNOTSUPP`.
+pub fn free_inodes(path: &Path) -> Result<u64, Errno> {
+    let answer = status_of(path)?;
+    if answer.f_files == 0 { Err(Errno(libc::EOPNOTSUPP)) } else { Ok(answer.f_ffree) }
+}
+
+fn status_of(path: &Path) -> Result<libc::statvfs, Errno> {
     let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno(libc::EINVAL))?;
     let mut answer = std::mem::MaybeUninit::<libc::statvfs>::zeroed();
     // SAFETY: the path ends with a zero byte, and the answer is as large as the call expects.
@@ -17,8 +29,7 @@ pub fn free_bytes(path: &Path) -> Result<u64, Errno> {
         return Err(Errno::last());
     }
     // SAFETY: the call has filled the answer; all its fields are numbers, for which zeros are valid, too.
-    let answer = unsafe { answer.assume_init() };
-    Ok(answer.f_bavail.saturating_mul(answer.f_frsize))
+    Ok(unsafe { answer.assume_init() })
 }
 
 /// An empty file in `directory`, open for reading and writing. It has no name and is gone when the last process that has it open ends,

@@ -7,6 +7,7 @@ pub mod affinity;
 pub mod block_device;
 pub mod clock;
 pub mod credentials;
+pub mod directory;
 pub mod directory_watch;
 pub mod errno;
 pub mod fifo;

@@ -33,7 +33,7 @@ fn engines() {
         let words = if engine.definition.is_background() { "--cpuload=50 --cpuchunks=10us" } else { "" };
         try_engine(engine, words);
     }
-    for (name, words) in [("libaio", "--userspace_reap"), ("pvsync2", "--nowait=0")] {
+    for (name, words) in [("libaio", "--userspace_reap"), ("pvsync2", "--nowait=0"), ("page_fault", "")] {
         try_engine(fathom_engines::find(name).expect("an engine"), words);
     }
 }

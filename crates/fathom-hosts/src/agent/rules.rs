@@ -99,7 +99,7 @@ impl Rules {
             }
             StorageKind::None => Vec::new(),
             // A job named after a device works on it, so files are looked at, not only names.
-            StorageKind::Files => names::paths(&worker.files.names)
+            StorageKind::Files => names::leading_paths(&worker.files.names)
                 .iter()
                 .filter_map(|path| self.refusal_of_path(path))
                 .map(|reason| format!("fathom: job {}: {reason}", worker.name))

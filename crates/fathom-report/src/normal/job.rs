@@ -130,6 +130,13 @@ fn append_direction(
         *text += &format!("; Cachehit={:3.2}%", cache.hit_percent());
     }
     text.push('\n');
+    if let Some(operations) = &job.view.operations {
+        *text += &format!(
+            "    {operations:<8} : {}/s, {} in all\n",
+            scale.count(direction.iops() as u64),
+            direction.total_ios
+        );
+    }
     append_line(text, "slat", &direction.slat);
     append_line(text, "clat", &direction.clat);
     append_line(text, "lat", &direction.lat);

@@ -1,7 +1,7 @@
 //! Creates and fills what is missing of a clone's targets before a run: the rules that hold for every storage.
 
 use super::filling::Filling;
-use super::{FileEntry, FileError};
+use super::{FileEntry, FileError, FileKind};
 use crate::plan::WorkerPlan;
 use crate::plan::model::files::LayoutPlan;
 use crate::storage::Storage;
@@ -36,6 +36,9 @@ pub fn prepare_unless(
         return Ok(());
     }
     check_growth(plan, entries)?;
+    if !readonly && layout.creates {
+        storage.make_directories(&plan.files.names)?;
+    }
     // What is appended must begin where the file ends now.
     if layout.happens_at_open || plan.files.part.appends {
         return Ok(());
@@ -50,7 +53,7 @@ pub fn prepare_unless(
     }
     short.iter().try_for_each(|entry| storage.check_layout(entry))?;
     // Files that take all the space there is have no size that could be announced.
-    if !plan.files.part.fills_space {
+    if !plan.files.part.fills_space && short[0].kind != FileKind::Directory {
         announce(short.len(), short.iter().map(|entry| entry.wanted_size()).fold(0, u64::saturating_add));
     }
     // Writes find out themselves how far the space goes.
@@ -68,7 +71,7 @@ pub fn prepare_unless(
 
 /// With `allow_file_create=0` nothing is made.
 fn check_creation(layout: &LayoutPlan, entry: &FileEntry) -> Result<(), FileError> {
-    if layout.creates || !entry.kind.can_grow() || entry.present_size.is_some() {
+    if layout.creates || !entry.kind.can_be_made() || entry.present_size.is_some() {
         return Ok(());
     }
     let refused = FileError::of_call(Errno(libc::ENOENT), "open", &entry.path);

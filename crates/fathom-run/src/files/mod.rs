@@ -41,6 +41,10 @@ pub enum FileKind {
     Object,
     /// Many of those, one for each block of the job: nothing has to be there before a write.
     Objects,
+    /// A directory, or nothing yet, which is worked on as such.
+    Directory,
+    /// A name that the I/O itself makes: nothing has to be there before.
+    Name,
     /// No file at all (diskless engines).
     None,
 }
@@ -56,9 +60,22 @@ impl FileKind {
         matches!(self, FileKind::Regular | FileKind::Object)
     }
 
+    /// True for what can be removed and made again.
+    pub fn can_be_made(self) -> bool {
+        self.can_grow() || matches!(self, FileKind::Directory | FileKind::Name)
+    }
+
     /// True for what the kernel of this machine knows by its path.
     pub fn has_path(self) -> bool {
-        matches!(self, FileKind::Regular | FileKind::Block | FileKind::Character | FileKind::Medium)
+        matches!(
+            self,
+            FileKind::Regular
+                | FileKind::Block
+                | FileKind::Character
+                | FileKind::Medium
+                | FileKind::Directory
+                | FileKind::Name
+        )
     }
 }
 
@@ -112,7 +129,10 @@ impl FileEntry {
 
     /// True when bytes are missing that the run needs.
     pub fn is_short(&self) -> bool {
-        self.kind.can_grow() && self.missing() > 0
+        match self.kind {
+            FileKind::Directory => self.present_size.is_none(),
+            _ => self.kind.can_grow() && self.missing() > 0,
+        }
     }
 }
 
@@ -170,6 +190,10 @@ pub fn resolve(storage: &dyn Storage, plan: &WorkerPlan) -> Result<Vec<FileEntry
     }
     match &plan.zones {
         Some(zones) => place_in_zones(plan, zones, &mut entries)?,
+        None if plan.metadata.is_some_and(|metadata| metadata.makes_targets() || metadata.on_directories) => {
+            // There is nothing that could have a size.
+            entries.iter_mut().for_each(|entry| entry.size = plan.target_plan.smallest_length());
+        }
         None => place_all(plan, &plan.amounts, &mut entries)?,
     }
     check_plan(plan, &entries)?;
@@ -285,7 +309,7 @@ fn check_plan(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError>
         FileKind::Regular | FileKind::Object | FileKind::Objects | FileKind::Character => {
             plan.files.layout.content_needed
         }
-        FileKind::None => false,
+        FileKind::Directory | FileKind::Name | FileKind::None => false,
     };
     let part = &plan.files.part;
     if part.fills_space && !entries.iter().all(has_end) && (plan.target_plan.random || !plan.writes_data()) {

@@ -54,10 +54,30 @@ pub fn planned_paths(plan: &NamesPlan) -> Vec<PathBuf> {
     let directory = plan.directory.as_deref();
     match &plan.names {
         Names::Listed(names) => names.iter().map(|name| below(directory, name)).collect(),
-        Names::Numbered { texts, count } => {
-            (0..*count).map(|number| below(directory, texts.join(&number.to_string()))).collect()
+        Names::Numbered { texts, count, tree } => {
+            let name = |number: usize| texts.join(&number.to_string());
+            let place = |number: usize| match tree {
+                Some(tree) => below(directory, tree.directory_of(number).join(name(number))),
+                None => below(directory, name(number)),
+            };
+            (0..*count).map(place).collect()
         }
     }
+}
+
+/// The paths by which it is known where a clone works: its targets, or the first directory of the tree that they all lie in.
+pub fn leading_paths(plan: &NamesPlan) -> Vec<PathBuf> {
+    match &plan.names {
+        Names::Numbered { tree: Some(tree), .. } => vec![below(plan.directory.as_deref(), tree.directory(0))],
+        _ => paths(plan),
+    }
+}
+
+/// The directories of a clone's tree, each after the one that it lies in; none where there is no tree.
+pub fn tree_directories(plan: &NamesPlan) -> Vec<PathBuf> {
+    let Names::Numbered { tree: Some(tree), .. } = &plan.names else { return Vec::new() };
+    let directory = plan.directory.as_deref();
+    (0..tree.directories).map(|number| below(directory, tree.directory(number))).collect()
 }
 
 fn is_special_file(path: &Path) -> bool {

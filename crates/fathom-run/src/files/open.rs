@@ -4,6 +4,7 @@ use super::{FileEntry, FileError, FileKind, layout};
 use crate::cause::Cause;
 use crate::engine::{Engine, OpenFile};
 use crate::plan::WorkerPlan;
+use crate::plan::model::files::NamesPlan;
 use crate::storage::{Handle, Storage};
 use fathom_sys::Errno;
 use fathom_verify::ledger::SyncKind;
@@ -81,7 +82,7 @@ impl OpenFiles {
 
     /// Removes what can be made anew, lays it out again and opens it.
     pub(crate) fn renew(&mut self, plan: &WorkerPlan, readonly: bool) -> Result<(), FileError> {
-        for entry in self.entries.iter_mut().filter(|entry| entry.kind.can_grow()) {
+        for entry in self.entries.iter_mut().filter(|entry| entry.kind.can_be_made()) {
             self.storage.remove(entry).map_err(|errno| FileError::of_call(errno, "unlink", &entry.path))?;
             entry.present_size = None;
         }
@@ -95,9 +96,11 @@ impl OpenFiles {
     }
 
     /// Removes what is to be gone after the run (`unlink`); an export or an image never is. What fails does not keep the rest.
-    pub(crate) fn remove(&mut self) -> Vec<Errno> {
+    pub(crate) fn remove(&mut self, plan: &NamesPlan) -> Vec<Errno> {
         let removable = self.entries.iter().filter(|entry| entry.kind != FileKind::Volume);
-        removable.filter_map(|entry| self.storage.remove(entry).err()).collect()
+        let mut errors: Vec<Errno> = removable.filter_map(|entry| self.storage.remove(entry).err()).collect();
+        errors.extend(self.storage.remove_directories(plan).err());
+        errors
     }
 
     /// Makes what was written to an open file durable, by its engine or its storage; nothing to do for one that is closed.

@@ -64,6 +64,16 @@ pub trait Storage: Any {
         names::planned_paths(plan)
     }
 
+    /// Makes the directories of a tree that the targets are spread over, if there is one.
+    fn make_directories(&mut self, _plan: &NamesPlan) -> Result<(), FileError> {
+        Ok(())
+    }
+
+    /// Removes those that are empty, after the targets.
+    fn remove_directories(&mut self, _plan: &NamesPlan) -> Result<(), Errno> {
+        Ok(())
+    }
+
     /// What a name stands for now; the part of it to work on is not chosen yet. Changes nothing.
     fn look_at(&self, plan: &WorkerPlan, name: PathBuf) -> Result<FileEntry, FileError>;
 

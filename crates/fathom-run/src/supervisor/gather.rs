@@ -255,7 +255,10 @@ impl<O: Observer> Supervisor<'_, O> {
             depth_map: figures.depth_map,
             submit_map: figures.submit_map,
             complete_map: figures.complete_map,
-            distribution: figures.distribution,
+            distribution: match worker.latency.has_distribution {
+                true => figures.distribution,
+                false => Default::default(),
+            },
             tolerated_errors: tolerated(plan, &figures.state, figures.first_tolerated_error),
             latency_goal: latency_goal(&plan.latency_goal, figures.found_depth),
             never_ran: figures.state.begin_ns == 0

@@ -7,6 +7,7 @@ use crate::cause::Cause;
 use crate::crew::{InFlight, Stage};
 use crate::message::Message;
 use crate::unit::Operation;
+use fathom_spec::engines::metadata::Metadata;
 use fathom_sys::Errno;
 use fathom_sys::clock::monotonic_ns;
 
@@ -158,6 +159,7 @@ impl<O: Observer> Supervisor<'_, O> {
             .to_owned();
         };
         let seconds = oldest_ns as f64 / 1e9;
+        let metadata = self.plan.workers[index].metadata;
         let kinds = [Operation::Read, Operation::Write, Operation::Trim, Operation::Sync];
         let counted: Vec<String> = kinds
             .into_iter()
@@ -166,7 +168,8 @@ impl<O: Observer> Supervisor<'_, O> {
                     |io: &&InFlight| io.operation == kind || (kind.is_sync() && io.operation.is_sync());
                 let count = in_flight.iter().filter(is_kind).count();
                 let plural = if count == 1 { "" } else { "s" };
-                (count > 0).then(|| format!("{count} {}{plural}", kind.word()))
+                let word = metadata.map_or(kind.word(), Metadata::word);
+                (count > 0).then(|| format!("{count} {word}{plural}"))
             })
             .collect();
         let several = counted.len() > 1 || !counted[0].starts_with("1 ");
@@ -188,13 +191,17 @@ impl<O: Observer> Supervisor<'_, O> {
             .to_owned();
         }
         let names = self.file_names(index);
+        let metadata = self.plan.workers[index].metadata;
         let listed: Vec<String> = stuck
             .iter()
             .take(NAMED)
             .map(|io| {
                 let seconds = io.age_ns as f64 / 1e9;
                 let file = names.get(io.file as usize).map_or("?", String::as_str);
-                let word = io.operation.word();
+                let word = match metadata {
+                    Some(metadata) => return format!("{} {file} for {seconds:.1} s", metadata.word()),
+                    None => io.operation.word(),
+                };
                 format!("{word} {file} offset={} length={} for {seconds:.1} s", io.offset, io.length)
             })
             .collect();

@@ -6,6 +6,7 @@ use crate::engine::Engine;
 use crate::message::Message;
 use crate::unit::{Operation, Unit};
 use crate::zones::geometry;
+use fathom_spec::engines::metadata::Metadata;
 use fathom_stats::Direction;
 use fathom_stats::samples::{DirectionSamples, bump};
 use fathom_sys::Errno;
@@ -281,6 +282,9 @@ impl<E: Engine> Worker<'_, E> {
         }
         self.stopping = true;
         self.count_error(errno);
+        if let Some(metadata) = self.plan.metadata {
+            return self.name_failed(slot, metadata, errno);
+        }
         self.tell_io_error(slot, errno);
         if operation == Operation::Write && self.plan.zones.is_none() {
             self.tell_of_zones(slot);
@@ -297,6 +301,18 @@ impl<E: Engine> Worker<'_, E> {
             );
             self.context.messages.send(&Message::Error(line));
         }
+    }
+
+    /// An operation on a name: fio says which call it was, and what else there is to say comes before.
+    fn name_failed(&mut self, slot: u32, metadata: Metadata, errno: Errno) {
+        let why = self.engine.protocol_status(slot);
+        let file = &self.files.list[self.units[slot as usize].file() as usize];
+        if let Some(why) = why {
+            let line = format!("fathom: job {}: {}: {why}", self.plan.name, file.name);
+            self.context.messages.send(&Message::Error(line));
+        }
+        let line = cause::line_of_name(metadata.call(), &file.name, errno);
+        self.context.fail_in_words(errno, &line);
     }
 
     /// A sync that is no I/O of the loop.

@@ -420,7 +420,7 @@ impl<E: Engine> Worker<'_, E> {
         commands::after(&self.context);
         self.context.set_stage(Stage::Finishing);
         if self.plan.files.are_removed {
-            for errno in self.files.remove() {
+            for errno in self.files.remove(&self.plan.files.names) {
                 self.context.fail(errno, Cause::UNLINK);
             }
         }

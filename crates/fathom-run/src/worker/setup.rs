@@ -22,6 +22,7 @@ use crate::files::open::OpenFiles;
 use crate::message::Message;
 use crate::payload::Payload;
 use crate::plan::WorkerPlan;
+use crate::plan::model::amounts::Amounts;
 use crate::plan::model::latency::LatencyPlan;
 use crate::plan::model::targets::GeneratorKind;
 use crate::random::{SeedUse, Seeds};
@@ -51,7 +52,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Result<Worke
     }
     let mut engine: E = engine(context, &setup_of(context, &files, &arena))?;
     pass_on_remarks(context, &mut engine);
-    let regions = regions(&files);
+    let regions = regions(plan, &files);
     let targets = Targets::new(plan.target_plan.clone(), &regions, seeds.clone());
     tell_of_set_up(context, &files, &arena, &regions);
     let verifier = Verifier::of(context, &seeds, &targets, &files)?;
@@ -137,7 +138,11 @@ fn budget(
     regions: &[TargetRegion],
 ) -> Result<Budget, GivenUp> {
     let plan = context.worker_plan();
-    let in_bytes = files.zone_size().map(|zone_size| plan.amounts.in_bytes(zone_size));
+    let in_bytes = match plan.metadata {
+        // What files are to hold says nothing about how many operations there are.
+        Some(_) => Some(Amounts { size: None, ..plan.amounts.clone() }),
+        None => files.zone_size().map(|zone_size| plan.amounts.in_bytes(zone_size)),
+    };
     let amounts = in_bytes.as_ref().unwrap_or(&plan.amounts);
     let budget = Budget::new(plan, amounts, bytes_of_a_pass(context, regions)?);
     let goal_bytes = plan.replay.as_ref().map_or_else(|| budget.goal_bytes(), |replay| replay.scan.bytes());
@@ -169,11 +174,13 @@ fn tell_of_depth<E: Engine>(context: &WorkerContext<'_>) {
 }
 
 /// What of each file the job uses.
-fn regions(files: &OpenFiles) -> Vec<TargetRegion> {
+fn regions(plan: &WorkerPlan, files: &OpenFiles) -> Vec<TargetRegion> {
+    // An operation on a name is done once, however long the file is.
+    let longest = plan.metadata.map_or(u64::MAX, |_| plan.target_plan.smallest_length());
     let region = |(file, entry): (&OpenFile, &FileEntry)| TargetRegion {
         name: file.name.clone(),
         start: file.start,
-        size: file.size,
+        size: file.size.min(longest),
         file_size: entry.whole_size(),
     };
     files.list.iter().zip(files.entries()).map(region).collect()

@@ -1,24 +1,16 @@
-//! The `filestat` and `dirstat` engines and their options.
+//! The options of the `filestat` and `dirstat` engines.
 
 use crate::definition::{choices, options};
-use crate::engines::EngineDef;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "filestat";
-
-/// `ioengine=filestat`
-pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "stats files").synchronous().with_options(TABLE);
-
-/// `ioengine=dirstat`
-pub const DIRECTORIES: EngineDef =
-    EngineDef::new("dirstat", "stats directories").synchronous().with_options(TABLE);
 
 choices! {
     /// System call to measure.
     pub enum StatType {
         /// stat(2)
         Stat = "stat",
-        /// lstat(2)
+        /// lstat(2): a link itself, not what it leads to
         Lstat = "lstat",
         /// statx(2)
         Statx = "statx",
@@ -30,5 +22,5 @@ options! {
     pub struct FilestatOptions at job.private.filestat, in Engine, table TABLE;
 
     /// System call to measure
-    Later Choice stat_type: StatType = "stat", { choices: StatType::CHOICES, engine: ENGINE };
+    Built Choice stat_type: StatType = "stat", { choices: StatType::CHOICES, engine: ENGINE };
 }

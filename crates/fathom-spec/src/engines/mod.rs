@@ -15,6 +15,7 @@ pub mod libcufile;
 pub mod libhdfs;
 pub mod libhipfile;
 pub mod libiscsi;
+pub mod metadata;
 pub mod mmap;
 pub mod mtd;
 pub mod nbd;
@@ -32,6 +33,7 @@ pub mod windowsaio;
 pub mod xnvme;
 
 use crate::definition::{Choice, OptionDef};
+use crate::engines::metadata::Metadata;
 use crate::resolve::Rule;
 use crate::source::Source;
 use crate::spec::JobSpec;
@@ -59,6 +61,10 @@ pub struct EngineDef {
     pub storage: StorageKind,
     /// What becomes of the data in its buffers.
     pub data: Data,
+    /// What it does to names, if that is all it does.
+    pub metadata: Option<Metadata>,
+    /// Changes its files whatever the direction of the I/O, and opens them for that.
+    pub always_changes: bool,
     /// Can write blocks that are never torn.
     pub atomic_writes: bool,
     /// Can trim several ranges with one command.
@@ -164,6 +170,8 @@ impl EngineDef {
             queues_from: 1,
             storage: StorageKind::Files,
             data: Data::Moved,
+            metadata: None,
+            always_changes: false,
             atomic_writes: false,
             many_ranges: false,
             syncfs: false,
@@ -218,6 +226,16 @@ impl EngineDef {
     /// Ends I/Os without looking at their data.
     pub const fn discards_data(self) -> Self {
         EngineDef { data: Data::Discarded, ..self }
+    }
+
+    /// Does this to names, and nothing to data.
+    pub const fn on_names(self, metadata: Metadata) -> Self {
+        EngineDef { metadata: Some(metadata), data: Data::Discarded, ..self }
+    }
+
+    /// Changes its files whatever the direction of the I/O.
+    pub const fn always_changes(self) -> Self {
+        EngineDef { always_changes: true, ..self }
     }
 
     /// Moves no data: its jobs are background load for others.
@@ -349,17 +367,17 @@ pub const ALL: &[&EngineDef] = &[
     &net::QUEUED,
     &cpuio::DEFINITION,
     &exec::DEFINITION,
-    &EngineDef::new("page_fault", "touches anonymous memory").synchronous().without_files(),
-    &EngineDef::new("falloc", "fallocate calls").synchronous().syncfs(),
-    &EngineDef::new("ftruncate", "sets the file size").synchronous(),
+    &plain::PAGE_FAULT,
+    &plain::FALLOC,
+    &plain::FTRUNCATE,
     &e4defrag::DEFINITION,
     &mtd::DEFINITION,
-    &EngineDef::new("filecreate", "creates files").synchronous(),
-    &filestat::DEFINITION,
-    &EngineDef::new("filedelete", "deletes files").synchronous(),
-    &EngineDef::new("dircreate", "creates directories").synchronous(),
-    &filestat::DIRECTORIES,
-    &EngineDef::new("dirdelete", "deletes directories").synchronous(),
+    &metadata::FILECREATE,
+    &metadata::FILESTAT,
+    &metadata::FILEDELETE,
+    &metadata::DIRCREATE,
+    &metadata::DIRSTAT,
+    &metadata::DIRDELETE,
     &persistent::LIBPMEM,
     &persistent::DEV_DAX,
     &rbd::DEFINITION,
@@ -493,10 +511,23 @@ mod tests {
                 "io_uring",
                 "posixaio",
                 "null",
+                "sg",
                 "net",
                 "netsplice",
                 "net_uring",
                 "cpuio",
+                "page_fault",
+                "falloc",
+                "ftruncate",
+                "mtd",
+                "filecreate",
+                "filestat",
+                "filedelete",
+                "dircreate",
+                "dirstat",
+                "dirdelete",
+                "libpmem",
+                "dev-dax",
                 "rbd",
                 "rados",
                 "gfapi",

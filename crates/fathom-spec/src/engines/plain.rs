@@ -1,6 +1,10 @@
 //! Engines without options of their own.
 
+use crate::assign::Rejected;
 use crate::engines::EngineDef;
+use crate::resolve::Review;
+use crate::spec::JobSpec;
+use crate::value::Rw;
 
 /// `ioengine=sync`
 pub const SYNC: EngineDef = EngineDef::new("sync", "lseek(2), then read(2) or write(2)")
@@ -34,3 +38,54 @@ pub const NULL: EngineDef = EngineDef::new("null", "no I/O at all; completes at 
     .without_files()
     .queues_from(2)
     .discards_data();
+
+/// `ioengine=falloc`
+pub const FALLOC: EngineDef = EngineDef::new("falloc", "fallocate(2): reserves, takes and frees space")
+    .built()
+    .synchronous()
+    .syncfs()
+    .discards_data()
+    .always_changes();
+
+/// `ioengine=ftruncate`
+pub const FTRUNCATE: EngineDef =
+    EngineDef::new("ftruncate", "ftruncate(2): the file gets the length of the offset")
+        .built()
+        .synchronous()
+        .discards_data()
+        .with_rules(&[demand_writes]);
+
+/// `ioengine=page_fault`
+pub const PAGE_FAULT: EngineDef =
+    EngineDef::new("page_fault", "copies to and from anonymous memory, touched for the first time")
+        .built()
+        .synchronous()
+        .without_files()
+        // Memory of another thread's engine would not be the same.
+        .one_thread();
+
+/// What is neither read nor trimmed: fio fails with the first such I/O.
+fn demand_writes(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    if matches!(job.io_type.rw.rw, Rw::Write | Rw::RandWrite) {
+        return Ok(());
+    }
+    let problem = format!(
+        "job {}: ioengine=ftruncate sets the length of files, which only writes do; use rw=write or rw=randwrite",
+        job.name
+    );
+    Err(review.refuse_in_our_words(&job.origin, problem))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::resolve::testing::{quiet_job, refusal};
+
+    #[test]
+    fn lengths_are_set_by_writes() {
+        quiet_job("--name=a --ioengine=ftruncate --rw=randwrite --size=1m");
+        for rw in ["read", "rw", "randtrim"] {
+            let line = refusal(&format!("--name=a --ioengine=ftruncate --size=1m --rw={rw}"));
+            assert!(line.contains("only writes do"), "{rw}: {line}");
+        }
+    }
+}

@@ -97,6 +97,18 @@ options! {
     /// Number of files per clone
     Built Int nrfiles: u32 = "1", { aliases: &["nr_files"] };
 
+    /// Spread the files over a tree of directories, so many in each; nrfiles follows from it
+    ///
+    /// Each clone has a tree of its own, whose directories are made before the run. An option of fathom's own, as are tree_width
+    /// and tree_depth. See docs/metadata.md.
+    Built Int tree_files: u32 = "0", { parent: Some("nrfiles") };
+
+    /// Directories in each directory of the tree
+    Built Int tree_width: u32 = "1", { bounds: Bounds::at_least(1.0), parent: Some("tree_files") };
+
+    /// Levels of directories below the first directory of the tree
+    Built Int tree_depth: u32 = "0", { bounds: Bounds::at_most(64.0), parent: Some("tree_files") };
+
     /// Limit on the number of open files
     Built Int openfiles: Option<u32>;
 

@@ -70,7 +70,9 @@ pub(super) fn check_unlink_each_loop(job: &mut JobSpec, review: &mut Review<'_>)
 
 /// Engines without files have nothing to read ahead.
 pub(super) fn drop_pre_read(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
-    if job.file.pre_read && review.engine_of(job).is_some_and(|engine| !engine.has_files()) {
+    if job.file.pre_read
+        && review.engine_of(job).is_some_and(|engine| !engine.has_files() || !engine.moves_data())
+    {
         review.warn("fio: cannot pre-read files with an IO engine that isn't seekable. Pre-read disabled.");
         job.file.pre_read = false;
     }

@@ -16,6 +16,7 @@ mod rate;
 mod replay;
 mod steady_state;
 mod time;
+pub(crate) mod tree;
 mod verification;
 mod wait;
 mod zones;
@@ -45,6 +46,7 @@ pub type Rule = fn(&mut JobSpec, &mut Review<'_>) -> Result<(), Rejected>;
 /// Rules for each job, in the order they run. They all run even if one refuses the job, so that all errors are reported at
 /// once.
 const RULES: &[Rule] = &[
+    tree::shape_tree,
     wait::check_waitee,
     rate::check_exclusive,
     rate::check_minimum,
@@ -139,7 +141,7 @@ pub(crate) fn review(
 
 impl Review<'_> {
     /// What the engine of the job can do, if there is one of that name.
-    fn engine_of(&self, job: &JobSpec) -> Option<&'static EngineDef> {
+    pub(crate) fn engine_of(&self, job: &JobSpec) -> Option<&'static EngineDef> {
         self.engines.of_job(job)
     }
 

@@ -2,11 +2,13 @@
 
 use super::Subject;
 use crate::plan::model::amounts::Amounts;
-use crate::plan::model::files::{Advice, FilesPlan, LayoutPlan, Names, NamesPlan, OpenPlan, PartPlan};
+use crate::plan::model::files::{
+    Advice, FilesPlan, LayoutPlan, Names, NamesPlan, OpenPlan, PartPlan, TreePlan,
+};
 use crate::random::Seeds;
-use fathom_spec::RunSpec;
 use fathom_spec::options::io_type::FadviseHint;
 use fathom_spec::value::{FileNames, split_file_names};
+use fathom_spec::{RunSpec, directories_of_tree};
 use std::path::PathBuf;
 
 /// What a job says about its files.
@@ -84,17 +86,32 @@ fn names(subject: &Subject<'_>) -> NamesPlan {
         (None, None) => {
             let mut texts = texts_around_number(subject);
             texts[0].insert_str(0, &before);
-            Names::Numbered { texts, count: wanted }
+            let tree = tree(subject, &before);
+            Names::Numbered { texts, count: wanted, tree }
         }
     };
     // A job named after a device works on that device.
-    let may_be_device = options.filename.is_none() && options.nrfiles <= 1;
+    let may_be_device = options.filename.is_none() && options.nrfiles <= 1 && options.tree_files == 0;
     NamesPlan {
         directory,
         names,
         device: may_be_device.then(|| subject.job.name.clone()),
         opened_directory: options.opendir.clone(),
     }
+}
+
+/// The tree of a clone, which no other clone has.
+fn tree(subject: &Subject<'_>, before: &str) -> Option<TreePlan> {
+    let options = &subject.job.file;
+    let count =
+        directories_of_tree(options.tree_width, options.tree_depth).filter(|_| options.tree_files > 0)?;
+    let job = subject.job.name.replace('/', "_");
+    Some(TreePlan {
+        root: format!("{before}{job}.{}.tree", subject.place.subjob),
+        width: options.tree_width as usize,
+        directories: count as usize,
+        files: options.tree_files as usize,
+    })
 }
 
 /// The client whose files must not be those of another (`unique_filename`).

@@ -1,20 +1,31 @@
 //! From options to latencies.
 
+use super::Subject;
 use crate::plan::model::latency::{LatencyPlan, LatencyTarget, Measured};
 use fathom_spec::JobSpec;
+use fathom_spec::options::depth::IoSubmitMode;
 use fathom_stats::PerDirection;
 use std::time::Duration;
 
 /// What a job says about latencies.
-pub(super) fn latency_plan(job: &JobSpec) -> LatencyPlan {
+pub(super) fn latency_plan(subject: &Subject<'_>) -> LatencyPlan {
+    let job = subject.job;
     let options = &job.measurement;
+    let is_one_call = times_calls_alone(subject);
     LatencyPlan {
         slat: Measured { at_all: !options.disable_slat, bins: options.slat_percentiles },
         clat: Measured { at_all: !options.disable_clat, bins: options.clat_percentiles },
-        lat: Measured { at_all: !options.disable_lat, bins: options.lat_percentiles },
+        lat: Measured { at_all: !options.disable_lat && !is_one_call, bins: options.lat_percentiles },
+        has_distribution: !is_one_call,
         limits_ns: limits_ns(job),
         search: search(job),
     }
+}
+
+/// True for operations on names one after the other: as with fio, there is the time of the call and nothing around it.
+fn times_calls_alone(subject: &Subject<'_>) -> bool {
+    let depth = &subject.job.depth;
+    subject.engine.metadata.is_some() && depth.iodepth <= 1 && depth.io_submit_mode == IoSubmitMode::Inline
 }
 
 fn limits_ns(job: &JobSpec) -> PerDirection<u64> {

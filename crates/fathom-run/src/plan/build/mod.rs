@@ -100,6 +100,7 @@ impl Plan {
             }
             let name = job.engine.ioengine.name.as_str();
             let engine = engine(name).ok_or_else(|| format!("fio: engine {name} not loadable"))?;
+            refuse_changes(spec, job, &engine)?;
             let waits_for = waitee(spec, index, job)?;
             if !runs_here(spec, job)? {
                 // The clones of all jobs have the same numbers on all hosts.
@@ -151,6 +152,8 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
         waits_for: place.waits_for,
         engine: job.engine.ioengine.name.clone(),
         storage: engine.storage,
+        metadata: engine.metadata,
+        always_changes: engine.always_changes,
         background: engine.background_load(job),
         is_thread: job.threads.thread,
         placement: placement::placement_plan(&subject),
@@ -164,13 +167,13 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
         pace: pace::pace_plan(&subject),
         arrivals: arrivals::arrivals_plan(&subject)?,
         flow: flow::flow_plan(job),
-        latency: latency::latency_plan(job),
+        latency: latency::latency_plan(&subject),
         depth: queue::depth(job),
         queue: queue::queue_plan(job),
         syncs: syncs::sync_plan(&subject),
         exit: exit::exit_plan(job),
         steady: report::steady_plan(job),
-        report: report::report_plan(job, &engine),
+        report: report::report_plan(&subject),
         errors: errors::error_plan(job),
         payload: payload::payload_rule(job, subject.targets.lengths[Direction::Write].min())?,
         zones: zones::zone_plan(&subject),
@@ -209,6 +212,18 @@ fn seeds(job: &JobSpec, thread_number: u32) -> Seeds {
     match has_own_seeds(job) {
         true => Seeds::new(job.io_type.randseed, thread_number),
         false => Seeds::from_system(),
+    }
+}
+
+/// With `--readonly` no name comes or goes and no space is taken, whatever the direction of the I/O.
+fn refuse_changes(spec: &RunSpec, job: &JobSpec, engine: &EngineDef) -> Result<(), String> {
+    let changes = engine.always_changes || engine.metadata.is_some_and(|metadata| metadata.changes_names());
+    match changes && spec.program.readonly {
+        false => Ok(()),
+        true => Err(format!(
+            "fathom: job {}: ioengine={} changes what is there whatever rw= says, which --readonly forbids; leave one of them out",
+            job.name, engine.name
+        )),
     }
 }
 

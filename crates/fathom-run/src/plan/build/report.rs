@@ -1,5 +1,6 @@
 //! From options to what reports say of a job.
 
+use super::Subject;
 use crate::plan::model::report::{RatesShown, ReportPlan, SteadyPlan};
 use fathom_spec::JobSpec;
 use fathom_spec::engines::EngineDef;
@@ -11,7 +12,8 @@ use fathom_stats::steady_state::Criterion;
 use std::time::Duration;
 
 /// How the clones of a job are reported.
-pub(super) fn report_plan(job: &JobSpec, engine: &EngineDef) -> ReportPlan {
+pub(super) fn report_plan(subject: &Subject<'_>) -> ReportPlan {
+    let job = subject.job;
     let (options, rate) = (&job.measurement, &job.rate);
     ReportPlan {
         is_shown: options.stats,
@@ -20,7 +22,7 @@ pub(super) fn report_plan(job: &JobSpec, engine: &EngineDef) -> ReportPlan {
         description: job.job_description.description.clone(),
         latency_goal: latency_goal(job),
         counts_errors: counts_errors(job),
-        view: view(job, engine),
+        view: view(subject),
         is_sampled: !options.disable_bw_measurement,
         bandwidth_window_ms: options.bwavgtime,
         iops_window_ms: options.iopsavgtime,
@@ -90,19 +92,21 @@ fn unit_base(job: &JobSpec, engine: &EngineDef) -> u32 {
     }
 }
 
-fn view(job: &JobSpec, engine: &EngineDef) -> ViewOptions {
+fn view(subject: &Subject<'_>) -> ViewOptions {
+    let job = subject.job;
     let options = &job.measurement;
     let mut percentiles = options.percentile_list.clone();
     percentiles.sort_by(f64::total_cmp);
     ViewOptions {
         kb_base: kb_base(job),
-        unit_base: unit_base(job, engine),
+        unit_base: unit_base(job, &subject.engine),
         significant_figures: options.significant_figures,
         percentiles,
         slat_percentiles: options.slat_percentiles,
         clat_percentiles: options.clat_percentiles,
         lat_percentiles: options.lat_percentiles,
         hides_sync_latency: options.disable_clat,
+        operations: subject.engine.metadata.map(|metadata| metadata.plural().to_owned()),
         unified: match options.unified_rw_reporting {
             Unified::None => UnifiedReporting::Apart,
             Unified::Mixed => UnifiedReporting::Mixed,

@@ -22,8 +22,9 @@ pub(super) fn target_plan(
     replay: Option<&ReplayPlan>,
 ) -> TargetPlan {
     let mode = &job.io_type.rw;
-    let lengths = replay.map_or_else(|| lengths(job, engine), ReplayPlan::lengths);
     let directions = replay.map_or_else(|| directions(job), ReplayPlan::directions);
+    let lengths = replay.map_or_else(|| lengths(job, engine), ReplayPlan::lengths);
+    let lengths = if engine.metadata.is_some() { one_length(&lengths, &directions) } else { lengths };
     let smallest = |direction: Direction| lengths[direction].min();
     let alignment = PerDirection::from_fn(|direction| {
         job.block_size.ba[direction].unwrap_or_else(|| smallest(direction)).max(1)
@@ -141,6 +142,13 @@ fn lengths(job: &JobSpec, engine: &EngineDef) -> PerDirection<LengthRule> {
         }
         LengthRule::Fixed(job.block_size.bs[direction])
     })
+}
+
+/// An operation on a name has no length of its own: what a report counts for it is the shortest block of the job.
+fn one_length(lengths: &PerDirection<LengthRule>, directions: &DirectionPlan) -> PerDirection<LengthRule> {
+    let used = directions.used();
+    let shortest = used.iter().map(|&direction| lengths[direction].min()).min();
+    PerDirection::all(LengthRule::Fixed(shortest.unwrap_or(1)))
 }
 
 fn distribution(job: &JobSpec) -> DistributionRule {

@@ -58,7 +58,42 @@ pub enum Names {
         texts: Vec<String>,
         /// How many files.
         count: usize,
+        /// The directories that they are spread over.
+        tree: Option<TreePlan>,
     },
+}
+
+/// A tree of directories. They are numbered from 0, level by level; the first is the one above all others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TreePlan {
+    /// Name of the first directory.
+    pub root: String,
+    /// Directories in each directory.
+    pub width: usize,
+    /// All directories.
+    pub directories: usize,
+    /// Files in each of them.
+    pub files: usize,
+}
+
+impl TreePlan {
+    /// The directory of this number, below that of the job.
+    pub fn directory(&self, number: usize) -> PathBuf {
+        let mut steps = Vec::new();
+        let mut at = number;
+        while at > 0 {
+            steps.push(at);
+            at = (at - 1) / self.width.max(1);
+        }
+        let mut path = PathBuf::from(&self.root);
+        path.extend(steps.iter().rev().map(|step| format!("d{step}")));
+        path
+    }
+
+    /// The directory of the file of this number.
+    pub fn directory_of(&self, file: usize) -> PathBuf {
+        self.directory(file / self.files.max(1))
+    }
 }
 
 /// Which part of each file is worked on.

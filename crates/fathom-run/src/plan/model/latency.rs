@@ -12,6 +12,8 @@ pub struct LatencyPlan {
     pub clat: Measured,
     /// Latency from start to end.
     pub lat: Measured,
+    /// The report shows how the latencies are distributed.
+    pub has_distribution: bool,
     /// An I/O that takes longer ends the job: ns, per direction; `u64::MAX` for no limit.
     pub limits_ns: PerDirection<u64>,
     /// The search for a depth.

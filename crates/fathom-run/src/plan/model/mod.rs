@@ -35,6 +35,7 @@ use budget::BudgetPlan;
 use errors::ErrorPlan;
 use exit::ExitPlan;
 use fathom_spec::debug::{DebugClass, DebugOptions};
+use fathom_spec::engines::metadata::Metadata;
 use fathom_spec::engines::{BackgroundLoad, StorageKind};
 use fathom_spec::{JobSpec, Trigger};
 use fathom_stats::Direction;
@@ -98,6 +99,10 @@ pub struct WorkerPlan {
     pub engine: String,
     /// Where its data lies.
     pub storage: StorageKind,
+    /// What it does to names, if it works on them and on no data.
+    pub metadata: Option<Metadata>,
+    /// Its engine changes files whatever the direction of the I/O.
+    pub always_changes: bool,
     /// It is background load for others: it counts stretches of work, not bytes.
     pub background: Option<BackgroundLoad>,
     /// It is a thread beside others, not a process of its own.
@@ -175,8 +180,14 @@ impl WorkerPlan {
         matches!(self.storage, StorageKind::Files | StorageKind::Server)
     }
 
-    /// True when the job writes or trims.
+    /// True when the job writes, trims, makes or removes names, or has its engine change something else: its targets are not the same afterwards.
     pub fn changes_data(&self) -> bool {
+        if let Some(metadata) = self.metadata {
+            return metadata.changes_names();
+        }
+        if self.always_changes {
+            return true;
+        }
         if let Some(replay) = &self.replay {
             return replay.uses(Direction::Write) || replay.uses(Direction::Trim);
         }

@@ -40,7 +40,8 @@ pub(super) fn check_layout(entry: &FileEntry) -> Result<(), FileError> {
 /// A name where a device was meant: creating a regular file there would fill memory, not a disk.
 fn check_device_name(entry: &FileEntry) -> Result<(), FileError> {
     let is_device_name = entry.path.starts_with("/dev") && !entry.path.starts_with("/dev/shm");
-    if entry.kind != FileKind::Regular || entry.present_size.is_some() || !is_device_name {
+    let is_made = matches!(entry.kind, FileKind::Regular | FileKind::Directory | FileKind::Name);
+    if !is_made || entry.present_size.is_some() || !is_device_name {
         return Ok(());
     }
     let refused = FileError::of_call(Errno(libc::ENOENT), "open", &entry.path);
@@ -54,7 +55,7 @@ fn check_device_name(entry: &FileEntry) -> Result<(), FileError> {
 fn check_uses(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError> {
     let is_changed = |entry: &&FileEntry| {
         let there =
-            entry.kind != FileKind::None && (entry.kind != FileKind::Regular || entry.present_size.is_some());
+            matches!(entry.kind, FileKind::Block | FileKind::Character) || entry.present_size.is_some();
         there && (plan.changes_data() || entry.is_short())
     };
     if plan.files.layout.overwrites_used || !entries.iter().any(|entry| is_changed(&entry)) {

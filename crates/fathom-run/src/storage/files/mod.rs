@@ -3,10 +3,13 @@
 mod in_use;
 mod layout;
 pub(crate) mod locks;
+mod namespace;
 mod open;
 pub(crate) mod scheduler;
+mod tree;
 
 pub use in_use::{use_of, uses_of};
+pub use namespace::{Namespace, Place};
 
 use super::{Handle, Storage};
 use crate::engine::OpenFile;
@@ -31,6 +34,14 @@ pub struct Files {
 impl Storage for Files {
     fn names(&self, plan: &NamesPlan) -> Vec<PathBuf> {
         names::paths(plan)
+    }
+
+    fn make_directories(&mut self, plan: &NamesPlan) -> Result<(), FileError> {
+        tree::make(plan)
+    }
+
+    fn remove_directories(&mut self, plan: &NamesPlan) -> Result<(), Errno> {
+        tree::remove(plan)
     }
 
     fn look_at(&self, plan: &WorkerPlan, path: PathBuf) -> Result<FileEntry, FileError> {

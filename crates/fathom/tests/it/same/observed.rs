@@ -104,7 +104,16 @@ fn folded(line: &str) -> String {
 
 /// Lines that are told in words of their own: what choices mean, what an option does, and additions that begin with `fathom: `.
 fn is_in_own_words(line: &str) -> bool {
-    let starts = ["        valid values: ", "                    : ", "fathom: ", "note: a: ", "  --"];
+    let starts = [
+        "        valid values: ",
+        "                    : ",
+        "fathom: ",
+        "note: a: ",
+        "  --",
+        "    creates  : ",
+        "    stats    : ",
+        "    deletes  : ",
+    ];
     // Only the help has tabs.
     starts.iter().any(|start| line.starts_with(start)) || line.contains('\t')
 }

@@ -1,0 +1,179 @@
+//! The operations on names as requests of io_uring, so that many are on their way at once. The kernel has threads of its own for
+//! them: none of these operations can be begun without the risk of a wait.
+
+use super::operation::{CREATE_FLAGS, DIRECTORY_MODE, FILE_MODE, Operation};
+use crate::ring::Ring;
+use fathom_run::engine::{Completions, Setup, SetupError};
+use fathom_run::storage::files::Place;
+use fathom_sys::Errno;
+use io_uring::{opcode, squeue, types};
+use std::time::Duration;
+
+/// Marks the first of two requests in what comes back with a completion; the rest of the number is the slot.
+const FIRST: u64 = 1 << 32;
+/// What to use where there is no such ring.
+const INSTEAD: &str = "iodepth=1";
+
+/// A ring, and what its requests need while they are on their way.
+pub(super) struct Requests {
+    ring: Ring,
+    operation: Operation,
+    /// Requests that were queued and not yet handed over, and how many one operation takes.
+    queued: u32,
+    per_operation: u32,
+    /// By slot: room for attributes.
+    attributes: Box<[libc::statx]>,
+    /// By slot: the bytes to report, and the error of the first of two requests.
+    lengths: Box<[u32]>,
+    errors: Box<[i32]>,
+    pub(super) features: Vec<&'static str>,
+}
+
+impl Requests {
+    /// For a job of this depth; an error names what the kernel lacks or forbids.
+    pub(super) fn new(setup: &Setup<'_>, operation: Operation) -> Result<Requests, SetupError> {
+        let per_operation = if operation == Operation::CreateFile { 2 } else { 1 };
+        let depth = setup.depth as usize;
+        let (mut ring, mut features) = Ring::new(setup, setup.depth.saturating_mul(per_operation), INSTEAD)?;
+        check(&ring, operation)?;
+        if operation == Operation::CreateFile {
+            // Files are opened in a table of the ring and never get a descriptor.
+            ring.queues.submitter().register_files(&vec![-1; depth]).map_err(|error| {
+                SetupError::new(error.into(), "io_uring_register_files").with_advice(format!(
+                    "a smaller iodepth= or {INSTEAD} needs fewer files in the table of the ring"
+                ))
+            })?;
+            features.push("files without descriptors");
+        }
+        if ring.register() {
+            features.push("registered ring");
+        }
+        // SAFETY: all fields of the structure are numbers, for which zeros are valid.
+        let attributes = vec![unsafe { std::mem::zeroed() }; depth].into();
+        Ok(Requests {
+            ring,
+            operation,
+            queued: 0,
+            per_operation,
+            attributes,
+            lengths: vec![0; depth].into(),
+            errors: vec![0; depth].into(),
+            features,
+        })
+    }
+
+    /// Queues an operation, for which `length` bytes are reported.
+    #[inline]
+    pub(super) fn queue(&mut self, slot: u32, place: &Place, length: u32) -> Result<(), Errno> {
+        self.lengths[slot as usize] = length;
+        let entry = self.entry(slot, place);
+        if self.operation == Operation::CreateFile {
+            let close = opcode::Close::new(types::Fixed(slot)).build().user_data(u64::from(slot));
+            // Only the close tells that both have gone well; a failed open ends them both.
+            let open = entry
+                .user_data(FIRST | u64::from(slot))
+                .flags(squeue::Flags::IO_LINK | squeue::Flags::SKIP_SUCCESS);
+            // SAFETY: the name of the entry lives as long as the engine.
+            unsafe { self.ring.queues.submission().push_multiple(&[open, close]) }
+        } else {
+            // SAFETY: the name of the entry, and its room for attributes, live as long as the engine, and the slot is free.
+            unsafe { self.ring.queues.submission().push(&entry.user_data(u64::from(slot))) }
+        }
+        .map_err(|_| Errno(libc::EBUSY))?;
+        self.queued += self.per_operation;
+        Ok(())
+    }
+
+    fn entry(&mut self, slot: u32, place: &Place) -> squeue::Entry {
+        let (directory, name) = (types::Fd(place.directory), place.name.as_ptr());
+        let mut statx = |flags, mask| {
+            let room = std::ptr::from_mut(&mut self.attributes[slot as usize]);
+            opcode::Statx::new(directory, name, room.cast()).flags(flags).mask(mask).build()
+        };
+        match self.operation {
+            Operation::CreateFile => opcode::OpenAt::new(directory, name)
+                .flags(CREATE_FLAGS)
+                .mode(FILE_MODE)
+                .file_index(types::DestinationSlot::try_from_slot_target(slot).ok())
+                .build(),
+            Operation::CreateDirectory => opcode::MkDirAt::new(directory, name).mode(DIRECTORY_MODE).build(),
+            // There is no request but statx: what stat(2) asks for is its basic part.
+            Operation::Stat { flags } => statx(flags, libc::STATX_BASIC_STATS),
+            Operation::Statx => statx(libc::AT_STATX_SYNC_AS_STAT, libc::STATX_ALL),
+            Operation::DeleteFile => opcode::UnlinkAt::new(directory, name).build(),
+            Operation::DeleteDirectory => {
+                opcode::UnlinkAt::new(directory, name).flags(libc::AT_REMOVEDIR).build()
+            }
+        }
+    }
+
+    /// Hands over what is queued; how many operations the kernel took.
+    pub(super) fn commit(&mut self) -> Result<u32, Errno> {
+        let before = self.queued.div_ceil(self.per_operation);
+        let taken = self.ring.enter(self.queued, 0)?;
+        self.queued -= taken;
+        Ok(before - self.queued.div_ceil(self.per_operation))
+    }
+
+    pub(super) fn reap(&mut self, min: u32, out: &mut Completions) -> Result<(), Errno> {
+        self.collect(out);
+        if min == 0 && out.is_empty() {
+            self.ring.enter(0, 0)?;
+            self.collect(out);
+        }
+        while out.len() < min as usize && out.room() > 0 {
+            self.ring.wait(min as usize - out.len())?;
+            self.collect(out);
+        }
+        Ok(())
+    }
+
+    pub(super) fn reap_within(&mut self, span: Duration, out: &mut Completions) -> Result<(), Errno> {
+        self.collect(out);
+        if out.is_empty() {
+            self.ring.wait_within(span)?;
+            self.collect(out);
+        }
+        Ok(())
+    }
+
+    fn collect(&mut self, out: &mut Completions) {
+        let mut completions = self.ring.queues.completion();
+        while out.room() > 0
+            && let Some(entry) = completions.next()
+        {
+            let slot = entry.user_data() as u32;
+            if entry.user_data() & FIRST != 0 {
+                self.errors[slot as usize] = entry.result();
+                continue;
+            }
+            let first = std::mem::take(&mut self.errors[slot as usize]);
+            let result = match entry.result() {
+                _ if first < 0 => i64::from(first),
+                0.. => i64::from(self.lengths[slot as usize]),
+                error => i64::from(error),
+            };
+            out.push(slot, result);
+        }
+    }
+}
+
+/// The requests that the operation takes must be there.
+fn check(ring: &Ring, operation: Operation) -> Result<(), SetupError> {
+    let (codes, call, since): (&[u8], &'static str, &str) = match operation {
+        Operation::CreateFile => (&[opcode::OpenAt::CODE, opcode::Close::CODE], "openat", "5.17"),
+        Operation::CreateDirectory => (&[opcode::MkDirAt::CODE], "mkdirat", "5.15"),
+        Operation::Stat { .. } | Operation::Statx => (&[opcode::Statx::CODE], "statx", "5.6"),
+        Operation::DeleteFile | Operation::DeleteDirectory => (&[opcode::UnlinkAt::CODE], "unlinkat", "5.11"),
+    };
+    // Files without descriptors came two releases before what says that they are there.
+    let is_new_enough =
+        operation != Operation::CreateFile || ring.queues.params().is_feature_skip_cqe_on_success();
+    if is_new_enough && ring.supports(codes) {
+        return Ok(());
+    }
+    let advice = format!(
+        "the io_uring of this kernel cannot do {call} as it is needed here (Linux {since} can): use {INSTEAD}"
+    );
+    Err(SetupError::new(Errno(libc::EOPNOTSUPP), call).with_advice(advice))
+}

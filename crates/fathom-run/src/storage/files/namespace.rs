@@ -1,0 +1,241 @@
+//! Files and directories as names: what the engines work on that make, look at and remove them. Nothing of it is opened but the
+//! directories that hold the names, so that an operation looks up one name and follows no link on the way.
+
+use super::super::{Handle, Storage};
+use super::{Files, layout};
+use crate::files::filling::Filling;
+use crate::files::{FileEntry, FileError, FileKind};
+use crate::plan::WorkerPlan;
+use crate::plan::model::files::NamesPlan;
+use fathom_spec::engines::metadata::{Metadata, NameOperation};
+use fathom_sys::{Errno, directory};
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::fs::Metadata as Found;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where a target is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The directory, open as long as the storage and whoever has its [`directories`](Namespace::directories) is there.
+    pub directory: RawFd,
+    /// The name in it.
+    pub name: CString,
+}
+
+/// The targets of a clone as names.
+pub struct Namespace {
+    metadata: Metadata,
+    /// Links are looked at themselves, not what they lead to.
+    sees_links: bool,
+    files: Files,
+    places: Vec<Place>,
+    by_path: HashMap<PathBuf, RawFd>,
+    directories: Vec<Arc<OwnedFd>>,
+}
+
+impl Namespace {
+    /// For an engine that does this; `sees_links` if it looks at links themselves.
+    pub fn new(metadata: Metadata, sees_links: bool) -> Namespace {
+        Namespace {
+            metadata,
+            sees_links,
+            files: Files::default(),
+            places: Vec::new(),
+            by_path: HashMap::new(),
+            directories: Vec::new(),
+        }
+    }
+
+    /// The targets by their indices, once they have been opened.
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    /// What keeps their directories open.
+    pub fn directories(&self) -> Vec<Arc<OwnedFd>> {
+        self.directories.clone()
+    }
+
+    /// The directory above a target; opened once for all that lie in it.
+    fn directory_of(&mut self, path: &Path) -> Result<RawFd, Errno> {
+        let parent = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => return Ok(libc::AT_FDCWD),
+        };
+        if let Some(known) = self.by_path.get(parent) {
+            return Ok(*known);
+        }
+        let opened = Arc::new(directory::open(parent)?);
+        let descriptor = opened.as_raw_fd();
+        self.by_path.insert(parent.to_owned(), descriptor);
+        self.directories.push(opened);
+        Ok(descriptor)
+    }
+
+    /// What is there and cannot be what the engine works on; `None` if it can.
+    fn objection(&self, found: &Found) -> Option<(i32, &'static str)> {
+        let kind = found.file_type();
+        let on_directories = self.metadata.on_directories;
+        match self.metadata.operation {
+            // A link is what it leads to, or itself, as the job wants.
+            NameOperation::Stat if on_directories && !kind.is_dir() => {
+                Some((libc::ENOTDIR, "is there and is no directory"))
+            }
+            NameOperation::Stat => None,
+            // The operation itself finds out, and says so.
+            NameOperation::Create if on_directories => None,
+            NameOperation::Create if kind.is_symlink() => {
+                Some((libc::ELOOP, "is a link: a file would be made where it leads to"))
+            }
+            NameOperation::Create | NameOperation::Delete if !on_directories && kind.is_dir() => {
+                Some((libc::EISDIR, "is a directory"))
+            }
+            NameOperation::Create if !kind.is_file() => {
+                Some((libc::EEXIST, "is there and is no regular file"))
+            }
+            NameOperation::Create => None,
+            NameOperation::Delete if on_directories && kind.is_symlink() => {
+                Some((libc::ENOTDIR, "is a link, and neither it nor where it leads to is removed"))
+            }
+            NameOperation::Delete if on_directories && !kind.is_dir() => {
+                Some((libc::ENOTDIR, "is there and is no directory"))
+            }
+            NameOperation::Delete if on_directories => None,
+            NameOperation::Delete if !kind.is_file() && !kind.is_symlink() => {
+                Some((libc::EPERM, "is no regular file, and nothing else is removed"))
+            }
+            NameOperation::Delete => None,
+        }
+    }
+
+    fn follows_links(&self) -> bool {
+        self.metadata.operation == NameOperation::Stat && !self.sees_links
+    }
+}
+
+impl Storage for Namespace {
+    fn names(&self, plan: &NamesPlan) -> Vec<PathBuf> {
+        self.files.names(plan)
+    }
+
+    fn make_directories(&mut self, plan: &NamesPlan) -> Result<(), FileError> {
+        self.files.make_directories(plan)
+    }
+
+    fn remove_directories(&mut self, plan: &NamesPlan) -> Result<(), Errno> {
+        self.files.remove_directories(plan)
+    }
+
+    fn look_at(&self, plan: &WorkerPlan, path: PathBuf) -> Result<FileEntry, FileError> {
+        let found = match self.follows_links() {
+            true => std::fs::metadata(&path),
+            false => std::fs::symlink_metadata(&path),
+        };
+        let found = match found {
+            Ok(found) => Some(found),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) => return Err(FileError::of_call(error.into(), "stat", &path)),
+        };
+        if let Some((errno, objection)) = found.as_ref().and_then(|found| self.objection(found)) {
+            let message = format!(
+                "fathom: job {}: {} {objection}; name another with filename= or directory=",
+                plan.name,
+                path.display()
+            );
+            let call = self.metadata.call();
+            return Err(FileError::of_call(Errno(errno), call, &path).with_message(message));
+        }
+        let there = found.as_ref().map(|_| 0);
+        match (self.metadata.makes_targets(), self.metadata.on_directories) {
+            (true, _) => Ok(FileEntry::new(path, FileKind::Name, there)),
+            (_, true) => Ok(FileEntry::new(path, FileKind::Directory, there)),
+            // What is not a file is looked at or removed as it is, whatever length the job has for files.
+            (_, false) if found.as_ref().is_some_and(|found| !found.is_file()) => {
+                Ok(FileEntry::new(path, FileKind::Name, there))
+            }
+            (_, false) => self.files.look_at(plan, path),
+        }
+    }
+
+    fn check(&self, plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError> {
+        self.files.check(plan, entries)?;
+        let removes_directories =
+            self.metadata.operation == NameOperation::Delete && self.metadata.on_directories;
+        let there = entries.iter().filter(|entry| removes_directories && entry.present_size.is_some());
+        for entry in there {
+            let is_empty = std::fs::read_dir(&entry.path).map_or(true, |mut found| found.next().is_none());
+            if !is_empty {
+                let message = format!(
+                    "fathom: job {}: {} is not empty, and what it holds is not the job's to remove",
+                    plan.name,
+                    entry.path.display()
+                );
+                let refused = FileError::of_call(Errno(libc::ENOTEMPTY), "delete", &entry.path);
+                return Err(refused.with_message(message));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_layout(&self, entry: &FileEntry) -> Result<(), FileError> {
+        self.files.check_layout(entry)
+    }
+
+    fn lay_out(
+        &mut self,
+        plan: &WorkerPlan,
+        entry: &FileEntry,
+        filling: Option<&mut Filling>,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<(), FileError> {
+        if entry.kind != FileKind::Directory {
+            return self.files.lay_out(plan, entry, filling, stopped);
+        }
+        if stopped() {
+            return Err(FileError::of_call(Errno(libc::EINTR), "mkdir", &entry.path));
+        }
+        let made = layout::create_parents(&entry.path).and_then(|()| directory::make(&entry.path, 0o700));
+        match made {
+            // Another clone has the same directories.
+            Err(Errno(libc::EEXIST)) if entry.path.is_dir() => Ok(()),
+            made => made.map_err(|errno| FileError::of_call(errno, "mkdir", &entry.path)),
+        }
+    }
+
+    fn open(&mut self, _: &WorkerPlan, index: usize, entry: &FileEntry) -> Result<Handle, FileError> {
+        // Names are not closed between their operations.
+        if index >= self.places.len() {
+            let failed = |call: &'static str| move |errno| FileError::of_call(errno, call, &entry.path);
+            if self.metadata.makes_targets() {
+                layout::create_parents(&entry.path).map_err(failed("mkdir"))?;
+            }
+            let directory = self.directory_of(&entry.path).map_err(failed("open"))?;
+            let name = entry.path.file_name().map(|name| CString::new(name.as_bytes()));
+            let Some(Ok(name)) = name else { return Err(failed("open")(Errno(libc::EINVAL))) };
+            self.places.push(Place { directory, name });
+        }
+        Ok(Handle::new(i32::try_from(index).unwrap_or(i32::MAX)))
+    }
+
+    fn remove(&mut self, entry: &FileEntry) -> Result<(), Errno> {
+        if !self.metadata.on_directories {
+            return self.files.remove(entry);
+        }
+        let is_directory = std::fs::symlink_metadata(&entry.path).is_ok_and(|found| found.is_dir());
+        match std::fs::remove_dir(&entry.path) {
+            Err(error) if is_directory && error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn device_below(&self, entry: &FileEntry) -> Option<u64> {
+        match entry.kind {
+            FileKind::Regular => self.files.device_below(entry),
+            _ => None,
+        }
+    }
+}
