@@ -23,8 +23,8 @@ lab_tests() {
         return 0
     fi
     echo "${reason##*$'\n'}"
-    # Of the whole workspace, as `make test` builds it: for one package alone, features differ, and all of it would be built again.
-    program=$(cargo test --workspace --test it --no-run --locked --message-format=json 2>/dev/null |
+    # Asked of the whole workspace, as `make test` builds it: for a part of it features differ, and much would be built again.
+    program=$(cargo test --workspace --no-run --locked --message-format=json 2>/dev/null |
         sed -n 's/.*"executable":"\([^"]*\/it-[^"]*\)".*/\1/p' | tail -n 1)
     [ -n "$program" ] || { echo "the tests do not build"; return 1; }
     # What the machine writes for us goes through the one directory that it shares.
