@@ -1,7 +1,7 @@
 //! Flash memory: `mtd` on memory that can be written anywhere, and on NAND with pages, erase blocks and bad blocks.
 
-use super::{device, run, with};
-use crate::support::program::{self, Finished, Launch};
+use super::{device, expect_sizes_of_fio, run};
+use crate::support::program::Finished;
 use crate::support::{KIB, json, scratch};
 use std::io::Read;
 
@@ -70,17 +70,9 @@ fn trims_erase_whole_blocks_and_no_others() {
 
 #[test]
 fn the_size_is_that_of_the_device() {
-    let (device, reference) = (require!(device("mtd")), require!(program::reference()));
-    for size in ["", "--size=100g", "--size=50%", "--size=1m --offset=1m"] {
-        let words = format!("--ioengine=mtd --rw=read --bs=64k {size} --output-format=json");
-        let bytes = |launch: Launch| {
-            let document = json::document(&with(launch, &device, &words).expect_clean().stdout);
-            json::integer(json::job(&document, "job"), "read/io_bytes")
-        };
-        let directory = scratch();
-        let theirs = bytes(Launch::of(&reference, directory.path()));
-        assert_eq!(bytes(Launch::fathom(directory.path())), theirs, "{size}");
-    }
+    let device = require!(device("mtd"));
+    let sizes = ["", "--size=100g", "--size=50%", "--size=1m --offset=1m"];
+    require!(expect_sizes_of_fio(&device, "--ioengine=mtd --bs=64k", &sizes));
 }
 
 #[track_caller]

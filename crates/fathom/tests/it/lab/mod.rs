@@ -7,8 +7,8 @@ mod persistent;
 mod scsi;
 mod zones;
 
-use crate::support::program::{Finished, Launch};
-use crate::support::scratch;
+use crate::support::program::{self, Finished, Launch};
+use crate::support::{json, scratch};
 use std::path::Path;
 use std::process::Command;
 
@@ -27,6 +27,23 @@ fn run(device: &str, words: &str) -> Finished {
 /// A job of some program on a device.
 fn with(launch: Launch, device: &str, words: &str) -> Finished {
     launch.words("--name=job --filename").argument(device).words(words).run()
+}
+
+/// fio and fathom read as many bytes of a device, whatever the job says of sizes. The error says why that cannot be tried.
+#[track_caller]
+fn expect_sizes_of_fio(device: &str, words: &str, sizes: &[&str]) -> Result<(), String> {
+    let reference = program::reference()?;
+    for size in sizes {
+        let words = format!("{words} --rw=read {size} --output-format=json");
+        let directory = scratch();
+        let [own, theirs] = [program::path(), reference.clone()].map(|program| {
+            let finished = with(Launch::of(&program, directory.path()), device, &words).expect_clean();
+            let document = json::document(&finished.stdout);
+            json::integer(json::job(&document, "job"), "read/io_bytes")
+        });
+        assert_eq!(own, theirs, "{device}: {words}");
+    }
+    Ok(())
 }
 
 /// Runs a tool that has to succeed.

@@ -1,8 +1,7 @@
 //! Persistent memory: `libpmem` on a file system with DAX, `dev-dax` on a device.
 
-use super::{device, run, tool, with};
-use crate::support::program::{self, Launch};
-use crate::support::{FILLING, MIB, file_of, json, scratch};
+use super::{device, expect_sizes_of_fio, run, tool};
+use crate::support::{FILLING, MIB, file_of, scratch};
 
 /// Ways to write: through the cache and past it, drained at the end and after each write.
 const WAYS: [&str; 4] = ["", "--direct=1", "--sync=1", "--direct=1 --sync=1"];
@@ -74,17 +73,9 @@ fn a_device_is_written_read_and_verified() {
 
 #[test]
 fn the_size_is_that_of_the_device() {
-    let (device, reference) = (require!(device("dax")), require!(program::reference()));
-    for size in ["", "--size=100g", "--size=2m --offset=2m"] {
-        let words = format!("--ioengine=dev-dax --rw=read --bs=1m {size} --output-format=json");
-        let bytes = |launch: Launch| {
-            let document = json::document(&with(launch, &device, &words).expect_clean().stdout);
-            json::integer(json::job(&document, "job"), "read/io_bytes")
-        };
-        let directory = scratch();
-        let theirs = bytes(Launch::of(&reference, directory.path()));
-        assert_eq!(bytes(Launch::fathom(directory.path())), theirs, "{size}");
-    }
+    let device = require!(device("dax"));
+    let sizes = ["", "--size=100g", "--size=2m --offset=2m"];
+    require!(expect_sizes_of_fio(&device, "--ioengine=dev-dax --bs=1m", &sizes));
 }
 
 #[test]

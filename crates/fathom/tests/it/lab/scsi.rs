@@ -1,8 +1,7 @@
 //! SCSI disks: `sg` on the disk and on its generic device.
 
-use super::{content, device, run, tool, with};
-use crate::support::program::{self, Launch};
-use crate::support::{MIB, json, scratch, skip};
+use super::{content, device, expect_sizes_of_fio, run, tool};
+use crate::support::{MIB, scratch, skip};
 
 /// The ways to a disk, by their names in the lab.
 const WAYS: [&str; 4] = ["scsi", "scsi_sg", "virtio_scsi", "virtio_scsi_sg"];
@@ -106,21 +105,11 @@ fn what_a_device_refuses_is_explained() {
 
 #[test]
 fn sizes_are_those_of_fio() {
-    let reference = require!(program::reference());
     for way in ["scsi", "scsi_sg"] {
         let device = require!(device(way));
-        for size in
-            ["--size=1m", "--size=4m --bs=4m", "--size=50% --bs=1m", "--size=1m --offset=255m", "--bs=1m"]
-        {
-            let words = format!("--ioengine=sg --rw=read --bs=64k {size} --output-format=json");
-            let bytes = |launch: Launch| {
-                let document = json::document(&with(launch, &device, &words).expect_clean().stdout);
-                json::integer(json::job(&document, "job"), "read/io_bytes")
-            };
-            let directory = scratch();
-            let theirs = bytes(Launch::of(&reference, directory.path()));
-            assert_eq!(bytes(Launch::fathom(directory.path())), theirs, "{way}: {size}");
-        }
+        let sizes =
+            ["--size=1m", "--size=4m --bs=4m", "--size=50% --bs=1m", "--size=1m --offset=255m", "--bs=1m"];
+        require!(expect_sizes_of_fio(&device, "--ioengine=sg --bs=64k", &sizes));
     }
 }
 
