@@ -281,8 +281,8 @@ impl Net {
                 };
                 match result {
                     1.. => self.exchange.moved[half] += result as usize,
-                    0 => return self.exchange_ended(),
                     _ if result == -i64::from(libc::EAGAIN) => return result,
+                    // It has failed, or the other side is done in the middle of it.
                     _ => {
                         self.exchange = Exchange::default();
                         return result;
@@ -298,11 +298,5 @@ impl Net {
         }
         self.exchange = Exchange::default();
         wanted as i64
-    }
-
-    /// The other side is done in the middle of an exchange.
-    fn exchange_ended(&mut self) -> i64 {
-        self.exchange = Exchange::default();
-        0
     }
 }

@@ -205,14 +205,19 @@ impl<E: Engine> Worker<'_, E> {
     #[cold]
     #[inline(never)]
     pub(super) fn waits_on(&mut self, slot: u32, now: u64) -> bool {
+        let is_over = self.waits_for_nobody(now);
+        if is_over {
+            self.give_up_waiting(slot, now);
+        }
+        !is_over
+    }
+
+    /// True once nobody waits for others any more.
+    pub(super) fn waits_for_nobody(&mut self, now: u64) -> bool {
         if now >= self.next_event {
             self.handle_event(now);
         }
-        if !self.stopping && !self.block.should_stop() {
-            return true;
-        }
-        self.give_up_waiting(slot, now);
-        false
+        self.is_over()
     }
 
     /// The job is over while an I/O waits for somebody else: it is named, and does not count.

@@ -32,9 +32,10 @@ pub mod sg;
 pub mod windowsaio;
 pub mod xnvme;
 
+use crate::assign::Rejected;
 use crate::definition::{Choice, OptionDef};
 use crate::engines::metadata::Metadata;
-use crate::resolve::Rule;
+use crate::resolve::{Review, Rule};
 use crate::source::Source;
 use crate::spec::JobSpec;
 use crate::value::PriorityShares;
@@ -345,6 +346,18 @@ impl EngineDef {
     pub const fn moves_data(&self) -> bool {
         matches!(self.data, Data::Moved)
     }
+}
+
+/// Refuses to append to what has the size it has; `place` says where offsets count there: "on a device".
+fn refuse_appending(job: &JobSpec, review: &mut Review<'_>, place: &str) -> Result<(), Rejected> {
+    if !job.size.file_append {
+        return Ok(());
+    }
+    Err(review.refuse(
+        &job.origin,
+        format!("fio: can't append/extent with IO engine {}", job.engine.ioengine.name),
+        format!("job {}: file_append=1 needs files; offset= says where {place} to write", job.name),
+    ))
 }
 
 /// Every engine that job files may name.

@@ -2,7 +2,7 @@
 
 use crate::assign::Rejected;
 use crate::definition::options;
-use crate::engines::EngineDef;
+use crate::engines::{EngineDef, refuse_appending};
 use crate::resolve::Review;
 use crate::spec::JobSpec;
 
@@ -15,7 +15,7 @@ pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "flash memory character
     .synchronous()
     .on_media()
     .with_options(TABLE)
-    .with_rules(&[refuse_appending]);
+    .with_rules(&[check]);
 
 options! {
     /// Options of the `mtd` engine.
@@ -26,15 +26,8 @@ options! {
 }
 
 /// Flash memory is as large as it is.
-fn refuse_appending(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
-    if !job.size.file_append {
-        return Ok(());
-    }
-    Err(review.refuse(
-        &job.origin,
-        "fio: can't append/extent with IO engine mtd",
-        format!("job {}: file_append=1 needs files; offset= says where on a device to write", job.name),
-    ))
+fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    refuse_appending(job, review, "on a device")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::assign::Rejected;
 use crate::definition::{Bounds, choices, options};
-use crate::engines::EngineDef;
+use crate::engines::{EngineDef, refuse_appending};
 use crate::options::verification::VerifyMethod;
 use crate::resolve::Review;
 use crate::spec::JobSpec;
@@ -54,13 +54,7 @@ options! {
 
 /// An export has no end to append to, and zeroes have nothing in them that could be checked.
 fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
-    if job.size.file_append {
-        return Err(review.refuse(
-            &job.origin,
-            "fio: can't append/extent with IO engine nbd",
-            format!("job {}: file_append=1 needs files; offset= says where in an export to write", job.name),
-        ));
-    }
+    refuse_appending(job, review, "in an export")?;
     let zeroes = job.private.nbd.write_mode == WriteMode::Zeroes;
     if zeroes && job.verification.verify != VerifyMethod::None {
         return Err(review.refuse(

@@ -2,7 +2,7 @@
 
 use crate::assign::Rejected;
 use crate::definition::options;
-use crate::engines::EngineDef;
+use crate::engines::{EngineDef, refuse_appending};
 use crate::resolve::Review;
 use crate::spec::JobSpec;
 
@@ -53,13 +53,7 @@ options! {
 
 /// An image that is made for the job goes with it; any other has no end to append to.
 fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
-    if job.size.file_append {
-        return Err(review.refuse(
-            &job.origin,
-            "fio: can't append/extent with IO engine rbd",
-            format!("job {}: file_append=1 needs files; offset= says where in an image to write", job.name),
-        ));
-    }
+    refuse_appending(job, review, "in an image")?;
     job.file.unlink |= job.private.rbd.rbd_create;
     Ok(())
 }

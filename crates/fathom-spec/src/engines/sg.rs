@@ -2,7 +2,7 @@
 
 use crate::assign::Rejected;
 use crate::definition::{choices, options};
-use crate::engines::EngineDef;
+use crate::engines::{EngineDef, refuse_appending};
 use crate::options::verification::VerifyMethod;
 use crate::resolve::Review;
 use crate::spec::JobSpec;
@@ -73,13 +73,7 @@ impl SgWriteMode {
 /// Commands that write nothing, or one sector over and over, leave nothing that could be checked.
 fn refuse_what_cannot_be_checked(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let mode = job.private.sg.sg_write_mode;
-    if job.size.file_append {
-        return Err(review.refuse(
-            &job.origin,
-            "fio: can't append/extent with IO engine sg",
-            format!("job {}: file_append=1 needs files; offset= says where on a device to write", job.name),
-        ));
-    }
+    refuse_appending(job, review, "on a device")?;
     if mode.writes_the_data() || job.verification.verify == VerifyMethod::None || !job.io_type.rw.rw.writes()
     {
         return Ok(());

@@ -442,10 +442,7 @@ impl<E: Engine> Worker<'_, E> {
     /// Nobody waits for others once the job is over.
     #[cold]
     fn look_at_peers(&mut self, now: u64) {
-        if now >= self.next_event {
-            self.handle_event(now);
-        }
-        if self.stopping || self.block.should_stop() {
+        if self.waits_for_nobody(now) {
             self.engine.cancel();
         }
     }
