@@ -16,6 +16,8 @@ get_build_tools() {
         echo "The standard libraries of other platforms come through rustup, which is not installed: see https://rustup.rs" >&2
         exit 1
     }
+    # One program is for this machine, whatever the packages are for: their texts come from it.
+    rustup -q target add "$(uname -m)-unknown-linux-musl"
     for architecture in "${architectures[@]}"; do
         rustup -q target add "$architecture-unknown-linux-musl" "$architecture-unknown-linux-gnu"
     done

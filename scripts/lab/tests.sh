@@ -6,6 +6,7 @@ export LAB_CACHE=${LAB_CACHE:-$(realpath -m "$target_directory")/tools/lab}
 # Each group is a module of crates/fathom/tests/it/lab and the devices of its machine.
 lab_groups=(
     "blocks nvme,fdp,null_blk,virtio,virtio_scsi,scsi,dm"
+    "commands nvme,zns,fdp,pi,pi64,pi_ext,md,md_ext,scsi,virtio_scsi"
     "flash mtd,nand:badblocks=3,5"
     "persistent pmem,dax"
     "scsi scsi,virtio_scsi"

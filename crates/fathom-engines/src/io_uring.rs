@@ -3,10 +3,10 @@
 //! Probed once, when the engine is set up: the best legal set of ring features is used, and [`Engine::features`] says
 //! which. Two calls a round (submit, then wait), so that submission and completion latency mean what they say.
 
-use crate::ring::Ring;
-use crate::shared::{Immediate, rwf};
+use crate::integrity::Integrity;
+use crate::ring::{ARENA, EveryNth, Ring};
+use crate::shared::{Immediate, Said, rwf};
 use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
-use fathom_run::exhausted;
 use fathom_run::unit::Operation;
 use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::Errno;
@@ -18,9 +18,11 @@ pub(crate) struct IoUring {
     features: Vec<&'static str>,
     immediate: Immediate,
     vectors: Box<[libc::iovec]>,
-    /// Queued, not yet handed over.
-    queued: u32,
     options: Options,
+    force_async: EveryNth,
+    integrity: Option<Box<Integrity>>,
+    /// What was wrong with the protection information of the unit in a slot.
+    said: Said,
 }
 
 /// Choices made once, looked at for every I/O.
@@ -31,11 +33,6 @@ struct Options {
     vectored: bool,
     read_flags: i32,
     write_flags: i32,
-    /// Ask for asynchronous execution of every Nth request; 0: never.
-    force_async: u32,
-    force_async_left: u32,
-    /// The kernel's own thread takes submissions.
-    kernel_thread: bool,
 }
 
 impl Engine for IoUring {
@@ -51,21 +48,24 @@ impl Engine for IoUring {
             immediate: Immediate::new(setup),
             vectors: vec![libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; setup.depth as usize]
                 .into(),
-            queued: 0,
             options: Options {
                 fixed_buffers: false,
                 registered_files: false,
                 vectored: private.nonvectored == 0 || !plain,
                 read_flags: common,
                 write_flags: common | if setup.job.engine.atomic { rwf::ATOMIC } else { 0 },
-                force_async: private.force_async.unwrap_or(0),
-                force_async_left: private.force_async.unwrap_or(0),
-                kernel_thread: private.sqthread_poll,
             },
+            force_async: EveryNth::new(private.force_async.unwrap_or(0)),
+            integrity: Integrity::of(setup)?.map(Box::new),
+            said: Said::default(),
             features: Vec::new(),
             ring,
         };
-        engine.register(setup, &mut features)?;
+        // Kernels (7.2 and older) refuse atomic writes from registered buffers.
+        let may_fix_buffers = !engine.options.vectored && !setup.job.engine.atomic;
+        let registered = engine.ring.register_all(setup, may_fix_buffers, &mut features)?;
+        engine.options.fixed_buffers = registered.buffers;
+        engine.options.registered_files = registered.files;
         engine.features = features;
         Ok(engine)
     }
@@ -79,56 +79,49 @@ impl Engine for IoUring {
             _ => self.sync(io),
         };
         let mut entry = entry.user_data(u64::from(slot));
-        if self.options.force_async > 0 {
-            entry = self.every_nth_async(entry);
+        if let Some(integrity) = &mut self.integrity
+            && matches!(io.operation, Operation::Read | Operation::Write)
+        {
+            integrity.attach(slot, io, &mut entry);
+        }
+        if self.force_async.is_due() {
+            entry = entry.flags(squeue::Flags::ASYNC);
         }
         // SAFETY: buffer, vector and descriptor of the entry stay valid until its completion has been reaped: the loop
         // reuses a slot only then, and `Drop` of the ring waits for the kernel.
-        let pushed = unsafe { self.ring.queues.submission().push(&entry) };
-        if pushed.is_err()
-            && let Err(errno) = self.push_once_there_is_room(&entry)
-        {
-            return Queued::Done(i64::from(-errno.0));
-        }
-        self.queued += 1;
-        Queued::Pending
+        unsafe { self.ring.push(&entry) }
     }
 
     #[inline(always)]
     fn commit(&mut self) -> Result<u32, Errno> {
-        if self.options.kernel_thread {
-            return self.commit_to_kernel_thread();
-        }
-        // With deferred task run, completions become visible only in a call that asks for events: asking here saves a
-        // call of its own for them.
-        let taken = self.ring.enter(self.queued, 0)?;
-        self.queued -= taken;
-        Ok(taken)
+        self.ring.commit()
     }
 
     #[inline(always)]
     fn reap(&mut self, min: u32, out: &mut Completions) -> Result<(), Errno> {
-        self.collect(out);
-        if min == 0 && out.is_empty() {
-            // The kernel lists what has ended when it is entered, and not before.
-            self.ring.enter(0, 0)?;
-            self.collect(out);
+        if self.integrity.is_some() {
+            let from = out.len();
+            self.ring.reap(min, out, collect)?;
+            self.check_integrity(from, out);
+            return Ok(());
         }
-        while out.len() < min as usize && out.room() > 0 {
-            let wanted = min as usize - out.len();
-            self.ring.wait(wanted)?;
-            self.collect(out);
+        self.ring.reap(min, out, collect)
+    }
+
+    fn reap_within(&mut self, span: Duration, out: &mut Completions) -> Result<(), Errno> {
+        collect(&mut self.ring, out);
+        if out.is_empty() {
+            self.ring.wait_within(span)?;
+            collect(&mut self.ring, out);
+        }
+        if self.integrity.is_some() {
+            self.check_integrity(0, out);
         }
         Ok(())
     }
 
-    fn reap_within(&mut self, span: Duration, out: &mut Completions) -> Result<(), Errno> {
-        self.collect(out);
-        if out.is_empty() {
-            self.ring.wait_within(span)?;
-            self.collect(out);
-        }
-        Ok(())
+    fn protocol_status(&mut self, slot: u32) -> Option<String> {
+        self.said.take(slot)
     }
 
     fn features(&self) -> Vec<&'static str> {
@@ -137,6 +130,18 @@ impl Engine for IoUring {
 }
 
 impl IoUring {
+    /// Looks at the protection information of what has been read.
+    #[inline(never)]
+    fn check_integrity(&mut self, from: usize, out: &mut Completions) {
+        let Some(integrity) = &mut self.integrity else { return };
+        for ended in &mut out.list_mut()[from..] {
+            if let Err(why) = integrity.check(ended.slot, ended.result) {
+                ended.result = i64::from(-libc::EIO);
+                self.said.keep(ended.slot, why);
+            }
+        }
+    }
+
     #[inline(always)]
     fn transfer(&mut self, slot: u32, io: &Io) -> squeue::Entry {
         let reads = io.operation == Operation::Read;
@@ -187,118 +192,17 @@ impl IoUring {
             .mode(libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE)
             .build()
     }
-
-    fn every_nth_async(&mut self, entry: squeue::Entry) -> squeue::Entry {
-        self.options.force_async_left -= 1;
-        if self.options.force_async_left > 0 {
-            return entry;
-        }
-        self.options.force_async_left = self.options.force_async;
-        entry.flags(squeue::Flags::ASYNC)
-    }
-
-    #[inline(always)]
-    fn collect(&mut self, out: &mut Completions) {
-        let mut completions = self.ring.queues.completion();
-        while out.room() > 0
-            && let Some(entry) = completions.next()
-        {
-            // Trims and range syncs report 0 for "all of it"; the loop settles that by the operation.
-            out.push(entry.user_data() as u32, i64::from(entry.result()));
-        }
-    }
-
-    /// With a kernel thread the entries are taken as soon as they lie in the ring; it may have to be woken.
-    #[cold]
-    fn commit_to_kernel_thread(&mut self) -> Result<u32, Errno> {
-        self.ring.queues.submit().map_err(Errno::from)?;
-        Ok(std::mem::take(&mut self.queued))
-    }
-
-    /// The ring has an entry for every slot, so it is full only while the kernel's thread has ended an I/O whose entry it still
-    /// counts as waiting: it gives back the entries of a whole batch at once.
-    #[cold]
-    fn push_once_there_is_room(&mut self, entry: &squeue::Entry) -> Result<(), Errno> {
-        loop {
-            // Wakes the thread, should it sleep.
-            self.ring.queues.submit().map_err(Errno::from)?;
-            match self.ring.queues.submitter().squeue_wait().map_err(Errno::from) {
-                Ok(_) | Err(Errno(libc::EINTR)) => {}
-                Err(errno) => return Err(errno),
-            }
-            // SAFETY: as in `queue`.
-            if unsafe { self.ring.queues.submission().push(entry) }.is_ok() {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Registers the ring, and files and buffers wherever the kernel takes them and the job does not forbid it. Only
-    /// what the job asks for by name must succeed.
-    fn register(&mut self, setup: &Setup<'_>, features: &mut Vec<&'static str>) -> Result<(), SetupError> {
-        let (job, asked) = (setup.job, &setup.job.private.io_uring);
-        let vectored = self.options.vectored;
-        // Kernels (7.2 and older) refuse atomic writes from registered buffers.
-        let may_fix_buffers = !job.is_set("fixedbufs")
-            && !vectored
-            && !job.engine.atomic
-            && arena_length(setup) <= PINNED_UNASKED;
-        if asked.fixedbufs || may_fix_buffers {
-            match self.register_buffers(setup) {
-                Ok(()) => {
-                    self.options.fixed_buffers = true;
-                    features.push("fixed buffers");
-                }
-                Err(error) if asked.fixedbufs => return Err(error),
-                Err(_) => {}
-            }
-        }
-        // Files that come and go (`openfiles`, `unlink_each_loop`) have no descriptor to register.
-        let all_are_open = setup.files.iter().all(|file| file.handle.is_open()) && !job.file.unlink_each_loop;
-        if asked.registerfiles && !all_are_open {
-            return Err(SetupError::new(Errno(libc::EINVAL), "io_uring_register_files").with_advice(
-                "registerfiles=1 needs all files open; leave openfiles and unlink_each_loop out",
-            ));
-        }
-        if all_are_open && (asked.registerfiles || !job.is_set("registerfiles")) {
-            let fds: Vec<i32> = setup.files.iter().map(|file| file.handle.descriptor()).collect();
-            match self.ring.queues.submitter().register_files(&fds) {
-                Ok(()) => {
-                    self.options.registered_files = true;
-                    features.push("registered files");
-                }
-                Err(error) if asked.registerfiles => {
-                    return Err(SetupError::new(error.into(), "io_uring_register_files"));
-                }
-                Err(_) => {}
-            }
-        }
-        if self.ring.register() {
-            features.push("registered ring");
-        }
-        Ok(())
-    }
-
-    /// Registers the arena as one buffer, of which every I/O uses its part.
-    fn register_buffers(&self, setup: &Setup<'_>) -> Result<(), SetupError> {
-        let whole = libc::iovec { iov_base: setup.arena.cast(), iov_len: arena_length(setup) };
-        // SAFETY: the arena is mapped to that length and outlives the engine.
-        unsafe { self.ring.queues.submitter().register_buffers(&[whole]) }.map_err(|error| {
-            SetupError::new(error.into(), "io_uring_register_buffers").with_advice(format!(
-                "the buffers cannot be pinned (leave fixedbufs out): {}",
-                exhausted::locked_memory()
-            ))
-        })
-    }
 }
 
-/// The registered buffer: the whole arena.
-const ARENA: u16 = 0;
-/// Memory that is pinned without being asked to.
-const PINNED_UNASKED: usize = 256 << 20;
-
-fn arena_length(setup: &Setup<'_>) -> usize {
-    setup.buffer_stride * setup.depth as usize
+#[inline(always)]
+fn collect(ring: &mut Ring, out: &mut Completions) {
+    let mut completions = ring.queues.completion();
+    while out.room() > 0
+        && let Some(entry) = completions.next()
+    {
+        // Trims and range syncs report 0 for "all of it"; the loop settles that by the operation.
+        out.push(entry.user_data() as u32, i64::from(entry.result()));
+    }
 }
 
 /// A descriptor or the number of a registered file; both build the same requests.

@@ -8,7 +8,9 @@ mod falloc;
 mod ftruncate;
 mod gluster;
 mod http;
+mod integrity;
 mod io_uring;
+mod io_uring_cmd;
 mod libaio;
 mod libhdfs;
 mod libiscsi;
@@ -24,6 +26,7 @@ mod offload;
 mod page_fault;
 mod persistent;
 mod posixaio;
+mod protection;
 mod psync;
 mod pvsync;
 mod pvsync2;
@@ -53,6 +56,7 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<io_uring::IoUring>(),
     EngineEntry::of::<posixaio::Posixaio>(),
     EngineEntry::of::<null::Null>(),
+    EngineEntry::of::<io_uring_cmd::IoUringCmd>(),
     EngineEntry::of::<sg::Sg>(),
     EngineEntry::of::<persistent::libpmem::Libpmem>(),
     EngineEntry::of::<persistent::dev_dax::DevDax>(),

@@ -7,21 +7,36 @@ use fathom_run::plan::WorkerPlan;
 use fathom_run::plan::model::files::{NamesPlan, OpenPlan};
 use fathom_run::storage::files::Files;
 use fathom_run::storage::{Handle, Storage, SyncKind};
+use fathom_run::zones::device::OwnZones;
 use fathom_sys::Errno;
 use std::path::PathBuf;
 
 /// What a name stands for, as an engine of media sees it.
-pub(crate) type LookAt = fn(PathBuf) -> Result<FileEntry, FileError>;
+pub(crate) type LookAt = Box<dyn Fn(&WorkerPlan, PathBuf) -> Result<FileEntry, FileError>>;
+/// The zones of a target; see [`Storage::own_zones`].
+pub(crate) type ZonesOf = Box<dyn Fn(&FileEntry, bool) -> Result<Option<OwnZones>, FileError>>;
 
 /// The targets of an engine that knows their sizes by a way of its own.
 pub(crate) struct Media {
     files: Files,
     look_at: LookAt,
+    zones_of: Option<ZonesOf>,
 }
 
 impl Media {
-    pub(crate) fn new(look_at: LookAt) -> Media {
-        Media { files: Files::default(), look_at }
+    /// Media that the name alone says all about.
+    pub(crate) fn new(look_at: fn(PathBuf) -> Result<FileEntry, FileError>) -> Media {
+        Media::for_job(Box::new(move |_, path| look_at(path)))
+    }
+
+    /// Media that are different things to different jobs.
+    pub(crate) fn for_job(look_at: LookAt) -> Media {
+        Media { files: Files::default(), look_at, zones_of: None }
+    }
+
+    /// They may have zones.
+    pub(crate) fn with_zones(self, zones_of: ZonesOf) -> Media {
+        Media { zones_of: Some(zones_of), ..self }
     }
 }
 
@@ -30,8 +45,15 @@ impl Storage for Media {
         self.files.names(plan)
     }
 
-    fn look_at(&self, _plan: &WorkerPlan, name: PathBuf) -> Result<FileEntry, FileError> {
-        (self.look_at)(name)
+    fn look_at(&self, plan: &WorkerPlan, name: PathBuf) -> Result<FileEntry, FileError> {
+        (self.look_at)(plan, name)
+    }
+
+    fn own_zones(&self, entry: &FileEntry, writes: bool) -> Result<Option<OwnZones>, FileError> {
+        match &self.zones_of {
+            Some(zones_of) => zones_of(entry, writes),
+            None => self.files.own_zones(entry, writes),
+        }
     }
 
     fn check(&self, plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError> {

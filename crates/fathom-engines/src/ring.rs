@@ -1,22 +1,68 @@
 //! A ring of io_uring, with the newest features that the kernel has and the job allows: what engines share that hand requests to it.
 
-use fathom_run::engine::{Setup, SetupError};
+use fathom_run::engine::{Completions, Queued, Setup, SetupError};
 use fathom_run::exhausted;
 use fathom_sys::Errno;
 use fathom_sys::clock::timespec;
-use io_uring::Probe;
+use io_uring::{Probe, cqueue, squeue};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 /// A kernel whose waits have no limit is asked again after so long.
 const LONGEST_SLEEP: Duration = Duration::from_micros(100);
 
-/// The queues, and how `io_uring_enter` names them.
-pub(crate) struct Ring {
+/// The registered buffer: the whole arena.
+pub(crate) const ARENA: u16 = 0;
+/// Memory that is pinned without being asked to.
+const PINNED_UNASKED: usize = 256 << 20;
+
+/// The queues, and how `io_uring_enter` names them. The entries of either queue have one of two sizes.
+pub(crate) struct Ring<S: squeue::EntryMarker = squeue::Entry, C: cqueue::EntryMarker = cqueue::Entry> {
     /// Submission and completion queue.
-    pub(crate) queues: io_uring::IoUring,
+    pub(crate) queues: io_uring::IoUring<S, C>,
     /// By descriptor, or by registered index.
     handle: Handle,
+    /// The kernel's own thread takes submissions.
+    kernel_thread: bool,
+    /// Queued, not yet handed over.
+    queued: u32,
+}
+
+/// Says which requests are handed to a kernel worker directly (`force_async`).
+#[derive(Clone, Copy)]
+pub(crate) struct EveryNth {
+    /// Every so many; 0: none.
+    every: u32,
+    left: u32,
+}
+
+impl EveryNth {
+    pub(crate) fn new(every: u32) -> EveryNth {
+        EveryNth { every, left: every }
+    }
+
+    /// Counts a request; true if it is one of them.
+    #[inline(always)]
+    pub(crate) fn is_due(&mut self) -> bool {
+        if self.every == 0 {
+            return false;
+        }
+        self.left -= 1;
+        if self.left == 0 {
+            self.left = self.every;
+            return true;
+        }
+        false
+    }
+}
+
+/// What a ring knows by number.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Registered {
+    /// The arena, as buffer [`ARENA`].
+    pub(crate) buffers: bool,
+    /// The files, by their indices.
+    pub(crate) files: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -34,17 +80,18 @@ struct WaitArgument {
     limit: *const libc::timespec,
 }
 
-impl Ring {
+impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
     /// The best ring with room for so many requests that this kernel and the job's options allow, and the features it has. `instead`
     /// is what to use where io_uring is not to be had.
     pub(crate) fn new(
         setup: &Setup<'_>,
         entries: u32,
         instead: &str,
-    ) -> Result<(Ring, Vec<&'static str>), SetupError> {
+    ) -> Result<(Self, Vec<&'static str>), SetupError> {
         let (queues, features) = build_ring(setup, entries, instead)?;
         let handle = Handle { fd: queues.as_raw_fd(), flags: 0 };
-        Ok((Ring { queues, handle }, features))
+        let kernel_thread = setup.job.private.io_uring.sqthread_poll;
+        Ok((Ring { queues, handle, kernel_thread, queued: 0 }, features))
     }
 
     /// Registers the ring itself, which saves looking it up in every call; true if the kernel has done so.
@@ -56,6 +103,144 @@ impl Ring {
             }
             None => false,
         }
+    }
+
+    /// Registers the ring, and files and buffers wherever the kernel takes them and the job does not forbid it. Only
+    /// what the job asks for by name must succeed. `may_fix_buffers` says whether buffers are registered unasked.
+    pub(crate) fn register_all(
+        &mut self,
+        setup: &Setup<'_>,
+        may_fix_buffers: bool,
+        features: &mut Vec<&'static str>,
+    ) -> Result<Registered, SetupError> {
+        let (job, asked) = (setup.job, &setup.job.private.io_uring);
+        let mut registered = Registered::default();
+        let may_fix_buffers =
+            may_fix_buffers && !job.is_set("fixedbufs") && arena_length(setup) <= PINNED_UNASKED;
+        if asked.fixedbufs || may_fix_buffers {
+            match self.register_buffers(setup) {
+                Ok(()) => {
+                    registered.buffers = true;
+                    features.push("fixed buffers");
+                }
+                Err(error) if asked.fixedbufs => return Err(error),
+                Err(_) => {}
+            }
+        }
+        // Files that come and go (`openfiles`, `unlink_each_loop`) have no descriptor to register.
+        let all_are_open = setup.files.iter().all(|file| file.handle.is_open()) && !job.file.unlink_each_loop;
+        if asked.registerfiles && !all_are_open {
+            return Err(SetupError::new(Errno(libc::EINVAL), "io_uring_register_files").with_advice(
+                "registerfiles=1 needs all files open; leave openfiles and unlink_each_loop out",
+            ));
+        }
+        if all_are_open && (asked.registerfiles || !job.is_set("registerfiles")) {
+            let fds: Vec<i32> = setup.files.iter().map(|file| file.handle.descriptor()).collect();
+            match self.queues.submitter().register_files(&fds) {
+                Ok(()) => {
+                    registered.files = true;
+                    features.push("registered files");
+                }
+                Err(error) if asked.registerfiles => {
+                    return Err(SetupError::new(error.into(), "io_uring_register_files"));
+                }
+                Err(_) => {}
+            }
+        }
+        if self.register() {
+            features.push("registered ring");
+        }
+        Ok(registered)
+    }
+
+    /// Registers the arena as one buffer, of which every I/O uses its part.
+    fn register_buffers(&self, setup: &Setup<'_>) -> Result<(), SetupError> {
+        let whole = libc::iovec { iov_base: setup.arena.cast(), iov_len: arena_length(setup) };
+        // SAFETY: the arena is mapped to that length and outlives the engine.
+        unsafe { self.queues.submitter().register_buffers(&[whole]) }.map_err(|error| {
+            SetupError::new(error.into(), "io_uring_register_buffers").with_advice(format!(
+                "the buffers cannot be pinned (leave fixedbufs out): {}",
+                exhausted::locked_memory()
+            ))
+        })
+    }
+
+    /// Puts an entry into the queue, which [`commit`](Ring::commit) hands over.
+    ///
+    /// # Safety
+    ///
+    /// Whatever the entry names stays valid until its completion has been reaped.
+    #[inline(always)]
+    pub(crate) unsafe fn push(&mut self, entry: &S) -> Queued {
+        // SAFETY: the caller's promise.
+        let pushed = unsafe { self.queues.submission().push(entry) };
+        if pushed.is_err()
+            && let Err(errno) = self.push_once_there_is_room(entry)
+        {
+            return Queued::Done(i64::from(-errno.0));
+        }
+        self.queued += 1;
+        Queued::Pending
+    }
+
+    /// The ring has an entry for every slot, so it is full only while the kernel's thread has ended an I/O whose entry it still
+    /// counts as waiting: it gives back the entries of a whole batch at once.
+    #[cold]
+    fn push_once_there_is_room(&mut self, entry: &S) -> Result<(), Errno> {
+        loop {
+            // Wakes the thread, should it sleep.
+            self.queues.submit().map_err(Errno::from)?;
+            match self.queues.submitter().squeue_wait().map_err(Errno::from) {
+                Ok(_) | Err(Errno(libc::EINTR)) => {}
+                Err(errno) => return Err(errno),
+            }
+            // SAFETY: as in `push`.
+            if unsafe { self.queues.submission().push(entry) }.is_ok() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Hands over what is queued; how many entries the kernel took.
+    #[inline(always)]
+    pub(crate) fn commit(&mut self) -> Result<u32, Errno> {
+        if self.kernel_thread {
+            return self.commit_to_kernel_thread();
+        }
+        // With deferred task run, completions become visible only in a call that asks for events: asking here saves a
+        // call of its own for them.
+        let taken = self.enter(self.queued, 0)?;
+        self.queued -= taken;
+        Ok(taken)
+    }
+
+    /// With a kernel thread the entries are taken as soon as they lie in the ring; it may have to be woken.
+    #[cold]
+    fn commit_to_kernel_thread(&mut self) -> Result<u32, Errno> {
+        self.queues.submit().map_err(Errno::from)?;
+        Ok(std::mem::take(&mut self.queued))
+    }
+
+    /// Waits until at least `min` completions are listed (0: looks only). `collect` lists those that are there and fit.
+    #[inline(always)]
+    pub(crate) fn reap(
+        &mut self,
+        min: u32,
+        out: &mut Completions,
+        mut collect: impl FnMut(&mut Self, &mut Completions),
+    ) -> Result<(), Errno> {
+        collect(self, out);
+        if min == 0 && out.is_empty() {
+            // The kernel lists what has ended when it is entered, and not before.
+            self.enter(0, 0)?;
+            collect(self, out);
+        }
+        while out.len() < min as usize && out.room() > 0 {
+            let wanted = min as usize - out.len();
+            self.wait(wanted)?;
+            collect(self, out);
+        }
+        Ok(())
     }
 
     /// True for the requests with all of these codes; nothing is known of kernels that cannot be asked.
@@ -116,6 +301,10 @@ impl Ring {
     }
 }
 
+fn arena_length(setup: &Setup<'_>) -> usize {
+    setup.buffer_stride * setup.depth as usize
+}
+
 /// Registers the ring's descriptor (Linux 5.18), which saves looking it up in every call.
 fn register_ring(fd: i32) -> Option<Handle> {
     /// `struct io_uring_rsrc_update`.
@@ -147,11 +336,11 @@ enum Level {
 }
 
 /// The best ring that this kernel and the job's options allow.
-fn build_ring(
+fn build_ring<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
     setup: &Setup<'_>,
     entries: u32,
     instead: &str,
-) -> Result<(io_uring::IoUring, Vec<&'static str>), SetupError> {
+) -> Result<(io_uring::IoUring<S, C>, Vec<&'static str>), SetupError> {
     let mut levels = [Level::Direct, Level::Deferred, Level::Plain].into_iter();
     loop {
         let level = levels.next().unwrap_or(Level::Plain);
@@ -164,9 +353,13 @@ fn build_ring(
     }
 }
 
-fn ring_builder(setup: &Setup<'_>, entries: u32, level: Level) -> io_uring::Builder {
+fn ring_builder<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
+    setup: &Setup<'_>,
+    entries: u32,
+    level: Level,
+) -> io_uring::Builder<S, C> {
     let options = &setup.job.private.io_uring;
-    let mut builder = io_uring::IoUring::builder();
+    let mut builder = io_uring::IoUring::<S, C>::builder();
     builder.setup_cqsize(entries.next_power_of_two() * 2);
     if options.hipri {
         builder.setup_iopoll();

@@ -11,6 +11,25 @@ pub(crate) fn outcome(returned: isize) -> i64 {
     if returned >= 0 { returned as i64 } else { i64::from(-Errno::last().0) }
 }
 
+/// What there is to say of units that failed, by their slots.
+#[derive(Debug, Default)]
+pub(crate) struct Said(Vec<(u32, String)>);
+
+impl Said {
+    /// Keeps what is said of a slot, and forgets what was said of it before.
+    #[cold]
+    pub(crate) fn keep(&mut self, slot: u32, why: String) {
+        self.take(slot);
+        self.0.push((slot, why));
+    }
+
+    /// What was said of a slot.
+    pub(crate) fn take(&mut self, slot: u32) -> Option<String> {
+        let place = self.0.iter().position(|(of, _)| *of == slot)?;
+        Some(self.0.swap_remove(place).1)
+    }
+}
+
 /// Trims and syncs that an engine does inside the call.
 #[derive(Clone, Debug)]
 pub(crate) struct Immediate {

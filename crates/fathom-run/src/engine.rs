@@ -108,6 +108,11 @@ impl Completions {
         &self.list[..self.count]
     }
 
+    /// The same, to be changed.
+    pub fn list_mut(&mut self) -> &mut [Completion] {
+        &mut self.list[..self.count]
+    }
+
     /// Forgets all and takes at most `limit` from now on.
     #[inline(always)]
     pub fn begin(&mut self, limit: u32) {
@@ -228,6 +233,14 @@ pub trait Engine: Sized {
 
     /// Takes one unit. `slot` comes back with its completion.
     fn queue(&mut self, slot: u32, io: &Io) -> Queued;
+
+    /// The trim of this file that is queued next has these ranges: offsets and lengths in bytes, the first that of the unit, whose length is
+    /// that of all. Only for engines that [can](EngineDef::many_ranges).
+    fn set_ranges(&mut self, _slot: u32, _file: u32, _ranges: &[(u64, u32)]) {}
+
+    /// The buffer of the read that is queued next holds what it should find: the device is to compare, and not to read. Only for
+    /// engines whose jobs may ask for that.
+    fn expect(&mut self, _slot: u32) {}
 
     /// Hands everything queued to the kernel; returns how many units it took (the rest stays queued). Engines that end
     /// every unit in [`queue`](Engine::queue) need not implement it.

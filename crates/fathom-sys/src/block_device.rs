@@ -59,3 +59,68 @@ pub fn device_path(major: u32, minor: u32) -> Option<PathBuf> {
     let name = text.lines().find_map(|line| line.strip_prefix("DEVNAME="))?;
     Some(Path::new("/dev").join(name))
 }
+
+/// The integrity profile of a block device: which metadata its blocks have, and how it protects them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Integrity {
+    /// Bytes of data that have one piece of metadata.
+    pub interval: u32,
+    /// Bytes of a piece of metadata.
+    pub metadata: u32,
+    /// Where in it protection information begins.
+    pub offset: u32,
+    /// The check sum.
+    pub guard: GuardKind,
+}
+
+/// A check sum of protection information.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GuardKind {
+    /// CRC-16 of T10.
+    Crc16,
+    /// CRC-64 of NVMe.
+    Crc64,
+    /// An IP check sum, or none.
+    Other,
+}
+
+/// The integrity profile of a block device (Linux 6.17).
+pub fn integrity(fd: RawFd) -> Result<Integrity, Errno> {
+    /// `struct logical_block_metadata_cap` of linux/fs.h.
+    #[repr(C)]
+    #[derive(Default)]
+    struct Capabilities {
+        flags: u32,
+        interval: u16,
+        size: u8,
+        opaque_size: u8,
+        opaque_offset: u8,
+        protection_size: u8,
+        protection_offset: u8,
+        guard: u8,
+        application_size: u8,
+        reference_size: u8,
+        storage_size: u8,
+        padding: u8,
+    }
+    // _IOWR(0x15, 2, struct logical_block_metadata_cap).
+    const FS_IOC_GETLBMD_CAP: libc::c_ulong = 0xC010_1502;
+    const CRC16: u8 = 2;
+    const CRC64: u8 = 4;
+    let mut found = Capabilities::default();
+    // SAFETY: the kernel fills in as many bytes as the request says, which are those of the structure.
+    check(i64::from(unsafe { libc::ioctl(fd, FS_IOC_GETLBMD_CAP as _, &mut found) }))?;
+    if found.interval == 0 || found.size == 0 || found.protection_size == 0 {
+        return Err(Errno(libc::EOPNOTSUPP));
+    }
+    Ok(Integrity {
+        interval: found.interval.into(),
+        metadata: found.size.into(),
+        offset: found.protection_offset.into(),
+        guard: match found.guard {
+            CRC16 => GuardKind::Crc16,
+            CRC64 => GuardKind::Crc64,
+            _ => GuardKind::Other,
+        },
+    })
+}

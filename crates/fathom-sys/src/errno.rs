@@ -24,6 +24,11 @@ impl Errno {
         self.0 == libc::EOPNOTSUPP
     }
 
+    /// False for what a device alone knows the meaning of.
+    pub fn is_known(self) -> bool {
+        self.0 <= libc::EHWPOISON
+    }
+
     /// True when somebody else has it.
     pub fn is_busy(self) -> bool {
         self.0 == libc::EBUSY

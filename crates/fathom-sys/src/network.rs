@@ -174,10 +174,7 @@ pub fn set_option(socket: RawFd, level: i32, name: i32, value: i32) -> Result<()
 
 /// How long a call that waits may take before it ends with `EAGAIN`, or with what it has moved.
 pub fn limit_waits(socket: RawFd, limit: Duration) -> Result<(), Errno> {
-    let limit = libc::timeval {
-        tv_sec: limit.as_secs() as libc::time_t,
-        tv_usec: libc::suseconds_t::from(limit.subsec_micros()),
-    };
+    let limit = libc::timeval { tv_sec: limit.as_secs() as _, tv_usec: limit.subsec_micros() as _ };
     set(socket, libc::SOL_SOCKET, libc::SO_RCVTIMEO, &limit)?;
     set(socket, libc::SOL_SOCKET, libc::SO_SNDTIMEO, &limit)
 }

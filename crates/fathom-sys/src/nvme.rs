@@ -1,60 +1,176 @@
-//! Questions to NVMe controllers, through the kernel's passthrough.
+//! NVMe commands, through the kernel's passthrough: questions to controllers and namespaces, and commands as they go into a ring.
 
 use crate::errno::{Errno, check};
 use std::os::fd::RawFd;
 
 /// Bytes of the health log.
 pub const HEALTH_LOG: usize = 512;
+/// Bytes of the answer to Identify.
+pub const IDENTIFICATION: usize = 4096;
+/// `NVME_URING_CMD_IO` of linux/nvme_ioctl.h: a command whose address is that of a buffer.
+pub const IN_RING: u32 = 0xC048_4E80;
+/// `NVME_URING_CMD_IO_VEC`: a command whose address is that of I/O vectors, and whose length is their number.
+pub const IN_RING_VECTORED: u32 = 0xC048_4E81;
 
-// From linux/nvme_ioctl.h: _IOWR('N', 0x41, struct nvme_admin_cmd).
+// From linux/nvme_ioctl.h: _IO('N', 0x40), _IOWR('N', 0x41, struct nvme_admin_cmd), _IOWR('N', 0x43, struct nvme_passthru_cmd).
+const NVME_IOCTL_ID: libc::c_ulong = 0x4E40;
 const NVME_IOCTL_ADMIN_CMD: libc::c_ulong = 0xC048_4E41;
+const NVME_IOCTL_IO_CMD: libc::c_ulong = 0xC048_4E43;
 /// Get Log Page.
 const GET_LOG_PAGE: u8 = 0x02;
+/// Identify.
+const IDENTIFY: u8 = 0x06;
 /// SMART and health information.
 const HEALTH: u32 = 0x02;
 /// The log of the whole controller.
 const ALL_NAMESPACES: u32 = u32::MAX;
 const TIMEOUT_MS: u32 = 2_000;
 
-/// `struct nvme_passthru_cmd`.
+/// A command as the kernel takes it: `struct nvme_passthru_cmd` and `struct nvme_uring_cmd`, which lie alike.
 #[repr(C)]
-#[derive(Default)]
-struct Command {
-    opcode: u8,
-    flags: u8,
-    reserved: u16,
-    namespace: u32,
-    words_2_3: [u32; 2],
-    metadata: u64,
-    address: u64,
-    metadata_length: u32,
-    data_length: u32,
-    words_10_15: [u32; 6],
-    timeout_ms: u32,
-    result: u32,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Command {
+    /// Operation code.
+    pub opcode: u8,
+    /// Always 0 through the kernel.
+    pub flags: u8,
+    /// Always 0.
+    pub reserved: u16,
+    /// Number of the namespace.
+    pub namespace: u32,
+    /// Command words 2 and 3.
+    pub words_2_3: [u32; 2],
+    /// Address of the metadata.
+    pub metadata: u64,
+    /// Address of the data.
+    pub address: u64,
+    /// Bytes of the metadata.
+    pub metadata_length: u32,
+    /// Bytes of the data.
+    pub data_length: u32,
+    /// Command words 10 to 15.
+    pub words_10_15: [u32; 6],
+    /// Milliseconds after which the kernel aborts it; 0: its own default.
+    pub timeout_ms: u32,
+    /// The first word of the answer.
+    pub result: u32,
 }
 
 const _: () = assert!(std::mem::size_of::<Command>() == 72);
+
+impl Command {
+    /// As it goes into an entry of a ring.
+    #[inline(always)]
+    pub fn in_ring(self) -> [u8; 80] {
+        /// What an entry has room for.
+        #[repr(C)]
+        struct Padded(Command, u64);
+        // SAFETY: both are 80 bytes without padding, and any bytes are valid ones.
+        unsafe { std::mem::transmute(Padded(self, 0)) }
+    }
+}
+
+/// Why a command was not done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// By the kernel.
+    Kernel(Errno),
+    /// By the controller: the status field of its answer.
+    Controller(u16),
+}
+
+/// Sends a command and waits for its end; gives the first word of the answer.
+///
+/// # Safety
+///
+/// Address and metadata of the command are 0, or those of memory that it may read or write as far as its lengths go.
+unsafe fn send(fd: RawFd, request: libc::c_ulong, command: &mut Command) -> Result<u32, Refusal> {
+    // SAFETY: the kernel reads the command and writes its result there; the caller vouches for the addresses in it.
+    let result = unsafe { libc::ioctl(fd, request as _, std::ptr::from_mut(command)) };
+    match check(i64::from(result)).map_err(Refusal::Kernel)? {
+        0 => Ok(command.result),
+        status => Err(Refusal::Controller(status as u16)),
+    }
+}
+
+/// Aims a command at an answer.
+fn into(command: Command, answer: &mut [u8]) -> Command {
+    Command { address: answer.as_mut_ptr() as u64, data_length: answer.len() as u32, ..command }
+}
 
 /// The SMART and health information log of the controller of a namespace or partition. Takes the right to administer the system.
 pub fn health_log(fd: RawFd) -> Result<[u8; HEALTH_LOG], Errno> {
     let mut log = [0; HEALTH_LOG];
     // The number of 4-byte words, less one, in the upper half.
     let length = (HEALTH_LOG as u32 / 4 - 1) << 16;
-    let mut command = Command {
+    let command = Command {
         opcode: GET_LOG_PAGE,
         namespace: ALL_NAMESPACES,
-        address: log.as_mut_ptr() as u64,
-        data_length: HEALTH_LOG as u32,
         words_10_15: [HEALTH | length, 0, 0, 0, 0, 0],
         timeout_ms: TIMEOUT_MS,
         ..Command::default()
     };
-    // SAFETY: the kernel reads the command and writes its result there, and at most `data_length` bytes to `log`; both live on.
-    let result = unsafe { libc::ioctl(fd, NVME_IOCTL_ADMIN_CMD as _, &mut command) };
-    // A positive result is the status that the controller gave.
-    match check(i64::from(result))? {
-        0 => Ok(log),
-        _ => Err(Errno(libc::EIO)),
+    // SAFETY: the log lives on, and is as long as the command says.
+    match unsafe { send(fd, NVME_IOCTL_ADMIN_CMD, &mut into(command, &mut log)) } {
+        Ok(_) => Ok(log),
+        Err(Refusal::Kernel(errno)) => Err(errno),
+        Err(Refusal::Controller(_)) => Err(Errno(libc::EIO)),
+    }
+}
+
+/// The number of the namespace behind a device; an error where there is none.
+pub fn namespace_id(fd: RawFd) -> Result<u32, Errno> {
+    // SAFETY: no memory is involved.
+    check(i64::from(unsafe { libc::ioctl(fd, NVME_IOCTL_ID as _, 0) })).map(|id| id as u32)
+}
+
+/// What Identify answers: `structure` says what to identify (CNS), of this namespace and command set (CSI).
+pub fn identify(
+    fd: RawFd,
+    structure: u8,
+    namespace: u32,
+    command_set: u8,
+) -> Result<Box<[u8; IDENTIFICATION]>, Refusal> {
+    let mut answer = Box::new([0; IDENTIFICATION]);
+    let words = [u32::from(structure), u32::from(command_set) << 24, 0, 0, 0, 0];
+    let command = Command { opcode: IDENTIFY, namespace, words_10_15: words, ..Command::default() };
+    // SAFETY: the answer lives on, and is as long as the command says.
+    unsafe { send(fd, NVME_IOCTL_ADMIN_CMD, &mut into(command, answer.as_mut_slice())) }?;
+    Ok(answer)
+}
+
+/// Sends an I/O command that has no data, and waits for its end.
+pub fn order(fd: RawFd, command: Command) -> Result<(), Refusal> {
+    let mut command = Command { address: 0, data_length: 0, metadata: 0, metadata_length: 0, ..command };
+    // SAFETY: there is no data.
+    unsafe { send(fd, NVME_IOCTL_IO_CMD, &mut command) }.map(|_| ())
+}
+
+/// Sends an I/O command that asks for something, and waits for its answer.
+pub fn ask(fd: RawFd, command: Command, answer: &mut [u8]) -> Result<(), Refusal> {
+    let command = Command { metadata: 0, metadata_length: 0, ..command };
+    // SAFETY: the answer lives on, and is as long as the command says.
+    unsafe { send(fd, NVME_IOCTL_IO_CMD, &mut into(command, answer)) }.map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_lie_as_the_kernel_has_them() {
+        let command = Command {
+            opcode: 1,
+            namespace: 2,
+            address: 3,
+            data_length: 4,
+            words_10_15: [5, 0, 6, 0, 0, 7],
+            ..Command::default()
+        };
+        let bytes = command.in_ring();
+        let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        assert_eq!((bytes[0], word(4), word(24), word(36)), (1, 2, 3, 4));
+        assert_eq!((word(40), word(48), word(60)), (5, 6, 7));
+        assert!(bytes[64..].iter().all(|byte| *byte == 0));
     }
 }

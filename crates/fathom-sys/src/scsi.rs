@@ -1,4 +1,4 @@
-//! SCSI commands to a device, through the kernel's `SG_IO`.
+//! SCSI commands to a device, through the kernel's `SG_IO`, and as they go into a ring.
 
 use crate::errno::{Errno, check};
 use std::os::fd::RawFd;
@@ -40,6 +40,107 @@ struct Header {
     duration_ms: u32,
     info: u32,
 }
+
+/// `struct sg_io_v4` of linux/bsg.h.
+#[repr(C)]
+#[derive(Default)]
+struct BsgHeader {
+    guard: i32,
+    protocol: u32,
+    subprotocol: u32,
+    request_length: u32,
+    request: u64,
+    request_tag: u64,
+    request_attribute: u32,
+    request_priority: u32,
+    request_extra: u32,
+    response_room: u32,
+    response: u64,
+    out_vectors: u32,
+    out_length: u32,
+    in_vectors: u32,
+    in_length: u32,
+    out_data: u64,
+    in_data: u64,
+    timeout_ms: u32,
+    flags: u32,
+    user: u64,
+    spare_in: u32,
+    driver_status: u32,
+    transport_status: u32,
+    device_status: u32,
+    retry_delay: u32,
+    info: u32,
+    duration_ms: u32,
+    response_length: u32,
+    in_residual: i32,
+    out_residual: i32,
+    generated_tag: u64,
+    spare_out: u32,
+    padding: u32,
+}
+
+const _: () = assert!(std::mem::size_of::<BsgHeader>() == 160);
+
+/// A command as it goes into an entry of a ring, for a bsg device: `struct bsg_uring_cmd` of linux/bsg.h (Linux 7.1).
+#[repr(C)]
+#[derive(Default)]
+struct RingCommand {
+    request: u64,
+    request_length: u32,
+    protocol: u32,
+    subprotocol: u32,
+    response_room: u32,
+    response: u64,
+    out_data: u64,
+    out_length: u32,
+    out_vectors: u32,
+    in_data: u64,
+    in_length: u32,
+    in_vectors: u32,
+    timeout_ms: u32,
+    reserved: [u8; 12],
+}
+
+const _: () = assert!(std::mem::size_of::<RingCommand>() == 80);
+
+/// The bytes of a command for an entry of a ring. The command, the room for sense data and the memory of the transfer are named in
+/// it by their addresses.
+#[inline(always)]
+pub fn in_ring(command: &[u8], transfer: Transfer, sense: *mut u8, timeout_ms: u32) -> [u8; 80] {
+    let mut entry = RingCommand {
+        request: command.as_ptr() as u64,
+        request_length: command.len() as u32,
+        response: sense as u64,
+        response_room: SENSE as u32,
+        timeout_ms,
+        ..RingCommand::default()
+    };
+    match transfer {
+        Transfer::None => {}
+        Transfer::Out(data, length) => (entry.out_data, entry.out_length) = (data as u64, length),
+        Transfer::In(data, length) => (entry.in_data, entry.in_length) = (data as u64, length),
+    }
+    // SAFETY: both are 80 bytes without padding, and any bytes are valid ones.
+    unsafe { std::mem::transmute(entry) }
+}
+
+/// The answer to a command of a ring: `result` is the second word of its completion.
+pub fn answer_in_ring(result: u64, sense: &[u8; SENSE]) -> Answer {
+    let byte = |at: u32| (result >> at) as u8;
+    Answer {
+        residual: (result >> 32) as i32,
+        status: byte(0),
+        driver_status: byte(8).into(),
+        host_status: byte(16).into(),
+        sense: *sense,
+        sense_length: byte(24).min(SENSE as u8),
+        good: result as u32 & 0x00ff_ffff == 0,
+    }
+}
+
+/// What sends a command and waits for its end; see [`run`].
+pub type Runner = unsafe fn(RawFd, &[u8], Transfer, u32, u32) -> Result<Answer, Errno>;
 
 /// What moves with a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,4 +224,58 @@ pub unsafe fn run(
         sense_length: header.sense_written.min(SENSE as u8),
         good: header.info & SG_INFO_OK_MASK == SG_INFO_OK,
     })
+}
+
+/// The same for a bsg device.
+///
+/// # Safety
+/// As for [`run`].
+pub unsafe fn run_bsg(
+    fd: RawFd,
+    command: &[u8],
+    transfer: Transfer,
+    flags: u32,
+    timeout_ms: u32,
+) -> Result<Answer, Errno> {
+    let mut sense = [0; SENSE];
+    let mut header = BsgHeader {
+        guard: i32::from(b'Q'),
+        request_length: command.len() as u32,
+        request: command.as_ptr() as u64,
+        response_room: SENSE as u32,
+        response: sense.as_mut_ptr() as u64,
+        timeout_ms,
+        flags,
+        ..BsgHeader::default()
+    };
+    match transfer {
+        Transfer::None => {}
+        Transfer::Out(data, length) => (header.out_data, header.out_length) = (data as u64, length),
+        Transfer::In(data, length) => (header.in_data, header.in_length) = (data as u64, length),
+    }
+    // SAFETY: header, command and sense live through the call; the caller answers for the data.
+    check(i64::from(unsafe { libc::ioctl(fd, SG_IO as _, &mut header) }))?;
+    let statuses = [header.device_status, header.transport_status, header.driver_status];
+    Ok(Answer {
+        residual: header.in_residual.max(header.out_residual),
+        status: header.device_status as u8,
+        host_status: header.transport_status as u16,
+        driver_status: header.driver_status as u16,
+        sense,
+        sense_length: header.response_length.min(SENSE as u32) as u8,
+        good: statuses == [0; 3],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_of_rings_are_taken_apart() {
+        let answer = answer_in_ring(0x0000_1000_1203_0802, &[7; SENSE]);
+        assert_eq!((answer.residual, answer.sense_length, answer.host_status), (0x1000, 0x12, 3));
+        assert_eq!((answer.driver_status, answer.status, answer.good), (8, 2, false));
+        assert!(answer_in_ring(0x10_0000_0000, &[0; SENSE]).good);
+    }
 }

@@ -2,57 +2,61 @@
 
 /// A command block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Command {
-    bytes: [u8; 16],
+pub(crate) struct Command {
+    bytes: [u8; 32],
     length: u8,
 }
 
 /// Commands that address blocks: their operation codes with 32-bit and with 64-bit addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Operation {
+pub(crate) struct Operation {
     short: u8,
     long: u8,
+    /// The service action of the form of 32 bytes, if there is one.
+    service: Option<u8>,
 }
 
-pub(super) const READ: Operation = Operation { short: 0x28, long: 0x88 };
-pub(super) const WRITE: Operation = Operation { short: 0x2a, long: 0x8a };
-pub(super) const WRITE_AND_VERIFY: Operation = Operation { short: 0x2e, long: 0x8e };
-pub(super) const VERIFY: Operation = Operation { short: 0x2f, long: 0x8f };
-pub(super) const WRITE_SAME: Operation = Operation { short: 0x41, long: 0x93 };
+pub(crate) const READ: Operation = Operation { short: 0x28, long: 0x88, service: Some(0x09) };
+pub(crate) const WRITE: Operation = Operation { short: 0x2a, long: 0x8a, service: Some(0x0b) };
+pub(crate) const WRITE_AND_VERIFY: Operation = Operation { short: 0x2e, long: 0x8e, service: Some(0x0c) };
+pub(crate) const VERIFY: Operation = Operation { short: 0x2f, long: 0x8f, service: Some(0x0a) };
+pub(crate) const WRITE_SAME: Operation = Operation { short: 0x41, long: 0x93, service: Some(0x0d) };
+
+pub(crate) const PRE_FETCH: Operation = Operation { short: 0x34, long: 0x90, service: None };
 
 /// Byte 1: past the device's cache.
-pub(super) const FUA: u8 = 1 << 3;
+pub(crate) const FUA: u8 = 1 << 3;
 /// Byte 1 of VERIFY: compare with all blocks that were sent, or with the one that was.
-pub(super) const BYTCHK_ALL: u8 = 1 << 1;
-pub(super) const BYTCHK_ONE: u8 = 3 << 1;
+pub(crate) const BYTCHK_ALL: u8 = 1 << 1;
+pub(crate) const BYTCHK_ONE: u8 = 3 << 1;
 /// Byte 1 of WRITE SAME(16): no block is sent.
 const NDOB: u8 = 1;
 
 /// Bytes of what UNMAP takes for one range.
-pub(super) const UNMAP_LIST: usize = 24;
+pub(crate) const UNMAP_LIST: usize = 24;
 /// Bytes that READ CAPACITY(10) and (16) and STREAM CONTROL answer.
-pub(super) const CAPACITY_10: usize = 8;
-pub(super) const CAPACITY_16: usize = 32;
-pub(super) const STREAM_ANSWER: usize = 8;
+pub(crate) const CAPACITY_10: usize = 8;
+pub(crate) const CAPACITY_16: usize = 32;
+pub(crate) const STREAM_ANSWER: usize = 8;
 
 impl Command {
     fn new(start: &[u8], length: u8) -> Command {
-        let mut bytes = [0; 16];
+        let mut bytes = [0; 32];
         bytes[..start.len()].copy_from_slice(start);
         Command { bytes, length }
     }
 
     /// The bytes.
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]
     }
 
     /// A command on blocks, in the short form where addresses and counts fit.
     #[inline(always)]
-    pub(super) fn on_blocks(operation: Operation, flags: u8, address: u64, blocks: u32) -> Command {
+    pub(crate) fn on_blocks(operation: Operation, flags: u8, address: u64, blocks: u32) -> Command {
         match (u32::try_from(address), u16::try_from(blocks)) {
             (Ok(address), Ok(blocks)) => {
-                let mut bytes = [0; 16];
+                let mut bytes = [0; 32];
                 (bytes[0], bytes[1]) = (operation.short, flags);
                 bytes[2..6].copy_from_slice(&address.to_be_bytes());
                 bytes[7..9].copy_from_slice(&blocks.to_be_bytes());
@@ -62,8 +66,38 @@ impl Command {
         }
     }
 
+    /// The same in the form of this many bytes: 10, 16 or 32. `None` where the address or the count does not fit, or where there is
+    /// no such form.
+    #[inline(always)]
+    pub(crate) fn on_blocks_in(
+        bytes: u8,
+        operation: Operation,
+        flags: u8,
+        address: u64,
+        blocks: u32,
+    ) -> Option<Command> {
+        let command = match bytes {
+            10 => Command::on_blocks(operation, flags, address, blocks),
+            16 => Command::on_far_blocks(operation.long, flags, address, blocks),
+            _ => Command::on_blocks_in_32(operation.service?, flags, address, blocks),
+        };
+        (command.length == bytes).then_some(command)
+    }
+
+    /// The form of variable length, with a service action for an operation code.
+    fn on_blocks_in_32(service: u8, flags: u8, address: u64, blocks: u32) -> Command {
+        const VARIABLE_LENGTH: u8 = 0x7f;
+        const BYTES_AFTER_THE_FIRST_8: u8 = 24;
+        let mut bytes = [0; 32];
+        (bytes[0], bytes[7], bytes[9], bytes[10]) =
+            (VARIABLE_LENGTH, BYTES_AFTER_THE_FIRST_8, service, flags);
+        bytes[12..20].copy_from_slice(&address.to_be_bytes());
+        bytes[28..32].copy_from_slice(&blocks.to_be_bytes());
+        Command { bytes, length: 32 }
+    }
+
     fn on_far_blocks(operation: u8, flags: u8, address: u64, blocks: u32) -> Command {
-        let mut bytes = [0; 16];
+        let mut bytes = [0; 32];
         (bytes[0], bytes[1]) = (operation, flags);
         bytes[2..10].copy_from_slice(&address.to_be_bytes());
         bytes[10..14].copy_from_slice(&blocks.to_be_bytes());
@@ -71,12 +105,12 @@ impl Command {
     }
 
     /// WRITE SAME(16) of zeroes, without sending any.
-    pub(super) fn write_same_without_data(address: u64, blocks: u32) -> Command {
+    pub(crate) fn write_same_without_data(address: u64, blocks: u32) -> Command {
         Command::on_far_blocks(WRITE_SAME.long, NDOB, address, blocks)
     }
 
     /// WRITE STREAM(16), of at most 65,535 blocks.
-    pub(super) fn write_stream(flags: u8, stream: u16, address: u64, blocks: u16) -> Command {
+    pub(crate) fn write_stream(flags: u8, stream: u16, address: u64, blocks: u16) -> Command {
         let mut command = Command::on_far_blocks(0x9a, flags, address, 0);
         command.bytes[10..12].copy_from_slice(&stream.to_be_bytes());
         command.bytes[12..14].copy_from_slice(&blocks.to_be_bytes());
@@ -84,14 +118,14 @@ impl Command {
     }
 
     /// STREAM CONTROL: opens a stream.
-    pub(super) fn open_stream() -> Command {
+    pub(crate) fn open_stream() -> Command {
         let mut command = Command::new(&[0x9e, 1 << 5 | 0x14], 16);
         command.bytes[13] = STREAM_ANSWER as u8;
         command
     }
 
     /// STREAM CONTROL: closes a stream.
-    pub(super) fn close_stream(stream: u16) -> Command {
+    pub(crate) fn close_stream(stream: u16) -> Command {
         let mut command = Command::new(&[0x9e, 2 << 5 | 0x14], 16);
         command.bytes[4..6].copy_from_slice(&stream.to_be_bytes());
         command.bytes[13] = STREAM_ANSWER as u8;
@@ -99,24 +133,29 @@ impl Command {
     }
 
     /// SYNCHRONIZE CACHE(10), of the whole device.
-    pub(super) fn synchronize_cache() -> Command {
+    pub(crate) fn synchronize_cache() -> Command {
         Command::new(&[0x35], 10)
     }
 
     /// UNMAP, of what an [`unmap_list`] says.
-    pub(super) fn unmap() -> Command {
+    pub(crate) fn unmap() -> Command {
+        Command::unmap_of(UNMAP_LIST as u16)
+    }
+
+    /// UNMAP, of what [`unmap_ranges`] has put into so many bytes.
+    pub(crate) fn unmap_of(bytes: u16) -> Command {
         let mut command = Command::new(&[0x42], 10);
-        command.bytes[8] = UNMAP_LIST as u8;
+        command.bytes[7..9].copy_from_slice(&bytes.to_be_bytes());
         command
     }
 
     /// READ CAPACITY(10).
-    pub(super) fn read_capacity_10() -> Command {
+    pub(crate) fn read_capacity_10() -> Command {
         Command::new(&[0x25], 10)
     }
 
     /// READ CAPACITY(16).
-    pub(super) fn read_capacity_16() -> Command {
+    pub(crate) fn read_capacity_16() -> Command {
         let mut command = Command::new(&[0x9e, 0x10], 16);
         command.bytes[13] = CAPACITY_16 as u8;
         command
@@ -124,7 +163,7 @@ impl Command {
 }
 
 /// What UNMAP takes for one range.
-pub(super) fn unmap_list(address: u64, blocks: u32) -> [u8; UNMAP_LIST] {
+pub(crate) fn unmap_list(address: u64, blocks: u32) -> [u8; UNMAP_LIST] {
     let mut list = [0; UNMAP_LIST];
     list[..2].copy_from_slice(&(UNMAP_LIST as u16 - 2).to_be_bytes());
     list[2..4].copy_from_slice(&16_u16.to_be_bytes());
@@ -133,15 +172,35 @@ pub(super) fn unmap_list(address: u64, blocks: u32) -> [u8; UNMAP_LIST] {
     list
 }
 
+/// Bytes of what UNMAP takes for so many ranges.
+pub(crate) const fn unmap_bytes(ranges: usize) -> usize {
+    8 + 16 * ranges
+}
+
+/// What UNMAP takes for several ranges of addresses and blocks, which `list` has room for; its length.
+pub(crate) fn unmap_ranges(list: &mut [u8], ranges: impl Iterator<Item = (u64, u32)>) -> u16 {
+    let mut bytes = 8;
+    for (place, (address, blocks)) in list[8..].chunks_exact_mut(16).zip(ranges) {
+        place.fill(0);
+        place[..8].copy_from_slice(&address.to_be_bytes());
+        place[8..12].copy_from_slice(&blocks.to_be_bytes());
+        bytes += 16;
+    }
+    list[..8].fill(0);
+    list[..2].copy_from_slice(&(bytes - 2_u16).to_be_bytes());
+    list[2..4].copy_from_slice(&(bytes - 8).to_be_bytes());
+    bytes
+}
+
 /// Number of blocks and bytes of one, from the answer to READ CAPACITY(10); `None` where the device is too large for it.
-pub(super) fn capacity_10(answer: &[u8; CAPACITY_10]) -> Option<(u64, u32)> {
+pub(crate) fn capacity_10(answer: &[u8; CAPACITY_10]) -> Option<(u64, u32)> {
     let last = u32::from_be_bytes([answer[0], answer[1], answer[2], answer[3]]);
     let size = u32::from_be_bytes([answer[4], answer[5], answer[6], answer[7]]);
     (last != u32::MAX).then_some((u64::from(last) + 1, size))
 }
 
 /// The same from the answer to READ CAPACITY(16).
-pub(super) fn capacity_16(answer: &[u8; CAPACITY_16]) -> (u64, u32) {
+pub(crate) fn capacity_16(answer: &[u8; CAPACITY_16]) -> (u64, u32) {
     let mut last = [0; 8];
     last.copy_from_slice(&answer[..8]);
     let size = u32::from_be_bytes([answer[8], answer[9], answer[10], answer[11]]);
@@ -175,6 +234,30 @@ mod tests {
         assert_eq!(hex(Command::close_stream(9)), "9e 54 00 00 00 09 00 00 00 00 00 00 00 08 00 00");
         assert_eq!(hex(Command::synchronize_cache()), "35 00 00 00 00 00 00 00 00 00");
         assert_eq!(hex(Command::unmap()), "42 00 00 00 00 00 00 00 18 00");
+    }
+
+    #[test]
+    fn each_length_has_its_form() {
+        let long = Command::on_blocks_in(32, WRITE, FUA, 5, 8).map(hex);
+        let wanted =
+            "7f 00 00 00 00 00 00 18 00 0b 08 00 00 00 00 00 00 00 00 05 00 00 00 00 00 00 00 00 00 00 00 08";
+        assert_eq!(long.as_deref(), Some(wanted));
+        let sixteen = "88 00 00 00 00 00 00 00 00 05 00 00 00 08 00 00";
+        assert_eq!(Command::on_blocks_in(16, READ, 0, 5, 8).map(hex).as_deref(), Some(sixteen));
+        assert_eq!(Command::on_blocks_in(10, READ, 0, 5, 8), Some(Command::on_blocks(READ, 0, 5, 8)));
+        assert_eq!(Command::on_blocks_in(10, READ, 0, 1 << 32, 8), None);
+        assert_eq!(Command::on_blocks_in(32, PRE_FETCH, 0, 0, 8), None);
+    }
+
+    #[test]
+    fn several_ranges_are_given_back_at_once() {
+        let mut list = vec![0xff; unmap_bytes(3)];
+        assert_eq!(unmap_ranges(&mut list, [(5, 8)].into_iter()), UNMAP_LIST as u16);
+        assert_eq!(list[..UNMAP_LIST], unmap_list(5, 8));
+        let bytes = unmap_ranges(&mut list, [(5, 8), (1 << 33, 1)].into_iter());
+        assert_eq!((bytes, list[1], list[3]), (40, 38, 32));
+        assert_eq!(list[24..36], [0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 1]);
+        assert_eq!(hex(Command::unmap_of(bytes)), "42 00 00 00 00 00 00 00 28 00");
     }
 
     #[test]

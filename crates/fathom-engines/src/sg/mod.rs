@@ -1,8 +1,8 @@
 //! `sg`: SCSI commands (`SG_IO`) to disks and their generic devices. Addresses count from the start of the disk, so partitions and whatever
 //! else is not a whole disk are refused.
 
-mod commands;
-mod sense;
+pub(crate) mod commands;
+pub(crate) mod sense;
 
 use crate::media::Media;
 use commands::{Command, UNMAP_LIST};
@@ -13,14 +13,14 @@ use fathom_run::unit::Operation;
 use fathom_spec::JobSpec;
 use fathom_spec::engines::sg::SgWriteMode;
 use fathom_spec::engines::{self, EngineDef};
-use fathom_sys::scsi::{self, Answer, Transfer};
+use fathom_sys::scsi::{self, Answer, Runner, Transfer};
 use fathom_sys::{Errno, file};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// How long a command may take before the kernel aborts it: far longer than any healthy one.
-const TIMEOUT_MS: u32 = 600_000;
+pub(crate) const TIMEOUT_MS: u32 = 600_000;
 /// `SGV4_FLAG_HIPRI` of linux/bsg.h.
 const POLL: u32 = 0x800;
 /// Times that a question is asked of a device that has something to say first.
@@ -214,7 +214,7 @@ fn moved(transfer: Transfer, answer: &Answer) -> i64 {
 impl Device {
     /// `stream` is the one to write to, 0 for one of its own.
     fn of(file: &OpenFile, stream: Option<u32>) -> Result<Device, SetupError> {
-        let (_, block) = capacity(file.handle.descriptor())
+        let (_, block) = capacity(scsi::run, file.handle.descriptor())
             .map_err(|why| SetupError::new(Errno(libc::EIO), "READ CAPACITY").with_advice(why))?;
         let stream = match stream {
             None => None,
@@ -236,7 +236,7 @@ impl Stream {
         let opened =
             file::open(Path::new(name), libc::O_RDWR, 0).map_err(|errno| SetupError::new(errno, "open"))?;
         let mut answer = [0; commands::STREAM_ANSWER];
-        ask(opened.as_raw_fd(), Command::open_stream(), &mut answer).map_err(|why| {
+        ask(scsi::run, opened.as_raw_fd(), Command::open_stream(), &mut answer).map_err(|why| {
             let advice = format!("{name} opens no stream: {why}; stream_id= names one that is open");
             SetupError::new(Errno(libc::EOPNOTSUPP), "STREAM CONTROL").with_advice(advice)
         })?;
@@ -249,6 +249,7 @@ impl Drop for Stream {
         if let Some(opened) = &self.opened {
             // There is nobody left to tell.
             let _ = ask(
+                scsi::run,
                 opened.as_raw_fd(),
                 Command::close_stream(self.number),
                 &mut [0; commands::STREAM_ANSWER],
@@ -258,12 +259,12 @@ impl Drop for Stream {
 }
 
 /// Asks a device something; the error says what it had against it.
-fn ask(fd: RawFd, command: Command, answer: &mut [u8]) -> Result<(), String> {
+pub(crate) fn ask(run: Runner, fd: RawFd, command: Command, answer: &mut [u8]) -> Result<(), String> {
     let transfer = Transfer::In(answer.as_mut_ptr(), answer.len() as u32);
     let mut why = String::new();
     for _ in 0..QUESTIONS {
         // SAFETY: the answer is ours, and as long as that.
-        let ended = unsafe { scsi::run(fd, command.bytes(), transfer, 0, TIMEOUT_MS) };
+        let ended = unsafe { run(fd, command.bytes(), transfer, 0, TIMEOUT_MS) };
         let ended = ended.map_err(|errno| errno.to_string())?;
         if sense::is_good(&ended) {
             return Ok(());
@@ -277,14 +278,14 @@ fn ask(fd: RawFd, command: Command, answer: &mut [u8]) -> Result<(), String> {
 }
 
 /// Number of logical blocks of a disk, and bytes of one.
-fn capacity(fd: RawFd) -> Result<(u64, u32), String> {
+pub(crate) fn capacity(run: Runner, fd: RawFd) -> Result<(u64, u32), String> {
     let mut short = [0; commands::CAPACITY_10];
-    ask(fd, Command::read_capacity_10(), &mut short)?;
+    ask(run, fd, Command::read_capacity_10(), &mut short)?;
     let (blocks, block) = match commands::capacity_10(&short) {
         Some(found) => found,
         None => {
             let mut long = [0; commands::CAPACITY_16];
-            ask(fd, Command::read_capacity_16(), &mut long)?;
+            ask(run, fd, Command::read_capacity_16(), &mut long)?;
             commands::capacity_16(&long)
         }
     };
@@ -324,7 +325,7 @@ fn look_at(path: PathBuf) -> Result<FileEntry, FileError> {
     }
     let opened = file::open(&path, libc::O_RDONLY | libc::O_NONBLOCK, 0)
         .map_err(|errno| FileError::of_call(errno, "open", &path))?;
-    match capacity(opened.as_raw_fd()) {
+    match capacity(scsi::run, opened.as_raw_fd()) {
         Ok((blocks, block)) => {
             let size = blocks.saturating_mul(u64::from(block));
             Ok(FileEntry::new(path, kind, Some(size)))

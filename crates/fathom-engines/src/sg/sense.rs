@@ -22,6 +22,8 @@ const KEYS: [&str; 16] = [
     "completed",
 ];
 const RECOVERED_ERROR: u8 = 1;
+/// The status byte with which PRE-FETCH says that all blocks have room in the cache.
+const CONDITION_MET: u8 = 4;
 const UNIT_ATTENTION: u8 = 6;
 
 /// Additional sense codes that those who test disks meet (SPC-5, annex "numeric order codes").
@@ -83,18 +85,18 @@ impl Sense {
 }
 
 /// True if the command did what it was to do, perhaps after the device has tried more than once.
-pub(super) fn is_good(answer: &Answer) -> bool {
-    answer.good
-        || answer.host_status == 0 && Sense::of(answer).is_some_and(|sense| sense.key == RECOVERED_ERROR)
+pub(crate) fn is_good(answer: &Answer) -> bool {
+    let is_recovered = || Sense::of(answer).is_some_and(|sense| sense.key == RECOVERED_ERROR);
+    answer.good || answer.host_status == 0 && (answer.status == CONDITION_MET || is_recovered())
 }
 
 /// True if the device only wants something known, such as a reset that it went through, and takes the command now.
-pub(super) fn is_attention(answer: &Answer) -> bool {
+pub(crate) fn is_attention(answer: &Answer) -> bool {
     Sense::of(answer).is_some_and(|sense| sense.key == UNIT_ATTENTION)
 }
 
 /// The failure of a command, in words, and all its bytes.
-pub(super) fn describe(answer: &Answer, command: &[u8]) -> String {
+pub(crate) fn describe(answer: &Answer, command: &[u8]) -> String {
     let mut words = Vec::new();
     if answer.host_status != 0 {
         words.push(format!(

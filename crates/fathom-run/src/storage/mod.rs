@@ -12,6 +12,7 @@ use crate::files::names;
 use crate::files::{FileEntry, FileError};
 use crate::plan::WorkerPlan;
 use crate::plan::model::files::{NamesPlan, OpenPlan};
+use crate::zones::device::OwnZones;
 use fathom_spec::JobSpec;
 use fathom_spec::engines::StorageKind;
 use fathom_sys::Errno;
@@ -128,6 +129,15 @@ pub trait Storage: Any {
 
     /// Removes a target. It is no error if there is none any more: clones that share it all try.
     fn remove(&mut self, entry: &FileEntry) -> Result<(), Errno>;
+
+    /// The zones of a device that the kernel does not report ([`FileKind::Medium`](crate::files::FileKind::Medium)); `None` for one
+    /// that has none. For changes if `writes`.
+    fn own_zones(&self, entry: &FileEntry, _writes: bool) -> Result<Option<OwnZones>, FileError> {
+        Err(FileError::without_line(format!(
+            "{}: zonemode=zbd needs a regular file or a block device",
+            entry.name()
+        )))
+    }
 
     /// The number (`dev_t`) of this machine's block device that holds the data of a target.
     fn device_below(&self, _entry: &FileEntry) -> Option<u64> {

@@ -59,6 +59,11 @@ impl Record {
         }
     }
 
+    /// True for a write that is there as it was made.
+    pub fn is_whole(&self) -> bool {
+        self.state == State::Written && self.into_write == 0 && self.length == self.write_length
+    }
+
     /// The whole write, as the checks want it.
     pub fn write(&self, thread: u16) -> Write {
         Write {

@@ -327,9 +327,10 @@ impl<E: Engine> Worker<'_, E> {
     }
 
     fn tell_io_error(&mut self, slot: u32, errno: Errno) {
+        let number = if errno.is_known() { errno.to_string() } else { "Device-specific error".to_owned() };
         let why = match self.engine.protocol_status(slot) {
-            Some(status) => format!("{errno} ({status})"),
-            None => errno.to_string(),
+            Some(status) => format!("{number} ({status})"),
+            None => number,
         };
         let unit = &self.units[slot as usize];
         self.tell_error(unit.file(), unit.operation(), (unit.offset(), unit.length()), &why);

@@ -11,6 +11,7 @@ use super::gates::admission::Admission;
 use super::gates::flow::Flow;
 use super::gates::pace::Pace;
 use super::gates::zones::ZonedWork;
+use super::sources::ranges::Ranges;
 use super::sources::syncs::SyncRules;
 use super::sources::timed::Timed;
 use super::sources::verifier::Verifier;
@@ -57,6 +58,8 @@ pub(super) struct Features<'a> {
     /// Rates and think times.
     pub(super) pace: Option<Box<Pace>>,
     pub(super) syncs: Option<Box<SyncRules>>,
+    /// Trims of several ranges.
+    pub(super) ranges: Option<Box<Ranges>>,
     /// What is issued, for others to replay.
     pub(super) issue_log: Option<Box<IssueLog<'a>>>,
     /// I/Os that are due at a time, by a log or a schedule.
@@ -81,6 +84,7 @@ impl Features<'_> {
         let Features {
             pace,
             syncs,
+            ranges,
             issue_log,
             timed,
             verifier,
@@ -93,6 +97,7 @@ impl Features<'_> {
         } = self;
         pace.needs()
             | syncs.needs()
+            | ranges.needs()
             | issue_log.needs()
             | timed.needs()
             | verifier.needs()

@@ -3,6 +3,7 @@
 use super::Worker;
 use super::budget::AfterPass;
 use super::gates::Gate;
+use super::sources::verifier::Begun;
 use crate::engine::{Engine, Io};
 use crate::storage::Handle;
 use crate::targets::Target;
@@ -48,10 +49,9 @@ impl<E: Engine> Worker<'_, E> {
 
     fn next_plain(&mut self) -> Next {
         if !self.budget.is_spent()
-            && let Some(target) = self.targets.next()
+            && let Some(target) = self.draw(None)
         {
-            self.budget.spend(u64::from(target.length));
-            return Next::Io(target);
+            return Next::Io(self.take(target));
         }
         self.next_pass(None)
     }
@@ -97,16 +97,20 @@ impl<E: Engine> Worker<'_, E> {
         if self.is_last_pass() {
             return Next::End;
         }
-        let target = match direction {
+        match self.draw(direction) {
+            Some(target) => Next::Io(self.take(target)),
+            None => Next::End,
+        }
+    }
+
+    /// The next target of a pass, in a direction that was drawn already or in any.
+    fn draw(&mut self, direction: Option<Direction>) -> Option<Target> {
+        if let Some(held) = self.features.ranges.as_mut().and_then(|ranges| ranges.take_held()) {
+            return Some(held);
+        }
+        match direction {
             Some(direction) => self.targets.next_in_direction(direction),
             None => self.targets.next(),
-        };
-        match target {
-            Some(target) => {
-                self.budget.spend(u64::from(target.length));
-                Next::Io(target)
-            }
-            None => Next::End,
         }
     }
 
@@ -226,12 +230,10 @@ impl<E: Engine> Worker<'_, E> {
 
     /// The next target of a direction, as long as there is one without another pass.
     fn take_in_pass(&mut self, direction: Direction) -> Option<Target> {
-        match self.targets.next_or_end(direction) {
+        let held = self.features.ranges.as_mut().and_then(|ranges| ranges.take_held());
+        match held.or_else(|| self.targets.next_or_end(direction)) {
             None => self.next_round_of_zones(direction),
-            Some(target) => {
-                self.budget.spend(u64::from(target.length));
-                Some(target)
-            }
+            Some(target) => Some(self.take(target)),
         }
     }
 
@@ -250,10 +252,9 @@ impl<E: Engine> Worker<'_, E> {
 
     pub(super) fn next_in_direction(&mut self, direction: Direction) -> Next {
         if !self.budget.is_spent()
-            && let Some(target) = self.targets.next_in_direction(direction)
+            && let Some(target) = self.draw(Some(direction))
         {
-            self.budget.spend(u64::from(target.length));
-            return Next::Io(target);
+            return Next::Io(self.take(target));
         }
         self.next_pass(Some(direction))
     }
@@ -293,8 +294,12 @@ impl<E: Engine> Worker<'_, E> {
             self.refresh_payload(slot, target);
         }
         if let Some(log) = &mut self.features.issue_log {
-            log.issue(target.direction as u8, target.file, target.offset, target.length);
+            // A trim of several ranges is one line for each.
+            let length =
+                self.features.ranges.as_ref().map_or(target.length, |ranges| ranges.first_length(target));
+            log.issue(target.direction as u8, target.file, target.offset, length);
         }
+        self.prepare_ranges(slot, target);
         let unit = &self.units[slot as usize];
         self.tell_of_begin(unit);
         self.features.command_priority.as_mut().map_or(0, |priority| priority.choose(target, unit))
@@ -304,9 +309,12 @@ impl<E: Engine> Worker<'_, E> {
     fn begin_verified(&mut self, slot: u32, target: Target) {
         // SAFETY: the buffer of a free slot belongs to this worker alone and holds the longest I/O of the plan.
         let buffer = unsafe { std::slice::from_raw_parts_mut(self.buffer(slot), target.length as usize) };
-        if let Some(verifier) = &mut self.features.verifier
-            && verifier.begin(slot, target, buffer)
-        {
+        let Some(verifier) = &mut self.features.verifier else { return };
+        let begun = verifier.begin(slot, target, buffer);
+        if begun == Begun::Expecting {
+            self.engine.expect(slot);
+        }
+        if begun != Begun::Unfilled {
             self.units[slot as usize].aim(target, self.clock.ticks());
         }
     }

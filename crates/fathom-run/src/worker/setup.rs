@@ -11,6 +11,7 @@ use super::gates::admission::Admission;
 use super::gates::flow::Flow;
 use super::gates::pace::Pace;
 use super::gates::zones::ZonedWork;
+use super::sources::ranges::Ranges;
 use super::sources::syncs::SyncRules;
 use super::sources::timed::Timed;
 use super::sources::verifier::Verifier;
@@ -65,6 +66,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Result<Worke
         issue_log: IssueLog::of(context, clock).map(Box::new),
         pace: Pace::of(plan, clock).map(Box::new),
         syncs: SyncRules::of(&plan.syncs).map(Box::new),
+        ranges: Ranges::of(plan).map(Box::new),
         verifier: verifier.map(Box::new),
         command_priority: CommandPriority::of(context, &seeds).map(Box::new),
         flow: Flow::of(context, clock).map(Box::new),

@@ -16,6 +16,16 @@ pub trait ZonedDevice {
     fn finish(&mut self, start: u64, length: u64) -> Result<(), Errno>;
 }
 
+/// The zones of a target that its storage knows by a way of its own, past the kernel's block layer.
+pub struct OwnZones {
+    /// Bytes from one zone to the next.
+    pub zone_size: u64,
+    /// Open zones that the device allows; 0: any number.
+    pub limit: u32,
+    /// What takes orders.
+    pub device: Box<dyn ZonedDevice>,
+}
+
 /// Zones of a zoned block device.
 pub struct KernelZones {
     /// One of its own: those of the job may be closed, or read-only.

@@ -4,6 +4,8 @@ use crate::cause::Cause;
 use crate::files::{FileEntry, FileError, FileKind};
 use crate::plan::WorkerPlan;
 use crate::plan::model::zones::ZonePlan;
+use crate::storage::Storage;
+use crate::zones::device::OwnZones;
 use fathom_stats::Direction;
 use fathom_sys::{file, zoned};
 use std::os::fd::AsRawFd;
@@ -27,20 +29,29 @@ pub struct Geometry {
 
 /// The zones of each file of a job.
 pub fn look_at(
+    storage: &dyn Storage,
     plan: &WorkerPlan,
     rules: &ZonePlan,
     entries: &[FileEntry],
 ) -> Result<Vec<Geometry>, FileError> {
-    entries.iter().map(|entry| geometry_of(plan, rules, entry)).collect()
+    entries.iter().map(|entry| geometry_of(storage, plan, rules, entry)).collect()
 }
 
-fn geometry_of(plan: &WorkerPlan, rules: &ZonePlan, entry: &FileEntry) -> Result<Geometry, FileError> {
+fn geometry_of(
+    storage: &dyn Storage,
+    plan: &WorkerPlan,
+    rules: &ZonePlan,
+    entry: &FileEntry,
+) -> Result<Geometry, FileError> {
     let name = entry.name();
     let refuse = |text: String| Err(FileError::without_line(format!("{name}: {text}")));
     let on_device = match entry.kind {
-        FileKind::Character | FileKind::Medium => {
+        FileKind::Character => {
             return refuse("zonemode=zbd needs a regular file or a block device".to_owned());
         }
+        FileKind::Medium => storage.own_zones(entry, false)?.map(|OwnZones { zone_size, limit, .. }| {
+            Geometry { zone_size, capacity: zone_size, is_device: true, limit, notes: Vec::new() }
+        }),
         FileKind::Block => zones_of_device(entry)?,
         _ => None,
     };
@@ -69,7 +80,12 @@ fn geometry_of(plan: &WorkerPlan, rules: &ZonePlan, entry: &FileEntry) -> Result
         return refuse(format!("job parameter zonecapacity {capacity} is larger than zone size {zone_size}"));
     }
     check_skip(rules, &geometry, &name)?;
-    if geometry.is_device && plan.changes_data() && !plan.files.opening.direct {
+    // What is no block device has no cache in between.
+    if geometry.is_device
+        && entry.kind == FileKind::Block
+        && plan.changes_data()
+        && !plan.files.opening.direct
+    {
         return Err(FileError::without_line(format!(
             "Using direct I/O is mandatory for writing to ZBD drives\nfathom: {name} is one: add direct=1"
         )));

@@ -140,6 +140,7 @@ impl ZonedDevice for ModelDevice {
 
 fn zone_plan(random: bool, directions: [bool; 3]) -> ZonePlan {
     ZonePlan {
+        one_at_a_time: false,
         zone_size: 0,
         capacity: 0,
         skip: SizeSpec::Bytes(0),

@@ -1,7 +1,13 @@
-//! The `io_uring` and `io_uring_cmd` engines and their options.
+//! The `io_uring` engine, and its options, which are those of `io_uring_cmd` as well.
 
-use crate::definition::{Bounds, choices, options};
+pub use super::io_uring_cmd::{
+    CdbLength, CommandType, PiCheck, ReadMode, VerifyBytchk, VerifyCommand, WriteModes,
+};
+use crate::assign::Rejected;
+use crate::definition::{Bounds, options};
 use crate::engines::{EngineDef, priorities};
+use crate::resolve::Review;
+use crate::spec::JobSpec;
 use crate::value::{PriorityShares, WordList};
 use fathom_stats::PerDirection;
 
@@ -15,83 +21,8 @@ pub const DEFINITION: EngineDef =
         .atomic_writes()
         .one_thread()
         .with_options(TABLE)
+        .with_rules(&[note_options_of_commands, check_protection])
         .with_priorities(priorities!(io_uring));
-
-/// `ioengine=io_uring_cmd`
-pub const COMMANDS: EngineDef = EngineDef::new("io_uring_cmd", "NVMe and SCSI pass-through over io_uring")
-    .many_ranges()
-    .syncfs()
-    .places_data()
-    .one_thread()
-    .with_options(TABLE);
-
-choices! {
-    /// Command for the verify phase.
-    pub enum VerifyCommand {
-        /// Read and compare in fathom
-        Read = "read",
-        /// The device compares
-        Compare = "compare",
-    }
-}
-
-choices! {
-    /// Type of pass-through.
-    pub enum CommandType {
-        /// NVMe
-        Nvme = "nvme",
-        /// SCSI through bsg
-        Bsg = "bsg",
-    }
-}
-
-choices! {
-    /// Length of SCSI commands.
-    pub enum CdbLength {
-        /// Automatic
-        Auto = "0",
-        /// 10 bytes
-        Ten = "10",
-        /// 16 bytes
-        Sixteen = "16",
-        /// 32 bytes
-        ThirtyTwo = "32",
-    }
-}
-
-choices! {
-    /// BYTCHK field of VERIFY.
-    pub enum VerifyBytchk {
-        /// Medium check only
-        Zero = "0",
-        /// Compare with the data sent
-        One = "1",
-        /// Compare with one block sent
-        Three = "3",
-    }
-}
-
-choices! {
-    /// Command for reads.
-    pub enum ReadMode {
-        /// Read
-        Read = "read",
-        /// Pre-fetch into the cache of the device
-        Prefetch = "prefetch",
-    }
-}
-
-choices! {
-    /// A field of protection information to check.
-    pub enum PiCheck {
-        /// Guard
-        Guard = "GUARD",
-        /// Reference tag
-        RefTag = "REFTAG",
-        /// Application tag
-        AppTag = "APPTAG",
-    }
-}
 
 options! {
     /// Options of the `io_uring` and `io_uring_cmd` engines.
@@ -101,16 +32,16 @@ options! {
     Built Flag hipri: bool, { engine: ENGINE };
 
     /// FUA on reads (io_uring_cmd)
-    Later Bool readfua: bool = "0", { engine: ENGINE };
+    Built Bool readfua: bool = "0", { engine: ENGINE };
 
     /// FUA on writes (io_uring_cmd)
-    Later Bool writefua: bool = "0", { engine: ENGINE };
+    Built Bool writefua: bool = "0", { engine: ENGINE };
 
     /// Write command, or a mix mode/pct:mode/pct (io_uring_cmd): write uncor zeroes verify zone_append
-    Later Choice write_mode: String = "write", { engine: ENGINE };
+    Built Choice write_mode: WriteModes = "write", { engine: ENGINE };
 
     /// Read or Compare in the verify phase (io_uring_cmd)
-    Later Choice verify_mode: VerifyCommand = "read", { choices: VerifyCommand::CHOICES, engine: ENGINE };
+    Built Choice verify_mode: VerifyCommand = "read", { choices: VerifyCommand::CHOICES, engine: ENGINE };
 
     /// Register the buffers with the kernel
     Built Flag fixedbufs: bool, { engine: ENGINE };
@@ -137,34 +68,34 @@ options! {
     Built Int force_async: Option<u32>, { engine: ENGINE };
 
     /// Pass-through type (io_uring_cmd)
-    Later Choice cmd_type: CommandType = "nvme", { choices: CommandType::CHOICES, engine: ENGINE };
+    Built Choice cmd_type: CommandType = "nvme", { choices: CommandType::CHOICES, engine: ENGINE };
 
     /// SCSI CDB length; 0 is automatic (io_uring_cmd bsg)
-    Later Choice cdb_len: CdbLength = "0", { choices: CdbLength::CHOICES, engine: ENGINE };
+    Built Choice cdb_len: CdbLength = "0", { choices: CdbLength::CHOICES, engine: ENGINE };
 
     /// BYTCHK of VERIFY (io_uring_cmd bsg)
-    Later Choice verify_bytchk: VerifyBytchk = "0", { choices: VerifyBytchk::CHOICES, engine: ENGINE };
+    Built Choice verify_bytchk: VerifyBytchk = "0", { choices: VerifyBytchk::CHOICES, engine: ENGINE };
 
     /// Read or Pre-Fetch (io_uring_cmd bsg)
-    Later Choice read_mode: ReadMode = "read", { choices: ReadMode::CHOICES, engine: ENGINE };
+    Built Choice read_mode: ReadMode = "read", { choices: ReadMode::CHOICES, engine: ENGINE };
 
     /// Metadata bytes per I/O
-    Later Int md_per_io_size: u32 = "0", { engine: ENGINE };
+    Built Int md_per_io_size: u32 = "0", { engine: ENGINE };
 
     /// PRACT bit
-    Later Bool pi_act: bool = "1", { engine: ENGINE };
+    Built Bool pi_act: bool = "1", { engine: ENGINE };
 
     /// Fields to check, separated by commas: GUARD, REFTAG, APPTAG
-    Later Choice pi_chk: Option<WordList<PiCheck>>, { choices: PiCheck::CHOICES, engine: ENGINE };
+    Built Choice pi_chk: Option<WordList<PiCheck>>, { choices: PiCheck::CHOICES, engine: ENGINE };
 
     /// Application tag
-    Later Int apptag: u32 = "0x1234", { engine: ENGINE };
+    Built Int apptag: u32 = "0x1234", { bounds: Bounds::at_most(65535.0), engine: ENGINE };
 
     /// Application tag mask
-    Later Int apptag_mask: u32 = "0xffff", { engine: ENGINE };
+    Built Int apptag_mask: u32 = "0xffff", { bounds: Bounds::at_most(65535.0), engine: ENGINE };
 
     /// DEAC bit on write zeroes (io_uring_cmd)
-    Later Bool deac: bool = "0", { engine: ENGINE };
+    Built Bool deac: bool = "0", { engine: ENGINE };
 
     /// Share of I/Os that get cmdprio, in percent, for reads and writes
     Built Int cmdprio_percentage: PerDirection<u32> = "0", {
@@ -183,4 +114,73 @@ options! {
 
     /// Share of I/Os that get a priority, per block size: size/percent[/class/level[/hint]]
     Built Text cmdprio_bssplit: PriorityShares, { engine: ENGINE };
+}
+
+/// Options that only commands understand, and those of protection information where there is none.
+fn note_options_of_commands(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    const COMMANDS: [&str; 9] = [
+        "readfua",
+        "writefua",
+        "write_mode",
+        "verify_mode",
+        "cmd_type",
+        "cdb_len",
+        "verify_bytchk",
+        "read_mode",
+        "deac",
+    ];
+    for option in COMMANDS {
+        if job.is_set(option) {
+            let name = &job.name;
+            review.note(format!(
+                "note: {name}: {option} has no effect with ioengine=io_uring, but with io_uring_cmd"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Protection information goes with direct I/O alone, and is the kernel's business unless a job makes it.
+fn check_protection(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let options = &job.private.io_uring;
+    let needed = match () {
+        () if options.md_per_io_size == 0 => "md_per_io_size",
+        () if options.pi_act => "pi_act=0: the kernel makes and checks protection information itself",
+        () if !job.io_type.direct => {
+            return Err(review.refuse(
+                &job.origin,
+                "fio: md_per_io_size needs direct=1",
+                format!("job {}: protection information goes with direct I/O to a block device", job.name),
+            ));
+        }
+        () => return Ok(()),
+    };
+    for option in ["pi_chk", "apptag", "apptag_mask"] {
+        if job.is_set(option) {
+            review.note(format!("note: {}: {option} has no effect without {needed}", job.name));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::resolve::testing::{job, quiet_job, refusal};
+
+    #[test]
+    fn protection_information_goes_with_direct_io() {
+        let start = "--name=a --ioengine=io_uring --md_per_io_size=64";
+        assert_eq!(refusal(&format!("{start} --pi_act=0")), "fio: md_per_io_size needs direct=1");
+        quiet_job(&format!("{start} --pi_act=0 --pi_chk=GUARD,REFTAG --apptag=1 --direct=1"));
+        let note = "note: a: pi_chk has no effect without pi_act=0: the kernel makes and checks protection information itself";
+        assert_eq!(job(&format!("{start} --pi_chk=GUARD --direct=1")).1, [note]);
+        let note = "note: a: apptag has no effect without md_per_io_size";
+        assert_eq!(job("--name=a --ioengine=io_uring --apptag=1").1, [note]);
+    }
+
+    #[test]
+    fn options_of_commands_have_no_effect() {
+        let note = "note: a: readfua has no effect with ioengine=io_uring, but with io_uring_cmd";
+        assert_eq!(job("--name=a --ioengine=io_uring --readfua=1").1, [note]);
+    }
 }

@@ -9,6 +9,7 @@ pub mod filestat;
 pub mod gfapi;
 pub mod http;
 pub mod io_uring;
+pub mod io_uring_cmd;
 pub mod libaio;
 pub mod libblkio;
 pub mod libcufile;
@@ -70,6 +71,8 @@ pub struct EngineDef {
     pub atomic_writes: bool,
     /// Can trim several ranges with one command.
     pub many_ranges: bool,
+    /// Sends commands to devices past the block layer, which keeps no order among them.
+    pub sends_commands: bool,
     /// Can sync whole file systems.
     pub syncfs: bool,
     /// Can pass data placement hints to a device.
@@ -175,6 +178,7 @@ impl EngineDef {
             always_changes: false,
             atomic_writes: false,
             many_ranges: false,
+            sends_commands: false,
             syncfs: false,
             places_data: false,
             maps_files: false,
@@ -252,6 +256,11 @@ impl EngineDef {
     /// Can trim several ranges with one command.
     pub const fn many_ranges(self) -> Self {
         EngineDef { many_ranges: true, ..self }
+    }
+
+    /// Sends commands to devices past the block layer.
+    pub const fn sends_commands(self) -> Self {
+        EngineDef { sends_commands: true, ..self }
     }
 
     /// Can sync whole file systems.
@@ -372,7 +381,7 @@ pub const ALL: &[&EngineDef] = &[
     &io_uring::DEFINITION,
     &plain::POSIXAIO,
     &plain::NULL,
-    &io_uring::COMMANDS,
+    &io_uring_cmd::DEFINITION,
     &EngineDef::new("splice", "splice(2) and vmsplice(2) through a pipe").synchronous(),
     &sg::DEFINITION,
     &net::DEFINITION,
@@ -524,6 +533,7 @@ mod tests {
                 "io_uring",
                 "posixaio",
                 "null",
+                "io_uring_cmd",
                 "sg",
                 "net",
                 "netsplice",

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Examples that no run can be made of: for engines that fio itself loads from outside or has dropped, for a second NUMA node,
 /// or with blanks to be filled in.
-const NEED_MORE: [&str; 22] = [
+const NEED_MORE: [&str; 30] = [
     "cpp_null",
     "librpma_apm-client",
     "librpma_apm-server",
@@ -22,6 +22,15 @@ const NEED_MORE: [&str; 22] = [
     "xnvme-zoned",
     // Fifty thousand loops.
     "fsx",
+    // Of engines for devices: they run in the lab.
+    "dev-dax",
+    "libpmem",
+    "mtd",
+    "sg_verify",
+    "sg_verify-fail",
+    "sg_write_same_ndob",
+    "uring-cmd-ng",
+    "uring-cmd-zoned",
     // Of engines that talk to servers: they run in the tests of these engines.
     "nbd",
     "nfs",
@@ -48,18 +57,23 @@ fn examples() -> Result<PathBuf, String> {
         .ok_or_else(|| "Debian's package fio-examples is not there (scripts/set-up.sh fetches it)".to_owned())
 }
 
+/// What an example works on, and how much of it.
+struct Place<'a> {
+    directory: &'a Path,
+    device: &'a Path,
+    size: &'a str,
+}
+
 /// The job with everything large, slow or far away made small, fast and near.
-fn reduced(job: &str, directory: &Path) -> String {
+fn reduced(job: &str, place: &Place<'_>) -> String {
     let mut lines = Vec::new();
     for line in job.lines() {
         let (name, value) =
             line.split_once('=').map_or((line.trim(), ""), |(name, value)| (name.trim(), value.trim()));
         let near = match name {
-            "directory" => format!("directory={}", directory.display()),
-            "filename" if value.starts_with('/') => {
-                format!("filename={}", directory.join("device").display())
-            }
-            "size" | "io_size" | "filesize" if !value.ends_with('%') => format!("{name}=1m"),
+            "directory" => format!("directory={}", place.directory.display()),
+            "filename" if value.starts_with('/') => format!("filename={}", place.device.display()),
+            "size" | "io_size" | "filesize" if !value.ends_with('%') => format!("{name}={}", place.size),
             "runtime" => "runtime=1".to_owned(),
             "ramp_time" | "startdelay" | "start_delay" | "ss_ramp" | "steadystate_ramp_time" => {
                 format!("{name}=0")
@@ -88,9 +102,19 @@ fn run(example: &Path) -> Finished {
 
 fn run_text(text: &str, more: impl FnOnce(Launch) -> Launch) -> Finished {
     let directory = scratch();
-    file_of(directory.path(), "device", MIB);
-    std::fs::write(directory.path().join("job.fio"), reduced(text, directory.path())).expect("written");
+    let device = file_of(directory.path(), "device", MIB);
+    let place = Place { directory: directory.path(), device: &device, size: "1m" };
+    std::fs::write(directory.path().join("job.fio"), reduced(text, &place)).expect("written");
     more(Launch::fathom(directory.path()).words("job.fio").timeout(Duration::from_secs(100))).run()
+}
+
+/// Runs the example of this name on a device, or in a directory that is mounted; the error says why there is none.
+pub(crate) fn run_on(name: &str, device: &Path, size: &str) -> Result<Finished, String> {
+    let text = std::fs::read_to_string(examples()?.join(format!("{name}.fio"))).expect("an example is text");
+    let directory = scratch();
+    let place = Place { directory: device, device, size };
+    std::fs::write(directory.path().join("job.fio"), reduced(&text, &place)).expect("written");
+    Ok(Launch::fathom(directory.path()).words("job.fio").timeout(Duration::from_secs(100)).run())
 }
 
 /// Runs the example of this name with some of its words put in place, where Debian's examples are.

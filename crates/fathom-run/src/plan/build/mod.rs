@@ -170,6 +170,7 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
         latency: latency::latency_plan(&subject),
         depth: queue::depth(job),
         queue: queue::queue_plan(job),
+        ranges: job.engine.num_range.max(1),
         syncs: syncs::sync_plan(&subject),
         exit: exit::exit_plan(job),
         steady: report::steady_plan(job),

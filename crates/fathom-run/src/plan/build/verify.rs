@@ -7,6 +7,7 @@ use crate::plan::model::WorkerPlan;
 use crate::plan::model::targets::{DirectionPlan, GeneratorKind, TargetPlan};
 use crate::plan::model::verify::{CountedReads, TrimPlan, VerifyPlan};
 use fathom_spec::JobSpec;
+use fathom_spec::engines::io_uring::VerifyCommand;
 use fathom_spec::options::verification::{VerifyHeaderFormat, VerifyMethod, VerifyPolicy};
 use fathom_spec::value::LedgerPlace;
 use fathom_verify::header::HeaderFormat;
@@ -90,6 +91,11 @@ pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, S
             && options.trim_percentage == 0
             && backlog == 0
             && !matches!(targets.directions, DirectionPlan::Mix(_)),
+        // What another run wrote, or what is worked out again, is not known to the last byte.
+        device_compares: subject.engine.sends_commands
+            && job.private.io_uring.verify_mode == VerifyCommand::Compare
+            && !only_checks
+            && !options.experimental_verify,
         backlog: if reads_back { backlog } else { 0 },
         backlog_batch: options.verify_backlog_batch.map_or(backlog, u64::from).max(1),
         is_fatal: options.verify_fatal,

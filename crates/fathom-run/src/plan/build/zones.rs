@@ -25,6 +25,9 @@ pub(super) fn zone_plan(subject: &Subject<'_>) -> Option<ZonePlan> {
         random: targets.random,
         mixed: targets.used_directions() == [Direction::Read, Direction::Write],
         writes: targets.used_directions().contains(&Direction::Write),
+        // Where appended blocks land is the device's to say, and only blocks that are read back have to be where they were put.
+        one_at_a_time: subject.engine.sends_commands
+            && (!subject.job.private.io_uring.write_mode.only_appends() || verifies(subject.job)),
         keeps_data: verifies(subject.job),
         shortest: PerDirection::from_fn(|direction| targets.lengths[direction].min().max(1)),
         longest: PerDirection::from_fn(|direction| targets.lengths[direction].max().max(1)),

@@ -135,6 +135,8 @@ pub struct WorkerPlan {
     pub depth: u32,
     /// How they are queued.
     pub queue: QueuePlan,
+    /// Ranges of a trim.
+    pub ranges: u32,
     /// When what was written must be on the device.
     pub syncs: SyncPlan,
     /// How its end and those of others hang together.

@@ -33,6 +33,8 @@ pub struct VerifyPlan {
     pub backlog: u64,
     /// Blocks of such a batch.
     pub backlog_batch: u64,
+    /// The device compares what was written with what it holds, and reads nothing back.
+    pub device_compares: bool,
     /// The first mismatch ends the job.
     pub is_fatal: bool,
     /// Blocks that are wrong are kept as files.

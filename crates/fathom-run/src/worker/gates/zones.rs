@@ -2,9 +2,10 @@
 
 use crate::cause::{self, Cause};
 use crate::engine::Engine;
-use crate::files::FileEntry;
 use crate::files::open::OpenFiles;
+use crate::files::{FileEntry, FileKind};
 use crate::message::Message;
+use crate::storage::Storage;
 use crate::targets::Target;
 use crate::unit::{Operation, Unit};
 use crate::worker::features::{Feature, Needs};
@@ -56,7 +57,7 @@ impl<'a> ZonedWork<'a> {
             if worker.subjob == 0 {
                 geometry.notes.iter().for_each(|note| context.messages.send(&Message::Output(note.clone())));
             }
-            let device = match device_of(entry, geometry, worker.changes_data()) {
+            let device = match device_of(files.storage(), entry, geometry, worker.changes_data()) {
                 Ok(device) => device,
                 Err(errno) => {
                     let line = cause::line_of_file("open", entry.name(), errno);
@@ -81,11 +82,20 @@ impl<'a> ZonedWork<'a> {
     }
 }
 
-fn device_of(entry: &FileEntry, geometry: &Geometry, writes: bool) -> Result<Box<dyn ZonedDevice>, Errno> {
-    Ok(match geometry.is_device {
-        true => Box::new(KernelZones::open(&entry.path, writes)?),
-        false => Box::new(EmulatedZones),
-    })
+fn device_of(
+    storage: &dyn Storage,
+    entry: &FileEntry,
+    geometry: &Geometry,
+    writes: bool,
+) -> Result<Box<dyn ZonedDevice>, Errno> {
+    if !geometry.is_device {
+        return Ok(Box::new(EmulatedZones));
+    }
+    if entry.kind == FileKind::Medium {
+        let own = storage.own_zones(entry, writes).map_err(|error| Errno(error.errno))?;
+        return own.map(|own| own.device).ok_or(Errno(libc::ENODEV));
+    }
+    Ok(Box::new(KernelZones::open(&entry.path, writes)?))
 }
 
 /// Two numbers that tell a file from all others, whatever path leads to it.

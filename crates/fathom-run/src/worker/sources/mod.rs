@@ -1,5 +1,6 @@
 //! What comes next, where it is not the next target: an entry of a log, a block to be read back, a sync that is due.
 
+pub(super) mod ranges;
 pub(super) mod replay;
 pub(super) mod syncs;
 pub(super) mod timed;

@@ -135,3 +135,8 @@ fn memory_that_is_mounted_is_not_written_to() {
     assert_eq!(finished.code(), 1);
     assert!(finished.stderr.contains("is in use"), "{}", finished.stderr);
 }
+
+#[test]
+fn the_example_of_fio_runs() {
+    require!(super::example("mtd", &require!(device("mtd")), "1m")).expect_clean();
+}

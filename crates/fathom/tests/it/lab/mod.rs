@@ -2,11 +2,13 @@
 //! named in `scripts/lab/tests.sh`.
 
 mod blocks;
+mod commands;
 mod flash;
 mod persistent;
 mod scsi;
 mod zones;
 
+use crate::shipped_examples;
 use crate::support::program::{self, Finished, Launch};
 use crate::support::{json, scratch};
 use std::path::Path;
@@ -22,6 +24,11 @@ fn device(name: &str) -> Result<String, String> {
 /// A job of fathom on a device.
 fn run(device: &str, words: &str) -> Finished {
     with(Launch::fathom(scratch().path()), device, words)
+}
+
+/// An example of fio's on a device; the error says why it cannot be tried.
+fn example(name: &str, on: &str, size: &str) -> Result<Finished, String> {
+    shipped_examples::run_on(name, Path::new(on), size)
 }
 
 /// A job of some program on a device.

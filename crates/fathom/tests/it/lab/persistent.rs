@@ -98,3 +98,8 @@ fn only_persistent_memory_is_a_target() {
     let trimmed = run(&dax, "--ioengine=dev-dax --rw=trim --bs=4k --size=64k");
     assert!(trimmed.stdout.contains("err=22"), "{}", trimmed.stdout);
 }
+
+#[test]
+fn the_example_of_fio_for_devices_runs() {
+    require!(super::example("dev-dax", &require!(device("dax")), "4m")).expect_clean();
+}

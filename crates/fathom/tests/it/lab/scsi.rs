@@ -154,3 +154,15 @@ fn only_whole_disks_are_targets() {
         assert!(finished.stderr.contains(said), "{target}: {}", finished.stderr);
     }
 }
+
+#[test]
+fn examples_of_fio_run() {
+    let device = require!(device("scsi_sg"));
+    require!(super::example("sg_verify", &device, "1m")).expect_clean();
+    for name in ["sg_verify-fail", "sg_write_same_ndob"] {
+        // Their last jobs are meant to find a difference.
+        let finished = require!(super::example(name, &device, "1m"));
+        assert_eq!(finished.code(), 1, "{name}: {}", finished.stderr);
+        assert!(finished.stderr.contains("miscompare"), "{name}: {}", finished.stderr);
+    }
+}

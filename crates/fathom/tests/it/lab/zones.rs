@@ -37,7 +37,7 @@ fn outcome(program: Option<&Path>, device: &str, words: &str) -> Outcome {
 }
 
 /// The number before `zone resets` in the first line that has one.
-fn resets_in(report: &str) -> u64 {
+pub(super) fn resets_in(report: &str) -> u64 {
     let line = report.lines().find_map(|line| line.strip_suffix(" zone resets"));
     line.and_then(|line| line.rsplit(' ').next()?.parse().ok()).unwrap_or_default()
 }

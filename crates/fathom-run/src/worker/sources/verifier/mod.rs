@@ -82,6 +82,17 @@ enum Phase {
     ReadingBack,
 }
 
+/// What the buffer of a slot holds before its I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::worker) enum Begun {
+    /// Nothing that was put there now.
+    Unfilled,
+    /// What is to be written.
+    Filled,
+    /// What a read should find: the device is to compare.
+    Expecting,
+}
+
 /// The verifier of one worker.
 pub(in crate::worker) struct Verifier<'a> {
     plan: &'a VerifyPlan,
@@ -270,10 +281,15 @@ impl<'a> Verifier<'a> {
         self.loads.iter().any(|load| load.changes().is_some())
     }
 
-    /// A slot is being filled for this target; a write gets its content. Gives true when it did.
-    pub(in crate::worker) fn begin(&mut self, slot: u32, target: Target, buffer: &mut [u8]) -> bool {
+    /// A slot is being filled for this target; a write gets its content, and so does a check that the device is to make.
+    pub(in crate::worker) fn begin(&mut self, slot: u32, target: Target, buffer: &mut [u8]) -> Begun {
         let load = &mut self.loads[slot as usize];
         *load = match self.drawn.take() {
+            Some(Load::Check(record)) if self.plan.device_compares && record.is_whole() => {
+                stamp(&self.plan.rule, buffer, &record.write(self.thread));
+                *load = Load::Check(record);
+                return Begun::Expecting;
+            }
             Some(drawn) => drawn,
             None if target.direction == Direction::Write => {
                 let mut record = new_record(&mut self.generator, &mut self.number, target);
@@ -286,7 +302,7 @@ impl<'a> Verifier<'a> {
                 if let Some(ledger) = &mut self.ledger {
                     ledger.write_begins(slot, &record);
                 }
-                return true;
+                return Begun::Filled;
             }
             None if target.direction == Direction::Read && !self.plan.writes => {
                 self.number += 1;
@@ -303,7 +319,7 @@ impl<'a> Verifier<'a> {
         {
             ledger.trim_begins(slot, target);
         }
-        false
+        Begun::Unfilled
     }
 
     /// A job that reads what an earlier run wrote has come to the end of it: what to say.

@@ -1,5 +1,8 @@
 //! Block devices: atomic writes, errors, slow devices, polled queues, trims, large logical blocks, and devices that go away.
 
+mod crash;
+mod faults;
+
 use super::{content, device, run, tool, with};
 use crate::support::program::{self, Launch};
 use crate::support::{KIB, MIB, json, scratch};

@@ -1,0 +1,157 @@
+//! Protection information of block devices, which goes with reads and writes of io_uring (Linux 6.14): made and checked here.
+
+use crate::protection::{Guard, Layout, Wanted};
+use fathom_run::engine::{Io, OpenFile, Setup, SetupError};
+use fathom_run::unit::Operation;
+use fathom_sys::Errno;
+use fathom_sys::block_device::{self, GuardKind, Integrity as Profile};
+use io_uring::squeue;
+
+/// What the kernel is asked to check: `IO_INTEGRITY_CHK_*` of linux/fs.h.
+const CHECK_GUARD: u16 = 1;
+const CHECK_REFERENCE: u16 = 2;
+const CHECK_APPLICATION: u16 = 4;
+/// `IORING_RW_ATTR_FLAG_PI` of linux/io_uring.h, and where a request has its attributes.
+const HAS_PROTECTION: u64 = 1;
+const ATTRIBUTES: usize = 48;
+const ATTRIBUTE_KINDS: usize = 56;
+
+/// `struct io_uring_attr_pi`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Attribute {
+    flags: u16,
+    tag: u16,
+    length: u32,
+    address: u64,
+    seed: u64,
+    reserved: u64,
+}
+
+/// The protection information of a job's I/Os.
+pub(crate) struct Integrity {
+    devices: Vec<Device>,
+    wanted: Wanted,
+    flags: u16,
+    /// Metadata, a place for each slot.
+    metadata: Box<[u8]>,
+    stride: usize,
+    attributes: Box<[Attribute]>,
+    /// The unit in each slot.
+    units: Box<[Io]>,
+}
+
+struct Device {
+    name: String,
+    layout: Layout,
+    /// Bytes of data that have one piece of metadata, and bytes of that.
+    interval: u32,
+    metadata: u32,
+}
+
+impl Integrity {
+    /// What a job asks for; `None` where the kernel makes protection information itself, or there is none.
+    pub(crate) fn of(setup: &Setup<'_>) -> Result<Option<Integrity>, SetupError> {
+        let options = &setup.job.private.io_uring;
+        if options.md_per_io_size == 0 || options.pi_act {
+            return Ok(None);
+        }
+        let devices: Vec<Device> = setup.files.iter().map(Device::of).collect::<Result<_, _>>()?;
+        let needed = devices.iter().map(|device| device.metadata_of(setup.buffer_length as u32)).max();
+        if needed.is_some_and(|needed| needed > options.md_per_io_size) {
+            return Err(refused(format!("md_per_io_size should be at least {} bytes", needed.unwrap_or(0))));
+        }
+        let wanted = Wanted::of(options);
+        let flag = |is_set: bool, flag: u16| if is_set { flag } else { 0 };
+        let (depth, stride) = (setup.depth as usize, options.md_per_io_size as usize);
+        Ok(Some(Integrity {
+            devices,
+            wanted,
+            flags: flag(wanted.guard, CHECK_GUARD)
+                | flag(wanted.reference, CHECK_REFERENCE)
+                | flag(wanted.application, CHECK_APPLICATION),
+            metadata: vec![0; depth * stride].into(),
+            stride,
+            attributes: vec![Attribute::default(); depth].into(),
+            units: vec![Io::sync(0, fathom_run::storage::Handle::NONE); depth].into(),
+        }))
+    }
+
+    /// Makes the protection information of a write, and has a request bring it along or fetch it.
+    #[inline(never)]
+    pub(crate) fn attach(&mut self, slot: u32, io: &Io, entry: &mut squeue::Entry) {
+        let index = slot as usize;
+        self.units[index] = *io;
+        let device = &self.devices[io.file as usize];
+        let address = io.offset / u64::from(device.interval);
+        let place = &mut self.metadata[index * self.stride..(index + 1) * self.stride];
+        if io.operation == Operation::Write {
+            // SAFETY: the unit's buffer has that length, and nobody else uses it before the request is handed over.
+            let data = unsafe { std::slice::from_raw_parts_mut(io.buffer, io.length as usize) };
+            device.layout.make(&self.wanted, address, data, place);
+        }
+        self.attributes[index] = Attribute {
+            flags: self.flags,
+            tag: self.wanted.tag,
+            length: device.metadata_of(io.length),
+            address: place.as_mut_ptr() as u64,
+            seed: address,
+            reserved: 0,
+        };
+        let attribute = std::ptr::from_ref(&self.attributes[index]) as u64;
+        let bytes = std::ptr::from_mut(entry).cast::<u8>();
+        // SAFETY: an entry is `struct io_uring_sqe`, 64 bytes that end with these two words, and has no other use for them in a
+        // request that reads or writes.
+        unsafe {
+            bytes.add(ATTRIBUTES).cast::<u64>().write_unaligned(attribute);
+            bytes.add(ATTRIBUTE_KINDS).cast::<u64>().write_unaligned(HAS_PROTECTION);
+        }
+    }
+
+    /// Checks what a read has brought; the error says what is wrong.
+    #[inline(never)]
+    pub(crate) fn check(&mut self, slot: u32, moved: i64) -> Result<(), String> {
+        let io = self.units[slot as usize];
+        if io.operation != Operation::Read || moved <= 0 {
+            return Ok(());
+        }
+        let device = &self.devices[io.file as usize];
+        let place = &mut self.metadata[slot as usize * self.stride..(slot as usize + 1) * self.stride];
+        // SAFETY: the unit's buffer has that length, and the request has ended.
+        let data =
+            unsafe { std::slice::from_raw_parts_mut(io.buffer, (moved as usize).min(io.length as usize)) };
+        let address = io.offset / u64::from(device.interval);
+        device
+            .layout
+            .check(&self.wanted, address, data, place)
+            .map_err(|why| format!("{}: {why}", device.name))
+    }
+}
+
+impl Device {
+    fn of(file: &OpenFile) -> Result<Device, SetupError> {
+        let name = file.name.clone();
+        let none = |why: &str| refused(format!("{name}: Protection information not supported: {why}"));
+        if !file.is_block_device {
+            return Err(none("it is not a block device"));
+        }
+        let profile = block_device::integrity(file.handle.descriptor())
+            .map_err(|errno| none(&format!("the kernel knows of none ({errno})")))?;
+        let Profile { interval, metadata, offset, guard } = profile;
+        let guard = match guard {
+            GuardKind::Crc16 => Guard::Bits16,
+            GuardKind::Crc64 => Guard::Bits64,
+            GuardKind::Other => return Err(none("its guards are no CRC of 16 or 64 bits")),
+        };
+        Ok(Device { layout: Layout::new(guard, interval, metadata, offset), name, interval, metadata })
+    }
+
+    /// Bytes of metadata of an I/O.
+    fn metadata_of(&self, length: u32) -> u32 {
+        length / self.interval * self.metadata
+    }
+}
+
+fn refused(advice: String) -> SetupError {
+    SetupError::new(Errno(libc::EINVAL), "md_per_io_size").with_advice(advice)
+}

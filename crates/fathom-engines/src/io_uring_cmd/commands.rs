@@ -1,0 +1,384 @@
+//! NVMe commands of a job (NVM and Zoned Namespace command set specifications).
+
+use super::namespace::Namespace;
+use super::placement::Placement;
+use crate::protection::{Layout, Wanted};
+use fathom_run::engine::{Io, OpenFile, Setup, SetupError};
+use fathom_run::random::Taus88;
+use fathom_run::unit::Operation;
+use fathom_spec::engines::io_uring::VerifyCommand;
+use fathom_spec::engines::io_uring_cmd::{WriteMode, WriteModes};
+use fathom_spec::options::file::ZoneMode;
+use fathom_sys::Errno;
+use fathom_sys::nvme::{self, Command};
+use std::os::fd::RawFd;
+
+const FLUSH: u8 = 0x00;
+const WRITE: u8 = 0x01;
+const READ: u8 = 0x02;
+const WRITE_UNCORRECTABLE: u8 = 0x04;
+const COMPARE: u8 = 0x05;
+const WRITE_ZEROES: u8 = 0x08;
+const DATASET_MANAGEMENT: u8 = 0x09;
+const VERIFY: u8 = 0x0c;
+const ZONE_APPEND: u8 = 0x7d;
+
+/// Command word 12: past the cache of the device, PRACT, and the checks of guard, application and reference tag.
+const FUA: u32 = 1 << 30;
+const PRACT: u32 = 1 << 29;
+const CHECK_GUARD: u32 = 1 << 28;
+const CHECK_APPLICATION: u32 = 1 << 27;
+const CHECK_REFERENCE: u32 = 1 << 26;
+/// Command word 12 of Write Zeroes: deallocate if possible.
+const DEALLOCATE_ZEROES: u32 = 1 << 25;
+/// Command word 11 of Dataset Management: deallocate.
+const DEALLOCATE: u32 = 1 << 2;
+/// Bytes of a range of Dataset Management.
+pub(super) const RANGE: usize = 16;
+
+/// What makes the commands of a job.
+pub(super) struct Commands {
+    devices: Vec<Device>,
+    read_flags: u32,
+    write_flags: u32,
+    /// Command words of all transfers.
+    check_flags: u32,
+    wanted: Wanted,
+    pi_act: bool,
+    deallocates_zeroes: bool,
+    compares: bool,
+    modes: Modes,
+    /// Ranges of trims, a place for each slot.
+    ranges: Box<[u8]>,
+    /// Bytes of such a place.
+    ranges_stride: usize,
+    /// Ranges that the trim in a slot has; 0: the one of its unit.
+    range_counts: Box<[u32]>,
+    /// Metadata, a place for each slot.
+    metadata: Box<[u8]>,
+    metadata_stride: usize,
+}
+
+/// One namespace.
+struct Device {
+    name: String,
+    namespace: Namespace,
+    block: u32,
+    /// Bytes of metadata of a block in buffers of their own.
+    separate: u32,
+    /// Protection information is made and checked here.
+    protection: Option<Layout>,
+    placement: Option<Placement>,
+    /// Bytes of a zone that is appended to.
+    zone: u64,
+}
+
+/// Which command a write is.
+enum Modes {
+    One(WriteMode),
+    Mix { shares: WriteModes, generator: Taus88 },
+}
+
+impl Modes {
+    #[inline(always)]
+    fn next(&mut self) -> WriteMode {
+        match self {
+            Modes::One(mode) => *mode,
+            Modes::Mix { shares, generator } => {
+                let mut drawn = generator.below(100) as u32;
+                for (mode, percent) in &shares.0 {
+                    if drawn < *percent {
+                        return *mode;
+                    }
+                    drawn -= percent;
+                }
+                WriteMode::Write
+            }
+        }
+    }
+}
+
+impl Commands {
+    pub(super) fn new(setup: &Setup<'_>) -> Result<Commands, SetupError> {
+        let options = &setup.job.private.io_uring;
+        let devices = setup.files.iter().map(|file| Device::of(setup, file)).collect::<Result<_, _>>()?;
+        let wanted = Wanted::of(options);
+        let fua = |wanted: bool| if wanted { FUA } else { 0 };
+        let flag = |is_set: bool, flag: u32| if is_set { flag } else { 0 };
+        let modes = match options.write_mode.0[..] {
+            [(mode, _)] => Modes::One(mode),
+            _ => Modes::Mix {
+                shares: options.write_mode.clone(),
+                generator: Taus88::new(setup.job.io_type.randseed),
+            },
+        };
+        let most_ranges = setup.job.engine.num_range.max(1) as usize;
+        let (depth, metadata_stride) = (setup.depth as usize, options.md_per_io_size as usize);
+        Ok(Commands {
+            devices,
+            read_flags: fua(options.readfua),
+            write_flags: fua(options.writefua),
+            check_flags: flag(options.pi_act, PRACT)
+                | flag(wanted.guard, CHECK_GUARD)
+                | flag(wanted.application, CHECK_APPLICATION)
+                | flag(wanted.reference, CHECK_REFERENCE),
+            wanted,
+            pi_act: options.pi_act,
+            deallocates_zeroes: options.deac,
+            compares: options.verify_mode == VerifyCommand::Compare,
+            modes,
+            ranges: vec![0; depth * most_ranges * RANGE].into(),
+            ranges_stride: most_ranges * RANGE,
+            range_counts: vec![0; depth].into(),
+            metadata: vec![0; depth * metadata_stride].into(),
+            metadata_stride,
+        })
+    }
+
+    /// The command of a unit; `expects` says that a read is to compare with its buffer. The error says what the device does not take.
+    #[inline(always)]
+    pub(super) fn command(&mut self, slot: u32, io: &Io, expects: bool) -> Result<Command, String> {
+        let device = &self.devices[io.file as usize];
+        let block = u64::from(device.block);
+        if !io.offset.is_multiple_of(block) || !u64::from(io.length).is_multiple_of(block) {
+            return Err(self.told_of_blocks(io));
+        }
+        match io.operation {
+            Operation::Read if expects && self.compares => Ok(self.transfer(slot, io, COMPARE, 0)),
+            Operation::Read => Ok(self.transfer(slot, io, READ, self.read_flags)),
+            Operation::Write => Ok(self.write(slot, io)),
+            Operation::Trim => Ok(self.trim(slot, io)),
+            Operation::Sync | Operation::DataSync | Operation::RangeSync => Ok(self.flush(io.file)),
+        }
+    }
+
+    #[cold]
+    fn told_of_blocks(&self, io: &Io) -> String {
+        let Device { name, block, .. } = &self.devices[io.file as usize];
+        format!(
+            "commands cover whole blocks of {name}, of {block} bytes, not offset={} length={}",
+            io.offset, io.length
+        )
+    }
+
+    /// Has the device write its cache.
+    #[inline(always)]
+    fn flush(&self, file: u32) -> Command {
+        let device = &self.devices[file as usize];
+        Command { opcode: FLUSH, namespace: device.namespace.id, ..Command::default() }
+    }
+
+    #[inline(always)]
+    fn write(&mut self, slot: u32, io: &Io) -> Command {
+        let flags = self.write_flags;
+        match self.modes.next() {
+            WriteMode::Write => {
+                self.protect(slot, io);
+                let mut command = self.transfer(slot, io, WRITE, flags);
+                self.place(&mut command, io);
+                command
+            }
+            WriteMode::ZoneAppend => {
+                self.protect(slot, io);
+                let mut command = self.transfer(slot, io, ZONE_APPEND, flags);
+                self.place(&mut command, io);
+                // The address is that of the zone, and the device says where the blocks went.
+                let device = &self.devices[io.file as usize];
+                let zone = io.offset / device.zone * device.zone;
+                let [low, high] = device.address(zone);
+                [command.words_10_15[0], command.words_10_15[1]] = [low, high];
+                command
+            }
+            WriteMode::Uncorrectable => self.on_blocks(io, WRITE_UNCORRECTABLE, 0),
+            WriteMode::Verify => self.on_blocks(io, VERIFY, flags | self.check_flags),
+            WriteMode::Zeroes => {
+                let deallocate = if self.deallocates_zeroes { DEALLOCATE_ZEROES } else { 0 };
+                self.on_blocks(io, WRITE_ZEROES, flags | self.check_flags | deallocate)
+            }
+        }
+    }
+
+    /// Where the device is to put a write.
+    #[inline(always)]
+    fn place(&mut self, command: &mut Command, io: &Io) {
+        if let Some(placement) = &mut self.devices[io.file as usize].placement {
+            let (directive, identifier) = placement.words(io.offset);
+            command.words_10_15[2] |= directive;
+            command.words_10_15[3] |= identifier;
+        }
+    }
+
+    /// A command on the blocks of a unit that moves no data.
+    #[inline(always)]
+    fn on_blocks(&self, io: &Io, opcode: u8, flags: u32) -> Command {
+        let device = &self.devices[io.file as usize];
+        let ([low, high], blocks) = (device.address(io.offset), io.length / device.block);
+        let mut command = Command {
+            opcode,
+            namespace: device.namespace.id,
+            words_10_15: [low, high, blocks.wrapping_sub(1) & 0xffff | flags, 0, 0, 0],
+            ..Command::default()
+        };
+        if self.wanted.reference {
+            command.words_10_15[4] = low;
+            // 48 bits where guards have 64.
+            if device.has_wide_references() {
+                command.words_2_3[1] = high & 0xffff;
+            }
+        }
+        if self.wanted.application {
+            command.words_10_15[5] = u32::from(self.wanted.mask) << 16 | u32::from(self.wanted.tag);
+        }
+        command
+    }
+
+    /// The same with the data of the unit.
+    #[inline(always)]
+    fn transfer(&self, slot: u32, io: &Io, opcode: u8, flags: u32) -> Command {
+        let mut command = self.on_blocks(io, opcode, flags | self.check_flags);
+        (command.address, command.data_length) = (io.buffer as u64, io.length);
+        let device = &self.devices[io.file as usize];
+        if device.separate > 0 {
+            let place = &self.metadata[slot as usize * self.metadata_stride..];
+            command.metadata = place.as_ptr() as u64;
+            command.metadata_length = io.length / device.block * device.separate;
+        }
+        command
+    }
+
+    #[inline(never)]
+    fn trim(&mut self, slot: u32, io: &Io) -> Command {
+        let count = std::mem::take(&mut self.range_counts[slot as usize]);
+        let count = match count {
+            0 => {
+                self.put_ranges(slot, io.file, &[(io.offset, io.length)]);
+                1
+            }
+            several => several,
+        };
+        let place = &self.ranges[slot as usize * self.ranges_stride..];
+        Command {
+            opcode: DATASET_MANAGEMENT,
+            namespace: self.devices[io.file as usize].namespace.id,
+            address: place.as_ptr() as u64,
+            data_length: count * RANGE as u32,
+            words_10_15: [count - 1, DEALLOCATE, 0, 0, 0, 0],
+            ..Command::default()
+        }
+    }
+
+    /// The ranges of the next trim of a slot.
+    pub(super) fn set_ranges(&mut self, slot: u32, file: u32, ranges: &[(u64, u32)]) {
+        self.put_ranges(slot, file, ranges);
+        self.range_counts[slot as usize] = ranges.len() as u32;
+    }
+
+    fn put_ranges(&mut self, slot: u32, file: u32, ranges: &[(u64, u32)]) {
+        let device = &self.devices[file as usize];
+        let place = &mut self.ranges[slot as usize * self.ranges_stride..][..self.ranges_stride];
+        for (place, (offset, length)) in place.chunks_exact_mut(RANGE).zip(ranges) {
+            place[..4].fill(0);
+            place[4..8].copy_from_slice(&(length / device.block).to_le_bytes());
+            place[8..].copy_from_slice(&(offset / u64::from(device.block)).to_le_bytes());
+        }
+    }
+
+    /// Makes the protection information of a write.
+    #[inline(always)]
+    fn protect(&mut self, slot: u32, io: &Io) {
+        if !self.pi_act && self.devices[io.file as usize].protection.is_some() {
+            self.with_blocks(slot, io, |layout, wanted, address, data, separate| {
+                layout.make(wanted, address, data, separate);
+            });
+        }
+    }
+
+    /// Checks the protection information of a read that went well.
+    #[inline(always)]
+    pub(super) fn check(&mut self, slot: u32, io: &Io) -> Result<(), String> {
+        let device = &self.devices[io.file as usize];
+        if self.pi_act || io.operation != Operation::Read || device.protection.is_none() {
+            return Ok(());
+        }
+        let name = device.name.clone();
+        self.with_blocks(slot, io, |layout, wanted, address, data, separate| {
+            layout.check(wanted, address, data, separate)
+        })
+        .unwrap_or(Ok(()))
+        .map_err(|why| format!("{name}: {why}"))
+    }
+
+    /// Does something with the data and the metadata of a unit.
+    #[inline(never)]
+    fn with_blocks<T>(
+        &mut self,
+        slot: u32,
+        io: &Io,
+        act: impl FnOnce(&Layout, &Wanted, u64, &mut [u8], &mut [u8]) -> T,
+    ) -> Option<T> {
+        let device = &self.devices[io.file as usize];
+        let layout = device.protection.as_ref()?;
+        let address = io.offset / u64::from(device.block);
+        // SAFETY: the unit's buffer has that length, and nobody else uses it: it is not in flight now.
+        let data = unsafe { std::slice::from_raw_parts_mut(io.buffer, io.length as usize) };
+        let place = slot as usize * self.metadata_stride;
+        let separate = &mut self.metadata[place..place + self.metadata_stride];
+        Some(act(layout, &self.wanted, address, data, separate))
+    }
+
+    /// A word on a transfer that the kernel refused.
+    pub(super) fn advice(&self, io: &Io) -> Option<String> {
+        let device = &self.devices[io.file as usize];
+        let limit = largest_transfer(&device.name)?;
+        (u64::from(io.length) > limit)
+            .then(|| format!("{} takes at most {limit} bytes at once: use a smaller bs=", device.name))
+    }
+}
+
+impl Device {
+    fn of(setup: &Setup<'_>, file: &OpenFile) -> Result<Device, SetupError> {
+        let namespace = Namespace::of(file.handle.descriptor()).map_err(|why| {
+            SetupError::new(Errno(libc::EIO), "Identify").with_advice(format!("{}: {why}", file.name))
+        })?;
+        let pi_act = setup.job.private.io_uring.pi_act;
+        let zone = match setup.job.file.zonemode {
+            ZoneMode::Zbd => super::zones::zone_bytes(file.handle.descriptor(), &namespace, pi_act),
+            _ => None,
+        };
+        Ok(Device {
+            name: file.name.clone(),
+            block: namespace.block_bytes(pi_act),
+            separate: namespace.separate_bytes(pi_act),
+            protection: namespace.layout().filter(|_| !pi_act),
+            placement: if setup.writes { Placement::of(setup, file, namespace.id)? } else { None },
+            zone: zone.unwrap_or(u64::MAX),
+            namespace,
+        })
+    }
+
+    #[inline(always)]
+    fn address(&self, offset: u64) -> [u32; 2] {
+        let block = offset / u64::from(self.block);
+        [block as u32, (block >> 32) as u32]
+    }
+
+    #[inline(always)]
+    fn has_wide_references(&self) -> bool {
+        self.namespace.protection.is_some_and(|protection| protection.guard.bytes() > 8)
+    }
+}
+
+/// Has a device write its cache, and waits for it.
+pub(super) fn flush(fd: RawFd) -> Result<(), Errno> {
+    let namespace = nvme::namespace_id(fd)?;
+    nvme::order(fd, Command { opcode: FLUSH, namespace, ..Command::default() }).map_err(super::errno_of)
+}
+
+/// Bytes that a controller moves with one command, as the kernel has it for the block device of the same namespace.
+fn largest_transfer(name: &str) -> Option<u64> {
+    let target = std::fs::canonicalize(name).ok()?;
+    let generic = target.file_name()?.to_str()?.strip_prefix("ng")?.to_owned();
+    let setting = format!("/sys/class/block/nvme{generic}/queue/max_hw_sectors_kb");
+    let kib: u64 = std::fs::read_to_string(setting).ok()?.trim().parse().ok()?;
+    Some(kib << 10)
+}

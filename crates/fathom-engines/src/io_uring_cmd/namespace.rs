@@ -1,0 +1,238 @@
+//! An NVMe namespace: how large it is, and how its blocks lie.
+
+use super::status;
+use crate::protection::{Guard, Layout};
+use fathom_run::files::{FileEntry, FileError, FileKind};
+use fathom_run::plan::WorkerPlan;
+use fathom_spec::JobSpec;
+use fathom_sys::nvme::{self, Refusal};
+use fathom_sys::{Errno, file};
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+/// Values of CNS of Identify: a namespace, and what the NVM command set says of it.
+const NAMESPACE: u8 = 0x00;
+const NAMESPACE_OF_COMMAND_SET: u8 = 0x05;
+/// The NVM command set.
+const NVM: u8 = 0;
+
+/// What is known of a namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Namespace {
+    /// Its number.
+    pub(super) id: u32,
+    /// Index of its format.
+    pub(super) format: usize,
+    /// Logical blocks.
+    pub(super) blocks: u64,
+    /// Bytes of data of a block.
+    pub(super) data_bytes: u32,
+    /// Bytes of metadata of a block.
+    pub(super) metadata_bytes: u32,
+    /// The metadata of a block follows its data in the same buffer.
+    pub(super) is_extended: bool,
+    /// How blocks are protected.
+    pub(super) protection: Option<Protection>,
+}
+
+/// How the blocks of a namespace are protected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Protection {
+    /// What guards the data.
+    pub(super) guard: Guard,
+    /// It stands at the beginning of the metadata, not at its end.
+    pub(super) comes_first: bool,
+    /// Type 3: reference tags are no block numbers, and nobody checks them.
+    pub(super) is_type_3: bool,
+}
+
+impl Namespace {
+    /// Asks a device.
+    pub(super) fn of(fd: RawFd) -> Result<Namespace, String> {
+        let told = |refusal| match refusal {
+            Refusal::Kernel(errno) => errno.to_string(),
+            Refusal::Controller(status) => status::describe(status),
+        };
+        let id = nvme::namespace_id(fd).map_err(|errno| errno.to_string())?;
+        let answer = nvme::identify(fd, NAMESPACE, id, NVM).map_err(told)?;
+        // Older controllers have no more to say, and their guards have 16 bits.
+        let more = nvme::identify(fd, NAMESPACE_OF_COMMAND_SET, id, NVM).ok();
+        Namespace::parse(id, &answer[..], more.as_ref().map(|more| &more[..]))
+            .ok_or_else(|| "it names blocks of no known size".to_owned())
+    }
+
+    /// From the answers to Identify.
+    fn parse(id: u32, answer: &[u8], more: Option<&[u8]>) -> Option<Namespace> {
+        const FORMATS: usize = 128;
+        const EXTENDED_FORMATS: usize = 12;
+        let bytes = |at: usize| answer.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
+        let blocks = u64::from_le_bytes(answer.get(..8)?.try_into().ok()?);
+        let (formatted, protection) = (answer[26], answer[29]);
+        let index = usize::from(formatted & 0xf) | usize::from(formatted >> 5 & 3) << 4;
+        let format = u32::from_le_bytes(bytes(FORMATS + 4 * index)?);
+        let (metadata_bytes, shift) = (format & 0xffff, format >> 16 & 0xff);
+        if !(9..32).contains(&shift) {
+            return None;
+        }
+        let extended =
+            more.and_then(|more| more.get(EXTENDED_FORMATS + 4 * index..)?.get(..4)?.try_into().ok());
+        let guard = match extended.map_or(0, u32::from_le_bytes) >> 7 & 3 {
+            0 => Guard::Bits16,
+            1 => Guard::Bits32,
+            _ => Guard::Bits64,
+        };
+        let kind = protection & 7;
+        Some(Namespace {
+            id,
+            format: index,
+            blocks,
+            data_bytes: 1 << shift,
+            metadata_bytes,
+            is_extended: metadata_bytes > 0 && formatted & 0x10 != 0,
+            protection: (kind != 0 && metadata_bytes > 0).then_some(Protection {
+                guard,
+                comes_first: protection & 8 != 0,
+                is_type_3: kind == 3,
+            }),
+        })
+    }
+
+    /// Bytes of a block in the buffers of a job, and so in its sizes and offsets. With `pi_act=1` the controller adds and takes
+    /// away protection information, if the metadata is nothing else.
+    pub(super) fn block_bytes(&self, pi_act: bool) -> u32 {
+        let by_controller = pi_act
+            && self.protection.is_some_and(|protection| protection.guard.bytes() == self.metadata_bytes);
+        match self.is_extended && !by_controller {
+            true => self.data_bytes + self.metadata_bytes,
+            false => self.data_bytes,
+        }
+    }
+
+    /// Bytes of a block in a buffer of metadata, if there has to be one.
+    pub(super) fn separate_bytes(&self, pi_act: bool) -> u32 {
+        let by_controller = pi_act
+            && self.protection.is_some_and(|protection| protection.guard.bytes() == self.metadata_bytes);
+        if self.is_extended || by_controller { 0 } else { self.metadata_bytes }
+    }
+}
+
+impl Namespace {
+    /// How its protection information lies, if it has any.
+    pub(super) fn layout(&self) -> Option<Layout> {
+        let Protection { guard, comes_first, is_type_3 } = self.protection?;
+        let offset = if comes_first { 0 } else { self.metadata_bytes.checked_sub(guard.bytes())? };
+        let mut layout = Layout::new(guard, self.data_bytes, self.metadata_bytes, offset);
+        if self.is_extended {
+            layout = layout.extended();
+        }
+        Some(if is_type_3 { layout.of_type_3() } else { layout })
+    }
+}
+
+/// A namespace as a target of this job.
+pub(super) fn look_at(job: &JobSpec, plan: &WorkerPlan, path: PathBuf) -> Result<FileEntry, FileError> {
+    let name = path.display().to_string();
+    let is_generic = is_generic_device(&path);
+    if !is_generic {
+        let line = "ioengine io_uring_cmd only works with nvme ns generic char devices (/dev/ngXnY)";
+        let advice = match std::fs::metadata(&path) {
+            Ok(found) if found.file_type().is_block_device() && name.starts_with("/dev/nvme") => {
+                format!("fathom: the device of the same namespace is /dev/ng{}", &name["/dev/nvme".len()..])
+            }
+            Ok(_) => format!("fathom: {name} is none"),
+            Err(error) => format!("fathom: {name}: {}", Errno::from(error)),
+        };
+        return Err(FileError::without_line(format!("{line}\n{advice}")));
+    }
+    let failed = |errno: Errno| FileError::of_call(errno, "open", &path);
+    let opened = file::open(&path, libc::O_RDONLY, 0).map_err(failed)?;
+    let namespace = Namespace::of(opened.as_raw_fd()).map_err(|why| {
+        FileError::without_line(format!("{name}: failed to fetch namespace-id\nfathom: {name}: {why}"))
+    })?;
+    check_sizes(job, plan, &namespace, &name)
+        .map_err(|message| failed(Errno(libc::EINVAL)).with_message(message))?;
+    let size = namespace.blocks.saturating_mul(u64::from(namespace.block_bytes(job.private.io_uring.pi_act)));
+    Ok(FileEntry::new(path, FileKind::Medium, Some(size)))
+}
+
+/// True for `/dev/ngXnY`, by whatever name.
+fn is_generic_device(path: &Path) -> bool {
+    let Ok(found) = std::fs::metadata(path) else { return false };
+    let target = std::fs::canonicalize(path).unwrap_or_default();
+    let name = target.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    found.file_type().is_char_device() && (name.starts_with("ng") || name.starts_with("nvme"))
+}
+
+/// Buffers hold whole blocks, and those of metadata have room.
+fn check_sizes(job: &JobSpec, plan: &WorkerPlan, namespace: &Namespace, name: &str) -> Result<(), String> {
+    let options = &job.private.io_uring;
+    let block = u64::from(namespace.block_bytes(options.pi_act));
+    let targets = &plan.target_plan;
+    let lengths = || targets.used_directions().iter().map(|&direction| &targets.lengths[direction]);
+    let (shortest, longest) = (
+        lengths().map(|rule| rule.min()).min().unwrap_or(0),
+        lengths().map(|rule| rule.max()).max().unwrap_or(0),
+    );
+    if shortest % block != 0 {
+        return Err(match block == u64::from(namespace.data_bytes) {
+            true => format!(
+                "{name}: block size must be a multiple of LBA data size\nfathom: {name} has blocks of {block} bytes, and bs={shortest}"
+            ),
+            false => format!(
+                "{name}: block size must be a multiple of {block} (LBA data size + Metadata size)\nDid you mean to use a block size of {}?",
+                (shortest / u64::from(namespace.data_bytes)).max(1) * block
+            ),
+        });
+    }
+    if namespace.protection.is_some_and(|protection| protection.guard == Guard::Bits32) && !options.pi_act {
+        return Err(format!("{name}: guards of 32 bits are not made here: use pi_act=1"));
+    }
+    let verifies = plan.verify.is_some();
+    if verifies && namespace.is_extended && namespace.protection.is_some() && !options.pi_act {
+        return Err(format!(
+            "{name}: for extended LBA, verify cannot be used when E2E data protection is enabled\nfathom: protection information would lie in the middle of what is checked; use pi_act=1"
+        ));
+    }
+    let needed = longest / block * u64::from(namespace.separate_bytes(options.pi_act));
+    if needed > u64::from(options.md_per_io_size) && (plan.reads_data() || plan.writes_data()) {
+        return Err(format!("{name}: md_per_io_size should be at least {needed} bytes"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The answer of a namespace of 1000 blocks, in this format and with this protection.
+    fn answer(formatted: u8, format: u32, protection: u8) -> Vec<u8> {
+        let mut answer = vec![0; nvme::IDENTIFICATION];
+        answer[..8].copy_from_slice(&1000_u64.to_le_bytes());
+        (answer[26], answer[29]) = (formatted, protection);
+        let index = usize::from(formatted & 0xf);
+        answer[128 + 4 * index..][..4].copy_from_slice(&format.to_le_bytes());
+        answer
+    }
+
+    #[test]
+    fn formats_are_read() {
+        let plain = Namespace::parse(1, &answer(0, 9 << 16, 0), None).expect("a namespace");
+        assert_eq!((plain.blocks, plain.block_bytes(true), plain.separate_bytes(true)), (1000, 512, 0));
+        // 8 bytes of protection in the same buffer.
+        let extended = Namespace::parse(1, &answer(0x11, 9 << 16 | 8, 1), None).expect("a namespace");
+        assert_eq!((extended.block_bytes(true), extended.block_bytes(false)), (512, 520));
+        assert_eq!(extended.separate_bytes(false), 0);
+        // 64 bytes in a buffer of their own, of which the first are protection.
+        let separate = Namespace::parse(1, &answer(2, 12 << 16 | 64, 0xb), None).expect("a namespace");
+        assert_eq!((separate.block_bytes(false), separate.separate_bytes(true)), (4096, 64));
+        let protection = separate.protection.expect("protection");
+        assert!(protection.comes_first && protection.is_type_3);
+        let mut more = vec![0; nvme::IDENTIFICATION];
+        more[12 + 8..][..4].copy_from_slice(&(2_u32 << 7).to_le_bytes());
+        let wide = Namespace::parse(1, &answer(2, 12 << 16 | 16, 1), Some(&more)).expect("a namespace");
+        assert_eq!(wide.protection.map(|protection| protection.guard), Some(Guard::Bits64));
+        assert_eq!((wide.separate_bytes(true), wide.separate_bytes(false)), (0, 16));
+        assert_eq!(Namespace::parse(1, &answer(0, 0, 0), None), None);
+    }
+}

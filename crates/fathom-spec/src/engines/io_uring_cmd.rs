@@ -1,0 +1,384 @@
+//! The `io_uring_cmd` engine: what its commands are, and what it demands of jobs. Its options are those of [`io_uring`](super::io_uring).
+
+use super::io_uring::TABLE;
+use super::{EngineDef, refuse_appending};
+use crate::assign::Rejected;
+use crate::definition::{OptionDef, choices};
+use crate::options::engine::DataPlacement;
+use crate::options::file::ZoneMode;
+use crate::options::verification::VerifyMethod;
+use crate::resolve::Review;
+use crate::spec::JobSpec;
+use crate::value::{OptionValue, ParseContext, Rw, ValueError};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// `ioengine=io_uring_cmd`
+pub const DEFINITION: EngineDef = EngineDef::new("io_uring_cmd", "NVMe and SCSI pass-through over io_uring")
+    .built()
+    .many_ranges()
+    .syncfs()
+    .places_data()
+    .sends_commands()
+    .on_media()
+    .one_thread()
+    .with_options(TABLE)
+    .with_rules(&[
+        refuse_what_the_block_layer_does,
+        refuse_what_cannot_be_checked,
+        check_ranges,
+        check_zones,
+        check_scsi,
+        note_options_of_the_other_type,
+    ]);
+
+choices! {
+    /// Command for writes.
+    pub enum WriteMode {
+        /// Write
+        Write = "write",
+        /// Write Uncorrectable
+        Uncorrectable = "uncor",
+        /// Write Zeroes
+        Zeroes = "zeroes",
+        /// Verify
+        Verify = "verify",
+        /// Zone Append
+        ZoneAppend = "zone_append",
+    }
+}
+
+choices! {
+    /// Command for the verify phase.
+    pub enum VerifyCommand {
+        /// Read and compare in fathom
+        Read = "read",
+        /// The device compares
+        Compare = "compare",
+    }
+}
+
+choices! {
+    /// Type of pass-through.
+    pub enum CommandType {
+        /// NVMe
+        Nvme = "nvme",
+        /// SCSI through bsg
+        Bsg = "bsg",
+    }
+}
+
+choices! {
+    /// Length of SCSI commands.
+    pub enum CdbLength {
+        /// As short as addresses allow
+        Auto = "0",
+        /// 10 bytes
+        Ten = "10",
+        /// 16 bytes
+        Sixteen = "16",
+        /// 32 bytes
+        ThirtyTwo = "32",
+    }
+}
+
+choices! {
+    /// BYTCHK field of VERIFY.
+    pub enum VerifyBytchk {
+        /// Medium check only
+        Zero = "0",
+        /// Compare with the data sent
+        One = "1",
+        /// Compare with one block sent
+        Three = "3",
+    }
+}
+
+choices! {
+    /// Command for reads.
+    pub enum ReadMode {
+        /// Read
+        Read = "read",
+        /// Pre-fetch into the cache of the device
+        Prefetch = "prefetch",
+    }
+}
+
+choices! {
+    /// A field of protection information to check.
+    pub enum PiCheck {
+        /// Guard
+        Guard = "GUARD",
+        /// Reference tag
+        RefTag = "REFTAG",
+        /// Application tag
+        AppTag = "APPTAG",
+    }
+}
+
+/// `write_mode`: one command, or several with their shares.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WriteModes(pub Vec<(WriteMode, u32)>);
+
+impl WriteModes {
+    /// True if nothing but Zone Append comes.
+    pub fn only_appends(&self) -> bool {
+        self.0.iter().all(|(mode, _)| *mode == WriteMode::ZoneAppend)
+    }
+
+    /// True if some writes do not write the data of their buffers.
+    pub fn loses_data(&self) -> bool {
+        self.0.iter().any(|(mode, _)| !matches!(mode, WriteMode::Write | WriteMode::ZoneAppend))
+    }
+}
+
+impl fmt::Display for WriteModes {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts: Vec<String> = match &self.0[..] {
+            [(mode, _)] => vec![mode.name().to_owned()],
+            several => several.iter().map(|(mode, percent)| format!("{}/{percent}", mode.name())).collect(),
+        };
+        formatter.write_str(&parts.join(":"))
+    }
+}
+
+impl OptionValue for WriteModes {
+    fn unset() -> Self {
+        WriteModes(vec![(WriteMode::Write, 100)])
+    }
+
+    fn assign(
+        &mut self,
+        text: &str,
+        _: &OptionDef,
+        context: &mut ParseContext<'_>,
+    ) -> Result<(), ValueError> {
+        let expected = "one of write, uncor, zeroes, verify, zone_append, or several with their shares: write/50:zeroes/50";
+        let Some(modes) = modes_of(text) else {
+            context.complain(format!("fio: invalid write_mode value: {text}"));
+            return Err(ValueError::new(expected));
+        };
+        let sum: u32 = modes.iter().fold(0, |sum, (_, percent)| sum.saturating_add(*percent));
+        if sum != 100 {
+            if sum > 100 {
+                context.complain("fio: write_mode percentages exceed 100%".to_owned());
+            }
+            return Err(ValueError::new("shares that make 100 percent together"));
+        }
+        self.0 = modes;
+        Ok(())
+    }
+}
+
+fn modes_of(text: &str) -> Option<Vec<(WriteMode, u32)>> {
+    if let Some(mode) = WriteMode::from_name(text) {
+        return Some(vec![(mode, 100)]);
+    }
+    let part = |part: &str| {
+        let (word, percent) = part.split_once('/')?;
+        Some((WriteMode::from_name(word.trim())?, percent.trim().parse().ok()?))
+    };
+    let modes: Vec<_> = text.split(':').map(part).collect::<Option<_>>()?;
+    (modes.len() > 1).then_some(modes)
+}
+
+/// What only makes sense of files and of the kernel's own requests.
+fn refuse_what_the_block_layer_does(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    refuse_appending(job, review, "on a device")?;
+    let options = &job.private.io_uring;
+    let priorities =
+        options.cmdprio_percentage.values().any(|percent| *percent > 0) || job.is_set("cmdprio_bssplit");
+    let refused = [
+        (options.nowait, "nowait"),
+        (options.uncached.unwrap_or(0) != 0, "uncached"),
+        (priorities, "cmdprio_percentage"),
+        (job.io_type.sync_file_range.is_some(), "sync_file_range"),
+    ];
+    let Some((_, option)) = refused.into_iter().find(|(is_asked, _)| *is_asked) else { return Ok(()) };
+    Err(review.refuse(
+        &job.origin,
+        format!("fio: {option} does not work with ioengine=io_uring_cmd"),
+        format!("job {}: {option} asks the kernel's block layer or page cache for something, and commands pass both; leave it out, or use ioengine=io_uring on the block device", job.name),
+    ))
+}
+
+/// Only what was written can be read back.
+fn refuse_what_cannot_be_checked(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    if job.verification.verify == VerifyMethod::None {
+        return Ok(());
+    }
+    let options = &job.private.io_uring;
+    let scsi = options.cmd_type == CommandType::Bsg;
+    let what = match () {
+        () if options.write_mode.loses_data() => "write_mode=write or zone_append",
+        () if scsi && options.read_mode == ReadMode::Prefetch => "read_mode=read",
+        () => return Ok(()),
+    };
+    Err(review.refuse(
+        &job.origin,
+        format!("fio: verify needs {what}"),
+        format!("job {}: other commands move no data that could be checked", job.name),
+    ))
+}
+
+/// Several ranges of a trim are one I/O, and what follows single ranges cannot go with them.
+fn check_ranges(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    if job.engine.num_range <= 1 {
+        return Ok(());
+    }
+    if matches!(job.io_type.rw.rw, Rw::TrimWrite | Rw::RandTrimWrite) {
+        return Err(review.refuse(
+            &job.origin,
+            "fio: trimwrite cannot be used with multiple ranges.",
+            format!(
+                "job {}: each trim is written over at once; num_range needs rw=trim or randtrim",
+                job.name
+            ),
+        ));
+    }
+    let neighbours = [
+        (job.file.zonemode == ZoneMode::Zbd, "zonemode=zbd"),
+        (job.depth.serialize_overlap, "serialize_overlap=1"),
+        (job.verification.verify != VerifyMethod::None, "verify"),
+    ];
+    let Some((_, option)) = neighbours.into_iter().find(|(is_asked, _)| *is_asked) else { return Ok(()) };
+    Err(review.refuse(
+        &job.origin,
+        format!("fio: num_range does not work with {option}"),
+        format!("job {}: {option} looks at each range by itself; leave num_range out", job.name),
+    ))
+}
+
+fn check_zones(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let options = &job.private.io_uring;
+    let appends = options.write_mode.0.iter().any(|(mode, _)| *mode == WriteMode::ZoneAppend);
+    if appends && job.file.zonemode != ZoneMode::Zbd {
+        return Err(review.refuse(
+            &job.origin,
+            "fio: io_uring_cmd with write_mode=zone_append requires zonemode=zbd",
+            format!("job {}: add zonemode=zbd, which chooses the zones to append to", job.name),
+        ));
+    }
+    if job.file.zonemode == ZoneMode::Zbd && options.cmd_type == CommandType::Bsg {
+        return Err(review.refuse(
+            &job.origin,
+            "fio: This cmd_type does not support get_zoned_model",
+            format!(
+                "job {}: zonemode=zbd works on the block device of a SCSI disk, with another engine",
+                job.name
+            ),
+        ));
+    }
+    Ok(())
+}
+
+fn check_scsi(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let options = &job.private.io_uring;
+    if options.cmd_type != CommandType::Bsg {
+        return Ok(());
+    }
+    let other = |mode: WriteMode| !matches!(mode, WriteMode::Write | WriteMode::Verify);
+    if options.write_mode.0.len() > 1 || options.write_mode.0.iter().any(|(mode, _)| other(*mode)) {
+        return Err(review.refuse(
+            &job.origin,
+            "Not Support Write mode in BSG io_uring_cmd",
+            format!(
+                "job {}: with cmd_type=bsg write_mode is write or verify; ioengine=sg has more",
+                job.name
+            ),
+        ));
+    }
+    if options.md_per_io_size > 0 {
+        return Err(review.refuse(
+            &job.origin,
+            "fio: This cmd_type does not support generate_guard",
+            format!("job {}: md_per_io_size works with cmd_type=nvme, or with ioengine=io_uring on the block device", job.name),
+        ));
+    }
+    if job.engine.dataplacement != DataPlacement::None {
+        return Err(review.refuse(
+            &job.origin,
+            format!("{}: cmd_type=bsg places no data", job.name),
+            format!("job {}: dataplacement needs NVMe; ioengine=sg has sg_write_mode=write_stream", job.name),
+        ));
+    }
+    Ok(())
+}
+
+/// Options that say something of the other kind of commands.
+fn note_options_of_the_other_type(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let (options, other): (&[&str], _) = match job.private.io_uring.cmd_type {
+        CommandType::Nvme => (&["cdb_len", "verify_bytchk", "read_mode"], "bsg"),
+        CommandType::Bsg => (&["pi_act", "pi_chk", "apptag", "apptag_mask", "deac"], "nvme"),
+    };
+    for option in options {
+        if job.is_set(option) {
+            review.note(format!("note: {}: {option} has no effect without cmd_type={other}", job.name));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resolve::testing::{job, quiet_job, refusal};
+    use crate::value::testing::parse;
+
+    const START: &str = "--name=a --ioengine=io_uring_cmd --filename=/dev/ng0n1";
+
+    #[test]
+    fn modes_have_shares() {
+        for text in ["write", "zone_append", "write/50:zeroes/50", "write/1:uncor/2:verify/97"] {
+            assert_eq!(parse::<WriteModes>(text).map(|modes| modes.to_string()), Ok(text.to_owned()));
+        }
+        for text in
+            ["", "foo", "write/50", "zeroes/100", "write/50:zeroes/60", "write/50:zeroes/40", "write:zeroes"]
+        {
+            assert!(parse::<WriteModes>(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_commands_cannot_do_is_refused() {
+        for (words, line) in [
+            ("--file_append=1 --size=1m", "fio: can't append/extent with IO engine io_uring_cmd"),
+            ("--nowait=1", "fio: nowait does not work with ioengine=io_uring_cmd"),
+            ("--uncached=1", "fio: uncached does not work with ioengine=io_uring_cmd"),
+            ("--cmdprio_percentage=10", "fio: cmdprio_percentage does not work with ioengine=io_uring_cmd"),
+            (
+                "--rw=write --sync_file_range=write:8",
+                "fio: sync_file_range does not work with ioengine=io_uring_cmd",
+            ),
+            (
+                "--rw=write --verify=crc32c --write_mode=zeroes",
+                "fio: verify needs write_mode=write or zone_append",
+            ),
+            ("--rw=trimwrite --num_range=2", "fio: trimwrite cannot be used with multiple ranges."),
+            ("--rw=trim --num_range=2 --zonemode=zbd", "fio: num_range does not work with zonemode=zbd"),
+            (
+                "--rw=write --write_mode=zone_append",
+                "fio: io_uring_cmd with write_mode=zone_append requires zonemode=zbd",
+            ),
+            ("--cmd_type=bsg --rw=write --write_mode=uncor", "Not Support Write mode in BSG io_uring_cmd"),
+            (
+                "--cmd_type=bsg --rw=write --write_mode=write/50:verify/50",
+                "Not Support Write mode in BSG io_uring_cmd",
+            ),
+            ("--cmd_type=bsg --md_per_io_size=64", "fio: This cmd_type does not support generate_guard"),
+            ("--cmd_type=bsg --zonemode=zbd", "fio: This cmd_type does not support get_zoned_model"),
+            ("--cmd_type=bsg --rw=write --fdp=1", "a: cmd_type=bsg places no data"),
+            ("--atomic=1", "fio: engine does not support atomic writes"),
+        ] {
+            assert_eq!(refusal(&format!("{START} {words}")), line, "{words}");
+        }
+        quiet_job(&format!("{START} --rw=trim --num_range=256 --bs=4k"));
+    }
+
+    #[test]
+    fn options_without_effect_are_said() {
+        let (job, lines) = job(&format!("{START} --cdb_len=16"));
+        assert!(job.is_some());
+        assert_eq!(lines, ["note: a: cdb_len has no effect without cmd_type=bsg"]);
+    }
+}

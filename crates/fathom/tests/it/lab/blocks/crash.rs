@@ -1,0 +1,154 @@
+//! Power cuts: dm-log-writes keeps every write and flush of a device, and each flush is replayed.
+
+use super::super::{device, tool};
+use super::faults::NullBlk;
+use crate::support::program::Launch;
+use crate::support::scratch;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// `WRITE_LOG_MAGIC` of the target, and the flags of its entries.
+const MAGIC: u64 = 0x006a_7366_7773_6872;
+const FLUSH: u64 = 1;
+const DISCARD: u64 = 4;
+/// Writes and flushes of a job, in order.
+enum Event {
+    Write { offset: u64, data: Vec<u8> },
+    Flush,
+}
+
+/// What the log of the target holds.
+fn events_of(log: &Path) -> Vec<Event> {
+    let bytes = std::fs::read(log).expect("the log can be read");
+    let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+    assert_eq!(number(0), MAGIC, "no log of dm-log-writes");
+    let sector = u32::from_le_bytes(bytes[24..28].try_into().expect("4 bytes")) as usize;
+    let mut at = sector;
+    let mut events = Vec::new();
+    for _ in 0..number(16) {
+        let [start, sectors, flags] = [0, 8, 16].map(|field| number(at + field));
+        at += sector;
+        if flags & FLUSH != 0 {
+            events.push(Event::Flush);
+        }
+        if flags & DISCARD == 0 && sectors > 0 {
+            let length = sectors as usize * sector;
+            events
+                .push(Event::Write { offset: start * sector as u64, data: bytes[at..at + length].to_vec() });
+            at += length;
+        }
+    }
+    events
+}
+
+/// Makes a device-mapper device.
+fn make(name: &str, table: &str) {
+    let made = std::process::Command::new("dmsetup").args(["create", name, "--table", table]).status();
+    assert!(made.expect("dmsetup").success(), "{table}");
+}
+
+/// When the syncs of a ledger ended, ns.
+fn syncs_of(ledger: &Path) -> Vec<u64> {
+    let shown =
+        Launch::fathom(Path::new("/")).words("ledger show").argument(ledger).run().expect_clean().stdout;
+    let mut syncs = Vec::new();
+    let mut waiting = BTreeMap::new();
+    for line in shown.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            [_, "issued", number, "fsync", ..] => _ = waiting.insert(number, ()),
+            [time, "ended", number] if waiting.remove(number).is_some() => {
+                syncs.push(time.parse().expect("a time"));
+            }
+            _ => {}
+        }
+    }
+    syncs
+}
+
+/// What the check says of a device that holds these events: its exit status, and the blocks that are wrong.
+fn broken_in(size: u64, events: &[&Event], place: (&str, &Path), until: u64) -> (i32, Vec<u64>) {
+    let directory = scratch();
+    let image = directory.path().join("image");
+    let mut content = vec![0; size as usize];
+    for event in events {
+        if let Event::Write { offset, data } = event {
+            content[*offset as usize..*offset as usize + data.len()].copy_from_slice(data);
+        }
+    }
+    std::fs::write(&image, content).expect("written");
+    let (device, ledger) = place;
+    let words = format!(
+        "ledger check --format=json --until={until} --file={device}={} {}",
+        image.display(),
+        ledger.display()
+    );
+    let finished = Launch::fathom(directory.path()).words(&words).run();
+    let document = crate::support::json::document(&finished.stdout);
+    let broken = document["outcome"]["broken"].as_array().cloned().unwrap_or_default();
+    let offsets = broken.iter().map(|block| block["offset"].as_u64().expect("an offset")).collect();
+    (finished.code(), offsets)
+}
+
+#[test]
+fn every_flush_of_a_device_keeps_its_promises() {
+    fathom_only!();
+    const SIZE: u64 = 1 << 20;
+    let log = require!(device("dm_log"));
+    // Only a device with a cache gets flushes.
+    let attributes = [("memory_backed", "1"), ("size", "64"), ("cache_size", "64")];
+    let disk = require!(NullBlk::new("fathom_cached", &attributes));
+    let table = format!("0 {} log-writes {} {log}", SIZE / 512, disk.path());
+    // The log has one writer: that of the lab has to go.
+    tool("dmsetup", &format!("remove {}", require!(device("dm_log_writes"))));
+    let target = "/dev/mapper/fathom_recorded";
+    // The ledger lies in memory: not on the device under test.
+    let ledgers = tempfile::tempdir_in("/dev/shm").expect("a directory");
+    for (number, words) in [
+        "--ioengine=psync --fsync=8",
+        "--ioengine=io_uring --iodepth=4 --fsync=16",
+        "--ioengine=libaio --iodepth=8 --fdatasync=16",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        // Each job has a log of its own.
+        make("fathom_recorded", &table);
+        let ledger = ledgers.path().join(format!("ledger{number}"));
+        let job = format!(
+            "--name=job --bs=4k --rw=randwrite --size={SIZE} --direct=1 --verify=crc32c --do_verify=0 {words}"
+        );
+        Launch::fathom(ledgers.path())
+            .words(&job)
+            .argument(format!("--filename={target}"))
+            .argument(format!("--verify_ledger={}", ledger.display()))
+            .run()
+            .expect_clean();
+        tool("dmsetup", "remove fathom_recorded");
+        let (events, syncs) = (events_of(Path::new(&log)), syncs_of(&ledger));
+        let flushes: Vec<usize> =
+            (0..events.len()).filter(|&index| matches!(events[index], Event::Flush)).collect();
+        assert!(
+            syncs.len() >= 15 && flushes.len() >= syncs.len(),
+            "{words}: {} syncs, {} flushes",
+            syncs.len(),
+            flushes.len()
+        );
+        for (sync, flush) in syncs.iter().zip(&flushes) {
+            let kept: Vec<&Event> = events[..=*flush].iter().collect();
+            let outcome = broken_in(SIZE, &kept, (target, &ledger), *sync);
+            assert_eq!(outcome, (0, Vec::new()), "{words}: a cut at {sync}");
+            // A disk that had lost one write before the flush: that one is missed, and no other.
+            let lost = kept.iter().rposition(|event| matches!(event, Event::Write { .. })).expect("a write");
+            let Event::Write { offset, .. } = kept[lost] else { continue };
+            let without: Vec<&Event> = kept
+                .iter()
+                .enumerate()
+                .filter(|(index, _)| *index != lost)
+                .map(|(_, event)| *event)
+                .collect();
+            let outcome = broken_in(SIZE, &without, (target, &ledger), *sync);
+            assert_eq!(outcome, (1, vec![*offset]), "{words}: a cut at {sync}");
+        }
+    }
+}
