@@ -8,6 +8,7 @@ lab_groups=(
     "blocks nvme,fdp,null_blk,virtio,virtio_scsi,scsi,dm"
     "flash mtd,nand:badblocks=3,5"
     "persistent pmem,dax"
+    "rdma rdma"
     "scsi scsi,virtio_scsi"
     "zones zns,zoned_null"
 )

@@ -27,6 +27,7 @@ mod posixaio;
 mod psync;
 mod pvsync;
 mod pvsync2;
+mod rdma;
 mod ring;
 mod sg;
 mod shared;
@@ -59,6 +60,7 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<sockets::Net>(),
     EngineEntry::of::<sockets::NetSplice>(),
     EngineEntry::of::<sockets::NetUring>(),
+    EngineEntry::of::<rdma::Rdma>(),
     EngineEntry::of::<cpuio::Cpuio>(),
     EngineEntry::of::<mtd::Mtd>(),
     EngineEntry::of::<page_fault::PageFault>(),

@@ -549,7 +549,8 @@ mod tests {
                 "http",
                 "nbd",
                 "nfs",
-                "libiscsi"
+                "libiscsi",
+                "rdma"
             ]
         );
     }

@@ -4,6 +4,7 @@
 mod blocks;
 mod flash;
 mod persistent;
+mod rdma;
 mod scsi;
 mod zones;
 
