@@ -10,6 +10,8 @@ lab_groups=(
     "persistent pmem,dax"
     "rdma rdma"
     "scsi scsi,virtio_scsi"
+    "scsi_dif scsi_dif"
+    "zoned_scsi zoned_scsi"
     "zones zns,zoned_null"
 )
 

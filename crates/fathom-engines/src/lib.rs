@@ -55,6 +55,7 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<posixaio::Posixaio>(),
     EngineEntry::of::<null::Null>(),
     EngineEntry::of::<sg::Sg>(),
+    EngineEntry::of::<sg::Libzbc>(),
     EngineEntry::of::<persistent::libpmem::Libpmem>(),
     EngineEntry::of::<persistent::dev_dax::DevDax>(),
     EngineEntry::of::<sockets::Net>(),

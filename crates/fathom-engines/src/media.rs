@@ -2,26 +2,46 @@
 
 use fathom_run::engine::OpenFile;
 use fathom_run::files::filling::Filling;
-use fathom_run::files::{FileEntry, FileError};
+use fathom_run::files::{FileEntry, FileError, FileKind};
 use fathom_run::plan::WorkerPlan;
 use fathom_run::plan::model::files::{NamesPlan, OpenPlan};
 use fathom_run::storage::files::Files;
-use fathom_run::storage::{Handle, Storage, SyncKind};
+use fathom_run::storage::{DeviceZones, Handle, Storage, SyncKind};
+use fathom_run::zones::device::ZonedDevice;
 use fathom_sys::Errno;
 use std::path::PathBuf;
 
 /// What a name stands for, as an engine of media sees it.
 pub(crate) type LookAt = fn(PathBuf) -> Result<FileEntry, FileError>;
 
+/// The zones of a target, as such an engine sees them.
+pub(crate) type ZonesOf = fn(&FileEntry) -> Result<Option<DeviceZones>, FileError>;
+
+/// The way to those zones; for changes if it is asked so.
+pub(crate) type OpenZones = fn(&FileEntry, bool) -> Result<Box<dyn ZonedDevice>, Errno>;
+
 /// The targets of an engine that knows their sizes by a way of its own.
 pub(crate) struct Media {
     files: Files,
     look_at: LookAt,
+    zones: Option<(ZonesOf, OpenZones)>,
+    /// There is no cache before character devices, so `direct=1` asks nothing of them.
+    past_caches: bool,
 }
 
 impl Media {
     pub(crate) fn new(look_at: LookAt) -> Media {
-        Media { files: Files::default(), look_at }
+        Media { files: Files::default(), look_at, zones: None, past_caches: false }
+    }
+
+    /// Some of them have zones that only the engine can ask about.
+    pub(crate) fn with_zones(self, zones_of: ZonesOf, open: OpenZones) -> Media {
+        Media { zones: Some((zones_of, open)), ..self }
+    }
+
+    /// `direct=1` is no reason to refuse character devices, which the kernel does.
+    pub(crate) fn past_caches(self) -> Media {
+        Media { past_caches: true, ..self }
     }
 }
 
@@ -54,7 +74,20 @@ impl Storage for Media {
     }
 
     fn open(&mut self, plan: &WorkerPlan, index: usize, entry: &FileEntry) -> Result<Handle, FileError> {
-        self.files.open(plan, index, entry)
+        if !self.past_caches || !plan.files.opening.direct || entry.kind != FileKind::Medium {
+            return self.files.open(plan, index, entry);
+        }
+        let mut cached = plan.clone();
+        cached.files.opening.direct = false;
+        self.files.open(&cached, index, entry)
+    }
+
+    fn zones_of(&self, entry: &FileEntry) -> Result<Option<DeviceZones>, FileError> {
+        self.zones.map_or(Ok(None), |(zones_of, _)| zones_of(entry))
+    }
+
+    fn zoned_device(&self, entry: &FileEntry, writes: bool) -> Result<Box<dyn ZonedDevice>, Errno> {
+        self.zones.map_or(Err(Errno(libc::EOPNOTSUPP)), |(_, open)| open(entry, writes))
     }
 
     fn close(&mut self, index: usize) {

@@ -189,7 +189,7 @@ pub fn resolve(storage: &dyn Storage, plan: &WorkerPlan) -> Result<Vec<FileEntry
         entries.push(storage.look_at(plan, name)?);
     }
     match &plan.zones {
-        Some(zones) => place_in_zones(plan, zones, &mut entries)?,
+        Some(zones) => place_in_zones(storage, plan, zones, &mut entries)?,
         None if plan.metadata.is_some_and(|metadata| metadata.makes_targets() || metadata.on_directories) => {
             // There is nothing that could have a size.
             entries.iter_mut().for_each(|entry| entry.size = plan.target_plan.smallest_length());
@@ -293,8 +293,13 @@ fn place_all(plan: &WorkerPlan, amounts: &Amounts, entries: &mut [FileEntry]) ->
 }
 
 /// The same with amounts that may count zones, and whole zones as the result.
-fn place_in_zones(plan: &WorkerPlan, zones: &ZonePlan, entries: &mut [FileEntry]) -> Result<(), FileError> {
-    let found = geometry::look_at(plan, zones, entries)?;
+fn place_in_zones(
+    storage: &dyn Storage,
+    plan: &WorkerPlan,
+    zones: &ZonePlan,
+    entries: &mut [FileEntry],
+) -> Result<(), FileError> {
+    let found = geometry::look_at(storage, plan, zones, entries)?;
     let zone_size = found.first().map_or(0, |geometry| geometry.zone_size);
     entries.iter_mut().zip(found).for_each(|(entry, geometry)| entry.zones = Some(geometry));
     place_all(plan, &plan.amounts.in_bytes(zone_size), entries)?;

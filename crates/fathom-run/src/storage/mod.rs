@@ -12,6 +12,7 @@ use crate::files::names;
 use crate::files::{FileEntry, FileError};
 use crate::plan::WorkerPlan;
 use crate::plan::model::files::{NamesPlan, OpenPlan};
+use crate::zones::device::ZonedDevice;
 use fathom_spec::JobSpec;
 use fathom_spec::engines::StorageKind;
 use fathom_sys::Errno;
@@ -54,6 +55,15 @@ impl Handle {
     pub const fn is_open(self) -> bool {
         self.0 >= 0
     }
+}
+
+/// Zones of a target that the kernel cannot be asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceZones {
+    /// Bytes from one zone to the next.
+    pub zone_size: u64,
+    /// Zones that may be open; 0: any number.
+    pub limit: u32,
 }
 
 /// What holds the targets of a clone. Targets have the indices of the clone's entries. An engine that shares more with its
@@ -128,6 +138,16 @@ pub trait Storage: Any {
 
     /// Removes a target. It is no error if there is none any more: clones that share it all try.
     fn remove(&mut self, entry: &FileEntry) -> Result<(), Errno>;
+
+    /// The zones of a target that only this storage can ask about (`zonemode=zbd`).
+    fn zones_of(&self, _entry: &FileEntry) -> Result<Option<DeviceZones>, FileError> {
+        Ok(None)
+    }
+
+    /// The way to those zones; for changes if `writes`.
+    fn zoned_device(&self, _entry: &FileEntry, _writes: bool) -> Result<Box<dyn ZonedDevice>, Errno> {
+        Err(Errno(libc::EOPNOTSUPP))
+    }
 
     /// The number (`dev_t`) of this machine's block device that holds the data of a target.
     fn device_below(&self, _entry: &FileEntry) -> Option<u64> {

@@ -4,6 +4,7 @@ use crate::cause::Cause;
 use crate::files::{FileEntry, FileError, FileKind};
 use crate::plan::WorkerPlan;
 use crate::plan::model::zones::ZonePlan;
+use crate::storage::{DeviceZones, Storage};
 use fathom_stats::Direction;
 use fathom_sys::{file, zoned};
 use std::os::fd::AsRawFd;
@@ -17,7 +18,7 @@ pub struct Geometry {
     pub zone_size: u64,
     /// Bytes of a zone that can be used, where the device does not say so zone by zone.
     pub capacity: u64,
-    /// The kernel knows the zones too.
+    /// The device knows the zones too.
     pub is_device: bool,
     /// Open zones that the device allows; 0: any number.
     pub limit: u32,
@@ -27,21 +28,34 @@ pub struct Geometry {
 
 /// The zones of each file of a job.
 pub fn look_at(
+    storage: &dyn Storage,
     plan: &WorkerPlan,
     rules: &ZonePlan,
     entries: &[FileEntry],
 ) -> Result<Vec<Geometry>, FileError> {
-    entries.iter().map(|entry| geometry_of(plan, rules, entry)).collect()
+    entries.iter().map(|entry| geometry_of(storage, plan, rules, entry)).collect()
 }
 
-fn geometry_of(plan: &WorkerPlan, rules: &ZonePlan, entry: &FileEntry) -> Result<Geometry, FileError> {
+fn geometry_of(
+    storage: &dyn Storage,
+    plan: &WorkerPlan,
+    rules: &ZonePlan,
+    entry: &FileEntry,
+) -> Result<Geometry, FileError> {
     let name = entry.name();
     let refuse = |text: String| Err(FileError::without_line(format!("{name}: {text}")));
     let on_device = match entry.kind {
-        FileKind::Character | FileKind::Medium => {
-            return refuse("zonemode=zbd needs a regular file or a block device".to_owned());
-        }
         FileKind::Block => zones_of_device(entry)?,
+        FileKind::Character | FileKind::Medium => match storage.zones_of(entry)? {
+            Some(DeviceZones { zone_size, limit }) => {
+                Some(Geometry { zone_size, capacity: zone_size, is_device: true, limit, notes: Vec::new() })
+            }
+            None => {
+                return refuse(
+                    "zonemode=zbd needs a regular file, a block device, or a SCSI disk with zones".to_owned(),
+                );
+            }
+        },
         _ => None,
     };
     let geometry = match on_device {
@@ -69,7 +83,9 @@ fn geometry_of(plan: &WorkerPlan, rules: &ZonePlan, entry: &FileEntry) -> Result
         return refuse(format!("job parameter zonecapacity {capacity} is larger than zone size {zone_size}"));
     }
     check_skip(rules, &geometry, &name)?;
-    if geometry.is_device && plan.changes_data() && !plan.files.opening.direct {
+    // A page cache, which would write when it likes, is only in front of block devices.
+    let has_cache = geometry.is_device && entry.kind == FileKind::Block;
+    if has_cache && plan.changes_data() && !plan.files.opening.direct {
         return Err(FileError::without_line(format!(
             "Using direct I/O is mandatory for writing to ZBD drives\nfathom: {name} is one: add direct=1"
         )));

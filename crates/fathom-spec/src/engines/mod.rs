@@ -15,6 +15,7 @@ pub mod libcufile;
 pub mod libhdfs;
 pub mod libhipfile;
 pub mod libiscsi;
+pub mod libzbc;
 pub mod metadata;
 pub mod mmap;
 pub mod mtd;
@@ -415,7 +416,7 @@ pub const ALL: &[&EngineDef] = &[
         .lacking("no server and no client library can be had to test it with"),
     &libcufile::DEFINITION,
     &libhipfile::DEFINITION,
-    &EngineDef::new("libzbc", "zoned devices through libzbc").synchronous(),
+    &libzbc::DEFINITION,
     &rdma::DEFINITION,
     &EngineDef::new("solarisaio", "Solaris native asynchronous I/O"),
     &windowsaio::DEFINITION,
@@ -550,6 +551,7 @@ mod tests {
                 "nbd",
                 "nfs",
                 "libiscsi",
+                "libzbc",
                 "rdma"
             ]
         );

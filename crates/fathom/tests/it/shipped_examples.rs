@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Examples that no run can be made of: for engines that fio itself loads from outside or has dropped, for a second NUMA node,
 /// or with blanks to be filled in.
-const NEED_MORE: [&str; 24] = [
+const NEED_MORE: [&str; 26] = [
     "cpp_null",
     "librpma_apm-client",
     "librpma_apm-server",
@@ -38,6 +38,8 @@ const NEED_MORE: [&str; 24] = [
     // Of devices and networks of the lab: they run there.
     "rdmaio-client",
     "rdmaio-server",
+    "libzbc-rand-write",
+    "libzbc-seq-read",
 ];
 
 /// Where the package fio-examples is, or was unpacked.

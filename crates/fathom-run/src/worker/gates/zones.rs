@@ -2,9 +2,11 @@
 
 use crate::cause::{self, Cause};
 use crate::engine::Engine;
-use crate::files::FileEntry;
 use crate::files::open::OpenFiles;
+use crate::files::{FileEntry, FileKind};
 use crate::message::Message;
+use crate::storage::Storage;
+use crate::storage::files::disk_at;
 use crate::targets::Target;
 use crate::unit::{Operation, Unit};
 use crate::worker::features::{Feature, Needs};
@@ -56,7 +58,7 @@ impl<'a> ZonedWork<'a> {
             if worker.subjob == 0 {
                 geometry.notes.iter().for_each(|note| context.messages.send(&Message::Output(note.clone())));
             }
-            let device = match device_of(entry, geometry, worker.changes_data()) {
+            let device = match device_of(files.storage(), entry, geometry, worker.changes_data()) {
                 Ok(device) => device,
                 Err(errno) => {
                     let line = cause::line_of_file("open", entry.name(), errno);
@@ -81,18 +83,28 @@ impl<'a> ZonedWork<'a> {
     }
 }
 
-fn device_of(entry: &FileEntry, geometry: &Geometry, writes: bool) -> Result<Box<dyn ZonedDevice>, Errno> {
-    Ok(match geometry.is_device {
-        true => Box::new(KernelZones::open(&entry.path, writes)?),
-        false => Box::new(EmulatedZones),
-    })
+fn device_of(
+    storage: &dyn Storage,
+    entry: &FileEntry,
+    geometry: &Geometry,
+    writes: bool,
+) -> Result<Box<dyn ZonedDevice>, Errno> {
+    match (geometry.is_device, entry.kind) {
+        (false, _) => Ok(Box::new(EmulatedZones)),
+        (true, FileKind::Block) => Ok(Box::new(KernelZones::open(&entry.path, writes)?)),
+        (true, _) => storage.zoned_device(entry, writes),
+    }
 }
 
 /// Two numbers that tell a file from all others, whatever path leads to it.
 fn identity(entry: &FileEntry) -> [u64; 2] {
+    if let Some(disk) = disk_at(&entry.path).filter(|_| entry.kind.has_path()) {
+        return [1 << 63, disk];
+    }
     let found = entry.kind.has_path().then(|| std::fs::metadata(&entry.path));
     match found {
-        Some(Ok(found)) if found.rdev() != 0 => [1 << 63, found.rdev()],
+        // Character devices have numbers of their own.
+        Some(Ok(found)) if found.rdev() != 0 => [3 << 62, found.rdev()],
         Some(Ok(found)) => [found.dev(), found.ino()],
         // A name of something else.
         _ => {

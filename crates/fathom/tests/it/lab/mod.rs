@@ -6,6 +6,8 @@ mod flash;
 mod persistent;
 mod rdma;
 mod scsi;
+mod scsi_dif;
+mod zoned_scsi;
 mod zones;
 
 use crate::support::program::{self, Finished, Launch};
