@@ -9,7 +9,10 @@ lab_groups=(
     "commands nvme,zns,fdp,pi,pi64,pi_ext,md,md_ext,scsi,virtio_scsi"
     "flash mtd,nand:badblocks=3,5"
     "persistent pmem,dax"
+    "rdma rdma"
     "scsi scsi,virtio_scsi"
+    "scsi_dif scsi_dif"
+    "zoned_scsi zoned_scsi"
     "zones zns,zoned_null"
 )
 

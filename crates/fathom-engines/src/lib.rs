@@ -30,6 +30,7 @@ mod protection;
 mod psync;
 mod pvsync;
 mod pvsync2;
+mod rdma;
 mod ring;
 mod sg;
 mod shared;
@@ -58,11 +59,13 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<null::Null>(),
     EngineEntry::of::<io_uring_cmd::IoUringCmd>(),
     EngineEntry::of::<sg::Sg>(),
+    EngineEntry::of::<sg::Libzbc>(),
     EngineEntry::of::<persistent::libpmem::Libpmem>(),
     EngineEntry::of::<persistent::dev_dax::DevDax>(),
     EngineEntry::of::<sockets::Net>(),
     EngineEntry::of::<sockets::NetSplice>(),
     EngineEntry::of::<sockets::NetUring>(),
+    EngineEntry::of::<rdma::Rdma>(),
     EngineEntry::of::<cpuio::Cpuio>(),
     EngineEntry::of::<mtd::Mtd>(),
     EngineEntry::of::<page_fault::PageFault>(),

@@ -2,7 +2,7 @@
 
 use fathom_run::engine::OpenFile;
 use fathom_run::files::filling::Filling;
-use fathom_run::files::{FileEntry, FileError};
+use fathom_run::files::{FileEntry, FileError, FileKind};
 use fathom_run::plan::WorkerPlan;
 use fathom_run::plan::model::files::{NamesPlan, OpenPlan};
 use fathom_run::storage::files::Files;
@@ -21,6 +21,8 @@ pub(crate) struct Media {
     files: Files,
     look_at: LookAt,
     zones_of: Option<ZonesOf>,
+    /// There is no cache before character devices, so `direct=1` asks nothing of them.
+    past_caches: bool,
 }
 
 impl Media {
@@ -31,12 +33,17 @@ impl Media {
 
     /// Media that are different things to different jobs.
     pub(crate) fn for_job(look_at: LookAt) -> Media {
-        Media { files: Files::default(), look_at, zones_of: None }
+        Media { files: Files::default(), look_at, zones_of: None, past_caches: false }
     }
 
     /// They may have zones.
     pub(crate) fn with_zones(self, zones_of: ZonesOf) -> Media {
         Media { zones_of: Some(zones_of), ..self }
+    }
+
+    /// `direct=1` is no reason to refuse character devices, which the kernel does.
+    pub(crate) fn past_caches(self) -> Media {
+        Media { past_caches: true, ..self }
     }
 }
 
@@ -76,7 +83,12 @@ impl Storage for Media {
     }
 
     fn open(&mut self, plan: &WorkerPlan, index: usize, entry: &FileEntry) -> Result<Handle, FileError> {
-        self.files.open(plan, index, entry)
+        if !self.past_caches || !plan.files.opening.direct || entry.kind != FileKind::Medium {
+            return self.files.open(plan, index, entry);
+        }
+        let mut cached = plan.clone();
+        cached.files.opening.direct = false;
+        self.files.open(&cached, index, entry)
     }
 
     fn close(&mut self, index: usize) {

@@ -296,6 +296,7 @@ mod tests {
         "clustername",
         "rbdname",
         "pool",
+        "bindname",
         "namespace",
         "clientname",
         "rbd_encryption_format",

@@ -75,7 +75,8 @@ impl Address {
         Address::of(address)
     }
 
-    fn pointer(&self) -> *const libc::sockaddr {
+    /// For libraries that take addresses; valid as long as this address stays where it is.
+    pub fn pointer(&self) -> *const libc::sockaddr {
         std::ptr::from_ref(&self.storage).cast()
     }
 }

@@ -38,6 +38,13 @@ pub(crate) const UNMAP_LIST: usize = 24;
 pub(crate) const CAPACITY_10: usize = 8;
 pub(crate) const CAPACITY_16: usize = 32;
 pub(crate) const STREAM_ANSWER: usize = 8;
+/// Bytes that are asked of an INQUIRY.
+pub(crate) const INQUIRY_ANSWER: usize = 64;
+/// The page about zones (ZBC-2, "zoned block device characteristics").
+pub(crate) const ZONED_PAGE: u8 = 0xb6;
+/// Actions of ZONE ACTIONS OUT.
+pub(crate) const FINISH_ZONE: u8 = 2;
+pub(crate) const RESET_WRITE_POINTER: u8 = 4;
 
 impl Command {
     fn new(start: &[u8], length: u8) -> Command {
@@ -96,6 +103,11 @@ impl Command {
         Command { bytes, length: 32 }
     }
 
+    /// The same with a 64-bit address, whatever it is.
+    pub(crate) fn on_blocks_anywhere(operation: Operation, flags: u8, address: u64, blocks: u32) -> Command {
+        Command::on_far_blocks(operation.long, flags, address, blocks)
+    }
+
     fn on_far_blocks(operation: u8, flags: u8, address: u64, blocks: u32) -> Command {
         let mut bytes = [0; 32];
         (bytes[0], bytes[1]) = (operation, flags);
@@ -146,6 +158,30 @@ impl Command {
     pub(crate) fn unmap_of(bytes: u16) -> Command {
         let mut command = Command::new(&[0x42], 10);
         command.bytes[7..9].copy_from_slice(&bytes.to_be_bytes());
+        command
+    }
+
+    /// ZONE ACTIONS OUT: what is done to the zone that begins at an address.
+    pub(super) fn zone_action(action: u8, address: u64) -> Command {
+        let mut command = Command::new(&[0x94, action], 16);
+        command.bytes[2..10].copy_from_slice(&address.to_be_bytes());
+        command
+    }
+
+    /// REPORT ZONES: from the zone with this address on, as many as the answer has room for.
+    pub(super) fn report_zones(address: u64, room: u32) -> Command {
+        let mut command = Command::new(&[0x95], 16);
+        command.bytes[2..10].copy_from_slice(&address.to_be_bytes());
+        command.bytes[10..14].copy_from_slice(&room.to_be_bytes());
+        // All zones, and only those that fit are counted.
+        command.bytes[14] = 1 << 7;
+        command
+    }
+
+    /// INQUIRY: what the device is, or one page about it.
+    pub(super) fn inquiry(page: Option<u8>) -> Command {
+        let mut command = Command::new(&[0x12, u8::from(page.is_some()), page.unwrap_or(0)], 6);
+        command.bytes[4] = INQUIRY_ANSWER as u8;
         command
     }
 
@@ -234,6 +270,14 @@ mod tests {
         assert_eq!(hex(Command::close_stream(9)), "9e 54 00 00 00 09 00 00 00 00 00 00 00 08 00 00");
         assert_eq!(hex(Command::synchronize_cache()), "35 00 00 00 00 00 00 00 00 00");
         assert_eq!(hex(Command::unmap()), "42 00 00 00 00 00 00 00 18 00");
+        let near = "88 00 00 00 00 00 00 00 12 34 00 00 00 08 00 00";
+        assert_eq!(hex(Command::on_blocks_anywhere(READ, 0, 0x1234, 8)), near);
+        let reset = "94 04 00 00 00 00 00 00 20 00 00 00 00 00 00 00";
+        assert_eq!(hex(Command::zone_action(RESET_WRITE_POINTER, 8192)), reset);
+        let report = "95 00 00 00 00 00 00 00 20 00 00 00 10 00 80 00";
+        assert_eq!(hex(Command::report_zones(8192, 4096)), report);
+        assert_eq!(hex(Command::inquiry(None)), "12 00 00 00 40 00");
+        assert_eq!(hex(Command::inquiry(Some(ZONED_PAGE))), "12 01 b6 00 40 00");
     }
 
     #[test]

@@ -2,7 +2,11 @@
 //! else is not a whole disk are refused.
 
 pub(crate) mod commands;
+mod libzbc;
 pub(crate) mod sense;
+mod zoned;
+
+pub(crate) use libzbc::Libzbc;
 
 use crate::media::Media;
 use commands::{Command, UNMAP_LIST};
@@ -28,12 +32,20 @@ const QUESTIONS: u32 = 4;
 
 pub(crate) struct Sg {
     devices: Vec<Device>,
+    options: Options,
+    /// What the device said of the I/O that failed last.
+    said: Option<String>,
+}
+
+/// Which commands are sent.
+#[derive(Clone, Copy, Debug)]
+struct Options {
     mode: SgWriteMode,
     read_flags: u8,
     write_flags: u8,
     flags: u32,
-    /// What the device said of the I/O that failed last.
-    said: Option<String>,
+    /// With 64-bit addresses, whatever they are.
+    is_far: bool,
 }
 
 /// One disk.
@@ -55,26 +67,21 @@ impl Engine for Sg {
     const DEFINITION: &'static EngineDef = &engines::sg::DEFINITION;
 
     fn storage(_job: &JobSpec) -> Box<dyn Storage> {
-        Box::new(Media::new(look_at))
+        Box::new(Media::new(look_at).with_zones(Box::new(zoned::own_zones)))
     }
 
     fn new(setup: &Setup<'_>) -> Result<Sg, SetupError> {
         let options = &setup.job.private.sg;
         let fua = |wanted: bool| if wanted { commands::FUA } else { 0 };
         let streams = setup.writes && options.sg_write_mode == SgWriteMode::WriteStream;
-        let devices = setup
-            .files
-            .iter()
-            .map(|file| Device::of(file, streams.then_some(options.stream_id)))
-            .collect::<Result<_, _>>()?;
-        Ok(Sg {
-            devices,
+        let chosen = Options {
             mode: options.sg_write_mode,
             read_flags: fua(options.readfua),
             write_flags: fua(options.writefua),
             flags: if options.hipri { POLL } else { 0 },
-            said: None,
-        })
+            is_far: false,
+        };
+        Sg::open(setup, chosen, streams.then_some(options.stream_id))
     }
 
     #[inline(always)]
@@ -98,6 +105,21 @@ impl Engine for Sg {
 }
 
 impl Sg {
+    /// Asks the disks what has to be known of them; `stream` is the one to write to, if that is wanted.
+    fn open(setup: &Setup<'_>, options: Options, stream: Option<u32>) -> Result<Sg, SetupError> {
+        let devices = setup.files.iter().map(|file| Device::of(file, stream)).collect::<Result<_, _>>()?;
+        Ok(Sg { devices, options, said: None })
+    }
+
+    /// A command on blocks.
+    #[inline(always)]
+    fn on_blocks(&self, operation: commands::Operation, flags: u8, address: u64, blocks: u32) -> Command {
+        match self.options.is_far {
+            true => Command::on_blocks_anywhere(operation, flags, address, blocks),
+            false => Command::on_blocks(operation, flags, address, blocks),
+        }
+    }
+
     #[inline(always)]
     fn transfer(&mut self, io: &Io) -> i64 {
         let block = self.devices[io.file as usize].block;
@@ -107,7 +129,7 @@ impl Sg {
         }
         match io.operation {
             Operation::Read => {
-                let command = Command::on_blocks(commands::READ, self.read_flags, address, blocks);
+                let command = self.on_blocks(commands::READ, self.options.read_flags, address, blocks);
                 self.send(io, command, Transfer::In(io.buffer, io.length))
             }
             Operation::Write => self.write(io, address, blocks, block),
@@ -122,10 +144,10 @@ impl Sg {
     #[inline(always)]
     fn write(&mut self, io: &Io, address: u64, blocks: u32, block: u32) -> i64 {
         use commands::{BYTCHK_ALL, BYTCHK_ONE, VERIFY, WRITE, WRITE_AND_VERIFY, WRITE_SAME};
-        let on_blocks = |operation, flags| Command::on_blocks(operation, flags, address, blocks);
+        let on_blocks = |operation, flags| self.on_blocks(operation, flags, address, blocks);
         let (all, one) = (Transfer::Out(io.buffer, io.length), Transfer::Out(io.buffer, block));
-        let (command, transfer) = match self.mode {
-            SgWriteMode::Write => (on_blocks(WRITE, self.write_flags), all),
+        let (command, transfer) = match self.options.mode {
+            SgWriteMode::Write => (on_blocks(WRITE, self.options.write_flags), all),
             SgWriteMode::WriteAndVerify | SgWriteMode::Verify => (on_blocks(WRITE_AND_VERIFY, 0), all),
             SgWriteMode::WriteSame => (on_blocks(WRITE_SAME, 0), one),
             SgWriteMode::WriteSameNdob => (Command::write_same_without_data(address, blocks), Transfer::None),
@@ -135,7 +157,7 @@ impl Sg {
             SgWriteMode::WriteStream => {
                 let stream = self.devices[io.file as usize].stream.as_ref().map_or(0, |stream| stream.number);
                 let Ok(blocks) = u16::try_from(blocks) else { return self.refuse(io) };
-                (Command::write_stream(self.write_flags, stream, address, blocks), all)
+                (Command::write_stream(self.options.write_flags, stream, address, blocks), all)
             }
         };
         let sent = self.send(io, command, transfer);
@@ -152,7 +174,7 @@ impl Sg {
     fn send(&mut self, io: &Io, command: Command, transfer: Transfer) -> i64 {
         let fd = io.handle.descriptor();
         // SAFETY: the transfer is the buffer of the I/O or a part of it, which nobody else uses during the call, or memory of the caller's.
-        match unsafe { scsi::run(fd, command.bytes(), transfer, self.flags, TIMEOUT_MS) } {
+        match unsafe { scsi::run(fd, command.bytes(), transfer, self.options.flags, TIMEOUT_MS) } {
             Err(errno) => i64::from(-errno.0),
             Ok(answer) if answer.good => moved(transfer, &answer),
             Ok(answer) => self.judge(&answer, command, transfer),
@@ -172,7 +194,7 @@ impl Sg {
     fn refuse(&mut self, io: &Io) -> i64 {
         let Device { name, block, .. } = &self.devices[io.file as usize];
         let (offset, length) = (io.offset, io.length);
-        self.said = Some(match self.mode {
+        self.said = Some(match self.options.mode {
             SgWriteMode::WriteStream if length / block > u32::from(u16::MAX) => {
                 format!(
                     "WRITE STREAM takes at most 65535 blocks of {name}, of {block} bytes, not length={length}"
@@ -292,8 +314,12 @@ pub(crate) fn capacity(run: Runner, fd: RawFd) -> Result<(u64, u32), String> {
     if block == 0 { Err("it names blocks of 0 bytes".to_owned()) } else { Ok((blocks, block)) }
 }
 
-/// Only whole SCSI disks are targets, as block devices or as their generic devices.
 fn look_at(path: PathBuf) -> Result<FileEntry, FileError> {
+    look_at_disk("sg", path)
+}
+
+/// Only whole SCSI disks are targets, as block devices or as their generic devices.
+fn look_at_disk(engine: &str, path: PathBuf) -> Result<FileEntry, FileError> {
     let failed = |errno: i32, message: String| {
         Err(FileError::of_call(Errno(errno), "open", &path).with_message(message))
     };
@@ -303,7 +329,7 @@ fn look_at(path: PathBuf) -> Result<FileEntry, FileError> {
         Ok((kind, device)) if kind.is_block_device() => (FileKind::Block, "block", device),
         Ok((kind, device)) if kind.is_char_device() => (FileKind::Medium, "char", device),
         _ => {
-            let line = "ioengine sg only works on block or character devices";
+            let line = format!("ioengine {engine} only works on block or character devices");
             return failed(
                 libc::EINVAL,
                 format!("{line}\nfathom: {shown} is neither: name a disk or its /dev/sg device"),
@@ -319,7 +345,11 @@ fn look_at(path: PathBuf) -> Result<FileEntry, FileError> {
             ),
         );
     }
-    let line = "ioengine sg unable to successfully execute read capacity to get block size and maximum lba";
+    let line = match engine {
+        "sg" => "ioengine sg unable to successfully execute read capacity to get block size and maximum lba"
+            .to_owned(),
+        _ => format!("{shown}: zbc_open() failed, err=-{}", libc::ENOTTY),
+    };
     if !Path::new(&about).join("device/scsi_level").exists() {
         return failed(libc::EINVAL, format!("{line}\nfathom: {shown} is not a SCSI disk"));
     }

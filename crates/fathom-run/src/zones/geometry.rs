@@ -19,7 +19,7 @@ pub struct Geometry {
     pub zone_size: u64,
     /// Bytes of a zone that can be used, where the device does not say so zone by zone.
     pub capacity: u64,
-    /// The kernel knows the zones too.
+    /// The device knows the zones too.
     pub is_device: bool,
     /// Open zones that the device allows; 0: any number.
     pub limit: u32,
@@ -80,12 +80,9 @@ fn geometry_of(
         return refuse(format!("job parameter zonecapacity {capacity} is larger than zone size {zone_size}"));
     }
     check_skip(rules, &geometry, &name)?;
-    // What is no block device has no cache in between.
-    if geometry.is_device
-        && entry.kind == FileKind::Block
-        && plan.changes_data()
-        && !plan.files.opening.direct
-    {
+    // A page cache, which would write when it likes, is only in front of block devices.
+    let has_cache = geometry.is_device && entry.kind == FileKind::Block;
+    if has_cache && plan.changes_data() && !plan.files.opening.direct {
         return Err(FileError::without_line(format!(
             "Using direct I/O is mandatory for writing to ZBD drives\nfathom: {name} is one: add direct=1"
         )));

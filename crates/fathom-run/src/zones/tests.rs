@@ -152,6 +152,7 @@ fn zone_plan(random: bool, directions: [bool; 3]) -> ZonePlan {
         reset_frequency: None,
         recovers: false,
         writes_remainder: false,
+        one_write_at_a_time: false,
         random,
         mixed: directions[0] && directions[1],
         writes: directions[1],

@@ -231,6 +231,9 @@ impl ZoneRules<'_> {
         number: usize,
         target: Target,
     ) -> Result<Step, Errno> {
+        if self.plan.one_write_at_a_time && locked.zones[number].writes_in_flight > 0 {
+            return Ok(Step::Done(Decision::Wait));
+        }
         let shortest = self.plan.shortest[Direction::Write];
         let position = locked.zones[number].write_pointer;
         let room = locked.capacity(number) - position;

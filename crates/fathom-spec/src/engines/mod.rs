@@ -16,6 +16,7 @@ pub mod libcufile;
 pub mod libhdfs;
 pub mod libhipfile;
 pub mod libiscsi;
+pub mod libzbc;
 pub mod metadata;
 pub mod mmap;
 pub mod mtd;
@@ -424,7 +425,7 @@ pub const ALL: &[&EngineDef] = &[
         .lacking("no server and no client library can be had to test it with"),
     &libcufile::DEFINITION,
     &libhipfile::DEFINITION,
-    &EngineDef::new("libzbc", "zoned devices through libzbc").synchronous(),
+    &libzbc::DEFINITION,
     &rdma::DEFINITION,
     &EngineDef::new("solarisaio", "Solaris native asynchronous I/O"),
     &windowsaio::DEFINITION,
@@ -559,7 +560,9 @@ mod tests {
                 "http",
                 "nbd",
                 "nfs",
-                "libiscsi"
+                "libiscsi",
+                "libzbc",
+                "rdma"
             ]
         );
     }

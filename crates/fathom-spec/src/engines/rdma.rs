@@ -1,24 +1,34 @@
 //! The `rdma` engine and its options.
 
+use crate::assign::Rejected;
 use crate::definition::{Bounds, choices, options};
 use crate::engines::EngineDef;
+use crate::options::depth::IoSubmitMode;
+use crate::resolve::Review;
+use crate::spec::JobSpec;
+use crate::value::Rw;
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "rdma";
 
 /// `ioengine=rdma`
-pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "RDMA between hosts").with_options(TABLE);
+pub const DEFINITION: EngineDef =
+    EngineDef::new(ENGINE, "RDMA between hosts: memory written and read, blocks sent, over rdma_cm")
+        .built()
+        .with_peers()
+        .with_options(TABLE)
+        .with_rules(&[check]);
 
 choices! {
     /// RDMA operation.
     pub enum RdmaVerb {
-        /// RDMA write
+        /// Memory of the other side is written
         Write = "write",
-        /// RDMA read
+        /// Memory of the other side is read
         Read = "read",
-        /// Send
+        /// Blocks are sent
         Send = "send",
-        /// Receive
+        /// Blocks are received
         Receive = "recv",
     }
 }
@@ -27,19 +37,47 @@ options! {
     /// Options of the `rdma` engine.
     pub struct RdmaOptions at job.private.rdma, in Engine, table TABLE;
 
-    /// Peer
-    Later Text hostname: Option<String>, { engine: ENGINE };
+    /// Peer that a job with rw=write connects to
+    ///
+    /// For a job with rw=read, which waits, it is the address to wait at, as bindname is.
+    Built Text hostname: Option<String>, { engine: ENGINE };
 
     /// Local address
-    Later Text bindname: Option<String>, { engine: ENGINE };
+    Built Text bindname: Option<String>, { engine: ENGINE };
 
-    /// Port
-    Later Int port: Option<u32>, { bounds: Bounds::between(1.0, 65535.0), engine: ENGINE };
+    /// Port; clone number is added
+    Built Int port: Option<u32>, { bounds: Bounds::between(1.0, 65535.0), engine: ENGINE };
 
     /// RDMA operation
-    Later Choice verb: RdmaVerb = "write", {
+    ///
+    /// The job with rw=write decides, and the other side follows. Only send is seen by both: it receives what is sent, and can verify it.
+    Built Choice verb: RdmaVerb = "write", {
         aliases: &["proto"],
         choices: RdmaVerb::CHOICES,
         engine: ENGINE,
     };
+}
+
+/// Blocks have an order and lie nowhere, and only those that are sent are seen by whoever gets them.
+fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let rw = job.io_type.rw.rw;
+    let writes = rw == Rw::Write;
+    let verb = job.private.rdma.verb;
+    let line = if matches!(rw, Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite) {
+        "ioengine=rdma has nothing to trim; rw=read and rw=write are possible"
+    } else if job.depth.io_submit_mode == IoSubmitMode::Offload {
+        "io_submit_mode=offload would mix up the blocks of a connection; leave it out"
+    } else if job.verification.verify_only {
+        "verify_only=1 reads what was written, but what is sent is gone"
+    } else if writes && verb == RdmaVerb::Receive {
+        "rw=write with verb=recv: a job that writes gives verb=send, and the one that reads receives by itself"
+    } else if writes && verb != RdmaVerb::Send && job.is_set("verify") {
+        "verify= needs verb=send: nobody looks at memory that is written or read from outside"
+    } else {
+        // What was sent is gone. Blocks that arrive are checked as they are read.
+        job.verification.do_verify = false;
+        return Ok(());
+    };
+    let line = format!("job {}: {line}", job.name);
+    Err(review.refuse_in_our_words(&job.origin, line))
 }

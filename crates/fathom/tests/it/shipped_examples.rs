@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Examples that no run can be made of: for engines that fio itself loads from outside or has dropped, for a second NUMA node,
 /// or with blanks to be filled in.
-const NEED_MORE: [&str; 30] = [
+const NEED_MORE: [&str; 34] = [
     "cpp_null",
     "librpma_apm-client",
     "librpma_apm-server",
@@ -44,10 +44,15 @@ const NEED_MORE: [&str; 30] = [
     "rbd",
     "gfapi",
     "libhdfs",
+    // Of devices and networks of the lab: they run there.
+    "rdmaio-client",
+    "rdmaio-server",
+    "libzbc-rand-write",
+    "libzbc-seq-read",
 ];
 
 /// Where the package fio-examples is, or was unpacked.
-fn examples() -> Result<PathBuf, String> {
+pub(crate) fn examples() -> Result<PathBuf, String> {
     let places = [
         std::env::var_os("FATHOM_TEST_FIO_EXAMPLES").map(PathBuf::from),
         Some("/usr/share/doc/fio/examples".into()),

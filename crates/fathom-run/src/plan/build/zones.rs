@@ -22,6 +22,7 @@ pub(super) fn zone_plan(subject: &Subject<'_>) -> Option<ZonePlan> {
         reset_frequency: options.zone_reset_frequency.filter(|&frequency| frequency > 0.0),
         recovers: options.recover_zbd_write_error,
         writes_remainder: options.write_zone_remainder,
+        one_write_at_a_time: subject.engine.on_media,
         random: targets.random,
         mixed: targets.used_directions() == [Direction::Read, Direction::Write],
         writes: targets.used_directions().contains(&Direction::Write),

@@ -29,6 +29,8 @@ pub struct ZonePlan {
     pub recovers: bool,
     /// The tail of a zone is written with a shorter block.
     pub writes_remainder: bool,
+    /// Nobody keeps writes in order that are on their way together, so a zone has one of them at a time.
+    pub one_write_at_a_time: bool,
     /// Targets are random.
     pub random: bool,
     /// Reads and writes are mixed.

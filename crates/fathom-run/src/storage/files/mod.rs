@@ -8,7 +8,7 @@ mod open;
 pub(crate) mod scheduler;
 mod tree;
 
-pub use in_use::{use_of, uses_of};
+pub use in_use::{disk_at, use_of, uses_of};
 pub use namespace::{Namespace, Place};
 
 use super::{Handle, Storage};

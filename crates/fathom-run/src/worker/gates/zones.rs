@@ -6,6 +6,7 @@ use crate::files::open::OpenFiles;
 use crate::files::{FileEntry, FileKind};
 use crate::message::Message;
 use crate::storage::Storage;
+use crate::storage::files::disk_at;
 use crate::targets::Target;
 use crate::unit::{Operation, Unit};
 use crate::worker::features::{Feature, Needs};
@@ -100,9 +101,13 @@ fn device_of(
 
 /// Two numbers that tell a file from all others, whatever path leads to it.
 fn identity(entry: &FileEntry) -> [u64; 2] {
+    if let Some(disk) = disk_at(&entry.path).filter(|_| entry.kind.has_path()) {
+        return [1 << 63, disk];
+    }
     let found = entry.kind.has_path().then(|| std::fs::metadata(&entry.path));
     match found {
-        Some(Ok(found)) if found.rdev() != 0 => [1 << 63, found.rdev()],
+        // Character devices have numbers of their own.
+        Some(Ok(found)) if found.rdev() != 0 => [3 << 62, found.rdev()],
         Some(Ok(found)) => [found.dev(), found.ino()],
         // A name of something else.
         _ => {

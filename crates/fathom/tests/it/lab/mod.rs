@@ -5,7 +5,10 @@ mod blocks;
 mod commands;
 mod flash;
 mod persistent;
+mod rdma;
 mod scsi;
+mod scsi_dif;
+mod zoned_scsi;
 mod zones;
 
 use crate::shipped_examples;

@@ -7,7 +7,7 @@ use crate::support::{MIB, scratch, skip};
 const WAYS: [&str; 4] = ["scsi", "scsi_sg", "virtio_scsi", "virtio_scsi_sg"];
 
 /// The commands that a run sends to disks, from the kernel's trace: operation code and the byte after it.
-fn commands_of(device: &str, words: &str) -> Vec<(u8, u8)> {
+pub(super) fn commands_of(device: &str, words: &str) -> Vec<(u8, u8)> {
     let tracing = std::path::Path::new("/sys/kernel/debug/tracing");
     let write = |file: &str, text: &str| std::fs::write(tracing.join(file), text).expect("the kernel traces");
     write("trace", "");

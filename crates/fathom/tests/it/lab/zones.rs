@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// What a run did to zones, and what it said about them.
 #[derive(Debug, PartialEq, Eq)]
-struct Outcome {
+pub(super) struct Outcome {
     code: i32,
     error: u64,
     /// Bytes read, written and trimmed.
@@ -15,7 +15,7 @@ struct Outcome {
     resets: u64,
 }
 
-fn outcome(program: Option<&Path>, device: &str, words: &str) -> Outcome {
+pub(super) fn outcome(program: Option<&Path>, device: &str, words: &str) -> Outcome {
     let directory = scratch();
     let launch =
         program.map_or_else(|| Launch::fathom(directory.path()), |fio| Launch::of(fio, directory.path()));

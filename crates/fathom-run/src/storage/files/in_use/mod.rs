@@ -94,6 +94,14 @@ impl std::fmt::Display for Use {
     }
 }
 
+/// The number of the disk that is reached at a path, as a block device or through a character device before it.
+pub fn disk_at(path: &Path) -> Option<u64> {
+    match Thing::at(path) {
+        Some(Thing::Device(number)) => Some(number),
+        Some(Thing::File(..)) | None => None,
+    }
+}
+
 /// How what lies at a path is used, in words that follow "is in use: "; `None` if it can be written to.
 pub fn use_of(path: &Path) -> Option<String> {
     uses_of([path]).pop().flatten()

@@ -1,0 +1,636 @@
+//! One connection: made by the connection manager, with a pair of queues that this side sets up itself.
+//!
+//! It does so because whoever sends to a side that is not ready yet has to try again: fio asks for no attempts at all, and the connection
+//! would be lost. With a pair of its own, this side tries for as long as it takes.
+
+use super::course::Role;
+use super::verbs::{self, *};
+use super::wire::{Greeting, LENGTH};
+use fathom_run::files::FileError;
+use fathom_sys::Errno;
+use fathom_sys::network::{self, Address};
+use fathom_sys::socket::{Awaited, wait_for_any};
+use std::ffi::{CStr, c_int, c_void};
+use std::net::SocketAddr;
+use std::ptr::{null, null_mut};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a wait may last before the loop looks at the time, and the longest that a request to end is late.
+pub(super) const LONGEST_WAIT: Duration = Duration::from_millis(100);
+/// How long the kernel looks for a way to the other side.
+const RESOLVING_MS: c_int = 2000;
+/// Connections that may wait to be accepted.
+const BACKLOG: c_int = 8;
+/// Attempts without an answer, the most there can be.
+const RETRIES: u8 = 7;
+/// The number of attempts that stands for any number, where the other side is not ready.
+const FOR_EVER: u8 = 7;
+/// How long the other side waits before such an attempt: 0.64 ms.
+const NOT_READY_TIMER: u8 = 12;
+/// Requests beside those of blocks: the messages.
+const MORE_REQUESTS: usize = 2;
+
+/// The numbers of messages among the requests; blocks have those of their slots.
+pub(super) const MESSAGE_SENT: u64 = u64::MAX;
+/// See [`MESSAGE_SENT`].
+pub(super) const MESSAGE_RECEIVED: u64 = u64::MAX - 1;
+
+/// Both messages, where the device finds them.
+#[repr(C)]
+struct Messages {
+    own: [u8; LENGTH],
+    other: [u8; LENGTH],
+}
+
+/// What was seen of an event.
+pub(super) struct Seen {
+    pub(super) kind: c_int,
+    status: c_int,
+    id: *mut Id,
+    responder_resources: u8,
+    initiator_depth: u8,
+}
+
+/// What a wait brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waited {
+    /// The time is up.
+    Nothing,
+    /// Something has ended.
+    Notice,
+    /// The connection manager has something to say.
+    Event,
+}
+
+/// A connection, or what there is of it so far. Null pointers are what is not there.
+pub(super) struct Connection {
+    libraries: Arc<Libraries>,
+    channel: *mut EventChannel,
+    listener: *mut Id,
+    id: *mut Id,
+    domain: *mut Domain,
+    notices: *mut NoticeChannel,
+    completions: *mut CompletionQueue,
+    pair: *mut QueuePair,
+    messages: Box<Messages>,
+    message_region: *mut Region,
+    arena: *mut Region,
+    /// Of reads: how many this side has under way, and how many it answers.
+    reads: (u8, u8),
+    /// The next end brings a notice.
+    is_armed: bool,
+    is_connected: bool,
+}
+
+/// The error of a call, and what it means.
+fn failed(call: &str, errno: Errno, sentence: &str) -> FileError {
+    let error = FileError::of_engine("rdma", call, errno);
+    if sentence.is_empty() { error } else { error.with_message(format!("fathom: rdma: {sentence}")) }
+}
+
+fn done(result: c_int, call: &str, sentence: &str) -> Result<(), FileError> {
+    if result == 0 { Ok(()) } else { Err(failed(call, Errno::last(), sentence)) }
+}
+
+/// Calls of libibverbs that return the errno.
+fn done_directly(result: c_int, call: &str) -> Result<(), FileError> {
+    if result == 0 { Ok(()) } else { Err(failed(call, Errno(result.abs()), "")) }
+}
+
+fn made<T>(pointer: *mut T, call: &str, sentence: &str) -> Result<*mut T, FileError> {
+    if pointer.is_null() { Err(failed(call, Errno::last(), sentence)) } else { Ok(pointer) }
+}
+
+const MEMORY_ADVICE: &str = "memory that a device reaches has to stay in place: raise the limit of locked memory (ulimit -l), or lower iodepth";
+
+impl Connection {
+    /// Loads the libraries, and opens what tells of connections.
+    pub(super) fn open() -> Result<Connection, FileError> {
+        let libraries = Libraries::load().map_err(|sentence| {
+            failed("dlopen", Errno(libc::ENOENT), &format!("{sentence}\nfio: io engine rdma init failed."))
+        })?;
+        // SAFETY: the call has no arguments.
+        let channel = unsafe { (libraries.manager.create_event_channel)() };
+        let channel = made(
+            channel,
+            "rdma_create_event_channel",
+            "no RDMA device can be used: is there one, and are the modules rdma_ucm and ib_uverbs loaded?",
+        )?;
+        let connection = Connection {
+            libraries,
+            channel,
+            listener: null_mut(),
+            id: null_mut(),
+            domain: null_mut(),
+            notices: null_mut(),
+            completions: null_mut(),
+            pair: null_mut(),
+            messages: Box::new(Messages { own: [0; LENGTH], other: [0; LENGTH] }),
+            message_region: null_mut(),
+            arena: null_mut(),
+            reads: (0, 0),
+            is_armed: false,
+            is_connected: false,
+        };
+        // SAFETY: the channel was made just now.
+        let descriptor = unsafe { (*channel).descriptor };
+        network::set_waiting(descriptor, false).map_err(|errno| failed("fcntl", errno, ""))?;
+        Ok(connection)
+    }
+
+    fn new_id(&self) -> Result<*mut Id, FileError> {
+        let mut id = null_mut();
+        // SAFETY: the channel is ours; the call writes one pointer.
+        let result =
+            unsafe { (self.libraries.manager.create_id)(self.channel, &mut id, null_mut(), RELIABLE) };
+        done(result, "rdma_create_id", "").map(|()| id)
+    }
+
+    fn bind(&self, id: *mut Id, address: SocketAddr) -> Result<(), FileError> {
+        let own = Address::internet(address);
+        // SAFETY: the identifier is ours, and the address lives through the call.
+        let result = unsafe { (self.libraries.manager.bind)(id, own.pointer()) };
+        done(result, "rdma_bind_addr", &format!("{address} is no address of an RDMA device, or it is taken"))
+    }
+
+    /// Waits for connections from now on.
+    pub(super) fn listen(&mut self, address: SocketAddr) -> Result<(), FileError> {
+        self.listener = self.new_id()?;
+        self.bind(self.listener, address)?;
+        // SAFETY: the identifier is ours.
+        let result = unsafe { (self.libraries.manager.listen)(self.listener, BACKLOG) };
+        done(result, "rdma_listen", &format!("somebody else waits at {address}"))
+    }
+
+    /// The next event of the connection manager, if there is one.
+    pub(super) fn next_event(&mut self) -> Result<Option<Seen>, FileError> {
+        let mut event: *mut Event = null_mut();
+        // SAFETY: the channel is ours; the call writes one pointer.
+        if unsafe { (self.libraries.manager.get_event)(self.channel, &mut event) } != 0 {
+            return match Errno::last() {
+                Errno(libc::EAGAIN | libc::EINTR) => Ok(None),
+                errno => Err(failed("rdma_get_cm_event", errno, "")),
+            };
+        }
+        // SAFETY: the event is valid until it is acknowledged; the parameters are inside it, whatever its kind.
+        let seen = unsafe {
+            let Event { id, kind, status, ref parameters, .. } = *event;
+            let (responder_resources, initiator_depth) =
+                (parameters.responder_resources, parameters.initiator_depth);
+            (self.libraries.manager.acknowledge_event)(event);
+            Seen { kind, status, id, responder_resources, initiator_depth }
+        };
+        Ok(Some(seen))
+    }
+
+    /// Waits until something may have happened.
+    pub(super) fn wait(&mut self, span: Duration) -> Result<Waited, Errno> {
+        // SAFETY: the channel is ours.
+        let events = Awaited { socket: unsafe { (*self.channel).descriptor }, to_send: false };
+        let is_ready = match self.notices.is_null() {
+            true => wait_for_any(&[events], Some(span))?,
+            false => {
+                // SAFETY: the channel is ours.
+                let notices = Awaited { socket: unsafe { (*self.notices).descriptor }, to_send: false };
+                wait_for_any(&[events, notices], Some(span))?
+            }
+        };
+        Ok(match is_ready {
+            false => Waited::Nothing,
+            true if self.take_notice() => Waited::Notice,
+            true => Waited::Event,
+        })
+    }
+
+    fn take_notice(&mut self) -> bool {
+        if self.notices.is_null() {
+            return false;
+        }
+        let (mut queue, mut context) = (null_mut(), null_mut());
+        // SAFETY: the channel is ours; the call writes two pointers. Each notice that is taken is acknowledged.
+        unsafe {
+            if (self.libraries.verbs.get_notice)(self.notices, &mut queue, &mut context) != 0 {
+                return false;
+            }
+            (self.libraries.verbs.acknowledge_notices)(queue, 1);
+        }
+        self.is_armed = false;
+        true
+    }
+
+    /// The next end will end a [`wait`](Connection::wait). What has ended before has to be looked for after this.
+    pub(super) fn arm(&mut self) -> Result<(), Errno> {
+        if self.is_armed {
+            return Ok(());
+        }
+        // SAFETY: the queue is ours.
+        match unsafe { verbs::request_notice(self.completions) } {
+            0 => {
+                self.is_armed = true;
+                Ok(())
+            }
+            errno => Err(Errno(errno.abs())),
+        }
+    }
+
+    /// Takes what has ended.
+    #[inline(always)]
+    pub(super) fn poll(&mut self, room: &mut [WorkCompletion]) -> Result<usize, Errno> {
+        // SAFETY: the queue is ours, from the connection on.
+        let count = unsafe { verbs::poll(self.completions, room) };
+        usize::try_from(count).map_err(|_| Errno(libc::EIO))
+    }
+
+    /// Waits for an event of this kind; `None` when nobody wants to wait any more.
+    fn await_event(
+        &mut self,
+        kind: c_int,
+        (call, place): (&str, SocketAddr),
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<Option<Seen>, FileError> {
+        loop {
+            if let Some(seen) = self.next_event()? {
+                if seen.kind == kind {
+                    return Ok(Some(seen));
+                }
+                return Err(unexpected(&seen, call, place));
+            }
+            if stopped() {
+                return Ok(None);
+            }
+            match self.wait(LONGEST_WAIT) {
+                Ok(_) | Err(Errno(libc::EINTR)) => {}
+                Err(errno) => return Err(failed("poll", errno, "")),
+            }
+        }
+    }
+
+    /// Makes the connection, with room for so many blocks in flight; false when nobody wants it any more.
+    pub(super) fn connect(
+        &mut self,
+        role: &Role,
+        depth: usize,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<bool, FileError> {
+        let is_there = match role {
+            Role::Calls { to, from, .. } => self.call(*to, *from, depth, stopped)?,
+            Role::Listens(own) => self.accept(*own, depth, stopped)?,
+        };
+        self.is_connected = is_there;
+        Ok(is_there)
+    }
+
+    fn call(
+        &mut self,
+        to: SocketAddr,
+        from: Option<SocketAddr>,
+        depth: usize,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<bool, FileError> {
+        self.id = self.new_id()?;
+        if let Some(from) = from {
+            self.bind(self.id, from)?;
+        }
+        let other = Address::internet(to);
+        let no_way = format!("no RDMA device leads to {}", to.ip());
+        // SAFETY: the identifier is ours, and the address lives through the call.
+        let result = unsafe {
+            (self.libraries.manager.resolve_address)(self.id, null(), other.pointer(), RESOLVING_MS)
+        };
+        done(result, "rdma_resolve_addr", &no_way)?;
+        let place = ("rdma_resolve_addr", to);
+        if self.await_event(event::ADDRESS_RESOLVED, place, stopped)?.is_none() {
+            return Ok(false);
+        }
+        // SAFETY: the identifier is ours.
+        let result = unsafe { (self.libraries.manager.resolve_route)(self.id, RESOLVING_MS) };
+        done(result, "rdma_resolve_route", &no_way)?;
+        if self.await_event(event::ROUTE_RESOLVED, ("rdma_resolve_route", to), stopped)?.is_none() {
+            return Ok(false);
+        }
+        self.prepare(depth)?;
+        self.receive_message()?;
+        let mut parameters = self.parameters(self.reads);
+        // SAFETY: the identifier is ours, and the parameters live through the call.
+        let result = unsafe { (self.libraries.manager.connect)(self.id, &mut parameters) };
+        done(result, "rdma_connect", "")?;
+        if self.await_event(event::CONNECT_RESPONSE, ("rdma_connect", to), stopped)?.is_none() {
+            return Ok(false);
+        }
+        self.make_ready(None)?;
+        // SAFETY: the identifier is ours.
+        let result = unsafe { (self.libraries.manager.establish)(self.id) };
+        done(result, "rdma_establish", "")?;
+        Ok(true)
+    }
+
+    fn accept(
+        &mut self,
+        own: SocketAddr,
+        depth: usize,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<bool, FileError> {
+        let place = ("rdma_listen", own);
+        let Some(seen) = self.await_event(event::CONNECT_REQUEST, place, stopped)? else {
+            return Ok(false);
+        };
+        self.id = seen.id;
+        // Whoever comes later is refused, instead of waiting for an answer.
+        self.stop_listening();
+        self.prepare(depth)?;
+        self.receive_message()?;
+        let (begun, answered) = self.reads;
+        let agreed = (begun.min(seen.responder_resources), answered.min(seen.initiator_depth));
+        self.make_ready(Some(agreed))?;
+        let mut parameters = self.parameters(agreed);
+        // SAFETY: the identifier is ours, and the parameters live through the call.
+        let result = unsafe { (self.libraries.manager.accept)(self.id, &mut parameters) };
+        done(result, "rdma_accept", "")?;
+        Ok(self.await_event(event::ESTABLISHED, ("rdma_accept", own), stopped)?.is_some())
+    }
+
+    fn stop_listening(&mut self) {
+        if !self.listener.is_null() {
+            // SAFETY: the identifier is ours, all its events are acknowledged, and it is not used afterwards.
+            unsafe { (self.libraries.manager.destroy_id)(self.listener) };
+            self.listener = null_mut();
+        }
+    }
+
+    fn parameters(&self, (begun, answered): (u8, u8)) -> Parameters {
+        Parameters {
+            private_data: null(),
+            private_data_length: 0,
+            responder_resources: answered,
+            initiator_depth: begun,
+            flow_control: 0,
+            retry_count: RETRIES,
+            rnr_retry_count: FOR_EVER,
+            shares_receives: 0,
+            // SAFETY: the pair was made by `prepare`.
+            queue_pair: unsafe { (*self.pair).number },
+        }
+    }
+
+    /// The pair of queues, what reports their ends, and the memory of the messages, on the device that the identifier is bound to.
+    fn prepare(&mut self, depth: usize) -> Result<(), FileError> {
+        let verbs = &self.libraries.verbs;
+        // SAFETY: the identifier is ours, and bound to a device since its address is known.
+        let context = unsafe { (*self.id).context };
+        let mut device = DeviceAttributes::empty();
+        // SAFETY: the context is the library's; the call fills the attributes.
+        done_directly(unsafe { (verbs.query_device)(context, &mut device) }, "ibv_query_device")?;
+        let requests = depth + MORE_REQUESTS;
+        let most = device.requests.min(device.completions / 2).max(0) as usize;
+        if requests > most {
+            let sentence = format!(
+                "the device takes {most} requests at a time: iodepth={} is possible",
+                most.saturating_sub(MORE_REQUESTS)
+            );
+            return Err(failed("ibv_create_qp", Errno(libc::EINVAL), &sentence));
+        }
+        let at_most = |count: c_int| u8::try_from(count.max(0)).unwrap_or(u8::MAX);
+        self.reads = (at_most(device.reads_begun), at_most(device.reads_answered));
+        // SAFETY: each object is made from those before it, which live until `Drop`.
+        unsafe {
+            self.domain = made((verbs.allocate_domain)(context), "ibv_alloc_pd", "")?;
+            self.notices = made((verbs.create_notice_channel)(context), "ibv_create_comp_channel", "")?;
+            let descriptor = (*self.notices).descriptor;
+            network::set_waiting(descriptor, false).map_err(|errno| failed("fcntl", errno, ""))?;
+            let count = (2 * requests) as c_int;
+            let queue = (verbs.create_completions)(context, count, null_mut(), self.notices, 0);
+            self.completions = made(queue, "ibv_create_cq", "")?;
+            let capacity = requests as u32;
+            let mut attributes = PairAttributes {
+                pair_context: null_mut(),
+                send_completions: self.completions,
+                receive_completions: self.completions,
+                shared_receives: null_mut(),
+                capacities: Capacities {
+                    sends: capacity,
+                    receives: capacity,
+                    send_pieces: 1,
+                    receive_pieces: 1,
+                    inline: 0,
+                },
+                kind: RELIABLE_CONNECTION,
+                all_signaled: 0,
+            };
+            let pair = (verbs.create_pair)(self.domain, &mut attributes);
+            self.pair = made(pair, "ibv_create_qp", "the device refuses so many requests: lower iodepth")?;
+            let memory: *mut c_void = std::ptr::from_mut(&mut *self.messages).cast();
+            let region = (verbs.register)(self.domain, memory, size_of::<Messages>(), access::LOCAL_WRITE);
+            self.message_region = made(region, "ibv_reg_mr", MEMORY_ADVICE)?;
+        }
+        self.change_to(state::INITIALISED, |_| 0)
+    }
+
+    /// Both queues may be used. A side that calls has agreed on reads by then; one that listens says what it will agree to.
+    fn make_ready(&mut self, agreed: Option<(u8, u8)>) -> Result<(), FileError> {
+        self.change_to(state::READY_TO_RECEIVE, |attributes| {
+            attributes.not_ready_timer = NOT_READY_TIMER;
+            if let Some((_, answered)) = agreed {
+                attributes.reads_answered = answered;
+            }
+            attribute::NOT_READY_TIMER | attribute::READS_ANSWERED
+        })?;
+        let own = self.reads.0;
+        self.change_to(state::READY_TO_SEND, |attributes| {
+            attributes.not_ready_retries = FOR_EVER;
+            attributes.reads_begun = agreed.map_or(attributes.reads_begun.min(own), |(begun, _)| begun);
+            attribute::NOT_READY_RETRIES | attribute::READS_BEGUN
+        })
+    }
+
+    /// Changes the state of the pair. The manager knows the attributes of each; `adjust` sets some, and says which.
+    fn change_to(
+        &mut self,
+        state: c_int,
+        adjust: impl FnOnce(&mut PairState) -> c_int,
+    ) -> Result<(), FileError> {
+        let mut attributes = PairState::new(state);
+        let mut mask = 0;
+        // SAFETY: identifier and pair are ours; the first call fills attributes and mask, the second reads them.
+        unsafe {
+            let result = (self.libraries.manager.initial_attributes)(self.id, &mut attributes, &mut mask);
+            done(result, "rdma_init_qp_attr", "")?;
+            mask |= adjust(&mut attributes);
+            done_directly(
+                (self.libraries.verbs.modify_pair)(self.pair, &mut attributes, mask),
+                "ibv_modify_qp",
+            )
+        }
+    }
+
+    /// All that is in flight ends now.
+    pub(super) fn fail_pair(&mut self) {
+        if self.pair.is_null() {
+            return;
+        }
+        let mut attributes = PairState::new(state::FAILED);
+        // SAFETY: the pair is ours, and the attributes live through the call. Where it fails, the pair has failed before.
+        unsafe { (self.libraries.verbs.modify_pair)(self.pair, &mut attributes, attribute::STATE) };
+    }
+
+    /// Makes memory known to the device, for the other side as well as far as `rights` say so.
+    ///
+    /// # Safety
+    /// The memory is valid until the connection is gone, and what the device writes there is nobody's own.
+    pub(super) unsafe fn register(
+        &mut self,
+        memory: *mut u8,
+        length: usize,
+        rights: c_int,
+    ) -> Result<(), FileError> {
+        // SAFETY: the domain is ours, and the caller says that the memory is there.
+        let region = unsafe { (self.libraries.verbs.register)(self.domain, memory.cast(), length, rights) };
+        self.arena = made(region, "ibv_reg_mr", MEMORY_ADVICE)?;
+        Ok(())
+    }
+
+    /// The keys of that memory: for this side, and for the other.
+    pub(super) fn keys(&self) -> (u32, u32) {
+        // SAFETY: the region is ours, where it is there.
+        unsafe { self.arena.as_ref() }.map_or((0, 0), |region| (region.local_key, region.remote_key))
+    }
+
+    /// There is room for the next message.
+    pub(super) fn receive_message(&mut self) -> Result<(), FileError> {
+        // SAFETY: the region is ours.
+        let key = unsafe { (*self.message_region).local_key };
+        let address = self.messages.other.as_mut_ptr() as u64;
+        let mut piece = Piece { address, length: LENGTH as u32, key };
+        let mut request =
+            ReceiveRequest { number: MESSAGE_RECEIVED, next: null_mut(), pieces: &mut piece, piece_count: 1 };
+        // SAFETY: the request lives through the call; the memory is that of the connection, and looked at when the message is there.
+        let result = unsafe { verbs::post_receive(self.pair, &mut request, &mut null_mut()) };
+        done_directly(result, "ibv_post_recv")
+    }
+
+    /// Writes the message of this side.
+    pub(super) fn write_message(&mut self, greeting: &Greeting) {
+        greeting.write(&mut self.messages.own);
+    }
+
+    /// Sends it, for the first or the second time.
+    pub(super) fn send_message(&mut self) -> Result<(), FileError> {
+        // SAFETY: the region is ours.
+        let key = unsafe { (*self.message_region).local_key };
+        let address = self.messages.own.as_mut_ptr() as u64;
+        let mut piece = Piece { address, length: LENGTH as u32, key };
+        let mut request = SendRequest {
+            number: MESSAGE_SENT,
+            pieces: &mut piece,
+            piece_count: 1,
+            operation: operation::SEND,
+            flags: SIGNALED,
+            ..SendRequest::empty()
+        };
+        // SAFETY: the request lives through the call; the memory is that of the connection, and not changed before the request has ended.
+        done_directly(unsafe { self.post_send(&mut request, &mut null_mut()) }, "ibv_post_send")
+    }
+
+    /// What the other side has said, in so many bytes.
+    pub(super) fn message(&self, length: u32) -> Option<Greeting> {
+        Greeting::read(self.messages.other.get(..length as usize)?)
+    }
+
+    /// Hands over a chain of requests.
+    ///
+    /// # Safety
+    /// The chain and its pieces are valid through the call, the memory that they name until the requests have ended.
+    #[inline(always)]
+    pub(super) unsafe fn post_send(
+        &mut self,
+        first: *mut SendRequest,
+        refused: &mut *mut SendRequest,
+    ) -> c_int {
+        // SAFETY: the pair is ours, from the connection on; the caller says the rest.
+        unsafe { verbs::post_send(self.pair, first, refused) }
+    }
+
+    /// The same for room to receive into.
+    ///
+    /// # Safety
+    /// As for [`post_send`](Connection::post_send).
+    #[inline(always)]
+    pub(super) unsafe fn post_receive(
+        &mut self,
+        first: *mut ReceiveRequest,
+        refused: &mut *mut ReceiveRequest,
+    ) -> c_int {
+        // SAFETY: the pair is ours, from the connection on; the caller says the rest.
+        unsafe { verbs::post_receive(self.pair, first, refused) }
+    }
+
+    /// The library's own words for a status.
+    pub(super) fn name_of(&self, status: c_int) -> String {
+        // SAFETY: the library returns a constant, for numbers that it does not know as well.
+        let name = unsafe { (self.libraries.verbs.name_of_status)(status) };
+        if name.is_null() {
+            return format!("status {status}");
+        }
+        // SAFETY: a string of the library that ends with a zero.
+        unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
+    }
+}
+
+/// An event instead of another.
+fn unexpected(seen: &Seen, call: &str, place: SocketAddr) -> FileError {
+    let status = Errno(seen.status.abs());
+    let (errno, sentence) = match seen.kind {
+        event::ADDRESS_ERROR | event::ROUTE_ERROR => {
+            (status, format!("no RDMA device leads to {}", place.ip()))
+        }
+        event::REJECTED => (
+            Errno(libc::ECONNREFUSED),
+            format!(
+                "nobody waits at {place}: start the job that reads first, with one clone for each that writes"
+            ),
+        ),
+        event::UNREACHABLE => (Errno(libc::ETIMEDOUT), format!("{place} does not answer")),
+        event::CONNECT_ERROR => (status, format!("the connection with {place} failed while it was made")),
+        event::DISCONNECTED => {
+            (Errno(libc::ECONNRESET), "the other side has left while the connection was made".to_owned())
+        }
+        event::DEVICE_REMOVAL => (Errno(libc::ENODEV), "the RDMA device is gone".to_owned()),
+        kind => (Errno(libc::EPROTO), format!("an event of kind {kind} came while the connection was made")),
+    };
+    failed(call, if errno.0 == 0 { Errno(libc::EIO) } else { errno }, &sentence)
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.stop_listening();
+        let (manager, verbs) = (&self.libraries.manager, &self.libraries.verbs);
+        // SAFETY: all of it is ours, all events are acknowledged, and everything goes after what uses it. Once the pair is gone, the device
+        // touches no memory of ours any more.
+        unsafe {
+            if self.is_connected {
+                (manager.disconnect)(self.id);
+            }
+            if !self.pair.is_null() {
+                (verbs.destroy_pair)(self.pair);
+            }
+            for region in [self.arena, self.message_region] {
+                if !region.is_null() {
+                    (verbs.deregister)(region);
+                }
+            }
+            if !self.completions.is_null() {
+                (verbs.destroy_completions)(self.completions);
+            }
+            if !self.notices.is_null() {
+                (verbs.destroy_notice_channel)(self.notices);
+            }
+            if !self.domain.is_null() {
+                (verbs.free_domain)(self.domain);
+            }
+            if !self.id.is_null() {
+                (manager.destroy_id)(self.id);
+            }
+            (manager.destroy_event_channel)(self.channel);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What the options of a job say about its connection: who waits, where, and what the other side is for. What does not fit together is
+//! refused in fio's words.
+
+use super::wire::Verb;
+use fathom_run::files::FileError;
+use fathom_run::plan::WorkerPlan;
+use fathom_spec::JobSpec;
+use fathom_spec::engines::rdma::{RdmaOptions, RdmaVerb};
+use fathom_sys::Errno;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
+
+/// Which end of the connection a job is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Role {
+    /// Waits at this address, and follows.
+    Listens(SocketAddr),
+    /// Connects to an address, from one of its own or from any, and decides what is done.
+    Calls { to: SocketAddr, from: Option<SocketAddr>, verb: Verb },
+}
+
+/// The connection of one clone, before there is one.
+#[derive(Clone, Debug)]
+pub(super) struct Course {
+    pub(super) job: String,
+    pub(super) role: Role,
+    /// `verb=` of a job that waits, where it says so.
+    pub(super) expected: Option<RdmaVerb>,
+    /// Blocks are verified as they arrive.
+    pub(super) verifies: bool,
+}
+
+/// A set-up that makes no sense.
+fn refusal(line: &str) -> FileError {
+    FileError {
+        errno: libc::EPERM,
+        text: Some(String::new()),
+        message: Some(format!("{line}\nfio: io engine rdma init failed.")),
+    }
+}
+
+impl Course {
+    /// Reads the options; names are looked up.
+    pub(super) fn of(job: &JobSpec, plan: &WorkerPlan) -> Result<Course, FileError> {
+        let options = &job.private.rdma;
+        let (reads, writes) = (plan.reads_data(), plan.writes_data());
+        if reads && writes {
+            return Err(refusal("fio: rdma connections must be read OR write"));
+        }
+        if plan.target_plan.random {
+            return Err(refusal("fio: RDMA network IO can't be random"));
+        }
+        let port = options.port.ok_or_else(|| {
+            refusal("fio: no port has been specified which is required for the rdma engine")
+        })?;
+        let sum = port.saturating_add(plan.subjob);
+        let port = u16::try_from(sum).map_err(|_| {
+            refusal(&format!("fathom: port={sum}, with the number of the clone added, is beyond 65535"))
+        })?;
+        Ok(Course {
+            job: job.name.clone(),
+            role: role(options, port, writes)?,
+            expected: (reads && (job.is_set("verb") || job.is_set("proto"))).then_some(options.verb),
+            verifies: reads && plan.verify.is_some(),
+        })
+    }
+}
+
+fn role(options: &RdmaOptions, port: u16, writes: bool) -> Result<Role, FileError> {
+    let bound = options.bindname.as_deref();
+    if !writes {
+        let own = match bound.or(options.hostname.as_deref()) {
+            Some(name) => look_up(name, port)?,
+            None => SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)),
+        };
+        return Ok(Role::Listens(own));
+    }
+    let name = options
+        .hostname
+        .as_deref()
+        .ok_or_else(|| refusal("fathom: a job that writes connects to the one that reads: give hostname="))?;
+    let verb = match options.verb {
+        RdmaVerb::Read => Verb::Read,
+        RdmaVerb::Send | RdmaVerb::Receive => Verb::Send,
+        RdmaVerb::Write => Verb::Write,
+    };
+    let from = bound.map(|name| look_up(name, 0)).transpose()?;
+    Ok(Role::Calls { to: look_up(name, port)?, from, verb })
+}
+
+/// The first address of a name, of version 4 where it has one.
+fn look_up(name: &str, port: u16) -> Result<SocketAddr, FileError> {
+    if let Ok(address) = name.parse::<IpAddr>() {
+        return Ok(SocketAddr::from((address, port)));
+    }
+    let not_found = |why: &str| {
+        FileError::of_engine("rdma", "gethostbyname", Errno(libc::EHOSTUNREACH))
+            .with_message(format!("fathom: {name}: {why}\nfio: io engine rdma init failed."))
+    };
+    let found: Vec<SocketAddr> = (name, port)
+        .to_socket_addrs()
+        .map_err(|error| {
+            let text = error.to_string();
+            not_found(text.rsplit(": ").next().unwrap_or(&text))
+        })?
+        .collect();
+    let chosen = found.iter().find(|address| address.is_ipv4()).or(found.first());
+    chosen.copied().ok_or_else(|| not_found("it has no address"))
+}

@@ -1,0 +1,706 @@
+//! `rdma`: blocks to and from the memory of another machine, through librdmacm and libibverbs, which are loaded when a job wants them.
+//!
+//! `verbs.rs` has what is used of the libraries, `course.rs` reads the options, `connection.rs` makes the connection and its queues,
+//! `wire.rs` has what is said beside the data. The job that writes decides what is done. With `send`, each block is a message that the
+//! other side receives; with `write` and `read`, the device of the other side does its part alone, and the job there only waits for the end.
+
+mod connection;
+mod course;
+mod verbs;
+mod wire;
+
+use connection::{Connection, LONGEST_WAIT, MESSAGE_RECEIVED, MESSAGE_SENT, Waited};
+use course::{Course, Role};
+use fathom_run::engine::{Completions, Engine, Io, OpenFile, Queued, Setup, SetupError};
+use fathom_run::files::filling::Filling;
+use fathom_run::files::{FileEntry, FileError, FileKind};
+use fathom_run::plan::WorkerPlan;
+use fathom_run::storage::{Handle, Storage, SyncKind};
+use fathom_run::unit::Operation;
+use fathom_spec::JobSpec;
+use fathom_spec::engines::rdma::RdmaVerb;
+use fathom_spec::engines::{self, EngineDef};
+use fathom_sys::Errno;
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::ptr::null_mut;
+use std::time::{Duration, Instant};
+use verbs::{Piece, ReceiveRequest, SendRequest, WorkCompletion, access, event, operation, status};
+use wire::{Buffer, Greeting, Verb};
+
+/// A fio that listens says nothing of when it is ready to receive; its own sender waits this long.
+const READINESS: Duration = Duration::from_millis(500);
+/// The longest that an end is told of.
+const FAREWELL: Duration = Duration::from_secs(5);
+/// Ends that are taken at once.
+const BATCH: usize = 64;
+/// After so many looks in vain, the connection itself is looked at, by jobs that never wait.
+const LOOKS: u32 = 64;
+
+/// Where the data of such a job goes to or comes from: nowhere that lasts.
+struct Peers {
+    job: JobSpec,
+    opened: RefCell<Option<(Course, Connection)>>,
+}
+
+impl Storage for Peers {
+    fn look_at(&self, _: &WorkerPlan, name: PathBuf) -> Result<FileEntry, FileError> {
+        Ok(FileEntry::new(name, FileKind::None, None))
+    }
+
+    fn lay_out(
+        &mut self,
+        _: &WorkerPlan,
+        _: &FileEntry,
+        _: Option<&mut Filling>,
+        _: &dyn Fn() -> bool,
+    ) -> Result<(), FileError> {
+        Ok(())
+    }
+
+    fn open(&mut self, plan: &WorkerPlan, index: usize, _: &FileEntry) -> Result<Handle, FileError> {
+        // All files share one connection, so the first one opens it.
+        if index == 0 {
+            let course = Course::of(&self.job, plan)?;
+            let mut connection = Connection::open()?;
+            if let Role::Listens(own) = course.role {
+                connection.listen(own)?;
+            }
+            *self.opened.get_mut() = Some((course, connection));
+        }
+        Ok(Handle::NONE)
+    }
+
+    fn read_into_cache(&mut self, _: &OpenFile, _: &dyn Fn() -> bool) -> Result<(), Errno> {
+        Ok(())
+    }
+
+    fn sync(&mut self, _: Handle, _: SyncKind) -> Result<(), Errno> {
+        Ok(())
+    }
+
+    fn remove(&mut self, _: &FileEntry) -> Result<(), Errno> {
+        Ok(())
+    }
+}
+
+/// How a connection stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// Blocks move.
+    Open,
+    /// The other side has said, or shown, that no more will come.
+    AtEnd,
+    /// Nothing moves any more; the result of every block from now on.
+    Ended(i64),
+}
+
+/// The buffers of the job.
+struct Arena {
+    first: *mut u8,
+    stride: usize,
+    buffer_length: usize,
+    count: usize,
+}
+
+impl Arena {
+    fn length(&self) -> usize {
+        self.stride * self.count.saturating_sub(1) + self.buffer_length
+    }
+
+    /// All of this lies in one of the buffers, or at least among them.
+    fn holds(&self, bytes: *mut u8, length: u32) -> bool {
+        let (first, place) = (self.first as usize, bytes as usize);
+        place >= first && place + length as usize <= first + self.length()
+    }
+}
+
+/// The engine.
+pub(crate) struct Rdma {
+    connection: Connection,
+    course: Course,
+    arena: Arena,
+    /// What is done, once it is known.
+    verb: Option<Verb>,
+    /// Memory of the other side.
+    theirs: Vec<Buffer>,
+    /// By slot: the request of a block that is sent, or received, and its memory.
+    sends: Box<[SendRequest]>,
+    receives: Box<[ReceiveRequest]>,
+    pieces: Box<[Piece]>,
+    /// Slots that are not handed over yet, from the oldest on.
+    queued: VecDeque<u32>,
+    /// Ends that are not listed yet.
+    ended: VecDeque<(u32, i64)>,
+    /// Blocks that wait for the end of what the other side does to the memory of this one.
+    waiting: Vec<u32>,
+    in_flight: usize,
+    standing: Standing,
+    why: Option<String>,
+    /// Messages that have been sent or received, and how long they were.
+    messages: Vec<(u64, u32)>,
+    /// The other side has ended the connection.
+    is_left: bool,
+    looks: u32,
+}
+
+impl Engine for Rdma {
+    const DEFINITION: &'static EngineDef = &engines::rdma::DEFINITION;
+    const WAITS_FOR_PEERS: bool = true;
+
+    fn storage(job: &JobSpec) -> Box<dyn Storage> {
+        Box::new(Peers { job: job.clone(), opened: RefCell::new(None) })
+    }
+
+    fn new(setup: &Setup<'_>) -> Result<Rdma, SetupError> {
+        let storage: &dyn Any = setup.storage;
+        let opened = storage.downcast_ref::<Peers>().and_then(|peers| peers.opened.borrow_mut().take());
+        let (course, connection) =
+            opened.ok_or_else(|| SetupError::new(Errno(libc::EBADF), "rdma_create_id"))?;
+        let count = setup.depth as usize;
+        let empty = ReceiveRequest { number: 0, next: null_mut(), pieces: null_mut(), piece_count: 1 };
+        let (first, stride, buffer_length) = (setup.arena, setup.buffer_stride, setup.buffer_length);
+        Ok(Rdma {
+            connection,
+            course,
+            arena: Arena { first, stride, buffer_length, count },
+            verb: None,
+            theirs: Vec::new(),
+            sends: vec![SendRequest::empty(); count].into(),
+            receives: vec![empty; count].into(),
+            pieces: vec![Piece::default(); count].into(),
+            queued: VecDeque::with_capacity(count),
+            ended: VecDeque::with_capacity(count),
+            waiting: Vec::with_capacity(count),
+            in_flight: 0,
+            standing: Standing::Open,
+            why: None,
+            messages: Vec::new(),
+            is_left: false,
+            looks: 0,
+        })
+    }
+
+    /// All loops go over one connection: blocks of the next one may be on their way while the last ones of this one are.
+    fn meet(&mut self, stopped: &dyn Fn() -> bool, say: &dyn Fn(&str)) -> Result<(), FileError> {
+        if self.verb.is_some() {
+            return Ok(());
+        }
+        if let Role::Listens(_) = self.course.role {
+            say("fio: waiting for connection");
+        }
+        let is_there = self.connection.connect(&self.course.role, self.arena.count, stopped)?;
+        if is_there { self.greet(stopped) } else { Ok(()) }
+    }
+
+    fn queue(&mut self, slot: u32, io: &Io) -> Queued {
+        let calls = matches!(self.course.role, Role::Calls { .. });
+        match io.operation {
+            Operation::Write if calls => {}
+            Operation::Read if !calls => {}
+            // A log that is replayed may hold anything.
+            Operation::Read | Operation::Write | Operation::Trim => {
+                return Queued::Done(-i64::from(libc::EOPNOTSUPP));
+            }
+            _ => return Queued::Done(0),
+        }
+        if let Some(result) = self.result() {
+            return Queued::Done(result);
+        }
+        if !self.arena.holds(io.buffer, io.length) {
+            return Queued::Done(-i64::from(libc::EFAULT));
+        }
+        let key = self.connection.keys().0;
+        self.pieces[slot as usize] = Piece { address: io.buffer as u64, length: io.length, key };
+        self.queued.push_back(slot);
+        Queued::Pending
+    }
+
+    fn commit(&mut self) -> Result<u32, Errno> {
+        let count = self.queued.len() as u32;
+        if let Some(result) = self.result() {
+            self.ended.extend(self.queued.drain(..).map(|slot| (slot, result)));
+            return Ok(count);
+        }
+        match self.course.role {
+            Role::Calls { verb, .. } => self.hand_over_sends(verb),
+            Role::Listens(_) if self.verb.is_some_and(Verb::is_one_sided) => {
+                self.waiting.extend(self.queued.drain(..));
+                Ok(count)
+            }
+            Role::Listens(_) => self.hand_over_receives(),
+        }
+    }
+
+    fn reap(&mut self, min: u32, out: &mut Completions) -> Result<(), Errno> {
+        self.collect(min, LONGEST_WAIT, out)
+    }
+
+    fn reap_within(&mut self, span: Duration, out: &mut Completions) -> Result<(), Errno> {
+        self.collect(1, span.min(LONGEST_WAIT), out)
+    }
+
+    fn is_at_end(&self) -> bool {
+        self.standing == Standing::AtEnd
+    }
+
+    fn cancel(&mut self) {
+        self.end(Standing::Ended(-i64::from(libc::ECANCELED)), None);
+    }
+
+    fn protocol_status(&mut self, _slot: u32) -> Option<String> {
+        self.why.clone()
+    }
+
+    fn remarks(&mut self) -> Vec<String> {
+        let (Some(expected), Some(verb)) = (self.course.expected, self.verb) else { return Vec::new() };
+        let fits = match expected {
+            RdmaVerb::Write => verb == Verb::Write,
+            RdmaVerb::Read => verb == Verb::Read,
+            RdmaVerb::Send | RdmaVerb::Receive => verb == Verb::Send,
+        };
+        self.course.expected = None;
+        let line = format!(
+            "fathom: job {}: its verb= has no effect: the side that writes decides, and does verb={}",
+            self.course.job,
+            verb.word()
+        );
+        if fits { Vec::new() } else { vec![line] }
+    }
+}
+
+impl Rdma {
+    /// What every block ends with, once nothing moves any more.
+    #[inline(always)]
+    fn result(&self) -> Option<i64> {
+        match self.standing {
+            Standing::Open => None,
+            Standing::AtEnd => Some(0),
+            Standing::Ended(result) => Some(result),
+        }
+    }
+
+    /// The two sides tell each other what they need to know.
+    fn greet(&mut self, stopped: &dyn Fn() -> bool) -> Result<(), FileError> {
+        let (calls, verb) = match self.course.role {
+            Role::Calls { verb, .. } => (true, Some(verb)),
+            Role::Listens(_) => (false, None),
+        };
+        if let Some(verb) = verb {
+            self.say(verb, true)?;
+            if self.await_message(MESSAGE_SENT, stopped)?.is_none() {
+                return Ok(());
+            }
+        }
+        let Some(length) = self.await_message(MESSAGE_RECEIVED, stopped)? else { return Ok(()) };
+        let greeting = self
+            .connection
+            .message(length)
+            .ok_or_else(|| failed(libc::EPROTO, "the other side does not speak like fio"))?;
+        let verb = match verb {
+            Some(verb) => verb,
+            None => {
+                let verb = greeting.verb.ok_or_else(|| {
+                    failed(
+                        libc::EPROTO,
+                        "the other side does not say what it will do: is it a job that writes?",
+                    )
+                })?;
+                if verb.is_one_sided() {
+                    // The end will be told of.
+                    self.connection.receive_message()?;
+                }
+                self.say(verb, false)?;
+                if self.await_message(MESSAGE_SENT, stopped)?.is_none() {
+                    return Ok(());
+                }
+                verb
+            }
+        };
+        let own = self.arena.buffer_length as u32;
+        let other = greeting.largest_block;
+        let (listening, calling) = if calls { (other, own) } else { (own, other) };
+        if listening < calling {
+            let line = format!(
+                "fio: Server's block size ({listening}) must be greater than or equal to the client's block size ({calling})!"
+            );
+            return Err(FileError::of_engine("rdma", "bs", Errno(libc::EINVAL)).with_message(line));
+        }
+        if calls && verb.is_one_sided() {
+            let fits = |buffer: &Buffer| buffer.length >= own;
+            if greeting.buffers.is_empty() || !greeting.buffers.iter().all(fits) {
+                return Err(failed(libc::EPROTO, "the other side has no memory for blocks of this size"));
+            }
+        }
+        if self.course.verifies && verb.is_one_sided() {
+            let line = format!(
+                "verify= needs blocks that are sent, but the other side does verb={}: give it verb=send",
+                verb.word()
+            );
+            return Err(failed(libc::EINVAL, &line));
+        }
+        if calls && verb == Verb::Send && greeting.verb.is_none() {
+            let until = Instant::now() + READINESS;
+            while Instant::now() < until && !stopped() {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
+        self.theirs = greeting.buffers;
+        self.verb = Some(verb);
+        // A job that is that short has ended already.
+        if self.messages.iter().any(|(number, _)| *number == MESSAGE_RECEIVED) {
+            self.standing = Standing::AtEnd;
+        }
+        Ok(())
+    }
+
+    /// Makes the buffers known to the device, and sends the message of this side.
+    fn say(&mut self, verb: Verb, calls: bool) -> Result<(), FileError> {
+        let rights = match verb {
+            // Some networks (iWARP) write what is read into memory that is open to the other side.
+            Verb::Read if calls => access::LOCAL_WRITE | access::REMOTE_WRITE,
+            Verb::Write | Verb::Send if calls => access::LOCAL_WRITE,
+            Verb::Read => access::LOCAL_WRITE | access::REMOTE_READ,
+            Verb::Write => access::LOCAL_WRITE | access::REMOTE_WRITE,
+            Verb::Send => access::LOCAL_WRITE,
+        };
+        let (first, length) = (self.arena.first, self.arena.length());
+        // SAFETY: the buffers outlive the engine, and nobody else uses those of blocks in flight. What the other side may write to is a
+        // buffer that this job only reads into.
+        unsafe { self.connection.register(first, length, rights)? };
+        let key = self.connection.keys().1;
+        let buffer = |index: usize| Buffer {
+            address: first as u64 + (index * self.arena.stride) as u64,
+            key,
+            length: self.arena.buffer_length as u32,
+        };
+        let greeting = Greeting {
+            verb: Some(verb),
+            largest_block: self.arena.buffer_length as u32,
+            buffers: (0..self.arena.count).map(buffer).collect(),
+        };
+        self.connection.write_message(&greeting);
+        self.connection.send_message()
+    }
+
+    /// Waits until a message has been sent, or received; how long it is, and `None` when nobody waits any more.
+    fn await_message(&mut self, wanted: u64, stopped: &dyn Fn() -> bool) -> Result<Option<u32>, FileError> {
+        loop {
+            if let Some(place) = self.messages.iter().position(|(number, _)| *number == wanted) {
+                return Ok(Some(self.messages.swap_remove(place).1));
+            }
+            let mut found = [WorkCompletion::default(); 2];
+            let count = self.connection.poll(&mut found).map_err(|errno| failed(errno.0, ""))?;
+            for end in &found[..count] {
+                if end.status != status::SUCCESS {
+                    let why = self.connection.name_of(end.status);
+                    return Err(failed(libc::ECONNRESET, &format!("the two sides could not greet: {why}")));
+                }
+                self.messages.push((end.number, end.length));
+            }
+            if count > 0 {
+                continue;
+            }
+            if self.is_left {
+                return Err(failed(libc::ECONNRESET, "the other side has left before anything was moved"));
+            }
+            if stopped() {
+                return Ok(None);
+            }
+            // What it has said before is looked for once more.
+            match self.connection.next_event()? {
+                Some(seen) => self.is_left = seen.kind == event::DISCONNECTED,
+                None => self.wait_in_greeting()?,
+            }
+        }
+    }
+
+    fn wait_in_greeting(&mut self) -> Result<(), FileError> {
+        self.connection.arm().map_err(|errno| failed(errno.0, ""))?;
+        // What came before it was armed is found by the next look.
+        match self.connection.wait(Duration::from_millis(5)) {
+            Ok(_) | Err(Errno(libc::EINTR)) => Ok(()),
+            Err(errno) => Err(failed(errno.0, "")),
+        }
+    }
+
+    /// Hands over blocks that are sent, written to the other side's memory, or read from it.
+    fn hand_over_sends(&mut self, verb: Verb) -> Result<u32, Errno> {
+        let operation = match verb {
+            Verb::Write => operation::WRITE,
+            Verb::Read => operation::READ,
+            Verb::Send => operation::SEND,
+        };
+        let mut next = null_mut();
+        for &slot in self.queued.iter().rev() {
+            let index = slot as usize;
+            let (remote_address, remote_key) = match verb {
+                Verb::Send => (0, 0),
+                _ => {
+                    let theirs = &self.theirs[index % self.theirs.len()];
+                    (theirs.address, theirs.key)
+                }
+            };
+            self.sends[index] = SendRequest {
+                number: u64::from(slot),
+                next,
+                pieces: &mut self.pieces[index],
+                piece_count: 1,
+                operation,
+                flags: verbs::SIGNALED,
+                remote_address,
+                remote_key,
+                ..SendRequest::empty()
+            };
+            next = &mut self.sends[index];
+        }
+        let mut refused: *mut SendRequest = null_mut();
+        // SAFETY: requests and pieces are those of the slots, and buffers stay where they are until the connection is gone. The loop
+        // changes none of them before the block has ended.
+        let result = unsafe { self.connection.post_send(next, &mut refused) };
+        // SAFETY: what is refused is one of the requests of the chain.
+        let refused = unsafe { refused.as_ref() }.map(|request| request.number);
+        self.handed_over(result, refused)
+    }
+
+    /// Hands over room for blocks of the other side.
+    fn hand_over_receives(&mut self) -> Result<u32, Errno> {
+        let mut next = null_mut();
+        for &slot in self.queued.iter().rev() {
+            let index = slot as usize;
+            let pieces = &mut self.pieces[index];
+            self.receives[index] = ReceiveRequest { number: u64::from(slot), next, pieces, piece_count: 1 };
+            next = &mut self.receives[index];
+        }
+        let mut refused: *mut ReceiveRequest = null_mut();
+        // SAFETY: as for what is sent.
+        let result = unsafe { self.connection.post_receive(next, &mut refused) };
+        // SAFETY: what is refused is one of the requests of the chain.
+        let refused = unsafe { refused.as_ref() }.map(|request| request.number);
+        self.handed_over(result, refused)
+    }
+
+    /// How many of the queued blocks the device has taken.
+    fn handed_over(&mut self, result: i32, refused: Option<u64>) -> Result<u32, Errno> {
+        let count = match (result, refused) {
+            (0, _) => self.queued.len(),
+            (_, Some(number)) => self.queued.iter().position(|slot| u64::from(*slot) == number).unwrap_or(0),
+            (_, None) => 0,
+        };
+        self.queued.drain(..count);
+        self.in_flight += count;
+        if count > 0 || result == 0 {
+            return Ok(count as u32);
+        }
+        match result.abs() {
+            // There is room when something has ended.
+            libc::ENOMEM => Ok(0),
+            errno => Err(Errno(errno)),
+        }
+    }
+
+    fn collect(&mut self, min: u32, span: Duration, out: &mut Completions) -> Result<(), Errno> {
+        loop {
+            self.take_ends()?;
+            self.list(out);
+            if min == 0 || out.len() >= min as usize || out.room() == 0 {
+                self.look_now_and_then(out);
+                return Ok(());
+            }
+            if self.in_flight == 0 && self.waiting.is_empty() {
+                return Ok(());
+            }
+            self.connection.arm()?;
+            if self.take_ends()? > 0 || !self.ended.is_empty() {
+                continue;
+            }
+            match self.connection.wait(span) {
+                Ok(Waited::Notice) => {}
+                Ok(Waited::Event) => self.look_at_connection(),
+                // Time to look at the time.
+                Ok(Waited::Nothing) | Err(Errno(libc::EINTR)) => return Ok(()),
+                Err(errno) => return Err(errno),
+            }
+        }
+    }
+
+    fn list(&mut self, out: &mut Completions) {
+        while out.room() > 0
+            && let Some((slot, result)) = self.ended.pop_front()
+        {
+            out.push(slot, result);
+        }
+    }
+
+    /// A job that never waits would not see that the other side is gone.
+    fn look_now_and_then(&mut self, out: &Completions) {
+        self.looks = if out.is_empty() { self.looks + 1 } else { 0 };
+        if self.looks >= LOOKS {
+            self.looks = 0;
+            self.look_at_connection();
+        }
+    }
+
+    /// Settles what has ended; how much that was.
+    fn take_ends(&mut self) -> Result<usize, Errno> {
+        let mut sum = 0;
+        loop {
+            let mut found = [WorkCompletion::default(); BATCH];
+            let count = self.connection.poll(&mut found)?;
+            for end in &found[..count] {
+                self.settle(end);
+            }
+            sum += count;
+            if count < BATCH {
+                return Ok(sum);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn settle(&mut self, end: &WorkCompletion) {
+        if end.status != status::SUCCESS {
+            self.broken(end.status);
+        }
+        if end.number >= MESSAGE_RECEIVED {
+            if end.number == MESSAGE_RECEIVED && end.status == status::SUCCESS {
+                self.end(Standing::AtEnd, None);
+            }
+            return;
+        }
+        self.in_flight -= 1;
+        let slot = end.number as u32;
+        let result = match self.result() {
+            Some(result) if end.status != status::SUCCESS => result,
+            _ if end.operation & verbs::RECEIVED != 0 => i64::from(end.length),
+            _ => i64::from(self.pieces[slot as usize].length),
+        };
+        self.ended.push_back((slot, result));
+    }
+
+    /// A request has failed, and with it the connection.
+    #[cold]
+    fn broken(&mut self, status: i32) {
+        if self.standing != Standing::Open {
+            return;
+        }
+        let (errno, why) = match status {
+            status::LOCAL_LENGTH | status::REMOTE_INVALID_REQUEST => (
+                libc::EMSGSIZE,
+                "what was sent is longer than the block that receives it: give both sides the same bs"
+                    .to_owned(),
+            ),
+            status::REMOTE_ACCESS => {
+                (libc::EACCES, "the other side does not allow access to the memory it has named".to_owned())
+            }
+            status::RETRIES_EXCEEDED => {
+                (libc::ETIMEDOUT, "the other side does not answer any more".to_owned())
+            }
+            status::NOT_READY_RETRIES_EXCEEDED => {
+                (libc::ETIMEDOUT, "the other side was not ready to receive".to_owned())
+            }
+            status::FLUSHED => (libc::ECONNRESET, "the connection has failed".to_owned()),
+            other => (libc::EIO, format!("the device says: {}", self.connection.name_of(other))),
+        };
+        self.end(Standing::Ended(-i64::from(errno)), Some(why));
+    }
+
+    /// Nothing moves any more; what is in flight ends with that.
+    #[cold]
+    fn end(&mut self, standing: Standing, why: Option<String>) {
+        if self.standing != Standing::Open {
+            return;
+        }
+        self.standing = standing;
+        self.why = why;
+        let result = self.result().unwrap_or(0);
+        self.ended.extend(self.waiting.drain(..).map(|slot| (slot, result)));
+        if self.in_flight > 0 {
+            self.connection.fail_pair();
+        }
+    }
+
+    /// Has the other side left?
+    #[cold]
+    fn look_at_connection(&mut self) {
+        while let Ok(Some(seen)) = self.connection.next_event() {
+            if !matches!(seen.kind, event::DISCONNECTED | event::DEVICE_REMOVAL) {
+                continue;
+            }
+            self.is_left = true;
+            // What has arrived before counts.
+            let _ = self.take_ends();
+            let calls = matches!(self.course.role, Role::Calls { .. });
+            let gone = Standing::Ended(-i64::from(libc::ECONNRESET));
+            match self.verb {
+                _ if seen.kind == event::DEVICE_REMOVAL => {
+                    let standing = Standing::Ended(-i64::from(libc::ENODEV));
+                    self.end(standing, Some("the RDMA device is gone".to_owned()));
+                }
+                _ if calls => {
+                    let why = "the other side has left: give both sides the same size, or look there";
+                    self.end(gone, Some(why.to_owned()));
+                }
+                Some(Verb::Send) => self.end(Standing::AtEnd, None),
+                _ => {
+                    let why = "the other side has left without a word: it has crashed";
+                    self.end(gone, Some(why.to_owned()));
+                }
+            }
+        }
+    }
+
+    /// Leaves so that the other side learns what it has to: of what was done to its memory, it has seen nothing.
+    fn take_leave(&mut self) {
+        let (calls, Some(verb)) = (matches!(self.course.role, Role::Calls { .. }), self.verb) else { return };
+        if !calls {
+            return self.let_go();
+        }
+        let is_due = verb.is_one_sided() && self.standing == Standing::Open;
+        if !is_due || self.connection.send_message().is_err() {
+            return;
+        }
+        let until = Instant::now() + FAREWELL;
+        let mut found = [WorkCompletion::default(); 1];
+        while Instant::now() < until {
+            match self.connection.poll(&mut found) {
+                Ok(0) => {}
+                Ok(_) if found[0].number == MESSAGE_SENT => return,
+                Ok(_) => continue,
+                Err(_) => return,
+            }
+            if self.wait_in_greeting().is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Whoever connected leaves first where both are done: what this side has not acknowledged yet would be lost to it.
+    fn let_go(&mut self) {
+        if self.is_left || matches!(self.standing, Standing::Ended(_)) {
+            return;
+        }
+        let until = Instant::now() + READINESS;
+        while Instant::now() < until {
+            match self.connection.next_event() {
+                Ok(Some(seen)) if seen.kind == event::DISCONNECTED => return,
+                Ok(Some(_)) => {}
+                Ok(None) if self.connection.wait(Duration::from_millis(5)).is_ok() => {}
+                _ => return,
+            }
+        }
+    }
+}
+
+impl Drop for Rdma {
+    fn drop(&mut self) {
+        self.take_leave();
+    }
+}
+
+fn failed(errno: i32, sentence: &str) -> FileError {
+    FileError::of_engine("rdma", "rdma_connect", Errno(errno))
+        .with_message(format!("fathom: rdma: {sentence}"))
+}

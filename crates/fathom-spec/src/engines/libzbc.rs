@@ -1,0 +1,27 @@
+//! The `libzbc` engine. It has no options of its own.
+
+use crate::assign::Rejected;
+use crate::engines::{EngineDef, refuse_appending};
+use crate::options::file::ZoneMode;
+use crate::resolve::Review;
+use crate::spec::JobSpec;
+use crate::value::Rw;
+
+/// `ioengine=libzbc`
+pub const DEFINITION: EngineDef =
+    EngineDef::new("libzbc", "zoned SCSI disks: block devices and their generic devices (SG_IO)")
+        .built()
+        .synchronous()
+        .on_media()
+        .with_rules(&[check]);
+
+/// A zone is all that can be emptied, and it takes the rules of zones to find its borders.
+fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    refuse_appending(job, review, "on a device")?;
+    let trims = matches!(job.io_type.rw.rw, Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite);
+    if !trims || job.file.zonemode == ZoneMode::Zbd {
+        return Ok(());
+    }
+    let line = format!("job {}: ioengine=libzbc trims whole zones: add zonemode=zbd", job.name);
+    Err(review.refuse_in_our_words(&job.origin, line))
+}

@@ -1,0 +1,22 @@
+//! A SCSI disk that keeps protection information: the kernel makes and checks it, whatever the engine.
+
+use super::{device, run};
+
+#[test]
+fn what_is_written_is_read_and_verified() {
+    let (block, generic) = (require!(device("scsi_dif")), require!(device("scsi_dif_sg")));
+    for engine in ["psync", "pvsync2", "libaio --iodepth=8", "io_uring --iodepth=8", "sg"] {
+        for more in ["--rw=write --bs=64k", "--rw=randwrite --bs=512", "--rw=randrw --bs=4k --fsync=16"] {
+            let words = format!("--ioengine={engine} --direct=1 --size=1m --verify=crc32c {more}");
+            run(&block, &words).expect_clean();
+        }
+    }
+    // What was written with the information is there for whoever does not look at it.
+    run(
+        &block,
+        "--ioengine=psync --direct=1 --rw=write --bs=64k --size=1m --verify=pattern --verify_pattern=0x3c",
+    )
+    .expect_clean();
+    run(&generic, "--ioengine=sg --rw=read --bs=64k --size=1m --verify=pattern --verify_pattern=0x3c")
+        .expect_clean();
+}
