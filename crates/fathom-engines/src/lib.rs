@@ -4,6 +4,9 @@
 
 mod ceph;
 mod cpuio;
+mod e4defrag;
+mod exec;
+mod external;
 mod falloc;
 mod ftruncate;
 mod gluster;
@@ -31,8 +34,11 @@ mod ring;
 mod sg;
 mod shared;
 mod sockets;
+mod splice;
 mod sync;
 mod vsync;
+
+pub use external::load;
 
 use fathom_run::EngineEntry;
 use fathom_run::engine::{AnyEngine, Engine, Setup, SetupError};
@@ -53,6 +59,7 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<io_uring::IoUring>(),
     EngineEntry::of::<posixaio::Posixaio>(),
     EngineEntry::of::<null::Null>(),
+    EngineEntry::of::<splice::Splice>(),
     EngineEntry::of::<sg::Sg>(),
     EngineEntry::of::<persistent::libpmem::Libpmem>(),
     EngineEntry::of::<persistent::dev_dax::DevDax>(),
@@ -60,6 +67,8 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<sockets::NetSplice>(),
     EngineEntry::of::<sockets::NetUring>(),
     EngineEntry::of::<cpuio::Cpuio>(),
+    EngineEntry::of::<exec::Exec>(),
+    EngineEntry::of::<e4defrag::E4defrag>(),
     EngineEntry::of::<mtd::Mtd>(),
     EngineEntry::of::<page_fault::PageFault>(),
     EngineEntry::of::<falloc::Falloc>(),
@@ -79,11 +88,15 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<nbd::Nbd>(),
     EngineEntry::of::<nfs::Nfs>(),
     EngineEntry::of::<libiscsi::Libiscsi>(),
+    EngineEntry::of::<external::External>(),
 ];
 
 /// The engine that goes by this name.
 pub fn find(name: &str) -> Option<&'static EngineEntry> {
-    ENGINES.iter().find(|engine| engine.definition.name == name)
+    match name.starts_with(external::PREFIX) {
+        true => external::entry(name),
+        false => ENGINES.iter().find(|engine| engine.definition.name == name),
+    }
 }
 
 /// What the engine of a name can do.
