@@ -4,6 +4,9 @@
 
 mod ceph;
 mod cpuio;
+mod e4defrag;
+mod exec;
+mod external;
 mod falloc;
 mod ftruncate;
 mod gluster;
@@ -35,8 +38,11 @@ mod ring;
 mod sg;
 mod shared;
 mod sockets;
+mod splice;
 mod sync;
 mod vsync;
+
+pub use external::load;
 
 use fathom_run::EngineEntry;
 use fathom_run::engine::{AnyEngine, Engine, Setup, SetupError};
@@ -58,6 +64,7 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<posixaio::Posixaio>(),
     EngineEntry::of::<null::Null>(),
     EngineEntry::of::<io_uring_cmd::IoUringCmd>(),
+    EngineEntry::of::<splice::Splice>(),
     EngineEntry::of::<sg::Sg>(),
     EngineEntry::of::<sg::Libzbc>(),
     EngineEntry::of::<persistent::libpmem::Libpmem>(),
@@ -67,6 +74,8 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<sockets::NetUring>(),
     EngineEntry::of::<rdma::Rdma>(),
     EngineEntry::of::<cpuio::Cpuio>(),
+    EngineEntry::of::<exec::Exec>(),
+    EngineEntry::of::<e4defrag::E4defrag>(),
     EngineEntry::of::<mtd::Mtd>(),
     EngineEntry::of::<page_fault::PageFault>(),
     EngineEntry::of::<falloc::Falloc>(),
@@ -86,11 +95,15 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<nbd::Nbd>(),
     EngineEntry::of::<nfs::Nfs>(),
     EngineEntry::of::<libiscsi::Libiscsi>(),
+    EngineEntry::of::<external::External>(),
 ];
 
 /// The engine that goes by this name.
 pub fn find(name: &str) -> Option<&'static EngineEntry> {
-    ENGINES.iter().find(|engine| engine.definition.name == name)
+    match name.starts_with(external::PREFIX) {
+        true => external::entry(name),
+        false => ENGINES.iter().find(|engine| engine.definition.name == name),
+    }
 }
 
 /// What the engine of a name can do.

@@ -163,6 +163,8 @@ pub struct Setup<'a> {
     pub reads: bool,
     /// Some I/O writes.
     pub writes: bool,
+    /// Which clone of the job this is, from 0 on.
+    pub clone: u32,
     /// Units in flight at most.
     pub depth: u32,
     /// First byte of the buffer arena.
@@ -208,6 +210,14 @@ pub trait Engine: Sized {
     /// and the loop, which has looked at the time, asks for the same again.
     const WAITS_FOR_PEERS: bool = false;
 
+    /// It runs something beside its I/Os, which may be over before the job is: the loop asks after each I/O.
+    const MAY_BE_OVER: bool = false;
+
+    /// What the engine of this entry can do, where it is only known when the engine is there.
+    fn definition(_entry: &EngineEntry) -> &'static EngineDef {
+        Self::DEFINITION
+    }
+
     /// What holds the data of such a job. Engines whose data lies in files and devices, or nowhere, need not implement it.
     fn storage(_job: &JobSpec) -> Box<dyn Storage> {
         storage::of_kind(Self::DEFINITION.storage)
@@ -226,6 +236,14 @@ pub trait Engine: Sized {
     fn is_at_end(&self) -> bool {
         false
     }
+
+    /// Whether that is over, and with it the job; an error is the job's.
+    fn is_over(&mut self) -> Option<Result<(), FileError>> {
+        None
+    }
+
+    /// The job is over: ends what runs beside its I/Os, which may take as long as it takes.
+    fn end(&mut self) {}
 
     /// Ends what is in flight, with `ECANCELED`, because nobody will wait for it any more. Engines that end every unit in
     /// [`queue`](Engine::queue), and those that never wait for somebody else, need not implement it.
@@ -285,7 +303,7 @@ pub trait Engine: Sized {
     }
 
     /// What a user should read of what the engine has done since it was asked last: a connection that was lost and is back. Asked
-    /// after the set-up and at the end.
+    /// after the set-up and at the end, and after each I/O where there is something [that may be over](Engine::MAY_BE_OVER).
     fn remarks(&mut self) -> Vec<String> {
         Vec::new()
     }

@@ -56,7 +56,8 @@ impl Checker<'_, '_> {
     }
 
     fn job(&self, request: &Request) -> Found {
-        let source = TextSource { machine: self.machine, job: &request.job, file: None };
+        let source =
+            TextSource { machine: self.machine, job: &request.job, loads: self.allowed.commands, file: None };
         // The folder of the run is still to be made: logs would lie beside the others.
         let folder = self.results.path();
         let spec = match reading::parse(&work::words_of(Some(folder)), &source) {

@@ -6,6 +6,7 @@ use crate::events::{Event, Events};
 use fathom_answers::{Ended, Runner, Target, Watch};
 use fathom_command::Failure;
 use fathom_run::plan::Plan;
+use fathom_spec::engines::EngineDef;
 use fathom_spec::mistakes::in_own_words;
 use fathom_spec::{Message, Outcome, RunSpec, Source};
 use fathom_stats::live::LiveTick;
@@ -24,6 +25,8 @@ const MOST_WORKERS: usize = 100_000;
 pub(crate) struct TextSource<'a> {
     pub(crate) machine: &'a dyn Source,
     pub(crate) job: &'a str,
+    /// Engines may be loaded.
+    pub(crate) loads: bool,
     /// The one file that may be read: the text of the job in the folder of its run.
     pub(crate) file: Option<&'a Path>,
 }
@@ -43,6 +46,14 @@ impl Source for TextSource<'_> {
     /// The environment of the server is not the author's, and may hold what is secret.
     fn variable(&self, _: &str) -> Option<String> {
         None
+    }
+
+    /// To load an engine is to run what is in it.
+    fn load_engine(&self, path: &Path) -> Result<&'static EngineDef, String> {
+        match self.loads {
+            true => self.machine.load_engine(path),
+            false => Err("the server was started without --allow-commands".to_owned()),
+        }
     }
 
     fathom_spec::ask_machine!(machine);
@@ -86,7 +97,12 @@ impl GuardedRunner<'_> {
 
 impl Runner for GuardedRunner<'_> {
     fn parse(&self, words: &[String], job_file: &str) -> Result<RunSpec, Failure> {
-        let source = TextSource { machine: self.machine, job: job_file, file: Some(self.file) };
+        let source = TextSource {
+            machine: self.machine,
+            job: job_file,
+            loads: self.allowed.commands,
+            file: Some(self.file),
+        };
         let spec = parse(words, &source).map_err(|messages| Failure::new(in_own_words(&messages)))?;
         // Whoever asks for one job too many hears of it before anything runs.
         let (_, plan) = self.plan(&spec)?;

@@ -123,7 +123,8 @@ fn jobs(
     machine: &dyn Source,
     events: &RefCell<Events>,
 ) -> Result<u8, Failure> {
-    let source = TextSource { machine, job: &accepted.request.job, file: None };
+    let source =
+        TextSource { machine, job: &accepted.request.job, loads: accepted.allowed.commands, file: None };
     let spec = reading::parse(&words_of(Some(&folder.path)), &source)
         .map_err(|messages| Failure::new(in_own_words(&messages)))?;
     let refused = |lines: Vec<String>| Failure::new(lines.join("\n"));

@@ -152,11 +152,19 @@ fn refuse_unbuilt(
     {
         return Ok(());
     }
-    let line = Diagnostic::general(
-        &raw.origin,
-        format!("option {} is known but not built yet; see docs/compatibility.md", raw.text()),
-    );
-    messages.push(line.message());
+    let obstacle = match definition.name {
+        "ioengine" => Engines::of(source).of_job(job).map_or("", |engine| engine.obstacle),
+        _ => "",
+    };
+    let problem = match obstacle {
+        "" => format!("option {} is known but not built yet; see docs/compatibility.md", raw.text()),
+        obstacle => format!(
+            "option {} is known but not built: {obstacle}. Whoever has it can write the engine: ioengine=external:PATH, \
+             docs/external.md",
+            raw.text()
+        ),
+    };
+    messages.push(Diagnostic::general(&raw.origin, problem).message());
     Err(Rejected)
 }
 

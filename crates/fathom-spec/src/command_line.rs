@@ -105,7 +105,7 @@ impl Reader<'_, '_> {
             option,
             value,
             program_name: self.program_name,
-            engines: self.assembly.engines(),
+            source: self.assembly.source,
             formats: self.assembly.source.formats(),
             messages: &mut self.assembly.messages,
         };

@@ -1,6 +1,7 @@
 //! `--help`, `--version`, `--cmdhelp` and `--enghelp`, all from the declarations.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use crate::definition::{Bounds, Kind, OptionDef, Status};
 use crate::engines::Engines;
@@ -8,6 +9,7 @@ use crate::formats::FormatDeclaration;
 use crate::outcome::{Message, Reply};
 use crate::program_options;
 use crate::registry::{self, find_job_option, job_options};
+use crate::source::Source;
 use crate::value::choice_lines;
 
 /// The version of fio whose language and output this is.
@@ -129,13 +131,23 @@ pub(crate) fn command_help(name: Option<&str>) -> Reply {
 }
 
 /// The answer to `--enghelp`, `--enghelp=ENGINE` and `--enghelp=ENGINE,OPTION`.
-pub(crate) fn engine_help(request: Option<&str>, engines: Engines<'_>) -> Reply {
+pub(crate) fn engine_help(request: Option<&str>, source: &dyn Source) -> Reply {
+    let engines = Engines::of(source);
     let Some(request) = request else {
         return list_engines(engines);
     };
     let (name, option) =
         request.split_once(',').map_or((request, None), |(name, option)| (name, Some(option)));
-    let Some(engine) = engines.find(name).filter(|engine| engine.name != "external") else {
+    if let Some(path) = name.strip_prefix("external:")
+        && let Err(reason) = source.load_engine(Path::new(path))
+    {
+        let messages = vec![
+            Message::stderr(format!("fio: engine {name} not loadable")),
+            Message::stderr(format!("fathom: {reason}")),
+        ];
+        return Reply { messages, exit: 1 };
+    }
+    let Some(engine) = engines.find(name) else {
         let messages = vec![
             Message::stderr(format!("fio: engine {name} not loadable")),
             Message::stdout(format!("IO engine {name} not found")),
@@ -172,7 +184,7 @@ fn list_engines(engines: Engines<'_>) -> Reply {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engines::ALL;
+    use crate::value::NoSource;
 
     fn text(reply: &Reply) -> String {
         reply.messages.iter().map(|message| message.text.as_str()).collect::<Vec<_>>().join("\n")
@@ -220,14 +232,13 @@ mod tests {
 
     #[test]
     fn engines_explain_themselves() {
-        assert!(text(&engine_help(None, Engines(ALL))).contains("\n\tio_uring"));
-        assert!(text(&engine_help(Some("libaio"), Engines(ALL))).contains("userspace_reap          : "));
+        assert!(text(&engine_help(None, &NoSource)).contains("\n\tio_uring"));
+        assert!(text(&engine_help(Some("libaio"), &NoSource)).contains("userspace_reap          : "));
         assert!(
-            text(&engine_help(Some("libaio,userspace_reap"), Engines(ALL)))
-                .contains("empty or boolean value")
+            text(&engine_help(Some("libaio,userspace_reap"), &NoSource)).contains("empty or boolean value")
         );
-        assert_eq!(engine_help(Some("null"), Engines(ALL)).exit, 1);
-        assert_eq!(text(&engine_help(Some("libaio,foo"), Engines(ALL))), "No such command: foo");
-        assert_eq!(engine_help(Some("bogus"), Engines(ALL)).exit, 1);
+        assert_eq!(engine_help(Some("null"), &NoSource).exit, 1);
+        assert_eq!(text(&engine_help(Some("libaio,foo"), &NoSource)), "No such command: foo");
+        assert_eq!(engine_help(Some("bogus"), &NoSource).exit, 1);
     }
 }

@@ -33,6 +33,10 @@ pub trait Source {
     fn engines(&self) -> &[&'static EngineDef] {
         engines::ALL
     }
+    /// Loads an engine from a shared object, which runs what is in it; otherwise a sentence. It goes by the name `external:PATH`.
+    fn load_engine(&self, _path: &Path) -> Result<&'static EngineDef, String> {
+        Err("engines are not loaded here".to_owned())
+    }
     /// The forms of the report that there are. Whoever prints no report needs none.
     fn formats(&self) -> &[&'static FormatDeclaration] {
         &[]
@@ -83,20 +87,29 @@ macro_rules! ask_machine {
 pub struct SystemSource {
     page_size: u64,
     engines: Vec<&'static EngineDef>,
+    loads: Option<LoadEngine>,
     formats: Vec<&'static FormatDeclaration>,
 }
+
+/// What loads an engine: [`Source::load_engine`].
+pub type LoadEngine = fn(&Path) -> Result<&'static EngineDef, String>;
 
 impl SystemSource {
     /// A source for this machine. The page size comes from the caller because asking the
     /// kernel for it needs a system call wrapper that this crate does not have.
     pub fn new(page_size: u64) -> Self {
-        SystemSource { page_size, engines: engines::ALL.to_vec(), formats: Vec::new() }
+        SystemSource { page_size, engines: engines::ALL.to_vec(), loads: None, formats: Vec::new() }
     }
 
     /// The same with engines from outside beside those of this crate. Of two engines of one name the first counts.
     pub fn with_engines(mut self, engines: &[&'static EngineDef]) -> Self {
         self.engines.extend_from_slice(engines);
         self
+    }
+
+    /// The same with a way to load engines.
+    pub fn with_loading(self, loads: LoadEngine) -> Self {
+        SystemSource { loads: Some(loads), ..self }
     }
 
     /// The same with the forms of the report that there are.
@@ -147,6 +160,14 @@ impl Source for SystemSource {
 
     fn engines(&self) -> &[&'static EngineDef] {
         &self.engines
+    }
+
+    fn load_engine(&self, path: &Path) -> Result<&'static EngineDef, String> {
+        match self.loads {
+            Some(load) => load(path),
+            None => engines::loaded::find(&format!("external:{}", path.display()))
+                .ok_or_else(|| "engines are not loaded here".to_owned()),
+        }
     }
 
     fn formats(&self) -> &[&'static FormatDeclaration] {

@@ -280,7 +280,6 @@ fn what_is_not_built_is_refused_by_name() {
         ("--name=a --gpu_dev_id=1", "option gpu_dev_id=1 is"),
         ("--name=a --mem=cudamalloc", "option mem=cudamalloc is"),
         ("--name=a --ioengine=xnvme", "option ioengine=xnvme is"),
-        ("--name=a --ioengine=external:/tmp", "option ioengine=external:/tmp is"),
         ("--memcpytest", "option --memcpytest is"),
     ] {
         let (exit, _, errors) = reply(arguments, &source);
@@ -291,6 +290,26 @@ fn what_is_not_built_is_refused_by_name() {
     }
     assert!(!run("--name=a --verify=0 --do_verify=1").jobs[0].needs_fio_sequence());
     assert!(run("--name=a --random_generator=lfsr").jobs[0].needs_fio_sequence());
+}
+
+#[test]
+fn engines_that_cannot_be_tried_say_what_they_need() {
+    let source = MemorySource::default();
+    for (engine, needed) in [
+        ("libblkio", "the library libblkio"),
+        ("xnvme", "the library xNVMe"),
+        ("dfs", "a DAOS server"),
+        ("ime_psync", "Infinite Memory Engine of DDN"),
+        ("ime_psyncv", "Infinite Memory Engine of DDN"),
+        ("ime_aio", "Infinite Memory Engine of DDN"),
+        ("libcufile", "an NVIDIA GPU"),
+        ("libhipfile", "an AMD GPU"),
+    ] {
+        let (exit, _, errors) = reply(&format!("--name=a --ioengine={engine}"), &source);
+        assert_eq!(exit, 1, "{engine}");
+        assert!(errors[0].contains(needed), "{errors:?}");
+        assert!(errors[0].ends_with("ioengine=external:PATH, docs/external.md"), "{errors:?}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use crate::Errno;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
@@ -254,66 +254,10 @@ pub fn nobody() -> Address {
     Address::empty()
 }
 
-/// A pipe: its end for reading and its end for writing.
-pub fn pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
-    let mut ends = [0; 2];
-    // SAFETY: the kernel stores two descriptors, which are new.
-    unsafe {
-        done(libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC))?;
-        Ok((OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])))
-    }
-}
-
-/// Makes a pipe hold at least so many bytes; how many it holds.
-pub fn widen_pipe(end: &OwnedFd, bytes: i32) -> Result<usize, Errno> {
-    // SAFETY: no memory is passed.
-    unsafe {
-        if libc::fcntl(end.as_raw_fd(), libc::F_SETPIPE_SZ, bytes) < 0 {
-            // As it is, then: pipes of users without privileges have a limit.
-            let held = libc::fcntl(end.as_raw_fd(), libc::F_GETPIPE_SZ);
-            done(held)?;
-            return Ok(held as usize);
-        }
-        let held = libc::fcntl(end.as_raw_fd(), libc::F_GETPIPE_SZ);
-        done(held)?;
-        Ok(held as usize)
-    }
-}
-
-/// Moves bytes between a pipe and something else without a copy (`splice`).
-#[inline]
-pub fn splice(from: RawFd, to: RawFd, length: usize, flags: u32) -> Result<usize, Errno> {
-    // SAFETY: no memory is passed.
-    moved(unsafe { libc::splice(from, std::ptr::null_mut(), to, std::ptr::null_mut(), length, flags) })
-}
-
-/// Puts memory into a pipe, or takes what is in it into memory, by which end of it this is (`vmsplice`).
-///
-/// # Safety
-/// `length` bytes from `bytes` on can be read; for the reading end, they can be written, and nobody else uses them meanwhile.
-#[inline]
-pub unsafe fn splice_memory(
-    end: RawFd,
-    (bytes, length): (*mut u8, usize),
-    flags: u32,
-) -> Result<usize, Errno> {
-    let piece = libc::iovec { iov_base: bytes.cast(), iov_len: length };
-    // SAFETY: the caller says so of the bytes, and the piece lives through the call.
-    moved(unsafe { libc::vmsplice(end, &piece, 1, flags) })
-}
-
-/// Copies memory into a pipe.
-///
-/// # Safety
-/// `length` bytes from `bytes` on can be read.
-pub unsafe fn fill_pipe(end: RawFd, (bytes, length): (*const u8, usize)) -> Result<usize, Errno> {
-    // SAFETY: the caller says so.
-    moved(unsafe { libc::write(end, bytes.cast(), length) })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::fd::AsRawFd;
 
     #[test]
     fn a_stream_is_bound_connected_and_accepted() {
@@ -339,20 +283,6 @@ mod tests {
         assert_eq!(&bytes[..3], b"abc");
         drop(other);
         drop(own);
-    }
-
-    #[test]
-    fn bytes_go_through_a_pipe() {
-        let (reader, writer) = pipe().expect("a pipe");
-        assert!(widen_pipe(&writer, 1 << 16).expect("a size") >= 1 << 16);
-        let mut source = *b"through a pipe";
-        let mut target = [0u8; 14];
-        // SAFETY: both arrays are ours and live on.
-        unsafe {
-            assert_eq!(splice_memory(writer.as_raw_fd(), (source.as_mut_ptr(), 14), 0), Ok(14));
-            assert_eq!(splice_memory(reader.as_raw_fd(), (target.as_mut_ptr(), 14), 0), Ok(14));
-        }
-        assert_eq!(source, target);
     }
 
     #[test]

@@ -73,6 +73,16 @@ pub fn reap_one() -> Option<(u32, Ended, Usage)> {
     Some((pid as u32, ended, Usage::from_raw(&raw)))
 }
 
+/// True once a child has ended; it is still to be collected, and its number is still its own.
+pub fn has_ended(pid: u32) -> bool {
+    let mut found = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
+    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: the structure is written by the kernel, and all zero, which says that nobody has ended, is a valid value of it.
+    unsafe {
+        libc::waitid(libc::P_PID, pid, found.as_mut_ptr(), options) == 0 && found.assume_init().si_pid() != 0
+    }
+}
+
 /// Sends a signal; a process that is gone is no error.
 pub fn kill(pid: u32, signal: i32) {
     // SAFETY: no memory is passed.

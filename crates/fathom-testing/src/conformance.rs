@@ -135,6 +135,7 @@ impl Bench {
             storage: &*storage,
             reads: true,
             writes: true,
+            clone: 0,
             depth: depth as u32,
             arena: arena[first..].as_mut_ptr(),
             buffer_stride: STRIDE,

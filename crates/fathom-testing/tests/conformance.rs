@@ -27,7 +27,9 @@ fn engines() {
     // the program.
     let needs_nothing = |engine: &&EngineEntry| {
         let engine = engine.definition;
-        !engine.one_thread && !engine.is_remote() && !engine.on_media && !engine.has_peers
+        // What is loaded has a test of its own below.
+        let is_loaded = engine.name == "external";
+        !engine.one_thread && !engine.is_remote() && !engine.on_media && !engine.has_peers && !is_loaded
     };
     for engine in ENGINES.iter().filter(needs_nothing) {
         let words = if engine.definition.is_background() { "--cpuload=50 --cpuchunks=10us" } else { "" };
@@ -43,7 +45,7 @@ fn engines_with_threads_that_submit() {
     // The ring of io_uring belongs to one thread.
     let fits = |engine: &&EngineEntry| {
         let engine = engine.definition;
-        engine.has_files() && !engine.one_thread && !engine.on_media
+        engine.has_files() && !engine.one_thread && !engine.on_media && engine.name != "external"
     };
     for engine in ENGINES.iter().filter(fits) {
         try_engine(engine, "--io_submit_mode=offload");
@@ -89,4 +91,26 @@ fn engines_on_servers() {
         try_engine(engine, &format!("{uri} {words}"));
     }
     server.kill().and_then(|()| server.wait()).expect("nbdkit ends");
+}
+
+#[test]
+fn engines_that_are_loaded() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let library = directory.path().join("late.so");
+    let repository = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let built = std::process::Command::new("cc")
+        .args(["-shared", "-fPIC", "-Iinclude", "-o"])
+        .arg(&library)
+        .arg("examples/external/late.c")
+        .current_dir(repository)
+        .status();
+    match built {
+        Ok(status) => assert!(status.success(), "the example does not build"),
+        Err(error) => return fathom_skip::record(&format!("cc: {error}")),
+    }
+    let definition = fathom_engines::load(&library).expect("it can be loaded");
+    let engine = fathom_engines::find(definition.name).expect("an engine");
+    for words in ["", "--delay=10us", "--io_submit_mode=offload"] {
+        try_engine(engine, words);
+    }
 }

@@ -84,7 +84,9 @@ fn without_run(outcome: Outcome, program_name: &str, calibration: Calibration) -
 
 /// What the parser asks of this machine and of this program.
 fn machine() -> SystemSource {
-    SystemSource::new(page_size() as u64).with_formats(fathom_report::declarations())
+    SystemSource::new(page_size() as u64)
+        .with_formats(fathom_report::declarations())
+        .with_loading(fathom_engines::load)
 }
 
 /// A defect of ours is one line that asks for a report, never a backtrace.

@@ -10,7 +10,7 @@ use fathom_run::message::Message;
 use fathom_run::plan::{Plan, WorkerPlan};
 use fathom_run::storage::files::use_of;
 use fathom_run::supervisor::{self, Observer, Options};
-use fathom_spec::engines::StorageKind;
+use fathom_spec::engines::{EngineDef, StorageKind};
 use fathom_spec::hosts::Invocation;
 use fathom_spec::mistakes::in_own_words;
 use fathom_spec::value::SizeSpec;
@@ -195,6 +195,10 @@ impl Source for TextSource<'_> {
 
     fn variable(&self, name: &str) -> Option<String> {
         self.system.variable(name)
+    }
+
+    fn load_engine(&self, path: &Path) -> Result<&'static EngineDef, String> {
+        self.system.load_engine(path)
     }
 
     fathom_spec::ask_machine!(system);

@@ -18,6 +18,11 @@ pub(super) fn sentence(evidence: &Evidence<'_>) -> String {
         (count, kind) => format!("{count} {kind}s"),
     };
     let engine = fathom_spec::engines::find(evidence.engine());
+    if evidence.engine() == "exec" {
+        let program = option("program").unwrap_or("a program");
+        let s = if clones == 1 { "s" } else { "" };
+        return format!("{who} run{s} {program} beside the other jobs, with the engine exec.");
+    }
     if engine.is_some_and(EngineDef::is_background) {
         let load = option("cpuload").unwrap_or("100").trim_end_matches('%');
         let s = if clones == 1 { "s" } else { "" };

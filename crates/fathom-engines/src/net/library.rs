@@ -3,6 +3,7 @@
 use fathom_run::engine::SetupError;
 use fathom_sys::Errno;
 use libloading::Library;
+use std::path::Path;
 
 /// Opens the first of these libraries that this machine has; the error names the package to install.
 pub(crate) fn open(names: &[&str], package: &str) -> Result<Library, String> {
@@ -19,6 +20,17 @@ pub(crate) fn open(names: &[&str], package: &str) -> Result<Library, String> {
         }
     }
     Err(format!("{} is not installed: apt-get install {package}", names[0]))
+}
+
+/// Opens the library in this file, which the user has named.
+pub(crate) fn open_file(path: &Path) -> Result<Library, String> {
+    if cfg!(target_feature = "crt-static") {
+        return Err(
+            "the static build of fathom loads no engines: use the one of the packages for this".to_owned()
+        );
+    }
+    // SAFETY: whoever names the file vouches for what is in it.
+    unsafe { Library::new(path) }.map_err(|error| format!("cannot be loaded: {error}"))
 }
 
 /// A sentence in place of an engine.

@@ -9,8 +9,7 @@ use fathom_run::unit::Operation;
 use fathom_spec::JobSpec;
 use fathom_spec::engines::{self, EngineDef};
 use fathom_spec::options::verification::VerifyMethod;
-use fathom_sys::Errno;
-use fathom_sys::network;
+use fathom_sys::{Errno, network, pipe};
 use std::os::fd::{AsRawFd, OwnedFd};
 
 /// `SPLICE_F_MOVE` and `SPLICE_F_MORE` of linux/splice.h.
@@ -53,9 +52,9 @@ impl Engine for NetSplice {
 
     fn new(setup: &Setup<'_>) -> Result<NetSplice, SetupError> {
         let side = Side::new(setup)?;
-        let (reader, writer) = network::pipe().map_err(|errno| SetupError::new(errno, "pipe"))?;
-        let held = network::widen_pipe(&writer, PIPE_BYTES)
-            .map_err(|errno| SetupError::new(errno, "F_SETPIPE_SZ"))?;
+        let (reader, writer) = pipe::pipe().map_err(|errno| SetupError::new(errno, "pipe"))?;
+        let held =
+            pipe::widen(&writer, PIPE_BYTES).map_err(|errno| SetupError::new(errno, "F_SETPIPE_SZ"))?;
         let pingpong = side.opened.course.options.pingpong;
         Ok(NetSplice {
             side,
@@ -139,7 +138,7 @@ impl NetSplice {
                 Err(errno) => -i64::from(errno.0),
             };
         }
-        let held = match network::splice(socket, self.writer.as_raw_fd(), length.min(self.most), MOVE) {
+        let held = match pipe::splice(socket, self.writer.as_raw_fd(), length.min(self.most), MOVE) {
             Ok(held) => held,
             Err(errno) => return -i64::from(errno.0),
         };
@@ -147,7 +146,7 @@ impl NetSplice {
         while taken < held {
             // SAFETY: `held` is at most the length of the buffer, which nobody else uses during the call.
             let result = unsafe {
-                network::splice_memory(self.reader.as_raw_fd(), (bytes.add(taken), held - taken), MOVE)
+                pipe::splice_memory(self.reader.as_raw_fd(), (bytes.add(taken), held - taken), MOVE)
             };
             match result {
                 Ok(0) => return -i64::from(libc::EIO),
@@ -175,8 +174,8 @@ impl NetSplice {
             // SAFETY: the loop gives a buffer of at least `length` bytes. Where it is filled anew, its bytes are copied.
             let filled = unsafe {
                 match self.copies {
-                    true => network::fill_pipe(writer, (bytes, part)),
-                    false => network::splice_memory(writer, (bytes, part), MOVE),
+                    true => pipe::fill(writer, (bytes, part)),
+                    false => pipe::splice_memory(writer, (bytes, part), MOVE),
                 }
             };
             match filled {
@@ -185,7 +184,7 @@ impl NetSplice {
             }
         }
         let more = if self.side.follow_on(io) || self.progress.held < length { MORE } else { 0 };
-        match network::splice(self.reader.as_raw_fd(), socket, self.progress.held, MOVE | more) {
+        match pipe::splice(self.reader.as_raw_fd(), socket, self.progress.held, MOVE | more) {
             Ok(count) => {
                 self.progress.held -= count;
                 count as i64

@@ -13,10 +13,13 @@ use crate::planning::{self, understood};
 use crate::protocol::{Assignment, Done, FromAgent, Hello, Join, ToAgent};
 use fathom_run::supervisor::{self, Options};
 use fathom_spec::Source;
+use fathom_spec::engines::EngineDef;
 use fathom_sys::clock::Calibration;
 use logs::CollectedLogs;
 use observer::{Remote, pong};
 use rules::Rules;
+use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 /// How long a controller may say nothing before a run, and after it.
@@ -60,9 +63,39 @@ pub fn serve(channel: &mut Channel, rules: &Rules, machine: &dyn Source, join: O
     }
 }
 
+/// This machine for a controller: engines are loaded, which runs what is in them, only where programs may be run.
+struct Machine<'a> {
+    machine: &'a dyn Source,
+    loads: bool,
+}
+
+impl Source for Machine<'_> {
+    fn read_file(&self, path: &Path) -> io::Result<String> {
+        self.machine.read_file(path)
+    }
+
+    fn read_stdin(&self) -> io::Result<String> {
+        self.machine.read_stdin()
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        self.machine.variable(name)
+    }
+
+    fn load_engine(&self, path: &Path) -> Result<&'static EngineDef, String> {
+        match self.loads {
+            true => self.machine.load_engine(path),
+            false => Err("the agent was started without --allow-commands".to_owned()),
+        }
+    }
+
+    fathom_spec::ask_machine!(machine);
+}
+
 /// Runs what is assigned and sends what came of it.
 fn run(channel: &mut Channel, rules: &Rules, machine: &dyn Source, assignment: &Assignment) {
     let calibration = Calibration::start();
+    let machine = &Machine { machine, loads: rules.all || rules.commands };
     let (spec, mut plan) =
         match understood(&assignment.invocation, &assignment.place, machine).and_then(|(spec, plan)| {
             rules.check(&spec, &plan)?;

@@ -1,4 +1,4 @@
-//! No storage at all: engines that move nothing (`null`), or nothing that stays (`cpuio`). Their targets are names.
+//! No storage at all: engines that move nothing (`null`), or nothing that stays (`cpuio`, `exec`). Their targets are names.
 
 use super::{Handle, Storage};
 use crate::engine::OpenFile;

@@ -152,7 +152,7 @@ impl<O: Observer> Supervisor<'_, O> {
                 Stage::SettingUp | Stage::Created => "its files to be opened",
                 Stage::PreReading => "its files to be read into the cache",
                 Stage::FinalSync => "its data to be synced",
-                Stage::PostRun => "the command of exec_postrun",
+                Stage::PostRun => "the program of exec_postrun or ioengine=exec",
                 Stage::Finishing => "its files to be closed",
                 _ => "it to end",
             }
@@ -185,7 +185,7 @@ impl<O: Observer> Supervisor<'_, O> {
                 Stage::SettingUp | Stage::Created => "it does not get its files open",
                 Stage::PreReading => "it does not get its files read into the cache",
                 Stage::FinalSync => "its final sync does not return",
-                Stage::PostRun => "its exec_postrun command had not ended",
+                Stage::PostRun => "a program of its own had not ended (exec_postrun, ioengine=exec)",
                 _ => "it does not answer",
             }
             .to_owned();

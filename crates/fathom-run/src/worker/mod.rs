@@ -412,6 +412,10 @@ impl<E: Engine> Worker<'_, E> {
     }
 
     fn close(&mut self) {
+        if E::MAY_BE_OVER {
+            self.context.set_stage(Stage::PostRun);
+            self.engine.end();
+        }
         setup::pass_on_remarks(&self.context, &mut self.engine);
         let figures = self.engine.figures();
         if !figures.is_empty() {

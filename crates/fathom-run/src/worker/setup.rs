@@ -40,15 +40,16 @@ use std::time::Duration;
 /// Brings a worker to the start gate.
 pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Result<Worker<'a, E>, GivenUp> {
     let plan = context.worker_plan();
+    let definition = E::definition(&context.engine);
     placement::apply(context)?;
     commands::before(context)?;
     let locked_memory = arena::lock_memory(context)?;
     let seeds = plan.seeds.clone();
     let files = files_of::<E>(context)?;
     let clock = chosen_clock(plan, context.clock);
-    let arena = Arena::of(context, E::DEFINITION.moves_data())?;
+    let arena = Arena::of(context, definition.moves_data())?;
     let mut payload = content(context, &seeds, &files)?;
-    if E::DEFINITION.moves_data() && plan.writes_data() {
+    if definition.moves_data() && plan.writes_data() {
         fill_buffers(&mut payload, &arena, plan.depth as usize);
     }
     let mut engine: E = engine(context, &setup_of(context, &files, &arena))?;
@@ -76,7 +77,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Result<Worke
         zones: ZonedWork::of(context, &files)?,
     };
     let needs = features.needs();
-    let refreshes_payload = E::DEFINITION.moves_data() && !payload.is_static();
+    let refreshes_payload = definition.moves_data() && !payload.is_static();
     let tells_of_ios = context.shows(DebugClass::Io);
     let has_followers = needs.ends || tells_of_ios;
     let short_latency_ns = latency_limit_ns.map(|limit| if has_followers { 0 } else { limit.min(SHORT_NS) });
@@ -125,6 +126,7 @@ fn setup_of<'a>(context: &WorkerContext<'a>, files: &'a OpenFiles, arena: &Arena
         storage: files.storage(),
         reads: plan.reads_data(),
         writes: plan.writes_data(),
+        clone: plan.subjob,
         depth: plan.depth,
         arena: arena.address(),
         buffer_stride: arena.stride,
@@ -167,7 +169,7 @@ fn files_of<E: Engine>(context: &WorkerContext<'_>) -> Result<OpenFiles, GivenUp
 
 /// A depth that the engine cannot have.
 fn tell_of_depth<E: Engine>(context: &WorkerContext<'_>) {
-    let is_capped = context.worker_plan().queue.is_deep && E::DEFINITION.synchronous;
+    let is_capped = context.worker_plan().queue.is_deep && E::definition(&context.engine).synchronous;
     if is_capped {
         context.messages.send(&Message::Output(
             "note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1".to_owned(),
@@ -197,7 +199,7 @@ fn engine<E: Engine>(context: &WorkerContext<'_>, setup: &Setup<'_>) -> Result<E
                 let name = &context.worker_plan().name;
                 context.messages.send(&Message::Error(format!("fathom: job {name}: {}", error.advice)));
             }
-            let line = cause::line_of_engine(E::DEFINITION.name, error.call, error.errno);
+            let line = cause::line_of_engine(E::definition(&context.engine).name, error.call, error.errno);
             Err(context.fail_in_words(error.errno, &line))
         }
     }

@@ -1,28 +1,104 @@
 //! The `exec` engine and its options.
 
+use crate::assign::Rejected;
 use crate::definition::{Bounds, options};
-use crate::engines::EngineDef;
+use crate::engines::{BackgroundLoad, EngineDef};
+use crate::resolve::Review;
+use crate::spec::JobSpec;
+use crate::value::{Rw, SizeSpec};
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "exec";
 
 /// `ioengine=exec`
-pub const DEFINITION: EngineDef =
-    EngineDef::new(ENGINE, "runs a program").synchronous().without_files().with_options(TABLE);
+pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "runs a program")
+    .built()
+    .synchronous()
+    .without_files()
+    .one_thread()
+    .background(load)
+    .with_options(TABLE)
+    .with_rules(&[demand_a_program]);
 
 options! {
     /// Options of the `exec` engine.
     pub struct ExecOptions at job.private.exec, in Engine, table TABLE;
 
     /// Program to run (required)
-    Later Text program: Option<String>, { engine: ENGINE };
+    Built Text program: Option<String>, { engine: ENGINE };
 
-    /// Arguments of the program; %r is the runtime in seconds, %n the job name
-    Later Text arguments: Option<String>, { engine: ENGINE };
+    /// Arguments of the program, divided at blanks; %r is the runtime in seconds, %n the job name
+    Built Text arguments: Option<String>, { parent: Some("program"), engine: ENGINE };
 
     /// Seconds between SIGTERM and SIGKILL
-    Later Int grace_time: u32 = "1", { bounds: Bounds::at_least(0.0), engine: ENGINE };
+    Built Int grace_time: u32 = "1", { parent: Some("program"), bounds: Bounds::at_least(0.0), engine: ENGINE };
 
     /// Redirect stdout and stderr to files
-    Later Bool std_redirect: bool = "1", { engine: ENGINE };
+    Built Bool std_redirect: bool = "1", { parent: Some("program"), engine: ENGINE };
+}
+
+impl ExecOptions {
+    /// The arguments of the program. No shell reads them, so a quotation mark is a character like any other.
+    pub fn words(&self, job: &JobSpec) -> Vec<String> {
+        let seconds = job.time.runtime.as_secs().to_string();
+        let text = self.arguments.as_deref().unwrap_or_default();
+        text.split_whitespace().map(|word| expanded(word, &seconds, &job.name)).collect()
+    }
+}
+
+/// A word with what its `%r` and `%n` stand for.
+fn expanded(word: &str, seconds: &str, name: &str) -> String {
+    let mut whole = String::new();
+    let mut rest = word;
+    while let Some(place) = rest.find('%') {
+        let (before, after) = rest.split_at(place);
+        let (put, used) = match after.as_bytes().get(1) {
+            Some(b'r') => (seconds, 2),
+            Some(b'n') => (name, 2),
+            _ => ("%", 1),
+        };
+        whole += before;
+        whole += put;
+        rest = &after[used..];
+    }
+    whole + rest
+}
+
+fn load(job: &JobSpec) -> BackgroundLoad {
+    let options = &job.private.exec;
+    let program = options.program.as_deref().unwrap_or_default();
+    let arguments = options.arguments.as_deref().unwrap_or_default();
+    let header = format!("{} : program={program}, arguments={arguments}", job.name);
+    BackgroundLoad { header, follows_io: false }
+}
+
+/// Gives such a job what follows from its program: no end of its own.
+fn demand_a_program(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    if job.private.exec.program.as_deref().unwrap_or_default().trim().is_empty() {
+        let problem = format!("job {}: ioengine=exec needs program=, the program to run", job.name);
+        return Err(review.refuse_in_our_words(&job.origin, problem));
+    }
+    job.io_type.rw.rw = Rw::Read;
+    // Waiting has no bytes, so that no size is ever reached; it only has to satisfy the rules for sizes.
+    job.size.size = Some(SizeSpec::Bytes(1 << 40));
+    job.time.time_based = true;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::expanded;
+    use crate::resolve::testing::{quiet_job, refusal};
+
+    #[test]
+    fn arguments_are_words_and_some_are_filled_in() {
+        let job = quiet_job("--name=a --ioengine=exec --program=/bin/sleep --runtime=90 --arguments=%r");
+        assert_eq!(job.private.exec.words(&job), ["90"]);
+        assert_eq!(expanded("100%_%n-%%r%q%", "7", "a job"), "100%_a job-%7%q%");
+    }
+
+    #[test]
+    fn a_program_is_needed() {
+        assert!(refusal("--name=a --ioengine=exec").contains("needs program="));
+    }
 }

@@ -8,7 +8,10 @@ pub(crate) const ENGINE: &str = "libblkio";
 
 /// `ioengine=libblkio`
 pub const DEFINITION: EngineDef =
-    EngineDef::new(ENGINE, "block devices through libblkio").one_thread().with_options(TABLE);
+    EngineDef::new(ENGINE, "block devices through libblkio").one_thread().with_options(TABLE).lacking(
+        "it needs the library libblkio, which distributions hardly have, and for what other engines do not reach (vhost-user, VFIO, vDPA) \
+         a device given to this process alone; io_uring and sg work on the devices of the kernel",
+    );
 
 choices! {
     /// How completions are awaited.

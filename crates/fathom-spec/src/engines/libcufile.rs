@@ -8,7 +8,9 @@ pub(crate) const ENGINE: &str = "libcufile";
 
 /// `ioengine=libcufile`
 pub const DEFINITION: EngineDef =
-    EngineDef::new(ENGINE, "GPUDirect storage").synchronous().with_options(TABLE);
+    EngineDef::new(ENGINE, "GPUDirect storage").synchronous().with_options(TABLE).lacking(
+        "it needs an NVIDIA GPU with GPUDirect Storage, its driver and the proprietary library libcufile",
+    );
 
 choices! {
     /// Path of the data.

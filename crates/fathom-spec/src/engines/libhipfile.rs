@@ -7,7 +7,10 @@ use crate::engines::EngineDef;
 pub(crate) const ENGINE: &str = "libhipfile";
 
 /// `ioengine=libhipfile`
-pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "ROCm storage").synchronous().with_options(TABLE);
+pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "ROCm storage")
+    .synchronous()
+    .with_options(TABLE)
+    .lacking("it needs an AMD GPU with its driver (amdgpu, ROCm) and the library libhipfile");
 
 choices! {
     /// Path of the data.

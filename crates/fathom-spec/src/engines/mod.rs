@@ -17,6 +17,7 @@ pub mod libhdfs;
 pub mod libhipfile;
 pub mod libiscsi;
 pub mod libzbc;
+pub mod loaded;
 pub mod metadata;
 pub mod mmap;
 pub mod mtd;
@@ -370,6 +371,14 @@ fn refuse_appending(job: &JobSpec, review: &mut Review<'_>, place: &str) -> Resu
     ))
 }
 
+/// `ioengine=external:PATH`; what a loaded engine can do, it says itself.
+pub const EXTERNAL: EngineDef =
+    EngineDef::new("external", "an engine of your own, external:PATH of a shared object").built();
+
+/// Why there are no engines for it.
+const NO_IME: &str =
+    "it needs an Infinite Memory Engine of DDN and its client library, which are sold with the hardware";
+
 /// Every engine that job files may name.
 pub const ALL: &[&EngineDef] = &[
     &plain::SYNC,
@@ -383,7 +392,7 @@ pub const ALL: &[&EngineDef] = &[
     &plain::POSIXAIO,
     &plain::NULL,
     &io_uring_cmd::DEFINITION,
-    &EngineDef::new("splice", "splice(2) and vmsplice(2) through a pipe").synchronous(),
+    &plain::SPLICE,
     &sg::DEFINITION,
     &net::DEFINITION,
     &net::SPLICED,
@@ -415,21 +424,16 @@ pub const ALL: &[&EngineDef] = &[
     &libiscsi::DEFINITION,
     &libblkio::DEFINITION,
     &xnvme::DEFINITION,
-    &EngineDef::new("ime_psync", "Infinite Memory Engine")
-        .synchronous()
-        .lacking("no server and no client library can be had to test it with"),
-    &EngineDef::new("ime_psyncv", "Infinite Memory Engine, vectored")
-        .synchronous()
-        .lacking("no server and no client library can be had to test it with"),
-    &EngineDef::new("ime_aio", "Infinite Memory Engine, asynchronous")
-        .lacking("no server and no client library can be had to test it with"),
+    &EngineDef::new("ime_psync", "Infinite Memory Engine").synchronous().lacking(NO_IME),
+    &EngineDef::new("ime_psyncv", "Infinite Memory Engine, vectored").synchronous().lacking(NO_IME),
+    &EngineDef::new("ime_aio", "Infinite Memory Engine, asynchronous").lacking(NO_IME),
     &libcufile::DEFINITION,
     &libhipfile::DEFINITION,
     &libzbc::DEFINITION,
     &rdma::DEFINITION,
     &EngineDef::new("solarisaio", "Solaris native asynchronous I/O"),
     &windowsaio::DEFINITION,
-    &EngineDef::new("external", "an engine in a shared object"),
+    &EXTERNAL,
 ];
 
 /// The names as values of `ioengine`.
@@ -470,7 +474,7 @@ impl<'a> Engines<'a> {
 
     /// The engine that goes by this name.
     pub fn find(self, name: &str) -> Option<&'static EngineDef> {
-        self.0.iter().copied().find(|engine| engine.name == name)
+        self.0.iter().copied().find(|engine| engine.name == name).or_else(|| loaded::find(name))
     }
 
     /// The engine of a job.
@@ -535,14 +539,17 @@ mod tests {
                 "posixaio",
                 "null",
                 "io_uring_cmd",
+                "splice",
                 "sg",
                 "net",
                 "netsplice",
                 "net_uring",
                 "cpuio",
+                "exec",
                 "page_fault",
                 "falloc",
                 "ftruncate",
+                "e4defrag",
                 "mtd",
                 "filecreate",
                 "filestat",
@@ -562,7 +569,8 @@ mod tests {
                 "nfs",
                 "libiscsi",
                 "libzbc",
-                "rdma"
+                "rdma",
+                "external"
             ]
         );
     }

@@ -39,6 +39,10 @@ pub const NULL: EngineDef = EngineDef::new("null", "no I/O at all; completes at 
     .queues_from(2)
     .discards_data();
 
+/// `ioengine=splice`
+pub const SPLICE: EngineDef =
+    EngineDef::new("splice", "splice(2) and vmsplice(2) through a pipe").built().synchronous().syncfs();
+
 /// `ioengine=falloc`
 pub const FALLOC: EngineDef = EngineDef::new("falloc", "fallocate(2): reserves, takes and frees space")
     .built()

@@ -10,7 +10,10 @@ pub(crate) const ENGINE: &str = "xnvme";
 
 /// `ioengine=xnvme`
 pub const DEFINITION: EngineDef =
-    EngineDef::new(ENGINE, "NVMe through xNVMe").places_data().with_options(TABLE);
+    EngineDef::new(ENGINE, "NVMe through xNVMe").places_data().with_options(TABLE).lacking(
+        "it needs the library xNVMe, which distributions do not have, and for more than io_uring and io_uring_cmd do an NVMe device taken from \
+         the kernel (SPDK)",
+    );
 
 options! {
     /// Options of the `xnvme` engine.

@@ -118,6 +118,10 @@ impl Source for Recording<'_> {
         self.source.engines()
     }
 
+    fn load_engine(&self, path: &Path) -> Result<&'static EngineDef, String> {
+        self.source.load_engine(path)
+    }
+
     fn formats(&self) -> &[&'static FormatDeclaration] {
         self.source.formats()
     }
@@ -151,6 +155,10 @@ impl Source for InvocationSource<'_> {
             Some(value) => value.clone(),
             None => self.machine.variable(name),
         })
+    }
+
+    fn load_engine(&self, path: &Path) -> Result<&'static EngineDef, String> {
+        self.machine.load_engine(path)
     }
 
     crate::ask_machine!(machine);

@@ -4,9 +4,9 @@
 mod declarations;
 mod setters;
 
-use crate::engines::Engines;
 use crate::formats::{self, FormatDeclaration};
 use crate::outcome::{Message, Outcome};
+use crate::source::Source;
 
 pub use declarations::{ALL, ProgramOptions};
 
@@ -59,8 +59,8 @@ pub(crate) struct Given<'a> {
     pub(crate) value: Option<&'a str>,
     /// What the program was called by.
     pub(crate) program_name: &'a str,
-    /// The engines that jobs may name.
-    pub(crate) engines: Engines<'a>,
+    /// What is asked for engines.
+    pub(crate) source: &'a dyn Source,
     /// The forms of the report that there are.
     pub(crate) formats: &'a [&'static FormatDeclaration],
     /// What is to be said before anything runs.

@@ -164,7 +164,7 @@ pub(super) fn command_help(_: &mut ProgramOptions, given: &mut Given<'_>) -> Eff
 }
 
 pub(super) fn engine_help(_: &mut ProgramOptions, given: &mut Given<'_>) -> Effect {
-    Err(Outcome::Exit(help::engine_help(given.value, given.engines)))
+    Err(Outcome::Exit(help::engine_help(given.value, given.source)))
 }
 
 pub(super) fn test_clock(_: &mut ProgramOptions, _: &mut Given<'_>) -> Effect {

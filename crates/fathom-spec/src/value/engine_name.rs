@@ -46,8 +46,15 @@ impl OptionValue for EngineName {
                 context.complain(format!("fio: invalid external ioengine path \"{path}\""));
                 return Err(ValueError::new("the path of a shared object that exists"));
             }
-            *self = EngineName { name: "external".to_owned(), external: Some(PathBuf::from(path)) };
+            let engine = context.source.load_engine(Path::new(path)).map_err(|reason| {
+                context.complain(format!("fio: engine external:{path} not loadable"));
+                ValueError::new(format!("an engine that can be loaded: {reason}"))
+            })?;
+            *self = EngineName { name: engine.name.to_owned(), external: Some(PathBuf::from(path)) };
             return Ok(());
+        }
+        if text == "external" {
+            return Err(ValueError::new("external:PATH, the path of a shared object (docs/external.md)"));
         }
         // Old job files say "linuxaio" or "aio" with all kinds of endings.
         let libaio = text.starts_with("linuxaio") || text.starts_with("aio");

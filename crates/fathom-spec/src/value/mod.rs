@@ -35,6 +35,7 @@ use std::path::Path;
 use thiserror::Error;
 
 use crate::definition::OptionDef;
+use crate::engines::{self, EngineDef};
 use crate::outcome::Message;
 use crate::registry::nearest;
 use crate::source::Source;
@@ -273,6 +274,10 @@ impl Source for NoSource {
 
     fn memory_mib(&self) -> u64 {
         1024
+    }
+
+    fn load_engine(&self, _: &Path) -> Result<&'static EngineDef, String> {
+        Ok(&engines::EXTERNAL)
     }
 }
 

@@ -181,6 +181,7 @@ pages! {
     serve: "docs/serve.md",
     network_block_devices: "docs/nbd.md",
     sockets: "docs/sockets.md",
+    pipes_programs_extents: "docs/local.md",
     network_file_systems: "docs/mounts.md",
     many_hosts: "docs/hosts.md",
 }

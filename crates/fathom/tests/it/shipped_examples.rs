@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Examples that no run can be made of: for engines that fio itself loads from outside or has dropped, for a second NUMA node,
 /// or with blanks to be filled in.
-const NEED_MORE: [&str; 34] = [
+const NEED_MORE: [&str; 37] = [
     "cpp_null",
     "librpma_apm-client",
     "librpma_apm-server",
@@ -22,6 +22,10 @@ const NEED_MORE: [&str; 34] = [
     "xnvme-zoned",
     // Fifty thousand loops.
     "fsx",
+    // Needs a program that few machines have; on ext4 only.
+    "exec",
+    "e4defrag",
+    "e4defrag2",
     // Of engines for devices: they run in the lab.
     "dev-dax",
     "libpmem",
@@ -106,11 +110,14 @@ fn run(example: &Path) -> Finished {
 }
 
 fn run_text(text: &str, more: impl FnOnce(Launch) -> Launch) -> Finished {
-    let directory = scratch();
-    let device = file_of(directory.path(), "device", MIB);
-    let place = Place { directory: directory.path(), device: &device, size: "1m" };
-    std::fs::write(directory.path().join("job.fio"), reduced(text, &place)).expect("written");
-    more(Launch::fathom(directory.path()).words("job.fio").timeout(Duration::from_secs(100))).run()
+    run_text_in(scratch().path(), text, more)
+}
+
+fn run_text_in(directory: &Path, text: &str, more: impl FnOnce(Launch) -> Launch) -> Finished {
+    let device = file_of(directory, "device", MIB);
+    let place = Place { directory, device: &device, size: "1m" };
+    std::fs::write(directory.join("job.fio"), reduced(text, &place)).expect("written");
+    more(Launch::fathom(directory).words("job.fio").timeout(Duration::from_secs(100))).run()
 }
 
 /// Runs the example of this name on a device, or in a directory that is mounted; the error says why there is none.
@@ -125,13 +132,24 @@ pub(crate) fn run_on(name: &str, device: &Path, size: &str) -> Result<Finished, 
 /// Runs the example of this name with some of its words put in place, where Debian's examples are.
 #[track_caller]
 pub(crate) fn run_with(name: &str, words: &[(&str, &str)], more: impl FnOnce(Launch) -> Launch) {
-    let directory = require!(examples());
-    let text = std::fs::read_to_string(directory.join(format!("{name}.fio"))).expect("an example is text");
+    run_with_in(scratch().path(), name, words, more);
+}
+
+/// The same in this directory.
+#[track_caller]
+pub(crate) fn run_with_in(
+    directory: &Path,
+    name: &str,
+    words: &[(&str, &str)],
+    more: impl FnOnce(Launch) -> Launch,
+) {
+    let examples = require!(examples());
+    let text = std::fs::read_to_string(examples.join(format!("{name}.fio"))).expect("an example is text");
     let put = |text: String, (word, other): &(&str, &str)| {
         assert!(text.contains(word), "{name}.fio has no {word}: {text}");
         text.replace(word, other)
     };
-    run_text(&words.iter().fold(text, put), more).expect_clean();
+    run_text_in(directory, &words.iter().fold(text, put), more).expect_clean();
 }
 
 #[test]

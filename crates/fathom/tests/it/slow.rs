@@ -125,7 +125,11 @@ fn a_command_after_the_run() {
     };
     let finished = start(2).finish();
     assert_eq!(finished.code(), 128, "{}", finished.stderr);
-    check_healthy(&finished, "p", "waiting for the command of exec_postrun; a second Ctrl-C ends the wait");
+    check_healthy(
+        &finished,
+        "p",
+        "waiting for the program of exec_postrun or ioengine=exec; a second Ctrl-C ends the wait",
+    );
     assert!(directory.path().join("done").exists(), "the command was not let end");
 
     for name in ["begun", "done"] {

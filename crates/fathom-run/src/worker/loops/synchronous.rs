@@ -2,9 +2,9 @@
 
 use crate::engine::{Engine, Io, Queued};
 use crate::targets::Target;
-use crate::worker::Worker;
 use crate::worker::complete::After;
 use crate::worker::issue::Next;
+use crate::worker::{Worker, files, setup};
 use fathom_stats::samples::{batch_bucket, bump};
 
 impl<E: Engine> Worker<'_, E> {
@@ -15,7 +15,7 @@ impl<E: Engine> Worker<'_, E> {
             if now >= self.next_event {
                 self.handle_event(now);
             }
-            if self.stopping || self.block.should_stop() {
+            if self.stopping || self.block.should_stop() || self.engine_is_over() {
                 return;
             }
             if let Some(target) = self.next_in_pass() {
@@ -34,6 +34,20 @@ impl<E: Engine> Worker<'_, E> {
                 Next::End => return,
             }
         }
+    }
+
+    /// True when what the engine runs beside its I/Os has ended, and the job with it.
+    #[inline(always)]
+    fn engine_is_over(&mut self) -> bool {
+        if !E::MAY_BE_OVER {
+            return false;
+        }
+        setup::pass_on_remarks(&self.context, &mut self.engine);
+        let Some(end) = self.engine.is_over() else { return false };
+        if let Err(error) = end {
+            files::report(&self.context, &error);
+        }
+        true
     }
 
     fn run_zone_reset(&mut self, target: Target) -> u64 {

@@ -1,0 +1,177 @@
+//! `e4defrag`: gives ranges of files the blocks of a donor, with `EXT4_IOC_MOVE_EXT`. The files keep their data, and stay in use.
+
+use crate::shared::Immediate;
+use fathom_run::engine::{Engine, Io, OpenFile, Queued, Setup, SetupError};
+use fathom_run::unit::Operation;
+use fathom_spec::JobSpec;
+use fathom_spec::engines::e4defrag::E4defragOptions;
+use fathom_spec::engines::{self, EngineDef};
+use fathom_spec::value::split_file_names;
+use fathom_sys::{Errno, extents, file};
+use std::fs::{File, Metadata, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How often a range is tried whose pages are in use, and the time in between.
+const TRIES: u32 = 1000;
+const PAUSE: Duration = Duration::from_micros(200);
+
+pub(crate) struct E4defrag {
+    immediate: Immediate,
+    donor: File,
+    /// The donor gets its blocks in each I/O, and loses them.
+    in_place: bool,
+    /// Bytes of a block of the file system.
+    block: u64,
+    why: Option<String>,
+}
+
+impl Engine for E4defrag {
+    const DEFINITION: &'static EngineDef = &engines::e4defrag::DEFINITION;
+
+    fn new(setup: &Setup<'_>) -> Result<E4defrag, SetupError> {
+        let options = &setup.job.private.e4defrag;
+        let path = donor_path(setup.job, options, setup.clone);
+        let told = |errno: Errno, call: &'static str, reason: &str| {
+            SetupError::new(errno, call).with_advice(format!("donorname: {}: {reason}", path.display()))
+        };
+        let opened = open_donor(&path);
+        let (donor, is_new) = opened.map_err(|errno| {
+            told(errno, "open", &format!("{errno}; the donor is a file of its own, beside those of the job"))
+        })?;
+        let found = donor.metadata().map_err(|error| SetupError::new(Errno::from(error), "fstat"))?;
+        check(&found, &donor, setup.files).map_err(|(errno, reason)| {
+            if is_new {
+                // It is empty, and would be left behind for nothing.
+                let _ = std::fs::remove_file(&path);
+            }
+            told(errno, "EXT4_IOC_MOVE_EXT", &reason)
+        })?;
+        let in_place = options.inplace == Some(1);
+        if !in_place {
+            let end = setup.files.iter().map(|file| file.start + file.size).max().unwrap_or(0);
+            file::fallocate(donor.as_raw_fd(), 0, 0, end)
+                .map_err(|errno| told(errno, "fallocate", &format!("it gets no {end} bytes: {errno}")))?;
+        }
+        Ok(E4defrag { immediate: Immediate::new(setup), donor, in_place, block: found.blksize(), why: None })
+    }
+
+    fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
+        if io.operation != Operation::Write {
+            return Queued::Done(self.immediate.perform(io));
+        }
+        let result = self.exchange(io).unwrap_or_else(|errno| i64::from(-errno.0));
+        Queued::Done(result)
+    }
+
+    fn protocol_status(&mut self, _slot: u32) -> Option<String> {
+        self.why.take()
+    }
+}
+
+impl E4defrag {
+    fn exchange(&mut self, io: &Io) -> Result<i64, Errno> {
+        let (donor, length) = (self.donor.as_raw_fd(), u64::from(io.length));
+        if !io.offset.is_multiple_of(self.block) || !length.is_multiple_of(self.block) {
+            self.why =
+                Some(format!("whole blocks of {} bytes are exchanged; bs= and offset= are none", self.block));
+            return Err(Errno(libc::EINVAL));
+        }
+        if self.in_place {
+            file::fallocate(donor, 0, io.offset, length)?;
+        }
+        let range = (io.offset / self.block, length / self.block);
+        let mut moved = extents::exchange(io.handle.descriptor(), donor, range.0, range.1);
+        // Pages that other I/O holds are free again in a moment.
+        for _ in 0..TRIES {
+            if moved != Err(Errno(libc::EBUSY)) {
+                break;
+            }
+            std::thread::sleep(PAUSE);
+            moved = extents::exchange(io.handle.descriptor(), donor, range.0, range.1);
+        }
+        if self.in_place {
+            file::truncate(donor, 0)?;
+        }
+        match moved {
+            Ok(blocks) => Ok((blocks * self.block).min(length) as i64),
+            Err(errno) => {
+                self.why = reason(errno).map(str::to_owned);
+                Err(errno)
+            }
+        }
+    }
+}
+
+/// What stands behind an error of the exchange.
+fn reason(errno: Errno) -> Option<&'static str> {
+    match errno.0 {
+        libc::ENOTTY | libc::EOPNOTSUPP => Some("this file system exchanges no extents"),
+        libc::ENODATA => Some(
+            "the file or its donor has no blocks there: another job with the same donor may have freed them",
+        ),
+        libc::EINVAL => Some("the file is shorter than that, immutable, or the donor is"),
+        libc::EBUSY => Some("other I/O has held its pages all the time"),
+        libc::ETXTBSY => Some("it is used as swap"),
+        _ => None,
+    }
+}
+
+/// Where the donor lies: beside the files of the job.
+fn donor_path(job: &JobSpec, options: &E4defragOptions, clone: u32) -> PathBuf {
+    let name = options.donorname.as_deref().unwrap_or_default();
+    let directories = split_file_names(job.file.directory.as_deref().unwrap_or_default());
+    let place = if job.file.filename.is_some() { 0 } else { clone as usize };
+    match directories.get(place % directories.len().max(1)) {
+        Some(directory) => Path::new(directory).join(name),
+        None => PathBuf::from(name),
+    }
+}
+
+/// The donor, and whether it was made just now. A link would lead to a file that the job has not named.
+fn open_donor(path: &Path) -> Result<(File, bool), Errno> {
+    let mut options = OpenOptions::new();
+    options.write(true).custom_flags(libc::O_NOFOLLOW).mode(0o644);
+    match options.clone().create_new(true).open(path) {
+        Ok(donor) => Ok((donor, true)),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            Ok((options.create(true).open(path)?, false))
+        }
+        Err(error) => Err(Errno::from(error)),
+    }
+}
+
+/// Refuses a donor that cannot be one, before anything of it changes.
+fn check(found: &Metadata, donor: &File, files: &[OpenFile]) -> Result<(), (Errno, String)> {
+    if !found.is_file() {
+        return Err((Errno(libc::EINVAL), "is no regular file".to_owned()));
+    }
+    match extents::is_on_ext4(donor.as_raw_fd()) {
+        Ok(true) => {}
+        Ok(false) => {
+            return Err((
+                Errno(libc::EOPNOTSUPP),
+                "does not lie on ext4, which alone exchanges extents".to_owned(),
+            ));
+        }
+        Err(errno) => return Err((errno, errno.to_string())),
+    }
+    for file in files {
+        let own = std::fs::metadata(&file.name).map_err(|error| {
+            let errno = Errno::from(error);
+            (errno, format!("its file {}: {errno}", file.name))
+        })?;
+        if own.dev() != found.dev() {
+            return Err((Errno(libc::EXDEV), format!("lies on another file system than {}", file.name)));
+        }
+        if own.ino() == found.ino() {
+            return Err((
+                Errno(libc::EINVAL),
+                format!("is {} itself, which cannot be its own donor", file.name),
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! `include/fathom_engine.h` as this program sees it. The layout is a promise: a change is a new version.
+
+use std::ffi::{c_char, c_int, c_void};
+
+/// The version that this program speaks.
+pub(super) const VERSION: u32 = 1;
+/// What `queue` answers for an I/O that ends later.
+pub(super) const PENDING: i64 = i64::MIN;
+
+pub(super) const ASYNCHRONOUS: u32 = 1;
+pub(super) const OWN_TARGETS: u32 = 2;
+pub(super) const TRIMS: u32 = 4;
+pub(super) const DISCARDS_DATA: u32 = 8;
+/// All capabilities of this version.
+pub(super) const KNOWN: u32 = ASYNCHRONOUS | OWN_TARGETS | TRIMS | DISCARDS_DATA;
+
+#[repr(C)]
+pub(super) struct RawOption {
+    pub(super) name: *const c_char,
+    pub(super) default_text: *const c_char,
+    pub(super) help: *const c_char,
+    pub(super) kind: u32,
+    pub(super) reserved: u32,
+}
+
+#[repr(C)]
+pub(super) struct RawValue {
+    pub(super) number: i64,
+    pub(super) text: *const c_char,
+}
+
+#[repr(C)]
+pub(super) struct RawTarget {
+    pub(super) name: *const c_char,
+    pub(super) start: u64,
+    pub(super) size: u64,
+}
+
+#[repr(C)]
+pub(super) struct RawSetup {
+    pub(super) job: *const c_char,
+    pub(super) values: *const RawValue,
+    pub(super) targets: *const RawTarget,
+    pub(super) target_count: u32,
+    pub(super) depth: u32,
+    pub(super) clone: u32,
+    pub(super) reads: u32,
+    pub(super) writes: u32,
+    pub(super) reserved: u32,
+    pub(super) buffers: *mut u8,
+    pub(super) buffer_stride: u64,
+    pub(super) buffer_size: u64,
+    pub(super) message: *mut c_char,
+    pub(super) message_size: u64,
+}
+
+#[repr(C)]
+pub(super) struct RawIo {
+    pub(super) slot: u32,
+    pub(super) operation: u32,
+    pub(super) target: u32,
+    pub(super) length: u32,
+    pub(super) offset: u64,
+    pub(super) buffer: *mut u8,
+    pub(super) descriptor: i32,
+    pub(super) reserved: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub(super) struct RawCompletion {
+    pub(super) slot: u32,
+    pub(super) reserved: u32,
+    pub(super) result: i64,
+}
+
+/// What a library exports. Functions may be missing, whatever the header says of them, so each is looked at when it is loaded.
+#[repr(C)]
+pub(super) struct RawEngine {
+    pub(super) version: u32,
+    pub(super) capabilities: u32,
+    pub(super) help: *const c_char,
+    pub(super) options: *const RawOption,
+    pub(super) option_count: u64,
+    pub(super) size: Option<unsafe extern "C" fn(*const RawSetup, *const c_char) -> i64>,
+    pub(super) open: Option<unsafe extern "C" fn(*const RawSetup, *mut *mut c_void) -> c_int>,
+    pub(super) queue: Option<unsafe extern "C" fn(*mut c_void, *const RawIo) -> i64>,
+    pub(super) commit: Option<unsafe extern "C" fn(*mut c_void) -> c_int>,
+    pub(super) reap: Option<unsafe extern "C" fn(*mut c_void, u32, u32, i64, *mut RawCompletion) -> c_int>,
+    pub(super) sync: Option<unsafe extern "C" fn(*mut c_void, u32, i32) -> c_int>,
+    pub(super) explain: Option<unsafe extern "C" fn(*mut c_void, u32) -> *const c_char>,
+    pub(super) close: Option<unsafe extern "C" fn(*mut c_void)>,
+}
+
+/// `fathom_engine`
+pub(super) type Entry = unsafe extern "C" fn(u32) -> *const RawEngine;

@@ -1,0 +1,196 @@
+//! Finding the engine in a shared object: what is in the file before anything of it runs, and what it says of itself once it does.
+
+use super::External;
+use super::interface::{
+    ASYNCHRONOUS, DISCARDS_DATA, Entry, KNOWN, OWN_TARGETS, RawEngine, RawOption, VERSION,
+};
+use crate::net::library;
+use fathom_run::EngineEntry;
+use fathom_spec::definition::{Kind, OptionDef};
+use fathom_spec::engines::{EngineDef, loaded};
+use std::ffi::{CStr, c_char};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// What begins a name by which such an engine goes.
+pub(crate) const PREFIX: &str = "external:";
+/// The function that a library exports, and what fio looks for in its own.
+const SYMBOL: &str = "fathom_engine";
+const SYMBOLS_OF_FIO: [&str; 2] = ["ioengine", "get_ioengine"];
+/// Where it is told how to write one.
+const PAGE: &str = "docs/external.md says how to write an engine";
+/// More options than this are a mistake in a number.
+const MOST_OPTIONS: u64 = 1000;
+
+/// An engine that was loaded; it stays.
+pub(super) struct Loaded {
+    pub(super) entry: EngineEntry,
+    pub(super) functions: &'static RawEngine,
+}
+
+// SAFETY: what the library exports is constant, and its functions may be called from any thread.
+unsafe impl Send for Loaded {}
+// SAFETY: as above.
+unsafe impl Sync for Loaded {}
+
+static LOADED: Mutex<Vec<&'static Loaded>> = Mutex::new(Vec::new());
+
+/// The loaded engine of this name.
+pub(super) fn find(name: &str) -> Option<&'static Loaded> {
+    let loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    loaded.iter().copied().find(|engine| engine.entry.definition.name == name)
+}
+
+/// The entry of a loaded engine.
+pub(crate) fn entry(name: &str) -> Option<&'static EngineEntry> {
+    find(name).map(|loaded| &loaded.entry)
+}
+
+/// Loads the engine in a shared object, unless it is there already; otherwise a sentence.
+pub fn load(path: &Path) -> Result<&'static EngineDef, String> {
+    let name = format!("{PREFIX}{}", path.display());
+    if let Some(loaded) = find(&name) {
+        return Ok(loaded.entry.definition);
+    }
+    let told = |reason: String| format!("{}: {reason}", path.display());
+    check_symbols(path).map_err(told)?;
+    let functions = open(path).map_err(told)?;
+    let definition = definition(name, functions).map_err(told)?;
+    loaded::keep(definition).map_err(told)?;
+    let entry = EngineEntry { definition, ..EngineEntry::of::<External>() };
+    let loaded = Box::leak(Box::new(Loaded { entry, functions }));
+    LOADED.lock().unwrap_or_else(PoisonError::into_inner).push(loaded);
+    Ok(definition)
+}
+
+/// Looks into the file: what is no engine is not run to find that out.
+fn check_symbols(path: &Path) -> Result<(), String> {
+    let found = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    if !found.is_file() {
+        return Err("is no file".to_owned());
+    }
+    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    if !bytes.starts_with(b"\x7fELF") {
+        return Err(format!("is no shared object; {PAGE}"));
+    }
+    let has = |symbol: &str| {
+        let word = [b"\0", symbol.as_bytes(), b"\0"].concat();
+        bytes.windows(word.len()).any(|window| window == word)
+    };
+    if has(SYMBOL) {
+        return Ok(());
+    }
+    Err(match SYMBOLS_OF_FIO.into_iter().find(|symbol| has(symbol)) {
+        Some(symbol) => format!(
+            "is an engine for fio ({symbol}), which works on structures of one version of fio; \
+             the interface of fathom is another, include/fathom_engine.h: {PAGE}"
+        ),
+        None => format!("exports no {SYMBOL}; {PAGE}"),
+    })
+}
+
+/// Loads the file and asks it for its engine.
+fn open(path: &Path) -> Result<&'static RawEngine, String> {
+    // A name without a slash would be looked for elsewhere.
+    let whole = path.canonicalize().unwrap_or_else(|_| PathBuf::from(path));
+    let threads = threads();
+    let library: &'static libloading::Library = Box::leak(Box::new(library::open_file(&whole)?));
+    if self::threads() > threads {
+        return Err(
+            "starts a thread when it is loaded; the workers of a run begin without it, so open() has to"
+                .to_owned(),
+        );
+    }
+    // SAFETY: the header gives the symbol this type.
+    let entry = unsafe { library.get::<Entry>(SYMBOL.as_bytes()) }
+        .map_err(|_| format!("exports no {SYMBOL}; {PAGE}"))?;
+    // SAFETY: a function without effects, by the header. What it returns is constant, and the library stays.
+    let engine = unsafe { entry(VERSION).as_ref() };
+    match engine {
+        None => {
+            Err(format!("does not know version {VERSION} of the interface, which is that of this fathom"))
+        }
+        Some(engine) if engine.version != VERSION => Err(format!(
+            "speaks version {} of the interface, this fathom version {VERSION}: build it with its include/fathom_engine.h",
+            engine.version
+        )),
+        Some(engine) => check(engine).map(|()| engine),
+    }
+}
+
+/// Threads of this process.
+fn threads() -> usize {
+    std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count)
+}
+
+/// All functions are there that its capabilities need.
+fn check(engine: &RawEngine) -> Result<(), String> {
+    let unknown = engine.capabilities & !KNOWN;
+    if unknown != 0 {
+        return Err(format!("has capabilities that version {VERSION} does not have: {unknown:#x}"));
+    }
+    let needed = [
+        ("open", engine.open.is_some(), true),
+        ("queue", engine.queue.is_some(), true),
+        ("close", engine.close.is_some(), true),
+        ("reap", engine.reap.is_some(), engine.capabilities & ASYNCHRONOUS != 0),
+        ("size", engine.size.is_some(), engine.capabilities & OWN_TARGETS != 0),
+    ];
+    match needed.into_iter().find(|(_, is_there, is_needed)| *is_needed && !is_there) {
+        Some((name, ..)) => Err(format!("has no function {name} in its struct fathom_engine")),
+        None if engine.option_count > MOST_OPTIONS
+            || (engine.option_count > 0 && engine.options.is_null()) =>
+        {
+            Err(format!("claims {} options", engine.option_count))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The declaration of a loaded engine, as jobs are held against it.
+fn definition(name: String, engine: &'static RawEngine) -> Result<&'static EngineDef, String> {
+    let name: &'static str = name.leak();
+    let has = |capability: u32| engine.capabilities & capability != 0;
+    let options: Vec<OptionDef> =
+        raw_options(engine).iter().map(|raw| option(name, raw)).collect::<Result<_, _>>()?;
+    let help = text(engine.help).unwrap_or("an engine of your own");
+    let mut definition = EngineDef::new(name, help).built().with_options(options.leak());
+    if !has(ASYNCHRONOUS) {
+        definition = definition.synchronous();
+    }
+    if has(OWN_TARGETS) {
+        definition = definition.on_volume();
+    }
+    if has(DISCARDS_DATA) {
+        definition = definition.discards_data();
+    }
+    Ok(Box::leak(Box::new(definition)))
+}
+
+fn raw_options(engine: &RawEngine) -> &[RawOption] {
+    match engine.option_count {
+        0 => &[],
+        // SAFETY: the library gives an array of so many options, which stays with it.
+        count => unsafe { std::slice::from_raw_parts(engine.options, count as usize) },
+    }
+}
+
+fn option(engine: &'static str, raw: &RawOption) -> Result<OptionDef, String> {
+    let name = text(raw.name).ok_or("has an option without a name")?;
+    let kind = match raw.kind {
+        1 => Kind::Int,
+        2 => Kind::Size,
+        3 => Kind::Bool,
+        4 => Kind::Time,
+        5 => Kind::Text,
+        other => return Err(format!("has an option {name} of an unknown type, {other}")),
+    };
+    let help = text(raw.help).unwrap_or("");
+    Ok(OptionDef { default: text(raw.default_text), ..OptionDef::of_engine(engine, name, kind, help) })
+}
+
+/// A text of the library; `None` for none, and for what is no UTF-8.
+pub(super) fn text<'a>(raw: *const c_char) -> Option<&'a str> {
+    // SAFETY: the library gives texts that end in 0, which stay at least until it is called again.
+    (!raw.is_null()).then(|| unsafe { CStr::from_ptr(raw) })?.to_str().ok()
+}

@@ -1,0 +1,281 @@
+//! `external`: an engine in a shared object that somebody else has written, by the interface of `include/fathom_engine.h`.
+
+mod interface;
+mod library;
+mod setup;
+mod targets;
+
+pub use library::load;
+pub(crate) use library::{PREFIX, entry};
+
+use crate::shared::Immediate;
+use fathom_run::EngineEntry;
+use fathom_run::engine::{Completions, Engine, Io, Queued, REAP_BATCH, Setup, SetupError};
+use fathom_run::storage::files::Files;
+use fathom_run::storage::{Handle, Storage, SyncKind};
+use fathom_run::unit::Operation;
+use fathom_spec::JobSpec;
+use fathom_spec::engines::{self, EngineDef};
+use fathom_sys::Errno;
+use interface::{ASYNCHRONOUS, OWN_TARGETS, PENDING, RawCompletion, RawEngine, RawIo, TRIMS};
+use setup::Told;
+use std::ffi::c_void;
+use std::time::Duration;
+
+/// A slot without an I/O.
+const FREE: u32 = u32::MAX;
+
+/// The engine of one worker.
+pub(crate) struct External {
+    functions: &'static RawEngine,
+    /// What the library keeps for this worker.
+    state: *mut c_void,
+    /// What fathom does with files itself.
+    immediate: Immediate,
+    /// Bytes of the I/O in each slot that is with the library; [`FREE`] where none is.
+    taken: Vec<u32>,
+    /// How many were queued and not taken over yet.
+    queued: u32,
+    ended: Box<[RawCompletion; REAP_BATCH]>,
+    /// Something that the library must not do, and has done.
+    fault: Option<String>,
+    /// The error with which everything ends from then on: the library is asked for nothing more.
+    given_up: Option<Errno>,
+}
+
+// SAFETY: the header says that functions of one state are called from one thread at a time, whichever it is.
+unsafe impl Send for External {}
+
+impl Engine for External {
+    const DEFINITION: &'static EngineDef = &engines::EXTERNAL;
+
+    fn definition(entry: &EngineEntry) -> &'static EngineDef {
+        entry.definition
+    }
+
+    fn storage(job: &JobSpec) -> Box<dyn Storage> {
+        match library::find(&job.engine.ioengine.name) {
+            Some(engine) if engine.functions.capabilities & OWN_TARGETS != 0 => {
+                Box::new(targets::Targets::new(job, engine))
+            }
+            _ => Box::new(Files::default()),
+        }
+    }
+
+    fn new(setup: &Setup<'_>) -> Result<External, SetupError> {
+        let Some(engine) = library::find(&setup.job.engine.ioengine.name) else {
+            return Err(SetupError::new(Errno(libc::ENOENT), "dlopen"));
+        };
+        let mut told = Told::of_worker(setup, engine.entry.definition.options);
+        let state = told.open(engine.functions).map_err(|refusal| {
+            let sentence = format!("{}: {}", engine.entry.definition.name, refusal.sentence);
+            SetupError::new(refusal.errno, "open").with_advice(sentence)
+        })?;
+        Ok(External {
+            functions: engine.functions,
+            state,
+            immediate: Immediate::new(setup),
+            taken: vec![FREE; setup.depth as usize],
+            queued: 0,
+            ended: Box::new([RawCompletion::default(); REAP_BATCH]),
+            fault: None,
+            given_up: None,
+        })
+    }
+
+    #[inline(always)]
+    fn queue(&mut self, slot: u32, io: &Io) -> Queued {
+        if let Some(errno) = self.given_up {
+            return Queued::Done(i64::from(-errno.0));
+        }
+        let is_its_own = match io.operation {
+            Operation::Read | Operation::Write => true,
+            Operation::Trim => self.can(TRIMS),
+            _ => false,
+        };
+        if !is_its_own {
+            return Queued::Done(self.perform(io));
+        }
+        let Some(queue) = self.functions.queue else { return Queued::Done(-i64::from(libc::ENOSYS)) };
+        let raw = RawIo {
+            slot,
+            operation: io.operation as u32,
+            target: io.file,
+            length: io.length,
+            offset: io.offset,
+            buffer: io.buffer,
+            descriptor: if self.can(OWN_TARGETS) { -1 } else { io.handle.descriptor() },
+            reserved: 0,
+        };
+        // SAFETY: the state is what `open` has given, and the buffer belongs to this I/O until it has ended.
+        match unsafe { queue(self.state, &raw) } {
+            PENDING if self.can(ASYNCHRONOUS) => {
+                self.taken[slot as usize] = io.length;
+                self.queued += 1;
+                Queued::Pending
+            }
+            PENDING => {
+                Queued::Done(self.broken("a synchronous engine has answered FATHOM_PENDING".to_owned()))
+            }
+            result if result > i64::from(io.length) => Queued::Done(self.too_much(result, io.length)),
+            result => Queued::Done(result),
+        }
+    }
+
+    #[inline(always)]
+    fn commit(&mut self) -> Result<u32, Errno> {
+        let taken = match self.functions.commit {
+            None => self.queued,
+            Some(_) if self.given_up.is_some() => self.queued,
+            // SAFETY: as above.
+            Some(commit) => match unsafe { commit(self.state) } {
+                negative if negative < 0 => return Err(Errno(-negative)),
+                taken => (taken as u32).min(self.queued),
+            },
+        };
+        self.queued -= taken;
+        Ok(taken)
+    }
+
+    #[inline(always)]
+    fn reap(&mut self, min: u32, out: &mut Completions) -> Result<(), Errno> {
+        self.reap_for(min, -1, out)
+    }
+
+    fn reap_within(&mut self, span: Duration, out: &mut Completions) -> Result<(), Errno> {
+        self.reap_for(1, i64::try_from(span.as_nanos()).unwrap_or(i64::MAX), out)
+    }
+
+    fn sync_now(&mut self, handle: Handle, _kind: SyncKind) -> Option<Result<(), Errno>> {
+        let own = self.can(OWN_TARGETS);
+        if self.functions.sync.is_none() && !own {
+            return None;
+        }
+        let result = self.sync(handle);
+        Some(if result < 0 { Err(Errno(-result as i32)) } else { Ok(()) })
+    }
+
+    fn ends_at_once(&self) -> bool {
+        !self.can(ASYNCHRONOUS)
+    }
+
+    fn protocol_status(&mut self, slot: u32) -> Option<String> {
+        if let Some(fault) = self.fault.take() {
+            return Some(fault);
+        }
+        let explain = self.functions.explain?;
+        // SAFETY: as above.
+        library::text(unsafe { explain(self.state, slot) }).map(str::to_owned)
+    }
+
+    fn remarks(&mut self) -> Vec<String> {
+        let fault = self.fault.take();
+        fault.map(|fault| format!("fathom: the engine breaks its promise: {fault}")).into_iter().collect()
+    }
+}
+
+impl External {
+    #[inline(always)]
+    fn can(&self, capability: u32) -> bool {
+        self.functions.capabilities & capability != 0
+    }
+
+    #[inline(always)]
+    fn reap_for(&mut self, min: u32, timeout: i64, out: &mut Completions) -> Result<(), Errno> {
+        if self.given_up.is_some() {
+            self.end_all(out);
+            return Ok(());
+        }
+        let Some(reap) = self.functions.reap else { return Err(Errno(libc::ENOSYS)) };
+        let room = out.room().min(REAP_BATCH) as u32;
+        // SAFETY: as above; there is room for so many completions.
+        let count = unsafe { reap(self.state, min.min(room), room, timeout, self.ended.as_mut_ptr()) };
+        if count < 0 {
+            self.reap_failed(Errno(-count), out);
+            return Ok(());
+        }
+        for index in 0..(count as usize).min(room as usize) {
+            let RawCompletion { slot, result, .. } = self.ended[index];
+            let length = match self.taken.get_mut(slot as usize) {
+                Some(taken) if *taken != FREE => std::mem::replace(taken, FREE),
+                _ => {
+                    self.broken(format!("reap lists slot {slot}, in which no I/O is in flight"));
+                    self.end_all(out);
+                    return Ok(());
+                }
+            };
+            let is_possible = result <= i64::from(length);
+            out.push(slot, if is_possible { result } else { self.too_much(result, length) });
+        }
+        Ok(())
+    }
+
+    /// Nobody knows what becomes of the I/Os in flight: they end with this error, and nothing more is asked of the library.
+    #[cold]
+    fn reap_failed(&mut self, errno: Errno, out: &mut Completions) {
+        if matches!(errno.0, libc::EINTR | libc::EAGAIN) {
+            return;
+        }
+        self.fault = Some("reap has failed".to_owned());
+        self.given_up = Some(errno);
+        self.end_all(out);
+    }
+
+    /// Lists what is in flight as ended, as far as there is room.
+    #[cold]
+    fn end_all(&mut self, out: &mut Completions) {
+        let errno = self.given_up.unwrap_or(Errno(libc::EPROTO));
+        for (slot, taken) in self.taken.iter_mut().enumerate() {
+            if *taken != FREE && out.room() > 0 {
+                *taken = FREE;
+                out.push(slot as u32, i64::from(-errno.0));
+            }
+        }
+    }
+
+    #[cold]
+    fn too_much(&mut self, result: i64, length: u32) -> i64 {
+        self.broken(format!("an I/O of {length} bytes has ended with {result}"))
+    }
+
+    /// Syncs, and trims of files.
+    #[cold]
+    fn perform(&mut self, io: &Io) -> i64 {
+        let own = self.can(OWN_TARGETS);
+        match (io.operation, self.functions.sync) {
+            (Operation::Trim, _) if own => -i64::from(libc::EOPNOTSUPP),
+            (Operation::Trim, _) => self.immediate.perform(io),
+            (_, None) if !own => self.immediate.perform(io),
+            _ => self.sync(io.handle),
+        }
+    }
+
+    /// Syncs by the library; the handle of a target that is the engine's own is its index.
+    fn sync(&mut self, handle: Handle) -> i64 {
+        let Some(sync) = self.functions.sync else { return 0 };
+        let (target, descriptor) = match self.can(OWN_TARGETS) {
+            true => (handle.number() as u32, -1),
+            false => (u32::MAX, handle.descriptor()),
+        };
+        // SAFETY: as above.
+        i64::from(unsafe { sync(self.state, target, descriptor) })
+    }
+
+    /// The library has done what the header forbids: nothing it says can be believed.
+    #[cold]
+    fn broken(&mut self, fault: String) -> i64 {
+        self.fault = Some(fault);
+        let errno = Errno(libc::EPROTO);
+        self.given_up = Some(errno);
+        i64::from(-errno.0)
+    }
+}
+
+impl Drop for External {
+    fn drop(&mut self) {
+        if let Some(close) = self.functions.close {
+            // SAFETY: the state is not used after this.
+            unsafe { close(self.state) };
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! `splice`: between a file and the buffer of a block through a pipe. Pages of the file are lent to the pipe, and so are those of the
+//! buffer; what is written is copied once, by the file system, and not at all with `direct=1`.
+
+use crate::shared::Immediate;
+use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError};
+use fathom_run::unit::Operation;
+use fathom_spec::engines::{self, EngineDef};
+use fathom_sys::{Errno, pipe};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// A block need not begin at a page, so its pages in a pipe are one more than its bytes say.
+const PAGE: usize = 4096;
+
+pub(crate) struct Splice {
+    immediate: Immediate,
+    reader: OwnedFd,
+    writer: OwnedFd,
+    /// Bytes that the pipe holds.
+    room: usize,
+    /// Why memory cannot be lent to the pipe: it is copied.
+    copies: Option<Errno>,
+    /// It has been said.
+    has_told: bool,
+    /// What became of the I/O in flight, if there is more to say than its error.
+    why: Option<&'static str>,
+}
+
+impl Engine for Splice {
+    const DEFINITION: &'static EngineDef = &engines::plain::SPLICE;
+
+    fn new(setup: &Setup<'_>) -> Result<Splice, SetupError> {
+        let (reader, writer) = pipe::pipe().map_err(|errno| SetupError::new(errno, "pipe"))?;
+        let wanted = i32::try_from(setup.buffer_length.saturating_add(PAGE)).unwrap_or(i32::MAX);
+        let room = pipe::widen(&writer, wanted).map_err(|errno| SetupError::new(errno, "F_GETPIPE_SZ"))?;
+        let immediate = Immediate::new(setup);
+        Ok(Splice { immediate, reader, writer, room, copies: None, has_told: false, why: None })
+    }
+
+    fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
+        let transfer = match io.operation {
+            Operation::Read => Splice::read_part,
+            Operation::Write => Splice::write_part,
+            _ => return Queued::Done(self.immediate.perform(io)),
+        };
+        let length = io.length as usize;
+        let mut done = 0;
+        while done < length {
+            match transfer(self, io, done, (length - done).min(self.room)) {
+                Ok(0) => break,
+                Ok(count) => done += count,
+                Err(Errno(libc::EINTR)) => {}
+                // The rest is asked for again, and fails again.
+                Err(_) if done > 0 => break,
+                Err(errno) => return Queued::Done(i64::from(-errno.0)),
+            }
+        }
+        Queued::Done(done as i64)
+    }
+
+    fn protocol_status(&mut self, _slot: u32) -> Option<String> {
+        self.why.take().map(str::to_owned)
+    }
+
+    fn remarks(&mut self) -> Vec<String> {
+        let Some(errno) = self.copies.filter(|_| !std::mem::replace(&mut self.has_told, true)) else {
+            return Vec::new();
+        };
+        vec![format!(
+            "note: ioengine=splice: vmsplice is refused ({errno}), so blocks are copied to and from the pipe by write and read; \
+             a block costs one more copy than it should"
+        )]
+    }
+}
+
+impl Splice {
+    /// Reads a part of a block through the empty pipe; 0 at the end of the file.
+    fn read_part(&mut self, io: &Io, done: usize, length: usize) -> Result<usize, Errno> {
+        let offset = io.offset + done as u64;
+        let held = pipe::splice_from_file(io.handle.descriptor(), offset, self.writer.as_raw_fd(), length)
+            .map_err(|errno| self.refused(errno))?;
+        let mut taken = 0;
+        while taken < held {
+            // SAFETY: the loop gives a buffer of at least `io.length` bytes, and the part ends in it.
+            let place = (unsafe { io.buffer.add(done + taken) }, held - taken);
+            match self.take(place) {
+                Ok(0) => return Err(Errno(libc::EIO)),
+                Ok(count) => taken += count,
+                Err(Errno(libc::EINTR)) => {}
+                Err(errno) => return Err(self.without_rest(held - taken, errno)),
+            }
+        }
+        Ok(held)
+    }
+
+    /// Writes a part of a block through the empty pipe.
+    fn write_part(&mut self, io: &Io, done: usize, length: usize) -> Result<usize, Errno> {
+        // SAFETY: the loop gives a buffer of at least `io.length` bytes, and the part ends in it.
+        let held = self.put((unsafe { io.buffer.add(done) }, length))?;
+        let mut given = 0;
+        while given < held {
+            let offset = io.offset + (done + given) as u64;
+            let from = self.reader.as_raw_fd();
+            match pipe::splice_to_file(from, io.handle.descriptor(), offset, held - given) {
+                Ok(0) => break,
+                Ok(count) => given += count,
+                Err(Errno(libc::EINTR)) => {}
+                Err(errno) if given == 0 => {
+                    let errno = self.refused(errno);
+                    return Err(self.without_rest(held, errno));
+                }
+                Err(_) => break,
+            }
+        }
+        if given < held {
+            pipe::discard(self.reader.as_raw_fd(), held - given)?;
+        }
+        Ok(given)
+    }
+
+    /// Lends memory to the empty pipe, or copies it there. The file has its data when `splice` returns, so that the memory may change
+    /// from then on.
+    fn put(&mut self, (bytes, length): (*mut u8, usize)) -> Result<usize, Errno> {
+        let writer = self.writer.as_raw_fd();
+        if self.copies.is_none() {
+            // SAFETY: the caller's memory can be read, and the loop changes none of it before this I/O has ended, when none of it is
+            // in the pipe any more.
+            match unsafe { pipe::splice_memory(writer, (bytes, length), pipe::NO_WAIT) } {
+                Err(errno) if cannot_lend(errno) => self.copies = Some(errno),
+                result => return result,
+            }
+        }
+        // SAFETY: the caller's memory can be read.
+        unsafe { pipe::fill(writer, (bytes, length)) }
+    }
+
+    /// Takes what is in the pipe into memory.
+    fn take(&mut self, place: (*mut u8, usize)) -> Result<usize, Errno> {
+        let reader = self.reader.as_raw_fd();
+        if self.copies.is_none() {
+            // SAFETY: the caller's memory can be written, and belongs to this I/O.
+            match unsafe { pipe::splice_memory(reader, place, 0) } {
+                Err(errno) if cannot_lend(errno) => self.copies = Some(errno),
+                result => return result,
+            }
+        }
+        // SAFETY: as above.
+        unsafe { pipe::empty(reader, place) }
+    }
+
+    /// What is still in the pipe belongs to no other I/O.
+    #[cold]
+    fn without_rest(&self, held: usize, errno: Errno) -> Errno {
+        pipe::discard(self.reader.as_raw_fd(), held).err().unwrap_or(errno)
+    }
+
+    /// Says what stands behind an error of `splice`, where that is not the device's.
+    #[cold]
+    fn refused(&mut self, errno: Errno) -> Errno {
+        self.why = match errno.0 {
+            libc::EINVAL => Some(
+                "splice is refused: what holds this file has no splice, or with direct=1 wants other offsets and lengths; \
+                 ioengine=psync does the same by plain calls",
+            ),
+            libc::ENOSYS | libc::EPERM => Some(
+                "splice is not allowed here, by a filter of system calls for instance; ioengine=psync does the same by plain calls",
+            ),
+            _ => None,
+        };
+        errno
+    }
+}
+
+/// True where it is the memory, or the call itself, that `vmsplice` is refused for.
+fn cannot_lend(errno: Errno) -> bool {
+    matches!(errno.0, libc::EFAULT | libc::EINVAL | libc::ENOSYS | libc::EPERM | libc::EOPNOTSUPP)
+}

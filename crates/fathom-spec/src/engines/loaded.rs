@@ -1,0 +1,68 @@
+//! Engines that are loaded when a job names them (`ioengine=external:PATH`). They stay for as long as the program runs, under that name.
+
+use super::EngineDef;
+use crate::registry::find_job_option;
+use crate::spec::{JobSpec, Origin};
+use crate::value::{NoSource, ParseContext};
+use std::sync::{Mutex, PoisonError};
+
+static LOADED: Mutex<Vec<&'static EngineDef>> = Mutex::new(Vec::new());
+
+/// The loaded engine of this name.
+pub fn find(name: &str) -> Option<&'static EngineDef> {
+    let loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    loaded.iter().copied().find(|engine| engine.name == name)
+}
+
+/// Keeps an engine, if its options can be those of a job; otherwise the reason.
+pub fn keep(engine: &'static EngineDef) -> Result<(), String> {
+    for (index, option) in engine.options.iter().enumerate() {
+        let name = option.name;
+        let is_word = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        if name.is_empty() || !is_word(name) {
+            return Err(format!("its option {name:?} is no word of letters, digits and _"));
+        }
+        if find_job_option(name).is_some() {
+            return Err(format!("its option {name} has the name of an option of every job"));
+        }
+        if engine.options[..index].iter().any(|other| other.name == name) {
+            return Err(format!("it has two options of the name {name}"));
+        }
+        let Some(default) = option.default else { continue };
+        let mut job = JobSpec::new("default", Origin::CommandLine);
+        if (option.set)(&mut job, default, option, &mut ParseContext::new(&NoSource)).is_err() {
+            return Err(format!("the default of its option {name}, {default}, is not what the option takes"));
+        }
+    }
+    LOADED.lock().unwrap_or_else(PoisonError::into_inner).push(engine);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::definition::{Kind, OptionDef};
+
+    /// What is said of an engine with these options.
+    fn answer(options: &[OptionDef]) -> String {
+        let options = options.to_vec().leak();
+        let engine = Box::leak(Box::new(EngineDef::new("external:/x", "for a test").with_options(options)));
+        keep(engine).err().unwrap_or_default()
+    }
+
+    #[test]
+    fn options_must_fit_into_job_files() {
+        let option = |name| OptionDef::of_engine("external:/x", name, Kind::Int, "a number");
+        for (options, reason) in [
+            (vec![option("a b")], "is no word"),
+            (vec![option("bs")], "has the name of an option of every job"),
+            (vec![option("one"), option("one")], "two options of the name one"),
+            (vec![OptionDef { default: Some("many"), ..option("one") }], "many, is not what"),
+        ] {
+            assert!(answer(&options).contains(reason), "{reason}: {}", answer(&options));
+        }
+        assert!(find("external:/x").is_none());
+        assert_eq!(answer(&[option("one"), OptionDef { default: Some("7"), ..option("two") }]), "");
+        assert!(find("external:/x").is_some_and(|engine| engine.options.len() == 2));
+    }
+}

@@ -1,0 +1,146 @@
+//! Pipes, and what moves bytes between them and memory, files and sockets.
+
+use crate::errno::Errno;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+/// Takes no time where nothing fits (`SPLICE_F_NONBLOCK` of linux/splice.h).
+pub const NO_WAIT: u32 = libc::SPLICE_F_NONBLOCK;
+
+/// A pipe: its end for reading and its end for writing.
+pub fn pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
+    let mut ends = [0; 2];
+    // SAFETY: the kernel stores two descriptors, which are new.
+    unsafe {
+        if libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) < 0 {
+            return Err(Errno::last());
+        }
+        Ok((OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])))
+    }
+}
+
+/// Makes a pipe hold at least so many bytes; how many it holds.
+pub fn widen(end: &OwnedFd, bytes: i32) -> Result<usize, Errno> {
+    // Where it fails, the pipe stays as it is: those of users without privileges have a limit.
+    // SAFETY: no memory is passed.
+    let held = unsafe {
+        libc::fcntl(end.as_raw_fd(), libc::F_SETPIPE_SZ, bytes);
+        libc::fcntl(end.as_raw_fd(), libc::F_GETPIPE_SZ)
+    };
+    if held < 0 { Err(Errno::last()) } else { Ok(held as usize) }
+}
+
+/// Moves bytes between a pipe and something else without a copy (`splice`).
+#[inline]
+pub fn splice(from: RawFd, to: RawFd, length: usize, flags: u32) -> Result<usize, Errno> {
+    // SAFETY: no memory is passed.
+    moved(unsafe { libc::splice(from, std::ptr::null_mut(), to, std::ptr::null_mut(), length, flags) })
+}
+
+/// Moves what is at an offset of a file into a pipe, as much as fits.
+#[inline]
+pub fn splice_from_file(file: RawFd, offset: u64, pipe: RawFd, length: usize) -> Result<usize, Errno> {
+    let mut offset = offset as libc::loff_t;
+    // SAFETY: the offset lives through the call.
+    moved(unsafe { libc::splice(file, &mut offset, pipe, std::ptr::null_mut(), length, 0) })
+}
+
+/// Moves what is in a pipe to an offset of a file.
+#[inline]
+pub fn splice_to_file(pipe: RawFd, file: RawFd, offset: u64, length: usize) -> Result<usize, Errno> {
+    let mut offset = offset as libc::loff_t;
+    // SAFETY: the offset lives through the call.
+    moved(unsafe { libc::splice(pipe, std::ptr::null_mut(), file, &mut offset, length, 0) })
+}
+
+/// Puts memory into a pipe, or takes what is in it into memory, by which end of it this is (`vmsplice`).
+///
+/// # Safety
+/// `length` bytes from `bytes` on can be read, and stay as they are until they have left the pipe; for the reading end, they can be
+/// written, and nobody else uses them meanwhile.
+#[inline]
+pub unsafe fn splice_memory(
+    end: RawFd,
+    (bytes, length): (*mut u8, usize),
+    flags: u32,
+) -> Result<usize, Errno> {
+    let piece = libc::iovec { iov_base: bytes.cast(), iov_len: length };
+    // SAFETY: the caller says so of the bytes, and the piece lives through the call.
+    moved(unsafe { libc::vmsplice(end, &piece, 1, flags) })
+}
+
+/// Copies memory into a pipe.
+///
+/// # Safety
+/// `length` bytes from `bytes` on can be read.
+pub unsafe fn fill(end: RawFd, (bytes, length): (*const u8, usize)) -> Result<usize, Errno> {
+    // SAFETY: the caller says so.
+    moved(unsafe { libc::write(end, bytes.cast(), length) })
+}
+
+/// Copies what is in a pipe to memory.
+///
+/// # Safety
+/// `length` bytes from `bytes` on can be written, and nobody else uses them meanwhile.
+pub unsafe fn empty(end: RawFd, (bytes, length): (*mut u8, usize)) -> Result<usize, Errno> {
+    // SAFETY: the caller says so.
+    moved(unsafe { libc::read(end, bytes.cast(), length) })
+}
+
+/// Throws away so many bytes that a pipe holds.
+pub fn discard(end: RawFd, mut length: usize) -> Result<(), Errno> {
+    let mut bytes = [0u8; 4096];
+    while length > 0 {
+        let part = length.min(bytes.len());
+        // SAFETY: the array is ours, and no shorter than the part.
+        match unsafe { empty(end, (bytes.as_mut_ptr(), part)) } {
+            Ok(0) => return Err(Errno(libc::EIO)),
+            Ok(count) => length -= count,
+            Err(Errno(libc::EINTR)) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(())
+}
+
+#[inline]
+fn moved(returned: isize) -> Result<usize, Errno> {
+    if returned < 0 { Err(Errno::last()) } else { Ok(returned as usize) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Seek, SeekFrom, Write};
+
+    #[test]
+    fn bytes_go_through_a_pipe() {
+        let (reader, writer) = pipe().expect("a pipe");
+        assert!(widen(&writer, 1 << 16).expect("a size") >= 1 << 16);
+        let mut source = *b"through a pipe";
+        let mut target = [0u8; 14];
+        // SAFETY: both arrays are ours and live on.
+        unsafe {
+            assert_eq!(splice_memory(writer.as_raw_fd(), (source.as_mut_ptr(), 14), 0), Ok(14));
+            assert_eq!(splice_memory(reader.as_raw_fd(), (target.as_mut_ptr(), 14), 0), Ok(14));
+        }
+        assert_eq!(source, target);
+    }
+
+    #[test]
+    fn files_are_at_both_ends() {
+        let (reader, writer) = pipe().expect("a pipe");
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(b"0123456789").expect("written");
+        let pipe = (reader.as_raw_fd(), writer.as_raw_fd());
+        assert_eq!(splice_from_file(file.as_raw_fd(), 2, pipe.1, 3), Ok(3));
+        assert_eq!(splice_to_file(pipe.0, file.as_raw_fd(), 7, 3), Ok(3));
+        assert_eq!(splice_from_file(file.as_raw_fd(), 10, pipe.1, 3), Ok(0), "the end");
+        let mut text = String::new();
+        file.seek(SeekFrom::Start(0)).expect("the beginning");
+        file.read_to_string(&mut text).expect("text");
+        assert_eq!(text, "0123456234");
+        // SAFETY: the text is ours.
+        assert_eq!(unsafe { fill(pipe.1, (text.as_ptr(), 10)) }, Ok(10));
+        assert_eq!(discard(pipe.0, 10), Ok(()));
+    }
+}
