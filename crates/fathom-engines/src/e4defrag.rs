@@ -12,11 +12,6 @@ use std::fs::{File, Metadata, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-/// How often a range is tried whose pages are in use, and the time in between.
-const TRIES: u32 = 1000;
-const PAUSE: Duration = Duration::from_micros(200);
 
 pub(crate) struct E4defrag {
     immediate: Immediate,
@@ -82,16 +77,8 @@ impl E4defrag {
         if self.in_place {
             file::fallocate(donor, 0, io.offset, length)?;
         }
-        let range = (io.offset / self.block, length / self.block);
-        let mut moved = extents::exchange(io.handle.descriptor(), donor, range.0, range.1);
-        // Pages that other I/O holds are free again in a moment.
-        for _ in 0..TRIES {
-            if moved != Err(Errno(libc::EBUSY)) {
-                break;
-            }
-            std::thread::sleep(PAUSE);
-            moved = extents::exchange(io.handle.descriptor(), donor, range.0, range.1);
-        }
+        let moved =
+            extents::exchange(io.handle.descriptor(), donor, io.offset / self.block, length / self.block);
         if self.in_place {
             file::truncate(donor, 0)?;
         }
@@ -113,7 +100,9 @@ fn reason(errno: Errno) -> Option<&'static str> {
             "the file or its donor has no blocks there: another job with the same donor may have freed them",
         ),
         libc::EINVAL => Some("the file is shorter than that, immutable, or the donor is"),
-        libc::EBUSY => Some("other I/O has held its pages all the time"),
+        libc::EBUSY => Some(
+            "other I/O holds pages of it, and the kernel has tried for a while; ignore_error=,EBUSY goes on with the next",
+        ),
         libc::ETXTBSY => Some("it is used as swap"),
         _ => None,
     }

@@ -114,7 +114,6 @@ fn an_agent_allows_what_its_start_allowed() {
         (format!("--filename={open}/f --exec_prerun=true"), "--allow-commands"),
         (format!("--filename={open}/f --exec_postrun=true"), "--allow-commands"),
         ("--ioengine=exec --program=true".to_owned(), "--allow-commands"),
-        ("--ioengine=external:/bin/true".to_owned(), "--allow-commands"),
         (format!("--filename={open}/f --ioengine=e4defrag --donorname=d"), "uses no files but the targets"),
         (format!("--filename={open}/f --write_iolog={closed}/l"), "uses no files but the targets"),
         (format!("--filename={open}/f --ioscheduler=none"), "does not change its machine"),
@@ -131,6 +130,20 @@ fn an_agent_allows_what_its_start_allowed() {
         let refused = run(&format!("{words} --name=a --size=64k --rw=write {words}"));
         assert_eq!(refused.code(), 1, "{words}: {}", refused.stderr);
         assert!(refused.stderr.contains(reason), "{words}: {}", refused.stderr);
+    }
+    // To load an engine is to run what is in it; the controller has it, too.
+    let libraries = crate::support::scratch();
+    if crate::external::example("null", libraries.path())
+        .map_err(|reason| fathom_skip::record(&reason))
+        .is_ok()
+    {
+        let refused = run(&format!(
+            "--name=a --size=64k --rw=write --ioengine=external:{}/e.so --filename={open}/f",
+            libraries.path().display()
+        ));
+        assert_eq!(refused.code(), 1, "{}", refused.stderr);
+        let reason = "the agent was started without --allow-commands";
+        assert!(refused.stderr.contains(reason), "{}", refused.stderr);
     }
     let left: Vec<_> =
         std::fs::read_dir(directory.path().join("closed")).expect("a directory").flatten().collect();
