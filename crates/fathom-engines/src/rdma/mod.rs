@@ -595,6 +595,9 @@ impl Rdma {
             status::REMOTE_ACCESS => {
                 (libc::EACCES, "the other side does not allow access to the memory it has named".to_owned())
             }
+            status::REMOTE_OPERATION => {
+                (libc::ECONNRESET, "the other side has left, or failed, in the middle of a block".to_owned())
+            }
             status::RETRIES_EXCEEDED => {
                 (libc::ETIMEDOUT, "the other side does not answer any more".to_owned())
             }

@@ -308,6 +308,7 @@ pub(super) mod status {
     pub(crate) const FLUSHED: c_int = 5;
     pub(crate) const REMOTE_INVALID_REQUEST: c_int = 9;
     pub(crate) const REMOTE_ACCESS: c_int = 10;
+    pub(crate) const REMOTE_OPERATION: c_int = 11;
     pub(crate) const RETRIES_EXCEEDED: c_int = 12;
     pub(crate) const NOT_READY_RETRIES_EXCEEDED: c_int = 13;
 }
@@ -339,7 +340,7 @@ pub(super) struct DeviceAttributes {
     other_reads: [c_int; 2],
     /// `max_qp_init_rd_atom`: reads that it has under way.
     pub(super) reads_begun: c_int,
-    rest: [u32; 19],
+    rest: [u32; 18],
 }
 
 impl DeviceAttributes {
