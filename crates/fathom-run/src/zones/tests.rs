@@ -140,7 +140,6 @@ impl ZonedDevice for ModelDevice {
 
 fn zone_plan(random: bool, directions: [bool; 3]) -> ZonePlan {
     ZonePlan {
-        one_at_a_time: false,
         zone_size: 0,
         capacity: 0,
         skip: SizeSpec::Bytes(0),

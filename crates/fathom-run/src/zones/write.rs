@@ -70,7 +70,7 @@ impl ZoneRules<'_> {
             None => return Ok(Step::Done(Decision::Wait)),
         };
         let zone = &locked.zones[number];
-        if zone.is_resetting || self.plan.one_at_a_time && zone.writes_in_flight > 0 {
+        if zone.is_resetting {
             return Ok(Step::Done(Decision::Wait));
         }
         let is_full = locked.is_full(number) || zone.is_finishing;

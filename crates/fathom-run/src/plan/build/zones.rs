@@ -22,15 +22,18 @@ pub(super) fn zone_plan(subject: &Subject<'_>) -> Option<ZonePlan> {
         reset_frequency: options.zone_reset_frequency.filter(|&frequency| frequency > 0.0),
         recovers: options.recover_zbd_write_error,
         writes_remainder: options.write_zone_remainder,
-        one_write_at_a_time: subject.engine.on_media,
+        // Where appended blocks land is the device's to say, and only blocks that are read back have to be where they were put.
+        one_write_at_a_time: subject.engine.on_media && (!only_appends(subject) || verifies(subject.job)),
         random: targets.random,
         mixed: targets.used_directions() == [Direction::Read, Direction::Write],
         writes: targets.used_directions().contains(&Direction::Write),
-        // Where appended blocks land is the device's to say, and only blocks that are read back have to be where they were put.
-        one_at_a_time: subject.engine.sends_commands
-            && (!subject.job.private.io_uring.write_mode.only_appends() || verifies(subject.job)),
         keeps_data: verifies(subject.job),
         shortest: PerDirection::from_fn(|direction| targets.lengths[direction].min().max(1)),
         longest: PerDirection::from_fn(|direction| targets.lengths[direction].max().max(1)),
     })
+}
+
+/// True if the device finds a place in its zone for each write.
+fn only_appends(subject: &Subject<'_>) -> bool {
+    subject.engine.sends_commands && subject.job.private.io_uring.write_mode.only_appends()
 }

@@ -37,8 +37,6 @@ pub struct ZonePlan {
     pub mixed: bool,
     /// The job writes.
     pub writes: bool,
-    /// A zone gets a write when the one before it has ended: nothing keeps them in order on the way.
-    pub one_at_a_time: bool,
     /// What was written is read back later, so that a random write resets no zone that was filled in the same pass.
     pub keeps_data: bool,
     /// Shortest block per direction, bytes.
