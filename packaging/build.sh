@@ -53,6 +53,7 @@ tree() {
     "$runs" completion fish >"$root/usr/share/fish/vendor_completions.d/fathom.fish"
     cargo run -q --locked -p xtask -- notices "$3" >"$root/usr/share/doc/fathom/copyright"
     install -m 644 LICENSE-MIT LICENSE-APACHE README.md packaging/grafana-dashboard.json "$root/usr/share/doc/fathom"
+    install -D -m 644 include/fathom_engine.h "$root/usr/include/fathom_engine.h"
     gzip -9nc CHANGELOG.md >"$root/usr/share/doc/fathom/changelog.gz"
     settle "$root"
 }

@@ -14,9 +14,6 @@ use serde::{Deserialize, Serialize};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// Options that name files beside the targets of a job, beyond those that an agent knows.
-const MORE_FILES: &[&str] = &["dp_scheme"];
-
 /// Options of engines that name files of this machine: programs may be loaded by what is in them, and secrets leave it.
 const FILES_OF_ENGINES: &[&str] = &["conf", "http_ca", "http_cert", "http_key"];
 
@@ -84,9 +81,7 @@ impl Allowed {
                 )
             }));
         }
-        for names in [FILES, MORE_FILES] {
-            lines.extend(refusals(job, names, "the server uses no files but the targets of its jobs"));
-        }
+        lines.extend(refusals(job, FILES, "the server uses no files but the targets of its jobs"));
         lines.extend(refusals(job, MACHINE, "the server does not change its machine"));
         if job.file.allow_mounted_write {
             lines.extend(refusals(job, &["allow_mounted_write"], "what is in use is not overwritten"));
@@ -331,7 +326,7 @@ mod tests {
         for option in registry::job_options() {
             let is_text =
                 matches!(option.kind, Kind::Text | Kind::OptionalText) && option.status == Status::Built;
-            let known = [COMMANDS, FILES, MORE_FILES, MACHINE, HARMLESS].concat();
+            let known = [COMMANDS, FILES, MACHINE, HARMLESS].concat();
             assert!(!is_text || known.contains(&option.name), "{}: may it name a file?", option.name);
         }
         for engine in engines::ALL.iter().filter(|engine| engine.built && engine.name != "exec") {
@@ -339,7 +334,7 @@ mod tests {
                 matches!(option.kind, Kind::Text | Kind::OptionalText) && option.status == Status::Built
             };
             for option in engine.options.iter().filter(is_text) {
-                let mut known = [HARMLESS, FILES, MORE_FILES].concat();
+                let mut known = [HARMLESS, FILES].concat();
                 if engine.is_remote() || engine.has_peers {
                     known.extend([FILES_OF_ENGINES, HARMLESS_FOR_SERVERS].concat());
                 }

@@ -279,7 +279,7 @@ fn what_is_not_built_is_refused_by_name() {
     for (arguments, text) in [
         ("--name=a --gpu_dev_id=1", "option gpu_dev_id=1 is"),
         ("--name=a --mem=cudamalloc", "option mem=cudamalloc is"),
-        ("--name=a --ioengine=xnvme", "option ioengine=xnvme is"),
+        ("--name=a --ioengine=solarisaio", "option ioengine=solarisaio is"),
         ("--memcpytest", "option --memcpytest is"),
     ] {
         let (exit, _, errors) = reply(arguments, &source);

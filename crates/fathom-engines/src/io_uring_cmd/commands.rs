@@ -33,6 +33,8 @@ const CHECK_REFERENCE: u32 = 1 << 26;
 const DEALLOCATE_ZEROES: u32 = 1 << 25;
 /// Command word 11 of Dataset Management: deallocate.
 const DEALLOCATE: u32 = 1 << 2;
+/// Blocks that fit the field for their number, in all commands but trims.
+const MOST_BLOCKS: u64 = 1 << 16;
 /// Bytes of a range of Dataset Management.
 pub(super) const RANGE: usize = 16;
 
@@ -142,6 +144,12 @@ impl Commands {
         let block = u64::from(device.block);
         if !io.offset.is_multiple_of(block) || !u64::from(io.length).is_multiple_of(block) {
             return Err(self.told_of_blocks(io));
+        }
+        if u64::from(io.length) / block > MOST_BLOCKS && io.operation != Operation::Trim {
+            return Err(format!(
+                "{}: a command covers at most {MOST_BLOCKS} blocks: use a smaller bs=",
+                device.name
+            ));
         }
         match io.operation {
             Operation::Read if expects && self.compares => Ok(self.transfer(slot, io, COMPARE, 0)),
@@ -300,12 +308,10 @@ impl Commands {
         if self.pi_act || io.operation != Operation::Read || device.protection.is_none() {
             return Ok(());
         }
-        let name = device.name.clone();
-        self.with_blocks(slot, io, |layout, wanted, address, data, separate| {
+        let checked = self.with_blocks(slot, io, |layout, wanted, address, data, separate| {
             layout.check(wanted, address, data, separate)
-        })
-        .unwrap_or(Ok(()))
-        .map_err(|why| format!("{name}: {why}"))
+        });
+        checked.unwrap_or(Ok(())).map_err(|why| format!("{}: {why}", self.devices[io.file as usize].name))
     }
 
     /// Does something with the data and the metadata of a unit.

@@ -35,6 +35,7 @@ pub const FILES: &[&str] = &[
     "opendir",
     "mem",
     "donorname",
+    "dp_scheme",
 ];
 /// Options that change the machine.
 pub const MACHINE: &[&str] = &["ioscheduler", "cgroup", "cgroup_weight", "uid", "gid"];

@@ -295,7 +295,7 @@ fn check_scsi(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected
             format!("job {}: md_per_io_size works with cmd_type=nvme, or with ioengine=io_uring on the block device", job.name),
         ));
     }
-    if job.engine.dataplacement != DataPlacement::None {
+    if job.engine.fdp || job.engine.dataplacement != DataPlacement::None {
         return Err(review.refuse(
             &job.origin,
             format!("{}: cmd_type=bsg places no data", job.name),

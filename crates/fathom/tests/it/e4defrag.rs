@@ -113,10 +113,18 @@ fn other_file_systems_are_refused() {
 #[test]
 fn the_examples_of_fio_run() {
     let mounted = require!(Mounted::new("ext4", 256 * MIB));
-    // Jobs that write to one file check each other's data, and fio runs a job without an end.
+    // Jobs that write to one file check each other's data and hold each other's pages, and fio runs a job without an end.
+    let busy = "ignore_error=,EBUSY";
     let words: [(&str, &[(&str, &str)]); 2] = [
-        ("e4defrag", &[("verify=md5", "verify=0")]),
-        ("e4defrag2", &[("verify=md5", "verify=0"), ("time_based\nrw=randwrite", "rw=randwrite")]),
+        ("e4defrag", &[("verify=md5", "verify=0"), ("[e4defrag]\n", &format!("[e4defrag]\n{busy}\n"))]),
+        (
+            "e4defrag2",
+            &[
+                ("verify=md5", "verify=0"),
+                ("time_based\nrw=randwrite", "rw=randwrite"),
+                ("continue_on_error=all", busy),
+            ],
+        ),
     ];
     for (name, words) in words {
         shipped_examples::run_with_in(mounted.path(), name, words, |launch| launch);

@@ -196,6 +196,10 @@ fn what_a_controller_refuses_is_named() {
     let finished = run(&device, "--ioengine=io_uring_cmd --rw=read --bs=8m --size=16m");
     assert_eq!(finished.code(), 1);
     assert!(finished.stderr.contains("at once: use a smaller bs="), "{}", finished.stderr);
+    // What moves no data has a limit as well: the count of blocks in a command.
+    let finished = run(&device, "--ioengine=io_uring_cmd --rw=write --write_mode=zeroes --bs=64m --size=64m");
+    assert_eq!(finished.code(), 1);
+    assert!(finished.stderr.contains("at most 65536 blocks: use a smaller bs="), "{}", finished.stderr);
     let finished = run(&device, "--ioengine=io_uring_cmd --rw=read --bs=1000 --size=10000");
     assert_eq!(finished.code(), 1);
     assert!(
