@@ -162,7 +162,7 @@ fn examples_of_fio_run() {
     for name in ["sg_verify-fail", "sg_write_same_ndob"] {
         // Their last jobs are meant to find a difference.
         let finished = require!(super::example(name, &device, "1m"));
-        assert_eq!(finished.code(), 1, "{name}: {}", finished.stderr);
+        assert_ne!(finished.code(), 0, "{name}: {}", finished.stdout);
         assert!(finished.stderr.contains("miscompare"), "{name}: {}", finished.stderr);
     }
 }
