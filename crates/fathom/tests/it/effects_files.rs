@@ -307,6 +307,24 @@ fn written_blocks_can_be_verified() {
     assert!(spoilt.stdout.contains("err=84"), "{}", spoilt.stdout);
 }
 
+/// fio does the last block whole.
+#[test]
+fn nothing_beyond_the_size_of_a_job_on_a_device_is_touched() {
+    fathom_only!();
+    let device = require!(LoopDevice::new(MIB));
+    for (words, written) in
+        [("--bs=4k --size=5000", 4096), ("--bs=4k --offset=8k --size=7k --rw=randwrite", 4096)]
+    {
+        let before = device.contents();
+        let job =
+            format!("--name=job --rw=write --zero_buffers --filename={} {words}", device.path().display());
+        let document = run(scratch().path(), &job);
+        assert_eq!(json::integer(json::job(&document, "job"), "write/io_bytes"), written, "{words}");
+        let changed = device.contents().iter().zip(&before).filter(|(now, then)| now != then).count() as u64;
+        assert_eq!(changed, written, "{words}");
+    }
+}
+
 #[test]
 fn trims_free_the_blocks_of_a_device() {
     let device = require!(LoopDevice::new(4 * MIB));
