@@ -109,11 +109,7 @@ impl Engine for IoUring {
     }
 
     fn reap_within(&mut self, span: Duration, out: &mut Completions) -> Result<(), Errno> {
-        collect(&mut self.ring, out);
-        if out.is_empty() {
-            self.ring.wait_within(span)?;
-            collect(&mut self.ring, out);
-        }
+        self.ring.reap_within(span, out, collect)?;
         if self.integrity.is_some() {
             self.check_integrity(0, out);
         }

@@ -183,6 +183,23 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         Queued::Pending
     }
 
+    /// The same for entries that belong together: all of them, or none.
+    ///
+    /// # Safety
+    ///
+    /// As for [`push`](Ring::push).
+    pub(crate) unsafe fn push_all(&mut self, entries: &[S]) -> Result<(), Errno> {
+        // SAFETY: the caller's promise.
+        unsafe { self.queues.submission().push_multiple(entries) }.map_err(|_| Errno(libc::EBUSY))?;
+        self.queued += entries.len() as u32;
+        Ok(())
+    }
+
+    /// Entries that are queued and not handed over.
+    pub(crate) fn queued(&self) -> u32 {
+        self.queued
+    }
+
     /// The ring has an entry for every slot, so it is full only while the kernel's thread has ended an I/O whose entry it still
     /// counts as waiting: it gives back the entries of a whole batch at once.
     #[cold]
@@ -243,6 +260,21 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         Ok(())
     }
 
+    /// Waits until a completion is there, but no longer than `span`, and lists those that fit.
+    pub(crate) fn reap_within(
+        &mut self,
+        span: Duration,
+        out: &mut Completions,
+        mut collect: impl FnMut(&mut Self, &mut Completions),
+    ) -> Result<(), Errno> {
+        collect(self, out);
+        if out.is_empty() {
+            self.wait_within(span)?;
+            collect(self, out);
+        }
+        Ok(())
+    }
+
     /// True for the requests with all of these codes; nothing is known of kernels that cannot be asked.
     pub(crate) fn supports(&self, codes: &[u8]) -> bool {
         let mut probe = Probe::new();
@@ -251,7 +283,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
     }
 
     /// Waits until so many completions are there.
-    pub(crate) fn wait(&mut self, wanted: usize) -> Result<(), Errno> {
+    fn wait(&mut self, wanted: usize) -> Result<(), Errno> {
         match self.enter(0, wanted as u32) {
             Ok(_) | Err(Errno(libc::EINTR)) => Ok(()),
             Err(errno) => Err(errno),
@@ -260,7 +292,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
 
     /// `io_uring_enter`: hands over `submit` entries and waits until `wanted` completions are there.
     #[inline(always)]
-    pub(crate) fn enter(&self, submit: u32, wanted: u32) -> Result<u32, Errno> {
+    fn enter(&self, submit: u32, wanted: u32) -> Result<u32, Errno> {
         self.enter_with(submit, wanted, None)
     }
 
@@ -286,7 +318,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
     }
 
     /// Waits until a completion is there, or for so long.
-    pub(crate) fn wait_within(&self, span: Duration) -> Result<(), Errno> {
+    fn wait_within(&self, span: Duration) -> Result<(), Errno> {
         if !self.queues.params().is_feature_ext_arg() {
             // Linux 5.10 and earlier: nothing ends a wait but a completion.
             std::thread::sleep(span.min(LONGEST_SLEEP));

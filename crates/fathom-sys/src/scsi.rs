@@ -116,11 +116,7 @@ pub fn in_ring(command: &[u8], transfer: Transfer, sense: *mut u8, timeout_ms: u
         timeout_ms,
         ..RingCommand::default()
     };
-    match transfer {
-        Transfer::None => {}
-        Transfer::Out(data, length) => (entry.out_data, entry.out_length) = (data as u64, length),
-        Transfer::In(data, length) => (entry.in_data, entry.in_length) = (data as u64, length),
-    }
+    [(entry.out_data, entry.out_length), (entry.in_data, entry.in_length)] = transfer.directions();
     // SAFETY: both are 80 bytes without padding, and any bytes are valid ones.
     unsafe { std::mem::transmute(entry) }
 }
@@ -151,6 +147,17 @@ pub enum Transfer {
     Out(*const u8, u32),
     /// So many bytes from the device.
     In(*mut u8, u32),
+}
+
+impl Transfer {
+    /// Address and length of what goes to the device, and of what comes from it, as bsg has them.
+    fn directions(self) -> [(u64, u32); 2] {
+        match self {
+            Transfer::None => [(0, 0); 2],
+            Transfer::Out(data, length) => [(data as u64, length), (0, 0)],
+            Transfer::In(data, length) => [(0, 0), (data as u64, length)],
+        }
+    }
 }
 
 /// How a command ended that the kernel delivered.
@@ -248,11 +255,7 @@ pub unsafe fn run_bsg(
         flags,
         ..BsgHeader::default()
     };
-    match transfer {
-        Transfer::None => {}
-        Transfer::Out(data, length) => (header.out_data, header.out_length) = (data as u64, length),
-        Transfer::In(data, length) => (header.in_data, header.in_length) = (data as u64, length),
-    }
+    [(header.out_data, header.out_length), (header.in_data, header.in_length)] = transfer.directions();
     // SAFETY: header, command and sense live through the call; the caller answers for the data.
     check(i64::from(unsafe { libc::ioctl(fd, SG_IO as _, &mut header) }))?;
     let statuses = [header.device_status, header.transport_status, header.driver_status];

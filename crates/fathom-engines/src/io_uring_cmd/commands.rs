@@ -156,7 +156,7 @@ impl Commands {
             Operation::Read => Ok(self.transfer(slot, io, READ, self.read_flags)),
             Operation::Write => Ok(self.write(slot, io)),
             Operation::Trim => Ok(self.trim(slot, io)),
-            Operation::Sync | Operation::DataSync | Operation::RangeSync => Ok(self.flush(io.file)),
+            Operation::Sync | Operation::DataSync | Operation::RangeSync => Ok(flush_of(device.namespace.id)),
         }
     }
 
@@ -167,13 +167,6 @@ impl Commands {
             "commands cover whole blocks of {name}, of {block} bytes, not offset={} length={}",
             io.offset, io.length
         )
-    }
-
-    /// Has the device write its cache.
-    #[inline(always)]
-    fn flush(&self, file: u32) -> Command {
-        let device = &self.devices[file as usize];
-        Command { opcode: FLUSH, namespace: device.namespace.id, ..Command::default() }
     }
 
     #[inline(always)]
@@ -376,8 +369,11 @@ impl Device {
 
 /// Has a device write its cache, and waits for it.
 pub(super) fn flush(fd: RawFd) -> Result<(), Errno> {
-    let namespace = nvme::namespace_id(fd)?;
-    nvme::order(fd, Command { opcode: FLUSH, namespace, ..Command::default() }).map_err(super::errno_of)
+    nvme::order(fd, flush_of(nvme::namespace_id(fd)?)).map_err(super::errno_of)
+}
+
+fn flush_of(namespace: u32) -> Command {
+    Command { opcode: FLUSH, namespace, ..Command::default() }
 }
 
 /// Bytes that a controller moves with one command, as the kernel has it for the block device of the same namespace.

@@ -170,12 +170,7 @@ impl Engine for IoUringCmd {
 
     fn reap_within(&mut self, span: Duration, out: &mut Completions) -> Result<(), Errno> {
         let Self { ring, commands, units, said, .. } = self;
-        collect(ring, commands, units, said, out);
-        if out.is_empty() {
-            ring.wait_within(span)?;
-            collect(ring, commands, units, said, out);
-        }
-        Ok(())
+        ring.reap_within(span, out, |ring, out| collect(ring, commands, units, said, out))
     }
 
     fn sync_now(&mut self, handle: Handle, _kind: SyncKind) -> Option<Result<(), Errno>> {

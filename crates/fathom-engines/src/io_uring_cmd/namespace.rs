@@ -1,11 +1,10 @@
 //! An NVMe namespace: how large it is, and how its blocks lie.
 
-use super::status;
 use crate::protection::{Guard, Layout};
 use fathom_run::files::{FileEntry, FileError, FileKind};
 use fathom_run::plan::WorkerPlan;
 use fathom_spec::JobSpec;
-use fathom_sys::nvme::{self, Refusal};
+use fathom_sys::nvme;
 use fathom_sys::{Errno, file};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::FileTypeExt;
@@ -50,12 +49,8 @@ pub(super) struct Protection {
 impl Namespace {
     /// Asks a device.
     pub(super) fn of(fd: RawFd) -> Result<Namespace, String> {
-        let told = |refusal| match refusal {
-            Refusal::Kernel(errno) => errno.to_string(),
-            Refusal::Controller(status) => status::describe(status),
-        };
         let id = nvme::namespace_id(fd).map_err(|errno| errno.to_string())?;
-        let answer = nvme::identify(fd, NAMESPACE, id, NVM).map_err(told)?;
+        let answer = nvme::identify(fd, NAMESPACE, id, NVM).map_err(super::describe_refusal)?;
         // Older controllers have no more to say, and their guards have 16 bits.
         let more = nvme::identify(fd, NAMESPACE_OF_COMMAND_SET, id, NVM).ok();
         Namespace::parse(id, &answer[..], more.as_ref().map(|more| &more[..]))

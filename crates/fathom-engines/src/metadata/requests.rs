@@ -18,15 +18,18 @@ const INSTEAD: &str = "iodepth=1";
 pub(super) struct Requests {
     ring: Ring,
     operation: Operation,
-    /// Requests that were queued and not yet handed over, and how many one operation takes.
-    queued: u32,
+    /// How many requests one operation takes.
     per_operation: u32,
     /// By slot: room for attributes.
     attributes: Box<[libc::statx]>,
-    /// By slot: the bytes to report, and the error of the first of two requests.
+    ends: Ends,
+    pub(super) features: Vec<&'static str>,
+}
+
+/// What the ends of requests mean, by slot: the bytes to report, and the error of the first of two requests.
+struct Ends {
     lengths: Box<[u32]>,
     errors: Box<[i32]>,
-    pub(super) features: Vec<&'static str>,
 }
 
 impl Requests {
@@ -53,11 +56,9 @@ impl Requests {
         Ok(Requests {
             ring,
             operation,
-            queued: 0,
             per_operation,
             attributes,
-            lengths: vec![0; depth].into(),
-            errors: vec![0; depth].into(),
+            ends: Ends { lengths: vec![0; depth].into(), errors: vec![0; depth].into() },
             features,
         })
     }
@@ -65,7 +66,7 @@ impl Requests {
     /// Queues an operation, for which `length` bytes are reported.
     #[inline]
     pub(super) fn queue(&mut self, slot: u32, place: &Place, length: u32) -> Result<(), Errno> {
-        self.lengths[slot as usize] = length;
+        self.ends.lengths[slot as usize] = length;
         let entry = self.entry(slot, place);
         if self.operation == Operation::CreateFile {
             let close = opcode::Close::new(types::Fixed(slot)).build().user_data(u64::from(slot));
@@ -74,14 +75,11 @@ impl Requests {
                 .user_data(FIRST | u64::from(slot))
                 .flags(squeue::Flags::IO_LINK | squeue::Flags::SKIP_SUCCESS);
             // SAFETY: the name of the entry lives as long as the engine.
-            unsafe { self.ring.queues.submission().push_multiple(&[open, close]) }
+            unsafe { self.ring.push_all(&[open, close]) }
         } else {
             // SAFETY: the name of the entry, and its room for attributes, live as long as the engine, and the slot is free.
-            unsafe { self.ring.queues.submission().push(&entry.user_data(u64::from(slot))) }
+            unsafe { self.ring.push_all(&[entry.user_data(u64::from(slot))]) }
         }
-        .map_err(|_| Errno(libc::EBUSY))?;
-        self.queued += self.per_operation;
-        Ok(())
     }
 
     fn entry(&mut self, slot: u32, place: &Place) -> squeue::Entry {
@@ -109,36 +107,25 @@ impl Requests {
 
     /// Hands over what is queued; how many operations the kernel took.
     pub(super) fn commit(&mut self) -> Result<u32, Errno> {
-        let before = self.queued.div_ceil(self.per_operation);
-        let taken = self.ring.enter(self.queued, 0)?;
-        self.queued -= taken;
-        Ok(before - self.queued.div_ceil(self.per_operation))
+        let before = self.ring.queued().div_ceil(self.per_operation);
+        self.ring.commit()?;
+        Ok(before - self.ring.queued().div_ceil(self.per_operation))
     }
 
     pub(super) fn reap(&mut self, min: u32, out: &mut Completions) -> Result<(), Errno> {
-        self.collect(out);
-        if min == 0 && out.is_empty() {
-            self.ring.enter(0, 0)?;
-            self.collect(out);
-        }
-        while out.len() < min as usize && out.room() > 0 {
-            self.ring.wait(min as usize - out.len())?;
-            self.collect(out);
-        }
-        Ok(())
+        let Requests { ring, ends, .. } = self;
+        ring.reap(min, out, |ring, out| ends.collect(ring, out))
     }
 
     pub(super) fn reap_within(&mut self, span: Duration, out: &mut Completions) -> Result<(), Errno> {
-        self.collect(out);
-        if out.is_empty() {
-            self.ring.wait_within(span)?;
-            self.collect(out);
-        }
-        Ok(())
+        let Requests { ring, ends, .. } = self;
+        ring.reap_within(span, out, |ring, out| ends.collect(ring, out))
     }
+}
 
-    fn collect(&mut self, out: &mut Completions) {
-        let mut completions = self.ring.queues.completion();
+impl Ends {
+    fn collect(&mut self, ring: &mut Ring, out: &mut Completions) {
+        let mut completions = ring.queues.completion();
         while out.room() > 0
             && let Some(entry) = completions.next()
         {

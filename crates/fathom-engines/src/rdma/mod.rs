@@ -11,20 +11,18 @@ mod wire;
 
 use connection::{Connection, LONGEST_WAIT, MESSAGE_RECEIVED, MESSAGE_SENT, Waited};
 use course::{Course, Role};
-use fathom_run::engine::{Completions, Engine, Io, OpenFile, Queued, Setup, SetupError};
-use fathom_run::files::filling::Filling;
-use fathom_run::files::{FileEntry, FileError, FileKind};
+use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
+use fathom_run::files::FileError;
 use fathom_run::plan::WorkerPlan;
-use fathom_run::storage::{Handle, Storage, SyncKind};
+use fathom_run::storage::Storage;
+use fathom_run::storage::nowhere::Nowhere;
 use fathom_run::unit::Operation;
 use fathom_spec::JobSpec;
 use fathom_spec::engines::rdma::RdmaVerb;
 use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::Errno;
 use std::any::Any;
-use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::path::PathBuf;
 use std::ptr::null_mut;
 use std::time::{Duration, Instant};
 use verbs::{Piece, ReceiveRequest, SendRequest, WorkCompletion, access, event, operation, status};
@@ -39,51 +37,14 @@ const BATCH: usize = 64;
 /// After so many looks in vain, the connection itself is looked at, by jobs that never wait.
 const LOOKS: u32 = 64;
 
-/// Where the data of such a job goes to or comes from: nowhere that lasts.
-struct Peers {
-    job: JobSpec,
-    opened: RefCell<Option<(Course, Connection)>>,
-}
-
-impl Storage for Peers {
-    fn look_at(&self, _: &WorkerPlan, name: PathBuf) -> Result<FileEntry, FileError> {
-        Ok(FileEntry::new(name, FileKind::None, None))
+/// This side of a job: what it is to do, and where it listens or will connect from. All files share one connection.
+fn open(job: &JobSpec, plan: &WorkerPlan) -> Result<(Course, Connection), FileError> {
+    let course = Course::of(job, plan)?;
+    let mut connection = Connection::open()?;
+    if let Role::Listens(own) = course.role {
+        connection.listen(own)?;
     }
-
-    fn lay_out(
-        &mut self,
-        _: &WorkerPlan,
-        _: &FileEntry,
-        _: Option<&mut Filling>,
-        _: &dyn Fn() -> bool,
-    ) -> Result<(), FileError> {
-        Ok(())
-    }
-
-    fn open(&mut self, plan: &WorkerPlan, index: usize, _: &FileEntry) -> Result<Handle, FileError> {
-        // All files share one connection, so the first one opens it.
-        if index == 0 {
-            let course = Course::of(&self.job, plan)?;
-            let mut connection = Connection::open()?;
-            if let Role::Listens(own) = course.role {
-                connection.listen(own)?;
-            }
-            *self.opened.get_mut() = Some((course, connection));
-        }
-        Ok(Handle::NONE)
-    }
-
-    fn read_into_cache(&mut self, _: &OpenFile, _: &dyn Fn() -> bool) -> Result<(), Errno> {
-        Ok(())
-    }
-
-    fn sync(&mut self, _: Handle, _: SyncKind) -> Result<(), Errno> {
-        Ok(())
-    }
-
-    fn remove(&mut self, _: &FileEntry) -> Result<(), Errno> {
-        Ok(())
-    }
+    Ok((course, connection))
 }
 
 /// How a connection stands.
@@ -151,12 +112,13 @@ impl Engine for Rdma {
     const WAITS_FOR_PEERS: bool = true;
 
     fn storage(job: &JobSpec) -> Box<dyn Storage> {
-        Box::new(Peers { job: job.clone(), opened: RefCell::new(None) })
+        let job = job.clone();
+        Box::new(Nowhere::opening(move |plan| open(&job, plan)))
     }
 
     fn new(setup: &Setup<'_>) -> Result<Rdma, SetupError> {
         let storage: &dyn Any = setup.storage;
-        let opened = storage.downcast_ref::<Peers>().and_then(|peers| peers.opened.borrow_mut().take());
+        let opened = storage.downcast_ref::<Nowhere<(Course, Connection)>>().and_then(Nowhere::take);
         let (course, connection) =
             opened.ok_or_else(|| SetupError::new(Errno(libc::EBADF), "rdma_create_id"))?;
         let count = setup.depth as usize;

@@ -33,7 +33,7 @@ pub(crate) const BYTCHK_ONE: u8 = 3 << 1;
 const NDOB: u8 = 1;
 
 /// Bytes of what UNMAP takes for one range.
-pub(crate) const UNMAP_LIST: usize = 24;
+pub(crate) const UNMAP_LIST: usize = unmap_bytes(1);
 /// Bytes that READ CAPACITY(10) and (16) and STREAM CONTROL answer.
 pub(crate) const CAPACITY_10: usize = 8;
 pub(crate) const CAPACITY_16: usize = 32;
@@ -85,7 +85,7 @@ impl Command {
     ) -> Option<Command> {
         let command = match bytes {
             10 => Command::on_blocks(operation, flags, address, blocks),
-            16 => Command::on_far_blocks(operation.long, flags, address, blocks),
+            16 => Command::on_blocks_anywhere(operation, flags, address, blocks),
             _ => Command::on_blocks_in_32(operation.service?, flags, address, blocks),
         };
         (command.length == bytes).then_some(command)
@@ -201,10 +201,7 @@ impl Command {
 /// What UNMAP takes for one range.
 pub(crate) fn unmap_list(address: u64, blocks: u32) -> [u8; UNMAP_LIST] {
     let mut list = [0; UNMAP_LIST];
-    list[..2].copy_from_slice(&(UNMAP_LIST as u16 - 2).to_be_bytes());
-    list[2..4].copy_from_slice(&16_u16.to_be_bytes());
-    list[8..16].copy_from_slice(&address.to_be_bytes());
-    list[16..20].copy_from_slice(&blocks.to_be_bytes());
+    unmap_ranges(&mut list, std::iter::once((address, blocks)));
     list
 }
 

@@ -2,16 +2,13 @@
 
 use super::address::{Course, Role, failed, failed_set_up};
 use super::wire::{self, GOODBYE, HELLO};
-use fathom_run::engine::OpenFile;
-use fathom_run::files::filling::Filling;
-use fathom_run::files::{FileEntry, FileError, FileKind};
-use fathom_run::plan::WorkerPlan;
-use fathom_run::storage::{Handle, Storage, SyncKind};
+use fathom_run::files::FileError;
+use fathom_run::storage::Storage;
+use fathom_run::storage::nowhere::Nowhere;
 use fathom_spec::JobSpec;
 use fathom_sys::Errno;
 use fathom_sys::network::{self, Address};
 use fathom_sys::socket::{Awaited, wait_for_any};
-use std::cell::RefCell;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -25,57 +22,11 @@ const SHORT_WAIT: Duration = Duration::from_millis(1);
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 10;
 
-/// Where the data of such a job goes to or comes from: nowhere that lasts.
-pub(crate) struct Peers {
-    job: JobSpec,
-    opened: RefCell<Option<Opened>>,
-}
-
-impl Peers {
-    pub(crate) fn new(job: &JobSpec) -> Peers {
-        Peers { job: job.clone(), opened: RefCell::new(None) }
-    }
-
-    /// What was opened, once.
-    pub(crate) fn take(&self) -> Option<Opened> {
-        self.opened.borrow_mut().take()
-    }
-}
-
-impl Storage for Peers {
-    fn look_at(&self, _: &WorkerPlan, name: PathBuf) -> Result<FileEntry, FileError> {
-        Ok(FileEntry::new(name, FileKind::None, None))
-    }
-
-    fn lay_out(
-        &mut self,
-        _: &WorkerPlan,
-        _: &FileEntry,
-        _: Option<&mut Filling>,
-        _: &dyn Fn() -> bool,
-    ) -> Result<(), FileError> {
-        Ok(())
-    }
-
-    fn open(&mut self, plan: &WorkerPlan, index: usize, _: &FileEntry) -> Result<Handle, FileError> {
-        // All its connections come from one address, so the first one opens it.
-        if index == 0 {
-            *self.opened.get_mut() = Some(Opened::open(Course::of(&self.job, plan)?)?);
-        }
-        Ok(Handle::NONE)
-    }
-
-    fn read_into_cache(&mut self, _: &OpenFile, _: &dyn Fn() -> bool) -> Result<(), Errno> {
-        Ok(())
-    }
-
-    fn sync(&mut self, _: Handle, _: SyncKind) -> Result<(), Errno> {
-        Ok(())
-    }
-
-    fn remove(&mut self, _: &FileEntry) -> Result<(), Errno> {
-        Ok(())
-    }
+/// Where the data of such a job goes to or comes from: nowhere that lasts. All its connections come from one address, so they are
+/// opened together.
+pub(crate) fn peers(job: &JobSpec) -> Box<dyn Storage> {
+    let job = job.clone();
+    Box::new(Nowhere::opening(move |plan| Opened::open(Course::of(&job, plan)?)))
 }
 
 /// The end of one connection.

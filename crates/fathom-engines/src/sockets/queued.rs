@@ -4,7 +4,7 @@
 //! of the waiting blocks as there are, from the oldest on, and what it moves ends them in that order. While it is on its way, the next
 //! blocks gather. A deep queue thus costs one entry of the ring for many blocks, and the order cannot be wrong.
 
-use super::endpoint::{LONGEST_WAIT, Opened, Peers};
+use super::endpoint::{LONGEST_WAIT, Opened, peers};
 use super::transfer::{Side, without_data};
 use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
 use fathom_run::files::FileError;
@@ -119,7 +119,7 @@ impl Engine for NetUring {
     const WAITS_FOR_PEERS: bool = true;
 
     fn storage(job: &JobSpec) -> Box<dyn Storage> {
-        Box::new(Peers::new(job))
+        peers(job)
     }
 
     fn new(setup: &Setup<'_>) -> Result<NetUring, SetupError> {

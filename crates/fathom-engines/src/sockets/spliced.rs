@@ -1,6 +1,6 @@
 //! `netsplice`: between a stream and the buffer of a block through a pipe, by `splice` and `vmsplice`.
 
-use super::endpoint::Peers;
+use super::endpoint::peers;
 use super::transfer::{Side, without_data};
 use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError};
 use fathom_run::files::FileError;
@@ -47,7 +47,7 @@ impl Engine for NetSplice {
     const WAITS_FOR_PEERS: bool = true;
 
     fn storage(job: &JobSpec) -> Box<dyn Storage> {
-        Box::new(Peers::new(job))
+        peers(job)
     }
 
     fn new(setup: &Setup<'_>) -> Result<NetSplice, SetupError> {

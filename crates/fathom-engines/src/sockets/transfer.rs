@@ -1,10 +1,11 @@
 //! `net`: one block after the other by `send` and `recv`.
 
-use super::endpoint::{Opened, Peers};
+use super::endpoint::{Opened, peers};
 use super::wire::{GOODBYE, HELLO};
 use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError};
 use fathom_run::files::FileError;
 use fathom_run::storage::Storage;
+use fathom_run::storage::nowhere::Nowhere;
 use fathom_run::unit::Operation;
 use fathom_spec::JobSpec;
 use fathom_spec::engines::{self, EngineDef};
@@ -35,8 +36,8 @@ impl Side {
     pub(crate) fn new(setup: &Setup<'_>) -> Result<Side, SetupError> {
         let storage: &dyn Any = setup.storage;
         let opened = storage
-            .downcast_ref::<Peers>()
-            .and_then(Peers::take)
+            .downcast_ref::<Nowhere<Opened>>()
+            .and_then(Nowhere::take)
             .ok_or_else(|| SetupError::new(Errno(libc::EBADF), "socket"))?;
         Ok(Side {
             opened,
@@ -205,7 +206,7 @@ impl Engine for Net {
     const WAITS_FOR_PEERS: bool = true;
 
     fn storage(job: &JobSpec) -> Box<dyn Storage> {
-        Box::new(Peers::new(job))
+        peers(job)
     }
 
     fn new(setup: &Setup<'_>) -> Result<Net, SetupError> {

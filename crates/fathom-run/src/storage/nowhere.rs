@@ -1,4 +1,5 @@
-//! No storage at all: engines that move nothing (`null`), or nothing that stays (`cpuio`, `exec`). Their targets are names.
+//! No storage at all: engines that move nothing (`null`), or nothing that stays (`cpuio`, `exec`), and those that move it to or from
+//! somebody else (`net`, `rdma`), who open their side here. Their targets are names.
 
 use super::{Handle, Storage};
 use crate::engine::OpenFile;
@@ -7,13 +8,31 @@ use crate::files::{FileEntry, FileError, FileKind};
 use crate::plan::WorkerPlan;
 use fathom_sys::Errno;
 use fathom_verify::ledger::SyncKind;
+use std::cell::RefCell;
 use std::path::PathBuf;
 
-/// Holds nothing, so nothing has to be done.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Nowhere;
+/// Opens what the targets of a clone share.
+type Open<T> = Box<dyn Fn(&WorkerPlan) -> Result<T, FileError>>;
 
-impl Storage for Nowhere {
+/// Holds nothing, so nothing has to be done. What all targets share, if anything, is opened with the first one, for the engine to take.
+pub struct Nowhere<T> {
+    open: Open<T>,
+    opened: RefCell<Option<T>>,
+}
+
+impl<T> Nowhere<T> {
+    /// Targets that share what `open` gives.
+    pub fn opening(open: impl Fn(&WorkerPlan) -> Result<T, FileError> + 'static) -> Nowhere<T> {
+        Nowhere { open: Box::new(open), opened: RefCell::new(None) }
+    }
+
+    /// What was opened, once.
+    pub fn take(&self) -> Option<T> {
+        self.opened.borrow_mut().take()
+    }
+}
+
+impl<T: 'static> Storage for Nowhere<T> {
     fn look_at(&self, _: &WorkerPlan, name: PathBuf) -> Result<FileEntry, FileError> {
         Ok(FileEntry::new(name, FileKind::None, None))
     }
@@ -28,7 +47,10 @@ impl Storage for Nowhere {
         Ok(())
     }
 
-    fn open(&mut self, _: &WorkerPlan, _: usize, _: &FileEntry) -> Result<Handle, FileError> {
+    fn open(&mut self, plan: &WorkerPlan, index: usize, _: &FileEntry) -> Result<Handle, FileError> {
+        if index == 0 {
+            *self.opened.get_mut() = Some((self.open)(plan)?);
+        }
         Ok(Handle::NONE)
     }
 

@@ -293,13 +293,11 @@ impl<E: Engine> Worker<'_, E> {
         } else if target.direction == Direction::Write && self.refreshes_payload {
             self.refresh_payload(slot, target);
         }
-        if let Some(log) = &mut self.features.issue_log {
-            // A trim of several ranges is one line for each.
-            let length =
-                self.features.ranges.as_ref().map_or(target.length, |ranges| ranges.first_length(target));
-            log.issue(target.direction as u8, target.file, target.offset, length);
+        if !self.prepare_ranges(slot, target)
+            && let Some(log) = &mut self.features.issue_log
+        {
+            log.issue(target.direction as u8, target.file, target.offset, target.length);
         }
-        self.prepare_ranges(slot, target);
         let unit = &self.units[slot as usize];
         self.tell_of_begin(unit);
         self.features.command_priority.as_mut().map_or(0, |priority| priority.choose(target, unit))

@@ -2,10 +2,9 @@
 
 use crate::assign::Rejected;
 use crate::definition::{choices, options};
-use crate::engines::{BackgroundLoad, EngineDef};
+use crate::engines::{BackgroundLoad, EngineDef, have_no_end};
 use crate::resolve::Review;
 use crate::spec::JobSpec;
-use crate::value::{Rw, SizeSpec};
 use std::time::Duration;
 
 /// The engine these options belong to.
@@ -78,10 +77,7 @@ fn turn_load_into_pauses(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(
     let pause_us = u64::from(options.cpuchunks) * u64::from(100 - load) / u64::from(load);
     job.rate.thinktime = Duration::from_micros(pause_us);
     job.rate.thinktime_blocks = 1;
-    job.io_type.rw.rw = Rw::Read;
-    // The stretches have no bytes, so that no size is ever reached; it only has to satisfy the rules for sizes.
-    job.size.size = Some(SizeSpec::Bytes(1 << 40));
-    job.time.time_based = true;
+    have_no_end(job);
     Ok(())
 }
 

@@ -2,10 +2,9 @@
 
 use crate::assign::Rejected;
 use crate::definition::{Bounds, options};
-use crate::engines::{BackgroundLoad, EngineDef};
+use crate::engines::{BackgroundLoad, EngineDef, have_no_end};
 use crate::resolve::Review;
 use crate::spec::JobSpec;
-use crate::value::{Rw, SizeSpec};
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "exec";
@@ -78,10 +77,7 @@ fn demand_a_program(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Re
         let problem = format!("job {}: ioengine=exec needs program=, the program to run", job.name);
         return Err(review.refuse_in_our_words(&job.origin, problem));
     }
-    job.io_type.rw.rw = Rw::Read;
-    // Waiting has no bytes, so that no size is ever reached; it only has to satisfy the rules for sizes.
-    job.size.size = Some(SizeSpec::Bytes(1 << 40));
-    job.time.time_based = true;
+    have_no_end(job);
     Ok(())
 }
 

@@ -41,7 +41,7 @@ use crate::engines::metadata::Metadata;
 use crate::resolve::{Review, Rule};
 use crate::source::Source;
 use crate::spec::JobSpec;
-use crate::value::PriorityShares;
+use crate::value::{PriorityShares, Rw, SizeSpec};
 use fathom_stats::PerDirection;
 use serde::{Deserialize, Serialize};
 
@@ -357,6 +357,14 @@ impl EngineDef {
     pub const fn moves_data(&self) -> bool {
         matches!(self.data, Data::Moved)
     }
+}
+
+/// For jobs that move no bytes: only time ends them, or what they follow.
+fn have_no_end(job: &mut JobSpec) {
+    job.io_type.rw.rw = Rw::Read;
+    // No size is ever reached; it only has to satisfy the rules for sizes.
+    job.size.size = Some(SizeSpec::Bytes(1 << 40));
+    job.time.time_based = true;
 }
 
 /// Refuses to append to what has the size it has; `place` says where offsets count there: "on a device".

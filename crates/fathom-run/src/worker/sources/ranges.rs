@@ -34,11 +34,6 @@ impl Ranges {
         })
     }
 
-    /// The length of the first range of a trim.
-    pub(in crate::worker) fn first_length(&self, target: Target) -> u32 {
-        self.list.first().map_or(target.length, |&(_, length)| length)
-    }
-
     /// A target that was drawn and has not had its turn.
     pub(in crate::worker) fn take_held(&mut self) -> Option<Target> {
         self.held.take()
@@ -74,16 +69,17 @@ impl<E: Engine> Worker<'_, E> {
         whole
     }
 
-    /// Hands the ranges of a trim to the engine. Those of others, as of a log that is replayed, have one.
-    pub(in crate::worker) fn prepare_ranges(&mut self, slot: u32, target: Target) {
-        let Some(ranges) = &mut self.features.ranges else { return };
-        if target.direction == Direction::Trim && !ranges.list.is_empty() {
-            self.engine.set_ranges(slot, target.file, &ranges.list);
+    /// Hands the ranges of a trim to the engine, and notes each; false where there are none, as for a trim of a log that is replayed.
+    pub(in crate::worker) fn prepare_ranges(&mut self, slot: u32, target: Target) -> bool {
+        let Some(ranges) = self.features.ranges.as_mut().filter(|ranges| !ranges.list.is_empty()) else {
+            return false;
+        };
+        self.engine.set_ranges(slot, target.file, &ranges.list);
+        for (offset, length) in ranges.list.drain(..) {
+            if let Some(log) = &mut self.features.issue_log {
+                log.issue(target.direction as u8, target.file, offset, length);
+            }
         }
-        if let Some(log) = &mut self.features.issue_log {
-            let rest = ranges.list.iter().skip(1);
-            rest.for_each(|&(offset, length)| log.issue(target.direction as u8, target.file, offset, length));
-        }
-        ranges.list.clear();
+        true
     }
 }

@@ -1,6 +1,6 @@
 //! Commands to NVMe namespaces and SCSI disks (`io_uring_cmd`), and protection information.
 
-use super::{content, device, expect_sizes_of_fio, run, tool, with};
+use super::{content, device, expect_sizes_of_fio, run, tool, traced, with};
 use crate::support::program::{self, Launch};
 use crate::support::{MIB, json, scratch};
 use std::path::Path;
@@ -24,17 +24,6 @@ fn commands_of(device: &str, words: &str) -> Vec<(String, Traced)> {
         (name.to_owned(), rest.split(", ").filter_map(field).collect())
     });
     parsed.filter(|(name, _)| !name.contains("identify")).collect()
-}
-
-/// What the kernel traced of an event meanwhile.
-fn traced<T>(event: &str, act: impl FnOnce() -> T) -> String {
-    let tracing = Path::new("/sys/kernel/debug/tracing");
-    let write = |file: &str, text: &str| std::fs::write(tracing.join(file), text).expect("the kernel traces");
-    write("trace", "");
-    write(&format!("events/{event}/enable"), "1");
-    act();
-    write(&format!("events/{event}/enable"), "0");
-    std::fs::read_to_string(tracing.join("trace")).expect("a trace")
 }
 
 fn value(command: &Traced, key: &str) -> u64 {

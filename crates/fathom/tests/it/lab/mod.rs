@@ -56,13 +56,30 @@ fn expect_sizes_of_fio(device: &str, words: &str, sizes: &[&str]) -> Result<(), 
     Ok(())
 }
 
+/// What the kernel traced of an event meanwhile.
+fn traced<T>(event: &str, act: impl FnOnce() -> T) -> String {
+    let tracing = Path::new("/sys/kernel/debug/tracing");
+    let write = |file: &str, text: &str| std::fs::write(tracing.join(file), text).expect("the kernel traces");
+    write("trace", "");
+    write(&format!("events/{event}/enable"), "1");
+    act();
+    write(&format!("events/{event}/enable"), "0");
+    std::fs::read_to_string(tracing.join("trace")).expect("a trace")
+}
+
 /// Runs a tool that has to succeed.
 #[track_caller]
 fn tool(program: &str, words: &str) -> String {
-    let output = Command::new(program).args(words.split_whitespace()).output();
+    tool_with(program, &words.split_whitespace().collect::<Vec<_>>())
+}
+
+/// The same with arguments that may have blanks, such as the tables of device-mapper.
+#[track_caller]
+fn tool_with(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output();
     let output = output.unwrap_or_else(|error| panic!("{program}: {error}"));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{program} {words}: {said}");
+    assert!(output.status.success(), "{program} {arguments:?}: {said}");
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 

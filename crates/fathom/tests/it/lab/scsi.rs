@@ -1,6 +1,6 @@
 //! SCSI disks: `sg` on the disk and on its generic device.
 
-use super::{content, device, expect_sizes_of_fio, run, tool};
+use super::{content, device, expect_sizes_of_fio, run, tool, traced};
 use crate::support::{MIB, scratch, skip};
 
 /// The ways to a disk, by their names in the lab.
@@ -8,13 +8,7 @@ const WAYS: [&str; 4] = ["scsi", "scsi_sg", "virtio_scsi", "virtio_scsi_sg"];
 
 /// The commands that a run sends to disks, from the kernel's trace: operation code and the byte after it.
 pub(super) fn commands_of(device: &str, words: &str) -> Vec<(u8, u8)> {
-    let tracing = std::path::Path::new("/sys/kernel/debug/tracing");
-    let write = |file: &str, text: &str| std::fs::write(tracing.join(file), text).expect("the kernel traces");
-    write("trace", "");
-    write("events/scsi/scsi_dispatch_cmd_start/enable", "1");
-    run(device, words).expect_clean();
-    write("events/scsi/scsi_dispatch_cmd_start/enable", "0");
-    let trace = std::fs::read_to_string(tracing.join("trace")).expect("a trace");
+    let trace = traced("scsi/scsi_dispatch_cmd_start", || run(device, words).expect_clean());
     let raw = trace.lines().filter_map(|line| Some(line.split_once("raw=")?.1.to_owned()));
     raw.filter_map(|bytes| {
         let mut numbers =

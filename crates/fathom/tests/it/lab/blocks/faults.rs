@@ -1,6 +1,6 @@
 //! Devices that fail, lose or change data, or take their time: what is said of them is true.
 
-use super::super::{device, run, tool, with};
+use super::super::{device, run, tool, tool_with, with};
 use crate::support::program::{self, Launch};
 use crate::support::{json, scratch};
 use std::path::{Path, PathBuf};
@@ -47,8 +47,7 @@ impl Drop for NullBlk {
 /// Gives a device-mapper device another table.
 fn load(target: &str, table: &str) {
     tool("dmsetup", &format!("suspend {target}"));
-    let loaded = std::process::Command::new("dmsetup").args(["load", target, "--table", table]).status();
-    assert!(loaded.expect("dmsetup").success(), "{table}");
+    tool_with("dmsetup", &["load", target, "--table", table]);
     tool("dmsetup", &format!("resume {target}"));
 }
 
