@@ -17,7 +17,7 @@ begin_steps() {
 }
 
 step() {
-    local title=$1
+    local title=$1 began=$SECONDS
     shift
     printf '\n== %s\n' "$title"
     if "$@"; then
@@ -25,6 +25,7 @@ step() {
     else
         failed_steps+=("$title")
     fi
+    echo "-- $title: $((SECONDS - began)) s"
 }
 
 sum_of() {
