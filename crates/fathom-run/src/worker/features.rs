@@ -24,6 +24,8 @@ pub(super) struct Needs {
     pub(super) choice: bool,
     /// It does something with an I/O before the engine gets it.
     pub(super) preparation: bool,
+    /// It hears of each I/O when it has been handed over.
+    pub(super) handing_over: bool,
     /// It hears of the end of each I/O.
     pub(super) ends: bool,
 }
@@ -35,6 +37,7 @@ impl BitOr for Needs {
         Needs {
             choice: self.choice | other.choice,
             preparation: self.preparation | other.preparation,
+            handing_over: self.handing_over | other.handing_over,
             ends: self.ends | other.ends,
         }
     }
@@ -127,7 +130,7 @@ mod tests {
         let (none, ends) = (Needs::default(), Needs { ends: true, ..Needs::default() });
         assert_eq!(None::<Box<Holding>>.needs(), none);
         let both = Some(Box::new(Holding)).needs() | ends;
-        assert_eq!(both, Needs { choice: true, preparation: false, ends: true });
+        assert_eq!(both, Needs { choice: true, ends: true, ..none });
         assert_eq!(both | none, both);
     }
 }

@@ -216,6 +216,8 @@ struct Worker<'a, E> {
     refreshes_payload: bool,
     /// That, or a priority of its own: an I/O takes a longer way to the engine.
     prepares_more: bool,
+    /// Something hears of each I/O that has been handed over.
+    follows_issue: bool,
     recording: Recording,
     budget: Budget,
     /// There is a line about each I/O (`--debug=io`).

@@ -104,6 +104,7 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Result<Worke
         features,
         tells_of_ios,
         prepares_more: needs.preparation || refreshes_payload || tells_of_ios,
+        follows_issue: needs.handing_over,
         latency_limit_ns,
         free: (0..plan.depth).rev().collect(),
         in_flight: 0,

@@ -2,7 +2,7 @@
 
 use super::device::ZonedDevice;
 use super::table::{Locked, Wanted, ZoneTable};
-use crate::plan::model::zones::ZonePlan;
+use crate::plan::model::zones::{WriteOrder, ZonePlan};
 use crate::targets::Target;
 use fathom_stats::Direction;
 use fathom_sys::Errno;
@@ -37,8 +37,8 @@ pub(super) struct ZonedFile {
     pub(super) end: u64,
     /// Bytes between two zones of a sequential job.
     pub(super) skip: u64,
-    /// A reset takes the data of its zone along.
-    pub(super) loses_data: bool,
+    /// The zones are those of a device: it takes writes at the write pointer alone, and a reset takes the data of its zone along.
+    pub(super) is_device: bool,
     /// The pass in which the worker wrote to each zone last; empty where nothing depends on it.
     pub(super) written_in: Vec<u64>,
 }
@@ -115,7 +115,7 @@ impl<'a> ZoneRules<'a> {
             zone_size,
             start: wanted.start,
             end: wanted.start + wanted.size,
-            loses_data: wanted.geometry.is_device,
+            is_device: wanted.geometry.is_device,
             written_in: vec![0; zones],
             skip: if self.plan.random { 0 } else { self.plan.skip_bytes(zone_size) },
         });
@@ -208,6 +208,19 @@ impl<'a> ZoneRules<'a> {
     pub fn enter(&mut self, target: Target) {
         let file = &self.files[target.file as usize];
         self.table.lock(file.slot).zones[file.zone_at(target.offset)].in_flight += 1;
+    }
+
+    /// A write that was let through has been handed over: others may get places behind it.
+    pub fn handed_over(&mut self, target: Target) {
+        let file = &self.files[target.file as usize];
+        let locked = self.table.lock(file.slot);
+        let zone = &mut locked.zones[file.zone_at(target.offset)];
+        zone.placed = zone.placed.saturating_sub(1);
+    }
+
+    /// True if [`handed_over`](ZoneRules::handed_over) is to be called.
+    pub fn hears_of_handing_over(&self) -> bool {
+        self.plan.write_order == WriteOrder::HandingOver && self.files.iter().any(|file| file.is_device)
     }
 
     /// Byte at which a sequential job goes on after a zone that it trims.

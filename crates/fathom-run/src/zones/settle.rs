@@ -3,6 +3,7 @@
 use super::rules::{ZoneRules, ZonedFile};
 use super::table::Locked;
 use super::write::finish;
+use crate::plan::model::zones::WriteOrder;
 use crate::targets::Target;
 use fathom_stats::Direction;
 use fathom_sys::Errno;
@@ -22,7 +23,7 @@ impl ZoneRules<'_> {
                 // An empty zone is none that was reset.
                 self.resets += u64::from(zone.write_pointer > 0);
                 locked.empty(number);
-                if file.loses_data {
+                if file.is_device {
                     self.emptied = Some((target.file, file.start_of(number), file.zone_size));
                 }
                 Ok(())
@@ -37,6 +38,9 @@ impl ZoneRules<'_> {
             }
             Direction::Write => {
                 zone.writes_in_flight = zone.writes_in_flight.saturating_sub(1);
+                if self.plan.write_order != WriteOrder::HandingOver {
+                    zone.placed = zone.placed.saturating_sub(1);
+                }
                 note_end(&mut locked, number, target, file, moved);
                 close_if_quiet(file, &mut locked, number, recovers)
             }
@@ -56,6 +60,7 @@ impl ZoneRules<'_> {
         zone.in_flight = zone.in_flight.saturating_sub(1);
         if target.direction == Direction::Write {
             zone.writes_in_flight = zone.writes_in_flight.saturating_sub(1);
+            zone.placed = zone.placed.saturating_sub(1);
         }
         zone.is_resetting = false;
         if is_sequential_write && is_last {

@@ -38,6 +38,10 @@ pub struct Zone {
     pub in_flight: u32,
     /// Writes among them.
     pub writes_in_flight: u32,
+    /// Writes that have their place in it and are not handed over.
+    pub placed: u32,
+    /// Number of the worker that they are of, plus 1.
+    pub placed_by: u32,
     /// Number of the worker that opened it, plus 1; 0: it is not open.
     pub opener: u32,
     /// It has no write pointer.
@@ -398,7 +402,7 @@ impl Locked<'_> {
     pub fn forget_in_flight(&mut self) {
         let used = self.file.used[0] as usize..self.file.used[1] as usize;
         for zone in &mut self.zones[used] {
-            (zone.in_flight, zone.writes_in_flight, zone.is_resetting) = (0, 0, false);
+            (zone.in_flight, zone.writes_in_flight, zone.placed, zone.is_resetting) = (0, 0, 0, false);
         }
     }
 }

@@ -5,7 +5,7 @@ use super::device::{EmulatedZones, ZonedDevice};
 use super::geometry::Geometry;
 use super::rules::{Decision, ZoneRules};
 use super::table::{Wanted, ZoneTable};
-use crate::plan::model::zones::ZonePlan;
+use crate::plan::model::zones::{WriteOrder, ZonePlan};
 use crate::targets::Target;
 use fathom_spec::value::SizeSpec;
 use fathom_stats::{Direction, PerDirection};
@@ -13,6 +13,7 @@ use fathom_sys::Errno;
 use fathom_sys::zoned::{Condition, ZoneReport};
 use proptest::prelude::*;
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 const BLOCK: u64 = 4096;
@@ -151,7 +152,7 @@ fn zone_plan(random: bool, directions: [bool; 3]) -> ZonePlan {
         reset_frequency: None,
         recovers: false,
         writes_remainder: false,
-        one_write_at_a_time: false,
+        write_order: WriteOrder::HandingOver,
         random,
         mixed: directions[0] && directions[1],
         writes: directions[1],
@@ -195,6 +196,7 @@ fn write(block: u64, blocks: u64) -> Target {
 fn go(rules: &mut ZoneRules<'_>, target: Target) -> Option<u64> {
     match rules.admit(target).expect("no error") {
         Decision::Issue { target, .. } => {
+            rules.handed_over(target);
             rules.settle(target, true).expect("no error");
             Some(target.offset / BLOCK)
         }
@@ -219,6 +221,7 @@ fn a_failed_write_takes_the_pointer_back_when_asked() {
         rules.add_file(&wanted, Box::new(EmulatedZones)).expect("attached");
         assert_eq!(go(&mut rules, write(0, 1)), Some(0));
         let Ok(Decision::Issue { target, .. }) = rules.admit(write(1, 1)) else { panic!("held") };
+        rules.handed_over(target);
         rules.settle(target, false).expect("no error");
         assert_eq!(go(&mut rules, write(2, 1)), Some(if recovers { 1 } else { 2 }));
     }
@@ -338,6 +341,8 @@ fn shapes() -> impl Strategy<Value = Shape> {
 struct Simulated<'a> {
     rules: ZoneRules<'a>,
     position: u64,
+    /// Let through, and not handed over, in order.
+    placed: VecDeque<Target>,
     in_flight: Vec<Target>,
     held: Option<Target>,
     resets: u64,
@@ -366,6 +371,7 @@ fn simulate(shape: &Shape, choices: &[u32]) {
         .map(|worker| Simulated {
             rules: rules(&table, plans[worker % 2], &model, worker as u32).expect("attached"),
             position: 0,
+            placed: VecDeque::new(),
             in_flight: Vec::new(),
             held: None,
             resets: 0,
@@ -377,8 +383,12 @@ fn simulate(shape: &Shape, choices: &[u32]) {
         let worker = choice as usize % workers.len();
         let choice = u64::from(choice) / workers.len() as u64;
         let simulated = &mut workers[worker];
-        if simulated.in_flight.len() >= shape.depth
-            || (choice.is_multiple_of(3) && !simulated.in_flight.is_empty())
+        if !simulated.placed.is_empty() && choice % 5 < 2 {
+            hand_over(simulated, &model);
+            continue;
+        }
+        if simulated.in_flight.len() + simulated.placed.len() >= shape.depth
+            || (choice.is_multiple_of(3) && simulated.is_busy())
         {
             end_one(simulated, &model, choice as usize / 3);
             continue;
@@ -389,10 +399,9 @@ fn simulate(shape: &Shape, choices: &[u32]) {
             .unwrap_or_else(|| drawn(shape, size, choice / 3, simulated.position, worker % 2 == 1));
         match simulated.rules.admit(target).expect("no error") {
             Decision::Issue { target, behind } => {
-                model.borrow_mut().begin(target);
                 writes += u32::from(target.direction == Direction::Write);
                 simulated.position = behind % size;
-                simulated.in_flight.push(target);
+                simulated.placed.push_back(target);
             }
             Decision::Reset(target) => {
                 model.borrow_mut().begin(target);
@@ -401,14 +410,14 @@ fn simulate(shape: &Shape, choices: &[u32]) {
             }
             Decision::Wait => {
                 simulated.held = Some(target);
-                let busy = workers.iter().position(|other| !other.in_flight.is_empty());
+                let busy = workers.iter().position(Simulated::is_busy);
                 let busy = busy.expect("nothing in flight, yet something is waited for");
                 end_one(&mut workers[busy], &model, 0);
             }
             Decision::WriteFirst | Decision::FileDone => simulated.position = 0,
         }
     }
-    while let Some(busy) = workers.iter().position(|worker| !worker.in_flight.is_empty()) {
+    while let Some(busy) = workers.iter().position(Simulated::is_busy) {
         end_one(&mut workers[busy], &model, 0);
     }
     let counted: u64 = workers.iter_mut().map(|worker| worker.resets + worker.rules.take_resets()).sum();
@@ -437,7 +446,27 @@ fn drawn(shape: &Shape, size: u64, choice: u64, position: u64, is_small: bool) -
     }
 }
 
+impl Simulated<'_> {
+    fn is_busy(&self) -> bool {
+        !self.in_flight.is_empty() || !self.placed.is_empty()
+    }
+}
+
+/// Hands over what was let through first.
+fn hand_over(worker: &mut Simulated<'_>, model: &Rc<RefCell<Model>>) {
+    let target = worker.placed.pop_front().expect("something is placed");
+    model.borrow_mut().begin(target);
+    if target.direction == Direction::Write {
+        worker.rules.handed_over(target);
+    }
+    worker.in_flight.push(target);
+}
+
+/// Lets an I/O end; if all there is has not been handed over, that happens first.
 fn end_one(worker: &mut Simulated<'_>, model: &Rc<RefCell<Model>>, which: usize) {
+    while worker.in_flight.is_empty() {
+        hand_over(worker, model);
+    }
     let target = worker.in_flight.swap_remove(which % worker.in_flight.len());
     model.borrow_mut().end(target);
     worker.rules.settle(target, true).expect("no error");

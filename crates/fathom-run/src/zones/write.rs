@@ -1,7 +1,8 @@
 //! Where writes go, and what has to happen to a zone first.
 
 use super::rules::{Decision, ZoneRules, ZonedFile};
-use super::table::Locked;
+use super::table::{Locked, Zone};
+use crate::plan::model::zones::WriteOrder;
 use crate::targets::Target;
 use fathom_stats::Direction;
 use fathom_sys::Errno;
@@ -85,7 +86,7 @@ impl ZoneRules<'_> {
             }
             file.device.reset(file.start_of(number), file.zone_size)?;
             self.resets += 1;
-            if file.loses_data {
+            if file.is_device {
                 self.emptied = Some((target.file, file.start_of(number), file.zone_size));
             }
             locked.empty(number);
@@ -223,6 +224,13 @@ impl ZoneRules<'_> {
         true
     }
 
+    /// True if a write placed now could reach the device ahead of one that has its place already.
+    fn may_overtake(&self, zone: &Zone) -> bool {
+        let waits_for_another = zone.placed > 0 && zone.placed_by != self.worker + 1;
+        let waits_for_any = self.plan.write_order == WriteOrder::Nothing && zone.writes_in_flight > 0;
+        waits_for_another || waits_for_any
+    }
+
     /// Takes the next bytes of a zone that has room.
     fn append(
         &mut self,
@@ -231,7 +239,7 @@ impl ZoneRules<'_> {
         number: usize,
         target: Target,
     ) -> Result<Step, Errno> {
-        if self.plan.one_write_at_a_time && locked.zones[number].writes_in_flight > 0 {
+        if file.is_device && self.may_overtake(&locked.zones[number]) {
             return Ok(Step::Done(Decision::Wait));
         }
         let shortest = self.plan.shortest[Direction::Write];
@@ -262,6 +270,9 @@ impl ZoneRules<'_> {
         let zone = &mut locked.zones[number];
         zone.in_flight += 1;
         zone.writes_in_flight += 1;
+        if file.is_device {
+            (zone.placed, zone.placed_by) = (zone.placed + 1, self.worker + 1);
+        }
         zone.is_finishing = left > 0 && left < shortest && !self.plan.writes_remainder;
         let zone_is_over = left == 0 || zone.is_finishing;
         let offset = file.start_of(number) + position;

@@ -75,6 +75,8 @@ pub struct EngineDef {
     pub many_ranges: bool,
     /// Sends commands to devices past the block layer, which keeps no order among them.
     pub sends_commands: bool,
+    /// Has threads that do the I/O, in whatever order they come to it.
+    pub hands_to_threads: bool,
     /// Can sync whole file systems.
     pub syncfs: bool,
     /// Can pass data placement hints to a device.
@@ -181,6 +183,7 @@ impl EngineDef {
             atomic_writes: false,
             many_ranges: false,
             sends_commands: false,
+            hands_to_threads: false,
             syncfs: false,
             places_data: false,
             maps_files: false,
@@ -263,6 +266,11 @@ impl EngineDef {
     /// Sends commands to devices past the block layer.
     pub const fn sends_commands(self) -> Self {
         EngineDef { sends_commands: true, ..self }
+    }
+
+    /// Has threads that do the I/O.
+    pub const fn hands_to_threads(self) -> Self {
+        EngineDef { hands_to_threads: true, ..self }
     }
 
     /// Can sync whole file systems.

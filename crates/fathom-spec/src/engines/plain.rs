@@ -30,7 +30,8 @@ pub const PVSYNC: EngineDef =
     EngineDef::new("pvsync", "preadv(2) and pwritev(2)").built().synchronous().syncfs();
 
 /// `ioengine=posixaio`
-pub const POSIXAIO: EngineDef = EngineDef::new("posixaio", "POSIX asynchronous I/O").built().syncfs();
+pub const POSIXAIO: EngineDef =
+    EngineDef::new("posixaio", "POSIX asynchronous I/O").built().syncfs().hands_to_threads();
 
 /// `ioengine=null`
 pub const NULL: EngineDef = EngineDef::new("null", "no I/O at all; completes at once")

@@ -2,7 +2,8 @@
 
 use super::Subject;
 use super::questions::verifies;
-use crate::plan::model::zones::ZonePlan;
+use crate::plan::model::zones::{WriteOrder, ZonePlan};
+use fathom_spec::options::depth::IoSubmitMode;
 use fathom_spec::options::file::ZoneMode;
 use fathom_spec::value::SizeSpec;
 use fathom_stats::{Direction, PerDirection};
@@ -22,8 +23,7 @@ pub(super) fn zone_plan(subject: &Subject<'_>) -> Option<ZonePlan> {
         reset_frequency: options.zone_reset_frequency.filter(|&frequency| frequency > 0.0),
         recovers: options.recover_zbd_write_error,
         writes_remainder: options.write_zone_remainder,
-        // Where appended blocks land is the device's to say, and only blocks that are read back have to be where they were put.
-        one_write_at_a_time: subject.engine.on_media && (!only_appends(subject) || verifies(subject.job)),
+        write_order: write_order(subject),
         random: targets.random,
         mixed: targets.used_directions() == [Direction::Read, Direction::Write],
         writes: targets.used_directions().contains(&Direction::Write),
@@ -31,6 +31,21 @@ pub(super) fn zone_plan(subject: &Subject<'_>) -> Option<ZonePlan> {
         shortest: PerDirection::from_fn(|direction| targets.lengths[direction].min().max(1)),
         longest: PerDirection::from_fn(|direction| targets.lengths[direction].max().max(1)),
     })
+}
+
+fn write_order(subject: &Subject<'_>) -> WriteOrder {
+    let (job, engine) = (subject.job, subject.engine);
+    let ring = &job.private.io_uring;
+    // Where appended blocks land is the device's to say, and only blocks that are read back have to be where they were put.
+    let has_no_order = engine.on_media && (!only_appends(subject) || verifies(job));
+    let has_threads = job.depth.io_submit_mode == IoSubmitMode::Offload
+        || engine.hands_to_threads
+        || ring.force_async.is_some_and(|every| every > 0);
+    match () {
+        () if has_no_order || has_threads => WriteOrder::Nothing,
+        () if ring.sqthread_poll => WriteOrder::OneWorker,
+        () => WriteOrder::HandingOver,
+    }
 }
 
 /// True if the device finds a place in its zone for each write.

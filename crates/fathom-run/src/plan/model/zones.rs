@@ -29,8 +29,8 @@ pub struct ZonePlan {
     pub recovers: bool,
     /// The tail of a zone is written with a shorter block.
     pub writes_remainder: bool,
-    /// Nobody keeps writes in order that are on their way together, so a zone has one of them at a time.
-    pub one_write_at_a_time: bool,
+    /// What the writes to a zone have in order.
+    pub write_order: WriteOrder,
     /// Targets are random.
     pub random: bool,
     /// Reads and writes are mixed.
@@ -43,6 +43,18 @@ pub struct ZonePlan {
     pub shortest: PerDirection<u64>,
     /// Longest block per direction, bytes.
     pub longest: PerDirection<u64>,
+}
+
+/// What keeps writes to a zone in order until they reach the device. A zone takes them at its write pointer alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WriteOrder {
+    /// They reach it in the order in which they are handed over: between its place and the handing over of a write, no other worker
+    /// gets a place in the zone.
+    HandingOver,
+    /// Those of one worker do, but nobody knows when: other workers wait for their ends.
+    OneWorker,
+    /// Nothing does, so a zone has one write at a time.
+    Nothing,
 }
 
 impl ZonePlan {

@@ -21,8 +21,10 @@ use fathom_sys::Errno;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 
-/// Between two looks whether another worker's I/O in a zone has ended, in ns.
+/// Between two looks whether another worker's I/O in a zone has ended, at most, in ns.
 const PAUSE_NS: u64 = 20_000;
+/// The first of these pauses, in ns. They grow with the wait.
+const SHORTEST_PAUSE_NS: u64 = 1_000;
 /// After so long a wait it is worth a look whether the worker that is waited for is still there, in ns.
 const PATIENCE_NS: u64 = 500_000_000;
 
@@ -38,9 +40,15 @@ pub(in crate::worker) struct ZonedWork<'a> {
 }
 
 impl Feature for ZonedWork<'_> {
-    /// Moves an I/O to where its zone takes it, and the write pointer with its end.
+    /// Moves an I/O to where its zone takes it, and the write pointer with its end. Others get places behind a write once it has been
+    /// handed over.
     fn needs(&self) -> Needs {
-        Needs { choice: true, ends: true, ..Needs::default() }
+        Needs {
+            choice: true,
+            ends: true,
+            handing_over: self.rules.hears_of_handing_over(),
+            ..Needs::default()
+        }
     }
 }
 
@@ -190,8 +198,12 @@ impl<E: Engine> Worker<'_, E> {
                 zones.rules.forget_lost();
             }
         }
-        // With I/O of its own in flight the loop waits for that instead.
-        Next::Wait(now + self.clock.ticks_of_ns(PAUSE_NS))
+        // What is waited for may be a moment away: others have only to hand over what they have. With I/O of its own in flight the loop
+        // waits for that as well.
+        let held = now.saturating_sub(zones.held_since);
+        let (shortest, longest) =
+            (self.clock.ticks_of_ns(SHORTEST_PAUSE_NS), self.clock.ticks_of_ns(PAUSE_NS));
+        Next::Wait(now + held.clamp(shortest, longest))
     }
 
     fn another_worker_failed(&self) -> bool {
@@ -205,6 +217,18 @@ impl<E: Engine> Worker<'_, E> {
         match &mut self.features.zones {
             Some(zones) => zones.rules.reset_for_trim(target),
             None => -i64::from(libc::EINVAL),
+        }
+    }
+
+    /// An I/O has been handed over. What is left of one has been before.
+    #[inline(never)]
+    pub(in crate::worker) fn note_handed_over(&mut self, unit: &Unit) {
+        if let Some(zones) = &mut self.features.zones
+            && unit.operation() == Operation::Write
+            && unit.done() == 0
+        {
+            let (offset, length, file) = (unit.offset(), unit.length(), unit.file());
+            zones.rules.handed_over(Target { offset, length, file, direction: Direction::Write });
         }
     }
 

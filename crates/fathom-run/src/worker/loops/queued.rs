@@ -191,6 +191,9 @@ impl<E: Engine> Worker<'_, E> {
         let unit = &self.units[slot as usize];
         unit.issued_at(unit.start());
         self.count_issue(unit, self.in_flight + 1);
+        if self.follows_issue {
+            self.note_handed_over(unit);
+        }
         self.settle(slot, result, now, pending);
         now
     }
@@ -236,6 +239,9 @@ impl<E: Engine> Worker<'_, E> {
         self.in_flight += 1;
         unit.issued_at(now);
         self.count_issue(unit, self.in_flight);
+        if self.follows_issue {
+            self.note_handed_over(unit);
+        }
     }
 
     fn mark_batch_issued(&mut self, slots: &[u32], now: u64) {

@@ -86,6 +86,9 @@ impl<E: Engine> Worker<'_, E> {
                 Queued::Pending => 0,
             };
             let now = self.clock.ticks();
+            if self.follows_issue {
+                self.note_handed_over(&self.units[0]);
+            }
             if E::WAITS_FOR_PEERS && result == -i64::from(libc::EAGAIN) {
                 match self.waits_on(0, now) {
                     true => continue,

@@ -74,7 +74,7 @@ enum Step {
 impl Feature for Replay<'_> {
     /// Gives the I/Os, with their priorities, and notes when they were issued.
     fn needs(&self) -> Needs {
-        Needs { choice: true, preparation: true, ends: true }
+        Needs { choice: true, preparation: true, ends: true, ..Needs::default() }
     }
 }
 

@@ -23,7 +23,7 @@ pub(in crate::worker) struct Timed<'a> {
 impl Feature for Timed<'_> {
     /// Gives the I/Os or says when they are due, and counts from then to their ends.
     fn needs(&self) -> Needs {
-        Needs { choice: true, preparation: true, ends: true }
+        Needs { choice: true, preparation: true, ends: true, ..Needs::default() }
     }
 }
 

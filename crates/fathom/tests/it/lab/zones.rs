@@ -134,6 +134,70 @@ fn what_a_block_leaves_of_a_zone_can_be_written() {
     assert_eq!(whole.bytes, [0, 6144 << 10, 0]);
 }
 
+/// Bytes below the write pointers of all zones, none of which is full.
+fn written_in_zones(device: &str) -> u64 {
+    let report = tool("blkzone", &format!("report {device}"));
+    let pointers = report.split("wptr 0x").skip(1).map(|rest| {
+        let digits = rest.split(|letter: char| !letter.is_ascii_hexdigit()).next().expect("a number");
+        u64::from_str_radix(digits, 16).expect("sectors")
+    });
+    pointers.sum::<u64>() * 512
+}
+
+/// A zone takes writes at its write pointer alone, whoever they are of, so those of several jobs reach it in one order.
+#[test]
+fn several_jobs_write_to_the_same_zones() {
+    let ways = [
+        (4, "--ioengine=psync"),
+        (7, "--ioengine=pvsync2 --thread"),
+        (4, "--ioengine=libaio --iodepth=8"),
+        (4, "--ioengine=libaio --iodepth=8 --thread --iodepth_batch=4"),
+        (4, "--ioengine=io_uring --iodepth=1 --thread"),
+        (4, "--ioengine=io_uring --iodepth=8"),
+        (4, "--ioengine=io_uring --iodepth=16 --iodepth_batch=4 --iodepth_batch_complete_min=2"),
+        (2, "--ioengine=io_uring --iodepth=4 --sqthread_poll=1"),
+        (4, "--ioengine=io_uring --iodepth=4 --force_async=2"),
+        (4, "--ioengine=posixaio --iodepth=4"),
+        (4, "--ioengine=libaio --iodepth=4 --io_submit_mode=offload"),
+        (3, "--ioengine=psync --rate_iops=400"),
+        (4, "--ioengine=libaio --iodepth=4 --serialize_overlap=1 --thread"),
+    ];
+    for (name, pattern) in
+        [("zns", "--rw=write --size=16m"), ("zoned_null", "--rw=randwrite --size=16m --max_open_zones=3")]
+    {
+        let device = require!(device(name));
+        for (jobs, way) in ways {
+            tool("blkzone", &format!("reset {device}"));
+            let words = format!("{way} {pattern} --numjobs={jobs} --bs=4k --number_ios=60 --group_reporting");
+            let done = outcome(None, &device, &words);
+            let bytes = jobs * 60 * 4096;
+            assert_eq!((done.code, done.error, done.bytes), (0, 0, [0, bytes, 0]), "{name}: {words}");
+            assert_eq!(written_in_zones(&device), bytes, "{name}: {words}");
+        }
+    }
+}
+
+/// The same where zones are filled, reset under others and read.
+#[test]
+fn several_jobs_fill_reset_and_read_the_same_zones() {
+    for name in ["zns", "zoned_null"] {
+        let device = require!(device(name));
+        for way in
+            ["--ioengine=psync", "--ioengine=io_uring --iodepth=8", "--ioengine=libaio --iodepth=8 --thread"]
+        {
+            for pattern in ["--rw=write", "--rw=randwrite --max_open_zones=2", "--rw=randrw"] {
+                tool("blkzone", &format!("reset {device}"));
+                let words = format!(
+                    "{way} {pattern} --numjobs=4 --size=8m --bs=16k --number_ios=300 --group_reporting"
+                );
+                let done = outcome(None, &device, &words);
+                let moved = done.bytes.iter().sum::<u64>();
+                assert_eq!((done.code, done.error, moved), (0, 0, 4 * 300 * 16384), "{name}: {words}");
+            }
+        }
+    }
+}
+
 #[test]
 fn without_zone_mode_the_device_refuses() {
     let device = require!(device("zns"));

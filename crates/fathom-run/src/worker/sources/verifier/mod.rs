@@ -144,7 +144,7 @@ struct StartOfPass {
 impl Feature for Verifier<'_> {
     /// Says what is to be checked, fills what is written, and checks what was read.
     fn needs(&self) -> Needs {
-        Needs { choice: true, preparation: true, ends: true }
+        Needs { choice: true, preparation: true, ends: true, ..Needs::default() }
     }
 }
 
