@@ -9,16 +9,19 @@ use fathom_spec::JobSpec;
 use fathom_sys::Errno;
 use fathom_sys::network::{self, Address};
 use fathom_sys::socket::{Awaited, wait_for_any};
-use std::io;
+use std::io::{self, Read};
+use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a call may wait before the loop looks at the time, and the longest that a request to end is late.
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_millis(100);
 /// Between two attempts where the other side has no room yet.
 const SHORT_WAIT: Duration = Duration::from_millis(1);
+/// How long the other side of a stream of both directions may go on after a goodbye, so that what was sent last arrives.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 10;
 
@@ -49,6 +52,27 @@ impl Link {
         let _ = unsafe {
             network::send(self.descriptor(), (GOODBYE.as_ptr(), 8), libc::MSG_DONTWAIT, self.peer.as_ref())
         };
+    }
+
+    /// Takes what the other side of a stream still sends, until it ends or `until` is there: a connection that is closed with bytes unread
+    /// is reset, and what was sent last is lost with it.
+    fn hear_out(&self, until: Instant) -> io::Result<()> {
+        let mut stream = TcpStream::from(self.socket.try_clone()?);
+        stream.shutdown(Shutdown::Write)?;
+        let mut bytes = [0; 4096];
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            // A limit of 0 would be none.
+            if left.is_zero() {
+                return Ok(());
+            }
+            stream.set_read_timeout(Some(left.max(SHORT_WAIT)))?;
+            match stream.read(&mut bytes) {
+                Ok(0) => return Ok(()),
+                Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+                _ => {}
+            }
+        }
     }
 }
 
@@ -303,6 +327,14 @@ impl Opened {
     /// Ends the connections there are.
     pub(crate) fn leave(&mut self) {
         self.links.iter().for_each(Link::take_leave);
+        // Whoever only receives has sent nothing that could be lost, and who only sends has nothing unread.
+        if self.course.reads && self.course.writes && !self.course.datagrams {
+            let until = Instant::now() + LAST_WORDS;
+            for link in &self.links {
+                // The other side may be gone, which is as good.
+                let _ = link.hear_out(until);
+            }
+        }
         self.links.clear();
     }
 }
