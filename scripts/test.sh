@@ -22,8 +22,9 @@ step_with() {
 }
 
 run_tests() {
-    # Those on real kernel devices run inside a machine that has them.
-    cargo test --workspace --no-fail-fast --locked -- --skip lab:: 2>&1 | tee "$scratch/tests"
+    # Those on real kernel devices run inside a machine that has them. The others wait for devices and for time more than they compute, so
+    # there are more of them at a time than processors.
+    cargo test --workspace --no-fail-fast --locked -- --skip lab:: --test-threads=$(($(nproc) + 3)) 2>&1 | tee "$scratch/tests"
 }
 
 # Servers share ports and memory, so few at a time.
