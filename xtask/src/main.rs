@@ -17,13 +17,14 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 Usage: cargo run -p xtask -- tidy
-       cargo run --release -p xtask -- bench [--write|--servers] [--rounds=N] [--only=TEXT]
+       cargo run --release -p xtask -- bench [--write|--servers|--instructions] [--rounds=N] [--only=TEXT]
        cargo run --release -p xtask -- soak [--time=SECONDS] [--seed=N] [--rounds=N] [--only=KIND] [--directory=DIRECTORY]
        cargo run --release -p xtask -- verdicts [--runs=N] [--seed=N] [--directory=DIRECTORY]
        cargo run -p xtask -- notices PLATFORM [jar]
 
 tidy    check the house rules of the repository
-bench   compare target/release/fathom with the installed fio, as a Markdown table; with --servers, engines that talk to servers
+bench   compare target/release/fathom with the installed fio, as a Markdown table; with --servers, engines that talk to servers; with
+        --instructions, what an I/O costs in the whole machine, in a virtual one
         --write     store the table in docs/performance.md
         --rounds=N  runs of each program per case (default 5)
         --only=TEXT only the cases whose name contains TEXT

@@ -136,11 +136,16 @@ mod arch {
     #[inline(always)]
     pub(super) unsafe fn stream(from: *const u8, to: *mut u8, lines: usize) {
         const PART: usize = size_of::<__m128i>();
-        for part in 0..lines * (LINE / PART) {
+        for line in 0..lines {
             // SAFETY: within the ranges, and the target is aligned to a cache line.
             unsafe {
-                let value = _mm_loadu_si128(from.add(part * PART).cast());
-                _mm_stream_si128(to.add(part * PART).cast(), value);
+                let (from, to) = (from.add(line * LINE), to.add(line * LINE));
+                // A line's loads before its stores: four of each are on their way together.
+                let parts: [__m128i; LINE / PART] =
+                    std::array::from_fn(|part| _mm_loadu_si128(from.add(part * PART).cast()));
+                for (part, value) in parts.into_iter().enumerate() {
+                    _mm_stream_si128(to.add(part * PART).cast(), value);
+                }
             }
         }
     }

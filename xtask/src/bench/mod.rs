@@ -3,6 +3,7 @@
 mod callgrind;
 mod cases;
 mod device;
+mod instructions;
 mod machine;
 mod memory;
 mod programs;
@@ -28,17 +29,32 @@ struct Options {
     rounds: usize,
     /// Part of the names of the cases to run.
     only: Option<String>,
-    /// The cases are engines that talk to servers.
-    servers: bool,
+    /// Which cases.
+    what: What,
+}
+
+/// Which cases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    /// Those of the table in docs/performance.md that `--write` stores.
+    Table,
+    /// Engines that talk to servers.
+    Servers,
+    /// Instructions of the whole machine, in a virtual one.
+    Instructions,
+    /// The same, inside that machine.
+    InstructionsInside,
 }
 
 impl Options {
     fn parse(words: &[String]) -> Result<Options, String> {
-        let mut options = Options { write: false, rounds: 5, only: None, servers: false };
+        let mut options = Options { write: false, rounds: 5, only: None, what: What::Table };
         for word in words {
             match word.split_once('=').unwrap_or((word, "")) {
                 ("--write", "") => options.write = true,
-                ("--servers", "") => options.servers = true,
+                ("--servers", "") => options.what = What::Servers,
+                ("--instructions", "") => options.what = What::Instructions,
+                ("--instructions-inside", "") => options.what = What::InstructionsInside,
                 ("--rounds", number) => match number.parse() {
                     Ok(rounds) if rounds > 0 => options.rounds = rounds,
                     _ => return Err(format!("{word}: the number of rounds is 1 or more")),
@@ -51,8 +67,8 @@ impl Options {
             Options { write: true, only: Some(_), .. } => {
                 Err("--write stores the whole table, so it takes no --only".to_owned())
             }
-            Options { write: true, servers: true, .. } => {
-                Err("--write stores the table without --servers".to_owned())
+            Options { write: true, what, .. } if *what != What::Table => {
+                Err("--write stores the table without --servers or --instructions".to_owned())
             }
             _ => Ok(options),
         }
@@ -84,12 +100,18 @@ impl Interrupt {
 /// Runs the benchmark and prints its table.
 pub(crate) fn run(repository: &Path, words: &[String]) -> Result<(), String> {
     let options = Options::parse(words)?;
+    let only = options.only.as_deref();
+    if options.what == What::Instructions {
+        return instructions::run(repository, only);
+    }
     let interrupt = Interrupt::install()?;
     let programs = Programs::find(interrupt.clone())?;
     let machine = machine::describe(&programs);
     machine.iter().for_each(|line| eprintln!("{line}"));
-    if options.servers {
-        return servers::run(repository, &programs, options.rounds, options.only.as_deref());
+    match options.what {
+        What::Servers => return servers::run(repository, &programs, options.rounds, only),
+        What::InstructionsInside => return instructions::inside(&programs, only),
+        What::Table | What::Instructions => {}
     }
     let devices = Devices::default();
     let mut rows = Vec::new();
@@ -184,11 +206,11 @@ mod tests {
 
     #[test]
     fn options_are_read() {
-        assert_eq!(parse(&[]), Ok(Options { write: false, rounds: 5, only: None, servers: false }));
-        assert!(parse(&["--servers"]).is_ok_and(|options| options.servers));
+        assert_eq!(parse(&[]), Ok(Options { write: false, rounds: 5, only: None, what: What::Table }));
+        assert!(parse(&["--servers"]).is_ok_and(|options| options.what == What::Servers));
         assert_eq!(
             parse(&["--rounds=3", "--only=null"]),
-            Ok(Options { write: false, rounds: 3, only: Some("null".into()), servers: false })
+            Ok(Options { write: false, rounds: 3, only: Some("null".into()), what: What::Table })
         );
     }
 
@@ -200,6 +222,7 @@ mod tests {
             &["--fast"],
             &["--write", "--only=null"],
             &["--write", "--servers"],
+            &["--write", "--instructions"],
         ] {
             assert!(parse(words).is_err(), "{words:?}");
         }

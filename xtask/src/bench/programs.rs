@@ -202,7 +202,7 @@ pub(super) fn jobs_in(text: &str) -> Result<Vec<Value>, String> {
     report["jobs"].as_array().cloned().ok_or_else(|| "no jobs in its report".to_owned())
 }
 
-fn of_directions(job: &Value, key: &str) -> Vec<f64> {
+pub(super) fn of_directions(job: &Value, key: &str) -> Vec<f64> {
     ["read", "write", "trim"].iter().filter_map(|direction| job[direction][key].as_f64()).collect()
 }
 
