@@ -96,7 +96,7 @@ const GROUPS: &[Group] = &[
     Group {
         name: "persistent memory, a character device",
         device: Ok("LAB_DAX"),
-        words: "--ioengine=dev-dax",
+        words: "--ioengine=dev-dax --direct=0",
         rows: &["--rw=randread", "--rw=randwrite", "--rw=write --bs=16k"],
     },
     Group {
