@@ -133,6 +133,9 @@ pub(super) fn run(repository: &Path, only: Option<&str>) -> Result<(), String> {
 
 /// Measures, inside the machine, and prints a table.
 pub(super) fn inside(programs: &Programs, only: Option<&str>) -> Result<(), String> {
+    if std::env::var_os("LAB_NULL_BLK").is_none() {
+        return Err("--instructions-inside is for the virtual machine that --instructions boots".to_owned());
+    }
     let fio = programs.fios().into_iter().next().ok_or("no fio")?;
     let both = [fio, programs.fathom_program()];
     let devices: Vec<NullBlock> = (0..MANY).map(NullBlock::new).collect::<Result<_, _>>()?;
