@@ -4,7 +4,8 @@
 # Makes the directory, which goes with the script; NAME tells it from those of other scripts.
 begin_steps() {
     scratch=$(mktemp -d "${TMPDIR:-/tmp}/$1.XXXXXX")
-    trap 'rm -rf "$scratch"' EXIT
+    # Steps may have jobs of their own, to which an interrupt does not come.
+    trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$scratch"' EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM
     # Tests that cannot run on this machine add a line each to this file.

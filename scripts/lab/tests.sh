@@ -16,10 +16,39 @@ lab_groups=(
     "zones zns,zoned_null"
 )
 
-# lab_tests DIRECTORY [GROUP...]: runs the groups, all of them by default; what the tests say also goes to DIRECTORY/tests. Where there is no
-# kernel to boot, that is one skip, with the reason.
+# lab_group DIRECTORY PROGRAM NAME DEVICES: runs one group; what its tests say goes to DIRECTORY.said, and who was skipped to DIRECTORY/skipped.
+lab_group() {
+    local directory=$1 program=$2 name=$3 devices=$4 tries answer
+    # What the machine writes for us goes through the one directory that it shares.
+    mkdir -p "$directory"
+    for tries in 1 2; do
+        : >"$directory/skipped"
+        printf -- '-- lab: %s %s\n' "$name" "$devices" >"$directory.said"
+        answer=0
+        FATHOM_SKIP_LOG=$directory/skipped \
+            scripts/lab/lab --with "$devices" --dir "$directory" --time 900 -- \
+            sh -c 'cd "$1" && shift && exec "$@"' sh "$PWD/crates/fathom" "$program" "lab::${name}::" --test-threads=1 \
+            >>"$directory.said" 2>&1 || answer=$?
+        # The lab's own failures: a machine that never came up, or no end in time.
+        [ "$answer" -eq 124 ] || [ "$answer" -eq 125 ] || break
+    done
+    return "$answer"
+}
+
+# lab_ended NAME PID: waits for a group, and shows what it said.
+lab_ended() {
+    local answer=0
+    wait "$2" || answer=$?
+    cat "$directory/lab-$1.said"
+    cat "$directory/lab-$1.said" >>"$directory/tests"
+    cat "$directory/lab-$1/skipped" >>"$FATHOM_SKIP_LOG"
+    return "$answer"
+}
+
+# lab_tests DIRECTORY [GROUP...]: runs the groups, all of them by default, as many at a time as there are processors (four at most, as each machine
+# takes up to 3 GiB); what the tests say also goes to DIRECTORY/tests. Where there is no kernel to boot, that is one skip, with the reason.
 lab_tests() {
-    local directory=$1 program reason status=0 group wanted tries answer
+    local directory=$1 program reason status=0 group name wanted most names=() pids=()
     shift
     wanted=" $* "
     if ! reason=$(scripts/lab/lab --fetch 2>&1); then
@@ -31,24 +60,21 @@ lab_tests() {
     program=$(cargo test --workspace --no-run --locked --message-format=json 2>/dev/null |
         sed -n 's/.*"executable":"\([^"]*\/it-[^"]*\)".*/\1/p' | tail -n 1)
     [ -n "$program" ] || { echo "the tests do not build"; return 1; }
-    # What the machine writes for us goes through the one directory that it shares.
-    mkdir -p "$directory/lab"
+    most=$(nproc)
+    [ "$most" -le 4 ] || most=4
     for group in "${lab_groups[@]}"; do
-        [ "$wanted" = "  " ] || [[ $wanted == *" ${group%% *} "* ]] || continue
-        : >"$directory/lab/skipped"
-        for tries in 1 2; do
-            printf -- '-- lab: %s\n' "$group"
-            answer=0
-            FATHOM_SKIP_LOG=$directory/lab/skipped \
-                scripts/lab/lab --with "${group#* }" --dir "$directory/lab" --time 900 -- \
-                sh -c 'cd "$1" && shift && exec "$@"' sh "$PWD/crates/fathom" "$program" "lab::${group%% *}::" --test-threads=1 \
-                2>&1 | tee "$directory/lab/said" || answer=$?
-            # The lab's own failures: a machine that never came up, or no end in time.
-            [ "$answer" -eq 124 ] || [ "$answer" -eq 125 ] || break
-        done
-        cat "$directory/lab/said" >>"$directory/tests"
-        cat "$directory/lab/skipped" >>"$FATHOM_SKIP_LOG"
-        [ "$answer" -eq 0 ] || status=1
+        name=${group%% *}
+        [ "$wanted" = "  " ] || [[ $wanted == *" $name "* ]] || continue
+        if [ "${#pids[@]}" -ge "$most" ]; then
+            lab_ended "${names[0]}" "${pids[0]}" || status=1
+            names=("${names[@]:1}") pids=("${pids[@]:1}")
+        fi
+        lab_group "$directory/lab-$name" "$program" "$name" "${group#* }" &
+        names+=("$name") pids+=($!)
+    done
+    while [ "${#pids[@]}" -gt 0 ]; do
+        lab_ended "${names[0]}" "${pids[0]}" || status=1
+        names=("${names[@]:1}") pids=("${pids[@]:1}")
     done
     return $status
 }
