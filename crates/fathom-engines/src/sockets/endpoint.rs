@@ -61,12 +61,8 @@ impl Link {
         stream.shutdown(Shutdown::Write)?;
         let mut bytes = [0; 4096];
         loop {
-            let left = until.saturating_duration_since(Instant::now());
-            // A limit of 0 would be none.
-            if left.is_zero() {
-                return Ok(());
-            }
-            stream.set_read_timeout(Some(left.max(SHORT_WAIT)))?;
+            // A limit of 0, once no time is left, is an error.
+            stream.set_read_timeout(Some(until.saturating_duration_since(Instant::now())))?;
             match stream.read(&mut bytes) {
                 Ok(0) => return Ok(()),
                 Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),

@@ -8,7 +8,7 @@ use crate::message::Message;
 use crate::storage::Storage;
 use crate::storage::files::disk_at;
 use crate::targets::Target;
-use crate::unit::{Operation, Unit};
+use crate::unit::Unit;
 use crate::worker::features::{Feature, Needs};
 use crate::worker::{GivenUp, Next, Worker, WorkerContext};
 use crate::zones::device::{EmulatedZones, KernelZones, ZonedDevice};
@@ -126,6 +126,12 @@ fn identity(entry: &FileEntry) -> [u64; 2] {
     }
 }
 
+/// Where an I/O went; a sync goes nowhere.
+fn target_of(unit: &Unit) -> Option<Target> {
+    let direction = unit.direction()?;
+    Some(Target { offset: unit.offset(), length: unit.length(), file: unit.file(), direction })
+}
+
 impl<E: Engine> Worker<'_, E> {
     /// Takes the I/O whose zone was not ready.
     pub(in crate::worker) fn take_held_by_zone(&mut self) -> Option<Target> {
@@ -223,28 +229,18 @@ impl<E: Engine> Worker<'_, E> {
     /// An I/O has been handed over. What is left of one has been before.
     #[inline(never)]
     pub(in crate::worker) fn note_handed_over(&mut self, unit: &Unit) {
+        let Some(target) = target_of(unit).filter(|_| unit.done() == 0) else { return };
         if let Some(zones) = &mut self.features.zones
-            && unit.operation() == Operation::Write
-            && unit.done() == 0
+            && target.direction == Direction::Write
         {
-            let (offset, length, file) = (unit.offset(), unit.length(), unit.file());
-            zones.rules.handed_over(Target { offset, length, file, direction: Direction::Write });
+            zones.rules.handed_over(target);
         }
     }
 
     /// An I/O has ended; its zone takes note.
     pub(in crate::worker) fn settle_zone(&mut self, unit: &Unit, moved: bool) {
+        let Some(target) = target_of(unit) else { return };
         let Some(mut zones) = self.features.zones.take() else { return };
-        let direction = match unit.operation() {
-            Operation::Read => Direction::Read,
-            Operation::Write => Direction::Write,
-            Operation::Trim => Direction::Trim,
-            Operation::Sync | Operation::DataSync | Operation::RangeSync => {
-                self.features.zones = Some(zones);
-                return;
-            }
-        };
-        let target = Target { offset: unit.offset(), length: unit.length(), file: unit.file(), direction };
         let result = zones.rules.settle(target, moved);
         self.note_resets(&mut zones.rules);
         self.features.zones = Some(zones);

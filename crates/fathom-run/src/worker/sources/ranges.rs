@@ -71,9 +71,9 @@ impl<E: Engine> Worker<'_, E> {
 
     /// Hands the ranges of a trim to the engine, and notes each; false where there are none, as for a trim of a log that is replayed.
     pub(in crate::worker) fn prepare_ranges(&mut self, slot: u32, target: Target) -> bool {
-        let Some(ranges) = self.features.ranges.as_mut().filter(|ranges| !ranges.list.is_empty()) else {
-            return false;
-        };
+        let is_trim = target.direction == Direction::Trim;
+        let ranges = self.features.ranges.as_mut().filter(|ranges| is_trim && !ranges.list.is_empty());
+        let Some(ranges) = ranges else { return false };
         self.engine.set_ranges(slot, target.file, &ranges.list);
         for (offset, length) in ranges.list.drain(..) {
             if let Some(log) = &mut self.features.issue_log {
