@@ -135,7 +135,8 @@ fn every_flush_of_a_device_keeps_its_promises() {
         // libaio tries a sync when it is set up, ahead of all writes: whether the kernel has it.
         let tried = usize::from(words.contains("libaio"));
         let total: usize = syncs.iter().map(|group| group.count).sum();
-        assert_eq!((total, flushes.len()), (15.max(total), total + tried), "{words}");
+        assert!(total >= 15, "{words}: {total} syncs");
+        assert_eq!(flushes.len(), total + tried, "{words}");
         let (mut last, mut found) = (tried, 0);
         for Syncs { count, ended } in syncs {
             last += count;

@@ -79,13 +79,15 @@ fn no_latency_is_shorter_than_the_device_takes() {
         let words = format!(
             "--ioengine={engine} --direct=1 --rw=randrw --bs=4k --size=1m --io_size=256k --output-format=json"
         );
-        let finished = run(&device, &words).expect_clean();
-        let document = json::document(&finished.stdout);
-        let job = json::job(&document, "job");
-        // Its timers may go off a tick early, some of them several where the machine gets no time.
-        let mean = |direction: &str| job[direction]["lat_ns"]["mean"].as_f64().expect("a number");
-        assert!(mean("read") >= 6e6, "{engine}: {job}");
-        assert!(mean("write") >= 16e6, "{engine}: {job}");
+        let shortest = || {
+            let document = json::document(&run(&device, &words).expect_clean().stdout);
+            let job = json::job(&document, "job");
+            ["read", "write"].map(|direction| json::integer(job, &format!("{direction}/lat_ns/min")))
+        };
+        // Its timers may go off a tick early, and several where the machine gets no time: not three times in a row.
+        let mut tries = std::iter::repeat_with(shortest).take(3);
+        let is_true = tries.any(|[read, write]| read >= 6_000_000 && write >= 16_000_000);
+        assert!(is_true, "{engine}: {:?}", shortest());
     }
 }
 
