@@ -3,7 +3,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/rust.sh
-# Where the tests on real devices have their kernel, too.
-export LAB_CACHE=${LAB_CACHE:-$(realpath -m "$target_directory")/tools/lab}
+. scripts/lab/tests.sh
 cargo build --release --locked -p fathom -p xtask
 exec "$target_directory/release/xtask" bench "$@"

@@ -5,7 +5,7 @@
 begin_steps() {
     scratch=$(mktemp -d "${TMPDIR:-/tmp}/$1.XXXXXX")
     # Steps may have jobs of their own, to which an interrupt does not come.
-    trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$scratch"' EXIT
+    trap 'kill $(jobs -p) 2>/dev/null; wait; rm -rf "$scratch"' EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM
     # Tests that cannot run on this machine add a line each to this file.

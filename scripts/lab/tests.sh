@@ -18,7 +18,9 @@ lab_groups=(
 
 # lab_group DIRECTORY PROGRAM NAME DEVICES: runs one group; what its tests say goes to DIRECTORY.said, and who was skipped to DIRECTORY/skipped.
 lab_group() {
-    local directory=$1 program=$2 name=$3 devices=$4 tries answer
+    local directory=$1 program=$2 name=$3 devices=$4 tries answer vm=''
+    # Whoever ends this ends the machine.
+    trap '[ -z "$vm" ] || kill "$vm" 2>/dev/null; wait; exit 143' TERM
     # What the machine writes for us goes through the one directory that it shares.
     mkdir -p "$directory"
     for tries in 1 2; do
@@ -28,21 +30,23 @@ lab_group() {
         FATHOM_SKIP_LOG=$directory/skipped \
             scripts/lab/lab --with "$devices" --dir "$directory" --time 900 -- \
             sh -c 'cd "$1" && shift && exec "$@"' sh "$PWD/crates/fathom" "$program" "lab::${name}::" --test-threads=1 \
-            >>"$directory.said" 2>&1 || answer=$?
+            >>"$directory.said" 2>&1 &
+        vm=$!
+        wait "$vm" || answer=$?
         # The lab's own failures: a machine that never came up, or no end in time.
         [ "$answer" -eq 124 ] || [ "$answer" -eq 125 ] || break
     done
     return "$answer"
 }
 
-# lab_ended NAME PID: waits for a group, and shows what it said.
-lab_ended() {
-    local answer=0
-    wait "$2" || answer=$?
-    cat "$directory/lab-$1.said"
-    cat "$directory/lab-$1.said" >>"$directory/tests"
-    cat "$directory/lab-$1/skipped" >>"$FATHOM_SKIP_LOG"
-    return "$answer"
+# lab_first_ended: for lab_tests, whose variables it uses. Waits for the group that was started first, and shows what it said.
+lab_first_ended() {
+    local name=${names[0]}
+    wait "${pids[0]}" || status=1
+    names=("${names[@]:1}") pids=("${pids[@]:1}")
+    cat "$directory/lab-$name.said"
+    cat "$directory/lab-$name.said" >>"$directory/tests"
+    cat "$directory/lab-$name/skipped" >>"$FATHOM_SKIP_LOG"
 }
 
 # lab_tests DIRECTORY [GROUP...]: runs the groups, all of them by default, as many at a time as there are processors (four at most, as each machine
@@ -65,16 +69,12 @@ lab_tests() {
     for group in "${lab_groups[@]}"; do
         name=${group%% *}
         [ "$wanted" = "  " ] || [[ $wanted == *" $name "* ]] || continue
-        if [ "${#pids[@]}" -ge "$most" ]; then
-            lab_ended "${names[0]}" "${pids[0]}" || status=1
-            names=("${names[@]:1}") pids=("${pids[@]:1}")
-        fi
+        [ "${#pids[@]}" -lt "$most" ] || lab_first_ended
         lab_group "$directory/lab-$name" "$program" "$name" "${group#* }" &
         names+=("$name") pids+=($!)
     done
     while [ "${#pids[@]}" -gt 0 ]; do
-        lab_ended "${names[0]}" "${pids[0]}" || status=1
-        names=("${names[@]:1}") pids=("${pids[@]:1}")
+        lab_first_ended
     done
     return $status
 }
