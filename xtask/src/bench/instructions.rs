@@ -1,8 +1,8 @@
 //! What an I/O costs in the whole machine, kernel and all: both programs in a virtual machine whose clock counts instructions, a nanosecond
 //! each (`lab --instructions`). No load or clock speed changes the figures, and devices that only such a machine has can be measured.
 
-use super::programs::{Programs, jobs_in, of_directions};
-use std::path::{Path, PathBuf};
+use super::programs::{Pair, Program, Programs, jobs_in, of_directions};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// I/Os of the shorter of two runs, which are subtracted: what is done once cancels out.
@@ -15,17 +15,26 @@ const MANY: usize = 8;
 /// Jobs on one device.
 struct Group {
     name: &'static str,
-    /// The variable with the path of a device that the lab makes; otherwise null_blk devices, so many.
-    device: Result<&'static str, usize>,
+    device: Device,
     words: &'static str,
     /// What differs from row to row.
     rows: &'static [&'static str],
 }
 
+/// What the jobs of a group work on.
+enum Device {
+    /// So many null_blk devices, which move nothing and end each I/O at once.
+    Null(usize),
+    /// What the lab has made, by the variable with its path.
+    Lab(&'static str),
+    /// A file on a file system with DAX.
+    DaxFile,
+}
+
 const GROUPS: &[Group] = &[
     Group {
         name: "null_blk, io_uring",
-        device: Err(1),
+        device: Device::Null(1),
         words: "--ioengine=io_uring --rw=randread",
         rows: &[
             "--iodepth=1",
@@ -46,7 +55,7 @@ const GROUPS: &[Group] = &[
     },
     Group {
         name: "8 null_blk devices, io_uring, one thread",
-        device: Err(MANY),
+        device: Device::Null(MANY),
         words: "--ioengine=io_uring --rw=randread",
         rows: &[
             "--iodepth=32",
@@ -56,7 +65,7 @@ const GROUPS: &[Group] = &[
     },
     Group {
         name: "null_blk, other engines",
-        device: Err(1),
+        device: Device::Null(1),
         words: "--rw=randread",
         rows: &[
             "--ioengine=libaio --iodepth=1",
@@ -68,8 +77,8 @@ const GROUPS: &[Group] = &[
     },
     Group {
         name: "SCSI disk in memory",
-        device: Ok("LAB_SCSI"),
-        words: "--bs=4k",
+        device: Device::Lab("LAB_SCSI"),
+        words: "",
         rows: &[
             "--ioengine=sg --rw=randread",
             "--ioengine=sg --rw=randwrite",
@@ -78,7 +87,7 @@ const GROUPS: &[Group] = &[
     },
     Group {
         name: "the same, /dev/sgN",
-        device: Ok("LAB_SCSI_SG"),
+        device: Device::Lab("LAB_SCSI_SG"),
         words: "--ioengine=sg --direct=0",
         rows: &[
             "--rw=randread",
@@ -89,19 +98,19 @@ const GROUPS: &[Group] = &[
     },
     Group {
         name: "flash in memory",
-        device: Ok("LAB_MTD"),
+        device: Device::Lab("LAB_MTD"),
         words: "--ioengine=mtd --direct=0",
         rows: &["--rw=randread", "--rw=randwrite", "--rw=read --bs=16k"],
     },
     Group {
         name: "persistent memory, a character device",
-        device: Ok("LAB_DAX"),
+        device: Device::Lab("LAB_DAX"),
         words: "--ioengine=dev-dax --direct=0",
         rows: &["--rw=randread", "--rw=randwrite", "--rw=write --bs=16k"],
     },
     Group {
         name: "persistent memory, a file",
-        device: Ok("BENCH_DAX_FILE"),
+        device: Device::DaxFile,
         words: "--ioengine=libpmem --direct=1 --sync=1 --size=32m",
         rows: &["--rw=randread", "--rw=randwrite", "--rw=write --bs=16k"],
     },
@@ -111,23 +120,20 @@ const GROUPS: &[Group] = &[
 const DEVICES: &str = "null_blk,scsi,mtd,pmem,dax";
 
 /// Boots the machine, in which [`inside`] does the rest.
-pub(super) fn run(repository: &Path, only: Option<&str>) -> Result<(), String> {
+pub(super) fn run(repository: &Path, programs: &Programs, only: Option<&str>) -> Result<(), String> {
     let own = std::env::current_exe().map_err(|error| format!("the path of xtask: {error}"))?;
-    let scratch = tempfile::Builder::new()
-        .prefix("fathom-bench.")
-        .tempdir()
-        .map_err(|error| format!("a temporary directory: {error}"))?;
-    let mut command = Command::new(repository.join("scripts/lab/lab"));
+    let lab = repository.join("scripts/lab/lab");
+    let mut command = Command::new(&lab);
     command
         .args(["--instructions", "--time", "3600", "--with", DEVICES, "--dir"])
-        .arg(scratch.path())
+        .arg(programs.scratch())
         .arg("--");
     command.arg(own).args(["bench", "--instructions-inside"]);
     command.args(only.map(|only| format!("--only={only}"))).stdin(Stdio::null());
     match command.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("the virtual machine: {status}")),
-        Err(error) => Err(format!("{}: {error}", repository.join("scripts/lab/lab").display())),
+        Err(error) => Err(format!("{}: {error}", lab.display())),
     }
 }
 
@@ -136,40 +142,33 @@ pub(super) fn inside(programs: &Programs, only: Option<&str>) -> Result<(), Stri
     if std::env::var_os("LAB_NULL_BLK").is_none() {
         return Err("--instructions-inside is for the virtual machine that --instructions boots".to_owned());
     }
-    let fio = programs.fios().into_iter().next().ok_or("no fio")?;
-    let both = [fio, programs.fathom_program()];
-    let devices: Vec<NullBlock> = (0..MANY).map(NullBlock::new).collect::<Result<_, _>>()?;
-    println!(
-        "| device | job | {} | fathom | fathom / fio |\n|---|---|---:|---:|---:|",
-        version_of(&both[0]).unwrap_or_else(|| "fio".to_owned())
-    );
+    let null_devices: Vec<String> = (0..MANY).map(null_device).collect::<Result<_, _>>()?;
+    let fio = programs.version(Program::Fio);
+    println!("| device | job | {fio} | fathom | fathom / fio |\n|---|---|---:|---:|---:|");
     for group in GROUPS.iter().filter(|group| only.is_none_or(|only| group.name.contains(only))) {
         let target = match group.device {
-            Err(count) => devices[..count].iter().map(NullBlock::path).collect::<Vec<_>>().join(":"),
-            Ok(variable) => match device_of(variable) {
-                Ok(path) => path,
-                Err(reason) => {
-                    println!("| {} | skipped: {reason} | | | |", group.name);
-                    continue;
-                }
-            },
+            Device::Null(count) => Ok(null_devices[..count].join(":")),
+            Device::Lab(variable) => path_in(variable),
+            Device::DaxFile => dax_file(),
+        };
+        let target = match target {
+            Ok(target) => target,
+            Err(reason) => {
+                println!("| {} | skipped: {reason} | | | |", group.name);
+                continue;
+            }
         };
         for (number, row) in group.rows.iter().enumerate() {
             let words = words_of(group, row, &target);
             if number == 0 {
                 // The first run of a program waits for its pages.
-                let _ = both.each_ref().map(|program| job_ms(program, &words, SHORT, programs));
+                let _ = programs.in_turns(1, |program| job_ms(programs, program, &words, SHORT));
             }
-            let costs = both.each_ref().map(|program| per_io(program, &words, programs));
-            println!("| {} | `{row}` | {} |", group.name, compared(&costs));
+            let measured = programs.in_turns(1, |program| per_io(programs, program, &words));
+            println!("| {} | `{row}` | {} |", group.name, shown(measured));
         }
     }
     Ok(())
-}
-
-fn version_of(program: &Path) -> Option<String> {
-    let told = Command::new(program).arg("--version").output().ok()?;
-    Some(String::from_utf8_lossy(&told.stdout).trim().to_owned())
 }
 
 fn words_of(group: &Group, row: &str, target: &str) -> Vec<String> {
@@ -180,100 +179,81 @@ fn words_of(group: &Group, row: &str, target: &str) -> Vec<String> {
 }
 
 /// The columns of both costs and their ratio.
-fn compared(costs: &[Result<f64, String>; 2]) -> String {
-    let [fio, fathom] = costs.each_ref().map(|cost| match cost {
-        Ok(cost) => format!("{cost:.0}"),
-        Err(reason) => reason.clone(),
-    });
-    let ratio = match costs {
-        [Ok(fio), Ok(fathom)] => format!("{:.2}", fathom / fio),
-        _ => "–".to_owned(),
-    };
-    format!("{fio} | {fathom} | {ratio}")
+fn shown(measured: Result<Pair, String>) -> String {
+    match measured {
+        Ok(Pair { fio, fathom }) => format!("{fio:.0} | {fathom:.0} | {:.2}", fathom / fio),
+        Err(reason) => format!("{reason} | – | –"),
+    }
 }
 
 /// Instructions of the machine for an I/O more.
-fn per_io(program: &Path, words: &[String], programs: &Programs) -> Result<f64, String> {
-    let [short, long] = [SHORT, LONG].map(|ios| job_ms(program, words, ios, programs));
+fn per_io(programs: &Programs, program: Program, words: &[String]) -> Result<f64, String> {
+    let [short, long] = [SHORT, LONG].map(|ios| job_ms(programs, program, words, ios));
     Ok((long? - short?) * 1e6 / (LONG - SHORT) as f64)
 }
 
 /// How long a job of so many I/Os takes, in milliseconds: millions of instructions of the machine, as its clock counts them. A program's
 /// whole run would not do: it sleeps here and there, and the clock leaps over that.
-fn job_ms(program: &Path, words: &[String], ios: u64, programs: &Programs) -> Result<f64, String> {
+fn job_ms(programs: &Programs, program: Program, words: &[String], ios: u64) -> Result<f64, String> {
     let last_block_size = words.iter().rev().find_map(|word| word.strip_prefix("--bs=")).unwrap_or("4k");
     let kibibytes: u64 = last_block_size
         .trim_end_matches('k')
         .parse()
         .map_err(|error| format!("{last_block_size}: {error}"))?;
-    let mut command = Command::new(program);
+    let mut command = programs.command(program, &[]);
     command.args(words).arg(format!("--io_size={}k", ios * kibibytes)).arg("--output-format=json");
-    command.current_dir(programs.scratch()).stdin(Stdio::null());
     // Copies by loops of the C library: a string instruction counts once for each byte.
     command.env("GLIBC_TUNABLES", "glibc.cpu.x86_rep_movsb_threshold=1073741824");
-    let ended = command.output().map_err(|error| format!("{}: {error}", program.display()))?;
-    let jobs = jobs_in(&String::from_utf8_lossy(&ended.stdout))?;
+    let jobs = jobs_in(&programs.finish(program, command)?)?;
     let total = |key| jobs.iter().flat_map(|job| of_directions(job, key)).sum::<f64>();
-    let done = total("total_ios");
-    match done == ios as f64 && ended.status.success() {
-        true => Ok(total("runtime")),
-        false => Err(format!(
-            "{done} of {ios} I/Os: {}",
-            String::from_utf8_lossy(&ended.stderr).lines().next().unwrap_or("no message")
-        )),
+    match total("total_ios") {
+        done if done == ios as f64 => Ok(total("runtime")),
+        done => Err(format!("{program:?}: {done} of {ios} I/Os")),
     }
 }
 
-/// The path of a device of the lab; a file on a file system for the one that needs one.
-fn device_of(variable: &str) -> Result<String, String> {
-    if variable != "BENCH_DAX_FILE" {
-        return std::env::var(variable).map_err(|_| format!("no {variable}"));
-    }
-    let device = std::env::var("LAB_PMEM").map_err(|_| "no LAB_PMEM".to_owned())?;
-    let mounted = Path::new("/mnt/bench");
-    std::fs::create_dir_all(mounted).map_err(|error| format!("{}: {error}", mounted.display()))?;
+fn path_in(variable: &str) -> Result<String, String> {
+    std::env::var(variable).map_err(|_| format!("no {variable}"))
+}
+
+/// Makes a file system with DAX, and names a file there.
+fn dax_file() -> Result<String, String> {
+    let device = path_in("LAB_PMEM")?;
+    let mounted = "/mnt/bench";
+    std::fs::create_dir_all(mounted).map_err(|error| format!("{mounted}: {error}"))?;
     for (tool, arguments) in [
         ("mkfs.ext4", vec!["-q", "-F", "-b", "4096", &device]),
-        ("mount", vec!["-o", "dax", &device, "/mnt/bench"]),
+        ("mount", vec!["-o", "dax", &device, mounted]),
     ] {
         let status = Command::new(tool).args(arguments).stdout(Stdio::null()).status();
         if !status.is_ok_and(|status| status.success()) {
             return Err(format!("{tool} failed"));
         }
     }
-    Ok(mounted.join("file").display().to_string())
+    Ok(format!("{mounted}/file"))
 }
 
-/// A block device that moves nothing and ends each I/O at once, with a queue for polling.
-struct NullBlock {
-    path: PathBuf,
-}
-
-impl NullBlock {
-    fn new(number: usize) -> Result<NullBlock, String> {
-        let name = format!("fathom{number}");
-        let settings = Path::new("/sys/kernel/config/nullb").join(&name);
-        let failed = |error: std::io::Error| format!("{}: {error}", settings.display());
-        std::fs::create_dir(&settings).map_err(failed)?;
-        for (attribute, value) in [
-            ("size", "1024"),
-            ("irqmode", "0"),
-            ("queue_mode", "2"),
-            ("submit_queues", "1"),
-            ("poll_queues", "1"),
-            ("power", "1"),
-        ] {
-            std::fs::write(settings.join(attribute), value).map_err(failed)?;
-        }
-        let named = Path::new("/dev").join(name);
-        if named.exists() {
-            return Ok(NullBlock { path: named });
-        }
-        let index = std::fs::read_to_string(settings.join("index")).map_err(failed)?;
-        Ok(NullBlock { path: format!("/dev/nullb{}", index.trim()).into() })
+/// Makes a null_blk device with a queue for polling; its path.
+fn null_device(number: usize) -> Result<String, String> {
+    let name = format!("fathom{number}");
+    let settings = Path::new("/sys/kernel/config/nullb").join(&name);
+    let failed = |error: std::io::Error| format!("{}: {error}", settings.display());
+    std::fs::create_dir(&settings).map_err(failed)?;
+    for (attribute, value) in [
+        ("size", "1024"),
+        ("irqmode", "0"),
+        ("queue_mode", "2"),
+        ("submit_queues", "1"),
+        ("poll_queues", "1"),
+        ("power", "1"),
+    ] {
+        std::fs::write(settings.join(attribute), value).map_err(failed)?;
     }
-
-    fn path(&self) -> String {
-        self.path.display().to_string()
+    // Older kernels number them.
+    let named = format!("/dev/{name}");
+    if Path::new(&named).exists() {
+        return Ok(named);
     }
+    let index = std::fs::read_to_string(settings.join("index")).map_err(failed)?;
+    Ok(format!("/dev/nullb{}", index.trim()))
 }

@@ -101,11 +101,13 @@ impl Interrupt {
 pub(crate) fn run(repository: &Path, words: &[String]) -> Result<(), String> {
     let options = Options::parse(words)?;
     let only = options.only.as_deref();
-    if options.what == What::Instructions {
-        return instructions::run(repository, only);
-    }
     let interrupt = Interrupt::install()?;
     let programs = Programs::find(interrupt.clone())?;
+    let programs = match options.what {
+        What::Instructions => return instructions::run(repository, &programs, only),
+        What::InstructionsInside => programs.with_reference(),
+        What::Servers | What::Table => programs,
+    };
     let machine = machine::describe(&programs);
     machine.iter().for_each(|line| eprintln!("{line}"));
     match options.what {

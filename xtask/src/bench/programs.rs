@@ -27,6 +27,7 @@ pub(crate) struct Pair {
 
 /// Both programs and a directory for what they leave lying about.
 pub(crate) struct Programs {
+    fio: PathBuf,
     fathom: PathBuf,
     scratch: TempDir,
     interrupt: Interrupt,
@@ -47,7 +48,7 @@ impl Programs {
             .prefix("fathom-bench.")
             .tempdir()
             .map_err(|error| format!("a temporary directory: {error}"))?;
-        let programs = Programs { fathom, scratch, interrupt };
+        let programs = Programs { fio: "fio".into(), fathom, scratch, interrupt };
         if !programs.version(Program::Fio).starts_with("fio-") {
             return Err(
                 "fio is not installed, so there is nothing to compare with (Debian: apt-get install fio)"
@@ -70,8 +71,12 @@ impl Programs {
 
     /// Those fio's that may have an engine: the one that the tests compare with, if there is one, then the installed one.
     pub(crate) fn fios(&self) -> Vec<PathBuf> {
-        let reference = std::env::var_os("FATHOM_TEST_FIO").map(PathBuf::from);
-        reference.into_iter().chain([PathBuf::from("fio")]).collect()
+        reference().into_iter().chain([self.fio.clone()]).collect()
+    }
+
+    /// The same with the fio that the tests compare with, if there is one.
+    pub(crate) fn with_reference(self) -> Programs {
+        Programs { fio: reference().unwrap_or(self.fio), ..self }
     }
 
     /// Where temporary files go.
@@ -82,7 +87,7 @@ impl Programs {
     /// The program with these words in front of it (such as `nice`), run where its files do no harm.
     pub(crate) fn command(&self, program: Program, before: &[&str]) -> Command {
         let path = match program {
-            Program::Fio => Path::new("fio"),
+            Program::Fio => &self.fio,
             Program::Fathom => &self.fathom,
         };
         let mut command = match before.split_first() {
@@ -170,6 +175,10 @@ impl Programs {
         }
         Ok(Pair { fio: median(&mut fio), fathom: median(&mut fathom) })
     }
+}
+
+fn reference() -> Option<PathBuf> {
+    std::env::var_os("FATHOM_TEST_FIO").map(PathBuf::from)
 }
 
 /// The middle value, or the mean of the two in the middle.
