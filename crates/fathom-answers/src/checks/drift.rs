@@ -11,10 +11,12 @@ use fathom_results::model::CourseEntry;
 const LEAST_POINTS: usize = 12;
 const LEAST_ON_A_SIDE: usize = 3;
 /// A step is a fall by at least this factor, which explains this share of how far the points are from their mean, between two
-/// stretches that vary by no more than that of their means.
+/// stretches that vary by no more than that of their means. After a fall that explains nearly everything, what is left may vary more: a
+/// limit that lets I/O through in slices leaves few of them in a point, now one more and now one less.
 const STEP: f64 = 1.4;
 const EXPLAINED: f64 = 0.8;
 const STEADY: f64 = 0.2;
+const NEARLY_ALL: f64 = 0.95;
 /// A line through the course that climbs or falls by more than this share of the mean still drifts, if its slope is so many of its
 /// standard errors away from zero.
 const DRIFT: f64 = 0.1;
@@ -30,7 +32,18 @@ struct Cut {
     /// Share of the squares that the cut explains.
     explained: f64,
     /// Variation on the two sides, over their means.
-    variation: f64,
+    variation_before: f64,
+    variation_after: f64,
+}
+
+impl Cut {
+    fn is_step(&self) -> bool {
+        let stayed = self.variation_after <= STEADY || self.explained >= NEARLY_ALL;
+        self.before >= STEP * self.after
+            && self.explained >= EXPLAINED
+            && self.variation_before <= STEADY
+            && stayed
+    }
 }
 
 pub(super) fn step(evidence: &Evidence<'_>) -> Vec<Found> {
@@ -68,11 +81,7 @@ fn whole_points(course: &CourseEntry, direction: usize) -> Vec<f64> {
 
 fn of_step(course: &CourseEntry, direction: usize) -> Option<Found> {
     let points = whole_points(course, direction);
-    let cut = best_cut(&points)?;
-    let is_step = cut.before >= STEP * cut.after && cut.explained >= EXPLAINED && cut.variation <= STEADY;
-    if !is_step {
-        return None;
-    }
+    let cut = best_cut(&points).filter(Cut::is_step)?;
     let first = course.points.iter().position(|point| point.directions()[direction].total_ios > 0)?;
     let place = first + cut.at;
     let bytes: u64 = course.points[..=place].iter().map(|point| point.directions()[direction].io_bytes).sum();
@@ -120,7 +129,8 @@ fn best_cut(points: &[f64]) -> Option<Cut> {
         before: mean(first),
         after: mean(second),
         explained: 1.0 - left(at) / all,
-        variation: deviation(first).max(deviation(second)),
+        variation_before: deviation(first),
+        variation_after: deviation(second),
     })
 }
 
@@ -237,9 +247,17 @@ mod tests {
         deep.push(25);
         deep.extend([4; 11]);
         is_told(&after(step, &deep), Severity::Doubtful, "to 16.0 MB/s in one step");
-        // A slow decline, a spike and noise are no steps.
+        // What a limit lets through in slices: one or two of them in a point, or none at first.
+        for slices in [[26, 38, 26, 38, 26, 25, 39, 38, 26, 38], [13, 26, 0, 26, 13, 26, 13, 0, 26, 13]] {
+            let limited: Vec<u64> = [500; 10].into_iter().chain(slices).collect();
+            is_told(&after(step, &limited), Severity::Doubtful, "fell from 2000 MB/s to ");
+        }
+        // A slow decline, one that begins late, a spike and noise are no steps.
         let decline: Vec<u64> = (0..22).map(|index| 100 - 3 * index).collect();
         assert_eq!(after(step, &decline), []);
+        let late: Vec<u64> =
+            [1000; 8].into_iter().chain((0..14).map(|index| 1000 * 4 / (4 + index))).collect();
+        assert_eq!(after(step, &late), []);
         let mut spike = vec![50; 22];
         spike[9] = 5;
         assert_eq!(after(step, &spike), []);

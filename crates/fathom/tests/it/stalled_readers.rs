@@ -1,24 +1,16 @@
 //! Logs and reports that nobody reads: a run can be stopped all the same, and what is read later is whole.
 
 use crate::support::program::{self, Launch, Running};
-use crate::support::{PATIENCE, json, processes, scratch};
+use crate::support::{json, processes, scratch, wait_until};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn named_pipe(directory: &Path, name: &str) -> PathBuf {
     let path = directory.join(name);
     assert!(Command::new("mkfifo").arg(&path).status().expect("mkfifo runs").success());
     path
-}
-
-fn wait_until(what: &str, condition: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !condition() {
-        assert!(begun.elapsed() < PATIENCE, "{what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 #[test]

@@ -21,6 +21,16 @@ pub(crate) mod trace;
 /// How long anything may take unless a test says otherwise; generous, because machines that test are often busy.
 pub(crate) const PATIENCE: std::time::Duration = std::time::Duration::from_secs(180);
 
+/// Waits until something is so.
+#[track_caller]
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = std::time::Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < PATIENCE, "{what}: not in {PATIENCE:?}");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
 /// Bytes of a kibibyte.
 pub(crate) const KIB: u64 = 1 << 10;
 /// Bytes of a mebibyte.
