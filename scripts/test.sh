@@ -21,6 +21,17 @@ step_with() {
     fi
 }
 
+# Packages are for two C libraries and two architectures, which differ in types. This builds no program: the C in dependencies only has to
+# compile for something.
+check_other_platform() {
+    local platform=aarch64-unknown-linux-musl
+    if ! rustup -q target add "$platform" 2>/dev/null; then
+        echo "SKIP other platforms: no standard library for $platform through rustup" | tee -a "$FATHOM_SKIP_LOG"
+        return
+    fi
+    CC_aarch64_unknown_linux_musl=cc cargo check --package fathom --locked --target "$platform"
+}
+
 run_tests() {
     # Those on real kernel devices run inside a machine that has them. The others wait for devices and for time more than they compute, so
     # there are more of them at a time than processors.
@@ -99,6 +110,7 @@ step_with clippy lints cargo clippy --workspace --all-targets --locked -- -D war
 # Its readers work on the code, so private items have their pages and may be linked to.
 step documentation env RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" \
     cargo doc --workspace --no-deps --document-private-items --locked
+step "other platforms" check_other_platform
 step "house rules" cargo run --quiet --locked -p xtask -- tidy
 if [ "$what" = tests ]; then
     step tests run_tests

@@ -7,7 +7,7 @@ use fathom_spec::JobSpec;
 use fathom_spec::engines::e4defrag::E4defragOptions;
 use fathom_spec::engines::{self, EngineDef};
 use fathom_spec::value::split_file_names;
-use fathom_sys::{Errno, extents, file};
+use fathom_sys::{Errno, extents, file, file_system};
 use std::fs::{File, Metadata, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -137,7 +137,7 @@ fn check(found: &Metadata, donor: &File, files: &[OpenFile]) -> Result<(), (Errn
     if !found.is_file() {
         return Err((Errno(libc::EINVAL), "is no regular file".to_owned()));
     }
-    match extents::is_on_ext4(donor.as_raw_fd()) {
+    match file_system::is_on_ext4(donor.as_raw_fd()) {
         Ok(true) => {}
         Ok(false) => {
             return Err((

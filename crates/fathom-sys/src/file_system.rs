@@ -1,9 +1,11 @@
 //! Facts about mounted file systems, and files that leave nothing behind.
 
 use crate::Errno;
+use crate::errno::check;
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::fd::RawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -30,6 +32,27 @@ fn status_of(path: &Path) -> Result<libc::statvfs, Errno> {
     }
     // SAFETY: the call has filled the answer; all its fields are numbers, for which zeros are valid, too.
     Ok(unsafe { answer.assume_init() })
+}
+
+/// True for a file on ext4 (or ext2 and ext3, which have the same number).
+pub fn is_on_ext4(file: RawFd) -> Result<bool, Errno> {
+    Ok(kind_of(file)? == i128::from(libc::EXT4_SUPER_MAGIC))
+}
+
+/// True for a file in a file system of huge pages.
+pub fn has_huge_pages(file: RawFd) -> Result<bool, Errno> {
+    Ok(kind_of(file)? == i128::from(libc::HUGETLBFS_MAGIC))
+}
+
+/// The number of the kind of file system. C libraries differ in its type, and in that of the constants.
+fn kind_of(file: RawFd) -> Result<i128, Errno> {
+    let mut found = std::mem::MaybeUninit::<libc::statfs>::zeroed();
+    // SAFETY: the kernel fills the structure, of which all zero is a valid value, too.
+    let found = unsafe {
+        check(i64::from(libc::fstatfs(file, found.as_mut_ptr())))?;
+        found.assume_init()
+    };
+    Ok(i128::from(found.f_type))
 }
 
 /// An empty file in `directory`, open for reading and writing. It has no name and is gone when the last process that has it open ends,

@@ -195,20 +195,6 @@ pub fn physical_memory() -> u64 {
     u64::try_from(pages).unwrap_or(0).saturating_mul(page_size() as u64)
 }
 
-/// True when the file lies in a file system of huge pages.
-pub fn is_huge_page_file(fd: RawFd) -> Result<bool, Errno> {
-    let mut found = std::mem::MaybeUninit::<libc::statfs>::zeroed();
-    // SAFETY: `found` is valid for the whole call, which fills it when it succeeds.
-    let result = unsafe { libc::fstatfs(fd, found.as_mut_ptr()) };
-    if result != 0 {
-        return Err(Errno::last());
-    }
-    // SAFETY: the call succeeded.
-    let kind = unsafe { found.assume_init() }.f_type;
-    // C libraries differ in the types of both.
-    Ok(i128::from(kind) == i128::from(libc::HUGETLBFS_MAGIC))
-}
-
 /// Size of a page in bytes.
 pub fn page_size() -> usize {
     // SAFETY: sysconf has no preconditions.

@@ -7,7 +7,7 @@ use crate::message::Message;
 use crate::plan::model::memory::MemoryPlan;
 use fathom_spec::value::MemoryKind;
 use fathom_sys::memory::{self, HugePage, Mapping, page_size};
-use fathom_sys::{Errno, file};
+use fathom_sys::{Errno, file, file_system};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
@@ -112,7 +112,7 @@ fn take(plan: &MemoryPlan, length: usize) -> Result<(Mapping, Option<PathBuf>), 
             let page = huge_page(plan)?;
             let length = length.next_multiple_of(page.bytes());
             let (file, made_file) = open(path)?;
-            if !memory::is_huge_page_file(file.as_raw_fd())? {
+            if !file_system::has_huge_pages(file.as_raw_fd())? {
                 made_file.iter().for_each(|path| drop(std::fs::remove_file(path)));
                 return Err(Refusal {
                     errno: Errno(libc::EINVAL),
