@@ -19,6 +19,16 @@ struct Group {
     words: &'static str,
     /// What differs from row to row.
     rows: &'static [&'static str],
+    counted: Counted,
+}
+
+/// Whose instructions.
+#[derive(Clone, Copy)]
+enum Counted {
+    /// All of them, where the kernel ends an I/O by itself: the time that jobs take.
+    Machine,
+    /// Those of the job, in user space and in the kernel, where the device works beside the machine: its processor time.
+    Job,
 }
 
 /// What the jobs of a group work on.
@@ -29,6 +39,16 @@ enum Device {
     Lab(&'static str),
     /// A file on a file system with DAX.
     DaxFile,
+}
+
+impl Device {
+    fn target(&self, null_devices: &[String]) -> Result<String, String> {
+        match self {
+            Device::Null(count) => Ok(null_devices[..*count].join(":")),
+            Device::Lab(variable) => path_in(variable),
+            Device::DaxFile => dax_file(),
+        }
+    }
 }
 
 const GROUPS: &[Group] = &[
@@ -52,6 +72,7 @@ const GROUPS: &[Group] = &[
             "--iodepth=32 --hipri",
             "--iodepth=32 --hipri --fixedbufs --registerfiles --iodepth_batch=16 --iodepth_batch_complete_min=16",
         ],
+        counted: Counted::Machine,
     },
     Group {
         name: "8 null_blk devices, io_uring, one thread",
@@ -62,6 +83,7 @@ const GROUPS: &[Group] = &[
             "--iodepth=128",
             "--iodepth=128 --iodepth_batch=32 --iodepth_batch_complete_min=32",
         ],
+        counted: Counted::Machine,
     },
     Group {
         name: "null_blk, other engines",
@@ -74,6 +96,21 @@ const GROUPS: &[Group] = &[
             "--ioengine=psync",
             "--ioengine=pvsync2 --hipri",
         ],
+        counted: Counted::Machine,
+    },
+    Group {
+        name: "NVMe commands, `io_uring_cmd`",
+        device: Device::Lab("LAB_NVME_NG"),
+        words: "--ioengine=io_uring_cmd --direct=0",
+        rows: &[
+            "--rw=randread --iodepth=1",
+            "--rw=randread --iodepth=16",
+            "--rw=randwrite --iodepth=1",
+            "--rw=randwrite --iodepth=16",
+            "--rw=randread --iodepth=16 --fixedbufs --registerfiles",
+            "--rw=randread --iodepth=16 --iodepth_batch=8 --iodepth_batch_complete_min=8",
+        ],
+        counted: Counted::Job,
     },
     Group {
         name: "SCSI disk in memory",
@@ -84,6 +121,7 @@ const GROUPS: &[Group] = &[
             "--ioengine=sg --rw=randwrite",
             "--ioengine=io_uring --iodepth=16 --rw=randread",
         ],
+        counted: Counted::Machine,
     },
     Group {
         name: "the same, /dev/sgN",
@@ -95,29 +133,33 @@ const GROUPS: &[Group] = &[
             "--rw=randread --iodepth=16",
             "--rw=randwrite --iodepth=16",
         ],
+        counted: Counted::Machine,
     },
     Group {
         name: "flash in memory",
         device: Device::Lab("LAB_MTD"),
         words: "--ioengine=mtd --direct=0",
         rows: &["--rw=randread", "--rw=randwrite", "--rw=read --bs=16k"],
+        counted: Counted::Machine,
     },
     Group {
         name: "persistent memory, a character device",
         device: Device::Lab("LAB_DAX"),
         words: "--ioengine=dev-dax --direct=0",
         rows: &["--rw=randread", "--rw=randwrite", "--rw=write --bs=16k"],
+        counted: Counted::Machine,
     },
     Group {
         name: "persistent memory, a file",
         device: Device::DaxFile,
         words: "--ioengine=libpmem --direct=1 --sync=1 --size=32m",
         rows: &["--rw=randread", "--rw=randwrite", "--rw=write --bs=16k"],
+        counted: Counted::Machine,
     },
 ];
 
 /// The devices that the lab has to make.
-const DEVICES: &str = "null_blk,scsi,mtd,pmem,dax";
+const DEVICES: &str = "null_blk,nvme,scsi,mtd,pmem,dax";
 
 /// Boots the machine, in which [`inside`] does the rest.
 pub(super) fn run(repository: &Path, programs: &Programs, only: Option<&str>) -> Result<(), String> {
@@ -146,12 +188,7 @@ pub(super) fn inside(programs: &Programs, only: Option<&str>) -> Result<(), Stri
     let fio = programs.version(Program::Fio);
     println!("| device | job | {fio} | fathom | fathom / fio |\n|---|---|---:|---:|---:|");
     for group in GROUPS.iter().filter(|group| only.is_none_or(|only| group.name.contains(only))) {
-        let target = match group.device {
-            Device::Null(count) => Ok(null_devices[..count].join(":")),
-            Device::Lab(variable) => path_in(variable),
-            Device::DaxFile => dax_file(),
-        };
-        let target = match target {
+        let target = match group.device.target(&null_devices) {
             Ok(target) => target,
             Err(reason) => {
                 println!("| {} | skipped: {reason} | | | |", group.name);
@@ -162,9 +199,10 @@ pub(super) fn inside(programs: &Programs, only: Option<&str>) -> Result<(), Stri
             let words = words_of(group, row, &target);
             if number == 0 {
                 // The first run of a program waits for its pages.
-                let _ = programs.in_turns(1, |program| job_ms(programs, program, &words, SHORT));
+                let _ =
+                    programs.in_turns(1, |program| job_ms(programs, program, &words, SHORT, group.counted));
             }
-            let measured = programs.in_turns(1, |program| per_io(programs, program, &words));
+            let measured = programs.in_turns(1, |program| per_io(programs, program, &words, group.counted));
             println!("| {} | `{row}` | {} |", group.name, shown(measured));
         }
     }
@@ -186,15 +224,21 @@ fn shown(measured: Result<Pair, String>) -> String {
     }
 }
 
-/// Instructions of the machine for an I/O more.
-fn per_io(programs: &Programs, program: Program, words: &[String]) -> Result<f64, String> {
-    let [short, long] = [SHORT, LONG].map(|ios| job_ms(programs, program, words, ios));
+/// Instructions for an I/O more.
+fn per_io(programs: &Programs, program: Program, words: &[String], counted: Counted) -> Result<f64, String> {
+    let [short, long] = [SHORT, LONG].map(|ios| job_ms(programs, program, words, ios, counted));
     Ok((long? - short?) * 1e6 / (LONG - SHORT) as f64)
 }
 
-/// How long a job of so many I/Os takes, in milliseconds: millions of instructions of the machine, as its clock counts them. A program's
-/// whole run would not do: it sleeps here and there, and the clock leaps over that.
-fn job_ms(programs: &Programs, program: Program, words: &[String], ios: u64) -> Result<f64, String> {
+/// How long a job of so many I/Os takes, or keeps the processor, in milliseconds: millions of instructions, as the machine's clock counts
+/// them. A program's whole run would not do: it sleeps here and there, and the clock leaps over that.
+fn job_ms(
+    programs: &Programs,
+    program: Program,
+    words: &[String],
+    ios: u64,
+    counted: Counted,
+) -> Result<f64, String> {
     let last_block_size = words.iter().rev().find_map(|word| word.strip_prefix("--bs=")).unwrap_or("4k");
     let kibibytes: u64 = last_block_size
         .trim_end_matches('k')
@@ -206,10 +250,15 @@ fn job_ms(programs: &Programs, program: Program, words: &[String], ios: u64) -> 
     command.env("GLIBC_TUNABLES", "glibc.cpu.x86_rep_movsb_threshold=1073741824");
     let jobs = jobs_in(&programs.finish(program, command)?)?;
     let total = |key| jobs.iter().flat_map(|job| of_directions(job, key)).sum::<f64>();
-    match total("total_ios") {
-        done if done == ios as f64 => Ok(total("runtime")),
-        done => Err(format!("{program:?}: {done} of {ios} I/Os")),
+    let done = total("total_ios");
+    if done != ios as f64 {
+        return Err(format!("{program:?}: {done} of {ios} I/Os"));
     }
+    let of_job = |key: &str| jobs.iter().filter_map(|job| job[key].as_f64()).sum::<f64>();
+    Ok(match counted {
+        Counted::Machine => total("runtime"),
+        Counted::Job => of_job("job_runtime") * (of_job("usr_cpu") + of_job("sys_cpu")) / 100.0,
+    })
 }
 
 fn path_in(variable: &str) -> Result<String, String> {
