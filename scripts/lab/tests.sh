@@ -12,6 +12,7 @@ lab_groups=(
     "rdma rdma"
     "scsi scsi,virtio_scsi"
     "scsi_dif scsi_dif"
+    "vsock vsock"
     "zoned_scsi zoned_scsi"
     "zones zns,zoned_null"
 )

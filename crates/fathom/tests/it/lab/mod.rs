@@ -8,6 +8,7 @@ mod persistent;
 mod rdma;
 mod scsi;
 mod scsi_dif;
+mod vsock;
 mod zoned_scsi;
 mod zones;
 

@@ -1,7 +1,8 @@
 //! The engines `net`, `netsplice` and `net_uring` on loopback: with each other, with fio, and with peers that say anything.
 
 mod mistakes;
-mod with_fio;
+pub(crate) mod ways;
+pub(crate) mod with_fio;
 
 use crate::support::program::{Finished, Launch, Running};
 use crate::support::trace::Trace;
@@ -14,6 +15,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use ways::ways;
 
 /// What the first datagram of a sender is.
 const HELLO: &[u8] = b"link\x00\x00\x00\x98";
@@ -80,56 +82,6 @@ fn version_6() -> Result<(), String> {
     }
 }
 
-/// A way between two sides: options of the one that waits, and of the one that begins.
-struct Way {
-    name: &'static str,
-    waits: String,
-    begins: String,
-    /// The side that waits is the one that reads.
-    reader_waits: bool,
-}
-
-/// Every way there is on this machine; `folder` is for a socket.
-fn ways(folder: &Path) -> Vec<Way> {
-    let port = free_port();
-    let path = folder.join("socket").display().to_string();
-    let mut ways = vec![
-        Way {
-            name: "tcp",
-            waits: format!("--listen --port={port}"),
-            begins: format!("--hostname=127.0.0.1 --port={port}"),
-            reader_waits: false,
-        },
-        Way {
-            name: "udp",
-            waits: format!("--protocol=udp --port={port}"),
-            begins: format!("--protocol=udp --hostname=localhost --port={port}"),
-            reader_waits: true,
-        },
-        Way {
-            name: "unix",
-            waits: format!("--protocol=unix --hostname={path}"),
-            begins: format!("--protocol=unix --hostname={path}"),
-            reader_waits: true,
-        },
-    ];
-    if version_6().is_ok() {
-        ways.push(Way {
-            name: "tcpv6",
-            waits: format!("--protocol=tcpv6 --listen --port={port}"),
-            begins: format!("--protocol=tcpv6 --hostname=::1 --port={port}"),
-            reader_waits: false,
-        });
-        ways.push(Way {
-            name: "udpv6",
-            waits: format!("--protocol=udpv6 --port={port}"),
-            begins: format!("--protocol=udpv6 --hostname=::1 --port={port}"),
-            reader_waits: true,
-        });
-    }
-    ways
-}
-
 /// Both sides of a run that agree on what was moved.
 #[track_caller]
 fn assert_all_arrived(name: &str, document: &Value, bytes: u64) {
@@ -142,19 +94,7 @@ fn two_jobs_of_a_run_are_both_sides() {
     let folder = scratch();
     for engine in ["net", "netsplice"] {
         for way in ways(folder.path()) {
-            let Way { name, waits, begins, reader_waits } = way;
-            for (first, second) in [("read", "write"), ("write", "read")] {
-                if reader_waits && first == "write" {
-                    continue;
-                }
-                // So little fits the buffer of any datagram socket, whoever gets the processor.
-                let size = if name.starts_with("udp") { "32k" } else { "2m --bs=64k" };
-                let document = run(&format!(
-                    "--ioengine={engine} --size={size} --verify=crc32c --name=one --rw={first} {waits} --name=two --rw={second} {begins}"
-                ));
-                let bytes = if name.starts_with("udp") { 32 << 10 } else { 2 << 20 };
-                assert_all_arrived(&format!("{engine} {name} {first}"), &document, bytes);
-            }
+            way.check_both_sides(engine);
         }
     }
     assert!(!folder.path().join("socket").exists(), "the socket is gone with its job");
@@ -312,11 +252,7 @@ fn blocks_are_answered() {
     let folder = scratch();
     for engine in ["net", "netsplice"] {
         for way in ways(folder.path()) {
-            let Way { name, waits, begins, .. } = way;
-            let document = run(&format!(
-                "--ioengine={engine} --size=1m --pingpong --name=one --rw=read {waits} --name=two --rw=write {begins}"
-            ));
-            assert_all_arrived(&format!("{engine} {name}"), &document, 1 << 20);
+            way.check_answers(engine);
         }
     }
     // An answer is the block itself.
@@ -464,17 +400,6 @@ fn rates_are_in_bits_as_those_of_fio() {
     assert!(shown("").contains("bit/s"));
     assert!(!shown("--unit_base=8").contains("bit/s"));
     assert!(!shown("--ioengine=netsplice").contains("bit/s"));
-}
-
-#[test]
-fn virtual_machines_are_reached_by_number() {
-    // Over its loopback, where the kernel has one.
-    let is_there = Path::new("/sys/module/vsock_loopback").exists();
-    require!(if is_there { Ok(()) } else { Err("this kernel has no vsock_loopback".to_owned()) });
-    let document = run(
-        "--size=64k --protocol=vsock --port=40871 --name=one --rw=read --listen --name=two --rw=write --hostname=1",
-    );
-    assert_all_arrived("vsock", &document, 64 << 10);
 }
 
 #[test]
