@@ -94,10 +94,12 @@ pub(crate) fn check_answers(fio: &Path, way: &Way) {
             _ => wait_until_it_listens(&mut first),
         }
         let second = of(!fathom_waits).words(&format!("--rw=write {begins}")).run();
-        for (finished, is_fathom) in [(second, !fathom_waits), (first.finish(), fathom_waits)] {
+        let check = |finished: Finished, is_fathom: bool| {
             if is_fathom || !way.fio_fails_at_its_end() {
                 finished.expect_clean();
             }
-        }
+        };
+        check(second, !fathom_waits);
+        check(first.finish(), fathom_waits);
     }
 }
