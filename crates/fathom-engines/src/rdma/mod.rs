@@ -95,6 +95,8 @@ pub(crate) struct Rdma {
     queued: VecDeque<u32>,
     /// Ends that are not listed yet.
     ended: VecDeque<(u32, i64)>,
+    /// Room for what the device says of a batch; each I/O looks there a few times.
+    found: Box<[WorkCompletion]>,
     /// Blocks that wait for the end of what the other side does to the memory of this one.
     waiting: Vec<u32>,
     in_flight: usize,
@@ -135,6 +137,7 @@ impl Engine for Rdma {
             pieces: vec![Piece::default(); count].into(),
             queued: VecDeque::with_capacity(count),
             ended: VecDeque::with_capacity(count),
+            found: vec![WorkCompletion::default(); BATCH].into(),
             waiting: Vec::with_capacity(count),
             in_flight: 0,
             standing: Standing::Open,
@@ -509,10 +512,10 @@ impl Rdma {
     fn take_ends(&mut self) -> Result<usize, Errno> {
         let mut sum = 0;
         loop {
-            let mut found = [WorkCompletion::default(); BATCH];
-            let count = self.connection.poll(&mut found)?;
-            for end in &found[..count] {
-                self.settle(end);
+            let count = self.connection.poll(&mut self.found)?;
+            for index in 0..count {
+                let end = self.found[index];
+                self.settle(&end);
             }
             sum += count;
             if count < BATCH {
