@@ -19,7 +19,6 @@ struct Group {
     words: &'static str,
     /// What differs from row to row.
     rows: &'static [&'static str],
-    counted: Counted,
 }
 
 /// Whose instructions.
@@ -37,6 +36,8 @@ enum Device {
     Null(usize),
     /// What the lab has made, by the variable with its path.
     Lab(&'static str),
+    /// The same, where QEMU does the work of the device beside the machine.
+    Emulated(&'static str),
     /// A file on a file system with DAX.
     DaxFile,
 }
@@ -45,9 +46,13 @@ impl Device {
     fn target(&self, null_devices: &[String]) -> Result<String, String> {
         match self {
             Device::Null(count) => Ok(null_devices[..*count].join(":")),
-            Device::Lab(variable) => path_in(variable),
+            Device::Lab(variable) | Device::Emulated(variable) => path_in(variable),
             Device::DaxFile => dax_file(),
         }
+    }
+
+    fn counted(&self) -> Counted {
+        if matches!(self, Device::Emulated(_)) { Counted::Job } else { Counted::Machine }
     }
 }
 
@@ -72,7 +77,6 @@ const GROUPS: &[Group] = &[
             "--iodepth=32 --hipri",
             "--iodepth=32 --hipri --fixedbufs --registerfiles --iodepth_batch=16 --iodepth_batch_complete_min=16",
         ],
-        counted: Counted::Machine,
     },
     Group {
         name: "8 null_blk devices, io_uring, one thread",
@@ -83,7 +87,6 @@ const GROUPS: &[Group] = &[
             "--iodepth=128",
             "--iodepth=128 --iodepth_batch=32 --iodepth_batch_complete_min=32",
         ],
-        counted: Counted::Machine,
     },
     Group {
         name: "null_blk, other engines",
@@ -96,11 +99,10 @@ const GROUPS: &[Group] = &[
             "--ioengine=psync",
             "--ioengine=pvsync2 --hipri",
         ],
-        counted: Counted::Machine,
     },
     Group {
         name: "NVMe commands, `io_uring_cmd`",
-        device: Device::Lab("LAB_NVME_NG"),
+        device: Device::Emulated("LAB_NVME_NG"),
         words: "--ioengine=io_uring_cmd --direct=0",
         rows: &[
             "--rw=randread --iodepth=1",
@@ -110,7 +112,6 @@ const GROUPS: &[Group] = &[
             "--rw=randread --iodepth=16 --fixedbufs --registerfiles",
             "--rw=randread --iodepth=16 --iodepth_batch=8 --iodepth_batch_complete_min=8",
         ],
-        counted: Counted::Job,
     },
     Group {
         name: "SCSI disk in memory",
@@ -121,7 +122,6 @@ const GROUPS: &[Group] = &[
             "--ioengine=sg --rw=randwrite",
             "--ioengine=io_uring --iodepth=16 --rw=randread",
         ],
-        counted: Counted::Machine,
     },
     Group {
         name: "the same, /dev/sgN",
@@ -133,28 +133,24 @@ const GROUPS: &[Group] = &[
             "--rw=randread --iodepth=16",
             "--rw=randwrite --iodepth=16",
         ],
-        counted: Counted::Machine,
     },
     Group {
         name: "flash in memory",
         device: Device::Lab("LAB_MTD"),
         words: "--ioengine=mtd --direct=0",
         rows: &["--rw=randread", "--rw=randwrite", "--rw=read --bs=16k"],
-        counted: Counted::Machine,
     },
     Group {
         name: "persistent memory, a character device",
         device: Device::Lab("LAB_DAX"),
         words: "--ioengine=dev-dax --direct=0",
         rows: &["--rw=randread", "--rw=randwrite", "--rw=write --bs=16k"],
-        counted: Counted::Machine,
     },
     Group {
         name: "persistent memory, a file",
         device: Device::DaxFile,
         words: "--ioengine=libpmem --direct=1 --sync=1 --size=32m",
         rows: &["--rw=randread", "--rw=randwrite", "--rw=write --bs=16k"],
-        counted: Counted::Machine,
     },
 ];
 
@@ -199,10 +195,11 @@ pub(super) fn inside(programs: &Programs, only: Option<&str>) -> Result<(), Stri
             let words = words_of(group, row, &target);
             if number == 0 {
                 // The first run of a program waits for its pages.
-                let _ =
-                    programs.in_turns(1, |program| job_ms(programs, program, &words, SHORT, group.counted));
+                let _ = programs
+                    .in_turns(1, |program| job_ms(programs, program, &words, SHORT, group.device.counted()));
             }
-            let measured = programs.in_turns(1, |program| per_io(programs, program, &words, group.counted));
+            let measured =
+                programs.in_turns(1, |program| per_io(programs, program, &words, group.device.counted()));
             println!("| {} | `{row}` | {} |", group.name, shown(measured));
         }
     }

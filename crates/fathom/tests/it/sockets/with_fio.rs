@@ -2,31 +2,39 @@
 
 use super::ways::{Way, ways};
 use super::{wait_until_bound, wait_until_it_listens};
-use crate::support::program::{Finished, Launch, reference};
+use crate::support::program::{Finished, Launch, Running, reference};
 use crate::support::{json, scratch};
 use std::path::Path;
 
-/// Runs a fathom and a fio against each other, which both move everything.
-#[track_caller]
-fn meet_fio(fio: &Path, way: &Way, fathom_waits: bool, (waiting, beginning): (&str, &str)) {
-    let launch_of = |is_fathom: bool, engine: &str, words: &str| {
-        let launch = match is_fathom {
-            true => {
-                Launch::fathom(Path::new("/tmp")).words(&format!("--ioengine={engine} --verify_state_save=0"))
-            }
-            false => Launch::of(fio, Path::new("/tmp")).words("--ioengine=net --verify_state_save=0"),
-        };
-        launch.words("--name=a --bs=4k --size=32k --verify=crc32c --output-format=json").words(words)
-    };
-    let engine = if way.has_datagrams() { "net" } else { "net_uring --iodepth=4" };
-    let mut first = launch_of(fathom_waits, engine, &format!("--rw={waiting} {}", way.waits)).start();
+fn launch(fio: &Path, is_fathom: bool) -> Launch {
+    let directory = Path::new("/tmp");
+    let launch = if is_fathom { Launch::fathom(directory) } else { Launch::of(fio, directory) };
+    launch.words("--name=a --bs=4k --size=32k")
+}
+
+/// Waits for the side that waits.
+fn wait_until_it_is_there(way: &Way, first: &mut Running) {
     match way.name {
         "udp" | "udpv6" => {
             let port = way.waits.rsplit("--port=").next().and_then(|port| port.parse().ok()).expect("a port");
             wait_until_bound(port, if way.name == "udp" { "udp" } else { "udp6" });
         }
-        _ => wait_until_it_listens(&mut first),
+        _ => wait_until_it_listens(first),
     }
+}
+
+/// Runs a fathom and a fio against each other, which both move everything.
+#[track_caller]
+fn meet_fio(fio: &Path, way: &Way, fathom_waits: bool, (waiting, beginning): (&str, &str)) {
+    let launch_of = |is_fathom: bool, engine: &str, words: &str| {
+        let engine = if is_fathom { engine } else { "net" };
+        launch(fio, is_fathom)
+            .words(&format!("--ioengine={engine} --verify_state_save=0 --verify=crc32c --output-format=json"))
+            .words(words)
+    };
+    let engine = if way.has_datagrams() { "net" } else { "net_uring --iodepth=4" };
+    let mut first = launch_of(fathom_waits, engine, &format!("--rw={waiting} {}", way.waits)).start();
+    wait_until_it_is_there(way, &mut first);
     let second = launch_of(!fathom_waits, "net", &format!("--rw={beginning} {}", way.begins)).run();
     let check = |finished: &Finished, is_fathom: bool| {
         let name = format!("{}, fathom waits: {fathom_waits}, {waiting}; fathom: {is_fathom}", way.name);
@@ -76,23 +84,9 @@ pub(crate) fn check_understood(fio: &Path, way: &Way) {
 pub(crate) fn check_answers(fio: &Path, way: &Way) {
     let (waits, begins) = (&way.waits, &way.begins);
     for fathom_waits in [true, false] {
-        let words = "--name=a --ioengine=net --bs=4k --size=32k --pingpong";
-        let of = |is_fathom: bool| {
-            let launch = if is_fathom {
-                Launch::fathom(Path::new("/tmp"))
-            } else {
-                Launch::of(fio, Path::new("/tmp"))
-            };
-            launch.words(words)
-        };
+        let of = |is_fathom: bool| launch(fio, is_fathom).words("--ioengine=net --pingpong");
         let mut first = of(fathom_waits).words(&format!("--rw=read {waits}")).start();
-        match way.name {
-            "udp" => wait_until_bound(
-                waits.rsplit('=').next().and_then(|port| port.parse().ok()).expect("a port"),
-                "udp",
-            ),
-            _ => wait_until_it_listens(&mut first),
-        }
+        wait_until_it_is_there(way, &mut first);
         let second = of(!fathom_waits).words(&format!("--rw=write {begins}")).run();
         let check = |finished: Finished, is_fathom: bool| {
             if is_fathom || !way.fio_fails_at_its_end() {
