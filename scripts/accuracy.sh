@@ -7,10 +7,10 @@ cd "$(dirname "$0")/.."
 
 table=$(mktemp "${TMPDIR:-/tmp}/fathom-accuracy.XXXXXX")
 trap 'rm -f "$table" "$table.log"' EXIT
-cargo build --release --locked -p fathom
+cargo build --release --locked -p fathom-io
 status=0
 FATHOM_ACCURACY_TABLE=$table FATHOM_ACCURACY_PROGRAM=$(realpath "$target_directory/release/fathom") \
-    cargo test --locked --package fathom --test it -- accuracy:: >"$table.log" 2>&1 || status=$?
+    cargo test --locked --package fathom-io --test it -- accuracy:: >"$table.log" 2>&1 || status=$?
 if [ ! -s "$table" ]; then
     cat "$table.log"
     exit 1

@@ -4,5 +4,5 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/rust.sh
 . scripts/lab/tests.sh
-cargo build --release --locked -p fathom -p xtask
+cargo build --release --locked -p fathom-io -p xtask
 exec "$target_directory/release/xtask" bench "$@"

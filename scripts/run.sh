@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 mkdir -p "$target_directory"
 fathom=${FATHOM_RUN_PROGRAM:-}
 if [ -z "$fathom" ]; then
-    cargo build --release --locked -p fathom
+    cargo build --release --locked -p fathom-io
     fathom=$(realpath "$target_directory")/release/fathom
 fi
 

@@ -209,15 +209,15 @@ python_wheels() {
         skip "the wheels" "python3 has no venv: $(tail -1 "$scratch/log")"
         return
     fi
-    check "pip installs the wheels" "$environment/bin/pip" -q install --no-index --only-binary=:all: --find-links "$packages" fathom fathom-fio-compat
+    check "pip installs the wheels" "$environment/bin/pip" -q install --no-index --only-binary=:all: --find-links "$packages" fathom-io fathom-fio-compat
     check "the program of the wheel runs" grep -q "^fathom $version " <("$environment/bin/fathom" --version)
     check "a job runs from Python" env -C "$scratch" "$environment/bin/python" -c 'import fathom
 assert fathom.run(name="a", rw="write", size="1m", filename="check.data").job("a").write.io_bytes == 1 << 20'
     check "a program that calls fio gets it" grep -q '^fio-3' <("$environment/bin/fio" --version)
-    for wheel in "$packages"/fathom-*.whl; do
+    for wheel in "$packages"/fathom_io-*.whl; do
         check "${wheel##*-none-} is what its name says" wheel_is_true "$wheel"
     done
-    check "pip removes them" "$environment/bin/pip" -q uninstall -y fathom fathom-fio-compat
+    check "pip removes them" "$environment/bin/pip" -q uninstall -y fathom-io fathom-fio-compat
     check "and no program is left" test ! -e "$environment/bin/fathom" -a ! -e "$environment/bin/fio"
 }
 
@@ -241,6 +241,8 @@ PYTHON
 papers() {
     check "the checksums hold" sh -c "cd '$packages' && sha256sum -c --quiet SHA256SUMS"
     check "the list of components names the crates" components_are_named
+    # A name without a version, and a circle of crates, are refused here; the crates themselves are built by everything else.
+    check "the crates can be published" cargo package -q --workspace --no-verify --no-metadata --locked --target-dir "$scratch/crates"
 }
 
 components_are_named() {

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 begin_steps fathom-test-python
 program=${FATHOM_WHEEL_PROGRAM:-${CARGO_TARGET_DIR:-target}/debug/fathom}
 if [ ! -x "$program" ]; then
-    echo "$program: no such program; build it with cargo build -p fathom, or let FATHOM_WHEEL_PROGRAM name one"
+    echo "$program: no such program; build it with cargo build -p fathom-io, or let FATHOM_WHEEL_PROGRAM name one"
     exit 1
 fi
 # The tests are about the program in the wheel, and about no other.

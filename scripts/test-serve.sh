@@ -17,7 +17,7 @@ unit_tests() {
 
 # Browsers need memory, so few at a time.
 program_tests() {
-    cargo test --package fathom --test it --no-fail-fast --locked -- --test-threads=2 \
+    cargo test --package fathom-io --test it --no-fail-fast --locked -- --test-threads=2 \
         serve:: serve_attacks:: serve_page:: serve_safety:: 2>&1 | tee -a "$scratch/tests"
 }
 

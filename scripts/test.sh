@@ -29,7 +29,7 @@ check_other_platform() {
         echo "SKIP other platforms: no standard library for $platform through rustup" | tee -a "$FATHOM_SKIP_LOG"
         return
     fi
-    CC_aarch64_unknown_linux_musl=cc cargo check --package fathom --locked --target "$platform"
+    CC_aarch64_unknown_linux_musl=cc cargo check --package fathom-io --locked --target "$platform"
 }
 
 run_tests() {
@@ -40,7 +40,7 @@ run_tests() {
 
 # Servers share ports and memory, so few at a time.
 run_server_tests() {
-    cargo test --package fathom --test it --no-fail-fast --locked -- --test-threads=2 \
+    cargo test --package fathom-io --test it --no-fail-fast --locked -- --test-threads=2 \
         ceph:: gluster:: hdfs:: http:: iscsi:: mounts:: nbd:: nfs:: s3:: servers:: 2>&1 | tee "$scratch/tests"
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the wheels from a built program: `fathom`, which holds it, and `fathom-fio-compat`, which has fio's names for it.
+# Makes the wheels from a built program: `fathom-io`, which holds it, and `fathom-fio-compat`, which has fio's names for it.
 #
 #   wheel.sh OUTPUT [PROGRAM [COPYRIGHT]]
 #
@@ -12,7 +12,7 @@ output=$(realpath -m "$1")
 copyright=${3:-}
 if [ $# -lt 2 ]; then
     . scripts/rust.sh
-    cargo build --release --locked -p fathom
+    cargo build --release --locked -p fathom-io
     program=$target_directory/release/fathom
 else
     program=$2

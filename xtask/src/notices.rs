@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 /// What is shipped: a package, and the directory of its workspace from that of the repository.
-const PROGRAM: (&str, &str) = ("fathom", ".");
+const PROGRAM: (&str, &str) = ("fathom-io", ".");
 const JVM_LIBRARY: (&str, &str) = ("fathom-jvm-native", "bindings/jvm/native");
 
 /// Prints the notices of the program as built for a platform, or those of the library in the jar.
@@ -81,7 +81,7 @@ mod tests {
         let repository = crate::repository();
         let metadata = Metadata::read(&repository).expect("cargo knows");
         let packages =
-            metadata.shipped_with("fathom", &repository, "x86_64-unknown-linux-gnu").expect("cargo knows");
+            metadata.shipped_with("fathom-io", &repository, "x86_64-unknown-linux-gnu").expect("cargo knows");
         let names: Vec<&str> = packages.iter().map(|package| package.name.as_str()).collect();
         assert!(names.contains(&"ring") && names.contains(&"io-uring"), "{names:?}");
         // What only tests need is not shipped.

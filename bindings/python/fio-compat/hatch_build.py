@@ -16,4 +16,4 @@ class Names(MetadataHookInterface):
         """A script for each name, and the dependency."""
         names = os.environ.get("FATHOM_FIO_NAMES", str(Path(self.root) / "../../../packaging/fio-names"))
         metadata["scripts"] = {name: "fathom.fio:main" for name in Path(names).read_text().split()}
-        metadata["dependencies"] = [f"fathom == {metadata['version']}"]
+        metadata["dependencies"] = [f"fathom-io == {metadata['version']}"]

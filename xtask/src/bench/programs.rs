@@ -41,7 +41,7 @@ impl Programs {
         if !fathom.is_file() {
             let wanted = fathom.display();
             return Err(format!(
-                "{wanted} is missing: `make bench` builds it, or cargo build --release -p fathom"
+                "{wanted} is missing: `make bench` builds it, or cargo build --release -p fathom-io"
             ));
         }
         let scratch = tempfile::Builder::new()

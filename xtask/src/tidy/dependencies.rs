@@ -5,7 +5,7 @@ use crate::metadata::Metadata;
 /// Each crate and the crates of the workspace that it may use.
 const MAY_USE: [(&str, &[&str]); 22] = [
     (
-        "fathom",
+        "fathom-io",
         &[
             "fathom-answers",
             "fathom-command",
