@@ -100,7 +100,12 @@ class Child:
         program = find_program()
         try:
             self._process = subprocess.Popen(
-                [program, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+                [program, *arguments],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                # It ends with this process, even one that is killed and can tell nobody. The thread that starts it waits for it.
+                env={**os.environ, "FATHOM_END_WITH_PARENT": str(os.getpid())},
             )
         except (OSError, ValueError) as error:
             raise FathomError(f"{program}: {error}; check that it is a program for this machine") from error

@@ -80,6 +80,26 @@ def test_ctrl_c_of_a_terminal_reaches_both_and_still_gives_a_result(tmp_path: Pa
     assert process.returncode == 0 and int(rest.split("wrote ")[1]) > 0, rest
 
 
+def test_a_run_ends_with_a_python_that_is_killed(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import fathom\n"
+        "from pathlib import Path\n"
+        "def begun(_):\n"
+        "    print(*(Path(task, 'children').read_text() for task in Path('/proc/self/task').iterdir()), flush=True)\n"
+        "fathom.run(name='a', rw='write', size='1m', filename='data', time_based=True, runtime=600, interval_ms=100, on_progress=begun)\n"
+    )
+    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        programs = [Path("/proc", pid) for pid in process.stdout.readline().split()]
+        assert len(programs) == 1 and programs[0].exists()
+        process.kill()
+    deadline = time.monotonic() + 60
+    while programs[0].exists():
+        assert time.monotonic() < deadline, "the run goes on"
+        time.sleep(0.05)
+
+
 def test_a_second_ctrl_c_does_not_wait(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     stubborn(monkeypatch, tmp_path)
     # The first alone would wait for longer than any test may take.

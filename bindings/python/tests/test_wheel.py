@@ -37,7 +37,9 @@ def build(tmp_path: Path, source: str, *words: str) -> Path:
 
 
 def test_the_installed_wheel_is_for_the_c_library_of_its_program() -> None:
-    tags = [line for line in (importlib.metadata.distribution("fathom-io").read_text("WHEEL") or "").splitlines() if "Tag" in line]
+    tags = [
+        line for line in (importlib.metadata.distribution("fathom-io").read_text("WHEEL") or "").splitlines() if "Tag" in line
+    ]
     assert tags == [f"Tag: py3-none-{platform}" for platform in sorted(hook().platforms(Path(fathom.find_program())))]
     licences = [str(path) for path in importlib.metadata.files("fathom-io") or [] if "licenses" in str(path)]
     assert len(licences) >= 2

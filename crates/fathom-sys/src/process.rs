@@ -113,6 +113,30 @@ pub fn die_with_parent() -> Result<(), Errno> {
     check(i64::from(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })).map(|_| ())
 }
 
+/// What a process is to the caller of [`interrupt_with_parent`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// The parent: its end will be told.
+    Parent,
+    /// Some other process that is there.
+    Stranger,
+    /// There is none of this id any more.
+    Gone,
+}
+
+/// Asks the kernel for SIGINT when the thread that started this process ends, if `parent` is the process of that thread.
+pub fn interrupt_with_parent(parent: u32) -> Result<Relation, Errno> {
+    // SAFETY: no memory is passed.
+    let told_by = |signal: i32| check(i64::from(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) }));
+    told_by(libc::SIGINT)?;
+    // Asked afterwards, since a parent that had ended before tells nobody.
+    if std::os::unix::process::parent_id() == parent {
+        return Ok(Relation::Parent);
+    }
+    told_by(0)?;
+    Ok(if exists(parent) { Relation::Stranger } else { Relation::Gone })
+}
+
 /// True in a child of [`fork`] whose parent has ended. One that ended before [`die_with_parent`] was called kills nobody, so this has
 /// to be asked afterwards.
 pub fn parent_is_gone() -> bool {

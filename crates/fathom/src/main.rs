@@ -11,6 +11,7 @@ mod manual;
 mod metrics;
 mod run;
 mod runner;
+mod starter;
 mod tools;
 
 use fathom_hosts::{exit, here, output};
@@ -24,6 +25,10 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(tell_defect));
+    if let Err(line) = starter::follow() {
+        Output::terminal().error_line(&line);
+        return ExitCode::from(exit::SETUP_FAILED);
+    }
     let mut given = std::env::args_os();
     let program = given.next().unwrap_or_else(|| "fathom".into());
     if let Some(exit) = tools::run(&program, &given.collect::<Vec<_>>()) {

@@ -102,13 +102,62 @@ fn the_program_itself() {
     assert_eq!(finished.code(), 128 + 9);
     fathom_only!();
     assert!(workers.len() >= 3, "{workers:?}");
+    wait_until_gone(&workers);
+}
+
+fn wait_until_gone(processes: &[u32]) {
     let limit = Instant::now() + PATIENCE;
-    for worker in workers {
-        while processes::runs(worker) {
-            assert!(Instant::now() < limit, "process {worker} is still there");
+    for process in processes {
+        while processes::runs(*process) {
+            assert!(Instant::now() < limit, "process {process} is still there");
             std::thread::sleep(Duration::from_millis(10));
         }
     }
+}
+
+/// A process that asks for it takes its runs along, also one that is killed; the run ends as with Ctrl-C, with its report.
+#[test]
+fn the_process_that_started_it() {
+    fathom_only!();
+    let directory = scratch();
+    let words = WORDS.replace("--runtime=3", "--runtime=600");
+    let script =
+        format!("FATHOM_END_WITH_PARENT=$$ {} --output=report {words} & wait", program::path().display());
+    let running = Launch::of(Path::new("sh"), directory.path()).words("-c").argument(script).start();
+    running.wait_for_sleeps(500);
+    let below = processes::descendants(running.pid());
+    assert!(below.len() >= 4, "{below:?}");
+    processes::signal(running.pid(), "KILL");
+    running.finish();
+    wait_until_gone(&below);
+    let report = std::fs::read_to_string(directory.path().join("report")).expect("a report is written");
+    assert!(json::total(&json::document(&report), "read/total_ios") > 300, "{report}");
+}
+
+/// The variable means its parent, and says what is wrong with anything else.
+#[test]
+fn who_started_it() {
+    fathom_only!();
+    let directory = scratch();
+    let with = |parent: &str| {
+        let launch = Launch::fathom(directory.path()).variable("FATHOM_END_WITH_PARENT", parent);
+        launch.words("--name=a --ioengine=null --size=1m --rw=read").run()
+    };
+    // The first process of the machine is there and has not started it.
+    assert_eq!(with("1").code(), 0);
+    for (parent, why) in [
+        ("", "not a process id"),
+        ("0", "not a process id"),
+        ("-1", "not a process id"),
+        ("x", "not a process id"),
+    ] {
+        let finished = with(parent);
+        assert!(finished.code() != 0 && finished.stderr.contains(why), "{parent}: {}", finished.stderr);
+    }
+    let mut ended = std::process::Command::new("true").spawn().expect("true(1) can be run");
+    ended.wait().expect("true(1) ends");
+    let finished = with(&ended.id().to_string());
+    assert!(finished.code() != 0 && finished.stderr.contains("has ended"), "{}", finished.stderr);
 }
 
 /// Not even those that it was just about to start.

@@ -9,6 +9,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
@@ -162,7 +164,7 @@ public final class Fathom {
         Running(List<String> command) throws IOException {
             errorFile = Files.createTempFile("fathom", ".messages");
             try {
-                process = new ProcessBuilder(command).redirectError(errorFile.toFile()).start();
+                process = start(new ProcessBuilder(command).redirectError(errorFile.toFile()));
             } catch (IOException error) {
                 Files.deleteIfExists(errorFile);
                 throw new FathomException("cannot start " + command.get(0) + ": " + error.getMessage()
@@ -170,6 +172,33 @@ public final class Fathom {
             }
             process.getOutputStream().close();
             output = process.inputReader(StandardCharsets.UTF_8);
+        }
+
+        /**
+         * Starts a program that ends with this JVM, even one that is killed. To the kernel its parent is a thread, so one is kept
+         * as long as the program runs: that of a pool, or the carrier of a virtual one, may end sooner.
+         */
+        private static Process start(ProcessBuilder builder) throws IOException {
+            builder.environment().put("FATHOM_END_WITH_PARENT", Long.toString(ProcessHandle.current().pid()));
+            CompletableFuture<Process> started = new CompletableFuture<>();
+            Thread parent = new Thread(() -> {
+                try {
+                    started.complete(builder.start());
+                    started.join().waitFor();
+                } catch (IOException | RuntimeException error) {
+                    started.completeExceptionally(error);
+                } catch (InterruptedException error) {
+                    throw new AssertionError("nobody interrupts this thread", error);
+                }
+            }, "fathom-program");
+            parent.setDaemon(true);
+            parent.start();
+            try {
+                // An interrupt waits, so that what has been started is always known, and ended, by the caller.
+                return started.join();
+            } catch (CompletionException error) {
+                throw error.getCause() instanceof IOException failure ? failure : error;
+            }
         }
 
         /** The next line; null at the end. */

@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -93,6 +94,28 @@ class FathomTest {
         Thread own = Thread.currentThread();
         assertThrows(InterruptedException.class, () -> fathom.run(job, Duration.ofMillis(100), progress -> own.interrupt()));
         assertFalse(ProcessHandle.current().children().anyMatch(child -> child.info().command().orElse("").contains("fathom")));
+    }
+
+    /** A JVM that runs a long job from a thread that ends, and says which process does it. */
+    static final class LongRun {
+        public static void main(String[] arguments) throws Exception {
+            Job job = Job.named("long").set("ioengine", "null").set("size", "1m").set("runtime", 600).set("time_based").set("filename", "jvm-test");
+            Fathom.at(Path.of(arguments[0])).run(job, Duration.ofMillis(100), progress -> {
+                ProcessHandle.current().children().forEach(child -> System.out.print(child.pid() + " "));
+                System.out.println();
+            });
+        }
+    }
+
+    @Test
+    void theJobsEndWithAKilledJvm() throws Exception {
+        Process other = new ProcessBuilder(ProcessHandle.current().info().command().orElseThrow(), "-cp", System.getProperty("java.class.path"),
+                LongRun.class.getName(), System.getenv("FATHOM_TEST_PROGRAM")).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+        String[] ids = other.inputReader().readLine().trim().split(" ");
+        assertEquals(1, ids.length);
+        ProcessHandle program = ProcessHandle.of(Long.parseLong(ids[0])).orElseThrow();
+        other.destroyForcibly();
+        program.onExit().get(60, TimeUnit.SECONDS);
     }
 
     @Test

@@ -1,0 +1,23 @@
+//! A program that starts this one can have its runs end with it, however it ends. A Python that is killed would otherwise leave a run that
+//! writes for hours, with nobody to stop it.
+
+use fathom_sys::process::{self, Relation};
+
+/// The environment variable: the id of the process that starts this one. Those started further below inherit the variable, and it means
+/// nothing to them.
+const VARIABLE: &str = "FATHOM_END_WITH_PARENT";
+
+/// From here on, the end of the parent is an interrupt, if the parent asks for it. The error is a line for people.
+pub(crate) fn follow() -> Result<(), String> {
+    let Some(named) = std::env::var_os(VARIABLE) else { return Ok(()) };
+    let named = named.to_string_lossy();
+    let failed = |why: &str| Err(format!("fathom: {VARIABLE}={named}: {why}"));
+    match named.parse().ok().filter(|id: &u32| *id > 0).map(process::interrupt_with_parent) {
+        None => failed("not a process id; name the process that starts fathom, or unset the variable"),
+        Some(Ok(Relation::Parent | Relation::Stranger)) => Ok(()),
+        Some(Ok(Relation::Gone)) => failed("this process has ended, so nothing is run for it"),
+        Some(Err(error)) => {
+            failed(&format!("its end cannot be watched: {error}; unset the variable to run all the same"))
+        }
+    }
+}
