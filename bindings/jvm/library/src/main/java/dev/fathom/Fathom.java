@@ -197,7 +197,10 @@ public final class Fathom {
                 // An interrupt waits, so that what has been started is always known, and ended, by the caller.
                 return started.join();
             } catch (CompletionException error) {
-                throw error.getCause() instanceof IOException failure ? failure : error;
+                if (error.getCause() instanceof IOException failure) {
+                    throw failure;
+                }
+                throw error;
             }
         }
 
