@@ -8,7 +8,9 @@ cd "$(dirname "$0")/.."
 . scripts/rust.sh
 . scripts/set-up.sh
 . packaging/build.sh
-needed_packages=(debootstrap:debootstrap rpm:rpm qemu-user-static:qemu-aarch64-static buildah:buildah mandoc:mandoc)
+. packaging/aarch64/machine.sh
+needed_packages=(debootstrap:debootstrap rpm:rpm qemu-user-static:qemu-aarch64-static buildah:buildah mandoc:mandoc
+    qemu-system-arm:qemu-system-aarch64 cpio:cpio kmod:depmod)
 
 target_directory=$(realpath -m "$target_directory")
 packages=$target_directory/packages
@@ -157,6 +159,35 @@ other_architecture() {
     check "aarch64: the same data of one seed" sh -c "cd $scratch && $here $words && mv data here.data && ${other[*]} $words && cmp data here.data"
 }
 
+# A whole machine of the other architecture: io_uring, a disk, a clock and processors of its own. Its checks count as ours.
+other_machine() {
+    local place=$target_directory/tools/aarch64-machine title
+    if [ ! -x "$scratch/aarch64/fathom" ]; then
+        skip "a machine of aarch64" "there is no program for it"
+        return
+    fi
+    if ! command -v qemu-system-aarch64 >/dev/null || ! fetch_kernel "$place" >"$scratch/log" 2>&1; then
+        skip "a machine of aarch64" "no qemu-system-aarch64, or no kernel: $(tail -1 "$scratch/log")"
+        return
+    fi
+    run_machine "$place" "$scratch/aarch64/fathom" packaging/aarch64/checks >"$scratch/machine"
+    while read -r title; do
+        check "aarch64 machine: $title" passed_in_machine "$title"
+    done < <(sed -nE 's/^(ok|FAILED) //p' "$scratch/machine")
+    check "aarch64 machine: to the end" ended_in_machine
+}
+
+passed_in_machine() {
+    grep -qxF "ok $1" "$scratch/machine" && return
+    grep -xF -A 5 "FAILED $1" "$scratch/machine"
+    return 1
+}
+
+ended_in_machine() {
+    tail -n 5 "$scratch/machine"
+    grep -qx "the end" "$scratch/machine"
+}
+
 runs_jobs_anywhere() {
     local engine=$1
     shift
@@ -266,6 +297,7 @@ debian
 rpm_packages
 static_program
 other_architecture
+other_machine
 container_image
 python_wheels
 echo

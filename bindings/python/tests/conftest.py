@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +18,12 @@ def _directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     monkeypatch.chdir(tmp_path / "work")
     yield
     assert children() == [], "a process was left behind"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _ctrl_c() -> None:
+    """Shells start what runs in the background deaf to SIGINT, and Python leaves it so; the tests interrupt themselves."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def children() -> list[int]:

@@ -1,0 +1,54 @@
+# Sourced by scripts/test-packages.sh: a virtual machine for aarch64, with the kernel of Debian. qemu-user knows no io_uring and has the clock of its
+# host; here the program meets a whole system of its architecture, emulated.
+
+# fetch_kernel PLACE: kernel, modules and a shell for the machine, once, into PLACE.
+fetch_kernel() {
+    local place=$1 state image package
+    [ ! -e "$place/kernel/boot" ] || return 0
+    state=$(mktemp -d "$scratch/apt.XXXXXX")
+    mkdir -p "$state/lists/partial" "$state/cache/archives/partial" "$state/packages"
+    : >"$state/status"
+    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(debian_mirror) $(. /etc/os-release && echo "$VERSION_CODENAME") main" \
+        >"$state/sources.list"
+    foreign_apt "$state" apt-get -qq update || return
+    image=$(foreign_apt "$state" apt-cache depends linux-image-cloud-arm64 | awk '$2 ~ /^linux-image-[0-9]/ { print $2; exit }')
+    (cd "$state/packages" && foreign_apt "$state" apt-get -qq download "$image" busybox-static) || return
+    rm -rf "$place"
+    mkdir -p "$place/new"
+    for package in "$state"/packages/*.deb; do
+        dpkg-deb -x "$package" "$place/new" || return
+    done
+    mv "$place/new" "$place/kernel"
+}
+
+# foreign_apt STATE PROGRAM ARGUMENT...: apt for the other architecture, which touches nothing of this system's.
+foreign_apt() {
+    "$2" -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Dir::Etc::sourcelist="$1/sources.list" -o Dir::Etc::sourceparts=- \
+        -o Dir::State="$1" -o Dir::State::status="$1/status" -o Dir::State::lists="$1/lists" -o Dir::Cache="$1/cache" \
+        -o APT::Sandbox::User=root -o Acquire::Languages=none -o Acquire::Retries=2 "${@:3}"
+}
+
+# run_machine PLACE PROGRAM SCRIPT: boots the kernel, runs the script with the program at /fathom and a disk of 64 MiB at /dev/vda, and prints what
+# the script prints.
+run_machine() {
+    local kernel=$1/kernel root module version
+    root=$(mktemp -d "$scratch/machine.XXXXXX")
+    mkdir -p "$root"/tree/{bin,dev,proc,sys,tmp,modules}
+    cp "$kernel/bin/busybox" "$root/tree/bin"
+    install -m 755 "$2" "$root/tree/fathom"
+    install -m 755 "$3" "$root/tree/checks"
+    install -m 755 packaging/aarch64/init "$root/tree/init"
+    version=$(basename "$kernel"/lib/modules/*)
+    PATH=$PATH:/usr/sbin:/sbin depmod -b "$kernel" "$version"
+    for module in virtio_mmio virtio_blk ext4; do
+        PATH=$PATH:/usr/sbin:/sbin modprobe -d "$kernel" -S "$version" --show-depends "$module"
+    done 2>/dev/null | awk '$1 == "insmod" && !seen[$2]++ { print $2 }' | while read -r module; do
+        cp "$module" "$root/tree/modules"
+        echo "/modules/${module##*/}" >>"$root/tree/modules/list"
+    done
+    truncate -s 64M "$root/disk"
+    (cd "$root/tree" && find . | cpio -o -H newc --quiet -R 0:0) >"$root/initrd"
+    timeout 600 qemu-system-aarch64 -machine virt -cpu max -smp 2 -m 768 -accel tcg,thread=multi -nodefaults -no-user-config -display none -no-reboot \
+        -kernel "$kernel"/boot/vmlinuz-* -initrd "$root/initrd" -append "console=ttyAMA0 quiet panic=-1" -serial stdio \
+        -drive "file=$root/disk,if=none,id=disk,format=raw,cache=unsafe" -device virtio-blk-device,drive=disk | tr -d '\r'
+}
