@@ -109,6 +109,7 @@ wheels() {
 # components OUTPUT: all packages inside the program, as CycloneDX; the serial number is that of the commit.
 components() {
     cargo cyclonedx -q --format json --manifest-path crates/fathom/Cargo.toml --override-filename fathom.cdx
-    mv crates/fathom/fathom.cdx.json "$1/fathom-$version.cdx.json"
-    find crates -name 'fathom.cdx.json' -delete
+    # It names the crates by where they lie, which is elsewhere on every machine.
+    sed "s|file://$PWD/|file:///fathom/|g" crates/fathom/fathom.cdx.json >"$1/fathom-$version.cdx.json"
+    find crates xtask -name 'fathom.cdx.json' -delete
 }

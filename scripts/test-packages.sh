@@ -104,15 +104,33 @@ debian() {
     check "and nothing is left" diff "$scratch/before" "$scratch/after"
 }
 
+# stub NAME LINE: a package of no files with a line of its own, for what a system with rpm has.
+stub() {
+    local top=$scratch/stubs
+    mkdir -p "$top"
+    printf '%s\n' "Name: $1" "Version: 1" "Release: 1" "Summary: stub" "License: MIT" "BuildArch: noarch" "$2" "%description" "stub" "%files" \
+        >"$top/$1.spec"
+    rpmbuild -bb --quiet --define "_topdir $top" --define "_rpmdir $top" "$top/$1.spec" >"$scratch/log" 2>&1
+    echo "$top/noarch/$1-1-1.noarch.rpm"
+}
+
 rpm_packages() {
-    local root=$scratch/rpm
+    local root=$scratch/rpm main compat
+    main=$packages/fathom-$version-1.x86_64.rpm
+    compat=$packages/fathom-fio-compat-$version-1.noarch.rpm
     mkdir -p "$root"
-    check "rpm installs both packages" rpm --root "$root" --nodeps -i "$packages"/fathom-"$version"-1.x86_64.rpm \
-        "$packages"/fathom-fio-compat-"$version"-1.noarch.rpm
+    check "rpm refuses a system with an older C library" grep -q "libc.so.6(GLIBC_$oldest_glibc)(64bit) is needed" \
+        <(rpm --root "$root" -i "$main" 2>&1)
+    rpm --root "$root" -i "$(stub glibc "Provides: libc.so.6(GLIBC_$oldest_glibc)(64bit)")"
+    check "rpm installs the package, and needs nothing else" rpm --root "$root" -i "$main"
     check "the program runs" grep -q "^fathom $version " <("$root/usr/bin/fathom" --version)
-    check "under fio's name, too" grep -q '^fio-3' <("$root/usr/bin/fio" --version)
-    check "the files are those that were packed" rpm --root "$root" --nodeps -V fathom fathom-fio-compat
-    check "all of it is removed" rpm --root "$root" --nodeps -e fathom fathom-fio-compat
+    rpm --root "$root" -i "$(stub fio '')"
+    check "fio's names wait until fio is removed" grep -q 'conflicts with' <(rpm --root "$root" -i "$compat" 2>&1)
+    check "fio is removed" rpm --root "$root" -e fio
+    check "its names are installed" rpm --root "$root" -i "$compat"
+    check "the program runs under fio's name, too" grep -q '^fio-3' <("$root/usr/bin/fio" --version)
+    check "the files are those that were packed" rpm --root "$root" -V fathom fathom-fio-compat
+    check "all of it is removed" rpm --root "$root" -e fathom fathom-fio-compat
     check "and no file is left" test -z "$(find "$root" -xdev \( -type f -o -type l \) ! -path '*/rpm/*' ! -path '*/.rpmdb/*')"
 }
 
@@ -272,8 +290,13 @@ PYTHON
 papers() {
     check "the checksums hold" sh -c "cd '$packages' && sha256sum -c --quiet SHA256SUMS"
     check "the list of components names the crates" components_are_named
+    check "it names no directory of the machine that built it" names_no_directory
     # A name without a version, and a circle of crates, are refused here; the crates themselves are built by everything else.
     check "the crates can be published" cargo package -q --workspace --no-verify --no-metadata --locked --target-dir "$scratch/crates"
+}
+
+names_no_directory() {
+    ! grep -o 'file:///[^"]*' "$packages/fathom-$version.cdx.json" | grep -v '^file:///fathom/'
 }
 
 components_are_named() {
