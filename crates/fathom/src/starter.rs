@@ -1,6 +1,7 @@
 //! A program that starts this one can have its runs end with it, however it ends. A Python that is killed would otherwise leave a run that
 //! writes for hours, with nobody to stop it.
 
+use crate::output::Output;
 use fathom_sys::process::{self, Relation};
 
 /// The environment variable: the id of the process that starts this one. Those started further below inherit the variable, and it means
@@ -16,8 +17,11 @@ pub(crate) fn follow() -> Result<(), String> {
         None => failed("not a process id; name the process that starts fathom, or unset the variable"),
         Some(Ok(Relation::Parent | Relation::Stranger)) => Ok(()),
         Some(Ok(Relation::Gone)) => failed("this process has ended, so nothing is run for it"),
+        // Whoever set the variable cannot do anything about the system, and wants its run all the same.
         Some(Err(error)) => {
-            failed(&format!("its end cannot be watched: {error}; unset the variable to run all the same"))
+            let why = format!("the system does not tell of its end ({error}), so runs outlive it");
+            Output::terminal().error_line(&format!("fathom: {VARIABLE}={named}: {why}"));
+            Ok(())
         }
     }
 }

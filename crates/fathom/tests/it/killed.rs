@@ -145,19 +145,31 @@ fn who_started_it() {
     };
     // The first process of the machine is there and has not started it.
     assert_eq!(with("1").code(), 0);
-    for (parent, why) in [
-        ("", "not a process id"),
-        ("0", "not a process id"),
-        ("-1", "not a process id"),
-        ("x", "not a process id"),
-    ] {
+    for parent in ["", "0", "-1", "x"] {
         let finished = with(parent);
-        assert!(finished.code() != 0 && finished.stderr.contains(why), "{parent}: {}", finished.stderr);
+        assert_ne!(finished.code(), 0, "{parent}");
+        assert!(finished.stderr.contains("not a process id"), "{parent}: {}", finished.stderr);
     }
     let mut ended = std::process::Command::new("true").spawn().expect("true(1) can be run");
     ended.wait().expect("true(1) ends");
     let finished = with(&ended.id().to_string());
     assert!(finished.code() != 0 && finished.stderr.contains("has ended"), "{}", finished.stderr);
+}
+
+/// Where the system cannot tell of its end, there is a run and a line.
+#[test]
+fn who_started_it_where_nobody_can_be_watched() {
+    fathom_only!();
+    require!(skip::tool("strace"));
+    let directory = scratch();
+    let finished = Launch::of(Path::new("strace"), directory.path())
+        .words("-o /dev/null --trace=prctl --inject=prctl:error=EPERM")
+        .argument(program::path())
+        .variable("FATHOM_END_WITH_PARENT", &std::process::id().to_string())
+        .words("--name=a --ioengine=null --size=1m --rw=read")
+        .run();
+    assert_eq!(finished.code(), 0, "{}", finished.stderr);
+    assert!(finished.stderr.contains("does not tell of its end"), "{}", finished.stderr);
 }
 
 /// Not even those that it was just about to start.

@@ -185,7 +185,7 @@ public final class Fathom {
                 try {
                     started.complete(builder.start());
                     started.join().waitFor();
-                } catch (IOException | RuntimeException error) {
+                } catch (IOException | RuntimeException | Error error) {
                     started.completeExceptionally(error);
                 } catch (InterruptedException error) {
                     throw new AssertionError("nobody interrupts this thread", error);
