@@ -162,7 +162,8 @@ install_s3_server() {
     echo "building s3s-fs $s3_server_version, an S3 server"
     local log
     log=$(mktemp "${TMPDIR:-/tmp}/fathom-s3.XXXXXX")
-    timeout 900 cargo install --quiet --locked --debug --root "$tools" --target-dir "$tools/s3s-fs" --features binary \
+    # Nobody debugs it.
+    CARGO_PROFILE_DEV_DEBUG=0 timeout 900 cargo install --quiet --locked --debug --root "$tools" --target-dir "$tools/s3s-fs" --features binary \
         --version "$s3_server_version" s3s-fs >"$log" 2>&1 </dev/null ||
         { echo "note: that failed; the tests that need it will be skipped"; tail -3 "$log"; }
     rm -rf "$log" "$tools/s3s-fs"

@@ -3,18 +3,19 @@
 # The kernel and QEMU, below the target directory.
 export LAB_CACHE=${LAB_CACHE:-$(realpath -m "$target_directory")/tools/lab}
 
-# Each group is a module of crates/fathom/tests/it/lab and the devices of its machine.
+# Each group is a module of crates/fathom/tests/it/lab and the devices of its machine. Those that take longest come first, so that none is left
+# alone at the end.
 lab_groups=(
-    "blocks nvme,fdp,null_blk,virtio,virtio_scsi,scsi,dm"
-    "commands nvme,zns,fdp,pi,pi64,pi_ext,md,md_ext,scsi,virtio_scsi"
-    "flash mtd,nand:badblocks=3,5"
-    "persistent pmem,dax"
-    "rdma rdma"
-    "scsi scsi,virtio_scsi"
-    "scsi_dif scsi_dif"
-    "vsock vsock"
-    "zoned_scsi zoned_scsi"
     "zones zns,zoned_null"
+    "commands nvme,zns,fdp,pi,pi64,pi_ext,md,md_ext,scsi,virtio_scsi"
+    "rdma rdma"
+    "blocks nvme,fdp,null_blk,virtio,virtio_scsi,scsi,dm"
+    "scsi scsi,virtio_scsi"
+    "zoned_scsi zoned_scsi"
+    "persistent pmem,dax"
+    "vsock vsock"
+    "flash mtd,nand:badblocks=3,5"
+    "scsi_dif scsi_dif"
 )
 
 # lab_group DIRECTORY PROGRAM NAME DEVICES: runs one group; what its tests say goes to DIRECTORY.said, and who was skipped to DIRECTORY/skipped.
@@ -40,11 +41,12 @@ lab_group() {
     return "$answer"
 }
 
-# lab_first_ended: for lab_tests, whose variables it uses. Waits for the group that was started first, and shows what it said.
-lab_first_ended() {
-    local name=${names[0]}
-    wait "${pids[0]}" || status=1
-    names=("${names[@]:1}") pids=("${pids[@]:1}")
+# lab_one_ended: for lab_tests, whose variables it uses. Waits for the group that ends next, and shows what it said.
+lab_one_ended() {
+    local pid name
+    wait -n -p pid "${!running[@]}" || status=1
+    name=${running[$pid]}
+    unset "running[$pid]"
     cat "$directory/lab-$name.said"
     cat "$directory/lab-$name.said" >>"$directory/tests"
     cat "$directory/lab-$name/skipped" >>"$FATHOM_SKIP_LOG"
@@ -53,7 +55,8 @@ lab_first_ended() {
 # lab_tests DIRECTORY [GROUP...]: runs the groups, all of them by default, as many at a time as there are processors (four at most, as each machine
 # takes up to 3 GiB); what the tests say also goes to DIRECTORY/tests. Where there is no kernel to boot, that is one skip, with the reason.
 lab_tests() {
-    local directory=$1 program reason status=0 group name wanted most names=() pids=()
+    local directory=$1 program reason status=0 group name wanted most
+    local -A running=()
     shift
     wanted=" $* "
     if ! reason=$(scripts/lab/lab --fetch 2>&1); then
@@ -70,12 +73,12 @@ lab_tests() {
     for group in "${lab_groups[@]}"; do
         name=${group%% *}
         [ "$wanted" = "  " ] || [[ $wanted == *" $name "* ]] || continue
-        [ "${#pids[@]}" -lt "$most" ] || lab_first_ended
+        [ "${#running[@]}" -lt "$most" ] || lab_one_ended
         lab_group "$directory/lab-$name" "$program" "$name" "${group#* }" &
-        names+=("$name") pids+=($!)
+        running[$!]=$name
     done
-    while [ "${#pids[@]}" -gt 0 ]; do
-        lab_first_ended
+    while [ "${#running[@]}" -gt 0 ]; do
+        lab_one_ended
     done
     return $status
 }
