@@ -170,7 +170,8 @@ impl Drop for MountPoint {
 
 /// Puts a device with an ext4 file system to uses in which nobody may write to it; `refused` sees that a program says so in these words.
 pub(crate) fn in_use(device: &LoopDevice, refused: impl Fn(&str)) -> Result<(), String> {
-    let mount = MountPoint::new(&["-t", "ext4", device.text()])?;
+    // Its journal would write by itself five seconds after the mount.
+    let mount = MountPoint::new(&["-t", "ext4", "-o", "commit=300", device.text()])?;
     run("sync", &["-f", mount.path().to_str().expect("text")])?;
     refused("is in use: it is mounted at ");
     drop(mount);
