@@ -165,9 +165,22 @@ fn a_device_that_goes_away_ends_the_job_with_its_report() {
         "--name=job --filename={device} --ioengine=io_uring --direct=1 --rw=randread --bs=4k --iodepth=4 --rate_iops=500 --time_based --runtime=60 --output-format=json"
     );
     let directory = scratch();
-    let running = Launch::fathom(directory.path()).words(&words).start();
-    running.wait_for_sleeps(200);
     let kernel_name = device.trim_start_matches("/dev/");
+    let reads = || {
+        let counted =
+            std::fs::read_to_string(format!("/sys/block/{kernel_name}/stat")).expect("a disk counts");
+        counted
+            .split_whitespace()
+            .next()
+            .and_then(|reads| reads.parse::<u64>().ok())
+            .expect("reads come first")
+    };
+    let before = reads();
+    let running = Launch::fathom(directory.path()).words(&words).start();
+    while reads() < before + 100 {
+        assert!(running.elapsed() < Duration::from_secs(60), "the job reads nothing");
+        std::thread::sleep(Duration::from_millis(5));
+    }
     std::fs::write(format!("/sys/block/{kernel_name}/device/delete"), "1")
         .expect("the kernel removes the device");
     let finished = running.finish();
