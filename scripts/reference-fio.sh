@@ -3,33 +3,18 @@
 # and without touching it, and prints the path of a program that runs it. It comes from Debian's unstable suite, so apt-get and
 # dpkg-deb are needed; packages are checked by Debian's keys, as with any other installation.
 set -euo pipefail
-. "$(dirname "$0")/set-up.sh"
+. "$(dirname "$0")/apt-beside.sh"
 directory=$(realpath -m "${1:?usage: reference-fio.sh DIRECTORY}")
 if [ -x "$directory/fio" ]; then
     echo "$directory/fio"
     exit
 fi
 
-mirror=$(debian_mirror)
-if [ -z "$mirror" ]; then
-    echo "reference-fio.sh: apt knows no mirror of Debian" >&2
-    exit 1
-fi
-
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/fathom-fio.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
-mkdir -p "$scratch/lists/partial" "$scratch/cache/archives/partial" "$scratch/root"
-# Nothing counts as installed, so all libraries come along.
-: >"$scratch/status"
-echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror sid main" >"$scratch/sources.list"
-unstable() {
-    apt-get -qq -o Dir::Etc::sourcelist="$scratch/sources.list" -o Dir::Etc::sourceparts=- -o Dir::Etc::Preferences=/dev/null \
-        -o Dir::Etc::PreferencesParts=/dev/null -o Dir::State="$scratch" -o Dir::State::status="$scratch/status" \
-        -o Dir::State::lists="$scratch/lists" -o Dir::Cache="$scratch/cache" -o APT::Sandbox::User="$(id -un)" \
-        -o Acquire::Languages=none -o Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false "$@"
-}
-unstable update >&2
-unstable --no-install-recommends --download-only -y install fio >&2
+mkdir "$scratch/root"
+begin_apt_beside "$scratch" sid >&2
+apt_beside "$scratch" apt-get -qq --no-install-recommends --download-only -y install fio >&2
 for package in "$scratch"/cache/archives/*.deb; do
     dpkg-deb -x "$package" "$scratch/root"
 done

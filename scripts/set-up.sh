@@ -85,12 +85,6 @@ install_missing_packages() {
         >"$log" 2>&1 </dev/null || { echo "note: that failed; what needs them is skipped"; tail -3 "$log"; }
 }
 
-# The mirror of Debian that this machine uses.
-debian_mirror() {
-    apt-get indextargets --no-release-info --format '$(REPO_URI)' 'Created-By: Packages' 'Component: main' |
-        grep -v security | sort | uniq -c | sort -rn | awk 'NR == 1 { print $2 }'
-}
-
 install_missing_components() {
     command -v rustup >/dev/null || return 0
     cargo fmt --version >/dev/null 2>&1 || rustup -q component add rustfmt || true

@@ -1,31 +1,23 @@
 # Sourced by scripts/test-packages.sh: a virtual machine for aarch64, with the kernel of Debian. qemu-user knows no io_uring and has the clock of its
 # host; here the program meets a whole system of its architecture, emulated.
 
+. scripts/apt-beside.sh
+
 # fetch_kernel PLACE: kernel, modules and a shell for the machine, once, into PLACE.
 fetch_kernel() {
-    local place=$1 state image package
+    local place=$1 state image package apt_architecture=arm64
     [ ! -e "$place/kernel/boot" ] || return 0
     state=$(mktemp -d "$scratch/apt.XXXXXX")
-    mkdir -p "$state/lists/partial" "$state/cache/archives/partial" "$state/packages"
-    : >"$state/status"
-    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(debian_mirror) $(. /etc/os-release && echo "$VERSION_CODENAME") main" \
-        >"$state/sources.list"
-    foreign_apt "$state" apt-get -qq update || return
-    image=$(foreign_apt "$state" apt-cache depends linux-image-cloud-arm64 | awk '$2 ~ /^linux-image-[0-9]/ { print $2; exit }')
-    (cd "$state/packages" && foreign_apt "$state" apt-get -qq download "$image" busybox-static) || return
+    begin_apt_beside "$state" "$(. /etc/os-release && echo "$VERSION_CODENAME")" || return
+    image=$(apt_beside "$state" apt-cache depends linux-image-cloud-arm64 | awk '$2 ~ /^linux-image-[0-9]/ { print $2; exit }')
+    mkdir "$state/packages"
+    (cd "$state/packages" && apt_beside "$state" apt-get -qq download "$image" busybox-static) || return
     rm -rf "$place"
     mkdir -p "$place/new"
     for package in "$state"/packages/*.deb; do
         dpkg-deb -x "$package" "$place/new" || return
     done
     mv "$place/new" "$place/kernel"
-}
-
-# foreign_apt STATE PROGRAM ARGUMENT...: apt for the other architecture, which touches nothing of this system's.
-foreign_apt() {
-    "$2" -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Dir::Etc::sourcelist="$1/sources.list" -o Dir::Etc::sourceparts=- \
-        -o Dir::State="$1" -o Dir::State::status="$1/status" -o Dir::State::lists="$1/lists" -o Dir::Cache="$1/cache" \
-        -o APT::Sandbox::User=root -o Acquire::Languages=none -o Acquire::Retries=2 "${@:3}"
 }
 
 # run_machine PLACE PROGRAM SCRIPT: boots the kernel, runs the script with the program at /fathom and a disk of 64 MiB at /dev/vda, and prints what

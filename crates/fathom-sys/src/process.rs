@@ -4,6 +4,7 @@ use crate::errno::{Errno, check};
 use crate::usage::{self, Usage};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::os::unix::process::parent_id;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Who called [`fork`] last: in a child, its parent at that time.
@@ -109,8 +110,13 @@ pub fn new_session() {
 
 /// Asks the kernel to kill this process when its parent ends, so that no worker outlives a killed supervisor.
 pub fn die_with_parent() -> Result<(), Errno> {
+    signal_at_end_of_parent(libc::SIGKILL)
+}
+
+/// Asks the kernel for a signal when the thread that started this process ends; 0 is none.
+fn signal_at_end_of_parent(signal: i32) -> Result<(), Errno> {
     // SAFETY: no memory is passed.
-    check(i64::from(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })).map(|_| ())
+    check(i64::from(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) })).map(|_| ())
 }
 
 /// What a process is to the caller of [`interrupt_with_parent`].
@@ -126,23 +132,19 @@ pub enum Relation {
 
 /// Asks the kernel for SIGINT when the thread that started this process ends, if `parent` is the process of that thread.
 pub fn interrupt_with_parent(parent: u32) -> Result<Relation, Errno> {
-    // SAFETY: no memory is passed.
-    let told_by = |signal: i32| check(i64::from(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) }));
-    told_by(libc::SIGINT)?;
+    signal_at_end_of_parent(libc::SIGINT)?;
     // Asked afterwards, since a parent that had ended before tells nobody.
-    if std::os::unix::process::parent_id() == parent {
+    if parent_id() == parent {
         return Ok(Relation::Parent);
     }
-    told_by(0)?;
+    signal_at_end_of_parent(0)?;
     Ok(if exists(parent) { Relation::Stranger } else { Relation::Gone })
 }
 
 /// True in a child of [`fork`] whose parent has ended. One that ended before [`die_with_parent`] was called kills nobody, so this has
 /// to be asked afterwards.
 pub fn parent_is_gone() -> bool {
-    // SAFETY: no memory is passed, and it cannot fail.
-    let parent = unsafe { libc::getppid() };
-    parent as u32 != FORKED_BY.load(Relaxed)
+    parent_id() != FORKED_BY.load(Relaxed)
 }
 
 /// Points a standard stream (0, 1 or 2) at /dev/null.

@@ -4,7 +4,7 @@
 //! Alone on its machine it takes four minutes. `make test` has no quiet machine, so it skips this.
 
 use crate::hung_fs::{Faults, HungFs};
-use crate::support::devices::LoopDevice;
+use crate::support::devices::{LoopDevice, statistics};
 use crate::support::program::{self, Finished, Launch};
 use crate::support::{MIB, json, scratch};
 use serde_json::Value;
@@ -93,20 +93,16 @@ fn counts(rows: &mut Rows) {
             None,
         );
     };
-    let statistics = || -> Vec<u64> {
-        let name = device.text().trim_start_matches("/dev/");
-        let text = std::fs::read_to_string(format!("/sys/block/{name}/stat")).expect("statistics");
-        text.split_whitespace().map(|word| word.parse().expect("a number")).collect()
-    };
+    let name = device.text().trim_start_matches("/dev/");
     let directory = scratch();
     for (engine, depth) in [("psync", 1), ("libaio", 16), ("io_uring", 16)] {
-        let before = statistics();
+        let before = statistics(name);
         let words = format!(
             "--filename={} --ioengine={engine} --iodepth={depth} --direct=1 --rw=randrw --bs=4k --io_size=64m --norandommap",
             device.text()
         );
         let document = run(directory.path(), &words);
-        let after = statistics();
+        let after = statistics(name);
         let job = json::job(&document, "a");
         let mut off = 0;
         for (direction, ios, sectors) in [("read", 0, 2), ("write", 4, 6)] {

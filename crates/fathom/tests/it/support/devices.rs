@@ -168,6 +168,12 @@ impl Drop for MountPoint {
     }
 }
 
+/// What the kernel has counted for a block device, by its name without `/dev/`: reads, merged reads, sectors read, ..., writes.
+pub(crate) fn statistics(name: &str) -> Vec<u64> {
+    let text = std::fs::read_to_string(format!("/sys/block/{name}/stat")).expect("statistics");
+    text.split_whitespace().map(|word| word.parse().expect("a number")).collect()
+}
+
 /// Puts a device with an ext4 file system to uses in which nobody may write to it; `refused` sees that a program says so in these words.
 pub(crate) fn in_use(device: &LoopDevice, refused: impl Fn(&str)) -> Result<(), String> {
     // Its journal would write by itself five seconds after the mount.

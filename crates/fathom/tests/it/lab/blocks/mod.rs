@@ -4,6 +4,7 @@ mod crash;
 mod faults;
 
 use super::{content, device, run, tool, with};
+use crate::support::devices::statistics;
 use crate::support::program::{self, Launch};
 use crate::support::{KIB, MIB, json, scratch};
 use std::time::Duration;
@@ -166,15 +167,7 @@ fn a_device_that_goes_away_ends_the_job_with_its_report() {
     );
     let directory = scratch();
     let kernel_name = device.trim_start_matches("/dev/");
-    let reads = || {
-        let counted =
-            std::fs::read_to_string(format!("/sys/block/{kernel_name}/stat")).expect("a disk counts");
-        counted
-            .split_whitespace()
-            .next()
-            .and_then(|reads| reads.parse::<u64>().ok())
-            .expect("reads come first")
-    };
+    let reads = || statistics(kernel_name)[0];
     let before = reads();
     let running = Launch::fathom(directory.path()).words(&words).start();
     while reads() < before + 100 {
