@@ -10,7 +10,7 @@ use fathom_verify::header::HeaderFormat;
 use fathom_verify::ledger::record::{Issued, Record, Start, SyncKind};
 use fathom_verify::method::Method;
 use fathom_verify::rule::Rule;
-use fathom_verify::state::SavedState;
+use fathom_verify::state::{RunTime, SavedState};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -44,7 +44,8 @@ fn main() -> std::io::Result<()> {
     for is_64_bit in [false, true] {
         let generator = vec![1, 2, 3, 4, 5];
         let (name, in_flight) = ("job".to_owned(), vec![7, 9]);
-        let state = SavedState { depth: 4, writes: 20, index: 0, is_64_bit, generator, name, in_flight };
+        let run = RunTime { begin_ns: 1, end_ns: 2 };
+        let state = SavedState { depth: 4, writes: 20, index: 0, is_64_bit, generator, name, in_flight, run };
         put("verify_state", &state.encode())?;
     }
     put("ledger", &a_ledger())?;

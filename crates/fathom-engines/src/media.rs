@@ -1,6 +1,5 @@
 //! Media behind character devices: only their own engine knows how large they are. All else is as with other files.
 
-use fathom_run::engine::OpenFile;
 use fathom_run::files::filling::Filling;
 use fathom_run::files::{FileEntry, FileError, FileKind};
 use fathom_run::plan::WorkerPlan;
@@ -91,8 +90,8 @@ impl Storage for Media {
         self.files.open(&cached, index, entry)
     }
 
-    fn close(&mut self, index: usize) {
-        self.files.close(index);
+    fn close(&mut self, index: usize) -> Result<(), Errno> {
+        self.files.close(index)
     }
 
     fn settle(&mut self, plan: &OpenPlan, entry: &FileEntry, handle: Handle) -> Result<(), FileError> {
@@ -102,10 +101,6 @@ impl Storage for Media {
     /// Only for engines without a cache in between; the others do it themselves.
     fn sync(&mut self, _handle: Handle, _kind: SyncKind) -> Result<(), Errno> {
         Ok(())
-    }
-
-    fn drop_cache(&mut self, target: &OpenFile) {
-        self.files.drop_cache(target);
     }
 
     /// Devices are not removed, whatever a job says of its files.

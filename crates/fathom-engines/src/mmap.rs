@@ -66,6 +66,12 @@ impl Engine for Mmap {
             }),
         }
     }
+
+    fn let_go(&mut self, file: u32) {
+        let mapping = &self.files[file as usize].mapping;
+        // Pages that stay are counted by whoever wants them gone.
+        let _ = mapping.drop_pages(0, mapping.len());
+    }
 }
 
 impl Mmap {

@@ -37,6 +37,9 @@ pub struct RunResult {
     /// How the jobs were run; only in results of fathom, empty for those of fio.
     #[serde(rename = "fathom jobs")]
     pub choices: Vec<Choices>,
+    /// What verification came to, per job that verifies; only in results of fathom.
+    #[serde(rename = "fathom verify")]
+    pub verification: Vec<Verification>,
     /// The machine and its storage; only in results of fathom.
     #[serde(rename = "fathom host")]
     pub host: Option<HostReport>,
@@ -399,6 +402,34 @@ pub struct Choices {
     pub processors: Option<ProcessorShares>,
     /// Limits that control groups set to the job.
     pub limits: GroupLimits,
+    /// What its files had in the page cache at its end that the storage did not have yet.
+    pub unwritten_bytes: Option<u64>,
+}
+
+/// What verification of a job came to.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Verification {
+    /// Name of the job.
+    pub jobname: String,
+    /// Reads that were checked.
+    pub checked_reads: u64,
+    /// Bytes of them.
+    pub checked_bytes: u64,
+    /// Blocks that were wrong.
+    pub wrong_blocks: u64,
+    /// Blocks that were to be checked and were not; `None` where a clone ended before it could tell, and in old results.
+    pub unchecked_blocks: Option<u64>,
+    /// Checked bytes that the machine had in memory when they were read, at most; `None` in old results.
+    pub from_memory_bytes: Option<u64>,
+    /// Checked bytes of which the system does not say whether they came from memory.
+    pub unknown_source_bytes: u64,
+    /// The job did not let the cache be dropped.
+    pub keeps_cache: bool,
+    /// Other workers may have written the same blocks.
+    pub shares_blocks: bool,
+    /// Nothing told it which run wrote the data.
+    pub takes_any_run: bool,
 }
 
 /// Limits of control groups, inner groups first.

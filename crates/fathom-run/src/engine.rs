@@ -283,6 +283,10 @@ pub trait Engine: Sized {
         None
     }
 
+    /// Gives up what the engine itself holds of a file in memory, such as a mapping's pages, so that the kernel can drop it. What was written
+    /// has been synced, and the file can be used as before.
+    fn let_go(&mut self, _file: u32) {}
+
     /// The file with this index has a new descriptor: it was closed and opened again, with nothing of it in flight.
     fn reopened(&mut self, _index: usize) {}
 

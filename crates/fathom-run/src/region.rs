@@ -98,6 +98,8 @@ pub struct WorkerBlock {
     features: [AtomicU8; FEATURE_TEXT],
     /// What was checked, and what was found.
     pub verification: VerificationCounters,
+    /// 1 and the bytes of its files that were not yet written to the storage when it ended; 0 while that is not known.
+    pub unwritten_bytes: AtomicU64,
     /// How long after their time the entries of a replayed log were issued.
     pub lateness: LatencySamples,
     /// What the worker counts.
@@ -117,6 +119,16 @@ pub struct VerificationCounters {
     pub read_back_ns: AtomicU64,
     /// Blocks that were wrong, by class.
     pub classes: [AtomicU64; CLASSES.len()],
+    /// Checked bytes that were in memory when reading began, at most.
+    pub from_memory_bytes: AtomicU64,
+    /// Checked bytes of which the kernel does not say where they came from.
+    pub unknown_source_bytes: AtomicU64,
+    /// 1 if nothing says which run wrote what is checked: of two runs that write the same, either passes.
+    pub takes_any_run: AtomicU64,
+    /// Blocks that were to be checked and were not; known at the end.
+    pub unchecked_blocks: AtomicU64,
+    /// 1 once that is known.
+    pub is_accounted: AtomicU64,
 }
 
 impl VerificationCounters {

@@ -28,6 +28,7 @@ pub mod split_mix;
 pub mod steady_state;
 pub mod timeline;
 pub mod verdict;
+pub mod verification;
 
 pub use direction::Direction;
 pub use histogram::Histogram;

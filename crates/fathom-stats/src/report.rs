@@ -19,6 +19,7 @@ use crate::slices::SliceReport;
 pub use crate::steady_state::{SteadyStateMetric, SteadyStateReport};
 use crate::timeline::Timeline;
 use crate::verdict::VerdictReport;
+pub use crate::verification::VerificationReport;
 use serde::{Deserialize, Serialize};
 
 /// Buckets of the depth, submit and complete distributions.
@@ -60,28 +61,6 @@ pub const DISTRIBUTION_BOUNDS_NS: [u64; 31] = [
 ];
 /// Number of buckets of the latency distribution.
 pub const DISTRIBUTION_BUCKETS: usize = DISTRIBUTION_BOUNDS_NS.len() + 1;
-
-/// What verification of a job came to, all its clones together.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct VerificationReport {
-    /// Name of the job.
-    pub job: String,
-    /// Reads that were checked.
-    pub checked_reads: u64,
-    /// Bytes of them.
-    pub checked_bytes: u64,
-    /// Blocks that were wrong, by class.
-    pub miscompares: std::collections::BTreeMap<String, u64>,
-    /// Files that list them, one JSON object a line.
-    pub listed_in: Vec<String>,
-}
-
-impl VerificationReport {
-    /// Blocks that were wrong.
-    pub fn wrong_blocks(&self) -> u64 {
-        self.miscompares.values().sum()
-    }
-}
 
 /// How a job replayed its log, all its clones together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -185,6 +164,10 @@ pub struct JobChoices {
     /// Limits that control groups set to the job.
     #[serde(default)]
     pub limits: GroupLimits,
+    /// What its files had in the page cache at its end that the storage did not have yet; `None` where that is not known, or the job
+    /// wrote nothing through the page cache.
+    #[serde(default)]
+    pub unwritten_bytes: Option<u64>,
 }
 
 /// Time of all processors of a machine together, ms.

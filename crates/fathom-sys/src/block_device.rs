@@ -5,10 +5,11 @@ use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-// From linux/fs.h: _IOR(0x12, 114, size_t), _IO(0x12, 95), _IO(0x12, 97), _IO(0x12, 119).
+// From linux/fs.h: _IOR(0x12, 114, size_t), _IO(0x12, 95), _IO(0x12, 97), _IO(0x12, 104), _IO(0x12, 119).
 const BLKGETSIZE64: libc::c_ulong = 0x8008_1272;
 const BLKRRPART: libc::c_ulong = 0x125F;
 const BLKFLSBUF: libc::c_ulong = 0x1261;
+const BLKSSZGET: libc::c_ulong = 0x1268;
 const BLKDISCARD: libc::c_ulong = 0x1277;
 
 /// How long a claim of somebody else is waited for before a discard fails: half a second in all.
@@ -21,6 +22,15 @@ pub fn size(fd: RawFd) -> Result<u64, Errno> {
     // SAFETY: BLKGETSIZE64 stores one u64 through the pointer.
     let result = unsafe { libc::ioctl(fd, BLKGETSIZE64 as _, &mut bytes) };
     check(i64::from(result)).map(|_| bytes)
+}
+
+/// Bytes of a logical block, the smallest unit that the device can be asked for.
+pub fn logical_block_size(fd: RawFd) -> Result<u64, Errno> {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: BLKSSZGET stores one int through the pointer.
+    let result = unsafe { libc::ioctl(fd, BLKSSZGET as _, &mut bytes) };
+    check(i64::from(result))?;
+    u64::try_from(bytes).map_err(|_| Errno(libc::EINVAL))
 }
 
 /// Writes back and drops the buffer cache of a block device.

@@ -2,7 +2,7 @@
 
 use crate::errno::{Errno, check};
 use std::ffi::CString;
-use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -27,12 +27,34 @@ pub fn raise_open_file_limit(wanted: u64) {
     }
 }
 
+/// Closes a file. Some file systems write data back only then, and the error is that of the data.
+pub fn close(descriptor: OwnedFd) -> Result<(), Errno> {
+    // SAFETY: the descriptor was owned, and is given up with this call, whatever it returns.
+    match check(i64::from(unsafe { libc::close(descriptor.into_raw_fd()) })) {
+        // Linux has closed it all the same.
+        Ok(_) | Err(Errno(libc::EINTR)) => Ok(()),
+        Err(errno) => Err(errno),
+    }
+}
+
 /// From now on reads and writes of the descriptor do not wait.
 pub fn set_nonblocking(fd: RawFd) -> Result<(), Errno> {
     // SAFETY: plain flag changes on a descriptor of the caller; no memory is passed.
     unsafe {
         let flags = check(i64::from(libc::fcntl(fd, libc::F_GETFL)))?;
         check(i64::from(libc::fcntl(fd, libc::F_SETFL, flags as i32 | libc::O_NONBLOCK)))?;
+    }
+    Ok(())
+}
+
+/// From now on I/O of the descriptor goes past the page cache (`O_DIRECT`), or no longer does. EINVAL where the file system has no
+/// direct I/O.
+pub fn set_direct(fd: RawFd, on: bool) -> Result<(), Errno> {
+    // SAFETY: plain flag changes on a descriptor of the caller; no memory is passed.
+    unsafe {
+        let flags = check(i64::from(libc::fcntl(fd, libc::F_GETFL)))? as i32;
+        let flags = if on { flags | libc::O_DIRECT } else { flags & !libc::O_DIRECT };
+        check(i64::from(libc::fcntl(fd, libc::F_SETFL, flags)))?;
     }
     Ok(())
 }

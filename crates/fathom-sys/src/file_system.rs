@@ -44,6 +44,19 @@ pub fn has_huge_pages(file: RawFd) -> Result<bool, Errno> {
     Ok(kind_of(file)? == i128::from(libc::HUGETLBFS_MAGIC))
 }
 
+/// True for a file in a file system that keeps its data in memory and nowhere else (tmpfs, ramfs, hugetlbfs).
+pub fn is_in_memory(file: RawFd) -> Result<bool, Errno> {
+    // From linux/magic.h; not every C library names it.
+    const RAMFS_MAGIC: i128 = 0x8584_58f6;
+    let kind = kind_of(file)?;
+    Ok([i128::from(libc::TMPFS_MAGIC), RAMFS_MAGIC, i128::from(libc::HUGETLBFS_MAGIC)].contains(&kind))
+}
+
+/// True for a file of overlayfs, whose data is the page cache's under another inode.
+pub fn is_overlay(file: RawFd) -> Result<bool, Errno> {
+    Ok(kind_of(file)? == i128::from(libc::OVERLAYFS_SUPER_MAGIC))
+}
+
 /// The number of the kind of file system. C libraries differ in its type, and in that of the constants.
 fn kind_of(file: RawFd) -> Result<i128, Errno> {
     let mut found = std::mem::MaybeUninit::<libc::statfs>::zeroed();

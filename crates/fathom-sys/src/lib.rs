@@ -25,6 +25,7 @@ pub mod mount;
 pub mod network;
 pub mod numa;
 pub mod nvme;
+pub mod page_cache;
 pub mod persistent_memory;
 pub mod pipe;
 pub mod priority;

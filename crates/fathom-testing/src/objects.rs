@@ -99,8 +99,9 @@ impl Storage for Bucket {
         })
     }
 
-    fn close(&mut self, index: usize) {
+    fn close(&mut self, index: usize) -> Result<(), Errno> {
         Bucket::note("close", &self.names[index]);
+        Ok(())
     }
 
     fn read_into_cache(&mut self, _: &OpenFile, _: &dyn Fn() -> bool) -> Result<(), Errno> {

@@ -16,6 +16,18 @@ pub struct Reading<'a> {
     pub expected: Option<&'a Write>,
     /// Bytes of that write, which may be more than are read now.
     pub write_length: usize,
+    /// The seed that the header must have, where that is known although the write is not.
+    pub seed: Option<u64>,
+    /// The first and the last moment at which the write can have been issued, ns on the monotonic clock. A block from another time is
+    /// of another run, however much it looks like this one's. `None` for any time.
+    pub issued: Option<(u64, u64)>,
+}
+
+impl<'a> Reading<'a> {
+    /// A read of a write of `write_length` bytes, made at any time.
+    pub fn new(offset: u64, expected: Option<&'a Write>, write_length: usize) -> Reading<'a> {
+        Reading { offset, expected, write_length, seed: None, issued: None }
+    }
 }
 
 /// One interval that is not what it should be.
@@ -53,6 +65,15 @@ pub enum Problem {
         found: u64,
         /// That of the write.
         wanted: u64,
+    },
+    /// The header is of another time than the write.
+    Time {
+        /// That of the header, ns.
+        found: u64,
+        /// The first and the last that it could have.
+        wanted: (u64, u64),
+        /// The sequence number of the write that is there.
+        number: u64,
     },
     /// The header is damaged.
     HeaderChecksum {
@@ -236,7 +257,7 @@ fn is_short(rule: &Rule, part: &[u8]) -> bool {
 
 fn check_headed(rule: &Rule, part: &[u8], offset: u64, reading: &Reading<'_>) -> Result<(), Problem> {
     let Some(header) = Header::decode(part, rule.format) else { return Err(Problem::Magic(0)) };
-    check_header(rule, &header, part, offset, reading.expected)?;
+    check_header(rule, &header, part, offset, reading)?;
     let room = rule.header_room(header.format);
     let Some(data) = part.get(room..) else { return Err(Problem::Length(header.length)) };
     if rule.method == Method::PatternHeader {
@@ -263,7 +284,7 @@ fn check_headed(rule: &Rule, part: &[u8], offset: u64, reading: &Reading<'_>) ->
     }
     let is_stored_otherwise = !is_weak(rule.method, header.format)
         && may_be_stored_otherwise(rule.method)
-        && checksum(rule.method, data).is_stored_as(rule.method, place);
+        && checksum(rule.method, data).is_stored_as(rule.method, place, wanted);
     if is_stored_otherwise { Ok(()) } else { Err(wrong(wanted)) }
 }
 
@@ -294,16 +315,17 @@ fn check_header(
     header: &Header,
     part: &[u8],
     offset: u64,
-    expected: Option<&Write>,
+    reading: &Reading<'_>,
 ) -> Result<(), Problem> {
+    let expected = reading.expected;
     if header.magic != MAGIC {
         return Err(Problem::Magic(header.magic));
     }
     if header.length as usize != part.len() {
         return Err(Problem::Length(header.length));
     }
-    if let Some(write) = expected.filter(|_| rule.checks_seed) {
-        let wanted = if rule.pattern.is_some() { 0 } else { write.seed };
+    if let Some(seed) = expected.map(|write| write.seed).or(reading.seed).filter(|_| rule.checks_seed) {
+        let wanted = if rule.pattern.is_some() { 0 } else { seed };
         if header.seed != wanted {
             return Err(Problem::Seed { found: header.seed, wanted });
         }
@@ -321,7 +343,14 @@ fn check_header(
     if header.checksum != calculated {
         return Err(Problem::HeaderChecksum { found: header.checksum, calculated });
     }
-    Ok(())
+    // Last, because only a sound header tells the time.
+    let found = header.time_ns();
+    match reading.issued {
+        Some(wanted) if !(wanted.0..=wanted.1).contains(&found) => {
+            Err(Problem::Time { found, wanted, number: header.number })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Compares the data after the header with the pattern.
@@ -363,6 +392,11 @@ fn check_pattern(
     Ok(())
 }
 
+/// A time of the monotonic clock in seconds.
+fn seconds(time_ns: u64) -> String {
+    format!("{}.{:09}", time_ns / 1_000_000_000, time_ns % 1_000_000_000)
+}
+
 impl Mismatch {
     /// What fio says about it: lines for standard error. `read` is the read that found it: offset and length.
     pub fn lines(&self, rule: &Rule, file: &str, read: (u64, usize)) -> Vec<String> {
@@ -377,6 +411,15 @@ impl Mismatch {
             Problem::Seed { found, wanted } => header(format!("header rand_seed {found}, wanted {wanted}")),
             Problem::Offset(found) => header(format!("header offset {found}, wanted {}", self.offset)),
             Problem::Number { found, wanted } => header(format!("header numberio {found}, wanted {wanted}")),
+            Problem::Time { found, wanted: (first, last), .. } if first == last => {
+                header(format!("header time {}, wanted {}", seconds(*found), seconds(*first)))
+            }
+            Problem::Time { found, wanted: (first, last), .. } => header(format!(
+                "header time {}, wanted {} to {}",
+                seconds(*found),
+                seconds(*first),
+                seconds(*last)
+            )),
             Problem::HeaderChecksum { found, calculated } => {
                 header(format!("header crc {found:x}, calculated {calculated:x}"))
             }

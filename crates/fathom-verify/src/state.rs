@@ -14,6 +14,37 @@ const NAME: usize = 64;
 const GENERATOR: usize = 48;
 const BODY: usize = 4 + 4 + 8 + 8 + 8 + GENERATOR + NAME;
 
+/// What comes after the part that fio knows, and that fio leaves unread: this mark, when the run began and ended, and a checksum.
+const RUN_MARK: [u8; 8] = *b"fathom\x00\x01";
+/// Bytes of it.
+const RUN: usize = 8 + 8 + 8 + 8;
+
+/// When a run wrote, ns on the monotonic clock of its boot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunTime {
+    /// Before its first write.
+    pub begin_ns: u64,
+    /// After its last one.
+    pub end_ns: u64,
+}
+
+impl RunTime {
+    fn encode(self) -> Vec<u8> {
+        let mut bytes = RUN_MARK.to_vec();
+        bytes.extend_from_slice(&self.begin_ns.to_le_bytes());
+        bytes.extend_from_slice(&self.end_ns.to_le_bytes());
+        bytes.extend_from_slice(&checksum(&bytes).to_le_bytes());
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Option<RunTime> {
+        let mut fields = Fields { bytes: bytes.strip_prefix(&RUN_MARK)? };
+        let time = RunTime { begin_ns: fields.u64()?, end_ns: fields.u64()? };
+        let is_whole = fields.u64()? == checksum(&bytes[..RUN - 8]) && fields.bytes.is_empty();
+        (is_whole && time.begin_ns <= time.end_ns).then_some(time)
+    }
+}
+
 /// The saved state of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedState {
@@ -31,6 +62,8 @@ pub struct SavedState {
     pub name: String,
     /// Numbers of the writes that were in flight.
     pub in_flight: Vec<u64>,
+    /// When the run wrote.
+    pub run: RunTime,
 }
 
 impl SavedState {
@@ -62,6 +95,7 @@ impl SavedState {
         bytes.extend_from_slice(&(rest.len() as u64).to_le_bytes());
         bytes.extend_from_slice(&checksum(&rest).to_le_bytes());
         bytes.append(&mut rest);
+        bytes.extend(self.run.encode());
         bytes
     }
 }
@@ -80,6 +114,8 @@ pub struct StateFile {
     pub size: u64,
     /// Their checksum, as the header says.
     pub crc: u64,
+    /// When the run wrote; `None` in a file of fio, or of an earlier version of fathom.
+    pub run: Option<RunTime>,
     rest: Vec<u8>,
 }
 
@@ -113,10 +149,15 @@ impl StateFile {
         if bytes.len() < HEADER {
             return None;
         }
-        let rest = bytes.split_off(HEADER);
+        let mut rest = bytes.split_off(HEADER);
         let mut fields = Fields { bytes: &bytes };
         let (version, size, crc) = (fields.u64()?, fields.u64()?, fields.u64()?);
-        Some(StateFile { version, size, crc, rest })
+        let known = usize::try_from(size).ok().filter(|size| size.checked_add(RUN) == Some(rest.len()));
+        let run = known.and_then(|size| RunTime::decode(&rest[size..]));
+        if let (Some(size), Some(_)) = (known, run) {
+            rest.truncate(size);
+        }
+        Some(StateFile { version, size, crc, run, rest })
     }
 
     /// The threads, after a check of size, checksum and version; the error says what is wrong.
@@ -199,5 +240,38 @@ impl<'a> Fields<'a> {
         let name = self.take(64)?;
         let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
         Some(String::from_utf8_lossy(&name[..end]).into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_the_run_follows_what_fio_reads() {
+        let run = RunTime { begin_ns: 5, end_ns: 1 << 40 };
+        let state = SavedState {
+            depth: 2,
+            writes: 9,
+            index: 0,
+            is_64_bit: false,
+            generator: vec![1, 2, 3],
+            name: "a".to_owned(),
+            in_flight: vec![8],
+            run,
+        };
+        let bytes = state.encode();
+        let read = StateFile::new(bytes.clone()).expect("a header");
+        assert_eq!((read.run, read.threads().map(|threads| threads.len())), (Some(run), Ok(1)));
+        // A file of fio ends before it.
+        let of_fio = StateFile::new(bytes[..bytes.len() - RUN].to_vec()).expect("a header");
+        assert_eq!((of_fio.run, of_fio.threads().map(|threads| threads.len())), (None, Ok(1)));
+        // A damaged end is not taken for a time, and not for a part of the rest.
+        for at in bytes.len() - RUN..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1;
+            let read = StateFile::new(damaged).expect("a header");
+            assert!(read.run.is_none() && read.threads().is_err(), "byte {at}");
+        }
     }
 }

@@ -23,6 +23,9 @@ pub enum Verdict {
     Stale {
         /// Sequence number of what is there.
         found_number: u64,
+        /// It was not this run that wrote it.
+        #[serde(default)]
+        of_another_run: bool,
     },
     /// Some sectors hold the latest write, the others do not.
     Torn {
@@ -109,9 +112,12 @@ impl Verdict {
     pub fn sentence(&self) -> String {
         match self {
             Verdict::NeverWritten => "never written: the block holds only zeros".to_owned(),
-            Verdict::Stale { found_number } => {
+            Verdict::Stale { found_number, of_another_run: false } => {
                 format!("stale generation: the block holds the earlier write number {found_number}")
             }
+            Verdict::Stale { found_number, of_another_run: true } => format!(
+                "stale generation: the block holds write number {found_number} of another run, and the write of this one is lost"
+            ),
             Verdict::Torn { new_sectors, sectors, rest } => {
                 let rest = match rest {
                     TornRest::EarlierWrite => "an earlier write",
@@ -258,7 +264,7 @@ fn displaced(header: &Header, suspect: &Suspect<'_>, history: &dyn History) -> O
     }
     let (write, _) = suspect.expected?;
     let is_other = header.number != header.format.number(write.number) || header.seed != write.seed;
-    is_other.then_some(Verdict::Stale { found_number: header.number })
+    is_other.then_some(Verdict::Stale { found_number: header.number, of_another_run: false })
 }
 
 /// What the interval should hold, with its header in front; the layout and the time of the write come from `found`.

@@ -1,7 +1,7 @@
 //! Faults of every kind, made at random places of random blocks: each is found and called by its name, and data that is as
 //! it was written never raises an alarm.
 
-use fathom_verify::check::{Mismatch, Reading, check};
+use fathom_verify::check::{Mismatch, Problem, Reading, check};
 use fathom_verify::content::Pattern;
 use fathom_verify::header::HeaderFormat;
 use fathom_verify::method::Method;
@@ -73,7 +73,7 @@ fn stamped(rule: &Rule, length: usize, write: &Write) -> Vec<u8> {
 
 fn found(rule: &Rule, block: &mut [u8], write: &Write) -> Vec<Mismatch> {
     let before = block.to_vec();
-    let reading = Reading { offset: write.offset, expected: Some(write), write_length: block.len() };
+    let reading = Reading::new(write.offset, Some(write), block.len());
     let mismatches = check(rule, block, &reading, false);
     assert_eq!(block, before, "checking changes nothing");
     mismatches
@@ -114,7 +114,7 @@ proptest! {
         let mut block = stamped(&rule, length, &write);
         prop_assert_eq!(found(&rule, &mut block, &write), vec![]);
         // Data of unknown origin is right in itself.
-        let reading = Reading { offset: write.offset, expected: None, write_length: length };
+        let reading = Reading::new(write.offset, None, length);
         prop_assert_eq!(check(&rule, &mut block, &reading, false), vec![]);
     }
 
@@ -188,7 +188,7 @@ proptest! {
         prop_assume!(other_seed != write.seed && write.number > back);
         let old = Write { seed: other_seed, number: write.number - back, ..write };
         let mut block = stamped(&rule, length, &old);
-        let expected = Verdict::Stale { found_number: rule.format.number(old.number) };
+        let expected = Verdict::Stale { found_number: rule.format.number(old.number), of_another_run: false };
         prop_assert_eq!(verdict(&rule, &mut block, &write, &Earlier(old, length)), expected.clone());
         prop_assert_eq!(verdict(&rule, &mut block, &write, &NoHistory), expected);
     }
@@ -314,7 +314,7 @@ const SOME: Write = Write { seed: 77, offset: 8192, number: 3, thread: 1, time: 
 
 /// What is found in a block of unknown origin.
 fn by_itself(rule: &Rule, block: &mut [u8]) -> Option<Verdict> {
-    let reading = Reading { offset: SOME.offset, expected: None, write_length: block.len() };
+    let reading = Reading::new(SOME.offset, None, block.len());
     let mismatches = check(rule, block, &reading, false);
     let suspect = Suspect { bytes: block, offset: SOME.offset, expected: None, thread: 0 };
     (!mismatches.is_empty()).then(|| classify(rule, &suspect, &NoHistory))
@@ -378,4 +378,89 @@ fn ends_that_look_like_a_shorter_header_raise_no_alarm() {
             assert_eq!(found(&rule, &mut block, &write), [], "{method:?}, seed {}", write.seed);
         }
     }
+}
+
+/// A block of known or unknown origin, and with every way to divide it and to place its header.
+fn layouts() -> Vec<Rule> {
+    let mut rules = Vec::new();
+    for method in Method::ALL.into_iter().filter(|method| *method != Method::Null) {
+        for format in [HeaderFormat::Current, HeaderFormat::First] {
+            for (interval, header_offset) in [(None, 0), (Some(512), 0), (None, 300), (Some(512), 200)] {
+                let needs = matches!(method, Method::Pattern | Method::PatternHeader);
+                let pattern = Pattern { bytes: vec![0x5a, 0xa5, 0x01], offset_places: Vec::new() };
+                let pattern = needs.then(|| pattern.extended_to(64));
+                rules.push(Rule { format, interval, header_offset, pattern, ..rule(method) });
+            }
+        }
+    }
+    rules
+}
+
+/// `meta` covers its header alone; every other kind covers every byte of a block, its own fields included.
+#[test]
+fn every_byte_of_every_layout_is_covered() {
+    for rule in layouts() {
+        for length in [512usize, 1536, 4096] {
+            let interval = rule.interval_of(length);
+            let room = rule.header_room(rule.format);
+            let mut block = stamped(&rule, length, &SOME);
+            let is_covered = |at: usize| {
+                let (at, header) = (at % interval, rule.header_offset as usize);
+                let header = if header >= room && header + room <= interval { header } else { 0 };
+                rule.method != Method::Meta || (header..header + room).contains(&at)
+            };
+            for at in (0..length).filter(|at| is_covered(*at)) {
+                let bit = 1 << (at % 8);
+                block[at] ^= bit;
+                let known = found(&rule, &mut block, &SOME);
+                assert!(!known.is_empty(), "{rule:?}, {length} bytes: byte {at} of a known write");
+                // What fio 3.33 stores for SHA-2 says little of the data. The seed does, but not without knowing where the write began.
+                let is_sha2 = matches!(rule.method, Method::Sha256 | Method::Sha512);
+                let is_weak = is_sha2 && rule.format == HeaderFormat::First && rule.interval.is_some();
+                let unknown = check(&rule, &mut block, &Reading::new(SOME.offset, None, length), false);
+                assert!(
+                    is_weak || !unknown.is_empty(),
+                    "{rule:?}, {length} bytes: byte {at} of an unknown write"
+                );
+                block[at] ^= bit;
+            }
+            assert_eq!(found(&rule, &mut block, &SOME), [], "{rule:?}");
+        }
+    }
+}
+
+/// A write that is lost leaves the block of an earlier run, which is the same but for its time.
+#[test]
+fn the_time_of_a_write_tells_runs_apart() {
+    let ns = |(seconds, rest): (u32, u32)| u64::from(seconds) * 1_000_000_000 + u64::from(rest);
+    for rule in layouts().into_iter().filter(|rule| rule.method.has_header()) {
+        let mut block = stamped(&rule, 4096, &SOME);
+        let of = |block: &mut [u8], issued| {
+            let reading = Reading { issued: Some(issued), ..Reading::new(SOME.offset, Some(&SOME), 4096) };
+            check(&rule, block, &reading, false)
+        };
+        let own = ns(SOME.time);
+        for right in [(own, own), (own - 1, own + 1), (0, u64::MAX)] {
+            assert_eq!(of(&mut block, right), [], "{rule:?}");
+        }
+        for wrong in [(own + 1, own + 1), (0, own - 1), (own + 1, u64::MAX)] {
+            let found = of(&mut block, wrong);
+            let times =
+                found.iter().filter(|own| matches!(own.problem, Problem::Time { number: 3, .. })).count();
+            assert_eq!((times, found.len()), (4096 / rule.interval_of(4096), times), "{rule:?}");
+            let line = &found[0].lines(&rule, "f", (SOME.offset, 4096))[0];
+            assert!(line.starts_with("verify: bad header time 5.000000006, wanted "), "{line}");
+        }
+    }
+}
+
+/// What another seed gives is refused where the seed is known, though the write is not.
+#[test]
+fn a_seed_that_is_known_is_checked() {
+    let rule = Rule { checks_seed: true, ..rule(Method::Crc32c) };
+    let mut block = stamped(&rule, 4096, &SOME);
+    let mut of =
+        |seed| check(&rule, &mut block, &Reading { seed, ..Reading::new(SOME.offset, None, 4096) }, false);
+    assert_eq!((of(None), of(Some(77))), (vec![], vec![]));
+    assert!(matches!(of(Some(78))[0].problem, Problem::Seed { found: 77, wanted: 78 }));
 }

@@ -18,6 +18,8 @@ pub(crate) fn layout(chance: &mut Chance) -> String {
         "io_uring --iodepth=16",
         "io_uring --iodepth=4 --thread",
         "posixaio --iodepth=4",
+        "mmap",
+        "io_uring --iodepth=8 --direct=0",
         "psync --iodepth=4 --io_submit_mode=offload",
     ]);
     let size = chance.one(&["4k", "512", "16k", "64k", "512-16k", "1k-9k", "4k-32k"]);

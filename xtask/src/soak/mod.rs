@@ -4,6 +4,7 @@
 //! Each round has a seed of its own, which a failure prints: `--seed=S --rounds=1` repeats it.
 
 mod chance;
+mod devices;
 mod integrity;
 mod interruptions;
 mod jobs;

@@ -36,6 +36,8 @@ mod tell;
 #[cfg(test)]
 mod testing;
 mod trimmed;
+mod unwritten;
+mod verified;
 mod waits;
 
 pub(crate) use judge::{judge, judge_report};
@@ -125,8 +127,10 @@ const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 const MANY: [&str; 3] = ["reads", "writes", "trims"];
 
 /// Every check. Of findings that weigh the same, those of the first are told first.
-pub(crate) const CHECKS: [Check; 31] = [
+pub(crate) const CHECKS: [Check; 34] = [
     check("failed", Needs::Figures, Look::Job(failed::find)),
+    check("unverified", Needs::Figures, Look::Run(verified::unchecked)),
+    check("verify-from-memory", Needs::Figures, Look::Run(verified::from_memory)),
     check("lost-hosts", Needs::Figures, Look::Run(hosts::lost)),
     check("clock", Needs::Facts, Look::Run(clock::find)),
     check("stalled", Needs::Facts, Look::Run(stalled::find)),
@@ -155,6 +159,7 @@ pub(crate) const CHECKS: [Check; 31] = [
     check("processor", Needs::Figures, Look::Job(processor::find)),
     check("few-samples", Needs::Figures, Look::Job(few_samples::find)),
     check("fits-in-memory", Needs::Figures, Look::Job(fits_in_memory::find)),
+    check("unwritten", Needs::Figures, Look::Job(unwritten::find)),
     check("no-effect", Needs::Figures, Look::Job(no_effect::find)),
     check("device-cache", Needs::Figures, Look::Stage(device_cache::find)),
 ];

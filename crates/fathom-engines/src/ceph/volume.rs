@@ -8,7 +8,7 @@ use fathom_run::files::filling::Filling;
 use fathom_run::files::{FileEntry, FileError, FileKind};
 use fathom_run::plan::WorkerPlan;
 use fathom_run::plan::model::files::OpenPlan;
-use fathom_run::storage::{Handle, Storage};
+use fathom_run::storage::{Handle, ReadBack, Storage};
 use fathom_spec::engines::rbd::RbdOptions;
 use fathom_sys::Errno;
 use std::cell::OnceCell;
@@ -97,6 +97,14 @@ impl Storage for Volume {
         }
         let forgotten = self.image().and_then(|image| image.forget());
         forgotten.map_err(|refusal| FileError::of_call(refusal.errno, "rbd_invalidate_cache", &entry.path))
+    }
+
+    /// The library's cache is all or nothing, and says nothing of what it holds.
+    fn forget(&mut self, _: &FileEntry, _: Handle, wanted: &ReadBack) -> Option<u64> {
+        if !wanted.drops {
+            return None;
+        }
+        self.image().and_then(|image| image.forget()).ok().map(|()| 0)
     }
 
     fn remove(&mut self, _: &FileEntry) -> Result<(), Errno> {

@@ -74,6 +74,12 @@ fn verification(report: &VerificationReport) -> Object {
         "wrong_blocks": report.wrong_blocks(),
         "miscompares": report.miscompares.iter().map(|(class, count)| (class, *count)).collect::<Object>(),
         "listed_in": &report.listed_in,
+        "unchecked_blocks": report.unchecked_blocks,
+        "from_memory_bytes": report.from_memory_bytes,
+        "unknown_source_bytes": report.unknown_source_bytes,
+        "keeps_cache": report.keeps_cache,
+        "shares_blocks": report.shares_blocks,
+        "takes_any_run": report.takes_any_run,
     }
 }
 
@@ -101,6 +107,7 @@ fn choices(job: &JobChoices) -> Object {
         "processor_wait_ms": job.processor_wait_ms,
         "processors": job.processors.as_ref().map(processors),
         "limits": (!job.limits.is_empty()).then(|| limits(&job.limits)),
+        "unwritten_bytes": job.unwritten_bytes,
     }
 }
 

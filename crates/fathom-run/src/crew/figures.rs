@@ -94,6 +94,14 @@ pub struct CheckFigures {
     pub read_back_ns: u64,
     /// Blocks that were wrong, by class.
     pub classes: [u64; CLASSES.len()],
+    /// Checked bytes that were in memory when reading began, at most.
+    pub from_memory_bytes: u64,
+    /// Checked bytes of which the kernel does not say where they came from.
+    pub unknown_source_bytes: u64,
+    /// Nothing says which run wrote what is checked.
+    pub takes_any_run: bool,
+    /// Blocks that were to be checked and were not; `None` until the worker has ended.
+    pub unchecked_blocks: Option<u64>,
 }
 
 /// What the engine and the machine did for a worker.
@@ -107,6 +115,8 @@ pub struct SurroundingFigures {
     pub processors: Option<ProcessorShares>,
     /// Limits that control groups set to it.
     pub limits: GroupLimits,
+    /// What its files had in the page cache at its end that the storage did not have yet; `None` where that is not known.
+    pub unwritten_bytes: Option<u64>,
 }
 
 #[cfg(test)]

@@ -5,9 +5,10 @@ use crate::cause::Cause;
 use crate::engine::{Engine, OpenFile};
 use crate::plan::WorkerPlan;
 use crate::plan::model::files::NamesPlan;
-use crate::storage::{Handle, Storage};
+use crate::storage::{Handle, ReadBack, Storage};
 use fathom_sys::Errno;
 use fathom_verify::ledger::SyncKind;
+use std::ops::Range;
 
 /// The opened targets of a clone; closed on drop.
 pub struct OpenFiles {
@@ -34,7 +35,8 @@ impl OpenFiles {
             files.storage.settle(&plan.files.opening, entry, handle)?;
             // Beyond the limit a file is opened when an I/O wants it; the check that it can be comes now.
             if handle.is_open() && index >= limit {
-                files.close(index);
+                // Nothing was written to it yet.
+                let _ = files.close(index);
             }
             let device = files.storage.device_below(entry);
             files.devices.extend(device.filter(|device| !files.devices.contains(device)));
@@ -67,10 +69,10 @@ impl OpenFiles {
         self.list[index].handle.is_open() || self.entries[index].kind == FileKind::None
     }
 
-    /// Closes a file for now.
-    pub(crate) fn close(&mut self, index: usize) {
-        self.storage.close(index);
+    /// Closes a file for now. An error is one of an earlier write.
+    pub(crate) fn close(&mut self, index: usize) -> Result<(), Errno> {
         self.list[index].handle = Handle::NONE;
+        self.storage.close(index)
     }
 
     /// Opens a file (again); its handle.
@@ -116,9 +118,32 @@ impl OpenFiles {
         }
     }
 
-    /// Forgets what this machine has cached of an open file; a hint.
-    pub(crate) fn drop_cache(&mut self, index: usize) {
-        self.storage.drop_cache(&self.list[index]);
+    /// [`Storage::forget`] for the part of an open file that the job uses.
+    pub(crate) fn forget(&mut self, index: usize, is_cached: bool, drops: bool) -> Option<u64> {
+        let range = self.range(index);
+        let wanted = ReadBack { range, is_cached, drops };
+        self.storage.forget(&self.entries[index], self.list[index].handle, &wanted)
+    }
+
+    /// [`Storage::write_back`] for the part of an open file that the job uses.
+    pub(crate) fn write_back(&mut self, index: usize) -> Result<(), Errno> {
+        let range = self.range(index);
+        self.storage.write_back(&self.entries[index], self.list[index].handle, &range)
+    }
+
+    /// [`Storage::read_past_cache`].
+    pub(crate) fn read_past_cache(&mut self, index: usize, on: bool, alignment: u64) -> bool {
+        self.storage.read_past_cache(&self.entries[index], self.list[index].handle, on, alignment)
+    }
+
+    /// [`Storage::unwritten`].
+    pub(crate) fn unwritten(&mut self, index: usize) -> Result<Option<u64>, Errno> {
+        self.storage.unwritten(&self.entries[index], self.list[index].handle)
+    }
+
+    fn range(&self, index: usize) -> Range<u64> {
+        let file = &self.list[index];
+        file.start..file.start.saturating_add(file.size)
     }
 
     /// The first file whose data lies on this block device (`dev_t`).
@@ -144,7 +169,8 @@ impl OpenFiles {
             }
             self.storage.read_into_cache(&self.list[index], &stopped).map_err(failed)?;
             if !was_open {
-                self.close(index);
+                // It was opened to be read.
+                let _ = self.close(index);
             }
         }
         Ok(())

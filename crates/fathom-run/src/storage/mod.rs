@@ -18,6 +18,7 @@ use fathom_spec::engines::StorageKind;
 use fathom_sys::Errno;
 pub use fathom_verify::ledger::SyncKind;
 use std::any::Any;
+use std::ops::Range;
 use std::os::fd::RawFd;
 use std::path::PathBuf;
 
@@ -55,6 +56,17 @@ impl Handle {
     pub const fn is_open(self) -> bool {
         self.0 >= 0
     }
+}
+
+/// What is to be read back from the medium of a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadBack {
+    /// The bytes.
+    pub range: Range<u64>,
+    /// Reads are answered from the page cache where it has the data: they are buffered, or copies from a mapping.
+    pub is_cached: bool,
+    /// What is cached is dropped; otherwise it is only counted.
+    pub drops: bool,
 }
 
 /// What holds the targets of a clone. Targets have the indices of the clone's entries. An engine that shares more with its
@@ -103,8 +115,11 @@ pub trait Storage: Any {
         Ok(Handle::new(i32::try_from(index).unwrap_or(i32::MAX)))
     }
 
-    /// Closes a target; nothing of it is in flight.
-    fn close(&mut self, _index: usize) {}
+    /// Closes a target; nothing of it is in flight. An error is one of an earlier write, which file systems of servers and in user space may
+    /// tell only now.
+    fn close(&mut self, _index: usize) -> Result<(), Errno> {
+        Ok(())
+    }
 
     /// Once after the first opening of a target: what was cached of it is dropped, hints are given (`invalidate`, `fadvise_hint`,
     /// `write_hint`).
@@ -124,8 +139,29 @@ pub trait Storage: Any {
         Err(Errno(libc::EOPNOTSUPP))
     }
 
-    /// Forgets what this machine has cached of an open target; a hint.
-    fn drop_cache(&mut self, _target: &OpenFile) {}
+    /// Drops what this machine has cached of a range of an open target, so that it is read from its medium. What was written must have
+    /// been synced. Bytes that stay in memory all the same; `None` where that cannot be told.
+    fn forget(&mut self, _entry: &FileEntry, _handle: Handle, _wanted: &ReadBack) -> Option<u64> {
+        Some(0)
+    }
+
+    /// Hands what was written to a range of an open target to its medium and waits, without a flush of the device's own cache. Nothing
+    /// to do where this machine caches no writes.
+    fn write_back(&mut self, _entry: &FileEntry, _handle: Handle, _range: &Range<u64>) -> Result<(), Errno> {
+        Ok(())
+    }
+
+    /// From now on, reads of an open target go past the page cache, or no longer do; false where that cannot be. Offsets and lengths
+    /// are multiples of `alignment`.
+    fn read_past_cache(&mut self, _entry: &FileEntry, _handle: Handle, _on: bool, _alignment: u64) -> bool {
+        false
+    }
+
+    /// What this machine has not yet written to the medium of an open target, in bytes; `None` where that cannot be told. An error is that of
+    /// an earlier write, which nothing else has reported.
+    fn unwritten(&mut self, _entry: &FileEntry, _handle: Handle) -> Result<Option<u64>, Errno> {
+        Ok(None)
+    }
 
     /// Removes a target. It is no error if there is none any more: clones that share it all try.
     fn remove(&mut self, entry: &FileEntry) -> Result<(), Errno>;

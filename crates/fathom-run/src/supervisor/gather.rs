@@ -3,6 +3,8 @@
 use super::{Idleness, Observer, Standing, Supervisor};
 use crate::cause::Cause;
 use crate::crew::{DirectionFigures, Figures, WorkerState};
+use crate::plan::WorkerPlan;
+use crate::plan::model::files::NamesPlan;
 use crate::plan::model::priority::{DIRECTIONS_WITH_PRIORITY, Priority};
 use crate::plan::model::report::ReportPlan;
 use fathom_stats::Direction;
@@ -86,7 +88,7 @@ impl<O: Observer> Supervisor<'_, O> {
             mounts: if is_last { self.crew.mounts() } else { Vec::new() },
             stages: Vec::new(),
             choices,
-            notes: self.notes_of_report(&verification, &replays),
+            notes: self.notes_of_report(&verification, &replays, is_last),
             verification,
             replays,
         }
@@ -127,11 +129,26 @@ impl<O: Observer> Supervisor<'_, O> {
             let Some(plan) = &worker.verify else { continue };
             if reports.last().is_none_or(|(job, _)| *job != worker.job) {
                 let name = worker.name.clone();
-                reports.push((worker.job, VerificationReport { job: name, ..VerificationReport::default() }));
+                let report = VerificationReport {
+                    job: name,
+                    unchecked_blocks: Some(0),
+                    shares_blocks: plan.shares_blocks,
+                    keeps_cache: !worker.files.opening.invalidates,
+                    ..VerificationReport::default()
+                };
+                reports.push((worker.job, report));
             }
             let Some((_, report)) = reports.last_mut() else { continue };
             report.checked_reads += figures[index].state.checked_reads;
-            report.checked_bytes += figures[index].checks.bytes;
+            let checks = &figures[index].checks;
+            report.checked_bytes += checks.bytes;
+            report.from_memory_bytes += checks.from_memory_bytes;
+            report.unknown_source_bytes += checks.unknown_source_bytes;
+            report.takes_any_run |= checks.takes_any_run;
+            // One that did not begin has written nothing.
+            let own = if figures[index].state.begin_ns == 0 { Some(0) } else { checks.unchecked_blocks };
+            let unchecked = report.unchecked_blocks.zip(own);
+            report.unchecked_blocks = unchecked.map(|(all, own)| all.saturating_add(own));
             let before = report.wrong_blocks();
             for (class, count) in CLASSES.iter().zip(figures[index].checks.classes) {
                 if count > 0 {
@@ -146,9 +163,18 @@ impl<O: Observer> Supervisor<'_, O> {
     }
 
     /// The notes of the run, and one on every job whose data was wrong.
-    fn notes_of_report(&self, verification: &[VerificationReport], replays: &[ReplayReport]) -> Vec<String> {
+    fn notes_of_report(
+        &self,
+        verification: &[VerificationReport],
+        replays: &[ReplayReport],
+        is_last: bool,
+    ) -> Vec<String> {
         let mut notes = self.notes.clone();
         notes.extend(self.notes_of_replays(replays));
+        if is_last {
+            notes.extend(verification.iter().filter_map(VerificationReport::note_of_unchecked));
+        }
+        notes.extend(verification.iter().filter_map(VerificationReport::note_of_memory));
         for report in verification.iter().filter(|report| report.wrong_blocks() > 0) {
             let classes: Vec<String> =
                 report.miscompares.iter().map(|(class, count)| format!("{count} {class}")).collect();
@@ -180,6 +206,7 @@ impl<O: Observer> Supervisor<'_, O> {
                     processor_wait_ms: waits.sum(),
                     processors: first.processors,
                     limits: first.limits.clone(),
+                    unwritten_bytes: unwritten_bytes(&self.plan.workers, clones, figures),
                 }
             })
             .collect()
@@ -361,6 +388,20 @@ impl<O: Observer> Supervisor<'_, O> {
             _ => runtime_ms.saturating_sub(read_back_ms).max(1),
         }
     }
+}
+
+/// What the clones of a job left in the page cache. Clones that share their files have all looked at the same.
+fn unwritten_bytes(workers: &[WorkerPlan], clones: &[usize], figures: &[Figures]) -> Option<u64> {
+    let mut by_files: Vec<(&NamesPlan, u64)> = Vec::new();
+    for &index in clones {
+        let bytes = figures[index].surroundings.unwritten_bytes?;
+        let names = &workers[index].files.names;
+        match by_files.iter_mut().find(|(known, _)| *known == names) {
+            Some((_, most)) => *most = bytes.max(*most),
+            None => by_files.push((names, bytes)),
+        }
+    }
+    Some(by_files.iter().map(|(_, bytes)| bytes).sum())
 }
 
 fn direction_report(figures: DirectionFigures, runtime_ms: u64) -> DirectionReport {

@@ -22,7 +22,7 @@ pub struct Record {
     /// Bytes of the write.
     pub write_length: u32,
     /// Index of the file.
-    pub file: u16,
+    pub file: u32,
     /// What became of it.
     pub state: State,
     /// It is to be given back before it is checked.
@@ -44,7 +44,7 @@ pub enum State {
 
 impl Record {
     /// Nothing is known of a place from before the write with this number.
-    pub fn gone(file: u16, offset: u64, length: u32, number: u64) -> Record {
+    pub fn gone(file: u32, offset: u64, length: u32, number: u64) -> Record {
         Record {
             seed: 0,
             number,
@@ -75,7 +75,7 @@ impl Record {
         }
     }
 
-    fn meets(&self, (file, offset, length): (u16, u64, u32)) -> bool {
+    fn meets(&self, (file, offset, length): (u32, u64, u32)) -> bool {
         file == self.file && offset < self.end() && self.offset < offset + u64::from(length)
     }
 
@@ -168,13 +168,18 @@ impl History {
         self.records.len() + self.added.len()
     }
 
+    /// Those that are still to be checked.
+    pub fn to_check(&self) -> usize {
+        self.all().filter(|record| record.state != State::Gone).count()
+    }
+
     /// True when everything was given out.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty() && self.added.is_empty()
     }
 
     /// Nobody knows any more what is in this place, as when a write of it failed, until a write with this number or a later one.
-    pub fn forget(&mut self, file: u16, offset: u64, length: u32, number: u64) {
+    pub fn forget(&mut self, file: u32, offset: u64, length: u32, number: u64) {
         if self.may_overlap {
             // What is left of a write beside the place still hides the earlier writes below it.
             // Where there is none, as in a job that only time ends, nothing has to be hidden.
@@ -191,7 +196,7 @@ impl History {
 
     /// The next record to check. `in_flight` are writes on their way: what they go over is left alone for now, and so is what is
     /// to be given back first.
-    pub fn next(&mut self, in_flight: impl Iterator<Item = (u16, u64, u32)>) -> Option<Record> {
+    pub fn next(&mut self, in_flight: impl Iterator<Item = (u32, u64, u32)>) -> Option<Record> {
         if self.may_overlap {
             if !self.added.is_empty() {
                 self.put_in_order();
@@ -199,7 +204,7 @@ impl History {
         } else if self.records.is_empty() {
             self.take_over();
         }
-        let covered: Vec<(u16, u64, u32)> = if self.may_overlap { in_flight.collect() } else { Vec::new() };
+        let covered: Vec<(u32, u64, u32)> = if self.may_overlap { in_flight.collect() } else { Vec::new() };
         let keeps_fragments = self.keeps_fragments;
         let waits = |record: &Record| record.to_trim && !keeps_fragments;
         let is_ready = |record: &Record| !waits(record) && !covered.iter().any(|place| record.meets(*place));
@@ -215,13 +220,13 @@ impl History {
     pub fn take_to_trim(
         &mut self,
         most: usize,
-        in_flight: impl Iterator<Item = (u16, u64, u32)>,
+        in_flight: impl Iterator<Item = (u32, u64, u32)>,
     ) -> Vec<Record> {
         match self.may_overlap {
             true => self.put_in_order(),
             false => self.take_over(),
         }
-        let covered: Vec<(u16, u64, u32)> = in_flight.collect();
+        let covered: Vec<(u32, u64, u32)> = in_flight.collect();
         let mut taken = Vec::new();
         let mut kept = Vec::with_capacity(self.records.len());
         while let Some(record) = self.records.pop() {
@@ -269,12 +274,12 @@ impl History {
 
 /// Places that later writes have gone over, per file: start and end.
 #[derive(Default)]
-struct Covered(BTreeMap<(u16, u64), u64>);
+struct Covered(BTreeMap<(u32, u64), u64>);
 
 impl Covered {
     fn add(&mut self, record: &Record) {
         let (mut start, mut end) = (record.offset, record.end());
-        let meeting: Vec<(u16, u64)> = self
+        let meeting: Vec<(u32, u64)> = self
             .0
             .range((record.file, 0)..=(record.file, end))
             .rev()
@@ -343,7 +348,7 @@ impl Covered {
         add(at, range.end);
     }
 
-    fn meets(&self, file: u16, start: u64, end: u64) -> bool {
+    fn meets(&self, file: u32, start: u64, end: u64) -> bool {
         self.0.range((file, 0)..(file, end)).next_back().is_some_and(|(_, until)| *until > start)
     }
 }

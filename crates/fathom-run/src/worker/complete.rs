@@ -344,7 +344,7 @@ impl<E: Engine> Worker<'_, E> {
     }
 
     /// `continue_on_error` and `ignore_error`.
-    fn tolerates(&self, operation: Operation, errno: Errno) -> bool {
+    pub(super) fn tolerates(&self, operation: Operation, errno: Errno) -> bool {
         let errors = &self.plan.errors;
         let tolerance = if operation == Operation::Read { &errors.reads } else { &errors.writes };
         let is_of_device = errno == Errno(libc::EIO) || errno == Errno(libc::EILSEQ);

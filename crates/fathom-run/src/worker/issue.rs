@@ -82,6 +82,7 @@ impl<E: Engine> Worker<'_, E> {
         }
         if let Some(verifier) = &mut self.features.verifier {
             verifier.begin_pass(again, &self.targets);
+            self.read_from_medium_again();
         }
         self.begin_pass_of_zones();
         true

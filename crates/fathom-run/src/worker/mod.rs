@@ -266,6 +266,7 @@ impl<E: Engine> Worker<'_, E> {
             self.final_sync();
         }
         self.close_ledger();
+        self.look_at_unwritten();
         let end_ns = self.clock.monotonic_ns();
         self.block.end_ns.store(end_ns, Relaxed);
         if let Some(log) = &self.features.log {
@@ -413,6 +414,40 @@ impl<E: Engine> Worker<'_, E> {
         }
     }
 
+    /// What the page cache still has of the job's writes, and errors of those that it has passed on. Nothing is waited for.
+    fn look_at_unwritten(&mut self) {
+        let is_cached = self.plan.files.are_mapped || !self.plan.files.opening.direct;
+        if !is_cached || !self.plan.writes_data() {
+            return;
+        }
+        let mut sum = Some(0u64);
+        for index in 0..self.files.list.len() {
+            if !self.files.list[index].handle.is_open() {
+                continue;
+            }
+            match self.files.unwritten(index) {
+                Ok(bytes) => sum = sum.zip(bytes).map(|(sum, bytes)| sum.saturating_add(bytes)),
+                failed => self.take_late_error(index as u32, failed.map(|_| ())),
+            }
+        }
+        if let Some(bytes) = sum {
+            self.block.unwritten_bytes.store(bytes + 1, Relaxed);
+        }
+    }
+
+    /// Closes the files; what is told only then is an error of the job as well.
+    fn close_files(&mut self) {
+        if self.in_flight > 0 {
+            return;
+        }
+        for index in 0..self.files.list.len() {
+            if self.files.list[index].handle.is_open() {
+                let closed = self.files.close(index);
+                self.take_late_error(index as u32, closed);
+            }
+        }
+    }
+
     fn close(&mut self) {
         if E::MAY_BE_OVER {
             self.context.set_stage(Stage::PostRun);
@@ -423,6 +458,7 @@ impl<E: Engine> Worker<'_, E> {
         if !figures.is_empty() {
             self.context.messages.send_figures(&figures);
         }
+        self.close_files();
         commands::after(&self.context);
         self.context.set_stage(Stage::Finishing);
         if self.plan.files.are_removed {

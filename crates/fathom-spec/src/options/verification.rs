@@ -131,6 +131,8 @@ options! {
     Built Bool verify_write_sequence: bool = "1", { parent: Some("verify") };
 
     /// Check the seed in the header
+    ///
+    /// Off by default for jobs that only read and for `verify_only`, which may be given data of another `randseed`: 1 refuses it.
     Built Bool verify_header_seed: bool = "1", { parent: Some("verify") };
 
     /// Layout of the block headers to write; both are readable

@@ -221,6 +221,13 @@ fn verification_of(host: &str, report: &RunReport) -> Vec<VerificationReport> {
 fn add_verification(own: &mut VerificationReport, theirs: &VerificationReport) {
     own.checked_reads += theirs.checked_reads;
     own.checked_bytes += theirs.checked_bytes;
+    own.unchecked_blocks =
+        own.unchecked_blocks.zip(theirs.unchecked_blocks).map(|(own, theirs)| own + theirs);
+    own.from_memory_bytes += theirs.from_memory_bytes;
+    own.unknown_source_bytes += theirs.unknown_source_bytes;
+    own.keeps_cache |= theirs.keeps_cache;
+    own.shares_blocks |= theirs.shares_blocks;
+    own.takes_any_run |= theirs.takes_any_run;
     for (class, count) in &theirs.miscompares {
         *own.miscompares.entry(class.clone()).or_default() += count;
     }

@@ -27,7 +27,7 @@ fn bytes(run: &Simulated, direction: Direction) -> u64 {
 fn objects_that_are_read_are_made_first() {
     let (run, server) = run(&[], "--filename=a:b --size=64k --rw=read");
     assert_eq!(run.errors(), [""; 0]);
-    assert_eq!(server.log, ["make a", "make b", "open a", "open b"]);
+    assert_eq!(server.log, ["make a", "make b", "open a", "open b", "close a", "close b"]);
     assert_eq!(bytes(&run, Direction::Read), 64 << 10);
     let lengths: Vec<usize> = server.objects.values().map(Vec::len).collect();
     assert_eq!(lengths, [32 << 10; 2]);
@@ -40,11 +40,11 @@ fn objects_that_are_read_are_made_first() {
 fn sizes_are_those_of_the_server() {
     let (run, server) = run(&[("a", 40 << 10)], "--filename=a --rw=read");
     assert_eq!(bytes(&run, Direction::Read), 40 << 10);
-    assert_eq!(server.log, ["open a"]);
+    assert_eq!(server.log, ["open a", "close a"]);
 
     let (run, server) = self::run(&[("a", 40 << 10)], "--filename=a --rw=read --size=50% --offset=8k");
     assert_eq!(bytes(&run, Direction::Read), 20 << 10);
-    assert_eq!(server.log, ["open a"]);
+    assert_eq!(server.log, ["open a", "close a"]);
 
     // What is there stays, and what is missing comes after it.
     let (run, server) = self::run(&[("a", 8 << 10)], "--filename=a --rw=read --size=16k");
@@ -77,7 +77,7 @@ fn objects_are_synced_at_the_end_and_removed() {
     let (run, server) = run(&[], "--filename=a:b --size=32k --rw=write --end_fsync=1 --unlink=1");
     assert_eq!(run.errors(), [""; 0]);
     let log: Vec<&str> = server.log.iter().map(String::as_str).collect();
-    assert_eq!(log[log.len() - 4..], ["sync a", "sync b", "remove a", "remove b"]);
+    assert_eq!(log[log.len() - 6..], ["sync a", "sync b", "close a", "close b", "remove a", "remove b"]);
     assert!(server.objects.is_empty());
 }
 

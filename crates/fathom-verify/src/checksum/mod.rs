@@ -41,10 +41,14 @@ impl Checksum {
         turned
     }
 
-    /// True when `stored` is this checksum of this method. SHA-1 and SHA-2 are seen stored as numbers of the processor as well
-    /// as in the order of their standard; either says that the data is right.
-    pub fn is_stored_as(&self, method: Method, stored: &[u8]) -> bool {
-        let stored = &stored[..self.length.min(stored.len())];
+    /// True when `field` holds this checksum of this method. SHA-1 and SHA-2 are seen stored as numbers of the processor as well
+    /// as in the order of their standard; either says that the data is right. What follows the checksum must be what fio puts there, as in
+    /// `usual`, or the zeros of earlier versions of fathom: every byte of the field is checked.
+    pub fn is_stored_as(&self, method: Method, field: &[u8], usual: &[u8]) -> bool {
+        let (stored, rest) = field.split_at(self.length.min(field.len()));
+        if rest.iter().any(|&byte| byte != 0) && usual.get(stored.len()..) != Some(rest) {
+            return false;
+        }
         let word = match method {
             Method::Sha1 | Method::Sha256 => 4,
             Method::Sha512 => 8,
@@ -157,13 +161,17 @@ mod tests {
     #[test]
     fn either_order_of_words_is_right() {
         let digest = checksum(Method::Sha256, b"abc");
-        let mut stored = [0; 64];
+        let (mut stored, usual) = ([0; 64], [7; 64]);
         stored[..32].copy_from_slice(digest.bytes());
-        assert!(digest.is_stored_as(Method::Sha256, &stored));
+        assert!(digest.is_stored_as(Method::Sha256, &stored, &usual));
         stored[..32].copy_from_slice(digest.with_turned_words(4).bytes());
-        assert!(digest.is_stored_as(Method::Sha256, &stored));
+        assert!(digest.is_stored_as(Method::Sha256, &stored, &usual));
+        stored[40] = 1;
+        assert!(!digest.is_stored_as(Method::Sha256, &stored, &usual), "neither zeros nor what is usual");
+        stored[32..].fill(7);
+        assert!(digest.is_stored_as(Method::Sha256, &stored, &usual));
         stored[3] ^= 1;
-        assert!(!digest.is_stored_as(Method::Sha256, &stored));
-        assert!(!checksum(Method::Md5, b"abc").is_stored_as(Method::Md5, &[0; 16]));
+        assert!(!digest.is_stored_as(Method::Sha256, &stored, &usual));
+        assert!(!checksum(Method::Md5, b"abc").is_stored_as(Method::Md5, &[0; 16], &[0; 16]));
     }
 }

@@ -14,7 +14,7 @@ pub(super) fn sound_header(rule: &Rule, block: &[u8], offset: u64) -> Option<Hea
     }
     let mut block = block.to_vec();
     let rule = Rule { checks_seed: false, checks_number: false, ..rule.clone() };
-    let reading = Reading { offset, expected: None, write_length: block.len() };
+    let reading = Reading::new(offset, None, block.len());
     if !check(&rule, &mut block, &reading, true).is_empty() {
         return None;
     }

@@ -301,7 +301,7 @@ impl Judge<'_> {
             issued_ns: claim.issued_ns,
         });
         let verdict = match &found {
-            Some(found) => Verdict::Stale { found_number: found.number },
+            Some(found) => Verdict::Stale { found_number: found.number, of_another_run: false },
             None => self.verdict(place, promised, block, &held.bytes),
         };
         self.tell(place, promised, wrong, (verdict.class(), verdict.sentence()));

@@ -108,6 +108,11 @@ fn figures_now(region: &Region, index: usize) -> Figures {
             bytes: block.verification.checked_bytes.load(Relaxed),
             read_back_ns: block.verification.read_back_until(taken_ns),
             classes: all(&block.verification.classes),
+            from_memory_bytes: block.verification.from_memory_bytes.load(Relaxed),
+            unknown_source_bytes: block.verification.unknown_source_bytes.load(Relaxed),
+            takes_any_run: block.verification.takes_any_run.load(Relaxed) != 0,
+            unchecked_blocks: (block.verification.is_accounted.load(Relaxed) != 0)
+                .then(|| block.verification.unchecked_blocks.load(Relaxed)),
         },
         lateness: block.lateness.snapshot(),
         surroundings: SurroundingFigures {
@@ -115,6 +120,7 @@ fn figures_now(region: &Region, index: usize) -> Figures {
             processor_wait_ms: block.surroundings.processor_wait_ms(),
             processors: block.surroundings.processors(),
             limits: block.surroundings.limits(),
+            unwritten_bytes: block.unwritten_bytes.load(Relaxed).checked_sub(1),
         },
     }
 }

@@ -118,6 +118,7 @@ impl Plan {
         }
         payload::share_working_sets(&mut plan)?;
         verify::number_ledgers(&mut plan.workers);
+        verify::mark_shared_blocks(&mut plan);
         Ok(plan)
     }
 }
@@ -205,7 +206,9 @@ fn beside(spec: &RunSpec, name: impl AsRef<Path>) -> PathBuf {
 fn passes_end_by_size(job: &JobSpec, engine: &EngineDef) -> bool {
     let queues = job.depth.iodepth >= engine.queues_from && job.depth.io_submit_mode == IoSubmitMode::Inline;
     let trims_first = matches!(job.io_type.rw.rw, Rw::TrimWrite | Rw::RandTrimWrite);
-    queues && !trims_first && (verifies(job) || !job.time.time_based)
+    // What is written in order beyond the end of the files is all written before it is read back.
+    let writes_on = verifies(job) && job.io_type.rw.rw == Rw::Write && questions::goes_beyond_a_pass(job);
+    queues && !trims_first && !writes_on && (verifies(job) || !job.time.time_based)
 }
 
 /// The seeds of the worker with this number, from 1.

@@ -3,17 +3,20 @@
 use super::Subject;
 use super::payload::assembled;
 use super::questions::{goes_beyond_a_pass, verifies};
-use crate::plan::model::WorkerPlan;
+use crate::files::names;
 use crate::plan::model::targets::{DirectionPlan, GeneratorKind, TargetPlan};
 use crate::plan::model::verify::{CountedReads, TrimPlan, VerifyPlan};
+use crate::plan::model::{Plan, WorkerPlan};
 use fathom_spec::JobSpec;
 use fathom_spec::engines::io_uring::VerifyCommand;
 use fathom_spec::options::verification::{VerifyHeaderFormat, VerifyMethod, VerifyPolicy};
-use fathom_spec::value::LedgerPlace;
+use fathom_spec::value::{LedgerPlace, SizeSpec};
 use fathom_verify::header::HeaderFormat;
 use fathom_verify::method::Method;
 use fathom_verify::rule::Rule;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::path::PathBuf;
 
 /// Patterns are repeated to this length, so that filling and comparing go in long strides.
 const PATTERN_STRIDE: usize = 4096;
@@ -28,6 +31,8 @@ pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, S
     let pattern = options.verify_pattern.as_ref().filter(|pattern| !pattern.0.is_empty());
     let pattern = pattern.map(|pattern| assembled(pattern, job)).transpose()?;
     let counts_by_time = writes && options.verify_only && job.time.time_based;
+    let only_checks = writes && options.verify_only;
+    let checks_in_place = only_checks && targets.follows_zones;
     let rule = Rule {
         method,
         format: match options.verify_header_format {
@@ -39,8 +44,8 @@ pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, S
         pattern: pattern.map(|pattern| pattern.extended_to(PATTERN_STRIDE)),
         pattern_interval: options.verify_pattern_interval,
         // Which write of a run that only time ended was the last of a place, nobody knows.
-        checks_seed: options.verify_header_seed && !counts_by_time,
-        checks_number: options.verify_write_sequence && !counts_by_time,
+        checks_seed: options.verify_header_seed && !counts_by_time && !checks_in_place,
+        checks_number: options.verify_write_sequence && !counts_by_time && !checks_in_place,
     };
     let backlog = options.verify_backlog.unwrap_or(0);
     let name = job.name.replace('/', ".");
@@ -59,15 +64,18 @@ pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, S
     let reads_back_last = goes_beyond && !once_each && !fills_zones && !passes_end_by_size;
     // Beyond one pass, blocks are read back in order of their places even where none is written twice in a pass.
     let may_overlap = goes_over_itself || goes_beyond;
-    let only_checks = writes && options.verify_only;
     let is_repeated = goes_beyond || job.job_description.loops > 1 || goes_again_through_holes;
     Ok(Some(VerifyPlan {
         rule,
         writes,
         only_checks,
-        rehearses: only_checks && (may_overlap || is_repeated || options.trim_percentage > 0),
+        checks_in_place,
+        rehearses: only_checks
+            && !checks_in_place
+            && (may_overlap || is_repeated || options.trim_percentage > 0),
         reads_back_last,
         reads_back,
+        wants_checks: options.do_verify || !writes || only_checks,
         counted_reads: match passes_end_by_size {
             // Engines that queue go on to `io_size` where nothing is read back.
             true if !options.do_verify => CountedReads::None,
@@ -82,6 +90,8 @@ pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, S
             _ => CountedReads::Writes,
         },
         may_overlap: may_overlap || only_checks && is_repeated,
+        // Known when all workers are.
+        shares_blocks: false,
         // What is read back between two passes keeps them apart.
         serializes_writes: may_overlap || !reads_back && (is_repeated || job.time.time_based),
         // What later writes may have gone over has to be remembered.
@@ -132,6 +142,59 @@ pub(super) fn number_ledgers(workers: &mut [WorkerPlan]) {
             path.push_str(&format!(".{number}"));
         }
     }
+}
+
+/// Marks the workers whose blocks others of their stage may write, too. What they find then may be any of these writes, and only has to be whole.
+pub(super) fn mark_shared_blocks(plan: &mut Plan) {
+    let (jobs, workers) = (&plan.jobs, &mut plan.workers);
+    let mut writers: HashMap<(u32, PathBuf), Vec<Writer>> = HashMap::new();
+    for (index, worker) in workers.iter().enumerate().filter(|(_, worker)| worker.changes_data()) {
+        for path in names::planned_paths(&worker.files.names) {
+            writers.entry((worker.stage, path)).or_default().push(Writer { index, part: part_of(worker) });
+        }
+    }
+    for sharing in writers.values().filter(|sharing| sharing.len() > 1) {
+        for own in sharing {
+            let worker = &mut workers[own.index];
+            let job = &jobs[worker.job];
+            let Some(verify) =
+                worker.verify.as_mut().filter(|_| sharing.iter().any(|other| own.meets(other)))
+            else {
+                continue;
+            };
+            verify.shares_blocks = true;
+            verify.rule.checks_seed &= job.is_set("verify_header_seed");
+            verify.rule.checks_number &= job.is_set("verify_write_sequence");
+        }
+    }
+}
+
+/// A worker that writes to a file.
+struct Writer {
+    index: usize,
+    /// Where it writes, if that is known.
+    part: Option<Range<u64>>,
+}
+
+impl Writer {
+    /// True for another one that may write the same blocks.
+    fn meets(&self, other: &Writer) -> bool {
+        let both = self.part.as_ref().zip(other.part.as_ref());
+        let are_apart = both.is_some_and(|(own, theirs)| own.end <= theirs.start || theirs.end <= own.start);
+        self.index != other.index && !are_apart
+    }
+}
+
+/// The part of each of its files that a worker works on, where that does not depend on their size.
+fn part_of(worker: &WorkerPlan) -> Option<Range<u64>> {
+    let bytes = |amount: &SizeSpec| match amount {
+        SizeSpec::Bytes(bytes) => Some(*bytes),
+        _ => None,
+    };
+    let amounts = &worker.amounts;
+    let each = bytes(&amounts.offset_increment)?;
+    let start = bytes(&amounts.offset)?.saturating_add(each.saturating_mul(u64::from(amounts.increments)));
+    Some(start..start.saturating_add(bytes(amounts.size.as_ref()?)?))
 }
 
 fn ledger_of(worker: &WorkerPlan) -> Option<&LedgerPlace> {

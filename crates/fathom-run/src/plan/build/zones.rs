@@ -11,6 +11,8 @@ use fathom_stats::{Direction, PerDirection};
 /// The rules of a job, if it has any.
 pub(super) fn zone_plan(subject: &Subject<'_>) -> Option<ZonePlan> {
     let (options, targets) = (&subject.job.file, &subject.targets);
+    // With verify_only, reads take the place of writes, and nothing may be written where there is nothing to read.
+    let only_reads = verifies(subject.job) && subject.job.verification.verify_only;
     (options.zonemode == ZoneMode::Zbd).then(|| ZonePlan {
         zone_size: options.zonesize,
         capacity: options.zonecapacity,
@@ -25,8 +27,8 @@ pub(super) fn zone_plan(subject: &Subject<'_>) -> Option<ZonePlan> {
         writes_remainder: options.write_zone_remainder,
         write_order: write_order(subject),
         random: targets.random,
-        mixed: targets.used_directions() == [Direction::Read, Direction::Write],
-        writes: targets.used_directions().contains(&Direction::Write),
+        mixed: !only_reads && targets.used_directions() == [Direction::Read, Direction::Write],
+        writes: !only_reads && targets.used_directions().contains(&Direction::Write),
         keeps_data: verifies(subject.job),
         shortest: PerDirection::from_fn(|direction| targets.lengths[direction].min().max(1)),
         longest: PerDirection::from_fn(|direction| targets.lengths[direction].max().max(1)),

@@ -66,6 +66,27 @@ impl TargetPlan {
         self.used_directions().iter().map(|&direction| self.lengths[direction].max()).max().unwrap_or(0)
     }
 
+    /// A power of two that all offsets and lengths in a part that begins at `start` are multiples of.
+    pub fn common_alignment(&self, start: u64) -> u64 {
+        match self.lengths[self.used_directions()[0]] {
+            LengthRule::Fixed(length) if self.has_one_length() && self.postfix.is_none() => {
+                1 << (length | start).trailing_zeros().min(62)
+            }
+            _ => 1,
+        }
+    }
+
+    /// True when a pass reads, or writes, each byte of the part.
+    pub fn covers_everything(&self) -> bool {
+        let is_one_direction = self.used_directions().len() == 1;
+        let has_gaps = self.postfix.is_some() || self.stride.is_some() || self.follows_zones;
+        let everywhere = match self.random {
+            true => self.each_block_once && self.random_percent.values().all(|&percent| percent >= 100),
+            false => true,
+        };
+        is_one_direction && !has_gaps && everywhere && !self.files.order.is_skewed()
+    }
+
     /// True when all I/Os have one length and random offsets are multiples of it: blocks cannot overlap.
     pub fn has_one_length(&self) -> bool {
         let used = self.used_directions();

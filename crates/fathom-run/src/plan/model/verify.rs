@@ -14,12 +14,17 @@ pub struct VerifyPlan {
     pub writes: bool,
     /// Writes are passed over, and what an earlier run wrote is checked.
     pub only_checks: bool,
+    /// Where a write went depends on the state that its zone had then, so that nobody knows it later: each block that is there only has to be
+    /// right in itself.
+    pub checks_in_place: bool,
     /// The whole sequence is gone through first, to know which write was the last of each place.
     pub rehearses: bool,
     /// `io_size` goes beyond one pass, and all passes come before what was written is read back.
     pub reads_back_last: bool,
     /// What was written is read back: after each pass, or as a backlog allows.
     pub reads_back: bool,
+    /// What is written or read is to be checked by this run (`do_verify`).
+    pub wants_checks: bool,
     /// What counts against `io_size` for being read back by this run or another.
     pub counted_reads: CountedReads,
     /// A write may go where an earlier one went: the latest counts, and blocks are read back in order of their places.
@@ -27,6 +32,8 @@ pub struct VerifyPlan {
     /// A write may go where another one still is: it waits for it. Of two at a time nobody knows which is the latest, and on some
     /// devices neither is whole.
     pub serializes_writes: bool,
+    /// Other workers may write the same blocks meanwhile, with the same content: whose write was the last, nobody knows.
+    pub shares_blocks: bool,
     /// Writes are not remembered but worked out again.
     pub regenerates: bool,
     /// Writes after which a batch is read back; 0 for the end of the pass.

@@ -5,13 +5,14 @@ mod layout;
 pub(crate) mod locks;
 mod namespace;
 mod open;
+mod read_back;
 pub(crate) mod scheduler;
 mod tree;
 
 pub use in_use::{disk_at, use_of, uses_of};
 pub use namespace::{Namespace, Place};
 
-use super::{Handle, Storage};
+use super::{Handle, ReadBack, Storage};
 use crate::engine::OpenFile;
 use crate::files::filling::Filling;
 use crate::files::{FileEntry, FileError, FileKind, names};
@@ -20,6 +21,8 @@ use crate::plan::model::files::{NamesPlan, OpenPlan};
 use fathom_spec::options::file::FileType;
 use fathom_sys::{Errno, block_device, file};
 use fathom_verify::ledger::SyncKind;
+use std::collections::HashMap;
+use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -29,6 +32,8 @@ use std::path::{Path, PathBuf};
 pub struct Files {
     /// By index; `None` for what is closed.
     descriptors: Vec<Option<OwnedFd>>,
+    /// The files of loop devices below each target that was read back.
+    backing: HashMap<PathBuf, Vec<PathBuf>>,
 }
 
 impl Storage for Files {
@@ -100,8 +105,11 @@ impl Storage for Files {
         Ok(handle)
     }
 
-    fn close(&mut self, index: usize) {
-        self.descriptors[index] = None;
+    fn close(&mut self, index: usize) -> Result<(), Errno> {
+        match self.descriptors.get_mut(index).and_then(Option::take) {
+            Some(descriptor) => file::close(descriptor),
+            None => Ok(()),
+        }
     }
 
     fn settle(&mut self, plan: &OpenPlan, entry: &FileEntry, handle: Handle) -> Result<(), FileError> {
@@ -120,10 +128,24 @@ impl Storage for Files {
         }
     }
 
-    fn drop_cache(&mut self, target: &OpenFile) {
-        // Cached data is no mistake, so failing to drop it is none.
-        let descriptor = target.handle.descriptor();
-        let _ = file::advise(descriptor, target.start, target.size, libc::POSIX_FADV_DONTNEED);
+    fn forget(&mut self, entry: &FileEntry, handle: Handle, wanted: &ReadBack) -> Option<u64> {
+        let backing = match self.backing.get(&entry.path) {
+            Some(known) => known,
+            None => self.backing.entry(entry.path.clone()).or_insert(read_back::backing_files(entry)),
+        };
+        read_back::forget(entry, handle.descriptor(), backing, wanted)
+    }
+
+    fn write_back(&mut self, entry: &FileEntry, handle: Handle, range: &Range<u64>) -> Result<(), Errno> {
+        read_back::write_back(entry, handle.descriptor(), range)
+    }
+
+    fn read_past_cache(&mut self, entry: &FileEntry, handle: Handle, on: bool, alignment: u64) -> bool {
+        read_back::read_past_cache(entry, handle.descriptor(), on, alignment)
+    }
+
+    fn unwritten(&mut self, entry: &FileEntry, handle: Handle) -> Result<Option<u64>, Errno> {
+        read_back::unwritten(entry, handle.descriptor())
     }
 
     fn remove(&mut self, entry: &FileEntry) -> Result<(), Errno> {

@@ -160,7 +160,8 @@ impl<E: Engine> Worker<'_, E> {
             let Some(place) = open.iter().position(|&other| !in_flight(other)) else { return false };
             if let Some(idle) = open.remove(place) {
                 self.sync_before_close(idle as usize);
-                self.files.close(idle as usize);
+                let closed = self.files.close(idle as usize);
+                self.take_late_error(idle, closed);
                 if let Some(log) = &mut self.features.issue_log {
                     log.note(Event::Close, idle);
                 }

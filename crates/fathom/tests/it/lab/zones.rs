@@ -209,3 +209,37 @@ fn without_zone_mode_the_device_refuses() {
     assert!(said.contains("err= 5") || said.contains("err=5"), "{said}");
     assert!(said.contains("is a zoned block device: zonemode=zbd"), "{said}");
 }
+
+/// Sectors that a block device has written.
+fn sectors_written(device: &str) -> u64 {
+    let name = Path::new(device).file_name().expect("a name").to_string_lossy();
+    let text = std::fs::read_to_string(format!("/sys/block/{name}/stat")).expect("counters");
+    text.split_whitespace().nth(6).and_then(|field| field.parse().ok()).expect("a number")
+}
+
+/// Where a write went depends on the state of its zone, which a later run does not know: it checks what lies below the write pointers, and
+/// writes nothing, not even where there is nothing to read.
+#[test]
+fn verify_only_checks_what_is_there_and_writes_nothing() {
+    fathom_only!();
+    let device = require!(device("zoned_null"));
+    for rw in ["write", "randwrite", "rw", "randrw"] {
+        for more in ["", "--loops=2", "--time_based --runtime=300ms", "--ioengine=io_uring --iodepth=4"] {
+            let words = format!(
+                "--name=job --rw={rw} --bs=64k --size=16m --verify=crc32c {more} --zonemode=zbd --direct=1"
+            );
+            let directory = scratch();
+            let run = |rest: &str| {
+                let finished = with(Launch::fathom(directory.path()), &device, &format!("{words} {rest}"));
+                assert_eq!((finished.code(), finished.stderr.as_str()), (0, ""), "{words} {rest}");
+            };
+            run("");
+            let before = sectors_written(&device);
+            run("--verify_only");
+            run("--verify_only --verify_state_load=1");
+            tool("blkzone", &format!("reset {device}"));
+            run("--verify_only");
+            assert_eq!(sectors_written(&device), before, "{words}");
+        }
+    }
+}

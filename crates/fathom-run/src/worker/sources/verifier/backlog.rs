@@ -32,7 +32,7 @@ enum Unread {
     /// Each place is written once.
     Writes(u64),
     /// Bytes by file and offset. A write takes the place of those that it goes over, be it in part.
-    Places(BTreeMap<(u16, u64), u32>),
+    Places(BTreeMap<(u32, u64), u32>),
 }
 
 impl Unread {
@@ -77,7 +77,7 @@ impl Unread {
 }
 
 /// Takes out the places that meet this one; true when there were any.
-fn forget(places: &mut BTreeMap<(u16, u64), u32>, file: u16, offset: u64, length: u32) -> bool {
+fn forget(places: &mut BTreeMap<(u32, u64), u32>, file: u32, offset: u64, length: u32) -> bool {
     let end = (file, offset.saturating_add(u64::from(length)));
     let mut any = false;
     while let Some((&key, &bytes)) = places.range(..end).next_back() {
@@ -129,7 +129,7 @@ impl Backlog {
     }
 
     /// A write has failed: there is nothing of it to be read back.
-    pub(super) fn failed(&mut self, file: u16, offset: u64, length: u32) {
+    pub(super) fn failed(&mut self, file: u32, offset: u64, length: u32) {
         let was_unread = match &mut self.unread {
             Unread::Writes(count) if *count > 0 => {
                 *count -= 1;

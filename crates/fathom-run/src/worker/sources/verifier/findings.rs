@@ -10,7 +10,7 @@ use crate::region::WorkerBlock;
 use crate::verify::history::{History, Record, State};
 use fathom_stats::samples::bump;
 use fathom_sys::Errno;
-use fathom_verify::check::{Fragment, Mismatch, check_fragment};
+use fathom_verify::check::{Fragment, Mismatch, Problem, check_fragment};
 use fathom_verify::header::Header;
 use fathom_verify::rule::Rule;
 use fathom_verify::stamp::{Write, stamp};
@@ -26,19 +26,28 @@ const MOST_LISTED: u64 = 100_000;
 
 /// Counters and the file of one worker.
 pub(super) struct Findings<'a> {
-    block: &'a WorkerBlock,
+    pub(super) block: &'a WorkerBlock,
     path: PathBuf,
     file: Option<File>,
     found: u64,
+    /// Bytes in memory, of those that are read from now on; `None` where that cannot be told.
+    pub(super) in_memory: Option<u64>,
 }
 
 impl<'a> Findings<'a> {
     pub(super) fn new(context: &WorkerContext<'a>, plan: &VerifyPlan) -> Findings<'a> {
-        Findings { block: context.block(), path: plan.miscompare_file.clone(), file: None, found: 0 }
+        Findings {
+            block: context.block(),
+            path: plan.miscompare_file.clone(),
+            file: None,
+            found: 0,
+            in_memory: Some(0),
+        }
     }
 
     /// Counts a read that was checked.
-    pub(super) fn count(&self, bytes: u64) {
+    pub(super) fn count(&mut self, bytes: u64) {
+        self.count_source(bytes);
         bump(&self.block.verification.checked_reads, 1);
         bump(&self.block.verification.checked_bytes, bytes);
     }
@@ -68,7 +77,7 @@ struct Memory<'a> {
 impl verdict::History for Memory<'_> {
     fn earlier(&self, offset: u64, number: u64) -> Option<(Write, usize)> {
         let covers = |record: &&Record| {
-            u32::from(record.file) == self.file
+            record.file == self.file
                 && record.number < number
                 && (record.offset..record.offset + u64::from(record.length)).contains(&offset)
         };
@@ -78,8 +87,8 @@ impl verdict::History for Memory<'_> {
 
     fn other_file(&self, number: u64, seed: u64) -> Option<String> {
         let file = self.origin?.file_of_write(number, seed)?;
-        let is_another = u32::from(file) != self.file;
-        self.files.get(usize::from(file)).filter(|_| is_another).map(|file| file.name.clone())
+        let is_another = file != self.file;
+        self.files.get(file as usize).filter(|_| is_another).map(|file| file.name.clone())
     }
 }
 
@@ -134,16 +143,19 @@ impl<E: Engine> Worker<'_, E> {
 
     fn verdict_on(&self, verifier: &Verifier<'_>, task: &Task, data: &[u8], mismatch: &Mismatch) -> Verdict {
         let memory = self.memory(verifier, task);
-        if let Some(record) = task.record.filter(|record| record.state == State::Fragment) {
+        if let Problem::Time { number, .. } = mismatch.problem {
+            return Verdict::Stale { found_number: number, of_another_run: true };
+        }
+        if let Some(record) = task.known.record.filter(|record| record.state == State::Fragment) {
             return fragment_verdict(verifier.plan, task, &record, data);
         }
-        let write = task.record.filter(|record| record.state == State::Written);
+        let write = task.known.record.filter(|record| record.state == State::Written);
         let write = write.map(|record| (record.write(task.thread), record.write_length as usize));
         let suspect = Suspect {
             bytes: &data[mismatch.at..mismatch.at + mismatch.length],
             offset: mismatch.offset,
             expected: write.as_ref().map(|(write, length)| (write, *length)),
-            thread: if task.record.is_some() { task.thread } else { 0 },
+            thread: if task.known.record.is_some() { task.thread } else { 0 },
         };
         classify(&verifier.plan.rule, &suspect, &memory)
     }
@@ -160,7 +172,7 @@ impl<E: Engine> Worker<'_, E> {
     ) {
         bump(&self.block.verification.classes[verdict.index()], 1);
         let memory = self.memory(verifier, task);
-        let number = task.record.map_or(0, |record| record.number);
+        let number = task.known.record.map_or(0, |record| record.number);
         let earlier = verdict::History::earlier(&memory, mismatch.offset, number);
         let header_at = mismatch.at + verifier.plan.rule.header_offset as usize;
         let found = data
@@ -176,7 +188,7 @@ impl<E: Engine> Worker<'_, E> {
             "method": verifier.plan.rule.method.word(),
             "verdict": verdict,
             "sentence": verdict.sentence(),
-            "expected": task.record.map(|record| serde_json::json!({
+            "expected": task.known.record.map(|record| serde_json::json!({
                 "write": record.number,
                 "seed": record.seed,
                 "issued_ns": record.time_ns,
@@ -209,7 +221,7 @@ impl<E: Engine> Worker<'_, E> {
     fn dump(&self, verifier: &Verifier<'_>, task: &Task, data: &[u8], mismatch: &Mismatch, file: &str) {
         let found = &data[mismatch.at..mismatch.at + mismatch.length];
         let rule = &verifier.plan.rule;
-        let expected = match task.record {
+        let expected = match task.known.record {
             Some(record) => {
                 let mut whole = vec![0; record.write_length as usize];
                 if record.state == State::Written {

@@ -99,7 +99,7 @@ impl Ledger {
 
     /// A write is about to be handed over.
     pub(super) fn write_begins(&mut self, slot: u32, written: &Written) {
-        let (id, file) = (self.take_id(slot), u32::from(written.file));
+        let (id, file) = (self.take_id(slot), written.file);
         self.add(&Record::Issued(Issued {
             id,
             number: written.number,

@@ -4,8 +4,10 @@
 //! ([`Verifier::begin`]), an I/O has ended ([`Worker::settle_verified`]). Everything else happens here.
 
 mod backlog;
+mod checking;
 mod findings;
 mod ledger;
+mod read_back;
 mod rehearsal;
 mod saved;
 mod threads;
@@ -25,15 +27,14 @@ use crate::worker::issue::Next;
 use crate::worker::{GivenUp, Worker, WorkerContext};
 use fathom_stats::Direction;
 use fathom_sys::clock::Clock;
-use fathom_verify::check::{Fragment, Mismatch, Problem, Reading, check, check_fragment, check_zeros};
-use fathom_verify::ledger::SyncKind;
-use fathom_verify::stamp::{Write, stamp};
+use fathom_verify::stamp::stamp;
 use findings::Findings;
 use ledger::Ledger;
+use read_back::Reach;
 use saved::Limit;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
-use threads::{Checkers, Task};
+use threads::Checkers;
 
 /// Room for records that is set aside at once; beyond, the list grows.
 const MOST_RESERVED: u64 = 1 << 22;
@@ -51,8 +52,8 @@ enum Load {
     Write(Record),
     /// A read of what was written.
     Check(Record),
-    /// A read of data of unknown origin, which has to be right in itself.
-    CheckItself,
+    /// A read of data of unknown origin, which has to be right in itself. An earlier run with the same options had this seed here.
+    CheckItself(u64),
     /// A trim of what was written.
     Trim(Record),
     /// A trim that the job itself makes.
@@ -61,14 +62,25 @@ enum Load {
 
 impl Load {
     /// The place that changes while this is under way: file, offset and length.
-    fn changes(&self) -> Option<(u16, u64, u32)> {
+    fn changes(&self) -> Option<(u32, u64, u32)> {
         match self {
             Load::Write(record) | Load::Trim(record) | Load::OwnTrim(record) => {
                 Some((record.file, record.offset, record.length))
             }
-            Load::Other | Load::Check(_) | Load::CheckItself => None,
+            Load::Other | Load::Check(_) | Load::CheckItself(_) => None,
         }
     }
+}
+
+/// What is known of a block before it is read.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    /// The write that should be there.
+    record: Option<Record>,
+    /// Its seed, where no more is known of it.
+    seed: Option<u64>,
+    /// When it can have been issued, ns: the first and the last moment.
+    issued: Option<(u64, u64)>,
 }
 
 /// What happens in the loop.
@@ -118,6 +130,16 @@ pub(in crate::worker) struct Verifier<'a> {
     pass_is_over: bool,
     /// No pass comes to an end, so that nothing of it needs to be remembered.
     is_endless: bool,
+    /// Passes after the first one.
+    passes: u64,
+    /// Writes have ended since what was cached was dropped last.
+    has_new_writes: bool,
+    /// Reads that were to be checked and failed.
+    failed_checks: u64,
+    /// The saved state of an earlier run was gone through to its end.
+    ends_with_state: bool,
+    /// Blocks of windows of a rehearsal that were not gone through, at most.
+    blocks_of_later_windows: u64,
     /// Bytes written since the pass began that this run reads back or another.
     bytes_to_read_back: u64,
     limit: Option<Limit>,
@@ -138,7 +160,7 @@ struct StartOfPass {
     generator: Taus88,
     number: u64,
     /// Places that nobody knows the content of.
-    unknown: Vec<(u16, u64, u32)>,
+    unknown: Vec<(u32, u64, u32)>,
 }
 
 impl Feature for Verifier<'_> {
@@ -163,6 +185,9 @@ impl<'a> Verifier<'a> {
             None => None,
         };
         let ledger = Ledger::of(context, plan, files)?;
+        let knows_run = limit.as_ref().is_some_and(|own| own.issued.is_some()) && !plan.checks_in_place;
+        let takes_any_run = (plan.only_checks || !plan.writes) && !knows_run;
+        context.block().verification.takes_any_run.store(u64::from(takes_any_run), Relaxed);
         let available = files.list.iter().fold(0, |sum, file| u64::saturating_add(sum, file.size));
         let interval = plan.rule.interval.unwrap_or(0);
         let smallest = worker_plan.target_plan.smallest_length();
@@ -199,6 +224,11 @@ impl<'a> Verifier<'a> {
             phase: Phase::Working,
             pass_is_over: false,
             is_endless: plan.backlog == 0 && is_endless(context, files),
+            passes: 0,
+            has_new_writes: false,
+            failed_checks: 0,
+            ends_with_state: false,
+            blocks_of_later_windows: 0,
             bytes_to_read_back: 0,
             limit,
             findings: Findings::new(context, plan),
@@ -277,6 +307,16 @@ impl<'a> Verifier<'a> {
         Some(target_of(&record, Direction::Read))
     }
 
+    /// When a write that is to be checked can have been issued. What this run has written bears its own time, and what an earlier one has
+    /// written a time of that run, if its state tells.
+    fn issued(&self, record: &Record) -> Option<(u64, u64)> {
+        match record.time_ns {
+            0 => self.limit.as_ref()?.issued,
+            _ if self.plan.shares_blocks => None,
+            time_ns => Some((time_ns, time_ns)),
+        }
+    }
+
     fn is_waiting(&self) -> bool {
         self.loads.iter().any(|load| load.changes().is_some())
     }
@@ -305,8 +345,7 @@ impl<'a> Verifier<'a> {
                 return Begun::Filled;
             }
             None if target.direction == Direction::Read && !self.plan.writes => {
-                self.number += 1;
-                Load::CheckItself
+                Load::CheckItself(new_record(&mut self.generator, &mut self.number, target).seed)
             }
             None if target.direction == Direction::Trim && self.plan.writes => {
                 let time_ns = self.clock.monotonic_ns();
@@ -340,6 +379,7 @@ impl<'a> Verifier<'a> {
         if let Some(limit) = &mut self.limit {
             if let Some(line) = limit.stop_line(self.number) {
                 messages.send(&Message::Output(line));
+                self.ends_with_state = true;
                 return Some(Next::End);
             }
             if limit.was_in_flight(self.number) {
@@ -350,7 +390,10 @@ impl<'a> Verifier<'a> {
         }
         let record = new_record(&mut self.generator, &mut self.number, target);
         self.will_be_read_back(&record);
-        self.drawn = Some(Load::Check(record));
+        self.drawn = Some(match self.plan.checks_in_place {
+            true => Load::CheckItself(record.seed),
+            false => Load::Check(record),
+        });
         Some(Next::Io(Target { direction: Direction::Read, ..target }))
     }
 
@@ -389,6 +432,7 @@ impl<'a> Verifier<'a> {
             ledger.ended(slot, false);
         }
         let load = std::mem::take(&mut self.loads[slot as usize]);
+        self.failed_checks += u64::from(matches!(load, Load::Check(_) | Load::CheckItself(_)));
         if let Load::Write(record) = &load {
             self.backlog.failed(record.file, record.offset, record.length);
         }
@@ -409,12 +453,13 @@ impl<'a> Verifier<'a> {
         }
         for start in (offset..offset + length).step_by(PART as usize) {
             let part = PART.min(offset + length - start) as u32;
-            self.history.forget(file as u16, start, part, self.number);
+            self.history.forget(file, start, part, self.number);
         }
     }
 
     /// A write has ended well.
     fn written(&mut self, record: Record) {
+        self.has_new_writes = true;
         let is_looked_at_again = self.start_of_pass.is_none() && self.plan.reads_back && !self.is_endless;
         if self.plan.trims.is_some() || is_looked_at_again {
             self.history.add(record);
@@ -467,6 +512,7 @@ impl<'a> Verifier<'a> {
 
     /// The next pass begins; `again` repeats the last one.
     pub(in crate::worker) fn begin_pass(&mut self, again: bool, targets: &Targets) {
+        self.passes += 1;
         if again {
             self.generator = self.first_generator.clone();
         }
@@ -501,7 +547,7 @@ impl StartOfPass {
     }
 
     /// The file of the write with this number, if it has this seed.
-    fn file_of_write(&self, number: u64, seed: u64) -> Option<u16> {
+    fn file_of_write(&self, number: u64, seed: u64) -> Option<u32> {
         let mut pass = self.clone();
         while pass.number <= number {
             let at = pass.number;
@@ -525,7 +571,7 @@ impl StartOfPass {
                 continue;
             }
             let record = new_record(&mut self.generator, &mut self.number, target);
-            let is_unknown = |&(file, offset, length): &(u16, u64, u32)| {
+            let is_unknown = |&(file, offset, length): &(u32, u64, u32)| {
                 file == record.file
                     && offset < record.offset + u64::from(record.length)
                     && record.offset < offset + u64::from(length)
@@ -547,7 +593,7 @@ fn new_record(generator: &mut Taus88, number: &mut u64, target: Target) -> Recor
 
 /// A place of which nothing is known from before the write with this number.
 fn gone(target: Target, number: u64) -> Record {
-    Record::gone(target.file as u16, target.offset, target.length, number)
+    Record::gone(target.file, target.offset, target.length, number)
 }
 
 /// Whether a write is one of those that `trim_percentage` takes back.
@@ -556,7 +602,7 @@ fn is_to_trim(plan: &VerifyPlan, generator: &mut Taus88) -> bool {
 }
 
 fn target_of(record: &Record, direction: Direction) -> Target {
-    Target { offset: record.offset, length: record.length, file: u32::from(record.file), direction }
+    Target { offset: record.offset, length: record.length, file: record.file, direction }
 }
 
 impl<E: Engine> Worker<'_, E> {
@@ -569,20 +615,30 @@ impl<E: Engine> Worker<'_, E> {
             for _ in 0..2 {
                 self.context.messages.send(&Message::Output(line.clone()));
             }
+            verifier.ends_with_state = true;
             self.stopping = true;
             return Some(Next::End);
         }
         // What is read in between counts as the job's I/O.
         self.budget.count_ios(verifier.take_reads_of_backlog());
-        verifier.next()
+        let next = verifier.next();
+        let reads_new = verifier.has_new_writes && matches!(verifier.drawn, Some(Load::Check(_)));
+        if reads_new && verifier.phase == Phase::Working {
+            self.turn_to_medium(Reach::WrittenBack);
+        }
+        next
     }
 
     /// Runs the job, and after each pass whatever verification has to do after it. True when everything written is synced as
     /// the job asks for.
     pub(in crate::worker) fn run_passes(&mut self) -> bool {
         let mut is_synced;
+        if self.only_reads_back() {
+            self.turn_to_medium(Reach::Durable);
+        }
         if self.features.verifier.as_ref().is_some_and(|verifier| verifier.plan.rehearses) {
             self.check_by_rehearsal();
+            self.account_for_checks();
             return false;
         }
         loop {
@@ -593,7 +649,7 @@ impl<E: Engine> Worker<'_, E> {
             }
             // What is read back should come from the device, not from the memory it was written to.
             self.final_sync();
-            self.drop_cached_data();
+            self.turn_to_medium(Reach::Durable);
             if let Some(log) = &mut self.features.issue_log {
                 log.end_pass(&self.files);
             }
@@ -614,6 +670,7 @@ impl<E: Engine> Worker<'_, E> {
                 }
             }
             self.finish_checks();
+            self.turn_to_cache();
             self.block.verification.set_reading_back(false, self.clock.monotonic_ns());
             if self.is_over() || !self.begin_another_pass() {
                 break;
@@ -621,8 +678,25 @@ impl<E: Engine> Worker<'_, E> {
             self.context.set_stage(Stage::Running);
         }
         self.finish_checks();
+        self.account_for_checks();
         self.save_verify_state();
         is_synced
+    }
+
+    /// True for a job that writes nothing and checks what it reads, which is what an earlier run wrote.
+    fn only_reads_back(&self) -> bool {
+        self.features
+            .verifier
+            .as_ref()
+            .is_some_and(|verifier| verifier.plan.only_checks || !verifier.plan.writes)
+    }
+
+    /// Another pass of such a job begins.
+    pub(in crate::worker) fn read_from_medium_again(&mut self) {
+        let rehearses = self.features.verifier.as_ref().is_some_and(|verifier| verifier.plan.rehearses);
+        if self.only_reads_back() && !rehearses {
+            self.turn_to_medium(Reach::Durable);
+        }
     }
 
     pub(in crate::worker) fn is_over(&self) -> bool {
@@ -642,31 +716,6 @@ impl<E: Engine> Worker<'_, E> {
         std::mem::take(&mut verifier.pass_is_over) && self.begin_next_pass()
     }
 
-    /// Lets the kernel forget the data of files, where the job does not ask to keep it. That is no wish of the job, so its run
-    /// time does not pass meanwhile: data that was written is checked, however slow the device.
-    fn drop_cached_data(&mut self) {
-        let opening = &self.plan.files.opening;
-        if opening.direct || !opening.invalidates {
-            return;
-        }
-        self.context.set_stage(Stage::FinalSync);
-        let begin_ns = self.clock.monotonic_ns();
-        for index in 0..self.files.list.len() {
-            let is_cached = !self.files.entries()[index].kind.has_fixed_size();
-            if !self.files.list[index].handle.is_open() || !is_cached {
-                continue;
-            }
-            // Both only help: a check of cached data is a check as well.
-            let _ = self.sync_recorded(SyncKind::DataSync, index as u32);
-            self.files.drop_cache(index);
-        }
-        let deadline = self.block.deadline_ns.load(Relaxed);
-        if deadline != 0 {
-            let taken = self.clock.monotonic_ns().saturating_sub(begin_ns);
-            self.block.deadline_ns.store(deadline.saturating_add(taken), Relaxed);
-        }
-    }
-
     /// An I/O has ended well: remembers it, or has it checked.
     #[cold]
     #[inline(never)]
@@ -680,99 +729,25 @@ impl<E: Engine> Worker<'_, E> {
             Load::Write(record) => verifier.written(record),
             Load::Trim(record) => verifier.trimmed(record),
             Load::OwnTrim(record) if verifier.plan.may_overlap => verifier.history.add(record),
-            Load::Check(record) => self.check_read(&mut verifier, slot, unit, Some(record)),
-            Load::CheckItself => self.check_read(&mut verifier, slot, unit, None),
+            Load::Check(record) => {
+                let issued = verifier.issued(&record);
+                self.check_read(
+                    &mut verifier,
+                    slot,
+                    unit,
+                    Known { record: Some(record), seed: None, issued },
+                );
+            }
+            Load::CheckItself(seed) => {
+                // A zone may hold what a run before that of the state has written.
+                let limit = verifier.limit.as_ref().filter(|_| !verifier.plan.checks_in_place);
+                let issued = limit.and_then(|limit| limit.issued);
+                self.check_read(&mut verifier, slot, unit, Known { record: None, seed: Some(seed), issued });
+            }
             Load::Other if unit.operation() == Operation::Sync => verifier.sync_ended(),
             Load::Other | Load::OwnTrim(_) => {}
         }
         self.features.verifier = Some(verifier);
         self.follow_ledger();
-    }
-
-    fn check_read(&mut self, verifier: &mut Verifier<'_>, slot: u32, unit: &Unit, record: Option<Record>) {
-        let length = unit.length() as usize;
-        // SAFETY: the buffer of a slot whose I/O has ended belongs to this worker alone and holds its length.
-        let data = unsafe { std::slice::from_raw_parts_mut(self.buffer(slot), length) };
-        let task = Task { offset: unit.offset(), file: unit.file(), record, thread: verifier.thread };
-        if let Some(limit) = &mut verifier.limit
-            && record.is_none()
-            && let Some(line) = limit.stop_line_of_data(&verifier.plan.rule, data)
-        {
-            self.context.messages.send(&Message::Output(line));
-            self.stopping = true;
-            return;
-        }
-        match &mut verifier.checkers {
-            Some(checkers) => {
-                checkers.hand_over(task, data);
-                while let Some(result) = verifier.checkers.as_mut().and_then(Checkers::ready) {
-                    self.take_result(verifier, result);
-                }
-            }
-            None => {
-                let result = task.check(verifier.plan, data);
-                if result.is_empty() {
-                    verifier.findings.count(length as u64);
-                } else {
-                    self.report_miscompare(verifier, &task, data, &result);
-                }
-            }
-        }
-    }
-
-    fn take_result(&mut self, verifier: &mut Verifier<'_>, mut result: threads::Checked) {
-        if result.mismatches.is_empty() {
-            verifier.findings.count(result.data.len() as u64);
-        } else {
-            let mut data = std::mem::take(&mut result.data);
-            self.report_miscompare(verifier, &result.task, &mut data, &result.mismatches);
-            result.data = data;
-        }
-        if let Some(checkers) = &mut verifier.checkers {
-            checkers.recycle(result.data);
-        }
-    }
-
-    /// Waits for the threads that check.
-    fn finish_checks(&mut self) {
-        let Some(mut verifier) = self.features.verifier.take() else { return };
-        while let Some(result) = verifier.checkers.as_mut().and_then(Checkers::wait_for_one) {
-            self.take_result(&mut verifier, result);
-        }
-        self.features.verifier = Some(verifier);
-    }
-}
-
-impl Task {
-    /// Checks the data of a read.
-    fn check(&self, plan: &VerifyPlan, data: &mut [u8]) -> Vec<Mismatch> {
-        let Some(record) = &self.record else {
-            let reading = Reading { offset: self.offset, expected: None, write_length: data.len() };
-            return check(&plan.rule, data, &reading, plan.is_fatal);
-        };
-        let write: Write = record.write(self.thread);
-        let write_length = record.write_length as usize;
-        match record.state {
-            State::Trimmed => return check_zeros(data, self.offset),
-            State::Fragment => return self.check_fragment(plan, data, (&write, write_length)),
-            State::Written | State::Gone => {}
-        }
-        let reading = Reading { offset: self.offset, expected: Some(&write), write_length };
-        let found = check(&plan.rule, data, &reading, plan.is_fatal);
-        // The run that wrote it may have taken it back, and then nothing is promised but zeros, if these were asked for.
-        if record.to_trim && !found.is_empty() {
-            let reads_zero = plan.trims.as_ref().is_some_and(|trims| trims.reads_zero);
-            if !reads_zero || check_zeros(data, self.offset).is_empty() {
-                return Vec::new();
-            }
-        }
-        found
-    }
-
-    fn check_fragment(&self, plan: &VerifyPlan, data: &[u8], write: (&Write, usize)) -> Vec<Mismatch> {
-        let Err(wrong) = check_fragment(&plan.rule, data, self.offset, write) else { return Vec::new() };
-        let Fragment { first, found, wanted, .. } = wrong;
-        let problem = Problem::Pattern { at: first, found, wanted };
-        vec![Mismatch { offset: self.offset, at: 0, length: data.len(), problem }]
     }
 }

@@ -42,7 +42,11 @@ impl<E: Engine> Worker<'_, E> {
                 beginning = None;
             }
             self.rehearse((windows.len() > 1).then_some(window), index == 0);
+            let smallest = self.plan.target_plan.smallest_length();
+            let later = windows.last().filter(|_| index + 1 < windows.len());
             let Some(verifier) = &mut self.features.verifier else { return };
+            verifier.blocks_of_later_windows =
+                later.map_or(0, |last| (last.start - window.end) / smallest + 1);
             verifier.phase = Phase::ReadingBack;
             if !self.is_over() {
                 self.run_engine();
@@ -117,9 +121,7 @@ impl<E: Engine> Worker<'_, E> {
             verifier.history.condense_when_doubled(MOST_PLACES as usize);
         }
         if let (Some(verifier), Some(window)) = (&mut self.features.verifier, window) {
-            verifier
-                .history
-                .retain(|record| window.contains(&position(usize::from(record.file), record.offset)));
+            verifier.history.retain(|record| window.contains(&position(record.file as usize, record.offset)));
         }
     }
 
@@ -135,7 +137,7 @@ impl<E: Engine> Worker<'_, E> {
         target
     }
 
-    fn next_of_pass(&mut self) -> Option<Target> {
+    pub(super) fn next_of_pass(&mut self) -> Option<Target> {
         if self.budget.is_spent() {
             return None;
         }

@@ -8,7 +8,7 @@ use fathom_stats::Direction;
 use fathom_sys::Errno;
 use fathom_verify::header::{Header, MAGIC};
 use fathom_verify::rule::Rule;
-use fathom_verify::state::{SavedState, SavedThread, SavedWrites, StateFile, VERSION};
+use fathom_verify::state::{RunTime, SavedState, SavedThread, SavedWrites, StateFile, VERSION};
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -20,6 +20,8 @@ pub(super) struct Limit {
     writes: u64,
     /// Numbers of the writes that were in flight.
     in_flight: Vec<u64>,
+    /// When the run wrote, if the file tells: the first and the last moment, ns.
+    pub(super) issued: Option<(u64, u64)>,
 }
 
 impl Limit {
@@ -54,7 +56,8 @@ impl Limit {
         let state = StateFile::new(bytes).ok_or("the file ends too early")?;
         match state.threads()?.into_iter().next() {
             Some(SavedThread { ios, writes: SavedWrites::InFlight(numbers), .. }) => {
-                Ok(Limit { writes: ios, in_flight: numbers.into_iter().flatten().collect() })
+                let issued = state.run.map(|run| (run.begin_ns, run.end_ns));
+                Ok(Limit { writes: ios, in_flight: numbers.into_iter().flatten().collect(), issued })
             }
             Some(_) => Err(format!("the file has version {}; version {VERSION} can be read", state.version)),
             None => Err("the file holds no job".to_owned()),
@@ -112,6 +115,7 @@ impl<E: Engine> Worker<'_, E> {
             generator: words,
             name: self.plan.name.clone(),
             in_flight: verifier.map_or_else(Vec::new, |verifier| verifier.writes_in_flight().collect()),
+            run: RunTime { begin_ns: self.block.begin_ns.load(Relaxed), end_ns: self.clock.monotonic_ns() },
         };
         let save = || {
             let mut file = File::create(path)?;

@@ -1,7 +1,7 @@
 //! `verify_async`: threads that check what was read while the worker goes on with the next I/O.
 
+use super::Known;
 use crate::plan::model::verify::VerifyPlan;
-use crate::verify::history::Record;
 use fathom_verify::check::Mismatch;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,8 +17,8 @@ pub(super) struct Task {
     pub(super) offset: u64,
     /// Index of the file.
     pub(super) file: u32,
-    /// What was written there; `None` when that is unknown.
-    pub(super) record: Option<Record>,
+    /// What is known of the data.
+    pub(super) known: Known,
     /// Number of the clone that wrote it.
     pub(super) thread: u16,
 }

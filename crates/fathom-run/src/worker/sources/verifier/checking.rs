@@ -1,0 +1,103 @@
+//! Checks of what was read: in the loop, or handed to the threads of `verify_async`.
+
+use super::threads::{Checked, Checkers, Task};
+use super::{Known, Verifier, Worker};
+use crate::engine::Engine;
+use crate::message::Message;
+use crate::plan::model::verify::VerifyPlan;
+use crate::unit::Unit;
+use crate::verify::history::State;
+use fathom_verify::check::{Fragment, Mismatch, Problem, Reading, check, check_fragment, check_zeros};
+use fathom_verify::stamp::Write;
+
+impl<E: Engine> Worker<'_, E> {
+    pub(super) fn check_read(&mut self, verifier: &mut Verifier<'_>, slot: u32, unit: &Unit, known: Known) {
+        let length = unit.length() as usize;
+        // SAFETY: the buffer of a slot whose I/O has ended belongs to this worker alone and holds its length.
+        let data = unsafe { std::slice::from_raw_parts_mut(self.buffer(slot), length) };
+        let task = Task { offset: unit.offset(), file: unit.file(), known, thread: verifier.thread };
+        if let Some(limit) = &mut verifier.limit
+            && known.record.is_none()
+            && !verifier.plan.checks_in_place
+            && let Some(line) = limit.stop_line_of_data(&verifier.plan.rule, data)
+        {
+            self.context.messages.send(&Message::Output(line));
+            verifier.ends_with_state = true;
+            self.stopping = true;
+            return;
+        }
+        match &mut verifier.checkers {
+            Some(checkers) => {
+                checkers.hand_over(task, data);
+                while let Some(result) = verifier.checkers.as_mut().and_then(Checkers::ready) {
+                    self.take_result(verifier, result);
+                }
+            }
+            None => {
+                let result = task.check(verifier.plan, data);
+                if result.is_empty() {
+                    verifier.findings.count(length as u64);
+                } else {
+                    self.report_miscompare(verifier, &task, data, &result);
+                }
+            }
+        }
+    }
+
+    fn take_result(&mut self, verifier: &mut Verifier<'_>, mut result: Checked) {
+        if result.mismatches.is_empty() {
+            verifier.findings.count(result.data.len() as u64);
+        } else {
+            let mut data = std::mem::take(&mut result.data);
+            self.report_miscompare(verifier, &result.task, &mut data, &result.mismatches);
+            result.data = data;
+        }
+        if let Some(checkers) = &mut verifier.checkers {
+            checkers.recycle(result.data);
+        }
+    }
+
+    /// Waits for the threads that check.
+    pub(super) fn finish_checks(&mut self) {
+        let Some(mut verifier) = self.features.verifier.take() else { return };
+        while let Some(result) = verifier.checkers.as_mut().and_then(Checkers::wait_for_one) {
+            self.take_result(&mut verifier, result);
+        }
+        self.features.verifier = Some(verifier);
+    }
+}
+
+impl Task {
+    /// Checks the data of a read.
+    pub(super) fn check(&self, plan: &VerifyPlan, data: &mut [u8]) -> Vec<Mismatch> {
+        let Known { seed, issued, .. } = self.known;
+        let Some(record) = &self.known.record else {
+            let reading = Reading { seed, issued, ..Reading::new(self.offset, None, data.len()) };
+            return check(&plan.rule, data, &reading, plan.is_fatal);
+        };
+        let write: Write = record.write(self.thread);
+        let write_length = record.write_length as usize;
+        match record.state {
+            State::Trimmed => return check_zeros(data, self.offset),
+            State::Fragment => return self.check_fragment(plan, data, (&write, write_length)),
+            State::Written | State::Gone => {}
+        }
+        let reading = Reading { issued, ..Reading::new(self.offset, Some(&write), write_length) };
+        let found = check(&plan.rule, data, &reading, plan.is_fatal);
+        // The run that wrote it may have taken it back, and then nothing is promised but zeros, if these were asked for.
+        if record.to_trim && !found.is_empty() {
+            let reads_zero = plan.trims.as_ref().is_some_and(|trims| trims.reads_zero);
+            if !reads_zero || check_zeros(data, self.offset).is_empty() {
+                return Vec::new();
+            }
+        }
+        found
+    }
+
+    fn check_fragment(&self, plan: &VerifyPlan, data: &[u8], write: (&Write, usize)) -> Vec<Mismatch> {
+        let Err(wrong) = check_fragment(&plan.rule, data, self.offset, write) else { return Vec::new() };
+        let Fragment { first, found, wanted, .. } = wrong;
+        let problem = Problem::Pattern { at: first, found, wanted };
+        vec![Mismatch { offset: self.offset, at: 0, length: data.len(), problem }]
+    }
+}

@@ -1,0 +1,69 @@
+//! What verification came to: how much was checked, what was wrong, and how much of it says anything about the storage.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What verification of a job came to, all its clones together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerificationReport {
+    /// Name of the job.
+    pub job: String,
+    /// Reads that were checked.
+    pub checked_reads: u64,
+    /// Bytes of them.
+    pub checked_bytes: u64,
+    /// Blocks that were wrong, by class.
+    pub miscompares: BTreeMap<String, u64>,
+    /// Files that list them, one JSON object a line.
+    pub listed_in: Vec<String>,
+    /// Blocks that were to be checked and were not; `None` where a clone ended before it could tell.
+    #[serde(default)]
+    pub unchecked_blocks: Option<u64>,
+    /// Checked bytes that this machine had in memory when they were read, at most.
+    #[serde(default)]
+    pub from_memory_bytes: u64,
+    /// Checked bytes of which the system does not say whether they came from memory.
+    #[serde(default)]
+    pub unknown_source_bytes: u64,
+    /// The job does not let the cache be dropped (`invalidate=0`).
+    #[serde(default)]
+    pub keeps_cache: bool,
+    /// Other workers may have written the same blocks: each only had to be whole, whoever wrote it.
+    #[serde(default)]
+    pub shares_blocks: bool,
+    /// Nothing told it which run wrote the data: of two runs that write the same, either is taken for right.
+    #[serde(default)]
+    pub takes_any_run: bool,
+}
+
+impl VerificationReport {
+    /// Blocks that were wrong.
+    pub fn wrong_blocks(&self) -> u64 {
+        self.miscompares.values().sum()
+    }
+
+    /// A sentence on blocks that were not checked; `None` if all were.
+    pub fn note_of_unchecked(&self) -> Option<String> {
+        let (job, checked) = (&self.job, self.checked_reads);
+        match self.unchecked_blocks {
+            Some(0) => None,
+            Some(left) => {
+                let all = checked.saturating_add(left);
+                Some(format!("job {job}: {checked} of {all} blocks were checked"))
+            }
+            None => Some(format!(
+                "job {job}: it ended before its data was verified; {checked} blocks were checked, and how many were not is not known"
+            )),
+        }
+    }
+
+    /// A sentence on data that was checked in memory; `None` if none was.
+    pub fn note_of_memory(&self) -> Option<String> {
+        let (job, all) = (&self.job, self.checked_bytes);
+        let memory = self.from_memory_bytes.min(all);
+        let why = if self.keeps_cache { " (invalidate=0)" } else { "" };
+        (memory > 0).then(|| {
+            format!("job {job}: up to {memory} of the {all} bytes checked were in memory{why}, and not read from the storage")
+        })
+    }
+}
