@@ -16,6 +16,7 @@ pub mod fifo;
 pub mod file;
 pub mod file_system;
 pub mod flash;
+pub mod forbidden;
 pub mod futex;
 pub mod limits;
 pub mod load;

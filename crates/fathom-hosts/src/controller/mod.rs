@@ -18,8 +18,8 @@ use fathom_spec::Trigger;
 use fathom_spec::hosts::{HostEntry, HostPlace, Invocation, OnHostLoss};
 use fathom_stats::hosts::{HostEnd, HostResult, HostsReport};
 use fathom_stats::report::RunReport;
-use fathom_sys::Errno;
 use fathom_sys::clock::monotonic_ns;
+use fathom_sys::forbidden::Refused;
 use fathom_sys::signal::SignalQueue;
 use fathom_sys::socket::{Awaited, wait_for_any_of_many};
 use logs::LogSink;
@@ -107,7 +107,7 @@ pub trait Audience: Observer {
 }
 
 /// Runs jobs on hosts. The lines that come before a run are messages, too.
-pub fn run<O: Audience>(seats: Vec<Seat>, settings: Settings, observer: &mut O) -> Result<Outcome, Errno> {
+pub fn run<O: Audience>(seats: Vec<Seat>, settings: Settings, observer: &mut O) -> Result<Outcome, Refused> {
     let signals = SignalQueue::new(SIGNALS)?;
     let hosts: Vec<String> = seats.iter().map(|seat| seat.entry.name.clone()).collect();
     let members = seats.into_iter().map(Member::new).collect();

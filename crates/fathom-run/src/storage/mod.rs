@@ -98,6 +98,11 @@ pub trait Storage: Any {
         stopped: &dyn Fn() -> bool,
     ) -> Result<(), FileError>;
 
+    /// Lines on targets that were made otherwise than the job asks, each once.
+    fn take_remarks(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Opens a target. Where there is nothing to open, its handle is its index.
     fn open(&mut self, _plan: &WorkerPlan, index: usize, _entry: &FileEntry) -> Result<Handle, FileError> {
         Ok(Handle::new(i32::try_from(index).unwrap_or(i32::MAX)))

@@ -96,9 +96,13 @@ fn prepare(
 ) -> Result<(), FileError> {
     let plan = context.worker_plan();
     let stopped = || context.block().should_stop();
-    layout::prepare_unless(storage, &stopped, plan, entries, context.plan.readonly, |files, bytes| {
+    let announce = |files, bytes| {
         context.messages.send(&Message::LayingOut { job: plan.name.clone(), files, bytes });
-    })
+    };
+    let prepared =
+        layout::prepare_unless(&mut *storage, &stopped, plan, entries, context.plan.readonly, announce);
+    storage.take_remarks().into_iter().for_each(|line| context.messages.send(&Message::Error(line)));
+    prepared
 }
 
 /// Stores and reports why files cannot be used.

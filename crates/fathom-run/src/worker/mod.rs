@@ -117,7 +117,7 @@ impl<'a> WorkerContext<'a> {
         self.messages.send(&Message::Error(format!(
             "fathom: job {}: no thread {purpose}: {errno}; {}",
             self.worker_plan().name,
-            exhausted::processes()
+            exhausted::processes(errno)
         )));
         self.fail(errno, Cause::THREAD)
     }

@@ -44,6 +44,7 @@ mod exec;
 mod explain;
 mod external;
 mod extremes;
+mod forbidden;
 mod fuzz_findings;
 mod gluster;
 mod guide;

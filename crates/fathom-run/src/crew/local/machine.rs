@@ -45,7 +45,11 @@ impl Machine for LocalCrew<'_> {
             Ok(idle) => self.idle = Some(idle),
             Err(Errno(libc::EINTR)) => {}
             Err(Errno(libc::EAGAIN)) => {
-                return Err(format!("{}; {}", Errno(libc::EAGAIN), exhausted::processes()));
+                return Err(format!(
+                    "{}; {}",
+                    Errno(libc::EAGAIN),
+                    exhausted::processes(Errno(libc::EAGAIN))
+                ));
             }
             Err(errno) => return Err(errno.to_string()),
         }

@@ -150,7 +150,7 @@ impl<'a> LocalCrew<'a> {
 
 /// No process could be made.
 fn refused(errno: Errno) -> Refusal {
-    Refusal { errno, limits: exhausted::processes() }
+    Refusal { errno, limits: exhausted::processes(errno) }
 }
 
 impl Crew for LocalCrew<'_> {

@@ -29,6 +29,8 @@ use std::path::{Path, PathBuf};
 pub struct Files {
     /// By index; `None` for what is closed.
     descriptors: Vec<Option<OwnedFd>>,
+    /// What is to be said of the targets that were made.
+    remarks: Vec<String>,
 }
 
 impl Storage for Files {
@@ -87,7 +89,11 @@ impl Storage for Files {
         filling: Option<&mut Filling>,
         stopped: &dyn Fn() -> bool,
     ) -> Result<(), FileError> {
-        layout::lay_out(&plan.files, entry, filling, stopped)
+        layout::lay_out(&plan.files, entry, filling, stopped, &mut self.remarks)
+    }
+
+    fn take_remarks(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.remarks)
     }
 
     fn open(&mut self, plan: &WorkerPlan, index: usize, entry: &FileEntry) -> Result<Handle, FileError> {
