@@ -310,7 +310,7 @@ mod tests {
         returns(Start { worker: 2, process: Err(refusal) });
         returns(LogState::Writing { progress: u64::MAX });
         returns(SignsOfLife {
-            task: Some(Task { state: TaskState::Waiting, used_ticks: 7 }),
+            task: Some(Task { state: TaskState::Waiting, used_ticks: 7, turns: None }),
             devices: 1,
             logs: 2,
             in_flight: true,
