@@ -95,7 +95,8 @@ options! {
     /// Whether to use TLS
     Built Choice https: Https = "off", { choices: Https::CHOICES, engine: ENGINE };
 
-    /// Server, with :PORT if that is not the usual one; several, with commas in between, take turns
+    /// Server, with :PORT if that is not the usual one; several, with commas in between, take turns. S3 without: AWS_ENDPOINT_URL_S3 or
+    /// AWS_ENDPOINT_URL
     Built Text http_host: String = "localhost", { engine: ENGINE };
 
     /// User of WebDAV
@@ -116,7 +117,7 @@ options! {
     /// Swift token; without, OS_AUTH_TOKEN
     Built Text http_swift_auth_token: Option<String>, { engine: ENGINE, secret: true };
 
-    /// S3 region
+    /// S3 region; without, AWS_REGION or AWS_DEFAULT_REGION
     Built Text http_s3_region: String = "us-east-1", { engine: ENGINE };
 
     /// Key that S3 encrypts the job's objects with (SSE-C): 32 characters

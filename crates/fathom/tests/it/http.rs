@@ -339,6 +339,49 @@ fn a_connection_that_was_closed_meanwhile_is_no_error_and_one_that_breaks_off_is
     }
 }
 
+/// Answers every read in two pieces, on a connection that holds the second one back until the first is acknowledged.
+fn answer_in_pieces(mut stream: TcpStream) {
+    while let Some(head) = read_head(&mut stream) {
+        let first: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 4096\r\n\r\n";
+        let is_read = head.starts_with(b"GET");
+        if stream.write_all(first).is_err() || is_read && stream.write_all(&[7; 4096]).is_err() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn acknowledgements_are_not_delayed_where_the_job_says_so() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("its address");
+    std::thread::spawn(move || {
+        while let Ok((stream, _)) = listener.accept() {
+            std::thread::spawn(move || answer_in_pieces(stream));
+        }
+    });
+    let reads = |quick: u32| {
+        let words = format!(
+            "--name=a --ioengine=http --output-format=json --http_host={address} --filename=/o --size=256k --bs=4k --rw=randread \
+             --http_quickack={quick}"
+        );
+        let finished = Launch::fathom(Path::new("/")).words(&words).run();
+        assert_eq!(finished.code(), 0, "{}", finished.stderr);
+        let job = json::document(&finished.stdout)["jobs"][0].clone();
+        (job["read"]["clat_ns"]["percentile"]["50.000000"].as_u64().expect("a median"), finished.stdout)
+    };
+    let (delayed, advice) = reads(0);
+    if delayed < 30_000_000 {
+        // Kernels acknowledge at once for a while, and may be told to do so always.
+        skip!(
+            "this kernel does not delay acknowledgements here: half of the reads took {delayed} ns or less"
+        );
+    }
+    assert!(advice.contains("http_quickack=1 shows its speed without that"), "{advice}");
+    let (quick, advice) = reads(1);
+    assert!(quick < delayed / 2, "{quick} ns with http_quickack=1, {delayed} ns without");
+    assert!(!advice.contains("shows its speed without that"), "{advice}");
+}
+
 #[test]
 fn a_server_that_says_nothing_is_given_up() {
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
