@@ -148,6 +148,9 @@ pub struct JobResult {
     pub mixed: Option<DirectionResult>,
     /// Syncs.
     pub sync: SyncResult,
+    /// What its engine counted and timed beside the I/Os.
+    #[serde(rename = "fathom engine")]
+    pub engine: EngineResult,
     /// Sum of the clones' run times in ms.
     #[serde(rename = "job_runtime", deserialize_with = "lenient::whole")]
     pub runtime_ms: u64,
@@ -288,6 +291,18 @@ pub struct SyncResult {
     /// Their latency.
     #[serde(rename = "lat_ns")]
     pub latency: LatencyResult,
+}
+
+/// What an engine counts and times by itself: connections, answers by status, times to the first byte.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct EngineResult {
+    /// Numbers of events, and amounts, by name.
+    #[serde(deserialize_with = "lenient::shares")]
+    pub counts: Vec<(String, f64)>,
+    /// Times by name.
+    #[serde(rename = "times_ns")]
+    pub times: BTreeMap<String, LatencyResult>,
 }
 
 /// A latency in ns.
