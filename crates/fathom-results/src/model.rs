@@ -3,9 +3,9 @@
 use crate::hosts::HostsResult;
 use crate::lenient;
 use fathom_stats::Direction;
-pub use fathom_stats::facts::{ClockFacts, DeviceFacts, MemoryFacts, RunFacts};
+pub use fathom_stats::facts::{ClockFacts, DeviceFacts, HoleFacts, MemoryFacts, RunFacts, StopFacts};
 use fathom_stats::histogram::Histogram;
-pub use fathom_stats::host::{DeviceReport, FileSystemReport, HostReport};
+pub use fathom_stats::host::{DeviceReport, FileSystemReport, HostReport, LoopFileReport};
 pub use fathom_stats::limits::ProcessorLimit;
 pub use fathom_stats::mounts::MountReport;
 pub use fathom_stats::report::ProcessorShares;

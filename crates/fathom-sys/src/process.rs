@@ -74,6 +74,31 @@ pub fn reap_one() -> Option<(u32, Ended, Usage)> {
     Some((pid as u32, ended, Usage::from_raw(&raw)))
 }
 
+/// Whether a child was stopped, or goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// A signal stopped it.
+    Stopped,
+    /// It goes on.
+    Continued,
+}
+
+/// Takes the news that a child was stopped or goes on, if there is any: its pid and which of both.
+pub fn take_stop() -> Option<(u32, Stop)> {
+    let mut found = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
+    let options = libc::WSTOPPED | libc::WCONTINUED | libc::WNOHANG;
+    // SAFETY: the structure is written by the kernel, and all zero, which says that there is no news, is a valid value of it.
+    let (pid, code) = unsafe {
+        if libc::waitid(libc::P_ALL, 0, found.as_mut_ptr(), options) != 0 {
+            return None;
+        }
+        let found = found.assume_init();
+        (found.si_pid(), found.si_code)
+    };
+    let stop = if code == libc::CLD_CONTINUED { Stop::Continued } else { Stop::Stopped };
+    (pid > 0).then_some((pid as u32, stop))
+}
+
 /// True once a child has ended; it is still to be collected, and its number is still its own.
 pub fn has_ended(pid: u32) -> bool {
     let mut found = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();

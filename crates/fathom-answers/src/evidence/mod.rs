@@ -5,10 +5,11 @@ pub(crate) mod arrivals;
 pub(crate) mod groups;
 pub(crate) mod mounts;
 pub(crate) mod others;
+pub(crate) mod outages;
 pub(crate) mod own_limits;
 pub(crate) mod processors;
-pub(crate) mod trend;
 pub(crate) mod server;
+pub(crate) mod trend;
 
 use fathom_results::model::{Choices, CourseEntry, DiskResult, JobResult, StageResult};
 use fathom_results::{DirectionResult, RunResult};

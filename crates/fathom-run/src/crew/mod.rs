@@ -22,6 +22,7 @@ mod state;
 pub(crate) use figures::job_start_ms;
 pub use figures::{CheckFigures, DirectionFigures, Figures, SurroundingFigures};
 pub use local::LocalCrew;
+pub(crate) use local::backing_file;
 pub use stage::{Order, Stage};
 pub use state::{DirectionState, InFlight, LatencyKind, SignsOfLife, WorkerState};
 

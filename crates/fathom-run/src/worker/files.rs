@@ -1,6 +1,6 @@
 //! The files of a worker, before the start gate.
 
-use super::{GivenUp, WorkerContext};
+use super::{GivenUp, WorkerContext, holes};
 use crate::cause::Cause;
 use crate::files::open::OpenFiles;
 use crate::files::{self, FileEntry, FileError, layout};
@@ -56,6 +56,7 @@ pub(super) fn open(context: &WorkerContext<'_>) -> Result<OpenFiles, GivenUp> {
     }
     let block = context.block();
     block.open_files.store(files.open_count() as u32, Relaxed);
+    holes::look(&files, &block.holes);
     for (place, device) in block.devices.iter().zip(&files.devices) {
         place.store(*device, Relaxed);
     }

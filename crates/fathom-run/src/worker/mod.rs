@@ -12,6 +12,7 @@ mod features;
 pub(crate) mod files;
 mod followers;
 mod gates;
+mod holes;
 mod issue;
 mod loops;
 mod placement;

@@ -59,6 +59,7 @@ mod intervals;
 mod invariants;
 mod iscsi;
 mod judged;
+mod judged_course;
 mod killed;
 mod lab;
 mod latency_target;
