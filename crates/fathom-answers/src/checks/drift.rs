@@ -87,7 +87,7 @@ fn each_direction(evidence: &Evidence<'_>, find: impl Fn(&Course<'_>, usize) -> 
         return Vec::new();
     };
     let outages = evidence.outages();
-    let is_disturbed = evidence.processor_wait().is_some_and(|wait| wait.is_others_doing());
+    let is_disturbed = evidence.processor_wait().is_some_and(|wait| wait.others_are_busy());
     let course = Course { course, is_disturbed, outages: &outages };
     (0..DIRECTIONS.len())
         .filter_map(|direction| Some(find(&course, direction)?.in_direction(direction)))

@@ -1,6 +1,6 @@
 //! `outage`: for a while nothing ended, though the job went on before and after it. Means, and percentiles below the last ones, hide that.
 
-use super::{Found, Severity};
+use super::{Found, Severity, stalled};
 use crate::evidence::Evidence;
 use crate::evidence::outages::{Awaited, Outage};
 use crate::figures;
@@ -23,7 +23,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
         count => format!("; there were {count} such outages, {} in all", duration(all_ms)),
     };
     let why = match longest.awaited {
-        Awaited::Ios => "its I/Os waited for the storage all the while",
+        Awaited::Ios => "the I/Os that were in flight ended only then",
         Awaited::Sync => "a sync took that long",
         Awaited::Nothing => "none of its I/Os took that long, so the job itself stood still",
     };
@@ -35,7 +35,9 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     );
     let advice = match longest.awaited {
         Awaited::Nothing => "look at what else the machine did at that time, and run it again",
-        _ => "look at the storage at that time; the figures are means over times with and without it",
+        _ => {
+            "look at the storage, and at what else the machine did, at that time; the figures are means over times with and without it"
+        }
     };
     let figures = [
         ("outage_ms", longest.length_ms.round()),
@@ -51,7 +53,9 @@ fn is_told_otherwise(evidence: &Evidence<'_>, outage: &Outage) -> bool {
     let Some(facts) = &evidence.run.facts else { return false };
     let machine_ms = facts.latest_look_ms.max(facts.clock.suspended_ms) as f64;
     let stops = facts.stops.iter().filter(|stop| stop.job == evidence.job.name);
-    machine_ms >= EXPLAINED * outage.length_ms
+    // Shorter ones are not told.
+    let is_told = machine_ms >= stalled::LEAST_MS as f64;
+    is_told && machine_ms >= EXPLAINED * outage.length_ms
         || stops
             .into_iter()
             .any(|stop| outage.share_within(stop.begin_ms as f64, stop.length_ms as f64) >= EXPLAINED)
@@ -124,7 +128,7 @@ mod tests {
             Severity::Doubtful,
             "nothing ended for 1.50 s, from 2.38 s after the start of the run to 3.88 s",
         );
-        is_told(&told, Severity::Doubtful, "waited for the storage");
+        is_told(&told, Severity::Doubtful, "the I/Os that were in flight ended only then");
         // Right at the start, and twice.
         let mut points = silent(0, 5, Point(120, 1, 1300));
         is_told(&after(&points), Severity::Doubtful, "nothing ended for 1.30 s");
@@ -192,6 +196,7 @@ mod tests {
         };
         assert_eq!(of(&stop("a", 2500)), []);
         assert_eq!(of(r#""latest_look_ms":1300"#), []);
+        assert_eq!(of(r#""latest_look_ms":900"#).len(), 1, "what is not told explains nothing");
         assert_eq!(of(&stop("b", 2500)).len(), 1, "another job was stopped");
         assert_eq!(of(&stop("a", 200)).len(), 1, "it was stopped at another time");
     }

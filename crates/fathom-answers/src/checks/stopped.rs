@@ -8,7 +8,7 @@ use fathom_results::RunResult;
 const LEAST_MS: u64 = 100;
 const SHARE: f64 = 0.01;
 /// So long is worth one in a run of any length.
-const LONG_MS: u64 = 1000;
+const LONG_MS: u64 = 500;
 
 pub(super) fn find(run: &RunResult) -> Vec<Found> {
     let Some(facts) = &run.facts else { return Vec::new() };
