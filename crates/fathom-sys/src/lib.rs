@@ -8,6 +8,7 @@ pub mod block_device;
 pub mod clock;
 pub mod companion;
 pub mod credentials;
+pub mod device_mapper;
 pub mod directory;
 pub mod directory_watch;
 pub mod errno;

@@ -83,6 +83,11 @@ pub trait Storage: Any {
         Ok(())
     }
 
+    /// The same for targets that are open by now, by what was opened rather than by their names.
+    fn check_opened(&self, _plan: &WorkerPlan, _entries: &[FileEntry]) -> Result<(), FileError> {
+        Ok(())
+    }
+
     /// Refuses to make a target longer that exists. Changes nothing.
     fn check_layout(&self, _entry: &FileEntry) -> Result<(), FileError> {
         Ok(())

@@ -139,7 +139,7 @@ pub fn run<E: Engine>(context: &WorkerContext<'_>) {
     if let Ok(worker) = setup::set_up::<E>(context) {
         let mut worker = ManuallyDrop::new(worker);
         context.set_stage(Stage::Ready);
-        if wait_for_start(context) && worker.meet() {
+        if wait_for_start(context) && worker.targets_are_free() && worker.meet() {
             worker.run();
         }
         worker.close();
@@ -149,6 +149,9 @@ pub fn run<E: Engine>(context: &WorkerContext<'_>) {
     }
     context.set_stage(Stage::Ended);
 }
+
+/// A look at the targets that is no older than this counts at the start.
+const CHECKED_LATELY: Duration = Duration::from_millis(250);
 
 /// Waits at the gate and for the job's own delay; false when the run is over before it began.
 fn wait_for_start(context: &WorkerContext<'_>) -> bool {
@@ -276,6 +279,15 @@ impl<E: Engine> Worker<'_, E> {
         }
         self.store_usage(Usage::of_thread().since(usage_before));
         surroundings.store(&self.block.surroundings);
+    }
+
+    /// After a wait the targets are looked at again: somebody may have begun to use one of them.
+    fn targets_are_free(&mut self) -> bool {
+        if self.files.since_check() < CHECKED_LATELY {
+            return true;
+        }
+        let checked = self.files.check_again(self.plan);
+        checked.map_err(|error| files::report(&self.context, &error)).is_ok()
     }
 
     /// Finds the other end of its connections, for engines that have any; false where the job is over before it began.

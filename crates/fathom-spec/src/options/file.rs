@@ -204,7 +204,8 @@ options! {
 
     /// Allow writing to a device or file that is in use
     ///
-    /// In use: mounted, active swap, a member of another device, backing a loop device in use, or claimed by a program.
+    /// In use: mounted, active swap, a member of another device, backing a loop device in use, attached flash
+    /// memory, a device of an inactive volume group, or claimed by a program.
     Built Bool allow_mounted_write: bool = "0";
 
     /// Read the files once before the job starts

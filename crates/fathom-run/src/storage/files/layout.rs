@@ -11,9 +11,9 @@ use crate::plan::model::files::{FilesPlan, LayoutPlan};
 use fathom_spec::options::file::Fallocate;
 use fathom_sys::{Errno, file};
 use std::fs::File;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Refuses what must not be made or changed.
 pub(super) fn check(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError> {
@@ -61,10 +61,40 @@ fn check_uses(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError>
     if plan.files.layout.overwrites_used || !entries.iter().any(|entry| is_changed(&entry)) {
         return Ok(());
     }
-    let machine = Machine::this();
-    let tables = Tables::read(&machine);
-    for entry in entries.iter().filter(is_changed) {
-        let Some(used) = Search::of(&machine, &tables, &entry.path) else { continue };
+    let changed = entries.iter().filter(is_changed).map(|entry| (entry, entry.path.clone()));
+    refuse_used(&Machine::this(), plan, changed)
+}
+
+/// The same for what has been opened. A name may lead elsewhere by now, and what it leads to may be in use since it was looked at.
+pub(super) fn check_opened(
+    plan: &WorkerPlan,
+    entries: &[FileEntry],
+    opened: &dyn Fn(usize) -> Option<RawFd>,
+) -> Result<(), FileError> {
+    if plan.files.layout.overwrites_used || !plan.changes_data() {
+        return Ok(());
+    }
+    let path = |(index, entry): (usize, &FileEntry)| {
+        let link = opened(index).map(|descriptor| PathBuf::from(format!("/proc/self/fd/{descriptor}")));
+        link.filter(|link| link.exists()).unwrap_or_else(|| entry.path.clone())
+    };
+    let machine = Machine::without_reading();
+    refuse_used(
+        &machine,
+        plan,
+        entries.iter().enumerate().map(|(index, entry)| (entry, path((index, entry)))),
+    )
+}
+
+/// Refuses these if any of them is in use. Each comes with a path that leads to it.
+fn refuse_used<'e>(
+    machine: &Machine<'_>,
+    plan: &WorkerPlan,
+    entries: impl Iterator<Item = (&'e FileEntry, PathBuf)>,
+) -> Result<(), FileError> {
+    let tables = Tables::read(machine);
+    for (entry, leads_there) in entries {
+        let Some(used) = Search::of(machine, &tables, &leads_there) else { continue };
         let path = entry.path.display();
         let mut message = format!(
             "fathom: job {}: {path} is in use: {used}; name another target, or set allow_mounted_write=1 if its content is to \

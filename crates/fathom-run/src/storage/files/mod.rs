@@ -76,6 +76,11 @@ impl Storage for Files {
         layout::check(plan, entries)
     }
 
+    fn check_opened(&self, plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError> {
+        let opened = |index: usize| self.descriptors.get(index)?.as_ref().map(AsRawFd::as_raw_fd);
+        layout::check_opened(plan, entries, &opened)
+    }
+
     fn check_layout(&self, entry: &FileEntry) -> Result<(), FileError> {
         layout::check_layout(entry)
     }
