@@ -35,6 +35,7 @@ pub mod scsi;
 pub mod shell;
 pub mod signal;
 pub mod socket;
+pub mod streams;
 pub mod task;
 pub mod terminal;
 pub mod usage;

@@ -108,6 +108,7 @@ mod sweep;
 mod sweep_file_systems;
 mod tools;
 mod triggers;
+mod untouched;
 mod verdicts;
 mod verify;
 mod verify_passes;

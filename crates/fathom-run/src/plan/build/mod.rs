@@ -218,6 +218,14 @@ fn seeds(job: &JobSpec, thread_number: u32) -> Seeds {
 
 /// With `--readonly` no name comes or goes and no space is taken, whatever the direction of the I/O.
 fn refuse_changes(spec: &RunSpec, job: &JobSpec, engine: &EngineDef) -> Result<(), String> {
+    // Memory in a file makes it, and writes to it.
+    if let (Some(path), true) = (&job.buffers.mem.file, spec.program.readonly) {
+        return Err(format!(
+            "fathom: job {}: mem= would write to {}, which --readonly forbids; leave one of them out",
+            job.name,
+            path.display()
+        ));
+    }
     let changes = engine.always_changes || engine.metadata.is_some_and(|metadata| metadata.changes_names());
     match changes && spec.program.readonly {
         false => Ok(()),
