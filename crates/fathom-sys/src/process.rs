@@ -32,6 +32,16 @@ pub unsafe fn fork() -> Result<Fork, Errno> {
     }
 }
 
+/// The same, but asks the kernel first: with more than one thread it is `EDEADLK`.
+pub fn fork_without_threads() -> Result<Fork, Errno> {
+    let threads = std::fs::read_dir("/proc/self/task").map_err(Errno::from)?.count();
+    if threads != 1 {
+        return Err(Errno(libc::EDEADLK));
+    }
+    // SAFETY: the only thread there is calls, and none can begin meanwhile.
+    unsafe { fork() }
+}
+
 /// Ends the process at once, without running anything registered for its end.
 pub fn exit_now(status: i32) -> ! {
     // SAFETY: never returns and needs nothing.
@@ -147,7 +157,7 @@ pub fn parent_is_gone() -> bool {
     parent_id() != FORKED_BY.load(Relaxed)
 }
 
-/// Points a standard stream (0, 1 or 2) at /dev/null.
+/// Points a standard stream (0, 1 or 2), or another descriptor of this process, at /dev/null.
 pub fn detach_stream(stream: i32) {
     // SAFETY: a valid C string; the descriptors are this process's own.
     unsafe {

@@ -46,7 +46,7 @@ impl OpenFiles {
         Ok(files)
     }
 
-    /// Refuses to change what somebody has begun to use since it was looked at.
+    /// Refuses to change what has come into use since it was looked at.
     pub(crate) fn check_again(&mut self, plan: &WorkerPlan) -> Result<(), FileError> {
         self.storage.check_opened(plan, &self.entries)?;
         self.checked = Instant::now();

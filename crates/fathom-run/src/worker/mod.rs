@@ -281,7 +281,7 @@ impl<E: Engine> Worker<'_, E> {
         surroundings.store(&self.block.surroundings);
     }
 
-    /// After a wait the targets are looked at again: somebody may have begun to use one of them.
+    /// After a wait the targets are looked at again: one of them may be in use by now.
     fn targets_are_free(&mut self) -> bool {
         if self.files.since_check() < CHECKED_LATELY {
             return true;

@@ -276,7 +276,7 @@ fn a_device_that_is_mounted_during_the_run_is_protected() {
     expect_written(device.text());
 }
 
-/// Names of the file behind a loop device: another one, one that is hidden, and the one on the other side of an overlay.
+/// Names of the backing file of a loop device: another one, one that is hidden, and the one on the other side of an overlay.
 #[test]
 fn the_file_of_a_loop_device_is_protected_under_any_name() {
     if let Err(reason) = skip::root().and_then(|()| skip::tool("mkfs.ext4")) {

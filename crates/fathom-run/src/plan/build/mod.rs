@@ -176,7 +176,7 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
         steady: report::steady_plan(job),
         report: report::report_plan(&subject),
         errors: errors::error_plan(job),
-        payload: payload::payload_rule(job, subject.targets.lengths[Direction::Write].min())?,
+        payload: payload::payload_rule(job, subject.targets.lengths[Direction::Write].min()),
         zones: zones::zone_plan(&subject),
         command_priorities: priority::command_priorities(job, &engine),
         logs: logs::log_plan(&subject),

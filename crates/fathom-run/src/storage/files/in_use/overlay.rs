@@ -1,4 +1,4 @@
-//! Files of overlays (overlayfs): one that was changed lies in the upper directory as well, where it has other numbers.
+//! Files of overlays (overlayfs): one that was changed is in the upper directory as well, where it has other numbers.
 
 use super::{Machine, Thing};
 use crate::mounts::Mount;
